@@ -1,0 +1,43 @@
+"""tilewise tells where every element of a tensor lives.
+
+>>> from tilewise import S, laneid, reg
+>>> fragment = S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]
+>>> fragment.place(5, 3, 1)
+23@laneid + 1@reg
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tilewise.core.axes import KNOWN, Axis
+from tilewise.core.builders import O, R, S
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.layout import Layout
+from tilewise.core.swizzles import Swizzle
+
+if TYPE_CHECKING:
+    from tilewise.notation import parse
+
+__version__ = "0.1.0"
+
+m, reg, TCol, TLane = (Axis(name) for name in ("m", "reg", "TCol", "TLane"))
+laneid, warpid, wgid, tx = (Axis(name) for name in ("laneid", "warpid", "wgid", "tx"))
+wid_in_wg, tid_in_wg = Axis("wid_in_wg"), Axis("tid_in_wg")
+bx, by, bz = (Axis(name) for name in ("bx", "by", "bz"))
+cbx, cby, cbz = (Axis(name) for name in ("cbx", "cby", "cbz"))
+gpuid_x, gpuid_y = Axis("gpuid_x"), Axis("gpuid_y")
+
+__all__ = [
+    *("S", "R", "O", "Swizzle", "Layout", "Axis", "DType", "parse", "LayoutError", "NotDecided"),
+    *KNOWN,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "parse":
+        from tilewise.notation import parse
+
+        return parse
+    raise AttributeError(f"module 'tilewise' has no attribute {name!r}")

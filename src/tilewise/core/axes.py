@@ -1,0 +1,114 @@
+"""Axes: the named directions in which places differ, and what is known of some of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, SupportsIndex
+
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
+
+if TYPE_CHECKING:
+    from tilewise.core.vectors import Vector
+
+STORAGE, OWNER, DEVICE = "storage", "owner", "device"
+
+
+@dataclass(frozen=True, slots=True)
+class AxisFacts:
+    """What a known axis stands for. A known axis adds facts, never permission to exist."""
+
+    kind: str
+    counts: str
+    extent: int | None = None
+
+
+KNOWN: dict[str, AxisFacts] = {
+    "m": AxisFacts(STORAGE, "elements of the buffer"),
+    "reg": AxisFacts(STORAGE, "elements of one thread; 32-bit register = reg * bits // 32"),
+    "TCol": AxisFacts(STORAGE, "elements; hardware column = TCol * bits // 32, of 512"),
+    "TLane": AxisFacts(OWNER, "lane of tensor memory, never scaled", 128),
+    "laneid": AxisFacts(OWNER, "lane of the warp (64 on CDNA)", 32),
+    "wid_in_wg": AxisFacts(OWNER, "warp in its warpgroup", 4),
+    "tid_in_wg": AxisFacts(OWNER, "thread in its warpgroup", 128),
+    "wgid": AxisFacts(OWNER, "warpgroup in the CTA"),
+    "warpid": AxisFacts(OWNER, "warp in the CTA"),
+    "tx": AxisFacts(OWNER, "thread in the CTA"),
+    "cbx": AxisFacts(OWNER, "CTA in its cluster, x"),
+    "cby": AxisFacts(OWNER, "CTA in its cluster, y"),
+    "cbz": AxisFacts(OWNER, "CTA in its cluster, z"),
+    "bx": AxisFacts(OWNER, "CTA in the grid, x"),
+    "by": AxisFacts(OWNER, "CTA in the grid, y"),
+    "bz": AxisFacts(OWNER, "CTA in the grid, z"),
+    "gpuid_x": AxisFacts(DEVICE, "position in the mesh, x"),
+    "gpuid_y": AxisFacts(DEVICE, "position in the mesh, y"),
+}
+"""The known axes, for an NVIDIA target."""
+
+_MESH_PREFIX = "gpuid_"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A named direction. `4 @ laneid` is four steps along it.
+
+    Any identifier is an axis. Two axes of one name are equal: equality is what is written.
+
+    >>> Axis("laneid").kind, Axis("gpuid_z").kind, Axis("buf", storage=True).kind
+    ('owner', 'device', 'storage')
+    >>> 4 @ Axis("laneid")
+    4@laneid
+    """
+
+    name: str
+    storage: bool | None = field(default=None, compare=False)
+
+    __array_ufunc__ = None  # NumPy integers on the left of `@` then ask us
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.isidentifier():
+            raise LayoutError(
+                "TW103",
+                f"{self.name!r} cannot name an axis",
+                hint="an axis is an identifier: letters, digits and _, not starting with a digit",
+            )
+        declared, known = self.storage, self._known_kind()
+        if declared is None:
+            object.__setattr__(self, "storage", known == STORAGE)
+        elif known is not None and declared != (known == STORAGE):
+            raise LayoutError(
+                "TW103",
+                f"{self.name} is a known axis of kind {known}",
+                hint="choose another name for an axis of your own",
+            )
+
+    def _known_kind(self) -> str | None:
+        facts = KNOWN.get(self.name)
+        if facts is not None:
+            return facts.kind
+        return DEVICE if self.name.startswith(_MESH_PREFIX) else None
+
+    @property
+    def kind(self) -> str:
+        """`storage`, `owner` or `device`; an unknown axis is an owner unless declared storage."""
+        return self._known_kind() or (STORAGE if self.storage else OWNER)
+
+    @property
+    def facts(self) -> AxisFacts | None:
+        """What is known of this axis, or None."""
+        return KNOWN.get(self.name)
+
+    def __rmatmul__(self, steps: SupportsIndex) -> Vector:
+        from tilewise.core.vectors import Vector
+
+        return Vector(((self, as_int(steps, "a stride")),))
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+m = Axis("m")
+"""The linear axis of a buffer, and the axis of every bare number."""

@@ -1,0 +1,134 @@
+"""`S`, `R` and `O`: the notation as Python expressions.
+
+    S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)] + R[2 : 4@warpid] + 5@warpid
+
+is plain Python: `4@laneid` is an operator of Axis, and `S[a : b]` is a slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Iter, Layout, Replicas
+from tilewise.core.shapes import Mode, Shape, as_shape, leaves, spell
+from tilewise.core.vectors import Vector, as_vector
+
+
+class _Shard:
+    """`S[shape : strides]`, or `S[shape]` with row-major strides on `m`."""
+
+    def __getitem__(self, spelled: Any) -> Layout:
+        shape, strides = _split(spelled, "S")
+        if strides is None:
+            return Layout(shape, row_major(shape))
+        return Layout(shape, paired(shape, strides))
+
+    def __repr__(self) -> str:
+        return "S"
+
+
+class _Replica:
+    """`R[shape : strides]`: copies along the strides."""
+
+    def __getitem__(self, spelled: Any) -> Replicas:
+        shape, strides = _split(spelled, "R")
+        if strides is None:
+            raise LayoutError(
+                "TW003",
+                "R needs strides: where would the copies go?",
+                hint=f"write R[{spell(shape)} : ...]",
+            )
+        return Replicas(tuple(map(Iter, leaves(shape), paired(shape, strides))))
+
+    def __repr__(self) -> str:
+        return "R"
+
+
+class _Offset:
+    """`O[5@m]`: an offset, also one that stands outside a swizzle."""
+
+    def __getitem__(self, spelled: Any) -> Vector:
+        parts = spelled if isinstance(spelled, tuple) else (spelled,)
+        total = Vector()
+        for part in parts:
+            total = total + as_vector(part, "an offset")
+        return total
+
+    def __repr__(self) -> str:
+        return "O"
+
+
+S = _Shard()
+R = _Replica()
+O = _Offset()  # noqa: E741 - the notation's own letter
+
+
+def row_major(shape: Shape) -> tuple[Vector, ...]:
+    """The strides of a dense row-major buffer on `m`.
+
+    >>> row_major((8, 4, 2))
+    (8@m, 2@m, 1@m)
+    """
+    strides, step = [], 1
+    for extent in reversed(tuple(leaves(shape))):
+        strides.append(as_vector(step))
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def paired(shape: Shape, strides: Any) -> tuple[Vector, ...]:
+    """The strides of a shape in the order of its extents; their nesting must be the shape's.
+
+    >>> paired(((4, 2), 8), ((16, 4), 1))
+    (16@m, 4@m, 1@m)
+    """
+    spelled = strides if isinstance(strides, tuple | list) else (strides,)
+    return tuple(_paired(shape, tuple(spelled), "the shape"))
+
+
+def _paired(mode: Mode, stride: Any, where: str) -> Iterator[Vector]:
+    if isinstance(mode, int):
+        if isinstance(stride, tuple | list):
+            raise _mismatch(where, mode, stride)
+        yield as_vector(stride)
+        return
+    if not isinstance(stride, tuple | list) or len(stride) != len(mode):
+        raise _mismatch(where, mode, stride)
+    for position, (inner, step) in enumerate(zip(mode, stride, strict=True)):
+        while isinstance(step, tuple | list) and len(step) == 1:
+            step = step[0]  # as in shapes, a lone entry in parentheses is the entry
+        yield from _paired(inner, step, f"mode {position} of {where}")
+
+
+def _mismatch(where: str, mode: Mode, stride: Any) -> LayoutError:
+    wanted = len(mode) if isinstance(mode, tuple) else 1
+    given = len(stride) if isinstance(stride, tuple | list) else 1
+    return LayoutError(
+        "TW003",
+        f"{where} is {spell(mode)}: {_count(wanted, 'extent')} and {_count(given, 'stride')}",
+        hint="write one stride for every extent, in the same nesting; 0 for a digit that does not move",
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _split(spelled: Any, letter: str) -> tuple[Shape, Any]:
+    """(shape, strides or None) of what stands in the brackets."""
+    if isinstance(spelled, slice):
+        if spelled.step is not None:
+            raise LayoutError("TW004", f"{letter}[shape : strides] has one colon", hint="remove the second")
+        if spelled.start is None or spelled.stop is None:
+            raise LayoutError("TW004", f"{letter}[shape : strides] lacks a side of its colon")
+        return as_shape(spelled.start), spelled.stop
+    if isinstance(spelled, tuple) and any(isinstance(part, slice) for part in spelled):
+        raise LayoutError(
+            "TW003",
+            f"{letter}[8, 4 : 4, 1] is three things to Python, not a shape and its strides",
+            hint=f"put both sides in parentheses: {letter}[(8, 4) : (4, 1)]",
+        )
+    return as_shape(spelled), None
+

@@ -1,0 +1,130 @@
+"""Canonical form: the same map, written without what has no effect.
+
+    D0  an extent of 1 says nothing                 D1  s_i = e_{i+1} s_{i+1}: the digits merge
+    C0  a replica of extent 1 or stride 0 as well   C1  a replica runs upwards, O moves to its start
+    C2  (e, s) and (f, q s) with 1 <= q <= e cover what (e + q (f - 1), s) covers
+    W   a swizzle that reads only zeros goes, equal neighbours cancel, P is taken modulo the period
+
+D is unique (its coalesced form is: `shared/algebra`), R wherever its copies leave gaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tilewise.core.swizzles import Swizzle, period_of
+from tilewise.core.vectors import Vector
+
+if TYPE_CHECKING:
+    from tilewise.core.layout import Iter, Layout
+
+
+def canonical(layout: Layout) -> Layout:
+    """The canonical form of a layout.
+
+        postcondition  canonical(L).same(L);  canonical(canonical(L)) == canonical(L)
+
+    >>> from tilewise import S, Swizzle
+    >>> canonical(Swizzle(3, 3, 3) @ S[(8, 8) : (8, 1)])
+    S[64 : 1]
+    """
+    shard = merged_shard(layout.shard)
+    replica, start = merged_replica(layout.replica)
+    swizzles, outer = layout.swizzles, layout.outer
+    offset = layout.offset + start
+    plain = replace(
+        layout,
+        shape=tuple(it.extent for it in shard),
+        strides=tuple(it.stride for it in shard),
+        replica=tuple(replica),
+        offset=_ordered(offset),
+        swizzles=(),
+        outer=Vector(),
+    )
+    acting = _acting(plain, swizzles)
+    period = period_of(acting)
+    kept = Vector(tuple((axis, steps % period) for axis, steps in outer.terms)).nonzero
+    return replace(
+        plain, offset=_ordered(plain.offset + (outer - kept)), swizzles=acting, outer=kept
+    )
+
+
+def merged_shard(shard: tuple[Iter, ...]) -> list[Iter]:
+    """D0 and D1: the coalesced iters, slowest first.
+
+    >>> from tilewise import S
+    >>> [(it.extent, it.stride) for it in merged_shard(S[(2, 1, 4, 3) : (12, 9, 3, 1)].shard)]
+    [(24, 1@m)]
+    """
+    result: list[Iter] = []
+    for it in reversed(shard):
+        stride = _ordered(it.stride)
+        if it.extent == 1:
+            continue
+        if result and stride == _ordered(result[-1].stride * result[-1].extent):
+            result[-1] = replace(result[-1], extent=result[-1].extent * it.extent)
+        else:
+            result.append(replace(it, stride=stride))
+    return result[::-1]
+
+
+def merged_replica(replica: tuple[Iter, ...]) -> tuple[list[Iter], Vector]:
+    """C0, C1 and C2: upward, merged, sorted iters, and where the set of copies starts."""
+    start = Vector()
+    upward: list[Iter] = []
+    for it in replica:
+        stride = _ordered(it.stride)
+        if it.extent == 1 or not stride:
+            continue
+        if stride.terms[0][1] < 0:
+            start = start + stride * (it.extent - 1)
+            stride = -stride
+        upward.append(replace(it, stride=stride))
+    upward.sort(key=_replica_order)
+    while (pair := _mergeable(upward)) is not None:
+        i, j, both = pair
+        upward = sorted([*upward[:i], *upward[i + 1 : j], *upward[j + 1 :], both], key=_replica_order)
+    return upward, start
+
+
+def _mergeable(iters: list[Iter]) -> tuple[int, int, Iter] | None:
+    """C2: the first two iters on one line of which the coarser continues the finer."""
+    for i, fine in enumerate(iters):
+        for j in range(i + 1, len(iters)):
+            q = _multiple(iters[j].stride, fine.stride)
+            if q is not None and 1 <= q <= fine.extent:
+                both = replace(fine, extent=fine.extent + q * (iters[j].extent - 1))
+                return i, j, both
+    return None
+
+
+def _multiple(vector: Vector, unit: Vector) -> int | None:
+    """q with vector == q * unit, or None."""
+    q, rest = divmod(vector.terms[0][1], unit.terms[0][1])
+    return q if not rest and unit * q == vector else None
+
+
+def _replica_order(it: Iter) -> tuple[list[tuple[str, int]], int]:
+    return [(axis.name, steps) for axis, steps in it.stride.terms], it.extent
+
+
+def _ordered(vector: Vector) -> Vector:
+    """Without zero terms, axes by name: one spelling a vector."""
+    return Vector(tuple(sorted(vector.nonzero.terms, key=lambda term: term[0].name)))
+
+
+def _acting(plain: Layout, swizzles: tuple[Swizzle, ...]) -> tuple[Swizzle, ...]:
+    """The chain without the swizzles that have no effect on the layout's places."""
+    acting: list[Swizzle] = []
+    for swizzle in reversed(swizzles):
+        if acting and acting[-1] == swizzle:
+            acting.pop()
+        elif swizzle.bits and not (not acting and _reads_only_zeros(plain, swizzle)):
+            acting.append(swizzle)
+    return tuple(reversed(acting))
+
+
+def _reads_only_zeros(plain: Layout, swizzle: Swizzle) -> bool:
+    low, high = plain.extremes(swizzle.axis)
+    return low >= 0 and high < swizzle.source & -swizzle.source

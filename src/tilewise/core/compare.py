@@ -1,0 +1,233 @@
+"""Whether two layouts are the same map, by flat index, without listing them.
+
+With equal swizzles the question is about what stands inside. Two facts settle it there:
+
+    floor form   D(n) = sum over the places P of the digits of w_P * (n // P), the w_P unique, so two
+                 shards are equal iff their w are, and first differ at the smallest P whose w differ
+    start        a set of copies moves with its lexicographic minimum, so L1 = L2 iff D + O + min R
+                 agree and the sets R - min R are equal
+
+With other swizzles, the GF(2) view compares columns. What remains is compared by listing up to a
+bound; beyond it a difference may still be found by looking at likely indices, sameness not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import chain, product
+from math import prod
+from typing import TYPE_CHECKING
+
+from tilewise.core.canonical import canonical, merged_replica, merged_shard
+from tilewise.core.facts import MAX_BITSET
+from tilewise.core.gf2 import affine_map
+from tilewise.core.shapes import coordinates
+from tilewise.core.vectors import Vector, point
+from tilewise.core.verdict import Verdict
+
+if TYPE_CHECKING:
+    from tilewise.core.layout import Iter, Layout
+
+MAX_LISTED = 1 << 14
+MAX_PROBES = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Verdict):
+    """The answer of `same`. A no carries the first flat index that differs, and both its places."""
+
+    a: tuple[Vector, ...] = ()
+    b: tuple[Vector, ...] = ()
+
+
+def same(a: Layout, b: Layout) -> Comparison:
+    """Whether two layouts place every flat index alike.
+
+        witness  the smallest flat index whose places differ, or that only one layout has
+
+    >>> from tilewise import S, Swizzle
+    >>> same(S[(2**25, 2**25) : (2**25, 1)], S[2**50 : 1]).answer
+    True
+    >>> same(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)], S[512 : 1]).witness
+    64
+    """
+    if a.unit != b.unit:
+        return Comparison(False, f"one counts {a.unit}s, the other {b.unit}s")
+    if a.size != b.size:
+        return _sizes_differ(a, b)
+    if a == b:
+        return Comparison(True)
+    one, other = canonical(a), canonical(b)
+    if one == other:
+        return Comparison(True)
+    if (one.swizzles, one.outer) == (other.swizzles, other.outer):
+        decided, witness = _compare_inside(one, other)
+    else:
+        decided, witness = _compare_affine(one, other)
+    if decided is None:
+        decided, witness = _compare_listed(a, b)
+    return _comparison(a, b, decided, witness)
+
+
+def _comparison(a: Layout, b: Layout, decided: bool | None, witness: int | None) -> Comparison:
+    if decided:
+        return Comparison(True)
+    if witness is None:
+        return Comparison(
+            None if decided is None else False,
+            "not decided within the bound: other swizzles or copies, and no difference found"
+            if decided is None
+            else "the sets of copies differ",
+        )
+    index = coordinates(witness, a.shape)
+    return Comparison(
+        False,
+        f"they differ at index {witness}, {index} of the first",
+        witness,
+        a.places(witness),
+        b.places(witness),
+    )
+
+
+def _sizes_differ(a: Layout, b: Layout) -> Comparison:
+    first = min(a.size, b.size)
+    return Comparison(
+        False,
+        f"{a.size} elements and {b.size}: index {first} is in one of them alone",
+        first,
+        a.places(first) if first < a.size else (),
+        b.places(first) if first < b.size else (),
+    )
+
+
+# -- inside equal swizzles -------------------------------------------------------------------------
+
+
+def _compare_inside(a: Layout, b: Layout) -> tuple[bool | None, int | None]:
+    replicas = _same_sets(a.replica, b.replica)
+    if replicas is False:
+        return False, 0
+    witness = _first_difference(a, b)
+    if witness is not None:
+        return False, witness
+    return replicas, None
+
+
+def _first_difference(a: Layout, b: Layout) -> int | None:
+    """The smallest n with D_a(n) + O_a != D_b(n) + O_b; canonical replicas start at 0."""
+    if (a.offset - b.offset).nonzero:
+        return 0
+    one, other = _floor_form(a.shard), _floor_form(b.shard)
+    differing = [
+        place
+        for place in one.keys() | other.keys()
+        if (one.get(place, Vector()) - other.get(place, Vector())).nonzero
+    ]
+    return min(differing, default=None)
+
+
+def _floor_form(shard: Iterable[Iter]) -> dict[int, Vector]:
+    """{P: w} with D(n) = sum w * (n // P), for n below the size."""
+    form: dict[int, Vector] = {}
+    place, carry = 1, Vector()
+    for it in reversed(merged_shard(tuple(shard))):
+        form[place] = it.stride - carry
+        place, carry = place * it.extent, it.stride * it.extent
+    return form
+
+
+def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
+    """Whether two lists of canonical replica iters reach the same set of steps."""
+    one, other = merged_replica(a)[0], merged_replica(b)[0]
+    if one == other:
+        return True
+    axes = {axis for it in (*one, *other) for axis in it.stride.axes}
+    if any(_reach(one, axis) != _reach(other, axis) for axis in axes):
+        return False
+    if prod(it.extent for it in (*one, *other)) <= MAX_LISTED:
+        return _listed_set(one) == _listed_set(other)
+    if all(len(it.stride.terms) == 1 for it in (*one, *other)):
+        verdicts = [_same_on_axis(one, other, axis) for axis in axes]
+        return False if False in verdicts else None if None in verdicts else True
+    return None
+
+
+def _reach(iters: list[Iter], axis: object) -> int:
+    return sum((it.extent - 1) * it.stride[str(axis)] for it in iters)
+
+
+def _listed_set(iters: list[Iter]) -> set[frozenset[tuple[str, int]]]:
+    steps = [[it.stride * d for d in range(it.extent)] for it in iters]
+    return {
+        frozenset(sum(r, Vector()).nonzero.as_dict().items())  # type: ignore[arg-type]  # Vector adds
+        for r in product(*steps)
+    }
+
+
+def _same_on_axis(one: list[Iter], other: list[Iter], axis: object) -> bool | None:
+    if _reach(one, axis) > MAX_BITSET:
+        return None
+    return _bits(one, str(axis)) == _bits(other, str(axis))
+
+
+def _bits(iters: list[Iter], axis: str) -> int:
+    taken = 1
+    for it in iters:
+        for _ in range(it.extent - 1 if it.stride[axis] else 0):
+            taken |= taken << it.stride[axis]
+    return taken
+
+
+# -- across different swizzles ---------------------------------------------------------------------
+
+
+def _compare_affine(a: Layout, b: Layout) -> tuple[bool | None, int | None]:
+    axes = tuple(dict.fromkeys((*a.axes, *b.axes)))
+    one, other = (affine_map(_naming(layout, axes)) for layout in (a, b))
+    if one is None or other is None:
+        return None, None
+    if one.origin != other.origin:
+        return False, 0
+    for bit, (x, y) in enumerate(zip(one.columns, other.columns, strict=True)):
+        if x != y:
+            return False, 1 << bit
+    return True, None
+
+
+def _naming(layout: Layout, axes: Iterable[object]) -> Layout:
+    """The layout with its axes in the given order: terms of 0 steps name them first."""
+    order = Vector(tuple((axis, 0) for axis in axes))  # type: ignore[arg-type]  # axes are Axis
+    return replace(layout, strides=tuple(order + stride for stride in layout.strides), offset=order + layout.offset)
+
+
+def _compare_listed(a: Layout, b: Layout) -> tuple[bool | None, int | None]:
+    whole = a.size <= MAX_LISTED
+    for flat in range(a.size) if whole else _likely(a, b):
+        if not _alike(a.places(flat), b.places(flat)):
+            return False, flat
+    return (True, None) if whole else (None, None)
+
+
+def _alike(one: tuple[Vector, ...], other: tuple[Vector, ...]) -> bool:
+    return {_key(p) for p in one} == {_key(p) for p in other}
+
+
+def _key(place: Vector) -> frozenset[tuple[str, int]]:
+    return frozenset(place.nonzero.as_dict().items())
+
+
+def _likely(a: Layout, b: Layout) -> Iterable[int]:
+    """Indices where maps of iters and swizzles differ first, if they do: the starts, then the ends."""
+    steps, place = {1}, 1
+    for layout in (a, b):
+        place = 1
+        for it in reversed(layout.shard):
+            place *= it.extent
+            steps |= {place, place // 2}
+    near = {s + d for s in steps for d in (-1, 0, 1)}
+    last = a.size - 1
+    inside = sorted(n for n in near if 0 <= n <= last)
+    return chain(range(min(a.size, MAX_PROBES)), inside, (last - n for n in inside))
+
+

@@ -1,0 +1,85 @@
+"""Element types: a name and a width in bits. Layouts never interpret the bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewise.core.errors import LayoutError
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type as layouts see it.
+
+    >>> DType.of("bf16"), DType.of("float16").bits
+    (bf16, 16)
+    """
+
+    name: str
+    bits: int
+
+    @classmethod
+    def of(cls, value: DType | str) -> DType:
+        """The dtype of that name, or of a usual alias of it."""
+        if isinstance(value, DType):
+            return value
+        name = _ALIASES.get(str(value).lower(), str(value).lower())
+        if name not in DTYPES:
+            raise LayoutError("TW105", f"unknown dtype {value!r}", hint=_suggestion(str(value)))
+        return DTYPES[name]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+DTYPES = {
+    name: DType(name, bits)
+    for bits, names in {
+        64: "f64",
+        32: "f32 tf32 s32",
+        16: "f16 bf16 s16",
+        8: "e4m3 e5m2 ue8m0 s8 u8",
+        6: "e2m3 e3m2",
+        4: "e2m1 s4 u4",
+        1: "b1",
+    }.items()
+    for name in names.split()
+}
+"""Every dtype by name. tf32 occupies 32 bits in memory and in registers."""
+
+_ALIASES = {
+    "float64": "f64",
+    "double": "f64",
+    "fp64": "f64",
+    "float32": "f32",
+    "float": "f32",
+    "fp32": "f32",
+    "float16": "f16",
+    "half": "f16",
+    "fp16": "f16",
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2",
+    "float8_e8m0fnu": "ue8m0",
+    "e8m0": "ue8m0",
+    "int32": "s32",
+    "i32": "s32",
+    "int16": "s16",
+    "i16": "s16",
+    "int8": "s8",
+    "i8": "s8",
+    "uint8": "u8",
+    "int4": "s4",
+    "i4": "s4",
+    "uint4": "u4",
+}
+
+
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), [*DTYPES, *_ALIASES], n=1)
+    return (f"did you mean {near[0]}? " if near else "") + "known: " + " ".join(DTYPES)

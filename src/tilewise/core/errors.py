@@ -1,0 +1,139 @@
+"""What tilewise says when it refuses: one exception type, with a code, a span and a way on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CODES = {
+    "TW001": "the text is not a layout",
+    "TW002": "a character or a word that the notation does not know",
+    "TW003": "shapes and strides do not pair up",
+    "TW004": "something is missing or left over",
+    "TW005": "a literal, a nesting or a list beyond the limits",
+    "TW006": "an elided expression",
+    "TW007": "a name without a value",
+    "TW008": "a dialect cannot say this",
+    "TW101": "not an integer",
+    "TW102": "an extent that is not positive",
+    "TW103": "not a name for an axis, or an axis declared in two ways",
+    "TW104": "a swizzle that is not a permutation, or on the wrong axis",
+    "TW105": "an unknown dtype",
+    "TW106": "units or dtypes that do not convert exactly",
+    "TW107": "two layouts, or two shards, where one belongs",
+    "TW108": "not a layout document, or of an unknown version",
+    "TW201": "an index outside the shape, or of another form",
+    "TW202": "a shape of another size",
+    "TW203": "not a place",
+    "TW204": "one place was asked for, and there are several",
+    "TW301": "too large to list",
+    "TW302": "beyond 64-bit integers",
+    "TW303": "not decided within the bound",
+    "TW401": "a command, an option or an argument that does not fit",
+    "TW402": "a file or a stream that cannot be read or written",
+    "TW403": "an optional package that is not installed",
+}
+"""Every code and what it stands for; the documentation lists this table."""
+
+_VISIBLE_COLUMNS = 96
+
+
+class LayoutError(ValueError):
+    """A value or a question that tilewise refuses: what was asked, why not, what to do.
+
+    >>> from tilewise import S
+    >>> S[(8, 4) : (4, 0.5)]
+    Traceback (most recent call last):
+    tilewise.LayoutError: a stride must be an integer, not the float 0.5
+      hint: strides count whole elements; choose a smaller unit instead of a fraction
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str = "",
+        span: tuple[int, int] | None = None,
+        source: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.span = span
+        self.source = source
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.code, self.message, self.hint, self.span, self.source)
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.span is not None:
+            lines += [f"  {line}" for line in caret_lines(self.source, self.span)]
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class NotDecided(LayoutError):
+    """The question is exact but hard, and the search ended at its bound without an answer."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__("TW303", message, hint=hint)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_undecided, (self.message, self.hint)
+
+
+LayoutError.__module__ = NotDecided.__module__ = "tilewise"  # where users meet them
+
+
+def _rebuild(
+    kind: type[LayoutError],
+    code: str,
+    message: str,
+    hint: str,
+    span: tuple[int, int] | None,
+    source: str,
+) -> LayoutError:
+    return kind(code, message, hint=hint, span=span, source=source)
+
+
+def _rebuild_undecided(message: str, hint: str) -> NotDecided:
+    return NotDecided(message, hint=hint)
+
+
+def caret_lines(source: str, span: tuple[int, int]) -> list[str]:
+    """The line of `source` that holds the span, cut to a readable width, and carets under it.
+
+    >>> caret_lines("S[(8, x) : 1]", (6, 7))
+    ['S[(8, x) : 1]', '      ^']
+    """
+    start, end = span
+    line_start = source.rfind("\n", 0, start) + 1
+    line_end = source.find("\n", start)
+    line_end = len(source) if line_end < 0 else line_end
+    end = max(start + 1, min(end, line_end))
+    first = line_start
+    if end - line_start > _VISIBLE_COLUMNS:
+        first = max(line_start, start - _VISIBLE_COLUMNS // 3)
+    last = min(line_end, first + _VISIBLE_COLUMNS)
+    before, under = source[first:start], source[start : min(end, last)]
+    text = ("…" if first > line_start else "") + source[first:last] + ("…" if last < line_end else "")
+    indent = _columns(before) + (1 if first > line_start else 0)
+    return [printable(text), " " * indent + "^" * max(1, _columns(under))]
+
+
+def printable(text: str) -> str:
+    """`text` with every character that could move the cursor replaced by one that cannot."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _columns(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(
+        0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in printable(text)
+    )

@@ -1,0 +1,431 @@
+"""Facts of a whole layout, by the number of iters and not of elements.
+
+The questions fall apart: axes that no stride joins are independent (a diagonal `1@x + 1@y` joins
+two), so each group of axes is asked alone and counts multiply. A swizzle permutes its axis, so it
+changes neither who shares a place nor how many places there are, only where they end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from math import prod
+from typing import TYPE_CHECKING
+
+from tilewise.core.axes import Axis
+from tilewise.core.errors import NotDecided
+from tilewise.core.shapes import coordinates
+from tilewise.core.solve import BudgetSpent, Range, Vec, reaches, solutions
+from tilewise.core.swizzles import apply_chain, period_of, undo_chain
+from tilewise.core.vectors import Vector, point
+from tilewise.core.verdict import YES, Verdict, undecided
+
+if TYPE_CHECKING:
+    from tilewise.core.layout import Iter, Layout
+
+MAX_BITSET = 1 << 24
+MAX_SCAN = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Holes:
+    """The places of a layout's box that hold nothing. None: not decided within the bound."""
+
+    count: int | None
+    witness: Vector | None = None
+
+    @property
+    def none(self) -> Verdict:
+        """Whether there is no hole."""
+        if self.count is None:
+            return undecided("how many places are taken")
+        if self.count == 0:
+            return YES
+        return Verdict(False, f"{self.count} places hold nothing", self.witness)
+
+
+# -- extremes --------------------------------------------------------------------------------------
+
+
+def extremes(layout: Layout, axis: str) -> tuple[int, int]:
+    """(min, max) on an axis over all indices and copies.
+
+    >>> from tilewise import S, Swizzle
+    >>> extremes(Swizzle(1, 0, 1) @ (S[2 : 1] + 2), "m")
+    (2, 3)
+    """
+    low, high = plain_extremes(layout, axis)
+    if layout.swizzled_axis is None or layout.swizzled_axis.name != axis:
+        return low, high
+    outer = layout.outer[axis]
+    image = _Image(layout, axis, low, high)
+    try:
+        return image.end(largest=False) + outer, image.end(largest=True) + outer
+    except BudgetSpent:
+        raise NotDecided(
+            f"the ends of the swizzled places on {axis} were not decided within the bound"
+        ) from None
+
+
+def plain_extremes(layout: Layout, axis: str) -> tuple[int, int]:
+    """(min, max) on an axis of D(x) + r + O, before any swizzle."""
+    low = high = layout.offset[axis]
+    for it in (*layout.shard, *layout.replica):
+        reach = (it.extent - 1) * it.stride[axis]
+        low, high = low + min(0, reach), high + max(0, reach)
+    return low, high
+
+
+class _Image:
+    """The places of one axis before and after the swizzles, as a set that can be asked."""
+
+    def __init__(self, layout: Layout, axis: str, low: int, high: int) -> None:
+        iters = [it for it in (*layout.shard, *layout.replica) if it.stride[axis] and it.extent > 1]
+        self.vectors: list[Vec] = [(it.stride[axis],) for it in iters]
+        self.ranges: list[Range] = [(0, it.extent - 1) for it in iters]
+        self.base = layout.offset[axis]
+        self.low, self.high = low, high
+        self.swizzles = tuple(s for s in layout.swizzles if s.bits)
+        self.period = period_of(self.swizzles)
+
+    def meets(self, low: int, high: int) -> bool:
+        """Whether some place before the swizzle lies in [low, high]."""
+        return reaches(self.vectors, self.ranges, (low - self.base,), (high - self.base,))
+
+    def holds(self, swizzled: int) -> bool:
+        """Whether a place after the swizzle is taken."""
+        plain = undo_chain(self.swizzles, swizzled)
+        return self.meets(plain, plain)
+
+    def end(self, largest: bool) -> int:
+        """The largest or smallest place after the swizzle, which permutes each aligned period."""
+        edge = self.high if largest else self.low
+        block = edge - edge % self.period
+        if all(s.shift > 0 for s in self.swizzles):
+            return self._by_prefix(block, largest)
+        inside = self._listed(block, block + self.period - 1)
+        return max(inside) if largest else min(inside)
+
+    def _by_prefix(self, block: int, largest: bool) -> int:
+        """Bit by bit from the top: with S > 0 high bits after the swizzle fix those before it."""
+        prefix, free = block, self.period.bit_length() - 1
+        while free:
+            free -= 1
+            better = prefix + ((1 << free) if largest else 0)
+            start = undo_chain(self.swizzles, better) >> free << free
+            if self.meets(start, start + (1 << free) - 1):
+                prefix = better
+            else:
+                prefix += 0 if largest else 1 << free
+        return prefix
+
+    def _listed(self, low: int, high: int) -> Iterator[int]:
+        lows, highs = (low - self.base,), (high - self.base,)
+        found = solutions(self.vectors, self.ranges, lows, highs)
+        for count, digits in enumerate(found):
+            if count > MAX_SCAN:
+                raise BudgetSpent
+            plain = self.base + sum(d * v for d, (v,) in zip(digits, self.vectors, strict=True))
+            yield apply_chain(self.swizzles, plain)
+
+
+# -- who shares a place ----------------------------------------------------------------------------
+
+
+def injective(layout: Layout) -> Verdict:
+    """Whether no place is held by two elements, copies counted.
+
+        witness  (one flat index, another, their common place)
+
+    >>> from tilewise import S
+    >>> injective(S[(4, 4) : (4, 2)]).witness
+    (2, 4, 4@m)
+    """
+    shard, replica = _moving(layout.shard), _moving(layout.replica)
+    still = [i for i, it in enumerate(layout.shard) if it.extent > 1 and not it.stride]
+    if still:
+        return _shared(layout, {still[-1]: 1}, {})
+    open_question = False
+    for axes in _groups(layout):
+        d = [(i, it) for i, it in shard if any(it.stride[a] for a in axes)]
+        r = [(i, it) for i, it in replica if any(it.stride[a] for a in axes)]
+        try:
+            clash = _clash(axes, d, r)
+        except BudgetSpent:
+            open_question = True
+            continue
+        if clash:
+            digits = {i: x for (i, _), x in zip(d, clash, strict=False)}
+            copies = {i: x for (i, _), x in zip(r, clash[len(d) :], strict=True)}
+            return _shared(layout, digits, copies)
+    return undecided("whether two elements share a place") if open_question else YES
+
+
+def disjoint_copies(layout: Layout) -> Verdict:
+    """Whether no two replicas of an element coincide; the witness is the pair of replica digits.
+
+    >>> from tilewise import S, R
+    >>> disjoint_copies(S[4 : 1] + R[(2, 2) : (8, 8)]).witness
+    ((0, 1), (1, 0))
+    """
+    for i, it in enumerate(layout.replica):
+        if it.extent > 1 and not it.stride:
+            return _coinciding(layout, {i: 1})
+    open_question = False
+    for axes in _groups(layout):
+        r = [(i, it) for i, it in _moving(layout.replica) if any(it.stride[a] for a in axes)]
+        try:
+            clash = _clash(axes, r, [])
+        except BudgetSpent:
+            open_question = True
+            continue
+        if clash:
+            return _coinciding(layout, {i: x for (i, _), x in zip(r, clash, strict=True)})
+    return undecided("whether two copies coincide") if open_question else YES
+
+
+def _coinciding(layout: Layout, digits: dict[int, int]) -> Verdict:
+    count = range(len(layout.replica))
+    one = tuple(max(0, digits.get(i, 0)) for i in count)
+    other = tuple(max(0, -digits.get(i, 0)) for i in count)
+    return Verdict(False, "two replicas coincide", tuple(sorted((one, other))))
+
+
+def _moving(iters: Iterable[Iter]) -> list[tuple[int, Iter]]:
+    return [(i, it) for i, it in enumerate(iters) if it.extent > 1 and it.stride]
+
+
+def _groups(layout: Layout) -> list[tuple[Axis, ...]]:
+    """The axes in groups that no stride joins."""
+    groups = [{axis} for axis in layout.axes]
+    for it in (*layout.shard, *layout.replica):
+        touched = set(it.stride.nonzero.axes)
+        joined = [g for g in groups if g & touched]
+        if len(joined) > 1:
+            groups = [g for g in groups if not g & touched] + [set().union(*joined)]
+    return [tuple(axis for axis in layout.axes if axis in g) for g in groups]
+
+
+def _clash(
+    axes: Sequence[Axis], first: list[tuple[int, Iter]], rest: list[tuple[int, Iter]]
+) -> tuple[int, ...] | None:
+    """Digit differences, not all 0 among `first`, whose steps add up to nothing.
+
+    Some difference among `first` is not 0; its sign may be chosen, and it is tried in turn.
+    """
+    iters = [it for _, it in (*first, *rest)]
+    vectors = [tuple(it.stride[a] for a in axes) for it in iters]
+    zero = (0,) * len(axes)
+    for chosen in range(len(first)):
+        ranges = [(1 - it.extent, it.extent - 1) for it in iters]
+        ranges[chosen] = (1, iters[chosen].extent - 1)
+        ranges[:chosen] = [(0, 0)] * chosen  # an earlier one that is not 0 was tried as chosen
+        found = next(solutions(vectors, ranges, zero, zero), None)
+        if found:
+            return found
+    return None
+
+
+def _shared(layout: Layout, digits: dict[int, int], copies: dict[int, int]) -> Verdict:
+    """The two elements that differ by the given digits, and the place they share."""
+    one = other = 0
+    for i, it in enumerate(layout.shard):
+        difference = digits.get(i, 0)
+        one = one * it.extent + max(0, difference)
+        other = other * it.extent + max(0, -difference)
+    at = list(layout.before_swizzle(one))
+    for i, difference in copies.items():
+        step = layout.on_axes(layout.replica[i].stride * max(0, difference))
+        at = [a + s for a, s in zip(at, step, strict=True)]
+    place = point(layout.axes, layout.after_swizzle(tuple(at)))
+    one, other = sorted((one, other))
+    spelled = [coordinates(flat, layout.shape) for flat in (one, other)]
+    return Verdict(False, f"{spelled[0]} and {spelled[1]} share {place}", (one, other, place))
+
+
+# -- counts ----------------------------------------------------------------------------------------
+
+
+def count_copies(layout: Layout) -> int:
+    """How many distinct places each element has: the size of the set R.
+
+    >>> from tilewise import S, R
+    >>> count_copies(S[4 : 1] + R[(2, 3) : (4, 4)])
+    4
+    """
+    count = _count_taken(layout, _groups(layout), layout.replica)
+    if count is None:
+        raise NotDecided("how many copies are distinct was not decided within the bound")
+    return count
+
+
+def _count_taken(layout: Layout, groups: list[tuple[Axis, ...]], iters: Sequence[Iter]) -> int | None:
+    """How many distinct sums the iters have; groups of axes multiply."""
+    total = 1
+    for axes in groups:
+        moving = [(i, it) for i, it in _moving(iters) if any(it.stride[a] for a in axes)]
+        count = _count_in_group(axes, moving)
+        if count is None:
+            return None
+        total *= count
+    return total
+
+
+def _count_in_group(axes: Sequence[Axis], moving: list[tuple[int, Iter]]) -> int | None:
+    try:
+        if _clash(axes, moving, []) is None:
+            return prod(it.extent for _, it in moving)
+    except BudgetSpent:
+        pass
+    if len(axes) == 1:
+        return _count_bits([(it.extent, it.stride[axes[0]]) for _, it in moving])
+    return _count_listed([(it.extent, tuple(it.stride[a] for a in axes)) for _, it in moving])
+
+
+def _count_bits(iters: list[tuple[int, int]]) -> int | None:
+    """The number of distinct sums on one axis, as the bits of one integer, filled by doubling."""
+    if sum((e - 1) * abs(s) for e, s in iters) > MAX_BITSET:
+        return None
+    taken = 1
+    for extent, step in iters:
+        done = 1
+        while done < extent:
+            more = min(done, extent - done)
+            taken |= taken << (more * abs(step))
+            done += more
+    return taken.bit_count()
+
+
+def _count_listed(iters: list[tuple[int, Vec]]) -> int | None:
+    taken: set[Vec] = {(0,) * len(iters[0][1])}
+    for extent, step in iters:
+        if len(taken) * extent > MAX_BITSET >> 6:
+            return None
+        taken = {
+            tuple(t + d * s for t, s in zip(at, step, strict=True)) for at in taken for d in range(extent)
+        }
+    return len(taken)
+
+
+# -- holes -----------------------------------------------------------------------------------------
+
+
+def holes(layout: Layout) -> Holes:
+    """How many places between min and max of every axis hold nothing, and one of them.
+
+    >>> from tilewise import S
+    >>> holes(S[(4, 3) : (4, 1)])
+    Holes(count=3, witness=3@m)
+    """
+    groups = _groups(layout)
+    taken = _count_taken(layout, groups, (*layout.shard, *layout.replica))
+    try:
+        ends = {axis.name: extremes(layout, axis.name) for axis in layout.axes}
+        count = None if taken is None else prod(b - a + 1 for a, b in ends.values()) - taken
+        return Holes(count, _first_hole(layout, groups, ends) if count != 0 else None)
+    except (NotDecided, BudgetSpent):
+        return Holes(None)
+
+
+def _first_hole(
+    layout: Layout, groups: list[tuple[Axis, ...]], ends: dict[str, tuple[int, int]]
+) -> Vector | None:
+    """A place of the box that is not taken: the first hole of one group, the rest at a taken place."""
+    for axes in groups:
+        hole = _hole_in_group(layout, axes, ends)
+        if hole is not None:
+            taken = layout.after_swizzle(layout.before_swizzle(0))
+            steps = dict(zip(layout.axes, taken, strict=True)) | dict(zip(axes, hole, strict=True))
+            return point(layout.axes, steps.values())
+    return None
+
+
+def _hole_in_group(
+    layout: Layout, axes: tuple[Axis, ...], ends: dict[str, tuple[int, int]]
+) -> Sequence[int] | None:
+    if len(axes) > 1:
+        return _scan_box(layout, axes, ends)
+    low, high = plain_extremes(layout, axes[0].name)
+    strides = [(abs(it.stride[axes[0]]), it.extent) for it in (*layout.shard, *layout.replica)]
+    hole = _first_gap(low, high, strides)
+    if layout.swizzled_axis != axes[0]:
+        return None if hole is None else (hole,)
+    swizzled = _scan_swizzled(layout, axes[0].name, (low, high), ends[axes[0].name], hole)
+    return None if swizzled is None else (swizzled,)
+
+
+def _first_gap(low: int, high: int, strides: list[tuple[int, int]]) -> int | None:
+    """The first hole of sums of multiples: every step must start inside what is covered so far."""
+    covered = 1
+    for step, extent in sorted(strides):
+        if step > covered:
+            return low + covered
+        covered += step * (extent - 1)
+    return None if covered > high - low else low + covered
+
+
+def _scan_swizzled(
+    layout: Layout, axis: str, plain: tuple[int, int], ends: tuple[int, int], hole: int | None
+) -> int | None:
+    """A hole among swizzled places, in the periods that are not full before the swizzle."""
+    image = _Image(layout, axis, *plain)
+    period, outer = image.period, layout.outer[axis]
+    first, last = (end - outer for end in ends)
+    doubtful = [range(p - p % period, p - p % period + period) for p in (*plain, hole) if p is not None]
+    for block in (*doubtful, range(first, last + 1)):
+        inside = range(max(block.start, first), min(block.stop, last + 1))
+        for at in islice(inside, MAX_SCAN):
+            if not image.holds(at):
+                return at + outer
+    return None
+
+
+def _scan_box(
+    layout: Layout, axes: tuple[Axis, ...], ends: dict[str, tuple[int, int]]
+) -> Sequence[int] | None:
+    """The first place of a group's box that is not taken, by looking at the first few."""
+    from tilewise.core.inverse import is_held
+
+    box = product(*(range(ends[a.name][0], ends[a.name][1] + 1) for a in axes))
+    for steps in islice(box, MAX_SCAN):
+        if not is_held(layout, {a.name: s for a, s in zip(axes, steps, strict=True)}):
+            return steps
+    return None
+
+
+# -- contiguity ------------------------------------------------------------------------------------
+
+
+def contiguous(layout: Layout) -> Verdict:
+    """Whether element x lives at base + x on one storage axis, in one copy.
+
+        witness  the first flat index that lives elsewhere
+
+    >>> from tilewise import S
+    >>> bool(contiguous(S[(4, 4) : (4, 1)] + 32)), contiguous(S[(4, 4) : (1, 4)]).witness
+    (True, 1)
+    """
+    moving = {a for it in layout.shard if it.extent > 1 for a in it.stride.nonzero.axes}
+    owners = [axis for axis in moving if axis.kind != "storage"]
+    if owners:
+        return Verdict(False, f"elements differ on {owners[0]}, which is no storage", 0)
+    if len(moving) > 1:
+        return Verdict(False, "elements differ on " + " and ".join(sorted(a.name for a in moving)))
+    if layout.copies > 1:
+        return Verdict(False, f"every element has {layout.copies} copies", 0)
+    axis = next(iter(moving), layout.axes[0])
+    base = point(layout.axes, layout.after_swizzle(layout.before_swizzle(0)))
+    ideal = replace(
+        layout,
+        shape=(layout.size,),
+        strides=(Vector(((axis, 1),)),),
+        replica=(),
+        offset=base,
+        swizzles=(),
+        outer=Vector(),
+    )
+    answer = layout.same(ideal)
+    if answer.answer is not False:
+        return Verdict(answer.answer, answer.reason)
+    return Verdict(False, f"element {answer.witness} does not live at base + {answer.witness}", answer.witness)

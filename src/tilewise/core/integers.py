@@ -1,0 +1,61 @@
+"""The one gate through which numbers enter: exact integers of a printable size."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import SupportsIndex
+
+from tilewise.core.errors import LayoutError
+
+MAX_DIGITS = 1_000
+_LARGEST = 10**MAX_DIGITS
+
+
+def as_int(value: SupportsIndex, what: str) -> int:
+    """`value` as a Python int, by `operator.index`; bool, float and oversized values are refused.
+
+    >>> as_int(7, "a stride")
+    7
+    """
+    if type(value) is not int:
+        value = _converted(value, what)
+    if not -_LARGEST < value < _LARGEST:
+        raise LayoutError(
+            "TW005",
+            f"{what} has more than {MAX_DIGITS} digits",
+            hint="layouts describe real machines; look for a typing error",
+        )
+    return value
+
+
+def as_extent(value: SupportsIndex) -> int:
+    """`value` as an extent: a positive integer.
+
+    >>> as_extent(48)
+    48
+    """
+    extent = as_int(value, "an extent")
+    if extent < 1:
+        raise LayoutError(
+            "TW102",
+            f"an extent must be positive, not {extent}",
+            hint="a mode of extent 0 holds no element; leave the mode out or give it extent 1",
+        )
+    return extent
+
+
+def _converted(value: SupportsIndex, what: str) -> int:
+    if isinstance(value, bool):
+        raise LayoutError("TW101", f"{what} must be an integer, not the bool {value}", hint="write 1 or 0")
+    try:
+        return index(value)
+    except TypeError:
+        kind = type(value).__name__
+        hint = (
+            "strides count whole elements; choose a smaller unit instead of a fraction"
+            if kind == "float"
+            else "any value with __index__ will do: int, a NumPy integer, ..."
+        )
+        raise LayoutError(
+            "TW101", f"{what} must be an integer, not the {kind} {value!r}", hint=hint
+        ) from None

@@ -1,0 +1,103 @@
+"""The inverse: which indices live at a place, or at any place that agrees with a partial one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.integers import as_int
+from tilewise.core.shapes import coordinates
+from tilewise.core.solve import BudgetSpent, solutions
+from tilewise.core.swizzles import undo_chain
+from tilewise.core.vectors import Vector, point
+
+if TYPE_CHECKING:
+    from tilewise.core.layout import Layout, Point
+
+MAX_ANSWERS = 1 << 16
+
+
+def indices_at(
+    layout: Layout, place: Mapping[str, int], shape: Any, limit: int | None
+) -> tuple[tuple[int, ...], ...]:
+    """`Layout.who`: the indices of the place, sorted."""
+    asked = layout.asked_in(shape)
+    found = _collected((flat for flat, _ in _held(layout, place)), limit)
+    return tuple(coordinates(flat, asked) for flat in sorted(found))
+
+
+def matches_at(
+    layout: Layout, place: Mapping[str, int], shape: Any, limit: int | None
+) -> tuple[tuple[tuple[int, ...], Vector], ...]:
+    """`Layout.matches`: (index, place) of everything at the place, sorted."""
+    asked = layout.asked_in(shape)
+    found = _collected(_held(layout, place), limit)
+    return tuple((coordinates(flat, asked), point(layout.axes, at)) for flat, at in sorted(found))
+
+
+def is_partial(layout: Layout, place: Mapping[str, int]) -> bool:
+    """Whether the place leaves an axis of the layout open."""
+    return any(axis.name not in place for axis in layout.axes)
+
+
+def _collected(found: Iterator[Any], limit: int | None) -> set[Any]:
+    """The distinct answers: the first `limit` of them, or all, or a refusal."""
+    bound = MAX_ANSWERS if limit is None else limit
+    answers: set[Any] = set()
+    try:
+        for answer in found:
+            answers.add(answer)
+            if len(answers) > bound:
+                break
+    except BudgetSpent:
+        raise NotDecided(
+            "who lives there was not decided within the bound",
+            hint="the strides are many and unrelated; ask by index, or list a window with table",
+        ) from None
+    if limit is None and len(answers) > bound:
+        raise LayoutError(
+            "TW301", f"more than {bound} elements live there", hint="ask with a limit to see some of them"
+        )
+    return set(islice(answers, bound))
+
+
+def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point]]:
+    """(flat index, place) of every element and copy at the place, in the order of the search."""
+    steps = {name: as_int(value, f"the place's {name}") for name, value in place.items()}
+    axes = {axis.name for axis in layout.axes}
+    if any(value for name, value in steps.items() if name not in axes):
+        return
+    asked = [axis for axis in layout.axes if axis.name in steps]
+    target = tuple(_before_swizzle(layout, axis.name, steps[axis.name]) for axis in asked)
+    base = tuple(layout.offset[axis] for axis in asked)
+    iters = (*layout.shard, *layout.replica)
+    wanted = tuple(t - b for t, b in zip(target, base, strict=True))
+    digits = solutions(
+        [tuple(it.stride[axis] for axis in asked) for it in iters],
+        [(0, it.extent - 1) for it in iters],
+        wanted,
+        wanted,
+    )
+    extents = [it.extent for it in layout.shard]
+    replica = [layout.on_axes(it.stride) for it in layout.replica]
+    for x in digits:
+        flat = 0
+        for extent, digit in zip(extents, x, strict=False):
+            flat = flat * extent + digit
+        at = layout.before_swizzle(flat)
+        for step, r in zip(replica, x[len(extents) :], strict=True):
+            at = tuple(a + r * s for a, s in zip(at, step, strict=True))
+        yield flat, layout.after_swizzle(at)
+
+
+def _before_swizzle(layout: Layout, axis: str, steps: int) -> int:
+    if layout.swizzled_axis is None or layout.swizzled_axis.name != axis:
+        return steps
+    return undo_chain(layout.swizzles, steps - layout.outer[axis])
+
+
+def is_held(layout: Layout, place: Mapping[str, int]) -> bool:
+    """Whether anything lives at a full or partial place."""
+    return next(_held(layout, place), None) is not None

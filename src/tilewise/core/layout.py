@@ -1,0 +1,526 @@
+"""The layout: a map from a logical index to a set of places.
+
+    L(x) = { P + Sw(D(x) + r + O) : r in R }
+
+    D   the shard: iters (extent, stride), the first is the slowest digit of the index
+    R   the replicas: iters as well; one element at several places
+    O   the offset;  Sw  a chain of XOR swizzles on one storage axis;  P  the outer offset
+
+Strides, offsets and places are vectors on named axes. `==` and `hash` are what is written; `same` is
+the map. The definition as the plainest loop is `tilewise.testing.naive_places`, and everything here
+equals it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from tilewise.core.axes import Axis, m
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_extent
+from tilewise.core.shapes import (
+    MAX_ITERS,
+    Shape,
+    as_shape,
+    coordinates,
+    flat_index,
+    leaves,
+    size_of,
+    spell,
+)
+from tilewise.core.swizzles import Swizzle, apply_chain, period_of
+from tilewise.core.vectors import ZERO, Vector, as_vector, point
+
+if TYPE_CHECKING:
+    from tilewise.core.compare import Comparison
+    from tilewise.core.dtypes import DType
+    from tilewise.core.facts import Holes
+    from tilewise.core.verdict import Verdict
+
+UNITS = ("element", "byte", "bit")
+MAX_COPIES = 1 << 16
+
+Point = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Iter:
+    """A digit of the index and the step that it makes: (extent, stride)."""
+
+    extent: int
+    stride: Vector
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "extent", as_extent(self.extent))
+        object.__setattr__(self, "stride", as_vector(self.stride))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Replicas:
+    """`R[...]`: iters along which an element has copies. A multiset in text, a set in meaning.
+
+    >>> from tilewise import R, warpid
+    >>> R[2 : 4@warpid] + R[3 : 1]
+    R[(2, 3) : (4@warpid, 1@m)]
+    """
+
+    iters: tuple[Iter, ...] = ()
+
+    def __add__(self, other: Replicas) -> Replicas:
+        return Replicas(self.iters + other.iters) if isinstance(other, Replicas) else NotImplemented
+
+    def __repr__(self) -> str:
+        from tilewise.core.text import replica_text
+
+        return replica_text(self.iters)
+
+
+@dataclass(frozen=True, repr=False)
+class Layout:
+    """A layout. Write one with `S`, `R` and `O`, or read one with `parse`.
+
+    >>> from tilewise import S, R, laneid, reg, warpid
+    >>> L = S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]
+    >>> L.place(5, 3, 1)
+    23@laneid + 1@reg
+    >>> L.who(laneid=5)
+    ((1, 1, 0), (1, 1, 1))
+    >>> (L + R[2 : 4@warpid]).places(5, 3, 1)
+    (23@laneid + 1@reg + 0@warpid, 23@laneid + 1@reg + 4@warpid)
+    """
+
+    shape: Shape
+    strides: tuple[Vector, ...]
+    replica: tuple[Iter, ...] = ()
+    offset: Vector = ZERO
+    swizzles: tuple[Swizzle, ...] = ()
+    outer: Vector = ZERO
+    unit: str = "element"
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "shape", as_shape(self.shape))
+        put(self, "strides", tuple(as_vector(stride) for stride in self.strides))
+        put(self, "replica", tuple(self.replica))
+        put(self, "offset", as_vector(self.offset, "an offset"))
+        put(self, "swizzles", tuple(self.swizzles))
+        put(self, "outer", as_vector(self.outer, "an outer offset"))
+        self._check()
+        self._fold_outer()
+
+    def _check(self) -> None:
+        extents = sum(1 for _ in leaves(self.shape))
+        if extents != len(self.strides):
+            raise LayoutError(
+                "TW003",
+                f"{extents} extents and {len(self.strides)} strides",
+                hint="every extent has one stride; write 0 for a digit that does not move",
+            )
+        if len(self.replica) > MAX_ITERS:
+            raise LayoutError("TW005", f"more than {MAX_ITERS} replica iters")
+        if self.unit not in UNITS:
+            raise LayoutError("TW106", f"unknown unit {self.unit!r}", hint="known: " + " ".join(UNITS))
+        if len({swizzle.axis for swizzle in self.swizzles}) > 1:
+            raise LayoutError(
+                "TW104",
+                "the swizzles of a chain act on one axis, here on "
+                + " and ".join(sorted({s.axis.name for s in self.swizzles})),
+            )
+        self._check_declarations()
+
+    def _check_declarations(self) -> None:
+        declared: dict[str, bool | None] = {}
+        for axis in self._named_axes():
+            if declared.setdefault(axis.name, axis.storage) != axis.storage:
+                raise LayoutError(
+                    "TW103",
+                    f"axis {axis} is storage in one place and an owner in another",
+                    hint=f'make it once: {axis} = Axis("{axis}", storage=True)',
+                )
+
+    def _fold_outer(self) -> None:
+        """P acts as O wherever no swizzle stands between them, or the swizzles repeat by it."""
+        inside, outside = [], []
+        period = period_of(self.swizzles)
+        for axis, steps in self.outer.terms:
+            passes = axis != self.swizzled_axis or steps % period == 0
+            (inside if passes else outside).append((axis, steps))
+        if inside:
+            object.__setattr__(self, "offset", self.offset + Vector(tuple(inside)))
+            object.__setattr__(self, "outer", Vector(tuple(outside)))
+
+    # -- what is written ---------------------------------------------------------------------------
+
+    @cached_property
+    def shard(self) -> tuple[Iter, ...]:
+        """D: the iters of the index, slowest first."""
+        return tuple(map(Iter, leaves(self.shape), self.strides))
+
+    @cached_property
+    def size(self) -> int:
+        """How many elements there are."""
+        return size_of(self.shape)
+
+    @property
+    def swizzled_axis(self) -> Axis | None:
+        """The axis on which the swizzles act, or None."""
+        return self.swizzles[0].axis if self.swizzles else None
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes that the layout names, by first appearance in S, R, O; `m` if it names none."""
+        return tuple(dict.fromkeys(self._named_axes())) or (m,)
+
+    def _named_axes(self) -> Iterator[Axis]:
+        for stride in self.strides:
+            yield from stride.axes
+        for it in self.replica:
+            yield from it.stride.axes
+        yield from self.offset.axes
+        for swizzle in self.swizzles:
+            yield swizzle.axis
+        yield from self.outer.axes
+
+    def axis(self, axis: Axis | str) -> Axis:
+        """The layout's own axis of that name."""
+        for own in self.axes:
+            if own.name == str(axis):
+                return own
+        names = ", ".join(a.name for a in self.axes)
+        raise LayoutError("TW203", f"the layout names no axis {axis}", hint=f"its axes are {names}")
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def __add__(self, other: Replicas | Vector | SupportsIndex) -> Layout:
+        if isinstance(other, Layout):
+            raise LayoutError(
+                "TW107", "two layouts do not add up to one", hint="join their modes in one S[...]"
+            )
+        if isinstance(other, Replicas):
+            return replace(self, replica=self.replica + other.iters)
+        if isinstance(other, Vector) or hasattr(other, "__index__"):
+            return replace(self, offset=self.offset + as_vector(other, "an offset"))
+        return NotImplemented
+
+    def __radd__(self, other: Replicas | Vector | SupportsIndex) -> Layout:
+        if isinstance(other, Vector) or hasattr(other, "__index__"):
+            return replace(self, offset=as_vector(other, "an offset") + self.offset)
+        return self + other
+
+    def __sub__(self, other: Vector | SupportsIndex) -> Layout:
+        return self + -as_vector(other, "an offset")
+
+    def swizzled(self, swizzles: tuple[Swizzle, ...], outer: Vector = ZERO) -> Layout:
+        """`O[outer] o swizzles o self`; in Python `outer @ Swizzle(...) @ self`."""
+        if self.outer and swizzles:
+            raise LayoutError(
+                "TW104",
+                f"an outer offset {self.outer} between two swizzles",
+                hint="an outer offset stands leftmost, once",
+            )
+        return replace(self, swizzles=swizzles + self.swizzles, outer=outer + self.outer)
+
+    # -- evaluation --------------------------------------------------------------------------------
+
+    def flat_index(self, *index: Any, shape: Any = None) -> int:
+        """The flat row-major integer of an index: flat, one number a mode, or the nested profile.
+
+        With `shape`, the index is one of that shape, which must have the layout's size.
+
+        >>> from tilewise import S
+        >>> S[(8, 8) : (8, 1)].flat_index(1, 2, 3, shape=(4, 4, 4))
+        27
+        """
+        return flat_index(index[0] if len(index) == 1 else index, self.asked_in(shape))
+
+    def asked_in(self, shape: Any = None) -> Shape:
+        """`shape` as a shape of the layout's size; the layout's own where none is given."""
+        if shape is None:
+            return self.shape
+        asked = as_shape(shape)
+        if size_of(asked) != self.size:
+            raise LayoutError(
+                "TW202",
+                f"shape {spell(asked)} has {size_of(asked)} elements, and the layout has {self.size}",
+                hint=f"ask in any shape of {self.size} elements; the layout's own is {spell(self.shape)}",
+            )
+        return asked
+
+    def coordinates(self, flat: int, shape: Any = None) -> tuple[int, ...]:
+        """One number a top-level mode of the shape, for a flat index."""
+        return coordinates(flat, self.asked_in(shape))
+
+    def places(self, *index: Any, shape: Any = None) -> tuple[Vector, ...]:
+        """Every place of an element: its distinct copies, sorted by the axes' order.
+
+        >>> from tilewise import S, R, gpuid_x, gpuid_y, m
+        >>> mesh = S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]
+        >>> mesh.places(1, 2, 3)
+        (1@gpuid_y + 19@m + 0@gpuid_x, 1@gpuid_y + 19@m + 1@gpuid_x)
+        """
+        axes = self.axes
+        return tuple(point(axes, p) for p in self.points(self.flat_index(*index, shape=shape)))
+
+    def place(self, *index: Any, shape: Any = None) -> Vector:
+        """The place of an element that has one.
+
+        >>> from tilewise import S, Swizzle
+        >>> (Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]).place(1, 8)
+        64@m
+        """
+        places = self.places(*index, shape=shape)
+        if len(places) > 1:
+            raise LayoutError(
+                "TW204", f"the element has {len(places)} places", hint="ask with places(...)"
+            )
+        return places[0]
+
+    def points(self, flat: int) -> list[Point]:
+        """The distinct places of a flat index as tuples on `axes`, sorted: `places` without names."""
+        base = self.before_swizzle(flat)
+        copies = self._copy_steps
+        if len(copies) == 1 and not self.swizzles:
+            return [base]
+        moved = [tuple(map(int.__add__, base, copy)) for copy in copies]
+        return sorted(map(self.after_swizzle, moved)) if self.swizzles else moved
+
+    def before_swizzle(self, flat: int) -> Point:
+        """D(x) + O as a tuple on `axes`."""
+        place = list(self._origin)
+        for extent, terms in self._digits:
+            flat, digit = divmod(flat, extent)
+            for position, steps in terms:
+                place[position] += digit * steps
+        return tuple(place)
+
+    def after_swizzle(self, place: Point) -> Point:
+        """P + Sw(place)."""
+        if not self.swizzles:
+            return place
+        i = self._swizzled_position
+        moved = apply_chain(self.swizzles, place[i]) + self.outer[self.axes[i]]
+        return (*place[:i], moved, *place[i + 1 :])
+
+    @cached_property
+    def _swizzled_position(self) -> int:
+        return self.axes.index(self.swizzles[0].axis)
+
+    @cached_property
+    def _origin(self) -> Point:
+        return self.on_axes(self.offset)
+
+    @cached_property
+    def _digits(self) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
+        """(extent, ((axis position, steps), ...)) a digit, fastest first."""
+        position = {axis: i for i, axis in enumerate(self.axes)}
+        return tuple(
+            (extent, tuple((position[axis], steps) for axis, steps in stride.terms if steps))
+            for extent, stride in zip(
+                reversed(tuple(leaves(self.shape))), reversed(self.strides), strict=True
+            )
+            if extent > 1
+        )
+
+    @cached_property
+    def _copy_steps(self) -> tuple[Point, ...]:
+        """The distinct values of r in R as tuples on `axes`, sorted."""
+        if not self.replica:
+            return ((0,) * len(self.axes),)
+        from tilewise.core.canonical import merged_replica
+
+        iters, start = merged_replica(self.replica)
+        if prod(it.extent for it in iters) > MAX_COPIES:
+            raise LayoutError(
+                "TW301",
+                f"an element with more than {MAX_COPIES} copies cannot list its places",
+                hint="ask about the map without R, or about one place with who",
+            )
+        moves = [[self.on_axes(it.stride * d) for d in range(it.extent)] for it in iters]
+        first = self.on_axes(start)
+        return tuple(sorted({tuple(map(sum, zip(first, *r, strict=True))) for r in product(*moves)}))
+
+    def on_axes(self, vector: Vector) -> Point:
+        """A vector as a tuple of its steps on `axes`."""
+        return tuple(vector[axis] for axis in self.axes)
+
+    # -- the inverse -------------------------------------------------------------------------------
+
+    def who(
+        self, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
+    ) -> tuple[tuple[int, ...], ...]:
+        """Which indices live at a place; with fewer axes than the layout has, at any such place.
+
+        A bare integer is `m`. The answer is sorted, in coordinates of `shape`.
+
+        >>> from tilewise import S
+        >>> S[(4, 2, 2, 4) : (16, 4, 8, 1)].who(27, shape=(8, 8))
+        ((2, 7),)
+        """
+        from tilewise.core.inverse import indices_at
+
+        return indices_at(self, _asked_place(place, steps), shape, limit)
+
+    def matches(
+        self, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
+    ) -> tuple[tuple[tuple[int, ...], Vector], ...]:
+        """(index, place) of everything that lives at a full or partial place, sorted.
+
+        >>> from tilewise import S, laneid, reg
+        >>> S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)].matches(laneid=5)
+        (((1, 1, 0), 5@laneid + 0@reg), ((1, 1, 1), 5@laneid + 1@reg))
+        """
+        from tilewise.core.inverse import matches_at
+
+        return matches_at(self, _asked_place(place, steps), shape, limit)
+
+    # -- facts -------------------------------------------------------------------------------------
+
+    def min(self, axis: Axis | str = m) -> int:
+        """The smallest coordinate on an axis over all indices and copies, swizzled and offset."""
+        return self.extremes(axis)[0]
+
+    def max(self, axis: Axis | str = m) -> int:
+        """The largest coordinate on an axis over all indices and copies, swizzled and offset."""
+        return self.extremes(axis)[1]
+
+    def span(self, axis: Axis | str = m) -> int:
+        """1 + max - min on an axis: copies counted, the offset not.
+
+        >>> from tilewise import S
+        >>> (S[8 : -1] + 5).span(), (S[8 : -1] + 5).min()
+        (8, -2)
+        """
+        low, high = self.extremes(axis)
+        return 1 + high - low
+
+    def extremes(self, axis: Axis | str = m) -> tuple[int, int]:
+        """(min, max) on an axis. An axis that the layout does not name is 0 everywhere."""
+        from tilewise.core.facts import extremes
+
+        return extremes(self, str(axis))
+
+    @cached_property
+    def copies(self) -> int:
+        """How many distinct places each element has."""
+        from tilewise.core.facts import count_copies
+
+        return count_copies(self)
+
+    @cached_property
+    def injective(self) -> Verdict:
+        """Whether no place is held by two elements; the witness is two indices that share one."""
+        from tilewise.core.facts import injective
+
+        return injective(self)
+
+    @cached_property
+    def disjoint_copies(self) -> Verdict:
+        """Whether the replicas of an element never coincide."""
+        from tilewise.core.facts import disjoint_copies
+
+        return disjoint_copies(self)
+
+    @cached_property
+    def holes(self) -> Holes:
+        """The places between min and max of every axis that hold nothing: how many, and one."""
+        from tilewise.core.facts import holes
+
+        return holes(self)
+
+    @property
+    def onto(self) -> Verdict:
+        """Whether every place between min and max of every axis is taken."""
+        return self.holes.none
+
+    @cached_property
+    def contiguous(self) -> Verdict:
+        """Whether element x lives at base + x on one storage axis, in one copy."""
+        from tilewise.core.facts import contiguous
+
+        return contiguous(self)
+
+    @property
+    def period(self) -> int:
+        """How often the swizzle pattern repeats, and what it asks of the base's alignment."""
+        return period_of(self.swizzles)
+
+    # -- the map -----------------------------------------------------------------------------------
+
+    def canonical(self) -> Layout:
+        """The same map in canonical form: merged digits, sorted copies, no term without effect.
+
+        >>> from tilewise import S, R
+        >>> (S[(1, 4, 2) : (7, 2, 1)] + R[(1, 2) : (3, -8)]).canonical()
+        S[8 : 1] + R[2 : 8] - 8
+        """
+        from tilewise.core.canonical import canonical
+
+        return canonical(self)
+
+    def same(self, other: Layout) -> Comparison:
+        """Whether two layouts are the same map, by flat index; false carries the first difference.
+
+        >>> from tilewise import S
+        >>> bool(S[(4, 4) : (4, 1)].same(S[16 : 1]))
+        True
+        >>> S[(4, 4) : (4, 1)].same(S[(4, 4) : (1, 4)]).witness
+        1
+        """
+        from tilewise.core.compare import same
+
+        return same(self, other)
+
+    def in_bytes(self, dtype: DType | str) -> Layout:
+        """Every element at its first byte.
+
+        >>> from tilewise import S, Swizzle
+        >>> (Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]).in_bytes("bf16")
+        Swizzle(3, 4, 3) @ S[(8, 64) : (128, 2)]
+        """
+        return self._in("byte", dtype)
+
+    def in_elements(self, dtype: DType | str) -> Layout:
+        """Storage counted in elements of `dtype`; refused where a step is not a whole number."""
+        return self._in("element", dtype)
+
+    def in_bits(self, dtype: DType | str) -> Layout:
+        """Every element at its first bit."""
+        return self._in("bit", dtype)
+
+    def _in(self, unit: str, dtype: DType | str) -> Layout:
+        from tilewise.core.units import converted
+
+        return converted(self, unit, dtype)
+
+    # -- text --------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        from tilewise.core.text import layout_text
+
+        return layout_text(self)
+
+    def __repr__(self) -> str:
+        from tilewise.core.text import layout_python
+
+        return layout_python(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.shape, self.strides, self.replica, self.offset, self.swizzles, self.outer)
+        return Layout, (*fields, self.unit)
+
+
+def _asked_place(place: tuple[Any, ...], steps: dict[str, int]) -> dict[str, int]:
+    """{axis name: steps} from `who`'s arguments: integers (on m), vectors, mappings, keywords."""
+    asked: dict[str, int] = {}
+    for part in place:
+        named = part if isinstance(part, Mapping) else as_vector(part, "a place").as_dict() or {"m": 0}
+        asked.update((str(axis), value) for axis, value in named.items())
+    asked.update(steps)
+    if not asked:
+        raise LayoutError("TW203", "no place was given", hint="name at least one axis, such as m=0")
+    return asked

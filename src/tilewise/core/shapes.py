@@ -1,0 +1,161 @@
+"""Nested shapes and the three forms of an index, row-major at every level.
+
+A shape is a tuple of modes; a mode is an extent or a tuple of modes. `8`, `(8)` and `(8,)` are one
+shape. An index is a flat integer, one number a top-level mode, or the nested profile itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any, SupportsIndex, TypeAlias
+
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import MAX_DIGITS, as_extent, as_int
+
+Mode: TypeAlias = "int | tuple[Mode, ...]"
+Shape: TypeAlias = tuple[Mode, ...]
+
+MAX_NESTING = 64
+MAX_ITERS = 1_024
+
+
+def as_shape(value: Any) -> Shape:
+    """The shape that `value` spells.
+
+    >>> as_shape(8), as_shape((8,)), as_shape(((4, 2), (2, 4)))
+    ((8,), (8,), ((4, 2), (2, 4)))
+    """
+    modes = value if isinstance(value, tuple | list) else (value,)
+    shape = tuple(_as_mode(mode, 2) for mode in modes)
+    if sum(1 for _ in leaves(shape)) > MAX_ITERS:
+        raise LayoutError(
+            "TW005", f"a shape of more than {MAX_ITERS} extents", hint="merge modes that are contiguous"
+        )
+    if size_of(shape) >= 10**MAX_DIGITS:
+        raise LayoutError("TW005", f"a shape whose size has more than {MAX_DIGITS} digits")
+    return shape
+
+
+def _as_mode(value: Any, depth: int) -> Mode:
+    if not isinstance(value, tuple | list):
+        return as_extent(value)
+    if depth > MAX_NESTING:
+        raise LayoutError("TW005", f"a shape nested deeper than {MAX_NESTING}")
+    if not value:
+        raise LayoutError(
+            "TW102", "an empty mode inside a shape", hint="leave it out, or give it extent 1"
+        )
+    if len(value) == 1:
+        return _as_mode(value[0], depth + 1)
+    return tuple(_as_mode(mode, depth + 1) for mode in value)
+
+
+def leaves(mode: Mode) -> Iterator[int]:
+    """The extents of a shape or a mode from left to right.
+
+    >>> list(leaves(((4, 2), (2, 4))))
+    [4, 2, 2, 4]
+    """
+    if isinstance(mode, int):
+        yield mode
+    else:
+        for inner in mode:
+            yield from leaves(inner)
+
+
+def size_of(mode: Mode) -> int:
+    """How many indices a shape or a mode has.
+
+    >>> size_of(((4, 2), (2, 4))), size_of(())
+    (64, 1)
+    """
+    return prod(leaves(mode))
+
+
+def extents_of(shape: Shape) -> tuple[int, ...]:
+    """The size of each top-level mode.
+
+    >>> extents_of(((4, 2), (2, 4)))
+    (8, 8)
+    """
+    return tuple(size_of(mode) for mode in shape)
+
+
+def flat_index(index: Any, shape: Shape) -> int:
+    """The flat row-major integer of an index in any of its three forms.
+
+    >>> [flat_index(i, ((4, 2), (2, 4))) for i in (37, (4, 5), ((2, 0), (1, 1)))]
+    [37, 37, 37]
+    """
+    if not isinstance(index, tuple | list):
+        return _checked(index, size_of(shape), "index", shape)
+    if len(index) == 1:
+        if len(shape) != 1 or _fits(index[0], shape):
+            return flat_index(index[0], shape)
+    if len(index) != len(shape):
+        raise LayoutError(
+            "TW201",
+            f"an index of {len(index)} numbers for a shape of {len(shape)} modes, {spell(shape)}",
+            hint="give one flat number, one number a mode, or the nested profile",
+        )
+    return _flat(index, shape, "index")
+
+
+def _fits(index: Any, shape: Shape) -> bool:
+    """Whether a lone tuple is itself an index of the shape, not the coordinate of its one mode."""
+    if not isinstance(index, tuple | list):
+        return False
+    mode = shape[0]
+    return isinstance(mode, int) or len(index) != len(mode)
+
+
+def _flat(coordinate: Any, mode: Mode, where: str) -> int:
+    if not isinstance(coordinate, tuple | list):
+        return _checked(coordinate, size_of(mode), where, mode)
+    if isinstance(mode, int) or len(coordinate) != len(mode):
+        raise LayoutError(
+            "TW201",
+            f"{where} has {len(coordinate)} parts, and {spell(mode)} has "
+            f"{1 if isinstance(mode, int) else len(mode)}",
+            hint="a nested index follows the shape's own nesting",
+        )
+    flat = 0
+    for position, (part, inner) in enumerate(zip(coordinate, mode, strict=True)):
+        flat = flat * size_of(inner) + _flat(part, inner, f"{where}[{position}]")
+    return flat
+
+
+def _checked(value: SupportsIndex, size: int, where: str, mode: Mode) -> int:
+    number = as_int(value, "an index")
+    if not 0 <= number < size:
+        raise LayoutError(
+            "TW201",
+            f"{where} {number} is outside 0..{size - 1} of {spell(mode)}",
+            hint="indices start at 0; negative ones do not count from the end here",
+        )
+    return number
+
+
+def coordinates(flat: int, shape: Shape) -> tuple[int, ...]:
+    """One number a top-level mode.
+
+    >>> coordinates(37, ((4, 2), (2, 4)))
+    (4, 5)
+    """
+    result = []
+    for extent in reversed(extents_of(shape)):
+        flat, digit = divmod(flat, extent)
+        result.append(digit)
+    return tuple(reversed(result))
+
+
+def spell(mode: Mode) -> str:
+    """A shape as it is written, without the outer comma where none is needed.
+
+    >>> spell((8, 4)), spell((8,)), spell(()), spell(((4, 2),))
+    ('(8, 4)', '8', '()', '((4, 2),)')
+    """
+    if isinstance(mode, tuple) and len(mode) == 1 and isinstance(mode[0], int):
+        return str(mode[0])
+    return str(mode)

@@ -1,0 +1,146 @@
+"""Integer combinations that land in a box: the one search behind every inverse question.
+
+    solutions(vectors, ranges, low, high)   every x with ranges[i][0] <= x[i] <= ranges[i][1]
+                                            and low <= x[0]*vectors[0] + x[1]*vectors[1] + ... <= high
+
+Vectors are tuples of integers, one a coordinate. The largest vector is chosen first; what the rest
+can still reach (their interval, and the multiples of their gcd) leaves few digits to try. Where the
+iters separate, every level has at most one candidate, and the search is the closed form: greedy
+digits. Where they do not, it is exact, and ends with `BudgetSpent` rather than guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from math import gcd
+
+Vec = tuple[int, ...]
+Range = tuple[int, int]
+
+DEFAULT_BUDGET = 200_000
+
+
+class BudgetSpent(Exception):
+    """The search met its bound before it met an answer."""
+
+
+def solutions(
+    vectors: Sequence[Vec],
+    ranges: Sequence[Range],
+    low: Vec,
+    high: Vec,
+    budget: int = DEFAULT_BUDGET,
+) -> Iterator[tuple[int, ...]]:
+    """Every x of the module's formula, digits near 0 first.
+
+    `budget` bounds the digits tried between one solution and the next.
+
+    >>> list(solutions([(4,), (1,)], [(0, 7), (0, 3)], (21,), (21,)))
+    [(5, 1)]
+    >>> next(solutions([(3,), (2,)], [(1, 9), (-9, 9)], (0,), (0,)))
+    (2, -3)
+    """
+    count = len(vectors)
+    order = sorted(range(count), key=lambda i: _weight(vectors[i]), reverse=True)
+    rest = _Suffixes([vectors[i] for i in order], [ranges[i] for i in order], len(low))
+    if count == 0:
+        if all(a <= 0 <= b for a, b in zip(low, high, strict=True)):
+            yield ()
+        return
+    chosen = [0] * count
+    reached: list[Vec] = [(0,) * len(low)] * (count + 1)
+    levels: list[Iterator[int]] = [iter(rest.candidates(0, reached[0], low, high))]
+    tried = 0
+    while levels:
+        depth = len(levels) - 1
+        digit = next(levels[-1], None)
+        if digit is None:
+            levels.pop()
+            continue
+        tried += 1
+        if tried > budget:
+            raise BudgetSpent
+        chosen[order[depth]] = digit
+        vector = vectors[order[depth]]
+        reached[depth + 1] = tuple(r + digit * v for r, v in zip(reached[depth], vector, strict=True))
+        if depth + 1 == count:
+            tried = 0
+            yield tuple(chosen)
+        else:
+            levels.append(iter(rest.candidates(depth + 1, reached[depth + 1], low, high)))
+
+
+def reaches(
+    vectors: Sequence[Vec],
+    ranges: Sequence[Range],
+    low: Vec,
+    high: Vec,
+    budget: int = DEFAULT_BUDGET,
+) -> bool:
+    """Whether any x lands in the box.
+
+    >>> reaches([(4,), (1,)], [(0, 7), (0, 2)], (19,), (19,))
+    False
+    """
+    return next(solutions(vectors, ranges, low, high, budget), None) is not None
+
+
+def _weight(vector: Vec) -> int:
+    return max(map(abs, vector), default=0)
+
+
+class _Suffixes:
+    """What the vectors from each level on can reach: an interval and a gcd a coordinate."""
+
+    def __init__(self, vectors: Sequence[Vec], ranges: Sequence[Range], dimension: int) -> None:
+        self.vectors, self.ranges = vectors, ranges
+        lows, highs, gcds = [(0,) * dimension], [(0,) * dimension], [(0,) * dimension]
+        for vector, (a, b) in zip(reversed(vectors), reversed(ranges), strict=True):
+            ends = [sorted((a * v, b * v)) for v in vector]
+            lows.append(tuple(e[0] + w for e, w in zip(ends, lows[-1], strict=True)))
+            highs.append(tuple(e[1] + w for e, w in zip(ends, highs[-1], strict=True)))
+            gcds.append(tuple(gcd(v, w) for v, w in zip(vector, gcds[-1], strict=True)))
+        self.lows, self.highs, self.gcds = lows[::-1], highs[::-1], gcds[::-1]
+
+    def candidates(self, level: int, reached: Vec, low: Vec, high: Vec) -> Iterable[int]:
+        """The digits at `level` after which the later levels may still end in the box."""
+        first, last = self.ranges[level]
+        step, residue = 1, 0
+        for v, r, a, b, lo, hi, g in zip(
+            self.vectors[level],
+            reached,
+            low,
+            high,
+            self.lows[level + 1],
+            self.highs[level + 1],
+            self.gcds[level + 1],
+            strict=True,
+        ):
+            least, most = a - r - hi, b - r - lo
+            if v == 0:
+                if least > 0 or most < 0 or (a == b and g and (a - r) % g):
+                    return ()
+                continue
+            if v < 0:
+                least, most = most, least
+            first, last = max(first, -(-least // v)), min(last, most // v)
+            if a == b and g > 1:
+                common = gcd(v, g)
+                if (a - r) % common:
+                    return ()
+                if g // common > step:
+                    step = g // common
+                    residue = (a - r) // common * pow(v // common, -1, step) % step
+        first += (residue - first) % step
+        digits = range(first, last + 1, step)
+        return _from_zero_outward(digits) if first < 0 < last else digits
+
+
+def _from_zero_outward(digits: range) -> Iterator[int]:
+    split = -(digits.start // digits.step)
+    for up, down in zip_longest(digits[split:], digits[:split][::-1]):
+        if up is not None:
+            yield up
+        if down is not None:
+            yield down

@@ -1,0 +1,140 @@
+"""Vectors on named axes: the one kind of thing that strides, offsets and places are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import SupportsIndex
+
+from tilewise.core.axes import Axis, m
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
+
+Term = tuple[Axis, int]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Vector:
+    """An integer combination of axes, in the order written. An axis that is absent counts 0.
+
+    `==` between vectors is what is written; with a mapping it is the point that counts.
+
+    >>> v = 5 @ Axis("laneid") + 1 @ Axis("reg")
+    >>> v, v["laneid"], v["warpid"]
+    (5@laneid + 1@reg, 5, 0)
+    >>> v == {"reg": 1, "laneid": 5}
+    True
+    """
+
+    terms: tuple[Term, ...] = ()
+
+    __array_ufunc__ = None
+
+    def __post_init__(self) -> None:
+        if len(self.terms) > 1:
+            object.__setattr__(self, "terms", _joined(self.terms))
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes that this vector names."""
+        return tuple(axis for axis, _ in self.terms)
+
+    def __getitem__(self, axis: Axis | str) -> int:
+        name = str(axis)
+        return next((steps for a, steps in self.terms if a.name == name), 0)
+
+    def as_dict(self) -> dict[str, int]:
+        """`{axis name: steps}` in the order written."""
+        return {axis.name: steps for axis, steps in self.terms}
+
+    @property
+    def nonzero(self) -> Vector:
+        """The same point without the axes on which it does not move."""
+        return Vector(tuple(term for term in self.terms if term[1]))
+
+    def __add__(self, other: Vector | SupportsIndex) -> Vector:
+        if isinstance(other, Axis | Mapping) or not _is_vector(other):
+            return NotImplemented
+        return Vector(self.terms + as_vector(other).terms)
+
+    def __radd__(self, other: SupportsIndex) -> Vector:
+        return as_vector(other) + self if _is_vector(other) else NotImplemented
+
+    def __sub__(self, other: Vector | SupportsIndex) -> Vector:
+        return self + -as_vector(other) if _is_vector(other) else NotImplemented
+
+    def __rsub__(self, other: SupportsIndex) -> Vector:
+        return as_vector(other) + -self if _is_vector(other) else NotImplemented
+
+    def __neg__(self) -> Vector:
+        return self * -1
+
+    def __mul__(self, factor: SupportsIndex) -> Vector:
+        factor = as_int(factor, "a factor")
+        return Vector(tuple((axis, steps * factor) for axis, steps in self.terms))
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, other: object) -> object:
+        return NotImplemented
+
+    def __bool__(self) -> bool:
+        return any(steps for _, steps in self.terms)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Vector):
+            return self.terms == other.terms
+        if isinstance(other, Mapping):
+            point = {str(axis): steps for axis, steps in other.items() if steps}
+            return point == self.nonzero.as_dict()
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.terms)
+
+    def __repr__(self) -> str:
+        if not self.terms:
+            return "0"
+        first, *rest = self.terms
+        return f"{first[1]}@{first[0]}" + "".join(
+            f" {'-' if steps < 0 else '+'} {abs(steps)}@{axis}" for axis, steps in rest
+        )
+
+
+ZERO = Vector()
+"""The zero vector: it names no axis. A bare `0` is written for it."""
+
+
+def as_vector(value: object, what: str = "a stride") -> Vector:
+    """A vector from what users write for one: a vector, or an integer on `m`.
+
+    >>> as_vector(16), as_vector(0)
+    (16@m, 0)
+    """
+    if isinstance(value, Vector):
+        return value
+    if isinstance(value, Axis):
+        raise LayoutError(
+            "TW101", f"{what} must say how many steps along {value}", hint=f"write 1@{value}"
+        )
+    steps = as_int(value, what)  # type: ignore[arg-type]  # as_int refuses with a clear error
+    return Vector(((m, steps),)) if steps else ZERO
+
+
+def point(axes: Iterable[Axis], steps: Iterable[int]) -> Vector:
+    """The vector with the given steps on the given axes, which are distinct."""
+    vector = object.__new__(Vector)
+    object.__setattr__(vector, "terms", tuple(zip(axes, steps, strict=True)))
+    return vector
+
+
+def _is_vector(value: object) -> bool:
+    return isinstance(value, Vector) or hasattr(type(value), "__index__")
+
+
+def _joined(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """One term an axis, at its first appearance; an axis declared storage stays so."""
+    total: dict[Axis, int] = {}
+    for axis, steps in terms:
+        total[axis] = total.get(axis, 0) + steps
+    return tuple(total.items())
