@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tilewise.core.axes import KNOWN, Axis
+from tilewise.core.axes import Axis
 from tilewise.core.builders import O, R, S
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
@@ -30,8 +30,34 @@ cbx, cby, cbz = (Axis(name) for name in ("cbx", "cby", "cbz"))
 gpuid_x, gpuid_y = Axis("gpuid_x"), Axis("gpuid_y")
 
 __all__ = [
-    *("S", "R", "O", "Swizzle", "Layout", "Axis", "DType", "parse", "LayoutError", "NotDecided"),
-    *KNOWN,
+    "Axis",
+    "DType",
+    "Layout",
+    "LayoutError",
+    "NotDecided",
+    "O",
+    "R",
+    "S",
+    "Swizzle",
+    "TCol",
+    "TLane",
+    "bx",
+    "by",
+    "bz",
+    "cbx",
+    "cby",
+    "cbz",
+    "gpuid_x",
+    "gpuid_y",
+    "laneid",
+    "m",
+    "parse",
+    "reg",
+    "tid_in_wg",
+    "tx",
+    "warpid",
+    "wgid",
+    "wid_in_wg",
 ]
 
 

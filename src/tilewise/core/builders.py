@@ -62,7 +62,7 @@ class _Offset:
 
 S = _Shard()
 R = _Replica()
-O = _Offset()  # noqa: E741 - the notation's own letter
+O = _Offset()
 
 
 def row_major(shape: Shape) -> tuple[Vector, ...]:
@@ -131,4 +131,3 @@ def _split(spelled: Any, letter: str) -> tuple[Shape, Any]:
             hint=f"put both sides in parentheses: {letter}[(8, 4) : (4, 1)]",
         )
     return as_shape(spelled), None
-

@@ -45,9 +45,7 @@ def canonical(layout: Layout) -> Layout:
     acting = _acting(plain, swizzles)
     period = period_of(acting)
     kept = Vector(tuple((axis, steps % period) for axis, steps in outer.terms)).nonzero
-    return replace(
-        plain, offset=_ordered(plain.offset + (outer - kept)), swizzles=acting, outer=kept
-    )
+    return replace(plain, offset=_ordered(plain.offset + (outer - kept)), swizzles=acting, outer=kept)
 
 
 def merged_shard(shard: tuple[Iter, ...]) -> list[Iter]:

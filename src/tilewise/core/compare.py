@@ -23,10 +23,11 @@ from tilewise.core.canonical import canonical, merged_replica, merged_shard
 from tilewise.core.facts import MAX_BITSET
 from tilewise.core.gf2 import affine_map
 from tilewise.core.shapes import coordinates
-from tilewise.core.vectors import Vector, point
+from tilewise.core.vectors import Vector
 from tilewise.core.verdict import Verdict
 
 if TYPE_CHECKING:
+    from tilewise.core.axes import Axis
     from tilewise.core.layout import Iter, Layout
 
 MAX_LISTED = 1 << 14
@@ -153,25 +154,22 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
     return None
 
 
-def _reach(iters: list[Iter], axis: object) -> int:
-    return sum((it.extent - 1) * it.stride[str(axis)] for it in iters)
+def _reach(iters: list[Iter], axis: Axis) -> int:
+    return sum((it.extent - 1) * it.stride[axis] for it in iters)
 
 
 def _listed_set(iters: list[Iter]) -> set[frozenset[tuple[str, int]]]:
     steps = [[it.stride * d for d in range(it.extent)] for it in iters]
-    return {
-        frozenset(sum(r, Vector()).nonzero.as_dict().items())  # type: ignore[arg-type]  # Vector adds
-        for r in product(*steps)
-    }
+    return {frozenset(sum(r, Vector()).nonzero.as_dict().items()) for r in product(*steps)}
 
 
-def _same_on_axis(one: list[Iter], other: list[Iter], axis: object) -> bool | None:
+def _same_on_axis(one: list[Iter], other: list[Iter], axis: Axis) -> bool | None:
     if _reach(one, axis) > MAX_BITSET:
         return None
-    return _bits(one, str(axis)) == _bits(other, str(axis))
+    return _bits(one, axis) == _bits(other, axis)
 
 
-def _bits(iters: list[Iter], axis: str) -> int:
+def _bits(iters: list[Iter], axis: Axis) -> int:
     taken = 1
     for it in iters:
         for _ in range(it.extent - 1 if it.stride[axis] else 0):
@@ -195,10 +193,12 @@ def _compare_affine(a: Layout, b: Layout) -> tuple[bool | None, int | None]:
     return True, None
 
 
-def _naming(layout: Layout, axes: Iterable[object]) -> Layout:
+def _naming(layout: Layout, axes: Iterable[Axis]) -> Layout:
     """The layout with its axes in the given order: terms of 0 steps name them first."""
-    order = Vector(tuple((axis, 0) for axis in axes))  # type: ignore[arg-type]  # axes are Axis
-    return replace(layout, strides=tuple(order + stride for stride in layout.strides), offset=order + layout.offset)
+    order = Vector(tuple((axis, 0) for axis in axes))
+    return replace(
+        layout, strides=tuple(order + stride for stride in layout.strides), offset=order + layout.offset
+    )
 
 
 def _compare_listed(a: Layout, b: Layout) -> tuple[bool | None, int | None]:
@@ -229,5 +229,3 @@ def _likely(a: Layout, b: Layout) -> Iterable[int]:
     last = a.size - 1
     inside = sorted(n for n in near if 0 <= n <= last)
     return chain(range(min(a.size, MAX_PROBES)), inside, (last - n for n in inside))
-
-

@@ -134,6 +134,4 @@ def _columns(text: str) -> int:
         return len(text)
     from unicodedata import combining, east_asian_width
 
-    return sum(
-        0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in printable(text)
-    )
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in printable(text))

@@ -428,4 +428,6 @@ def contiguous(layout: Layout) -> Verdict:
     answer = layout.same(ideal)
     if answer.answer is not False:
         return Verdict(answer.answer, answer.reason)
-    return Verdict(False, f"element {answer.witness} does not live at base + {answer.witness}", answer.witness)
+    return Verdict(
+        False, f"element {answer.witness} does not live at base + {answer.witness}", answer.witness
+    )

@@ -63,6 +63,5 @@ def affine_map(layout: Layout) -> AffineMap | None:
 def _swizzled(layout: Layout, place: Point) -> Point:
     axis = layout.swizzled_axis
     return tuple(
-        apply_chain(layout.swizzles, p) if a == axis else p
-        for a, p in zip(layout.axes, place, strict=True)
+        apply_chain(layout.swizzles, p) if a == axis else p for a, p in zip(layout.axes, place, strict=True)
     )

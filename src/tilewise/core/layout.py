@@ -34,7 +34,7 @@ from tilewise.core.shapes import (
     spell,
 )
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
-from tilewise.core.vectors import ZERO, Vector, as_vector, point
+from tilewise.core.vectors import ZERO, Term, Vector, as_vector, point
 
 if TYPE_CHECKING:
     from tilewise.core.compare import Comparison
@@ -145,7 +145,8 @@ class Layout:
 
     def _fold_outer(self) -> None:
         """P acts as O wherever no swizzle stands between them, or the swizzles repeat by it."""
-        inside, outside = [], []
+        inside: list[Term] = []
+        outside: list[Term] = []
         period = period_of(self.swizzles)
         for axis, steps in self.outer.terms:
             passes = axis != self.swizzled_axis or steps % period == 0
@@ -275,9 +276,7 @@ class Layout:
         """
         places = self.places(*index, shape=shape)
         if len(places) > 1:
-            raise LayoutError(
-                "TW204", f"the element has {len(places)} places", hint="ask with places(...)"
-            )
+            raise LayoutError("TW204", f"the element has {len(places)} places", hint="ask with places(...)")
         return places[0]
 
     def points(self, flat: int) -> list[Point]:

@@ -43,9 +43,7 @@ def _as_mode(value: Any, depth: int) -> Mode:
     if depth > MAX_NESTING:
         raise LayoutError("TW005", f"a shape nested deeper than {MAX_NESTING}")
     if not value:
-        raise LayoutError(
-            "TW102", "an empty mode inside a shape", hint="leave it out, or give it extent 1"
-        )
+        raise LayoutError("TW102", "an empty mode inside a shape", hint="leave it out, or give it extent 1")
     if len(value) == 1:
         return _as_mode(value[0], depth + 1)
     return tuple(_as_mode(mode, depth + 1) for mode in value)
@@ -90,9 +88,8 @@ def flat_index(index: Any, shape: Shape) -> int:
     """
     if not isinstance(index, tuple | list):
         return _checked(index, size_of(shape), "index", shape)
-    if len(index) == 1:
-        if len(shape) != 1 or _fits(index[0], shape):
-            return flat_index(index[0], shape)
+    if len(index) == 1 and (len(shape) != 1 or _fits(index[0], shape)):
+        return flat_index(index[0], shape)
     if len(index) != len(shape):
         raise LayoutError(
             "TW201",

@@ -127,9 +127,7 @@ class Swizzle:
         return Prefix(outer, (self,)) if isinstance(outer, Vector) else NotImplemented
 
     def __str__(self) -> str:
-        return f"Swizzle<{self.bits},{self.base},{self.shift}>" + (
-            "" if self.axis == m else f"@{self.axis}"
-        )
+        return f"Swizzle<{self.bits},{self.base},{self.shift}>" + ("" if self.axis == m else f"@{self.axis}")
 
     def __repr__(self) -> str:
         known = self.axis.facts is not None

@@ -93,4 +93,3 @@ def vector_text(vector: Vector, named: bool = True) -> str:
 def term_text(axis: str, steps: int, named: bool) -> str:
     """`4@laneid`; the axis of a bare number is `m`, except that a bare 0 names none."""
     return f"{steps}@{axis}" if named or steps == 0 else str(steps)
-

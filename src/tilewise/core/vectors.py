@@ -114,9 +114,7 @@ def as_vector(value: object, what: str = "a stride") -> Vector:
     if isinstance(value, Vector):
         return value
     if isinstance(value, Axis):
-        raise LayoutError(
-            "TW101", f"{what} must say how many steps along {value}", hint=f"write 1@{value}"
-        )
+        raise LayoutError("TW101", f"{what} must say how many steps along {value}", hint=f"write 1@{value}")
     steps = as_int(value, what)  # type: ignore[arg-type]  # as_int refuses with a clear error
     return Vector(((m, steps),)) if steps else ZERO
 

@@ -1,0 +1,115 @@
+"""What users write to ask: an index, a place, a shape, a window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilewise.core.vectors import Vector
+from tilewise.notation.tokens import END, NAME, Cursor
+from tilewise.notation.trees import (
+    Branch,
+    Leaf,
+    LeafParser,
+    Names,
+    Tree,
+    factor,
+    integer,
+    shape_of,
+    tree,
+    vector,
+)
+
+_NO_NAMES = Names({}, frozenset())
+
+
+def parse_index(text: str) -> Any:
+    """An index: flat, one number a mode, or nested; parentheses around a list may be left out.
+
+    >>> parse_index("37"), parse_index("5,3,1"), parse_index("((1, 0), (2, 3))")
+    (37, (5, 3, 1), ((1, 0), (2, 3)))
+    """
+    cursor = Cursor(text)
+    node = _listed(cursor, integer(_NO_NAMES), "an index")
+    return _plain(node)
+
+
+def parse_shape(text: str, let: Mapping[str, int] | None = None) -> Any:
+    """A shape, such as `8,8` or `((4,2),(2,4))`.
+
+    >>> parse_shape("8,8"), parse_shape("((4,2),8)")
+    ((8, 8), ((4, 2), 8))
+    """
+    cursor = Cursor(text)
+    return shape_of(cursor, _listed(cursor, integer(Names(let or {}, frozenset())), "a shape"))
+
+
+def parse_place(text: str) -> dict[str, int]:
+    """A full or partial place: `laneid=5,reg=1`, `5@laneid + 1@reg`, or a bare integer, which is m.
+
+    >>> parse_place("laneid=5,reg=1"), parse_place("27"), parse_place("5@laneid + 1@reg")
+    ({'laneid': 5, 'reg': 1}, {'m': 27}, {'laneid': 5, 'reg': 1})
+    """
+    cursor = Cursor(text)
+    place: dict[str, int] = {}
+    while True:
+        start = cursor.next
+        if start.kind == NAME:
+            cursor.take()
+            cursor.expect("=", hint=f"write {start.text}=0")
+            named = {start.text: factor(cursor, _NO_NAMES)}
+        else:
+            value = vector(_NO_NAMES)(cursor).value
+            assert isinstance(value, Vector)
+            named = value.as_dict() or {"m": 0}
+        for name, steps in named.items():
+            if name in place:
+                raise cursor.error("TW203", f"{name} is given twice", cursor.since(start))
+            place[name] = steps
+        if not cursor.accept(","):
+            break
+    cursor.expect_end("the place")
+    return place
+
+
+def parse_window(text: str) -> tuple[tuple[int | None, int | None], ...]:
+    """One range a mode: `0:16,8:24`; a side left out is the end of the mode, a number one index.
+
+    >>> parse_window("0:16,8:24"), parse_window(":,3")
+    (((0, 16), (8, 24)), ((None, None), (3, 4)))
+    """
+    cursor = Cursor(text)
+    ranges = [_range(cursor)]
+    while cursor.accept(","):
+        ranges.append(_range(cursor))
+    cursor.expect_end("the window")
+    return tuple(ranges)
+
+
+def _range(cursor: Cursor) -> tuple[int | None, int | None]:
+    start = None if cursor.next.text == ":" else factor(cursor, _NO_NAMES)
+    if not cursor.accept(":"):
+        if start is None:
+            raise cursor.error("TW004", "expected a range such as 0:16")
+        return start, start + 1
+    at_end = cursor.next.kind == END or cursor.next.text == ","
+    return start, None if at_end else factor(cursor, _NO_NAMES)
+
+
+def _listed(cursor: Cursor, leaf: LeafParser, what: str) -> Tree:
+    start = cursor.next
+    if start.kind == END:
+        raise cursor.error("TW004", f"expected {what}, found nothing")
+    parts = [tree(cursor, leaf)]
+    comma = False
+    while cursor.accept(","):
+        comma = True
+        if cursor.next.kind == END:
+            break
+        parts.append(tree(cursor, leaf))
+    cursor.expect_end(what)
+    return Branch(tuple(parts), cursor.since(start)) if comma else parts[0]
+
+
+def _plain(node: Tree) -> Any:
+    return node.value if isinstance(node, Leaf) else tuple(_plain(part) for part in node.parts)

@@ -1,0 +1,281 @@
+"""CuTe's notation, read and written.
+
+    ((8,2),(4,4)):((8,64),(1,4))        Sw<3,4,3> o _0 o (_8,_64):(_64,_1)        (4,8):(1@0,1@1)
+
+Coordinates are kept: mode i is dimension i. CuTe counts the digits inside a mode from the left, this
+notation from the right, so they are mirrored, at every level. `smem_ptr[16b]` says that the swizzle
+before it acts on bytes while the strides count 16-bit elements: then it is converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tilewise.core.axes import Axis, m
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import Mode, Shape
+from tilewise.core.swizzles import Swizzle
+from tilewise.core.vectors import Vector, as_vector
+from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Token
+from tilewise.notation.trees import Leaf, Names, congruent, shape_of, tree
+
+_SWIZZLES = ("Sw", "Swizzle", "S")
+_POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr")
+_BASIS = "e"
+_OWN_LETTERS = ("S", "R", "O")
+
+
+@dataclass(slots=True)
+class CuteParser:
+    """One text in CuTe's dialect."""
+
+    cursor: Cursor
+    names: Names
+    unit: str = "element"
+
+    def layout(self) -> Layout:
+        """The whole text as a layout."""
+        cursor, start = self.cursor, self.cursor.next
+        swizzles: list[Swizzle] = []
+        while cursor.next.text in _SWIZZLES and cursor.ahead(1).text == "<":
+            swizzles.append(self.swizzle())
+            if not cursor.next.text.startswith("_"):
+                self.compose()
+        bits, offset = self.pointer()
+        if bits:
+            swizzles = self.in_elements(swizzles, bits, start)
+        if cursor.ahead(1).text in ("o", "∘"):
+            with cursor.blame(cursor.next):
+                offset += as_vector(self.integer(cursor).value)
+            self.compose()
+        plain = self.plain()
+        cursor.expect_end("the layout")
+        with cursor.blame(start):
+            return (plain + offset if offset.terms else plain).swizzled(tuple(swizzles))
+
+    def compose(self) -> None:
+        """The `o` between two functions."""
+        if not self.cursor.accept("o", "∘"):
+            raise self.cursor.error("TW004", f"expected 'o', found {self.cursor.next}")
+
+    def swizzle(self) -> Swizzle:
+        """`Sw<B,M,S>`, `Swizzle<B,M,S>` or `S<B,M,S>`."""
+        cursor, start = self.cursor, self.cursor.take()
+        with cursor.blame(start):
+            opened = cursor.expect("<")
+            numbers = [self.number()]
+            while len(numbers) < 3:
+                cursor.expect(",", opened, "a swizzle has three numbers: B, M, S")
+                numbers.append(self.number())
+            cursor.expect(">", opened, "a swizzle has three numbers: B, M, S")
+            bits, base, shift = numbers
+            return Swizzle(bits, base, shift)
+
+    def pointer(self) -> tuple[int, Vector]:
+        """(bits of an element or 0, where the pointer points in elements) of `smem_ptr[16b](...) o`."""
+        cursor, start = self.cursor, self.cursor.next
+        if start.text.lstrip("_") not in _POINTERS:
+            return 0, Vector()
+        cursor.take()
+        opened = cursor.expect("[")
+        bits = self._width()
+        cursor.expect("]", opened)
+        opened = cursor.expect("(")
+        address = Vector()
+        if not cursor.accept("unset", "nullptr"):
+            at = cursor.next
+            where = self.number() * 8
+            if where % bits:
+                raise cursor.error("TW106", f"the address is no multiple of {bits} bits", at.span)
+            address = as_vector(where // bits)
+        cursor.expect(")", opened)
+        if self.unit != "element":
+            raise cursor.error(
+                "TW106", "a typed pointer counts elements", cursor.since(start), f"drop --unit {self.unit}"
+            )
+        self.compose()
+        return bits, address
+
+    def _width(self) -> int:
+        """`16b`."""
+        token = self.cursor.take()
+        if token.kind == WIDTH and 0 < len(token.text) <= 5 and int(token.text[:-1]) > 0:
+            return int(token.text[:-1])
+        raise self.cursor.error("TW004", "expected the width of an element, such as 16b", token.span)
+
+    def in_elements(self, swizzles: list[Swizzle], bits: int, start: Token) -> list[Swizzle]:
+        """The byte swizzles of a typed pointer, counted in its elements."""
+        with self.cursor.blame(start):
+            return [swizzle.scaled(8, bits) for swizzle in swizzles]
+
+    def plain(self) -> Layout:
+        """`shape:stride`."""
+        cursor, start = self.cursor, self.cursor.next
+        if start.kind == END:
+            raise cursor.error("TW001", "there is no layout", hint="a layout of CuTe looks like (8,4):(4,1)")
+        shape = tree(cursor, self.integer, grouping=False)
+        if not cursor.accept(":"):
+            raise cursor.error(
+                "TW004",
+                f"expected ':' and the strides, found {cursor.next}",
+                hint="a layout is (8,4):(4,1), or S[(8, 4) : (4, 1)]",
+            )
+        strides = tree(cursor, self.stride, grouping=False)
+        if cursor.next.text in ("o", "∘"):
+            raise cursor.error(
+                "TW008",
+                "two layouts composed are not one layout yet",
+                hint="give the result of the composition",
+            )
+        with cursor.blame(start):
+            modes = shape_of(cursor, shape)
+            vectors = congruent(cursor, shape, strides, "the layout")
+            mirrored, order = mirror(modes, iter(vectors))
+            return Layout(mirrored, order, unit=self.unit)
+
+    def integer(self, cursor: Cursor) -> Leaf:
+        """`8` or `_8`."""
+        start = cursor.next
+        return Leaf(self.number(), cursor.since(start))
+
+    def stride(self, cursor: Cursor) -> Leaf:
+        """`8`, `_8`, or a basis stride `1@0`, which is 1 step on axis e0."""
+        start = cursor.next
+        steps = self.number()
+        if not cursor.accept("@"):
+            return Leaf(as_vector(steps), cursor.since(start))
+        mode = cursor.next
+        axis = Axis(f"{_BASIS}{self.number()}")
+        if cursor.next.text == "@":
+            raise cursor.error(
+                "TW008",
+                "a basis inside a basis has no axis here",
+                (mode.start, cursor.ahead(1).end),
+                "flatten the coordinates, so that every basis stride names one mode",
+            )
+        return Leaf(Vector(((axis, steps),)), cursor.since(start))
+
+    def number(self) -> int:
+        """`8`, `_8`, `-8`, or a name with a value."""
+        cursor = self.cursor
+        if cursor.accept("-"):
+            return -self.number()
+        token = cursor.take()
+        if token.kind == NUMBER:
+            return int(token.text, 16 if token.text[:2] in ("0x", "0X") else 10)
+        if token.kind == NAME:
+            digits = token.text[1:]
+            if token.text[0] == "_" and digits.isascii() and digits.isdigit():
+                return int(digits)
+            return self.names.number(cursor, token)
+        if token.text == "?":
+            raise cursor.error(
+                "TW007",
+                "a dynamic value is not known here",
+                token.span,
+                "write a name and give it a value: --let",
+            )
+        raise cursor.error("TW004", f"expected a number, found {token}", token.span)
+
+
+def mirror(shape: Shape, strides: Iterator[Vector]) -> tuple[Shape, tuple[Vector, ...]]:
+    """The digits inside every mode in the other order, the modes in theirs. It undoes itself.
+
+    >>> mirror(((8, 2), 4), iter((8, 64, 1)))
+    (((2, 8), 4), (64, 8, 1))
+    """
+    modes: list[Mode] = []
+    order: list[Vector] = []
+    for mode in shape:
+        turned, vectors = _mirror_mode(mode, strides)
+        modes.append(turned)
+        order += vectors
+    return tuple(modes), tuple(order)
+
+
+def _mirror_mode(mode: Mode, strides: Iterator[Vector]) -> tuple[Mode, list[Vector]]:
+    if isinstance(mode, int):
+        return mode, [next(strides)]
+    parts = [_mirror_mode(inner, strides) for inner in mode]
+    turned = tuple(part for part, _ in reversed(parts))
+    return turned, [stride for _, vectors in reversed(parts) for stride in vectors]
+
+
+def to_cute(layout: Layout) -> str:
+    """The layout in CuTe's notation; refused where CuTe has no words for it.
+
+    >>> from tilewise import S, Swizzle
+    >>> to_cute(S[((2, 8), (4, 4)) : ((64, 8), (4, 1))])
+    '((8,2),(4,4)):((8,64),(1,4))'
+    >>> to_cute(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)])
+    'Sw<3,3,3> o 0 o (8,64):(64,1)'
+    """
+    if layout.replica:
+        raise _unsayable("CuTe has no replicas: a layout has one place an index")
+    if layout.outer:
+        raise _unsayable("CuTe has no offset outside a swizzle")
+    if layout.swizzled_axis not in (None, m):
+        raise _unsayable("CuTe swizzles linear offsets alone")
+    if layout.offset and not layout.swizzles:
+        raise _unsayable(
+            f"a CuTe layout sends 0 to 0; add {layout.offset} to the pointer",
+            "the layout without its offset can",
+        )
+    modes, strides = mirror(layout.shape, iter(layout.strides))
+    steps = iter([_stride_text(stride) for stride in strides])
+    extents = _nested(modes, iter(map(str, _flat(modes))))
+    text = f"{extents}:{_nested(modes, steps)}"
+    for position, swizzle in enumerate(reversed(layout.swizzles)):
+        between = f"{layout.offset['m']} o " if position == 0 else ""
+        text = f"Sw<{swizzle.bits},{swizzle.base},{swizzle.shift}> o {between}{text}"
+    return text
+
+
+def _stride_text(stride: Vector) -> str:
+    moving = stride.nonzero.terms
+    if not moving:
+        return "0"
+    (axis, steps), *more = moving
+    if more:
+        raise _unsayable(f"{stride} moves on two axes in one step")
+    if axis == m:
+        return str(steps)
+    number = axis.name.removeprefix(_BASIS)
+    if axis.name != number and number.isascii() and number.isdigit():
+        return f"{steps}@{number}"
+    raise _unsayable(f"CuTe has no axis {axis}", f"rename it to a basis, such as {_BASIS}0")
+
+
+def _unsayable(reason: str, hint: str = "") -> LayoutError:
+    return LayoutError("TW008", reason, hint=hint)
+
+
+def _flat(mode: Mode) -> Iterator[int]:
+    if isinstance(mode, int):
+        yield mode
+    else:
+        for inner in mode:
+            yield from _flat(inner)
+
+
+def _nested(mode: Mode, words: Iterator[str], top: bool = True) -> str:
+    if isinstance(mode, int):
+        return next(words)
+    if top and len(mode) == 1 and isinstance(mode[0], int):
+        return next(words)
+    return "(" + ",".join(_nested(inner, words, False) for inner in mode) + ")"
+
+
+def looks_like_cute(cursor: Cursor) -> bool:
+    """Whether a text is in CuTe's dialect: it has no `S[`, `R[` or `O[`, and begins as CuTe's do."""
+    tokens = cursor.tokens
+    if any(a.text in _OWN_LETTERS and b.text == "[" for a, b in pairwise(tokens)):
+        return False
+    first = tokens[0].text
+    if first.lstrip("_") in _POINTERS:
+        return True
+    opens = first in ("-", *_SWIZZLES) or tokens[0].kind == NUMBER or first.startswith("_")
+    return first == "(" or (opens and any(token.text == ":" for token in tokens))

@@ -1,0 +1,189 @@
+"""From characters to tokens, each with its span in the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tilewise.core.errors import LayoutError, printable
+from tilewise.core.integers import MAX_DIGITS
+
+NUMBER, NAME, WIDTH, END = "number", "name", "width", "end"
+MAX_TEXT = 1 << 20
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<width>[0-9]+b(?=\]))|(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)|(?P<name>[^\W\d]\w*)"
+    r"|(?P<elision>\.\.\.|…)|(?P<sign>//|[][(){}<>:,@+\-*=.∘?])"
+)
+_LOOKALIKES = {";": ":", "−": "-", "–": "-", "—": "-", "·": "o", "◦": "o", "×": "*", "|": ":"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the source and where it stands."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """(start, end) in characters."""
+        return self.start, self.end
+
+    def __str__(self) -> str:
+        if self.kind == END:
+            return "the end"
+        return f"'{self.text}'" if len(self.text) <= 40 else f"'{self.text[:36]}…'"
+
+
+def tokens_of(source: str) -> list[Token]:
+    """The tokens of a text, closed by an END token.
+
+    >>> [t.text for t in tokens_of("S[8 : 4@laneid]")]
+    ['S', '[', '8', ':', '4', '@', 'laneid', ']', '']
+    """
+    if len(source) > MAX_TEXT:
+        raise LayoutError("TW005", f"a text of {len(source)} characters; at most {MAX_TEXT} are read")
+    return [*_scan(source), Token(END, "", len(source), len(source))]
+
+
+def _scan(source: str) -> Iterator[Token]:
+    at = 0
+    while at < len(source):
+        match = _TOKEN.match(source, at)
+        if match is None:
+            raise _unknown(source, at)
+        kind, text, end = match.lastgroup or "", match.group(), match.end()
+        if kind == "elision":
+            raise LayoutError(
+                "TW006",
+                "an elided expression has no one meaning",
+                hint="write out the extents and strides that the dots stand for",
+                span=(at, end),
+                source=source,
+            )
+        if kind == NUMBER:
+            _check_number(source, text, at, end)
+        if kind != "space":
+            yield Token(kind, text, at, end)
+        at = end
+
+
+def _unknown(source: str, at: int) -> LayoutError:
+    character = source[at]
+    if character in _LOOKALIKES:
+        hint = f"did you mean '{_LOOKALIKES[character]}'?"
+    elif character.isprintable():
+        from unicodedata import normalize
+
+        plain = normalize("NFKC", character)
+        hint = f"did you mean '{plain}'?" if plain != character and _TOKEN.match(plain) else ""
+    else:
+        hint = "remove the control character"
+    shown = printable(character) if character.isprintable() else f"U+{ord(character):04X}"
+    return LayoutError(
+        "TW002",
+        f"the notation has no character {shown if len(shown) > 1 else repr(shown)}",
+        hint=hint,
+        span=(at, at + 1),
+        source=source,
+    )
+
+
+def _check_number(source: str, text: str, at: int, end: int) -> None:
+    if len(text) > MAX_DIGITS:
+        raise LayoutError(
+            "TW005",
+            f"a number of {len(text)} digits; at most {MAX_DIGITS} are read",
+            hint="layouts describe real machines; look for a typing error",
+            span=(at, end),
+            source=source,
+        )
+    rest = source[end : end + 2]
+    if rest[:1] == "." and rest[1:2].isdigit():
+        stop = end + 1
+        while stop < len(source) and source[stop].isdigit():
+            stop += 1
+        raise LayoutError(
+            "TW101",
+            f"{source[at:stop]} is not an integer",
+            hint="extents, strides and offsets count whole units; choose a smaller unit",
+            span=(at, stop),
+            source=source,
+        )
+    if rest[:1].isalnum() or rest[:1] == "_":
+        raise LayoutError(
+            "TW002",
+            f"a number runs into '{printable(rest[:1])}'",
+            hint="separate extents with commas: (8, 4)"
+            if rest[:1] in "xX"
+            else "put a space or an operator between",
+            span=(at, end + 1),
+            source=source,
+        )
+
+
+class Cursor:
+    """A position among the tokens of one source; every refusal carries its span."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.tokens = tokens_of(source)
+        self.at = 0
+
+    @property
+    def next(self) -> Token:
+        """The token ahead."""
+        return self.tokens[self.at]
+
+    def ahead(self, distance: int) -> Token:
+        """The token `distance` after the next one."""
+        return self.tokens[min(self.at + distance, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        """The next token, which is then behind."""
+        token = self.next
+        self.at = min(self.at + 1, len(self.tokens) - 1)
+        return token
+
+    def accept(self, *texts: str) -> Token | None:
+        """The next token if it is one of `texts`."""
+        return self.take() if self.next.text in texts and self.next.kind != END else None
+
+    def expect(self, text: str, opened: Token | None = None, hint: str = "") -> Token:
+        """The next token, which must be `text`; `opened` is the bracket that it closes."""
+        token = self.accept(text)
+        if token is not None:
+            return token
+        if opened is not None and self.next.kind == END:
+            raise self.error("TW004", f"'{opened.text}' is never closed", opened.span, hint)
+        raise self.error("TW004", f"expected '{text}', found {self.next}", hint=hint)
+
+    def expect_end(self, what: str) -> None:
+        """Nothing may follow."""
+        if self.next.kind != END:
+            raise self.error("TW004", f"{what} ends before {self.next}")
+
+    def error(
+        self, code: str, message: str, span: tuple[int, int] | None = None, hint: str = ""
+    ) -> LayoutError:
+        """A refusal at the span, or at the next token."""
+        return LayoutError(code, message, hint=hint, span=span or self.next.span, source=self.source)
+
+    def since(self, start: Token) -> tuple[int, int]:
+        """The span from `start` to the token taken last."""
+        return start.start, max(start.end, self.tokens[max(self.at - 1, 0)].end)
+
+    @contextmanager
+    def blame(self, start: Token) -> Iterator[None]:
+        """What is refused inside is refused at the text from `start` on."""
+        try:
+            yield
+        except LayoutError as error:
+            if error.span is None:
+                error.span, error.source = self.since(start), self.source
+            raise
