@@ -282,7 +282,7 @@ class Layout:
     def points(self, flat: int) -> list[Point]:
         """The distinct places of a flat index as tuples on `axes`, sorted: `places` without names."""
         base = self.before_swizzle(flat)
-        copies = self._copy_steps
+        copies = self.copy_steps
         if len(copies) == 1 and not self.swizzles:
             return [base]
         moved = [tuple(map(int.__add__, base, copy)) for copy in copies]
@@ -326,7 +326,7 @@ class Layout:
         )
 
     @cached_property
-    def _copy_steps(self) -> tuple[Point, ...]:
+    def copy_steps(self) -> tuple[Point, ...]:
         """The distinct values of r in R as tuples on `axes`, sorted."""
         if not self.replica:
             return ((0,) * len(self.axes),)

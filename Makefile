@@ -1,0 +1,62 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help explore test docs soak fuzz oracle bench format clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+explore: $(VENV)/ready  ## set up, then a guided tour of the notation
+	@$(BIN)/tilewise tour
+
+test: $(VENV)/ready-to-test  ## set up, then the tests
+	@$(BIN)/ruff check --quiet src tests bench
+	@$(BIN)/ruff format --quiet --check src tests bench
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python -m pytest -n auto -q $(PYTEST_ARGS)
+
+docs: $(VENV)/ready-to-test  ## build the documentation; warnings are errors
+	@$(BIN)/sphinx-build -q -n -W --keep-going -b html docs docs/_build/html
+	@echo docs/_build/html/index.html
+
+soak: $(VENV)/ready-to-test  ## a million generated layouts against the naive definition
+	@$(BIN)/python -m tests.soak.soak --count 1000000 --jobs $$(nproc)
+
+fuzz: $(VENV)/ready-to-test  ## fuzz the parser for a while
+	@$(BIN)/python -m pip install -q --group fuzz
+	@$(BIN)/python tests/notation/fuzz_parser.py
+
+oracle: $(VENV)/ready-with-oracles  ## differential tests against the neighbours
+	@$(BIN)/python -m pytest -q -m oracle tests
+
+bench: $(VENV)/ready-with-oracles  ## figures, side by side with the neighbours, into docs/bench.md
+	@$(BIN)/python bench/run.py --write docs/bench.md
+
+format: $(VENV)/ready-to-test  ## one style
+	@$(BIN)/ruff check --fix src tests bench
+	@$(BIN)/ruff format src tests bench
+
+clean:  ## forget the environment and what was built
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "tilewise needs Python 3.11 or later; name one with make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo "the venv module is missing: apt install python3-venv"; rm -rf $(VENV); exit 1; }
+	@echo "setting up in $(VENV) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/ready: $(VENV)/made pyproject.toml
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/ready-to-test: $(VENV)/ready
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group test
+	@touch $@
+
+$(VENV)/ready-with-oracles: $(VENV)/ready-to-test
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group oracle
+	@touch $@

@@ -1,0 +1,6 @@
+"""The command line, thin: read arguments, ask one question, print text or JSON.
+
+main        the way in: errors, exit codes, JSON
+arguments   what commands share: layouts, options, completion
+commands    one module a command: `arguments(parser)` and `answer(args)`
+"""

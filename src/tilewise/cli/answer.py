@@ -1,0 +1,30 @@
+"""What a command answers, before it is printed as text or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tilewise.core.vectors import Vector
+
+YES, NO, REFUSED, UNDECIDED = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Data for JSON, a text for people, and the exit code that says yes, no or not decided."""
+
+    data: dict[str, Any]
+    text: str | Callable[[], None]
+    code: int = YES
+
+
+def place_data(place: Vector) -> dict[str, int]:
+    """A place as JSON."""
+    return place.as_dict()
+
+
+def index_text(index: tuple[int, ...]) -> str:
+    """An index for people: `(5, 3, 1)`, and `37` where there is one mode."""
+    return str(index[0]) if len(index) == 1 else str(index)

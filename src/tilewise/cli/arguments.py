@@ -1,0 +1,172 @@
+"""What commands share: reading words, layouts, and the options that say how to read them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from tilewise import __version__
+from tilewise.cli.commands import SUMMARIES
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import UNITS, Layout
+
+PROLOGUE = "tilewise tells where every element of a tensor lives."
+EPILOGUE = """\
+LAYOUT is text, such as 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' or CuTe's '(8,4):(4,1)', a document
+that `tilewise say --as json` wrote, or - for standard input.
+
+Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
+`tilewise COMMAND --help` shows examples."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are errors like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the words."""
+        raise LayoutError("TW401", message, hint=f"{self.prog} --help shows how it is called")
+
+
+def read(words: Sequence[str]) -> argparse.Namespace:
+    """The arguments of the command that `words` name, with its `answer`."""
+    parser = parser_for(words[0] if words else "")
+    args = parser.parse_args(words or ["--help"])
+    if not hasattr(args, "answer"):
+        parser.error("no command was given")
+    return args
+
+
+def parser_for(command: str) -> Parser:
+    """A parser that knows every command by name, and the arguments of one."""
+    parser = Parser(
+        prog="tilewise",
+        description=PROLOGUE,
+        epilog=EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"tilewise {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    for name, summary in SUMMARIES.items():
+        if name == command:
+            _declare(commands, name, summary)
+        else:
+            commands.add_parser(name, help=summary)
+    if command and not command.startswith("-") and command not in SUMMARIES:
+        _unknown(command)
+    return parser
+
+
+def _declare(commands: Any, name: str, summary: str) -> None:
+    module = import_module(f"tilewise.cli.commands.{name}")
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="answer in JSON")
+    parser.set_defaults(answer=module.answer)
+
+
+def _unknown(command: str) -> NoReturn:
+    from difflib import get_close_matches
+
+    near = get_close_matches(command.strip(), SUMMARIES, n=1)
+    hint = f"did you mean {near[0]}?" if near else "commands: " + " ".join(SUMMARIES)
+    raise LayoutError("TW401", f"there is no command {command.strip()!r}", hint=hint)
+
+
+# -- layouts ---------------------------------------------------------------------------------------
+
+
+def layout_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say how to read a layout."""
+    group = parser.add_argument_group("reading the layout")
+    group.add_argument(
+        "--let", action="append", default=[], metavar="NAME=N", help="a value for a name in it; repeatable"
+    )
+    group.add_argument(
+        "--storage",
+        action="append",
+        default=[],
+        metavar="AXIS",
+        help="an axis of your own that holds elements",
+    )
+    group.add_argument("--unit", choices=UNITS, default="element", help="what strides count (element)")
+    group.add_argument("--dtype", help="the type of an element, such as bf16")
+    group.add_argument("--dialect", choices=("tilewise", "cute"), help="where its looks do not tell")
+
+
+def one_layout(parser: argparse.ArgumentParser) -> None:
+    """The positional LAYOUT and the options that go with it."""
+    parser.add_argument("layout", metavar="LAYOUT", help="a layout, or - for standard input")
+    layout_options(parser)
+
+
+def layout_from(text: str, args: argparse.Namespace) -> Layout:
+    """The layout that LAYOUT spells, as the options say."""
+    from tilewise.notation import parse
+
+    text = text_from(text)
+    if text.lstrip().startswith("{"):
+        return _document(text)
+    return parse(
+        text,
+        dialect=args.dialect,
+        storage=[name for names in args.storage for name in names.split(",")],
+        unit=args.unit,
+        dtype=args.dtype,
+        let=let_from(args),
+    )
+
+
+def let_from(args: argparse.Namespace) -> dict[str, int]:
+    """{name: value} of every --let."""
+    values = {}
+    for spelled in args.let:
+        name, equals, value = spelled.partition("=")
+        try:
+            values[name.strip()] = int(value, 0) if equals else int("")
+        except ValueError:
+            raise LayoutError(
+                "TW401", f"--let {spelled} is not NAME=N", hint="such as --let M=4096"
+            ) from None
+    return values
+
+
+def text_from(text: str) -> str:
+    """`text`, or standard input where it is -."""
+    if text != "-":
+        return text.strip()
+    try:
+        return sys.stdin.read().strip()
+    except UnicodeDecodeError as error:
+        raise LayoutError("TW402", f"standard input is not UTF-8 text: {error.reason}") from None
+
+
+def _document(text: str) -> Layout:
+    import json
+
+    from tilewise.notation import from_json
+
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise LayoutError("TW108", f"not a JSON document: {error}") from None
+    return from_json(document.get("layout", document) if isinstance(document, dict) else document)
+
+
+def shape_from(args: argparse.Namespace) -> Any:
+    """The value of --shape, or None."""
+    from tilewise.notation import parse_shape
+
+    return None if args.shape is None else parse_shape(args.shape, let_from(args))
+
+
+def shape_option(parser: argparse.ArgumentParser) -> None:
+    """--shape."""
+    parser.add_argument("--shape", metavar="S", help="ask in this shape of the same size, such as 8,8")

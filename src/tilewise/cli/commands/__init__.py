@@ -1,0 +1,15 @@
+"""One module a command; only the one that is called is imported."""
+
+SUMMARIES = {
+    "at": "where an element lives: all its places",
+    "who": "which elements live at a place",
+    "table": "the whole map, or a window of it",
+    "info": "the facts of a layout",
+    "same": "whether two layouts are one map",
+    "explain": "how a place comes about, step by step",
+    "show": "a picture in the terminal",
+    "say": "the layout in another notation",
+    "tour": "a guided tour, in two minutes",
+    "completion": "completion for your shell",
+}
+"""Every command and what it answers, in the order of the help text."""

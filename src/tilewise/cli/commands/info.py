@@ -1,0 +1,149 @@
+"""The facts of a layout, by its iters and not by its elements.
+
+  tilewise info 'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]'
+  tilewise info 'S[(32, 4) : (1@TLane, 1@TCol)] + R[4 : 32@TLane]'
+
+onto: every place between min and max of every axis is taken; holes: those that are not.
+contiguous: element x lives at base + x on one storage axis, in one copy.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from tilewise.cli.answer import UNDECIDED, YES, Answer, place_data
+from tilewise.cli.arguments import layout_from, one_layout
+from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.layout import Layout
+from tilewise.core.vectors import Vector
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """LAYOUT."""
+    one_layout(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """Every fact; null where it was not decided."""
+    from tilewise.notation import to_latex
+
+    layout = layout_from(args.layout, args)
+    undecided: list[str] = []
+
+    def ask(name: str, question: Callable[[], Any]) -> Any:
+        try:
+            return question()
+        except NotDecided:
+            undecided.append(name)
+            return None
+
+    def ends(axis: str) -> dict[str, int | None]:
+        decided = ask(axis, lambda: layout.extremes(axis))
+        if decided is None:
+            return {"min": None, "max": None, "span": None}
+        low, high = decided
+        return {"min": low, "max": high, "span": 1 + high - low}
+
+    holes = layout.holes
+    data: dict[str, Any] = {
+        "shape": _listed(layout.shape),
+        "size": layout.size,
+        "axes": {axis.name: ends(axis.name) for axis in layout.axes},
+        "copies": ask("copies", lambda: layout.copies),
+        "injective": ask("injective", lambda: bool(layout.injective)),
+        "onto": ask("onto", lambda: bool(layout.onto)),
+        "holes": {"count": holes.count, "witness": _place(holes.witness)},
+        "contiguous": ask("contiguous", lambda: bool(layout.contiguous)),
+        "canonical": ask("canonical", lambda: str(layout.canonical())),
+        "swizzle": _swizzle(layout),
+        "text": {"tilewise": str(layout), "cute": _cute(layout), "latex": to_latex(layout)},
+    }
+    if layout.unit != "element":
+        data["unit"] = layout.unit
+    witnesses = _witnesses(layout)
+    if witnesses:
+        data["witnesses"] = witnesses
+    if undecided:
+        data["undecided"] = undecided
+    return Answer(data, _text(layout, data), UNDECIDED if undecided else YES)
+
+
+def _witnesses(layout: Layout) -> dict[str, str]:
+    """The reason for every no."""
+    facts = {
+        "injective": layout.injective,
+        "onto": layout.onto,
+        "contiguous": layout.contiguous,
+        "disjoint_copies": layout.disjoint_copies,
+    }
+    return {name: verdict.reason for name, verdict in facts.items() if verdict.answer is False}
+
+
+def _listed(mode: Any) -> Any:
+    return [_listed(inner) for inner in mode] if isinstance(mode, tuple) else mode
+
+
+def _place(place: Vector | None) -> dict[str, int] | None:
+    return None if place is None else place_data(place)
+
+
+def _swizzle(layout: Layout) -> dict[str, Any] | None:
+    if not layout.swizzles:
+        return None
+    first = layout.swizzles[0]
+    data: dict[str, Any] = {"B": first.bits, "M": first.base, "S": first.shift, "axis": first.axis.name}
+    data |= {"period": layout.period, "align": layout.period}
+    if len(layout.swizzles) > 1:
+        data["chain"] = [{"B": s.bits, "M": s.base, "S": s.shift} for s in layout.swizzles]
+    return data
+
+
+def _cute(layout: Layout) -> str | None:
+    from tilewise.notation import to_cute
+
+    try:
+        return to_cute(layout)
+    except LayoutError:
+        return None
+
+
+def _text(layout: Layout, data: dict[str, Any]) -> str:
+    rows = [
+        ("layout", str(layout)),
+        ("canonical", data["canonical"]),
+        ("CuTe", data["text"]["cute"] or "cannot say this"),
+        ("size", f"{layout.size} elements" + _times(data["copies"])),
+    ]
+    for name, ends in data["axes"].items():
+        rows.append(
+            (f"axis {name}", f"{_known(ends['min'])} .. {_known(ends['max'])}, span {_known(ends['span'])}")
+        )
+    for name in ("injective", "onto", "contiguous"):
+        rows.append((name, _said(data[name], data.get("witnesses", {}).get(name, ""))))
+    if "disjoint_copies" in data.get("witnesses", {}):
+        rows.append(("copies", data["witnesses"]["disjoint_copies"]))
+    holes = data["holes"]
+    if holes["count"]:
+        rows.append(
+            ("holes", str(holes["count"]) + (f", such as {layout.holes.witness}" if holes["witness"] else ""))
+        )
+    if layout.swizzles:
+        rows.append(("swizzle", f"repeats every {layout.period} {layout.unit}s; align the base to that"))
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+
+def _times(copies: int | None) -> str:
+    return "" if copies == 1 else f", {_known(copies)} copies of each"
+
+
+def _known(value: Any) -> str:
+    return "not decided" if value is None else str(value)
+
+
+def _said(answer: bool | None, reason: str) -> str:
+    if answer is None:
+        return "not decided within the bound"
+    return "yes" if answer else f"no: {reason}"

@@ -1,0 +1,83 @@
+"""Whether two layouts are one map, by flat index.
+
+  tilewise same 'S[(4, 4) : (4, 1)]' 'S[16 : 1]'
+  tilewise same 'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]' 'S[(8, 64) : (64, 1)]'
+
+Two texts in CuTe's dialect are compared in CuTe's order, the leftmost mode fastest. A no shows the
+first index that differs, and where both put it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, place_data
+from tilewise.cli.arguments import layout_from, layout_options, text_from
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import coordinates
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """A B."""
+    parser.add_argument("a", metavar="A", help="a layout, or - for standard input")
+    parser.add_argument("b", metavar="B", help="a layout, or - for standard input")
+    layout_options(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """Yes, no with the first difference, or not decided."""
+    if args.a == args.b == "-":
+        raise LayoutError("TW401", "only one layout can come from standard input")
+    texts = [text_from(args.a), text_from(args.b)]
+    a, b = (layout_from(text, args) for text in texts)
+    turned = all(_in_cute(text, args.dialect) for text in texts)
+    if turned:
+        a, b = _leftmost_fastest(a), _leftmost_fastest(b)
+    result = a.same(b)
+    if result.answer:
+        return Answer({"same": True}, "the same map", YES)
+    if result.answer is None:
+        return Answer({"same": None, "reason": result.reason}, result.reason, UNDECIDED)
+    flat = result.witness
+    index = _witness(a if flat < a.size else b, flat, turned) if flat is not None else None
+    data = {
+        "same": False,
+        "witness": None if index is None else list(index),
+        "flat": flat,
+        "a": [place_data(place) for place in result.a],
+        "b": [place_data(place) for place in result.b],
+        "reason": result.reason,
+    }
+    sides = [" and ".join(map(str, side)) or "no element" for side in (result.a, result.b)]
+    text = f"not the same: {result.reason}"
+    if index is not None:
+        text = f"not the same: index {index_text(index)}\n  a: {sides[0]}\n  b: {sides[1]}"
+    return Answer(data, text if a.size == b.size else f"{text}\n  {result.reason}", NO)
+
+
+def _in_cute(text: str, dialect: str | None) -> bool:
+    from tilewise.notation import is_cute
+
+    return dialect == "cute" or (dialect is None and not text.startswith("{") and is_cute(text))
+
+
+def _leftmost_fastest(layout: Layout) -> Layout:
+    """The layout with its modes in the other order, so that flat indices count as CuTe's do."""
+    from itertools import islice
+
+    from tilewise.core.shapes import leaves
+
+    strides = iter(layout.strides)
+    grouped = [tuple(islice(strides, sum(1 for _ in leaves(mode)))) for mode in layout.shape]
+    return replace(
+        layout,
+        shape=layout.shape[::-1],
+        strides=tuple(stride for group in reversed(grouped) for stride in group),
+    )
+
+
+def _witness(layout: Layout, flat: int, turned: bool) -> tuple[int, ...]:
+    index = coordinates(flat, layout.shape)
+    return index[::-1] if turned else index

@@ -1,0 +1,55 @@
+"""A picture in the terminal.
+
+  tilewise show 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]'
+  tilewise show 'Swizzle<3,0,3> o S[(8, 8) : (8, 1)]'
+  tilewise show 'S[(4096, 4096) : (4096, 1)]' --window 0:8,100:108
+  tilewise show 'S[64 : 1]' --shape 8,8 --ascii
+
+Modes are folded into rows and columns; a layout that does not fit is shown in part, and says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from tilewise.cli.answer import Answer
+from tilewise.cli.arguments import layout_from, one_layout, shape_from, shape_option
+
+_WIDTH_WITHOUT_TERMINAL = 120
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """LAYOUT [--shape S] [--window W] [--ascii]."""
+    one_layout(parser)
+    shape_option(parser)
+    parser.add_argument("--window", metavar="W", help="rows and columns of the grid, such as 0:16,8:24")
+    parser.add_argument("--ascii", action="store_true", help="no colour, no sign beyond ASCII")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The grid, drawn; in JSON its texts."""
+    from tilewise.notation import parse_window
+    from tilewise.show.grid import grid_of
+
+    layout = layout_from(args.layout, args)
+    window = None if args.window is None else parse_window(args.window)
+    grid = grid_of(layout, shape_from(args), window, _width())
+
+    def draw() -> None:
+        from tilewise.show.terminal import as_ascii, print_grid
+
+        if args.ascii:
+            print(as_ascii(grid))
+            return
+        from rich.console import Console
+
+        print_grid(grid, Console(highlight=False))
+
+    return Answer(asdict(grid), draw)
+
+
+def _width() -> int:
+    from shutil import get_terminal_size
+
+    return get_terminal_size((_WIDTH_WITHOUT_TERMINAL, 40)).columns

@@ -1,0 +1,112 @@
+"""The whole map, or a window of it.
+
+  tilewise table 'S[(4, 4) : (1, 4)]'
+  tilewise table 'S[(4096, 4096) : (4096, 1)]' --window 0:2,4094:4096
+  tilewise table 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' --csv
+  tilewise table 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --npy places.npy
+
+--npy writes int64: the shape of the window, then the copies and the axes where there are several.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from tilewise.cli.answer import Answer
+from tilewise.cli.arguments import layout_from, one_layout, shape_from, shape_option
+from tilewise.core.errors import LayoutError
+
+if TYPE_CHECKING:
+    from tilewise.core.layout import Layout
+    from tilewise.tables import Table
+
+MAX_PLACES = 1 << 20
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """LAYOUT [--shape S] [--window W] [--csv | --npy FILE]."""
+    one_layout(parser)
+    shape_option(parser)
+    parser.add_argument("--window", metavar="W", help="one range a mode, such as 0:16,8:24")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="one line a place, to standard output")
+    form.add_argument("--npy", metavar="FILE", help="a NumPy file")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """Every place of every index, in row-major order."""
+    from tilewise.notation import parse_window
+
+    layout = layout_from(args.layout, args)
+    shape = shape_from(args)
+    window = None if args.window is None else parse_window(args.window)
+    _check_size(layout, window is not None)
+    from tilewise.tables import table
+
+    listed = table(layout, shape=shape, window=window)
+    if args.npy is not None:
+        return _saved(listed, args.npy)
+    rows = _rows(listed)
+    data: dict[str, Any] = {"shape": list(listed.shape), "axes": list(listed.axes), "places": rows}
+    if window is not None:
+        data["window"] = [list(pair) for pair in listed.window]
+    return Answer(data, lambda: _print_csv(listed, rows) if args.csv else _print(listed, rows))
+
+
+def _check_size(layout: Layout, windowed: bool) -> None:
+    places = layout.size * (1 if windowed else layout.copies)
+    if places > MAX_PLACES and not windowed:
+        raise LayoutError(
+            "TW301",
+            f"the table has {places} places; at most {MAX_PLACES} are listed whole",
+            hint="list a part: --window 0:16,0:16, one range a mode",
+        )
+
+
+def _rows(listed: Table) -> list[list[list[int]]]:
+    """For every index its distinct copies, each as steps on the axes."""
+    count = prod(listed.shape)
+    if count * listed.copies > MAX_PLACES << 2:
+        raise LayoutError("TW301", f"a window of {count} elements", hint="list a smaller one, or write --npy")
+    columns = [listed.columns[axis].reshape(count, listed.copies).tolist() for axis in listed.axes]
+    return [[list(place) for place in zip(*copies, strict=True)] for copies in zip(*columns, strict=True)]
+
+
+def _indices(listed: Table) -> Iterator[tuple[int, ...]]:
+    return product(*(range(start, stop) for start, stop in listed.window))
+
+
+def _print(listed: Table, rows: list[list[list[int]]]) -> None:
+    print("index", " and ".join(listed.axes), sep="  ->  ")
+    for index, places in zip(_indices(listed), rows, strict=True):
+        spelled = [", ".join(map(str, place)) for place in places]
+        print(",".join(map(str, index)), " | ".join(spelled), sep="  ->  ")
+
+
+def _print_csv(listed: Table, rows: list[list[list[int]]]) -> None:
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    modes = [f"i{k}" for k in range(len(listed.shape))]
+    writer.writerow([*modes, *listed.axes])
+    for index, places in zip(_indices(listed), rows, strict=True):
+        writer.writerows([*index, *place] for place in places)
+
+
+def _saved(listed: Table, path: str) -> Answer:
+    import numpy as np
+
+    columns = [listed.columns[axis] for axis in listed.axes]
+    array = columns[0] if len(columns) == 1 else np.stack(columns, axis=-1)
+    try:
+        with open(path, "wb") as file:  # noqa: PTH123 - np.save would add .npy to the name
+            np.save(file, array)
+    except OSError as error:
+        raise LayoutError("TW402", f"{path} cannot be written: {error.strerror}") from None
+    data = {"file": path, "shape": list(array.shape), "axes": list(listed.axes), "dtype": "int64"}
+    return Answer(data, f"{path}: int64 {array.shape}, axes {' '.join(listed.axes)}")

@@ -1,0 +1,83 @@
+"""A guided tour, in two minutes: the notation, asked eight questions.
+
+tilewise tour
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+
+from tilewise.cli.answer import Answer
+
+STOPS: Sequence[tuple[str, Sequence[str]]] = (
+    (
+        "A layout is a shape and a stride for each of its digits. Row-major 4 x 4:",
+        ["show", "S[(4, 4) : (4, 1)]"],
+    ),
+    (
+        "A tile is a layout with more digits. 8 x 8 in tiles of 2 x 4, each contiguous:",
+        ["show", "S[(4, 2, 2, 4) : (16, 4, 8, 1)]"],
+    ),
+    (
+        "Strides move on named axes. A tensor core's fragment lives in lanes and registers:",
+        ["show", "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"],
+    ),
+    (
+        "Ask where an element lives, ...",
+        ["at", "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", "5,3,1"],
+    ),
+    (
+        "... and what a place holds: here all that lane 5 has.",
+        ["who", "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", "laneid=5"],
+    ),
+    (
+        "R says where copies go. Sharded over one axis of a 2 x 2 mesh, copied along the other:",
+        ["at", "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]", "1,2,3"],
+    ),
+    (
+        "A swizzle is an XOR on addresses. The column of this 8 x 8 tile moves with the row:",
+        ["show", "Swizzle<3,0,3> o S[(8, 8) : (8, 1)]"],
+    ),
+    (
+        "Every number can be asked why.",
+        ["explain", "Swizzle<3,3,3> o S[(8, 64) : (64, 1)]", "1,8"],
+    ),
+    (
+        "And a layout can be asked for its facts, however large it is.",
+        ["info", "Swizzle<3,3,3> o S[(33554432, 33554432) : (33554432, 1)]"],
+    ),
+)
+"""What is said, and the command that shows it."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """[--no-pause]."""
+    parser.add_argument("--no-pause", action="store_true", help="do not wait for Enter between the stops")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """Every stop, one after the other."""
+    stops = [{"text": text, "command": _spelled(words)} for text, words in STOPS]
+    return Answer({"stops": stops}, lambda: _walk(pause=not args.no_pause))
+
+
+def _spelled(words: Sequence[str]) -> str:
+    return shlex.join(["tilewise", *words])
+
+
+def _walk(pause: bool) -> None:
+    from tilewise.cli.main import main
+
+    waiting = pause and sys.stdin.isatty() and sys.stdout.isatty()
+    for number, (text, words) in enumerate(STOPS, 1):
+        print(f"\n{number}/{len(STOPS)}  {text}\n\n$ {_spelled(words)}\n", flush=True)
+        main(words)
+        if waiting and number < len(STOPS):
+            try:
+                input("\nEnter goes on, Ctrl-C ends ")
+            except EOFError:
+                return
+    print("\nYour turn: tilewise show 'S[(8, 8) : (1, 8)]', or tilewise --help")

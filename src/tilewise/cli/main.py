@@ -1,0 +1,89 @@
+"""The way in: one command, one answer, one exit code.
+
+0  answered, yes      1  no, none or refused      2  not understood      3  not decided
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from tilewise.cli.answer import REFUSED, UNDECIDED, Answer
+from tilewise.core.errors import LayoutError, NotDecided
+
+SCHEMA = 1
+_NUMBER = re.compile(r"-\s*[\d(]")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `tilewise` with the given arguments and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in words
+    words = [_positional(word) for word in words if word != "--json"]
+    _never_fail_to_print()
+    try:
+        return _print(_answer(words), as_json)
+    except LayoutError as error:
+        return _print_error(error, as_json)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _answer(words: list[str]) -> Answer:
+    from tilewise.cli.arguments import read
+
+    args = read(words)
+    return args.answer(args)  # type: ignore[no-any-return]  # set by `read`
+
+
+def _positional(word: str) -> str:
+    """A word such as -1,2 is a number, not an option: the space says so to argparse."""
+    return f" {word}" if _NUMBER.match(word) else word
+
+
+def _print(answer: Answer, as_json: bool) -> int:
+    if as_json:
+        _print_json(answer.data)
+    elif isinstance(answer.text, str):
+        print(answer.text)
+    else:
+        answer.text()
+    sys.stdout.flush()
+    return answer.code
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    import json
+
+    json.dump({"schema": SCHEMA, **data}, sys.stdout, ensure_ascii=False)
+    print()
+
+
+def _print_error(error: LayoutError, as_json: bool) -> int:
+    undecided = isinstance(error, NotDecided)
+    if as_json and undecided:
+        _print_json({"answer": None, "reason": error.message})
+    elif as_json:
+        report: dict[str, Any] = {"code": error.code, "message": error.message}
+        report["span"] = None if error.span is None else list(error.span)
+        report["hint"] = error.hint
+        _print_json({"error": report})
+    elif undecided:
+        print(error)
+    else:
+        print(f"tilewise: {error.code}: {error}", file=sys.stderr)
+    return UNDECIDED if undecided else REFUSED
+
+
+def _never_fail_to_print() -> None:
+    """A terminal that cannot show a character gets a question mark, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")

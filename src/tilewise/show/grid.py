@@ -1,0 +1,176 @@
+"""Which part of a layout is drawn, what stands in each cell, and what its colour means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from math import prod
+from typing import Any
+
+from tilewise.core.axes import Axis
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout, Point
+from tilewise.core.shapes import Shape, coordinates, extents_of
+
+COLOURS = 8
+MAX_ROWS, MAX_COLUMNS = 40, 64
+_ROW_OF_A_LINE = 16
+_COPIES_IN_A_CELL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One element: the text of its places, and the number of its colour."""
+
+    text: str
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A window of a layout as rows and columns of cells."""
+
+    title: str
+    key: str
+    row_labels: tuple[str, ...]
+    column_labels: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    note: str
+
+
+def grid_of(
+    layout: Layout,
+    shape: Any = None,
+    window: tuple[tuple[int | None, int | None], ...] | None = None,
+    width: int = 120,
+) -> Grid:
+    """A layout as a grid that fits `width` characters, windowed where it is larger.
+
+    >>> from tilewise import S
+    >>> grid = grid_of(S[(4, 2, 2, 4) : (16, 4, 8, 1)])
+    >>> [cell.text for cell in grid.cells[1]]
+    ['4', '5', '6', '7', '12', '13', '14', '15']
+    """
+    asked = layout.asked_in(shape)
+    row_modes, column_modes = _split(layout, asked)
+    rows, columns = prod(row_modes), prod(column_modes)
+    row_range, column_range = _window(window, rows, columns)
+    painter = _Painter(layout)
+    lines: list[tuple[Cell, ...]] = []
+    for row in row_range:
+        flats = (row * columns + column for column in column_range if row * columns + column < layout.size)
+        lines.append(tuple(painter.cell(flat) for flat in flats))
+    fitting = _fitting(lines, width, window is None or len(window) < 2)
+    shown_rows, shown_columns = row_range, column_range[:fitting]
+    return Grid(
+        title=str(layout),
+        key=painter.key,
+        row_labels=tuple(_label(row, row_modes) for row in shown_rows),
+        column_labels=tuple(_label(column, column_modes) for column in shown_columns),
+        cells=tuple(line[:fitting] for line in lines),
+        note=_note(rows, columns, shown_rows, shown_columns),
+    )
+
+
+def _split(layout: Layout, asked: Shape) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The modes that make the rows, and those that make the columns: as square as they can be."""
+    extents = extents_of(asked)
+    if len(extents) == 1:
+        columns = min(_ROW_OF_A_LINE, layout.size)
+        return (-(-layout.size // columns),), (columns,)
+    splits = [(extents[:k], extents[k:]) for k in range(1, len(extents))]
+    return min(splits, key=lambda s: (max(prod(s[0]), prod(s[1])), prod(s[1]))) if splits else ((1,), (1,))
+
+
+def _window(
+    window: tuple[tuple[int | None, int | None], ...] | None, rows: int, columns: int
+) -> tuple[range, range]:
+    ranges = []
+    given = (*(window or ()), (None, None), (None, None))
+    for name, (start, stop), extent, most in zip(
+        ("rows", "columns"), given, (rows, columns), (MAX_ROWS, MAX_COLUMNS), strict=False
+    ):
+        first = 0 if start is None else start
+        last = min(extent, first + most) if stop is None else stop
+        if not 0 <= first < last <= extent:
+            raise LayoutError(
+                "TW201",
+                f"{name} {first}:{last} are not within 0:{extent}",
+                hint=f"the grid has {extent} {name}",
+            )
+        ranges.append(range(first, last))
+    if window is not None and len(window) > 2:
+        raise LayoutError("TW201", f"a window of {len(window)} ranges", hint="a grid has rows and columns")
+    if prod(map(len, ranges)) > 1 << 16:
+        raise LayoutError("TW301", "a picture of more than 65536 cells", hint="give a smaller --window")
+    return ranges[0], ranges[1]
+
+
+class _Painter:
+    """Texts and colours of the elements of one layout."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.axes = layout.axes
+        self.axis = self._colour_axis()
+        self.position = self.axes.index(self.axis)
+        self.low, high = layout.extremes(self.axis)
+        self.span = 1 + high - self.low
+
+    def _colour_axis(self) -> Axis:
+        """The axis that gives the colour: the first owner, else the swizzled one, else the first."""
+        owners = [axis for axis in self.axes if axis.kind != "storage"]
+        return (owners or [self.layout.swizzled_axis or self.axes[0]])[0]
+
+    @property
+    def key(self) -> str:
+        """What the numbers in a cell are, and its colour."""
+        names = ":".join(axis.name for axis in self.axes)
+        permuted = " by the chunks that the swizzle permutes" if self._permuted else f" by {self.axis}"
+        return f"cells {names}, colour{permuted}"
+
+    @property
+    def _permuted(self) -> bool:
+        return self.axis == self.layout.swizzled_axis and self.layout.swizzles[-1].bits > 0
+
+    def cell(self, flat: int) -> Cell:
+        """The cell of one element."""
+        points = self.layout.points(flat)
+        return Cell(":".join(self._steps(points, i) for i in range(len(self.axes))), self._colour(points[0]))
+
+    def _steps(self, points: list[Point], axis: int) -> str:
+        values = list(dict.fromkeys(p[axis] for p in points))
+        shown = "|".join(map(str, islice(values, _COPIES_IN_A_CELL)))
+        return shown + ("|.." if len(values) > _COPIES_IN_A_CELL else "")
+
+    def _colour(self, place: Point) -> int:
+        steps = place[self.position]
+        if self._permuted:
+            target = self.layout.swizzles[-1].target
+            return ((steps & target) // (target & -target)) % COLOURS
+        if self.axis.kind == "storage":
+            return (steps - self.low) * COLOURS // self.span
+        return (steps - self.low) % COLOURS
+
+
+def _fitting(lines: list[tuple[Cell, ...]], width: int, may_cut: bool) -> int:
+    """How many columns fit."""
+    columns = max((len(line) for line in lines), default=0)
+    if not may_cut:
+        return columns
+    widest = max((len(cell.text) for line in lines for cell in line), default=1)
+    return max(1, min(columns, (width - 10) // (widest + 1)))
+
+
+def _label(flat: int, modes: tuple[int, ...]) -> str:
+    return ",".join(map(str, coordinates(flat, modes)))
+
+
+def _note(rows: int, columns: int, shown_rows: range, shown_columns: range) -> str:
+    if len(shown_rows) == rows and len(shown_columns) == columns:
+        return ""
+    return (
+        f"rows {shown_rows.start}..{shown_rows.stop - 1} of {rows}, "
+        f"columns {shown_columns.start}..{shown_columns.stop - 1} of {columns}; "
+        "see others with --window 0:16,0:16"
+    )

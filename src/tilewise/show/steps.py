@@ -1,0 +1,144 @@
+"""From an index to its places, step by step: the definition, with the numbers filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import spell
+from tilewise.core.swizzles import Swizzle, undo_chain
+from tilewise.core.text import vector_text
+from tilewise.core.vectors import Vector, point
+
+_MAX_COPIES_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an explanation."""
+
+    name: str
+    lines: tuple[str, ...]
+
+
+def steps_of(layout: Layout, flat: int, shape: Any = None) -> list[Step]:
+    """The steps from a flat index to its places.
+
+    >>> from tilewise import S, laneid, reg
+    >>> for step in steps_of(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)], 47):
+    ...     print(step.name, *step.lines, sep="\\n  ")
+    index
+      (5, 3, 1) in (8, 4, 2) is element 47
+    digits
+      47 // 8     = 5   of 8
+      47 // 2 % 4 = 3   of 4
+      47 % 2      = 1   of 2
+    strides
+      5 * 4@laneid = 20@laneid
+      3 * 1@laneid = 3@laneid
+      1 * 1@reg    = 1@reg
+    sum
+      23@laneid + 1@reg
+    place
+      23@laneid + 1@reg
+    """
+    digits = _digits(layout, flat)
+    steps = [
+        Step("index", (_index_line(layout, flat, shape),)),
+        Step("digits", tuple(_aligned([(formula, f"= {d}", f"of {e}") for formula, d, e in digits]))),
+        Step("strides", tuple(_stride_lines(layout, [d for _, d, _ in digits]))),
+        Step("sum", (str(_sum(layout, flat)),)),
+    ]
+    if layout.offset.terms:
+        total = point(layout.axes, layout.before_swizzle(flat))
+        steps.append(Step("offset", (f"+ {vector_text(layout.offset)} = {total}",)))
+    if layout.replica:
+        steps.append(Step("copies", tuple(_copy_lines(layout, flat))))
+    for position, swizzle in reversed(list(enumerate(layout.swizzles))):
+        steps.append(Step("xor", tuple(_xor_lines(layout, flat, position, swizzle))))
+    if layout.outer.terms:
+        steps.append(Step("outer", (f"+ {vector_text(layout.outer)}, outside the swizzle",)))
+    places = [str(place) for place in layout.places(flat)]
+    name = "place" if len(places) == 1 else "places"
+    return [*(step for step in steps if step.lines), Step(name, tuple(_some(places)))]
+
+
+def _index_line(layout: Layout, flat: int, shape: Any) -> str:
+    asked = layout.asked_in(shape)
+    index = layout.coordinates(flat, shape)
+    written = str(index[0]) if len(index) == 1 else str(index)
+    return f"{written} in {spell(asked)} is element {flat}"
+
+
+def _digits(layout: Layout, flat: int) -> list[tuple[str, int, int]]:
+    """(formula, value, extent) of every digit, slowest first."""
+    rows, below = [], 1
+    for position, it in enumerate(reversed(layout.shard)):
+        slowest = position == len(layout.shard) - 1
+        formula = f"{flat}" + (f" // {below}" if below > 1 else "") + ("" if slowest else f" % {it.extent}")
+        rows.append((formula, flat // below % it.extent, it.extent))
+        below *= it.extent
+    return rows[::-1]
+
+
+def _stride_lines(layout: Layout, digits: list[int]) -> list[str]:
+    rows = []
+    for digit, it in zip(digits, layout.shard, strict=True):
+        stride = vector_text(it.stride)
+        stride = f"({stride})" if len(it.stride.terms) > 1 else stride
+        rows.append((f"{digit} * {stride}", f"= {vector_text(it.stride * digit)}"))
+    return _aligned(rows)
+
+
+def _sum(layout: Layout, flat: int) -> Vector:
+    without = layout.before_swizzle(flat)
+    offset = layout.on_axes(layout.offset)
+    return point(layout.axes, (a - o for a, o in zip(without, offset, strict=True)))
+
+
+def _copy_lines(layout: Layout, flat: int) -> list[str]:
+    base = layout.before_swizzle(flat)
+    return _some(
+        [
+            f"+ {point(layout.axes, copy)} = {point(layout.axes, map(int.__add__, base, copy))}"
+            for copy in layout.copy_steps
+        ]
+    )
+
+
+def _xor_lines(layout: Layout, flat: int, position: int, swizzle: Swizzle) -> list[str]:
+    """One swizzle of the chain at work on every copy's address."""
+    axis = swizzle.axis
+    lines = []
+    outside = layout.swizzles[: position + 1]
+    for place in layout.places(flat):
+        before = undo_chain(outside, place[axis] - layout.outer[axis])
+        field = (before & swizzle.source) >> (swizzle.base + max(0, swizzle.shift))
+        flip = swizzle(before) ^ before
+        low, high = swizzle.base + max(0, swizzle.shift), swizzle.base - min(0, swizzle.shift)
+        bits = f"bits {low}..{low + swizzle.bits - 1}" if swizzle.bits else "no bits"
+        lines.append(
+            f"{swizzle}: {bits} of {before} are {field}; "
+            f"{before} xor {field} << {high} = {before} xor {flip} = {swizzle(before)}@{axis}"
+        )
+    return _some(lines)
+
+
+def _some(lines: list[str]) -> list[str]:
+    if len(lines) <= _MAX_COPIES_SHOWN:
+        return lines
+    return [*lines[:_MAX_COPIES_SHOWN], f"... and {len(lines) - _MAX_COPIES_SHOWN} more"]
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows as columns."""
+    if not rows:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "   ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        .rstrip()
+        .replace("   =", " =")
+        for row in rows
+    ]

@@ -1,0 +1,70 @@
+"""A grid in the terminal: with colour where there is colour, else plain ASCII."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tilewise.show.grid import Grid
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PALETTE = (
+    "black on #56b4e9",
+    "black on #e69f00",
+    "white on #00795c",
+    "black on #f0e442",
+    "white on #0072b2",
+    "white on #c0500a",
+    "black on #cc79a7",
+    "black on #b8bec6",
+)
+"""Okabe and Ito's hues, told apart by the colour-blind too; two darkened for contrast with white."""
+
+
+def as_ascii(grid: Grid) -> str:
+    """A grid as plain text.
+
+    >>> from tilewise import S
+    >>> from tilewise.show.grid import grid_of
+    >>> print(as_ascii(grid_of(S[(2, 4) : (1, 2)])))
+    S[(2, 4) : (1, 2)]
+    cells m, colour by m
+    <BLANKLINE>
+      | 0 1 2 3
+    --+--------
+    0 | 0 2 4 6
+    1 | 1 3 5 7
+    """
+    side, width = _widths(grid)
+    head = f"{'':>{side}} | " + " ".join(f"{label:>{width}}" for label in grid.column_labels)
+    lines = [grid.title, grid.key, "", head, "-" * (side + 1) + "+" + "-" * (len(head) - side - 2)]
+    for label, row in zip(grid.row_labels, grid.cells, strict=True):
+        lines.append(f"{label:>{side}} | " + " ".join(f"{cell.text:>{width}}" for cell in row))
+    return "\n".join([*lines, *(["", grid.note] if grid.note else [])])
+
+
+def print_grid(grid: Grid, console: Console) -> None:
+    """A grid with coloured cells on a console of rich."""
+    from rich.text import Text
+
+    side, width = _widths(grid)
+    console.print(Text(grid.title, style="bold"), soft_wrap=True)
+    console.print(Text(grid.key, style="dim"))
+    console.print()
+    labels = " ".join(f"{label:>{width + 1}}" for label in grid.column_labels)
+    console.print(Text(f"{'':>{side}} {labels}", style="dim"), soft_wrap=True)
+    for label, row in zip(grid.row_labels, grid.cells, strict=True):
+        line = Text(f"{label:>{side}} ", style="dim")
+        for cell in row:
+            line.append(f" {cell.text:>{width}} ", style=_PALETTE[cell.colour])
+        console.print(line, soft_wrap=True)
+    if grid.note:
+        console.print()
+        console.print(Text(grid.note, style="italic"))
+
+
+def _widths(grid: Grid) -> tuple[int, int]:
+    """The width of the row labels, and of a cell."""
+    texts = [cell.text for row in grid.cells for cell in row]
+    return max(map(len, grid.row_labels)), max(map(len, (*texts, *grid.column_labels)))
