@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from tilewise.core.axes import Axis
 from tilewise.core.builders import O, R, S
 from tilewise.core.dtypes import DType
@@ -17,7 +15,10 @@ from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.notation import parse
 
 __version__ = "0.1.0"

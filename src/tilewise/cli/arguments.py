@@ -6,12 +6,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
 
 from tilewise import __version__
 from tilewise.cli.commands import SUMMARIES
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 PROLOGUE = "tilewise tells where every element of a tensor lives."
 EPILOGUE = """\
@@ -29,55 +32,50 @@ class Parser(argparse.ArgumentParser):
         """Refuse the words."""
         raise LayoutError("TW401", message, hint=f"{self.prog} --help shows how it is called")
 
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        return argparse.RawDescriptionHelpFormatter(self.prog, width=100)
+
 
 def read(words: Sequence[str]) -> argparse.Namespace:
     """The arguments of the command that `words` name, with its `answer`."""
-    parser = parser_for(words[0] if words else "")
-    args = parser.parse_args(words or ["--help"])
-    if not hasattr(args, "answer"):
-        parser.error("no command was given")
-    return args
+    if words and words[0] in SUMMARIES:
+        return parser_for(words[0]).parse_args(words[1:])
+    if words and not words[0].startswith("-"):
+        raise _unknown(words[0])
+    overview().parse_args(words or ["--help"])
+    raise LayoutError("TW401", "no command was given", hint="commands: " + " ".join(SUMMARIES))
 
 
 def parser_for(command: str) -> Parser:
-    """A parser that knows every command by name, and the arguments of one."""
-    parser = Parser(
-        prog="tilewise",
-        description=PROLOGUE,
-        epilog=EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"tilewise {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
-    for name, summary in SUMMARIES.items():
-        if name == command:
-            _declare(commands, name, summary)
-        else:
-            commands.add_parser(name, help=summary)
-    if command and not command.startswith("-") and command not in SUMMARIES:
-        _unknown(command)
-    return parser
-
-
-def _declare(commands: Any, name: str, summary: str) -> None:
-    module = import_module(f"tilewise.cli.commands.{name}")
-    parser = commands.add_parser(
-        name,
-        help=summary,
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    """The parser of one command; the other commands are not imported."""
+    module = import_module(f"tilewise.cli.commands.{command}")
+    parser = Parser(prog=f"tilewise {command}", description=module.__doc__)
     module.arguments(parser)
     parser.add_argument("--json", action="store_true", help="answer in JSON")
     parser.set_defaults(answer=module.answer)
+    return parser
 
 
-def _unknown(command: str) -> NoReturn:
+def overview() -> Parser:
+    """The parser that knows the commands by name."""
+    width = max(map(len, SUMMARIES))
+    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in SUMMARIES.items())
+    parser = Parser(
+        prog="tilewise",
+        usage="tilewise COMMAND ...",
+        description=f"{PROLOGUE}\n\ncommands:\n{commands}",
+        epilog=EPILOGUE,
+    )
+    parser.add_argument("--version", action="version", version=f"tilewise {__version__}")
+    return parser
+
+
+def _unknown(command: str) -> LayoutError:
     from difflib import get_close_matches
 
     near = get_close_matches(command.strip(), SUMMARIES, n=1)
     hint = f"did you mean {near[0]}?" if near else "commands: " + " ".join(SUMMARIES)
-    raise LayoutError("TW401", f"there is no command {command.strip()!r}", hint=hint)
+    return LayoutError("TW401", f"there is no command {command.strip()!r}", hint=hint)
 
 
 # -- layouts ---------------------------------------------------------------------------------------

@@ -9,10 +9,13 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from tilewise.cli.answer import REFUSED, UNDECIDED, Answer
 from tilewise.core.errors import LayoutError, NotDecided
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SCHEMA = 1
 _NUMBER = re.compile(r"-\s*[\d(]")

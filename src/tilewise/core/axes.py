@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, SupportsIndex
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import SupportsIndex
+
     from tilewise.core.vectors import Vector
 
 STORAGE, OWNER, DEVICE = "storage", "owner", "device"

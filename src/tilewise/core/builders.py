@@ -8,12 +8,15 @@ is plain Python: `4@laneid` is an operator of Axis, and `S[a : b]` is a slice.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout, Replicas
 from tilewise.core.shapes import Mode, Shape, as_shape, leaves, spell
 from tilewise.core.vectors import Vector, as_vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class _Shard:

@@ -11,11 +11,11 @@ D is unique (its coalesced form is: `shared/algebra`), R wherever its copies lea
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tilewise.core.swizzles import Swizzle, period_of
 from tilewise.core.vectors import Vector
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.layout import Iter, Layout
 
@@ -45,7 +45,9 @@ def canonical(layout: Layout) -> Layout:
     acting = _acting(plain, swizzles)
     period = period_of(acting)
     kept = Vector(tuple((axis, steps % period) for axis, steps in outer.terms)).nonzero
-    return replace(plain, offset=_ordered(plain.offset + (outer - kept)), swizzles=acting, outer=kept)
+    form = replace(plain, offset=_ordered(plain.offset + (outer - kept)), swizzles=acting, outer=kept)
+    # what P brought inside may leave a swizzle nothing to read
+    return form if kept == outer or not acting else canonical(form)
 
 
 def merged_shard(shard: tuple[Iter, ...]) -> list[Iter]:

@@ -15,17 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain, islice, product
 from math import prod
-from typing import TYPE_CHECKING
 
 from tilewise.core.canonical import canonical, merged_replica, merged_shard
-from tilewise.core.facts import MAX_BITSET
+from tilewise.core.facts import taken_bits
 from tilewise.core.gf2 import affine_map
+from tilewise.core.layout import MAX_COPIES
 from tilewise.core.shapes import coordinates
 from tilewise.core.vectors import Vector
 from tilewise.core.verdict import Verdict
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.axes import Axis
     from tilewise.core.layout import Iter, Layout
@@ -45,7 +46,8 @@ class Comparison(Verdict):
 def same(a: Layout, b: Layout) -> Comparison:
     """Whether two layouts place every flat index alike.
 
-        witness  the smallest flat index whose places differ, or that only one layout has
+        witness  the smallest flat index whose places differ; of other sizes, the first that only
+                 one layout has
 
     >>> from tilewise import S, Swizzle
     >>> same(S[(2**25, 2**25) : (2**25, 1)], S[2**50 : 1]).answer
@@ -86,8 +88,8 @@ def _comparison(a: Layout, b: Layout, decided: bool | None, witness: int | None)
         False,
         f"they differ at index {witness}, {index} of the first",
         witness,
-        a.places(witness),
-        b.places(witness),
+        _shown(a, witness),
+        _shown(b, witness),
     )
 
 
@@ -97,9 +99,19 @@ def _sizes_differ(a: Layout, b: Layout) -> Comparison:
         False,
         f"{a.size} elements and {b.size}: index {first} is in one of them alone",
         first,
-        a.places(first) if first < a.size else (),
-        b.places(first) if first < b.size else (),
+        _shown(a, first),
+        _shown(b, first),
     )
+
+
+def _shown(layout: Layout, flat: int) -> tuple[Vector, ...]:
+    """The places of an index; none where it is past the end, or has too many to list."""
+    listable = flat < layout.size and _most_copies(layout) <= MAX_COPIES
+    return layout.places(flat) if listable else ()
+
+
+def _most_copies(layout: Layout) -> int:
+    return prod(it.extent for it in merged_replica(layout.replica)[0])
 
 
 # -- inside equal swizzles -------------------------------------------------------------------------
@@ -164,17 +176,8 @@ def _listed_set(iters: list[Iter]) -> set[frozenset[tuple[str, int]]]:
 
 
 def _same_on_axis(one: list[Iter], other: list[Iter], axis: Axis) -> bool | None:
-    if _reach(one, axis) > MAX_BITSET:
-        return None
-    return _bits(one, axis) == _bits(other, axis)
-
-
-def _bits(iters: list[Iter], axis: Axis) -> int:
-    taken = 1
-    for it in iters:
-        for _ in range(it.extent - 1 if it.stride[axis] else 0):
-            taken |= taken << it.stride[axis]
-    return taken
+    bits = [taken_bits([(it.extent, it.stride[axis]) for it in iters]) for iters in (one, other)]
+    return None if None in bits else bits[0] == bits[1]
 
 
 # -- across different swizzles ---------------------------------------------------------------------
@@ -202,8 +205,9 @@ def _naming(layout: Layout, axes: Iterable[Axis]) -> Layout:
 
 
 def _compare_listed(a: Layout, b: Layout) -> tuple[bool | None, int | None]:
-    whole = a.size <= MAX_LISTED
-    for flat in range(a.size) if whole else _likely(a, b):
+    affordable = MAX_LISTED // max(_most_copies(a), _most_copies(b))
+    whole = a.size <= affordable
+    for flat in range(a.size) if whole else islice(_likely(a, b), affordable):
         if not _alike(a.places(flat), b.places(flat)):
             return False, flat
     return (True, None) if whole else (None, None)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from math import prod
-from typing import TYPE_CHECKING
 
 from tilewise.core.axes import Axis
+from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import NotDecided
 from tilewise.core.shapes import coordinates
 from tilewise.core.solve import BudgetSpent, Range, Vec, reaches, solutions
@@ -21,6 +21,7 @@ from tilewise.core.swizzles import apply_chain, period_of, undo_chain
 from tilewise.core.vectors import Vector, point
 from tilewise.core.verdict import YES, Verdict, undecided
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.layout import Iter, Layout
 
@@ -30,7 +31,7 @@ MAX_SCAN = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Holes:
-    """The places of a layout's box that hold nothing. None: not decided within the bound."""
+    """The places of a layout's box that hold nothing: how many, and one. None: not decided in the bound."""
 
     count: int | None
     witness: Vector | None = None
@@ -38,11 +39,13 @@ class Holes:
     @property
     def none(self) -> Verdict:
         """Whether there is no hole."""
-        if self.count is None:
-            return undecided("how many places are taken")
         if self.count == 0:
             return YES
-        return Verdict(False, f"{self.count} places hold nothing", self.witness)
+        if self.count is not None:
+            return Verdict(False, f"{self.count} places hold nothing", self.witness)
+        if self.witness is not None:
+            return Verdict(False, f"{self.witness} holds nothing", self.witness)
+        return undecided("how many places are taken")
 
 
 # -- extremes --------------------------------------------------------------------------------------
@@ -254,17 +257,18 @@ def count_copies(layout: Layout) -> int:
     >>> count_copies(S[4 : 1] + R[(2, 3) : (4, 4)])
     4
     """
-    count = _count_taken(layout, _groups(layout), layout.replica)
+    count = _count_taken(_groups(layout), layout.replica)
     if count is None:
         raise NotDecided("how many copies are distinct was not decided within the bound")
     return count
 
 
-def _count_taken(layout: Layout, groups: list[tuple[Axis, ...]], iters: Sequence[Iter]) -> int | None:
-    """How many distinct sums the iters have; groups of axes multiply."""
+def _count_taken(groups: list[tuple[Axis, ...]], iters: Sequence[Iter]) -> int | None:
+    """How many distinct sums the iters have; groups of axes multiply, and as a set iters merge."""
+    merged, _ = merged_replica(tuple(iters))
     total = 1
     for axes in groups:
-        moving = [(i, it) for i, it in _moving(iters) if any(it.stride[a] for a in axes)]
+        moving = [(i, it) for i, it in enumerate(merged) if any(it.stride[a] for a in axes)]
         count = _count_in_group(axes, moving)
         if count is None:
             return None
@@ -279,12 +283,17 @@ def _count_in_group(axes: Sequence[Axis], moving: list[tuple[int, Iter]]) -> int
     except BudgetSpent:
         pass
     if len(axes) == 1:
-        return _count_bits([(it.extent, it.stride[axes[0]]) for _, it in moving])
+        taken = taken_bits([(it.extent, it.stride[axes[0]]) for _, it in moving])
+        return None if taken is None else taken.bit_count()
     return _count_listed([(it.extent, tuple(it.stride[a] for a in axes)) for _, it in moving])
 
 
-def _count_bits(iters: list[tuple[int, int]]) -> int | None:
-    """The number of distinct sums on one axis, as the bits of one integer, filled by doubling."""
+def taken_bits(iters: Sequence[tuple[int, int]]) -> int | None:
+    """The distinct sums on one axis, as the bits of one integer, filled by doubling.
+
+    >>> bin(taken_bits([(3, 2), (2, 1)]))
+    '0b111111'
+    """
     if sum((e - 1) * abs(s) for e, s in iters) > MAX_BITSET:
         return None
     taken = 1
@@ -294,7 +303,7 @@ def _count_bits(iters: list[tuple[int, int]]) -> int | None:
             more = min(done, extent - done)
             taken |= taken << (more * abs(step))
             done += more
-    return taken.bit_count()
+    return taken
 
 
 def _count_listed(iters: list[tuple[int, Vec]]) -> int | None:
@@ -319,13 +328,14 @@ def holes(layout: Layout) -> Holes:
     Holes(count=3, witness=3@m)
     """
     groups = _groups(layout)
-    taken = _count_taken(layout, groups, (*layout.shard, *layout.replica))
+    taken = _count_taken(groups, (*layout.shard, *layout.replica))
+    count = None
     try:
         ends = {axis.name: extremes(layout, axis.name) for axis in layout.axes}
         count = None if taken is None else prod(b - a + 1 for a, b in ends.values()) - taken
         return Holes(count, _first_hole(layout, groups, ends) if count != 0 else None)
     except (NotDecided, BudgetSpent):
-        return Holes(None)
+        return Holes(count)
 
 
 def _first_hole(
@@ -347,7 +357,8 @@ def _hole_in_group(
     if len(axes) > 1:
         return _scan_box(layout, axes, ends)
     low, high = plain_extremes(layout, axes[0].name)
-    strides = [(abs(it.stride[axes[0]]), it.extent) for it in (*layout.shard, *layout.replica)]
+    iters = (*layout.shard, *layout.replica)
+    strides = [(abs(it.stride[axes[0]]), it.extent) for it in iters if it.extent > 1]
     hole = _first_gap(low, high, strides)
     if layout.swizzled_axis != axes[0]:
         return None if hole is None else (hole,)
@@ -406,22 +417,21 @@ def contiguous(layout: Layout) -> Verdict:
     >>> bool(contiguous(S[(4, 4) : (4, 1)] + 32)), contiguous(S[(4, 4) : (1, 4)]).witness
     (True, 1)
     """
-    moving = {a for it in layout.shard if it.extent > 1 for a in it.stride.nonzero.axes}
-    owners = [axis for axis in moving if axis.kind != "storage"]
-    if owners:
-        return Verdict(False, f"elements differ on {owners[0]}, which is no storage", 0)
-    if len(moving) > 1:
-        return Verdict(False, "elements differ on " + " and ".join(sorted(a.name for a in moving)))
-    if layout.copies > 1:
-        return Verdict(False, f"every element has {layout.copies} copies", 0)
-    axis = next(iter(moving), layout.axes[0])
-    base = point(layout.axes, layout.after_swizzle(layout.before_swizzle(0)))
+    if any(it.extent > 1 and it.stride for it in layout.replica):
+        return Verdict(False, "every element has several copies", 0)
+    if layout.size == 1:
+        return YES
+    (base,), (following,) = layout.points(0), layout.points(1)
+    step = point(layout.axes, map(int.__sub__, following, base)).nonzero
+    axis = step.axes[0] if step.terms else layout.axes[0]
+    if step != {axis: 1} or axis.kind != "storage":
+        return Verdict(False, f"from element 0 to element 1 is {step}, not one step of storage", 1)
     ideal = replace(
         layout,
         shape=(layout.size,),
-        strides=(Vector(((axis, 1),)),),
+        strides=(step,),
         replica=(),
-        offset=base,
+        offset=point(layout.axes, base),
         swizzles=(),
         outer=Vector(),
     )

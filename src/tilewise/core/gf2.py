@@ -7,10 +7,10 @@ bit of x that is set. A swizzle is linear and acts on the columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tilewise.core.swizzles import apply_chain
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.layout import Layout, Point
 

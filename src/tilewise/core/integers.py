@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from operator import index
-from typing import SupportsIndex
 
 from tilewise.core.errors import LayoutError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import SupportsIndex
 
 MAX_DIGITS = 1_000
 _LARGEST = 10**MAX_DIGITS

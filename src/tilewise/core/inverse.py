@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
 
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
@@ -13,7 +12,10 @@ from tilewise.core.solve import BudgetSpent, solutions
 from tilewise.core.swizzles import undo_chain
 from tilewise.core.vectors import Vector, point
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.core.layout import Layout, Point
 
 MAX_ANSWERS = 1 << 16
@@ -44,7 +46,7 @@ def is_partial(layout: Layout, place: Mapping[str, int]) -> bool:
 
 def _collected(found: Iterator[Any], limit: int | None) -> set[Any]:
     """The distinct answers: the first `limit` of them, or all, or a refusal."""
-    bound = MAX_ANSWERS if limit is None else limit
+    bound = MAX_ANSWERS if limit is None else _as_limit(limit)
     answers: set[Any] = set()
     try:
         for answer in found:
@@ -61,6 +63,13 @@ def _collected(found: Iterator[Any], limit: int | None) -> set[Any]:
             "TW301", f"more than {bound} elements live there", hint="ask with a limit to see some of them"
         )
     return set(islice(answers, bound))
+
+
+def _as_limit(limit: int) -> int:
+    count = as_int(limit, "a limit")
+    if count < 1:
+        raise LayoutError("TW401", f"a limit must be positive, not {count}")
+    return count
 
 
 def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point]]:

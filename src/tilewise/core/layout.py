@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
@@ -36,7 +35,10 @@ from tilewise.core.shapes import (
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
 from tilewise.core.vectors import ZERO, Term, Vector, as_vector, point
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, SupportsIndex
+
     from tilewise.core.compare import Comparison
     from tilewise.core.dtypes import DType
     from tilewise.core.facts import Holes
@@ -237,7 +239,7 @@ class Layout:
         >>> S[(8, 8) : (8, 1)].flat_index(1, 2, 3, shape=(4, 4, 4))
         27
         """
-        return flat_index(index[0] if len(index) == 1 else index, self.asked_in(shape))
+        return flat_index(index, self.asked_in(shape))
 
     def asked_in(self, shape: Any = None) -> Shape:
         """`shape` as a shape of the layout's size; the layout's own where none is given."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import Any, SupportsIndex, TypeAlias
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import MAX_DIGITS, as_extent, as_int
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, SupportsIndex, TypeAlias
 
 Mode: TypeAlias = "int | tuple[Mode, ...]"
 Shape: TypeAlias = tuple[Mode, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.dtypes import DType
@@ -12,7 +11,10 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.vectors import ZERO, Vector
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.core.layout import Layout
 
 NAMED_BITS = {"SWIZZLE_NONE": 0, "SWIZZLE_32B": 1, "SWIZZLE_64B": 2, "SWIZZLE_128B": 3}

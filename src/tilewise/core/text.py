@@ -7,12 +7,12 @@ is a sum, so that the reader sees what the XOR acts on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from tilewise.core.axes import m
 from tilewise.core.shapes import Mode, spell
 from tilewise.core.vectors import Vector
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.layout import Iter, Layout
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
+from math import gcd
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -22,15 +22,15 @@ def converted(layout: Layout, unit: str, dtype: DType | str) -> Layout:
     'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]'
     """
     element = DType.of(dtype)
-    ratio = Fraction(unit_bits(layout.unit, element), unit_bits(unit, element))
-    if ratio == 1:
-        return replace(layout, unit=unit)
+    old, new = unit_bits(layout.unit, element), unit_bits(unit, element)
+    common = gcd(old, new)
+    ratio = old // common, new // common
     return replace(
         layout,
         strides=tuple(_scaled(stride, ratio, unit, element) for stride in layout.strides),
         replica=tuple(Iter(i.extent, _scaled(i.stride, ratio, unit, element)) for i in layout.replica),
         offset=_scaled(layout.offset, ratio, unit, element),
-        swizzles=tuple(s.scaled(ratio.numerator, ratio.denominator) for s in layout.swizzles),
+        swizzles=tuple(swizzle.scaled(*ratio) for swizzle in layout.swizzles),
         outer=_scaled(layout.outer, ratio, unit, element),
         unit=unit,
     )
@@ -45,17 +45,17 @@ def unit_bits(unit: str, dtype: DType) -> int:
     return {"element": dtype.bits, "byte": 8, "bit": 1}[unit]
 
 
-def _scaled(vector: Vector, ratio: Fraction, unit: str, dtype: DType) -> Vector:
+def _scaled(vector: Vector, ratio: tuple[int, int], unit: str, dtype: DType) -> Vector:
     terms = []
     for axis, steps in vector.terms:
         if axis.kind == "storage":
-            moved = steps * ratio
-            if moved.denominator != 1:
+            moved, rest = divmod(steps * ratio[0], ratio[1])
+            if rest:
                 raise LayoutError(
                     "TW106",
-                    f"{steps}@{axis} is {moved} {unit}s of {dtype}, not a whole number",
+                    f"{steps}@{axis} is {steps * ratio[0]}/{ratio[1]} {unit}s of {dtype}, no whole number",
                     hint="a layout with such a step has no place for whole units; keep the finer unit",
                 )
-            steps = moved.numerator
+            steps = moved
         terms.append((axis, steps))
     return Vector(tuple(terms))

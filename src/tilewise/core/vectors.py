@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import SupportsIndex
 
 Term = tuple[Axis, int]
 

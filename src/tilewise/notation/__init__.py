@@ -8,11 +8,18 @@ document, paper   JSON; LaTeX and Markdown
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from tilewise.notation.ask import parse_index, parse_place, parse_shape, parse_window
-from tilewise.notation.cute import to_cute
-from tilewise.notation.document import from_json, to_json
-from tilewise.notation.paper import to_latex, to_markdown
 from tilewise.notation.read import is_cute, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.notation.cute import to_cute
+    from tilewise.notation.document import from_json, to_json
+    from tilewise.notation.paper import to_latex, to_markdown
 
 __all__ = [
     "from_json",
@@ -27,3 +34,17 @@ __all__ = [
     "to_latex",
     "to_markdown",
 ]
+
+_WRITERS = {
+    "to_cute": "cute",
+    "from_json": "document",
+    "to_json": "document",
+    "to_latex": "paper",
+    "to_markdown": "paper",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WRITERS:
+        return getattr(import_module(f"tilewise.notation.{_WRITERS[name]}"), name)
+    raise AttributeError(f"module 'tilewise.notation' has no attribute {name!r}")

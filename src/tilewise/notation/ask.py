@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from tilewise.core.vectors import Vector
 from tilewise.notation.tokens import END, NAME, Cursor
@@ -19,6 +18,10 @@ from tilewise.notation.trees import (
     tree,
     vector,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NO_NAMES = Names({}, frozenset())
 

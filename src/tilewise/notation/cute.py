@@ -20,10 +20,11 @@ from tilewise.core.shapes import Mode, Shape
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Token
-from tilewise.notation.trees import Leaf, Names, congruent, shape_of, tree
+from tilewise.notation.trees import Leaf, Names, congruent, literal, shape_of, tree
 
 _SWIZZLES = ("Sw", "Swizzle", "S")
 _POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr")
+_ATTACHED = tuple(f"_{pointer}" for pointer in _POINTERS)  # `Sw<3,4,3>_smem_ptr[16b](...)`
 _BASIS = "e"
 _OWN_LETTERS = ("S", "R", "O")
 
@@ -42,12 +43,13 @@ class CuteParser:
         swizzles: list[Swizzle] = []
         while cursor.next.text in _SWIZZLES and cursor.ahead(1).text == "<":
             swizzles.append(self.swizzle())
-            if not cursor.next.text.startswith("_"):
+            if cursor.next.text not in _ATTACHED:
                 self.compose()
         bits, offset = self.pointer()
         if bits:
             swizzles = self.in_elements(swizzles, bits, start)
-        if cursor.ahead(1).text in ("o", "∘"):
+        signed = cursor.next.text == "-"
+        if cursor.ahead(1 + signed).text in ("o", "∘"):
             with cursor.blame(cursor.next):
                 offset += as_vector(self.integer(cursor).value)
             self.compose()
@@ -77,7 +79,7 @@ class CuteParser:
     def pointer(self) -> tuple[int, Vector]:
         """(bits of an element or 0, where the pointer points in elements) of `smem_ptr[16b](...) o`."""
         cursor, start = self.cursor, self.cursor.next
-        if start.text.lstrip("_") not in _POINTERS:
+        if start.text not in _POINTERS + _ATTACHED:
             return 0, Vector()
         cursor.take()
         opened = cursor.expect("[")
@@ -160,16 +162,18 @@ class CuteParser:
 
     def number(self) -> int:
         """`8`, `_8`, `-8`, or a name with a value."""
-        cursor = self.cursor
-        if cursor.accept("-"):
-            return -self.number()
-        token = cursor.take()
+        return -self.magnitude() if self.cursor.accept("-") else self.magnitude()
+
+    def magnitude(self) -> int:
+        """`8`, `_8`, or a name with a value."""
+        cursor, token = self.cursor, self.cursor.next
         if token.kind == NUMBER:
-            return int(token.text, 16 if token.text[:2] in ("0x", "0X") else 10)
+            return literal(cursor, cursor.take().text)
+        cursor.take()
         if token.kind == NAME:
             digits = token.text[1:]
             if token.text[0] == "_" and digits.isascii() and digits.isdigit():
-                return int(digits)
+                return literal(cursor, digits)
             return self.names.number(cursor, token)
         if token.text == "?":
             raise cursor.error(
@@ -275,7 +279,7 @@ def looks_like_cute(cursor: Cursor) -> bool:
     if any(a.text in _OWN_LETTERS and b.text == "[" for a, b in pairwise(tokens)):
         return False
     first = tokens[0].text
-    if first.lstrip("_") in _POINTERS:
+    if first in _POINTERS + _ATTACHED:
         return True
     opens = first in ("-", *_SWIZZLES) or tokens[0].kind == NUMBER or first.startswith("_")
     return first == "(" or (opens and any(token.text == ":" for token in tokens))

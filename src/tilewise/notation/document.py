@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from tilewise.core.axes import KNOWN, Axis
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SCHEMA = 1
 _KEYS = ("schema", "shape", "strides", "replica", "offset", "swizzles", "outer", "unit", "storage")

@@ -10,7 +10,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.builders import row_major
@@ -19,7 +21,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout, Replicas
 from tilewise.core.shapes import MAX_NESTING, as_shape, leaves
 from tilewise.core.swizzles import NAMED_BITS, Swizzle
-from tilewise.core.vectors import Vector, as_vector
+from tilewise.core.vectors import Term, Vector, as_vector
 from tilewise.notation.tokens import END, NAME, Cursor, Token
 from tilewise.notation.trees import (
     Branch,
@@ -32,6 +34,7 @@ from tilewise.notation.trees import (
     product,
     shape_of,
     term,
+    total,
     tree,
     vector,
 )
@@ -67,29 +70,32 @@ class Parser:
         """Parts joined by + and -, of which one is a layout; or an offset alone."""
         cursor, start = self.cursor, self.cursor.next
         layout: Layout | None = None
-        replicas, offset = Replicas(), Vector()
+        copies: list[Iter] = []
+        before: list[Term] = []
+        terms: list[Term] = []
         sign: Token | None = None
         while True:
             first = cursor.next
             part = self.part()
             if isinstance(part, Layout):
                 layout = self._only(layout, part, first, sign)
+                before, terms = terms, []
             elif isinstance(part, Replicas):
                 if sign is not None and sign.text == "-":
                     raise cursor.error("TW004", "copies cannot be taken away", cursor.since(sign))
-                replicas = replicas + part
+                copies += part.iters
             else:
-                offset = offset - part if sign is not None and sign.text == "-" else offset + part
+                terms += (-part if sign is not None and sign.text == "-" else part).terms
             sign = cursor.accept("+", "-")
             if sign is None:
                 break
         if layout is None:
-            if replicas.iters:
+            if copies:
                 raise self._no_shard(start)
-            return offset
+            return total(cursor, terms, start)
         with cursor.blame(start):
-            layout = layout + replicas if replicas.iters else layout
-            return layout + offset if offset.terms else layout
+            offset = total(cursor, [*before, *layout.offset.terms, *terms], start)
+            return replace(layout, replica=(*layout.replica, *copies), offset=offset)
 
     def _no_shard(self, start: Token) -> LayoutError:
         hint = "a layout has a shard; a single element is S[()]"
@@ -181,7 +187,8 @@ class Parser:
 
     def _operand(self, before: str) -> Layout:
         first = self.cursor.next
-        part = self.part()
+        with self._deeper("compositions", first):
+            part = self.part()
         if not isinstance(part, Layout):
             raise self.cursor.error(
                 "TW004", f"expected a layout after {before} o", self.cursor.since(first), "such as S[...]"
@@ -191,13 +198,18 @@ class Parser:
     def parenthesised(self) -> Layout | Vector:
         """`( sum )`."""
         cursor, opened = self.cursor, self.cursor.take()
+        with self._deeper("parentheses", opened):
+            value = self.sum()
+        cursor.expect(")", opened)
+        return value
+
+    @contextmanager
+    def _deeper(self, what: str, at: Token) -> Iterator[None]:
         self.depth += 1
         if self.depth > MAX_NESTING:
-            raise cursor.error("TW005", f"parentheses nested deeper than {MAX_NESTING}", opened.span)
-        value = self.sum()
-        cursor.expect(")", opened)
+            raise self.cursor.error("TW005", f"{what} nested deeper than {MAX_NESTING}", at.span)
+        yield
         self.depth -= 1
-        return value
 
     # -- S, R, O, Swizzle ----------------------------------------------------------------------------
 
@@ -273,13 +285,13 @@ class Parser:
 
     def offset(self) -> Vector:
         """`O[5@m]`, also `O[5@m, 1@laneid]`."""
-        self.cursor.take()
-        opened = self.cursor.expect("[")
-        total = as_vector(vector(self.names)(self.cursor).value)
-        while self.cursor.accept(","):
-            total = total + as_vector(vector(self.names)(self.cursor).value)
-        self.cursor.expect("]", opened)
-        return total
+        cursor, start = self.cursor, self.cursor.take()
+        opened = cursor.expect("[")
+        terms = [*as_vector(vector(self.names)(cursor).value).terms]
+        while cursor.accept(","):
+            terms += as_vector(vector(self.names)(cursor).value).terms
+        cursor.expect("]", opened)
+        return total(cursor, terms, start)
 
     def swizzle(self) -> Swizzle:
         """`Swizzle<B,M,S>`, `Swizzle(B, M, S)`, or a mode of the hardware by name."""

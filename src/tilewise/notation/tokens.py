@@ -6,18 +6,22 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 
 from tilewise.core.errors import LayoutError, printable
-from tilewise.core.integers import MAX_DIGITS
 
 NUMBER, NAME, WIDTH, END = "number", "name", "width", "end"
 MAX_TEXT = 1 << 20
+MAX_TOKENS = 1 << 16
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+)|(?P<width>[0-9]+b(?=\]))|(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)|(?P<name>[^\W\d]\w*)"
+    r"(?P<space>\s+)|(?P<width>[0-9]+b(?=\]))"
+    r"|(?P<float>(?:[0-9]+\.(?!\.)[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)"
+    r"|(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)|(?P<name>[^\W\d]\w*)"
     r"|(?P<elision>\.\.\.|…)|(?P<sign>//|[][(){}<>:,@+\-*=.∘?])"
 )
 _LOOKALIKES = {";": ":", "−": "-", "–": "-", "—": "-", "·": "o", "◦": "o", "×": "*", "|": ":"}
+_RUNS_INTO = {"x": "separate extents with commas: (8, 4)", "_": "write the digits without '_'"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,12 @@ class Token:
     def __str__(self) -> str:
         if self.kind == END:
             return "the end"
-        return f"'{self.text}'" if len(self.text) <= 40 else f"'{self.text[:36]}…'"
+        return f"'{shortened(self.text)}'"
+
+
+def shortened(text: str) -> str:
+    """A text, or its beginning where it is long."""
+    return text if len(text) <= 40 else text[:36] + "…"
 
 
 def tokens_of(source: str) -> list[Token]:
@@ -47,8 +56,21 @@ def tokens_of(source: str) -> list[Token]:
     ['S', '[', '8', ':', '4', '@', 'laneid', ']', '']
     """
     if len(source) > MAX_TEXT:
-        raise LayoutError("TW005", f"a text of {len(source)} characters; at most {MAX_TEXT} are read")
-    return [*_scan(source), Token(END, "", len(source), len(source))]
+        raise LayoutError(
+            "TW005",
+            f"a text of {len(source)} characters; at most {MAX_TEXT} are read",
+            span=(MAX_TEXT, len(source)),
+            source=source,
+        )
+    tokens = list(islice(_scan(source), MAX_TOKENS + 1))
+    if len(tokens) > MAX_TOKENS:
+        raise LayoutError(
+            "TW005",
+            f"a text of more than {MAX_TOKENS} words, numbers and signs",
+            span=tokens[-1].span,
+            source=source,
+        )
+    return [*tokens, Token(END, "", len(source), len(source))]
 
 
 def _scan(source: str) -> Iterator[Token]:
@@ -66,8 +88,16 @@ def _scan(source: str) -> Iterator[Token]:
                 span=(at, end),
                 source=source,
             )
+        if kind == "float":
+            raise LayoutError(
+                "TW101",
+                f"{shortened(text)} is not an integer",
+                hint="extents, strides and offsets count whole units; choose a smaller unit",
+                span=(at, end),
+                source=source,
+            )
         if kind == NUMBER:
-            _check_number(source, text, at, end)
+            _check_separated(source, at, end)
         if kind != "space":
             yield Token(kind, text, at, end)
         at = end
@@ -94,34 +124,13 @@ def _unknown(source: str, at: int) -> LayoutError:
     )
 
 
-def _check_number(source: str, text: str, at: int, end: int) -> None:
-    if len(text) > MAX_DIGITS:
-        raise LayoutError(
-            "TW005",
-            f"a number of {len(text)} digits; at most {MAX_DIGITS} are read",
-            hint="layouts describe real machines; look for a typing error",
-            span=(at, end),
-            source=source,
-        )
-    rest = source[end : end + 2]
-    if rest[:1] == "." and rest[1:2].isdigit():
-        stop = end + 1
-        while stop < len(source) and source[stop].isdigit():
-            stop += 1
-        raise LayoutError(
-            "TW101",
-            f"{source[at:stop]} is not an integer",
-            hint="extents, strides and offsets count whole units; choose a smaller unit",
-            span=(at, stop),
-            source=source,
-        )
-    if rest[:1].isalnum() or rest[:1] == "_":
+def _check_separated(source: str, at: int, end: int) -> None:
+    after = source[end : end + 1]
+    if after.isalnum() or after == "_":
         raise LayoutError(
             "TW002",
-            f"a number runs into '{printable(rest[:1])}'",
-            hint="separate extents with commas: (8, 4)"
-            if rest[:1] in "xX"
-            else "put a space or an operator between",
+            f"a number runs into '{after}'",
+            hint=_RUNS_INTO.get(after.lower(), "put a space or an operator between"),
             span=(at, end + 1),
             source=source,
         )
@@ -139,6 +148,11 @@ class Cursor:
     def next(self) -> Token:
         """The token ahead."""
         return self.tokens[self.at]
+
+    @property
+    def behind(self) -> Token:
+        """The token taken last."""
+        return self.tokens[max(self.at - 1, 0)]
 
     def ahead(self, distance: int) -> Token:
         """The token `distance` after the next one."""
@@ -176,7 +190,7 @@ class Cursor:
 
     def since(self, start: Token) -> tuple[int, int]:
         """The span from `start` to the token taken last."""
-        return start.start, max(start.end, self.tokens[max(self.at - 1, 0)].end)
+        return start.start, max(start.end, self.behind.end)
 
     @contextmanager
     def blame(self, start: Token) -> Iterator[None]:

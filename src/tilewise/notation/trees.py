@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewise.core.axes import KNOWN, Axis, m
-from tilewise.core.integers import as_int
+from tilewise.core.errors import printable
+from tilewise.core.integers import MAX_DIGITS, as_int
 from tilewise.core.shapes import MAX_NESTING, Mode
-from tilewise.core.vectors import Vector
-from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
+from tilewise.core.vectors import Term, Vector
+from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +104,22 @@ def vector(names: Names) -> LeafParser:
 
     def parse(cursor: Cursor) -> Leaf:
         start = cursor.next
-        total = term(cursor, names)
-        while cursor.next.text in ("+", "-"):
-            sign = -1 if cursor.take().text == "-" else 1
-            total = total + term(cursor, names) * sign
-        return Leaf(total, cursor.since(start))
+        terms = [*term(cursor, names).terms]
+        while sign := cursor.accept("+", "-"):
+            addend = term(cursor, names)
+            terms += (-addend if sign.text == "-" else addend).terms
+        return Leaf(total(cursor, terms, start), cursor.since(start))
 
     return parse
+
+
+def total(cursor: Cursor, terms: list[Term], start: Token) -> Vector:
+    """The vector of all terms, joined once: a long sum costs by its length."""
+    vector = Vector(tuple(terms))
+    with cursor.blame(start):
+        for _, steps in vector.terms:
+            as_int(steps, "a sum")
+    return vector
 
 
 def term(cursor: Cursor, names: Names) -> Vector:
@@ -136,7 +146,8 @@ def axis(cursor: Cursor, names: Names) -> Axis:
             (token.start, cursor.ahead(1).end),
             f"write @{after.text}" if after.kind == NAME else "",
         )
-    return names.axis(cursor.take().text)
+    with cursor.blame(token):
+        return names.axis(cursor.take().text)
 
 
 def product(cursor: Cursor, names: Names) -> int:
@@ -170,7 +181,7 @@ def factor_after_sign(cursor: Cursor, names: Names) -> int:
     """An integer literal or a name with a value."""
     token = cursor.next
     if token.kind == NUMBER:
-        return int(cursor.take().text, 0 if token.text[:2] in ("0x", "0X") else 10)
+        return literal(cursor, cursor.take().text)
     if token.kind == NAME:
         value = names.number(cursor, token)
         cursor.take()
@@ -178,6 +189,20 @@ def factor_after_sign(cursor: Cursor, names: Names) -> int:
     if token.kind == END:
         raise cursor.error("TW004", "expected a number before the end")
     raise cursor.error("TW004", f"expected a number, found {token}")
+
+
+def literal(cursor: Cursor, digits: str) -> int:
+    """The number that the digits of the token taken last spell, in decimal or hexadecimal."""
+    token = cursor.behind
+    if len(digits) > MAX_DIGITS:
+        raise cursor.error(
+            "TW005",
+            f"a number of {len(digits)} digits; at most {MAX_DIGITS} are read",
+            token.span,
+            "layouts describe real machines; look for a typing error",
+        )
+    with cursor.blame(token):
+        return as_int(int(digits, 16 if digits[:2] in ("0x", "0X") else 10), "a number")
 
 
 def leaves_of(node: Tree) -> Iterator[Leaf]:
@@ -230,8 +255,7 @@ def _pair(cursor: Cursor, shape: Tree, strides: Tree, letter: str) -> Iterator[V
     wanted = len(shape.parts) if isinstance(shape, Branch) else 1
     given = len(strides.parts) if isinstance(strides, Branch) else 1
     if isinstance(shape, Leaf) or isinstance(strides, Leaf) or wanted != given:
-        spelled = cursor.source[slice(*shape.span)]
-        spelled = spelled if len(spelled) <= 40 else spelled[:36] + "…"
+        spelled = printable(shortened(cursor.source[slice(*shape.span)]))
         raise cursor.error(
             "TW003",
             f"{letter} has {_count(wanted, 'extent')} in {spelled} and {_count(given, 'stride')}",

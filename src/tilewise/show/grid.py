@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
-from typing import Any
 
 from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout, Point
 from tilewise.core.shapes import Shape, coordinates, extents_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 COLOURS = 8
 MAX_ROWS, MAX_COLUMNS = 40, 64

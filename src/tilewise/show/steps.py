@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
 from tilewise.core.swizzles import Swizzle, undo_chain
 from tilewise.core.text import vector_text
 from tilewise.core.vectors import Vector, point
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _MAX_COPIES_SHOWN = 8
 
@@ -131,7 +135,7 @@ def _some(lines: list[str]) -> list[str]:
     return [*lines[:_MAX_COPIES_SHOWN], f"... and {len(lines) - _MAX_COPIES_SHOWN} more"]
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows as columns."""
     if not rows:
         return []

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tilewise.show.grid import Grid
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rich.console import Console
 

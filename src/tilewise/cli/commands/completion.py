@@ -41,11 +41,7 @@ def answer(args: argparse.Namespace) -> Answer:
 def _options(command: str) -> list[str]:
     from tilewise.cli.arguments import parser_for
 
-    subparsers = parser_for(command)._subparsers
-    assert subparsers is not None
-    chosen = subparsers._group_actions[0].choices
-    assert isinstance(chosen, dict)
-    return [option for option in chosen[command]._option_string_actions if option.startswith("--")]
+    return [option for option in parser_for(command)._option_string_actions if option.startswith("--")]
 
 
 def _bash() -> str:

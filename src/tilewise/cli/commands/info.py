@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any
 
 from tilewise.cli.answer import UNDECIDED, YES, Answer, place_data
 from tilewise.cli.arguments import layout_from, one_layout
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

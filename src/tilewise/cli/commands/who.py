@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import Any
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, place_data
 from tilewise.cli.arguments import layout_from, one_layout, shape_from, shape_option
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_ANSWERS = 1 << 16
 
