@@ -1,0 +1,111 @@
+"""`table`: where every element of a window lives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.core.vectors import ZERO, Vector
+from tilewise.tables.column import column_of, sort_copies
+from tilewise.tables.digits import Int64s, Run, dealt, digits_of
+from tilewise.tables.listing import Listing, listing
+from tilewise.tables.request import Window, as_window, refuse_too_many
+from tilewise.tables.sums import OuterSum, outer_sum
+
+NARROWER = "ask for a part of it: window=((start, stop), ...), one pair a mode"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The places of a window of a layout, an array an axis.
+
+    postcondition  columns[a][x] is the coordinate on a of the place of index window start + x;
+                   with copies, columns[a][x][r] is that of places(...)[r]
+    """
+
+    window: Window
+    axes: tuple[str, ...]
+    copies: int
+    columns: dict[str, Int64s]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the window, one a mode of the shape that it was asked in."""
+        return tuple(stop - start for start, stop in self.window)
+
+    def __repr__(self) -> str:
+        return f"Table(window={self.window}, axes={self.axes}, copies={self.copies})"
+
+
+def table(layout: Layout, *, shape: Any = None, window: Any = None) -> Table:
+    """Where every element lives, or every element of a window ((start, stop), ...).
+
+        requires       places within 64-bit integers, and no more entries than memory holds
+        postcondition  pointwise equal to `layout.places`, in the same order of copies
+
+    The arrays have the window's extents, and a last dimension for the copies where there are several.
+
+    >>> from tilewise import S, R, Swizzle, laneid, reg
+    >>> table(S[(2, 4) : (1@laneid, 1@reg)]).columns["reg"].tolist()
+    [[0, 1, 2, 3], [0, 1, 2, 3]]
+    >>> table(Swizzle(1, 0, 2) @ S[(4, 4) : (4, 1)], window=((1, 3), None)).columns["m"].tolist()
+    [[5, 4, 7, 6], [8, 9, 10, 11]]
+    >>> table(S[2 : 1] + R[2 : 8]).columns["m"].tolist()
+    [[0, 8], [1, 9]]
+    """
+    asked = layout.asked_in(shape)
+    ends = as_window(window, asked)
+    counts = [stop - start for start, stop in ends]
+    elements, axes = prod(counts), layout.axes
+    refuse_too_many(elements * len(axes), "the table", NARROWER)
+    steps = _copies(layout)
+    copies = len(steps[0])
+    refuse_too_many(elements * copies * len(axes), "the table", NARROWER)
+    runs, sums = _summed(layout, extents_of(asked), ends, copies)
+    columns = [column_of(layout, axis, own, runs) for axis, own in enumerate(steps)]
+    filled = [np.empty((elements, copies), np.int64) for _ in columns]
+    for out, column in zip(filled, columns, strict=True):
+        sums.write(out, column)
+    if layout.swizzled_axis is not None:
+        sort_copies(filled, axes.index(layout.swizzled_axis))
+    shaped = [out.reshape([*counts, copies] if copies > 1 else counts) for out in filled]
+    for array in shaped:
+        array.flags.writeable = False
+    names = tuple(axis.name for axis in axes)
+    return Table(ends, names, copies, dict(zip(names, shaped, strict=True)))
+
+
+def _summed(
+    layout: Layout, extents: Sequence[int], ends: Window, copies: int
+) -> tuple[list[Run], OuterSum | Listing]:
+    """The runs of digits that a window takes, and how they are summed.
+
+    A mode takes a run of digits of its own where the layout's digits divide the asked shape; else the
+    window lies in one run of flat indices.
+    """
+    digits, axes = digits_of(layout), len(layout.axes)
+    modes = dealt(digits, extents)
+    if modes is not None:
+        runs = [Run(mode, *pair) for mode, pair in zip(modes, ends, strict=True)]
+        if (sums := outer_sum(runs, copies, axes)) is not None:
+            return runs, sums
+    weights = [prod(extents[mode + 1 :]) for mode in range(len(extents))]
+    first = sum(start * weight for (start, _), weight in zip(ends, weights, strict=True))
+    last = sum((stop - 1) * weight for (_, stop), weight in zip(ends, weights, strict=True))
+    run = Run(digits, first, last + 1)
+    return [run], listing(run, [stop - start for start, stop in ends], weights, axes)
+
+
+def _copies(layout: Layout) -> list[tuple[int, ...]]:
+    """The steps of the copies before any swizzle, a tuple an axis, in the order of the places."""
+    named = Vector(tuple((axis, 0) for axis in layout.axes))  # a swizzle's axis may be named by it alone
+    plain = replace(layout, swizzles=(), outer=ZERO, offset=layout.offset + named)
+    base = plain.before_swizzle(0)
+    steps = [[p - b for p, b in zip(at, base, strict=True)] for at in plain.points(0)]
+    return list(zip(*steps, strict=True))

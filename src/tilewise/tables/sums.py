@@ -1,0 +1,177 @@
+"""Tables as outer sums, written once into fresh memory.
+
+What a table adds up falls apart into factors: one a digit of the window, and the copies last. The
+leading factors are combined into one vector and the trailing ones into another, each about the square
+root of the whole, and one broadcast addition writes every entry. Swizzled, it is one broadcast XOR of
+swizzled vectors where the sums do not carry; where they do, rows are added and swizzled while they
+are in the cache. Where no cut leaves two small vectors, `listing` takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from tilewise.core.layout import Point
+from tilewise.tables.column import CHUNK, Column
+from tilewise.tables.digits import FloorForm, Int64s, Run, Term, floor_form, scaled, wrapped
+from tilewise.tables.swizzling import carries, swizzle_in_place
+
+SMALL = 1 << 16
+"""Vectors of so many entries are small beside any table."""
+
+
+class Factor(NamedTuple):
+    """One part of a window and what it adds: `extent` values, given by the terms of a floor form."""
+
+    extent: int
+    terms: tuple[Term, ...]
+
+    def on(self, axis: int) -> Int64s:
+        """What each value adds on an axis."""
+        total, values = np.zeros(self.extent, np.int64), np.arange(self.extent)
+        FloorForm(self.extent, (), self.terms).add_to(total, values, axis, np.empty_like(values))
+        return total
+
+
+class OuterSum(NamedTuple):
+    """A window as a constant and factors, and the cuts between them that leave two small vectors."""
+
+    constant: Point
+    factors: list[Factor]
+    cuts: list[int]
+
+    def write(self, out: Int64s, column: Column) -> None:
+        """Fill one axis of a table.
+
+            requires       out has one entry for every choice of a value a factor, and of a copy
+            postcondition  out = P + Sw(O + constant + the outer sum of factors and copies), flat
+
+        >>> out = np.empty(6, np.int64)
+        >>> ten = Factor(3, (Term(1, 0, (10,)),))
+        >>> OuterSum((0,), [ten], [1]).write(out, Column(0, 5, np.array([0, 100])))
+        >>> out.tolist()
+        [5, 105, 15, 115, 25, 125]
+        """
+        halves = self._halves(column)
+        if not column.wires:
+            head, tail = next(halves)
+            np.add(head[:, None], tail, out=out.reshape(len(head), len(tail)))
+        elif column.outer or not _write_xors(out, halves, column):
+            _write_swizzled_rows(out, *next(self._halves(column)), column)
+
+    def _halves(self, column: Column) -> Iterator[tuple[Int64s, Int64s]]:
+        """The outer sums before and after each cut, the offset on the one side and on the other."""
+        vectors = [*(factor.on(column.axis) for factor in self.factors), column.copies]
+        offset = column.offset + self.constant[column.axis]
+        for cut in self.cuts:
+            for before, after in ((offset, 0), (0, offset)) if offset else ((0, 0),):
+                yield _combined(vectors[:cut], before), _combined(vectors[cut:], after)
+
+
+def outer_sum(runs: Sequence[Run], copies: int, axes: int) -> OuterSum | None:
+    """The window of these runs as an outer sum, or None where it has no cut."""
+    constant, factors = factors_of(runs, axes)
+    if prod(factor.extent for factor in factors) * copies > SMALL:
+        factors = in_halves(factors)
+    places = cuts([*(factor.extent for factor in factors), copies])
+    return OuterSum(constant, factors, places) if places else None
+
+
+# -- factors ---------------------------------------------------------------------------------------
+
+
+def factors_of(runs: Sequence[Run], axes: int) -> tuple[Point, list[Factor]]:
+    """(what all entries share, the factors from the slowest to the fastest) of a window.
+
+    >>> from tilewise.tables.digits import Digit
+    >>> shared, factors = factors_of([Run((Digit(4, (1,)), Digit(8, (16,))), 8, 16)], 1)
+    >>> shared, [factor.on(0).tolist() for factor in factors]
+    ((32,), [[0, 16], [0, 1, 2, 3]])
+    """
+    shared = (0,) * axes
+    factors: list[Factor] = []
+    for run in runs:
+        constant, own = _factors_of_run(run, axes)
+        shared = tuple(map(sum, zip(shared, constant, strict=True)))
+        factors += [factor for factor in own if factor.extent > 1]
+    return shared, factors
+
+
+def _factors_of_run(run: Run, axes: int) -> tuple[Point, list[Factor]]:
+    """The fast digits that the run takes whole are factors, and what remains of it is one more."""
+    start, stop = run.start, run.stop
+    whole = 0
+    factors: list[Factor] = []
+    for extent, steps in run.digits:
+        if start % extent or stop % extent:
+            break
+        factors.append(Factor(extent, (Term(1, 0, steps),)))
+        start, stop, whole = start // extent, stop // extent, whole + 1
+    form = floor_form(run.digits[whole:], start, stop - start, axes)
+    return form.constant, [Factor(form.length, form.terms), *reversed(factors)]
+
+
+def in_halves(factors: Sequence[Factor]) -> list[Factor]:
+    """The same sum with more places to cut it: even factors that are multiples of a step, in halves.
+
+    >>> [factor.extent for factor in in_halves([Factor(24, (Term(1, 0, (5,)),))])]
+    [3, 2, 2, 2]
+    """
+    result: list[Factor] = []
+    for extent, terms in factors:
+        twos = (extent & -extent).bit_length() - 1 if all(t.place == 1 for t in terms) else 0
+        result += [
+            Factor(part, tuple(Term(1, 0, scaled(t.weight, 1 << bit)) for t in terms) if twos else terms)
+            for part, bit in [(extent >> twos, twos), *((2, bit) for bit in reversed(range(twos)))]
+            if part > 1
+        ]
+    return result
+
+
+def cuts(extents: Sequence[int]) -> list[int]:
+    """Where to cut the factors in two small vectors: the most even cut, then those not much worse.
+
+    >>> cuts([64, 64]), cuts([16, 4, 4, 16]), cuts([2**30])
+    ([1], [2, 1, 3], [])
+    """
+    entries = prod(extents)
+    sizes = [prod(extents[:cut]) + prod(extents[cut:]) for cut in range(len(extents) + 1)]
+    best = min(sizes)
+    if best > max(SMALL, entries // 16):
+        return []
+    near = [cut for cut, size in enumerate(sizes) if size <= 8 * best]
+    return sorted(near, key=sizes.__getitem__)
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def _write_xors(out: Int64s, halves: Iterator[tuple[Int64s, Int64s]], column: Column) -> bool:
+    """Sw(a + b) = Sw(a) ^ Sw(b), if there is a cut where no sum carries; False if there is none."""
+    for head, tail in halves:
+        if not carries(head, tail):
+            swizzle_in_place(head, column.wires)
+            swizzle_in_place(tail, column.wires)
+            np.bitwise_xor(head[:, None], tail, out=out.reshape(len(head), len(tail)))
+            return True
+    return False
+
+
+def _write_swizzled_rows(out: Int64s, head: Int64s, tail: Int64s, column: Column) -> None:
+    """Add some rows, and swizzle them before they leave the cache."""
+    grid = out.reshape(len(head), len(tail))
+    rows = max(1, CHUNK // len(tail))
+    scratch = np.empty((rows, len(tail)), np.int64)
+    for first in range(0, len(head), rows):
+        chunk = grid[first : first + rows]
+        np.add(head[first : first + rows, None], tail, out=chunk)
+        column.finish(chunk, scratch[: len(chunk)])
+
+
+def _combined(vectors: Sequence[Int64s], start: int) -> Int64s:
+    return reduce(lambda a, b: np.add.outer(a, b).reshape(-1), vectors, np.array([wrapped(start)]))
