@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
+from numbers import Number
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
@@ -103,6 +104,8 @@ class Layout:
     swizzles: tuple[Swizzle, ...] = ()
     outer: Vector = ZERO
     unit: str = "element"
+
+    __array_ufunc__ = None  # NumPy integers on the left of `+` then ask us
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -206,12 +209,12 @@ class Layout:
             )
         if isinstance(other, Replicas):
             return replace(self, replica=self.replica + other.iters)
-        if isinstance(other, Vector) or hasattr(other, "__index__"):
+        if isinstance(other, Vector | Number) or hasattr(other, "__index__"):
             return replace(self, offset=self.offset + as_vector(other, "an offset"))
         return NotImplemented
 
     def __radd__(self, other: Replicas | Vector | SupportsIndex) -> Layout:
-        if isinstance(other, Vector) or hasattr(other, "__index__"):
+        if isinstance(other, Vector | Number) or hasattr(other, "__index__"):
             return replace(self, offset=as_vector(other, "an offset") + self.offset)
         return self + other
 

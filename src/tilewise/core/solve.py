@@ -86,8 +86,8 @@ def reaches(
     return next(solutions(vectors, ranges, low, high, budget), None) is not None
 
 
-def _weight(vector: Vec) -> int:
-    return max(map(abs, vector), default=0)
+def _weight(vector: Vec) -> tuple[int, int]:
+    return max(map(abs, vector), default=0), sum(map(abs, vector))
 
 
 class _Suffixes:

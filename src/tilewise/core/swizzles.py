@@ -150,14 +150,14 @@ class Prefix:
     outer: Vector
     swizzles: tuple[Swizzle, ...]
 
-    def __matmul__(self, other: Layout | Swizzle | Prefix) -> Any:
+    def __matmul__(self, other: Layout | Swizzle | Prefix | Vector) -> Any:
         if isinstance(other, Swizzle):
             return Prefix(self.outer, (*self.swizzles, other))
+        if isinstance(other, Vector) or (isinstance(other, Prefix) and other.outer):
+            raise LayoutError(
+                "TW104", "an outer offset to the right of a swizzle", hint="it stands leftmost, once"
+            )
         if isinstance(other, Prefix):
-            if other.outer:
-                raise LayoutError(
-                    "TW104", "an outer offset between two swizzles", hint="it stands leftmost, once"
-                )
             return Prefix(self.outer, self.swizzles + other.swizzles)
         placed = getattr(other, "swizzled", None)
         return placed(self.swizzles, self.outer) if placed else NotImplemented

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Number
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
@@ -130,12 +131,14 @@ def point(axes: Iterable[Axis], steps: Iterable[int]) -> Vector:
 
 
 def _is_vector(value: object) -> bool:
-    return isinstance(value, Vector) or hasattr(type(value), "__index__")
+    """Whether `as_vector` is to judge the value: numbers that are no integers are refused there."""
+    return isinstance(value, Vector | Number) or hasattr(type(value), "__index__")
 
 
 def _joined(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     """One term an axis, at its first appearance; an axis declared storage stays so."""
-    total: dict[Axis, int] = {}
+    total: dict[str, Term] = {}
     for axis, steps in terms:
-        total[axis] = total.get(axis, 0) + steps
-    return tuple(total.items())
+        first, sum_of_steps = total.get(axis.name, (axis, 0))
+        total[axis.name] = (axis if axis.storage else first, sum_of_steps + steps)
+    return tuple(total.values())

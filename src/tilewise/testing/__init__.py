@@ -1,0 +1,222 @@
+"""The definition of a layout as the plainest loop, to test against: slow, short, and independent.
+
+Nothing here calls the evaluation, the inverse or the facts of `Layout`; it reads the fields alone and
+has its own digits and its own XOR. Each function lists the whole map, so it is for small layouts.
+
+    from tilewise.testing import naive_places            the definition
+    from tilewise.testing.generate import random_layout  seeded layouts from a `random.Random`
+    from tilewise.testing.strategies import layouts      Hypothesis strategies (extra `testing`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from tilewise.core.layout import Layout
+from tilewise.core.vectors import Vector
+
+Place = tuple[tuple[str, int], ...]
+"""A place: (axis name, steps) pairs sorted by name, without the axes that count 0."""
+
+Map = list[frozenset[Place]]
+"""A whole map: the places of every flat index."""
+
+
+def naive_places(layout: Layout, flat: int) -> frozenset[Place]:
+    """L(x) = { P + Sw(D(x) + r + O) : r in R }, read off the fields of the layout.
+
+    >>> from tilewise import S, R, Swizzle, laneid, m
+    >>> sorted(naive_places(Swizzle(1, 0, 1) @ (S[(2, 2) : (4@laneid, 2@m)] + R[2 : 1@m]), 3))
+    [(('laneid', 4), ('m', 2)), (('laneid', 4), ('m', 3))]
+    """
+    x = naive_digits(flat, layout.shape)
+    found = set()
+    for r in product(*(range(copies.extent) for copies in layout.replica)):
+        place: dict[str, int] = {}
+        for digit, stride in zip(x, layout.strides, strict=True):
+            _step(place, digit, stride)
+        for digit, copies in zip(r, layout.replica, strict=True):
+            _step(place, digit, copies.stride)
+        _step(place, 1, layout.offset)
+        for sw in reversed(layout.swizzles):
+            name = sw.axis.name
+            place[name] = naive_xor(place.get(name, 0), sw.bits, sw.base, sw.shift)
+        _step(place, 1, layout.outer)
+        found.add(as_place(place))
+    return frozenset(found)
+
+
+def naive_digits(flat: int, shape: object) -> list[int]:
+    """The digits of a flat index in a shape, row-major at every level.
+
+    >>> naive_digits(37, ((4, 2), (2, 4)))
+    [2, 0, 1, 1]
+    """
+    digits = []
+    for extent in reversed(naive_extents(shape)):
+        digits.append(flat % extent)
+        flat = flat // extent
+    return digits[::-1]
+
+
+def naive_extents(shape: object) -> list[int]:
+    """The extents of a nested shape from left to right."""
+    if isinstance(shape, tuple):
+        return [extent for mode in shape for extent in naive_extents(mode)]
+    assert isinstance(shape, int)
+    return [shape]
+
+
+def naive_xor(address: int, bits: int, base: int, shift: int) -> int:
+    """`Swizzle<bits, base, shift>`, bit by bit: S > 0 reads the high field, S < 0 the low one.
+
+    >>> naive_xor(0b1_000, 1, 0, 3), naive_xor(0b0_001, 1, 0, -3)
+    (9, 9)
+    """
+    low, high = base, base + abs(shift)
+    read, flipped = (high, low) if shift > 0 else (low, high)
+    for bit in range(bits):
+        if address >> (read + bit) & 1:
+            address ^= 1 << (flipped + bit)
+    return address
+
+
+def as_place(steps: Vector | Mapping[str, int]) -> Place:
+    """A vector or a mapping as a place.
+
+    >>> from tilewise import laneid, reg
+    >>> as_place(2@reg + 5@laneid), as_place({"m": 0})
+    ((('laneid', 5), ('reg', 2)), ())
+    """
+    named = steps.as_dict() if isinstance(steps, Vector) else steps
+    return tuple(sorted((name, count) for name, count in named.items() if count))
+
+
+def _step(place: dict[str, int], times: int, vector: Vector) -> None:
+    for axis, steps in vector.terms:
+        place[axis.name] = place.get(axis.name, 0) + times * steps
+
+
+# -- the whole map ---------------------------------------------------------------------------------
+
+
+def naive_map(layout: Layout) -> Map:
+    """The places of every flat index.
+
+    >>> from tilewise import S
+    >>> naive_map(S[2 : 5]) == [{()}, {(("m", 5),)}]
+    True
+    """
+    return [naive_places(layout, flat) for flat in range(prod(naive_extents(layout.shape)))]
+
+
+def naive_who(layout: Layout, place: Mapping[str, int]) -> list[int]:
+    """Every flat index with a place that agrees with a full or partial one.
+
+    >>> from tilewise import S
+    >>> naive_who(S[(2, 2) : (0, 1)], {"m": 1})
+    [1, 3]
+    """
+    return who_in(naive_map(layout), place)
+
+
+def who_in(places: Map, place: Mapping[str, int]) -> list[int]:
+    """`naive_who` on a map already listed."""
+    return [flat for flat, held in enumerate(places) if any(_agrees(at, place) for at in held)]
+
+
+def _agrees(at: Place, place: Mapping[str, int]) -> bool:
+    steps = dict(at)
+    return all(steps.get(name, 0) == count for name, count in place.items())
+
+
+def naive_difference(one: Layout, other: Layout) -> int | None:
+    """The first flat index whose places differ; of other sizes, the first that only one has.
+
+    >>> from tilewise import S
+    >>> naive_difference(S[4 : 1], S[(2, 2) : (1, 2)]), naive_difference(S[4 : 1], S[3 : 1])
+    (1, 3)
+    """
+    return difference_in(naive_map(one), naive_map(other))
+
+
+def difference_in(one: Map, other: Map) -> int | None:
+    """`naive_difference` on maps already listed."""
+    if len(one) != len(other):
+        return min(len(one), len(other))
+    return next((flat for flat, held in enumerate(one) if held != other[flat]), None)
+
+
+# -- facts -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NaiveFacts:
+    """What is true of a map, by listing it."""
+
+    extremes: dict[str, tuple[int, int]]
+    copies: int
+    disjoint_copies: bool
+    injective: bool
+    taken: frozenset[Place]
+    holes: int
+    first_not_contiguous: int | None
+
+    @property
+    def onto(self) -> bool:
+        """Whether every place of the box is taken."""
+        return self.holes == 0
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether element x lives at base + x on one storage axis, in one copy."""
+        return self.first_not_contiguous is None
+
+
+def naive_facts(layout: Layout, places: Map | None = None) -> NaiveFacts:
+    """The facts of a layout; `places` saves the listing where it is at hand.
+
+    >>> from tilewise import S
+    >>> facts = naive_facts(S[(4, 3) : (4, 1)])
+    >>> facts.extremes, facts.holes, facts.injective, facts.first_not_contiguous
+    ({'m': (0, 14)}, 3, True, 3)
+    """
+    places = naive_map(layout) if places is None else places
+    taken = frozenset().union(*places)
+    extremes = {axis.name: _ends(axis.name, taken) for axis in layout.axes}
+    return NaiveFacts(
+        extremes=extremes,
+        copies=len(places[0]),
+        disjoint_copies=len(places[0]) == prod(copies.extent for copies in layout.replica),
+        injective=sum(map(len, places)) == len(taken),
+        taken=taken,
+        holes=prod(high - low + 1 for low, high in extremes.values()) - len(taken),
+        first_not_contiguous=_first_not_contiguous(
+            places, [axis.name for axis in layout.axes if axis.kind == "storage"]
+        ),
+    )
+
+
+def _ends(axis: str, taken: frozenset[Place]) -> tuple[int, int]:
+    steps = [dict(place).get(axis, 0) for place in taken]
+    return min(steps), max(steps)
+
+
+def _first_not_contiguous(places: Map, storage: Sequence[str]) -> int | None:
+    """The first x that is not at base + x, on the storage axis that holds out longest."""
+    if len(places[0]) > 1:
+        return 0
+    if len(places) == 1:
+        return None
+    first = [next(_not_at_base_plus_x(places, axis), None) for axis in storage]
+    return None if None in first else max((x for x in first if x is not None), default=1)
+
+
+def _not_at_base_plus_x(places: Map, axis: str) -> Iterator[int]:
+    base = dict(next(iter(places[0])))
+    for x, held in enumerate(places):
+        if held != {as_place(base | {axis: base.get(axis, 0) + x})}:
+            yield x
