@@ -140,8 +140,9 @@ def text_from(text: str) -> str:
     """`text`, or standard input where it is -."""
     if text != "-":
         return text.strip()
+    binary = getattr(sys.stdin, "buffer", None)
     try:
-        return sys.stdin.read().strip()
+        return (binary.read().decode() if binary else sys.stdin.read()).strip()
     except UnicodeDecodeError as error:
         raise LayoutError("TW402", f"standard input is not UTF-8 text: {error.reason}") from None
 

@@ -23,6 +23,7 @@ from tilewise.core.facts import taken_bits
 from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import MAX_COPIES
 from tilewise.core.shapes import coordinates
+from tilewise.core.swizzles import one_permutation
 from tilewise.core.vectors import Vector
 from tilewise.core.verdict import Verdict
 
@@ -64,7 +65,7 @@ def same(a: Layout, b: Layout) -> Comparison:
     one, other = canonical(a), canonical(b)
     if one == other:
         return Comparison(True)
-    if (one.swizzles, one.outer) == (other.swizzles, other.outer):
+    if one.outer == other.outer and one_permutation(one.swizzles, other.swizzles):
         decided, witness = _compare_inside(one, other)
     else:
         decided, witness = _compare_affine(one, other)

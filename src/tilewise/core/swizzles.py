@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tilewise.core.axes import Axis, m
@@ -175,6 +175,18 @@ def undo_chain(swizzles: Iterable[Swizzle], address: int) -> int:
     for swizzle in swizzles:
         address = swizzle(address)
     return address
+
+
+def one_permutation(one: Sequence[Swizzle], other: Sequence[Swizzle]) -> bool:
+    """Whether two chains permute all addresses alike: they do iff they do so bit by bit.
+
+    >>> one_permutation([Swizzle(1, 0, 5), Swizzle(1, 1, 5)], [Swizzle(2, 0, 5)])
+    True
+    """
+    axes = {swizzle.axis for swizzle in (*one, *other) if swizzle.bits}
+    bits = max(period_of(one), period_of(other)).bit_length() - 1
+    same = (apply_chain(one, 1 << bit) == apply_chain(other, 1 << bit) for bit in range(bits))
+    return len(axes) < 2 and all(same)
 
 
 def period_of(swizzles: Iterable[Swizzle]) -> int:

@@ -17,10 +17,10 @@ MAX_ENTRIES = 1 << 32
 
 
 def as_window(window: Any, shape: Shape) -> Window:
-    """One (start, stop) a top-level mode of the shape; None stands for the whole mode, or for all.
+    """One (start, stop) a top-level mode of the shape; None stands for an end, a mode, or for all.
 
-    >>> as_window(((2, 4), None), ((4, 2), 8))
-    ((2, 4), (0, 8))
+    >>> as_window(((2, None), None), ((4, 2), 8))
+    ((2, 8), (0, 8))
     """
     extents = extents_of(shape)
     if window is None:
@@ -40,7 +40,10 @@ def _ends(pair: Any, mode: int, extent: int) -> tuple[int, int]:
         return 0, extent
     if not isinstance(pair, Sequence) or len(pair) != 2:
         raise LayoutError("TW201", f"the window of mode {mode} is a pair (start, stop), not {pair!r}")
-    start, stop = (as_int(end, "an end of a window") for end in pair)
+    start, stop = (
+        whole if end is None else as_int(end, "an end of a window")
+        for end, whole in zip(pair, (0, extent), strict=True)
+    )
     if not 0 <= start < stop <= extent:
         raise LayoutError(
             "TW201",

@@ -1,0 +1,48 @@
+"""`tilewise(...)`: a command run inside the test, with its answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tilewise.cli.main import main
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a command printed, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The answer in JSON, without its schema, which is checked here."""
+        data = json.loads(self.out)
+        assert data.pop("schema") == 1
+        return data
+
+
+@pytest.fixture
+def tilewise(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    """A function that runs the command line with the given words and standard input."""
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*words: str, stdin: str | None = None) -> Run:
+        if stdin is not None:
+            import io
+
+            monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        capsys.readouterr()
+        try:
+            code = main(words)
+        except SystemExit as stop:  # argparse ends --help and --version so
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return Run(code, out, err)
+
+    return run
