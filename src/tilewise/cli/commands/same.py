@@ -34,7 +34,7 @@ def answer(args: argparse.Namespace) -> Answer:
     a, b = (layout_from(text, args) for text in texts)
     turned = all(_in_cute(text, args.dialect) for text in texts)
     if turned:
-        a, b = _leftmost_fastest(a), _leftmost_fastest(b)
+        a, b = leftmost_fastest(a), _leftmost_fastest(b)
     result = a.same(b)
     if result.answer:
         return Answer({"same": True}, "the same map", YES)
@@ -63,7 +63,7 @@ def _in_cute(text: str, dialect: str | None) -> bool:
     return dialect == "cute" or (dialect is None and not text.startswith("{") and is_cute(text))
 
 
-def _leftmost_fastest(layout: Layout) -> Layout:
+def leftmost_fastest(layout: Layout) -> Layout:
     """The layout with its modes in the other order, so that flat indices count as CuTe's do."""
     from itertools import islice
 
