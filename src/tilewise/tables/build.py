@@ -12,11 +12,11 @@ import numpy as np
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import ZERO, Vector
-from tilewise.tables.column import column_of, sort_copies
+from tilewise.tables.column import Column, column_of, sort_copies
 from tilewise.tables.digits import Int64s, Run, dealt, digits_of
 from tilewise.tables.listing import Listing, listing
 from tilewise.tables.request import Window, as_window, refuse_too_many
-from tilewise.tables.sums import OuterSum, outer_sum
+from tilewise.tables.sums import OuterSum, outer_sums
 
 NARROWER = "ask for a part of it: window=((start, stop), ...), one pair a mode"
 
@@ -67,11 +67,11 @@ def table(layout: Layout, *, shape: Any = None, window: Any = None) -> Table:
     steps = _copies(layout)
     copies = len(steps[0])
     refuse_too_many(elements * copies * len(axes), "the table", NARROWER)
-    runs, sums = _summed(layout, extents_of(asked), ends, copies)
+    runs, parts = _summed(layout, extents_of(asked), ends, copies)
     columns = [column_of(layout, axis, own, runs) for axis, own in enumerate(steps)]
     filled = [np.empty((elements, copies), np.int64) for _ in columns]
     for out, column in zip(filled, columns, strict=True):
-        sums.write(out, column)
+        _write(out, parts, column)
     if layout.swizzled_axis is not None:
         sort_copies(filled, axes.index(layout.swizzled_axis))
     shaped = [out.reshape([*counts, copies] if copies > 1 else counts) for out in filled]
@@ -81,25 +81,36 @@ def table(layout: Layout, *, shape: Any = None, window: Any = None) -> Table:
     return Table(ends, names, copies, dict(zip(names, shaped, strict=True)))
 
 
+def _write(out: Int64s, parts: Sequence[OuterSum | Listing], column: Column) -> None:
+    """Fill one axis, part after part."""
+    first = 0
+    for part in parts:
+        part.write(out[first : first + part.elements], column)
+        first += part.elements
+
+
 def _summed(
     layout: Layout, extents: Sequence[int], ends: Window, copies: int
-) -> tuple[list[Run], OuterSum | Listing]:
-    """The runs of digits that a window takes, and how they are summed.
+) -> tuple[list[Run], Sequence[OuterSum | Listing]]:
+    """The runs of digits that a window takes, and the sums that list it part after part.
 
-    A mode takes a run of digits of its own where the layout's digits divide the asked shape; else the
-    window lies in one run of flat indices.
+    A window without gaps is one run of flat indices. Else every mode takes a run of digits of its own,
+    if the layout's digits divide the asked shape. What remains is listed entry by entry.
     """
     digits, axes = digits_of(layout), len(layout.axes)
-    modes = dealt(digits, extents)
-    if modes is not None:
-        runs = [Run(mode, *pair) for mode, pair in zip(modes, ends, strict=True)]
-        if (sums := outer_sum(runs, copies, axes)) is not None:
-            return runs, sums
+    counts = [stop - start for start, stop in ends]
     weights = [prod(extents[mode + 1 :]) for mode in range(len(extents))]
     first = sum(start * weight for (start, _), weight in zip(ends, weights, strict=True))
     last = sum((stop - 1) * weight for (_, stop), weight in zip(ends, weights, strict=True))
-    run = Run(digits, first, last + 1)
-    return [run], listing(run, [stop - start for start, stop in ends], weights, axes)
+    flat = Run(digits, first, last + 1)
+    if last + 1 - first == prod(counts):
+        runs = [flat]
+    elif (modes := dealt(digits, extents)) is not None:
+        runs = [Run(mode, *pair) for mode, pair in zip(modes, ends, strict=True)]
+    else:
+        runs = []
+    parts = outer_sums(runs, copies, axes) if runs else None
+    return runs or [flat], parts or [listing(flat, counts, weights, axes)]
 
 
 def _copies(layout: Layout) -> list[tuple[int, ...]]:

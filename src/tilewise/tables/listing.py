@@ -22,6 +22,11 @@ class Listing(NamedTuple):
     flat: FloorForm
     values: FloorForm
 
+    @property
+    def elements(self) -> int:
+        """How many there are, copies not counted."""
+        return self.flat.length
+
     def write(self, out: Int64s, column: Column) -> None:
         """Fill one axis of a table.
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from math import prod
+from itertools import pairwise
+from math import isqrt, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,9 @@ from tilewise.tables.swizzling import carries, swizzle_in_place
 
 SMALL = 1 << 16
 """Vectors of so many entries are small beside any table."""
+
+LONG = 1 << 12
+"""Broadcasting rows of so many entries, NumPy writes up to three times as fast as shorter ones."""
 
 
 class Factor(NamedTuple):
@@ -44,6 +48,11 @@ class OuterSum(NamedTuple):
     constant: Point
     factors: list[Factor]
     cuts: list[int]
+
+    @property
+    def elements(self) -> int:
+        """How many there are, copies not counted."""
+        return prod(factor.extent for factor in self.factors)
 
     def write(self, out: Int64s, column: Column) -> None:
         """Fill one axis of a table.
@@ -71,6 +80,41 @@ class OuterSum(NamedTuple):
         for cut in self.cuts:
             for before, after in ((offset, 0), (0, offset)) if offset else ((0, 0),):
                 yield _combined(vectors[:cut], before), _combined(vectors[cut:], after)
+
+
+def outer_sums(runs: Sequence[Run], copies: int, axes: int) -> list[OuterSum] | None:
+    """The window of these runs as an outer sum, or as a few that follow each other, if it can be."""
+    whole = outer_sum(runs, copies, axes)
+    if whole is not None:
+        return [whole]
+    leading = next((i for i, run in enumerate(runs) if run.stop - run.start > 1), 0)
+    found = []
+    for part in in_parts(runs[leading]):
+        sums = outer_sum([*runs[:leading], part, *runs[leading + 1 :]], copies, axes)
+        if sums is None:
+            return None
+        found.append(sums)
+    return found
+
+
+def in_parts(run: Run) -> list[Run]:
+    """The run as its ragged ends and a middle that takes fast digits whole, an even number of times.
+
+    >>> from tilewise.tables.digits import Digit
+    >>> [(part.start, part.stop) for part in in_parts(Run((Digit(4, (9,)), Digit(99, (1,))), 3, 251))]
+    [(3, 4), (4, 244), (244, 251)]
+    """
+    side = isqrt(run.stop - run.start)
+    block = 1
+    for extent, _ in run.digits:
+        if block * extent > side:
+            break
+        block *= extent
+    first = min(-(-run.start // block) * block, run.stop)
+    block <<= (side // block).bit_length()
+    last = first + (run.stop - first) // block * block
+    ends = (run.start, first, last, run.stop)
+    return [Run(run.digits, *pair) for pair in pairwise(ends) if pair[0] < pair[1]]
 
 
 def outer_sum(runs: Sequence[Run], copies: int, axes: int) -> OuterSum | None:
@@ -134,18 +178,17 @@ def in_halves(factors: Sequence[Factor]) -> list[Factor]:
 
 
 def cuts(extents: Sequence[int]) -> list[int]:
-    """Where to cut the factors in two small vectors: the most even cut, then those not much worse.
+    """Where to cut the factors in two small vectors: long rows first, then even cuts; none far worse.
 
-    >>> cuts([64, 64]), cuts([16, 4, 4, 16]), cuts([2**30])
-    ([1], [2, 1, 3], [])
+    >>> cuts([64, 64]), cuts([2] * 24)[:2], cuts([2**30])
+    ([1], [12, 11], [])
     """
-    entries = prod(extents)
-    sizes = [prod(extents[:cut]) + prod(extents[cut:]) for cut in range(len(extents) + 1)]
-    best = min(sizes)
-    if best > max(SMALL, entries // 16):
+    halves = [(prod(extents[:cut]), prod(extents[cut:])) for cut in range(len(extents) + 1)]
+    best = min(map(sum, halves))
+    if best > max(SMALL, prod(extents) // 16):
         return []
-    near = [cut for cut, size in enumerate(sizes) if size <= 8 * best]
-    return sorted(near, key=sizes.__getitem__)
+    near = [cut for cut, pair in enumerate(halves) if sum(pair) <= 8 * best]
+    return sorted(near, key=lambda cut: (halves[cut][1] < LONG, sum(halves[cut])))
 
 
 # -- writing ---------------------------------------------------------------------------------------
