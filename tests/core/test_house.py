@@ -1,0 +1,177 @@
+"""The floors of the house: what each room may import, and that `import tilewise` stays light."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tilewise
+
+ROOT = Path(tilewise.__file__).parent
+
+BELOW_SIMULATE = "core notation tables hardware bridge check"
+BELOW_GPU = "core notation tables hardware bridge check emit"
+BELOW_SHOW = "core notation tables hardware bridge check emit simulate"
+
+MAY_IMPORT = {
+    "core": "",
+    "notation": "core",
+    "tables": "core numpy",
+    "hardware": "core notation",
+    "bridge": "core notation numpy torch triton tvm jax",
+    "check": "core tables hardware",
+    "emit": "core hardware",
+    "simulate": f"{BELOW_SIMULATE} numpy",
+    "gpu": f"{BELOW_GPU} cuda",
+    "move": "core check emit gpu",
+    "show": f"{BELOW_SHOW} numpy rich",
+    "cli": f"{BELOW_SHOW} gpu move show numpy rich __init__",
+    "testing": "core notation tables hypothesis",
+    "__init__": "core notation",
+    "__main__": "cli",
+}
+"""Room: the rooms and the packages that it may import, besides itself and the standard library."""
+
+
+def imported(source: str, module: str, is_package: bool = False) -> Iterator[tuple[int, str]]:
+    """(line, full name) of everything that a module imports, anywhere in it."""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*start, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+
+
+def violations(source: str, module: str, is_package: bool = False) -> list[str]:
+    """What a module imports and its room may not."""
+    room = room_of(module)
+    allowed = {room, *MAY_IMPORT[room].split()}
+    return [
+        f"{module}:{line} imports {name}"
+        for line, name in imported(source, module, is_package)
+        if (target := target_of(name)) not in allowed and target not in sys.stdlib_module_names
+    ]
+
+
+def room_of(module: str) -> str:
+    _, _, rest = module.partition(".")
+    return rest.split(".")[0] or "__init__"
+
+
+def target_of(name: str) -> str:
+    """The room or the package that a name is imported from; the facade counts as `__init__`."""
+    if name.split(".")[0] != "tilewise":
+        return name.split(".")[0]
+    room = room_of(name)
+    return room if room in MAY_IMPORT else "__init__"
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+@pytest.mark.parametrize(("module", "path"), list(modules()), ids=[name for name, _ in modules()])
+def test_each_module_stays_on_its_floor(module, path):
+    assert not violations(path.read_text(encoding="utf-8"), module, path.stem == "__init__")
+
+
+def test_every_room_is_in_the_table():
+    assert {room_of(module) for module, _ in modules()} <= MAY_IMPORT.keys()
+    assert len(list(modules())) > 20
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "found"),
+    [
+        ("tilewise.core.layout", "import tilewise.notation.parser", "tilewise.notation.parser"),
+        ("tilewise.core.layout", "def f():\n    from tilewise.tables import table", "tilewise.tables.table"),
+        ("tilewise.core.layout", "def f():\n    import numpy as np", "numpy"),
+        ("tilewise.core.layout", "from tilewise import parse", "tilewise.parse"),
+        ("tilewise.core.layout", "from ..notation import parse", "tilewise.notation.parse"),
+        ("tilewise.core.layout", "from .. import show", "tilewise.show"),
+        ("tilewise.notation.read", "class A:\n    from tilewise.cli import main", "tilewise.cli.main"),
+        ("tilewise.tables.build", "from tilewise.notation import parse", "tilewise.notation.parse"),
+        ("tilewise.check.match", "if True:\n    from tilewise.show import scene", "tilewise.show.scene"),
+        ("tilewise.show.scene", "from tilewise.gpu import device", "tilewise.gpu.device"),
+        ("tilewise.emit.index", "import torch", "torch"),
+    ],
+)
+def test_a_violation_is_noticed(module, source, found):
+    (noticed,) = violations(source, module)
+    assert noticed.startswith(module)
+    assert noticed.endswith(f" imports {found}")
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("tilewise.core.layout", "import math\nfrom tilewise.core.axes import m\nfrom .shapes import Shape"),
+        ("tilewise.tables.build", "import numpy as np\nfrom tilewise.core.layout import Layout"),
+        ("tilewise.cli.main", "def f():\n    from tilewise.show import scene"),
+        ("tilewise.testing.strategies", "from hypothesis import strategies"),
+    ],
+)
+def test_what_is_allowed_is_no_violation(module, source):
+    assert violations(source, module) == []
+
+
+# -- light to import -------------------------------------------------------------------------------
+
+HEAVY = ("numpy", "rich", "hypothesis", "torch")
+
+
+def heavy_after(statements: str) -> list[str]:
+    """The heavy packages that a fresh Python has loaded after some statements."""
+    code = f"{statements}\nimport sys\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT.parent)},
+    )
+    return run.stdout.split()
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "import tilewise",
+        "from tilewise import *",
+        "from tilewise import parse; parse('S[(8, 4) : (4, 1)]').who(5)",
+        "import tilewise.testing, tilewise.testing.generate",
+        "from tilewise import S; L = S[8, 8]; L.holes, L.copies, L.same(L), L.canonical(), L.in_bytes('f16')",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_asked_for(statements):
+    assert heavy_after(statements) == []
+
+
+def test_that_check_can_fail():
+    assert heavy_after("import tilewise.tables") == ["numpy"]
+    assert heavy_after("import tilewise.testing.strategies") == ["hypothesis"]
+
+
+def test_strategies_without_hypothesis_say_what_to_install():
+    code = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from tilewise import LayoutError\n"
+        "try:\n    import tilewise.testing.strategies\n"
+        "except LayoutError as error:\n    print(error.code, error.hint)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT.parent)},
+    )
+    assert run.stdout.startswith("TW403 pip install 'tilewise[testing]'")
