@@ -140,6 +140,18 @@ def test_a_byte_of_narrow_elements_holds_several(tilewise):
     assert [match["index"] for match in found] == [[6], [7]]
 
 
+def test_who_lists_the_holes_and_the_shared_places(tilewise):
+    holes = tilewise("who", "S[(4, 3) : (4, 1)]", "--holes", "--json")
+    assert holes.json == {"count": 3, "more": False, "holes": [{"m": 3}, {"m": 7}, {"m": 11}]}
+    shared = tilewise("who", "S[(2, 3) : (2, 1)]", "--shared", "--json")
+    assert shared.json["shared"] == [{"place": {"m": 2}, "indices": [[0, 2], [1, 0]]}]
+    assert tilewise("who", "S[(2, 3) : (2, 1)]", "--shared").out == "2@m holds (0, 2), (1, 0)\n"
+    for question in ("--holes", "--shared"):
+        run = tilewise("who", "S[(4, 4) : (4, 1)]", question, "--json")
+        assert (run.code, run.json["count"]) == (1, 0)
+    assert tilewise("who", HUGE, "--holes", "--json").json["error"]["code"] == "TW301"
+
+
 def test_who_with_a_limit_says_that_there_is_more(tilewise):
     run = tilewise("who", MESH, "gpuid_x=1", "--limit", "3", "--json")
     assert run.json["more"] is True

@@ -5,7 +5,7 @@
     C2  (e, s) and (f, q s) with 1 <= q <= e cover what (e + q (f - 1), s) covers
     W   a swizzle that reads only zeros goes, equal neighbours cancel, P is taken modulo the period
 
-D is unique (its coalesced form is: `shared/algebra`), R wherever its copies leave gaps.
+D is unique, since its floor form is (see `compare`); R is wherever its copies leave gaps.
 """
 
 from __future__ import annotations

@@ -82,6 +82,28 @@ def coverage(layout: Layout) -> Box:
     return _frozen(box)
 
 
+def empty_places(layout: Layout) -> Int64s:
+    """The holes: the places of the box that hold nothing, a row of steps on the axes each, sorted.
+
+    >>> from tilewise import S
+    >>> empty_places(S[(4, 3) : (4, 1)]).tolist()
+    [[3], [7], [11]]
+    """
+    held = coverage(layout)
+    return np.argwhere(held.array == 0) + np.array(held.start, np.int64)
+
+
+def shared_places(layout: Layout) -> Int64s:
+    """The places that hold several elements, a row of steps on the axes each, sorted.
+
+    >>> from tilewise import S
+    >>> shared_places(S[(2, 3) : (2, 1)]).tolist()
+    [[2]]
+    """
+    held = coverage(layout)
+    return np.argwhere(held.array > 1) + np.array(held.start, np.int64)
+
+
 def _box(layout: Layout, fill: int) -> Box:
     """Every place between the extremes, filled with one number."""
     ends = [layout.extremes(axis) for axis in layout.axes]

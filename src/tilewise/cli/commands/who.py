@@ -4,6 +4,8 @@
   tilewise who 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' laneid=5
   tilewise who 'S[(4, 2, 2, 4) : (16, 4, 8, 1)]' 27 --shape 8,8
   tilewise who 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --byte 0x1a40 --base 0x400 --dtype bf16
+  tilewise who 'S[(4, 3) : (4, 1)]' --holes
+  tilewise who 'S[(2, 3) : (2, 1)]' --shared
 
 PLACE names some axes or all; a bare integer is m. With --byte the place is a byte address, and the
 swizzle acts on the address that the base leads to, aligned or not.
@@ -33,7 +35,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     shape_option(parser)
     parser.add_argument("--byte", metavar="A", help="ask for the byte at this address instead")
     parser.add_argument("--base", metavar="A", default="0", help="the address where the buffer begins (0)")
-    parser.add_argument("--limit", type=int, metavar="N", help="answer with N elements at most")
+    parser.add_argument("--holes", action="store_true", help="list the places that hold nothing instead")
+    parser.add_argument("--shared", action="store_true", help="list the places that hold several instead")
+    parser.add_argument("--limit", type=int, metavar="N", help="answer with N elements or places at most")
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -42,10 +46,17 @@ def answer(args: argparse.Namespace) -> Answer:
     from tilewise.notation import parse_place
 
     layout = layout_from(args.layout, args)
-    if (args.place is None) == (args.byte is None):
-        raise LayoutError("TW401", "one place is asked for: PLACE, or --byte", hint="such as laneid=5,reg=1")
+    questions = (args.place is not None, args.byte is not None, args.holes, args.shared)
+    if sum(questions) != 1:
+        raise LayoutError(
+            "TW401",
+            "one question at a time: PLACE, --byte, --holes or --shared",
+            hint="such as laneid=5,reg=1",
+        )
     if args.limit is not None and args.limit < 1:
         raise LayoutError("TW401", f"--limit {args.limit} asks for nothing", hint="give at least 1")
+    if args.holes or args.shared:
+        return _listed(layout, args)
     asked: dict[str, Any] = {}
     if args.byte is None:
         places = [parse_place(args.place)]
@@ -57,6 +68,35 @@ def answer(args: argparse.Namespace) -> Answer:
     except NotDecided as error:
         key = "indices" if exact else "matches"
         return Answer({"place": places[0], key: None, "reason": error.message}, str(error), UNDECIDED)
+
+
+def _listed(layout: Layout, args: argparse.Namespace) -> Answer:
+    """The holes, or the places that are shared and by whom."""
+    from tilewise.core.vectors import point
+    from tilewise.tables import empty_places, shared_places
+
+    key, list_places = ("holes", empty_places) if args.holes else ("shared", shared_places)
+    rows = list_places(layout).tolist()
+    bound = MAX_ANSWERS if args.limit is None else args.limit
+    places = [point(layout.axes, row) for row in rows[:bound]]
+    data: dict[str, Any] = {"count": len(rows), "more": len(rows) > bound}
+    if args.holes:
+        data[key] = [place_data(place) for place in places]
+        lines = [str(place) for place in places]
+    else:
+        held = [layout.who(place, shape=shape_from(args)) for place in places]
+        data[key] = [
+            {"place": place_data(place), "indices": [list(index) for index in indices]}
+            for place, indices in zip(places, held, strict=True)
+        ]
+        lines = [
+            f"{place} holds {', '.join(map(index_text, indices))}"
+            for place, indices in zip(places, held, strict=True)
+        ]
+    if not rows:
+        reason = "every place of the box is taken" if args.holes else "no place holds two elements"
+        return Answer(data | {"reason": reason}, reason, NO)
+    return Answer(data, "\n".join(lines) + ("\n... and more" if data["more"] else ""), YES)
 
 
 def _answer(
