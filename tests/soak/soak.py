@@ -187,6 +187,7 @@ def json_document(case: Case) -> None:
 
 
 def tables(case: Case) -> None:
+    """Against `points`, which `evaluation` holds to the definition."""
     layout = case.layout
     listed = table(layout)
     per_element = [listed.columns[axis.name].reshape(layout.size, -1) for axis in layout.axes]

@@ -31,7 +31,7 @@ def test_several_processes_share_the_work(capsys):
 
 def one_more(method):
     def wrong(layout, *arguments, **named):
-        return method(layout + 1, *arguments, **named)
+        return method(layout + 1 @ layout.axes[0], *arguments, **named)
 
     return wrong
 
