@@ -45,7 +45,7 @@ def test_coordinates_of_generated_layouts(pycute):
 
 
 def test_the_flat_order_of_cute_is_the_other_one(pycute):
-    from tilewise.cli.commands.same import leftmost_fastest
+    from tilewise.notation.cute import leftmost_fastest
 
     theirs = pycute.Layout((4, (2, 3)), (10, (1, 100)))
     ours = leftmost_fastest(parse("(4,(2,3)):(10,(1,100))"))

@@ -10,13 +10,13 @@ before it acts on bytes while the strides count 16-bit elements: then it is conv
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import Mode, Shape
+from tilewise.core.shapes import Mode, Shape, leaves
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Token
@@ -49,7 +49,7 @@ class CuteParser:
         if bits:
             swizzles = self.in_elements(swizzles, bits, start)
         signed = cursor.next.text == "-"
-        if cursor.ahead(1 + signed).text in ("o", "∘"):
+        if cursor.next.text != "(" and cursor.ahead(1 + signed).text in ("o", "∘"):
             with cursor.blame(cursor.next):
                 offset += as_vector(self.integer(cursor).value)
             self.compose()
@@ -208,6 +208,22 @@ def _mirror_mode(mode: Mode, strides: Iterator[Vector]) -> tuple[Mode, list[Vect
     return turned, [stride for _, vectors in reversed(parts) for stride in vectors]
 
 
+def leftmost_fastest(layout: Layout) -> Layout:
+    """The layout with its modes in the other order, so that flat indices count as CuTe's do.
+
+    >>> from tilewise import S
+    >>> leftmost_fastest(S[(4, (2, 3)) : (1, (12, 4))])
+    S[((2, 3), 4) : ((12, 4), 1)]
+    """
+    strides = iter(layout.strides)
+    grouped = [tuple(islice(strides, sum(1 for _ in leaves(mode)))) for mode in layout.shape]
+    return replace(
+        layout,
+        shape=layout.shape[::-1],
+        strides=tuple(stride for group in reversed(grouped) for stride in group),
+    )
+
+
 def to_cute(layout: Layout) -> str:
     """The layout in CuTe's notation; refused where CuTe has no words for it.
 
@@ -230,7 +246,7 @@ def to_cute(layout: Layout) -> str:
         )
     modes, strides = mirror(layout.shape, iter(layout.strides))
     steps = iter([_stride_text(stride) for stride in strides])
-    extents = _nested(modes, iter(map(str, _flat(modes))))
+    extents = _nested(modes, map(str, leaves(modes)))
     text = f"{extents}:{_nested(modes, steps)}"
     for position, swizzle in enumerate(reversed(layout.swizzles)):
         between = f"{layout.offset['m']} o " if position == 0 else ""
@@ -255,14 +271,6 @@ def _stride_text(stride: Vector) -> str:
 
 def _unsayable(reason: str, hint: str = "") -> LayoutError:
     return LayoutError("TW008", reason, hint=hint)
-
-
-def _flat(mode: Mode) -> Iterator[int]:
-    if isinstance(mode, int):
-        yield mode
-    else:
-        for inner in mode:
-            yield from _flat(inner)
 
 
 def _nested(mode: Mode, words: Iterator[str], top: bool = True) -> str:

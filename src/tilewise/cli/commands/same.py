@@ -10,7 +10,6 @@ first index that differs, and where both put it.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, place_data
 from tilewise.cli.arguments import layout_from, layout_options, text_from
@@ -34,7 +33,9 @@ def answer(args: argparse.Namespace) -> Answer:
     a, b = (layout_from(text, args) for text in texts)
     turned = all(_in_cute(text, args.dialect) for text in texts)
     if turned:
-        a, b = leftmost_fastest(a), _leftmost_fastest(b)
+        from tilewise.notation.cute import leftmost_fastest
+
+        a, b = leftmost_fastest(a), leftmost_fastest(b)
     result = a.same(b)
     if result.answer:
         return Answer({"same": True}, "the same map", YES)
@@ -61,21 +62,6 @@ def _in_cute(text: str, dialect: str | None) -> bool:
     from tilewise.notation import is_cute
 
     return dialect == "cute" or (dialect is None and not text.startswith("{") and is_cute(text))
-
-
-def leftmost_fastest(layout: Layout) -> Layout:
-    """The layout with its modes in the other order, so that flat indices count as CuTe's do."""
-    from itertools import islice
-
-    from tilewise.core.shapes import leaves
-
-    strides = iter(layout.strides)
-    grouped = [tuple(islice(strides, sum(1 for _ in leaves(mode)))) for mode in layout.shape]
-    return replace(
-        layout,
-        shape=layout.shape[::-1],
-        strides=tuple(stride for group in reversed(grouped) for stride in group),
-    )
 
 
 def _witness(layout: Layout, flat: int, turned: bool) -> tuple[int, ...]:
