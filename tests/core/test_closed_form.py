@@ -109,6 +109,20 @@ def test_the_answers_are_right():
     assert S[(2**25, 2**25) : (2**25 + 8, 1)].same(S[2**50 : 1]).witness == 2**25
 
 
+def test_what_no_sum_of_steps_can_reach_is_told_at_once():
+    even = S[(2**20, 2**20) : (6, 4)]
+    answers = []
+    assert lines_run(lambda: answers.append(even.who(2**21 + 1))) < 1_000
+    assert answers == [()]
+
+
+def test_sets_of_copies_of_another_reach_differ_at_once():
+    diagonal = 1 @ laneid + 1 @ warpid
+    one, other = (S[2:1] + R[(2**20, 3) : (diagonal, far @ warpid)] for far in (2**21, 2**22))
+    assert lines_run(lambda: one.same(other)) < 5_000
+    assert one.same(other).witness == 0
+
+
 def test_the_counter_counts():
     small, twice = S[(2,) * 4], S[(2,) * 40]
     assert 0 < lines_run(small.canonical) < lines_run(twice.canonical)
