@@ -53,7 +53,7 @@ def inverse(layout: Layout, *, smallest: bool = False) -> Box:
     held = box.array.reshape(-1)
     entries = 0
     for flat, places in _blocks(layout, box):
-        np.minimum.at(held, places, flat[:, None])
+        _settle(held, places, np.broadcast_to(flat[:, None], places.shape), layout.size)
         entries += places.size
     taken = held != layout.size
     if not smallest and np.count_nonzero(taken) < entries:
@@ -64,6 +64,15 @@ def inverse(layout: Layout, *, smallest: bool = False) -> Box:
         )
     held[~taken] = EMPTY
     return _frozen(box)
+
+
+def _settle(held: Int64s, places: Int64s, flat: Int64s, nobody: int) -> None:
+    """The smaller of what holds each place and what comes; most often nothing does, and one comes."""
+    if (held[places] == nobody).all():
+        held[places] = flat
+        if (held[places] == flat).all():
+            return
+    np.minimum.at(held, places, flat)
 
 
 def coverage(layout: Layout) -> Box:
