@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
-from tilewise.core.axes import Axis, m
+from tilewise.core.axes import KNOWN, Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Mode, Shape, leaves
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Token
-from tilewise.notation.trees import Leaf, Names, congruent, literal, shape_of, tree
+from tilewise.notation.trees import Leaf, Names, congruent, literal, no_number, shape_of, tree
 
 _SWIZZLES = ("Sw", "Swizzle", "S")
 _POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr")
@@ -54,14 +54,17 @@ class CuteParser:
                 offset += as_vector(self.integer(cursor).value)
             self.compose()
         plain = self.plain()
-        cursor.expect_end("the layout")
+        cursor.expect_end(
+            "the layout", "copies and offsets are added to S[...]" if cursor.next.text == "+" else ""
+        )
         with cursor.blame(start):
             return (plain + offset if offset.terms else plain).swizzled(tuple(swizzles))
 
     def compose(self) -> None:
         """The `o` between two functions."""
         if not self.cursor.accept("o", "∘"):
-            raise self.cursor.error("TW004", f"expected 'o', found {self.cursor.next}")
+            hint = "functions are composed with o: Sw<3,4,3> o (8,64):(64,1)"
+            raise self.cursor.error("TW004", f"expected 'o', found {self.cursor.next}", hint=hint)
 
     def swizzle(self) -> Swizzle:
         """`Sw<B,M,S>`, `Swizzle<B,M,S>` or `S<B,M,S>`."""
@@ -150,6 +153,10 @@ class CuteParser:
         if not cursor.accept("@"):
             return Leaf(as_vector(steps), cursor.since(start))
         mode = cursor.next
+        if mode.kind == NAME and mode.text in KNOWN:
+            raise cursor.error(
+                "TW008", "CuTe has no named axes", mode.span, f"write S[...] with strides on @{mode.text}"
+            )
         axis = Axis(f"{_BASIS}{self.number()}")
         if cursor.next.text == "@":
             raise cursor.error(
@@ -182,7 +189,7 @@ class CuteParser:
                 token.span,
                 "write a name and give it a value: --let",
             )
-        raise cursor.error("TW004", f"expected a number, found {token}", token.span)
+        raise no_number(cursor, token)
 
 
 def mirror(shape: Shape, strides: Iterator[Vector]) -> tuple[Shape, tuple[Vector, ...]]:
@@ -239,6 +246,8 @@ def to_cute(layout: Layout) -> str:
         raise _unsayable("CuTe has no offset outside a swizzle")
     if layout.swizzled_axis not in (None, m):
         raise _unsayable("CuTe swizzles linear offsets alone")
+    if any(steps for axis, steps in layout.offset.terms if axis != m):
+        raise _unsayable(f"CuTe's offset is a number, not {layout.offset}")
     if layout.offset and not layout.swizzles:
         raise _unsayable(
             f"a CuTe layout sends 0 to 0; add {layout.offset} to the pointer",
@@ -289,5 +298,6 @@ def looks_like_cute(cursor: Cursor) -> bool:
     first = tokens[0].text
     if first in _POINTERS + _ATTACHED:
         return True
-    opens = first in ("-", *_SWIZZLES) or tokens[0].kind == NUMBER or first.startswith("_")
+    swizzled = first in _SWIZZLES and cursor.ahead(1).text == "<"
+    opens = swizzled or first == "-" or tokens[0].kind == NUMBER or first.startswith("_")
     return first == "(" or (opens and any(token.text == ":" for token in tokens))

@@ -22,10 +22,10 @@ from tilewise.core.layout import Iter, Layout, Replicas
 from tilewise.core.shapes import MAX_NESTING, as_shape, leaves
 from tilewise.core.swizzles import NAMED_BITS, Swizzle
 from tilewise.core.vectors import Term, Vector, as_vector
+from tilewise.notation.guesses import unknown_word
 from tilewise.notation.tokens import END, NAME, Cursor, Token
 from tilewise.notation.trees import (
     Branch,
-    LeafParser,
     Names,
     Tree,
     axis,
@@ -41,6 +41,10 @@ from tilewise.notation.trees import (
 
 Part = Layout | Replicas | Vector
 _COMPOSE = ("o", "∘", "@")
+_EXAMPLES = {
+    "S": "S[8 : 1] has a stride, S[8] the row-major one, and S[()] is a single element",
+    "R": "copies are written R[2 : 4@warpid]",
+}
 
 
 @dataclass(slots=True)
@@ -66,8 +70,8 @@ class Parser:
             raise self._no_shard(start)
         return value
 
-    def sum(self) -> Layout | Vector:
-        """Parts joined by + and -, of which one is a layout; or an offset alone."""
+    def sum(self) -> Part:
+        """Parts joined by + and -, of which one is a layout; or copies or an offset alone."""
         cursor, start = self.cursor, self.cursor.next
         layout: Layout | None = None
         copies: list[Iter] = []
@@ -90,9 +94,9 @@ class Parser:
             if sign is None:
                 break
         if layout is None:
-            if copies:
+            if copies and terms:
                 raise self._no_shard(start)
-            return total(cursor, terms, start)
+            return Replicas(tuple(copies)) if copies else total(cursor, terms, start)
         with cursor.blame(start):
             offset = total(cursor, [*before, *layout.offset.terms, *terms], start)
             return replace(layout, replica=(*layout.replica, *copies), offset=offset)
@@ -123,8 +127,10 @@ class Parser:
             return self.parenthesised()
         if self._opens_layout(token):
             return self.chain()
-        if token.kind == NAME and token.text not in self.names.values:
-            self._refuse_word(token)
+        if token.kind == END:
+            raise cursor.error("TW004", "expected a layout, copies or an offset, found the end")
+        if token.kind == NAME and token.text not in self.names.values and (error := unknown_word(cursor)):
+            raise error
         return term(cursor, self.names)
 
     def _opens_layout(self, token: Token) -> bool:
@@ -134,34 +140,6 @@ class Parser:
             or (token.text == "Swizzle" and after in ("<", "("))
             or token.text in NAMED_BITS
         )
-
-    def _refuse_word(self, token: Token) -> None:
-        cursor, after = self.cursor, self.cursor.ahead(1).text
-        span = token.span
-        if token.text in ("S", "R", "O"):
-            raise cursor.error(
-                "TW004", f"{token.text} takes square brackets", span, f"write {token.text}[...]"
-            )
-        if token.text in ("s", "r", "o") and after == "[":
-            raise cursor.error("TW002", f"'{token.text}[' is not known", span, f"write {token.text.upper()}[")
-        if token.text.upper().startswith("SWIZZLE"):
-            known = "Swizzle<B,M,S>, " + ", ".join(NAMED_BITS)
-            raise cursor.error("TW002", f"'{token.text}' is not known", span, f"swizzles are {known}")
-        if after in ("[", "<"):
-            near = "S[" if after == "[" else "Swizzle<"
-            raise cursor.error("TW002", f"'{token.text}{after}' is not known", span, f"did you mean {near}?")
-        if after == "." and cursor.ahead(2).text in ("S", "R", "TileLayout", "ComposeLayout"):
-            raise cursor.error(
-                "TW002", f"'{token.text}.' is not known", span, "drop the prefixes: S[...], R[...], 4@laneid"
-            )
-        if after in (".", "("):
-            raise cursor.error(
-                "TW007", "there is no catalogue entry of that name", span, "write the layout out: S[...]"
-            )
-        if cursor.at == 0 and cursor.ahead(1).kind in (END, NAME):
-            raise cursor.error(
-                "TW001", f"'{token.text}' is no layout", span, "a layout looks like S[(8, 4) : (4, 1)]"
-            )
 
     def chain(self) -> Layout:
         """`S[...]`, or swizzles before a layout."""
@@ -186,16 +164,16 @@ class Parser:
             return inner.swizzled((), outer)
 
     def _operand(self, before: str) -> Layout:
-        first = self.cursor.next
+        cursor, first = self.cursor, self.cursor.next
+        if first.kind == END:
+            raise cursor.error("TW004", f"expected a layout after {before} o, found the end")
         with self._deeper("compositions", first):
             part = self.part()
         if not isinstance(part, Layout):
-            raise self.cursor.error(
-                "TW004", f"expected a layout after {before} o", self.cursor.since(first), "such as S[...]"
-            )
+            raise cursor.error("TW004", f"expected a layout after {before} o", cursor.since(first))
         return part
 
-    def parenthesised(self) -> Layout | Vector:
+    def parenthesised(self) -> Part:
         """`( sum )`."""
         cursor, opened = self.cursor, self.cursor.take()
         with self._deeper("parentheses", opened):
@@ -233,7 +211,7 @@ class Parser:
                 "TW003",
                 "R needs strides: where would the copies go?",
                 self.cursor.since(start),
-                "write R[2 : 4@warpid]",
+                _EXAMPLES["R"],
             )
         with self.cursor.blame(start):
             return Replicas(
@@ -245,27 +223,27 @@ class Parser:
         cursor.take()
         opened = cursor.expect("[")
         if cursor.next.text in ("]", ":"):
-            raise cursor.error("TW004", f"{letter}[ needs a shape", hint=f"write {letter}[8 : 1]")
-        shape = self._listed(integer(self.names))
+            raise cursor.error("TW004", f"{letter}[ needs a shape", hint=_EXAMPLES[letter])
+        shape = self._shape(letter)
         strides = None
-        if cursor.next.text == ":" and isinstance(shape, Branch) and cursor.source[shape.span[0]] != "(":
-            raise self._unparenthesised(letter, shape)
         if cursor.accept(":"):
+            if cursor.next.text == "]":
+                raise cursor.error("TW004", f"expected strides, found {cursor.next}", hint=_EXAMPLES[letter])
             strides = tree(cursor, vector(self.names))
             if cursor.next.text == ",":
                 raise cursor.error(
                     "TW003",
                     "several strides without parentheses",
-                    hint="put shape and strides in parentheses: S[(8, 4) : (4, 1)]",
+                    hint=f"put both sides in parentheses: {letter}[(8, 4) : (4, 1)]",
                 )
         if cursor.next.text == ":":
             raise cursor.error("TW004", "a second ':'", hint=f"{letter}[shape : strides] has one colon")
         cursor.expect("]", opened)
         return shape, strides
 
-    def _listed(self, leaf: LeafParser) -> Tree:
+    def _shape(self, letter: str) -> Tree:
         """A tree, or trees with commas between them and no parentheses around, as in `S[8, 4]`."""
-        cursor, start = self.cursor, self.cursor.next
+        cursor, start, leaf = self.cursor, self.cursor.next, integer(self.names)
         parts = [tree(cursor, leaf)]
         comma = False
         while cursor.accept(","):
@@ -273,13 +251,15 @@ class Parser:
             if cursor.next.text in ("]", ":"):
                 break
             parts.append(tree(cursor, leaf))
+        if comma and cursor.next.text == ":":
+            raise self._unparenthesised(letter, cursor.since(start))
         return Branch(tuple(parts), cursor.since(start)) if comma else parts[0]
 
-    def _unparenthesised(self, letter: str, shape: Branch) -> LayoutError:
+    def _unparenthesised(self, letter: str, span: tuple[int, int]) -> LayoutError:
         return self.cursor.error(
             "TW003",
             f"{letter}[8, 4 : 4, 1] is three things to Python, not a shape and its strides",
-            shape.span,
+            span,
             f"put both sides in parentheses: {letter}[(8, 4) : (4, 1)]",
         )
 
@@ -305,14 +285,14 @@ class Parser:
             while len(numbers) < 3:
                 cursor.expect(",", opened, "a swizzle has three numbers: bits, base, shift")
                 numbers.append(product(cursor, self.names))
-            on = m
+            on = None
             if closing == ")" and cursor.accept(","):
-                cursor.expect("axis")
+                cursor.expect("axis", hint="name the axis with axis=")
                 cursor.expect("=")
                 on = axis(cursor, self.names)
             cursor.expect(closing, opened, "a swizzle has three numbers: bits, base, shift")
             bits, base, shift = numbers
-            return Swizzle(bits, base, shift, self._axis_tag() or on)
+            return Swizzle(bits, base, shift, on or self._axis_tag() or m)
 
     def _axis_tag(self) -> Axis | None:
         """`@buf` right after a swizzle, unless the `@` is Python's composition."""

@@ -8,20 +8,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
-from tilewise.core.errors import LayoutError, printable
+from tilewise.core.errors import LayoutError
 
 NUMBER, NAME, WIDTH, END = "number", "name", "width", "end"
 MAX_TEXT = 1 << 20
 MAX_TOKENS = 1 << 16
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+)|(?P<width>[0-9]+b(?=\]))"
+    r"(?P<space>\s+)|(?P<width>[0-9]+b(?=\s*\]))"
     r"|(?P<float>(?:[0-9]+\.(?!\.)[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)"
     r"|(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)|(?P<name>[^\W\d]\w*)"
     r"|(?P<elision>\.\.\.|…)|(?P<sign>//|[][(){}<>:,@+\-*=.∘?])"
 )
 _LOOKALIKES = {";": ":", "−": "-", "–": "-", "—": "-", "·": "o", "◦": "o", "×": "*", "|": ":"}
-_RUNS_INTO = {"x": "separate extents with commas: (8, 4)", "_": "write the digits without '_'"}
+_HINTS = {
+    '"': "write numbers and names without quotes; from_json reads documents",
+    "'": "write numbers and names without quotes",
+    "#": "the notation has no comments",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,36 +108,35 @@ def _scan(source: str) -> Iterator[Token]:
 
 
 def _unknown(source: str, at: int) -> LayoutError:
-    character = source[at]
-    if character in _LOOKALIKES:
-        hint = f"did you mean '{_LOOKALIKES[character]}'?"
-    elif character.isprintable():
-        from unicodedata import normalize
+    from unicodedata import combining, normalize
 
-        plain = normalize("NFKC", character)
-        hint = f"did you mean '{plain}'?" if plain != character and _TOKEN.match(plain) else ""
+    character = source[at]
+    plain = _LOOKALIKES.get(character) or normalize("NFKC", character)
+    code = f"U+{ord(character):04X}"
+    if not character.isprintable() or combining(character):
+        shown, hint = code, "remove this invisible or combining character"
     else:
-        hint = "remove the control character"
-    shown = printable(character) if character.isprintable() else f"U+{ord(character):04X}"
+        shown = f"'{character}'" if character.isascii() else f"'{character}' ({code})"
+        near = plain != character and _TOKEN.match(plain)
+        hint = f"did you mean '{plain}'?" if near else _HINTS.get(character, "")
     return LayoutError(
-        "TW002",
-        f"the notation has no character {shown if len(shown) > 1 else repr(shown)}",
-        hint=hint,
-        span=(at, at + 1),
-        source=source,
+        "TW002", f"the notation has no character {shown}", hint=hint, span=(at, at + 1), source=source
     )
 
 
 def _check_separated(source: str, at: int, end: int) -> None:
     after = source[end : end + 1]
-    if after.isalnum() or after == "_":
-        raise LayoutError(
-            "TW002",
-            f"a number runs into '{after}'",
-            hint=_RUNS_INTO.get(after.lower(), "put a space or an operator between"),
-            span=(at, end + 1),
-            source=source,
-        )
+    if not after.isalnum() and after != "_":
+        return
+    if source[at:end] == "0":
+        hint = "numbers are decimal, or hexadecimal such as 0x40"
+    elif after == "_":
+        hint = "write the digits without '_'"
+    elif after in "xX" and source[end + 1 : end + 2].isdigit():
+        hint = "separate extents with commas: (8, 4)"
+    else:
+        hint = "put a space or an operator between"
+    raise LayoutError("TW002", f"a number runs into '{after}'", hint=hint, span=(at, end + 1), source=source)
 
 
 class Cursor:
@@ -174,13 +177,13 @@ class Cursor:
         if token is not None:
             return token
         if opened is not None and self.next.kind == END:
-            raise self.error("TW004", f"'{opened.text}' is never closed", opened.span, hint)
+            raise self.error("TW004", f"'{opened.text}' is never closed", opened.span)
         raise self.error("TW004", f"expected '{text}', found {self.next}", hint=hint)
 
-    def expect_end(self, what: str) -> None:
+    def expect_end(self, what: str, hint: str = "") -> None:
         """Nothing may follow."""
         if self.next.kind != END:
-            raise self.error("TW004", f"{what} ends before {self.next}")
+            raise self.error("TW004", f"{what} ends before {self.next}", hint=hint)
 
     def error(
         self, code: str, message: str, span: tuple[int, int] | None = None, hint: str = ""

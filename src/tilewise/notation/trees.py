@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from tilewise.core.axes import KNOWN, Axis, m
-from tilewise.core.errors import printable
+from tilewise.core.errors import LayoutError, printable
 from tilewise.core.integers import MAX_DIGITS, as_int
 from tilewise.core.shapes import MAX_NESTING, Mode
 from tilewise.core.vectors import Term, Vector
@@ -48,11 +49,16 @@ class Names:
         """The value of a name."""
         if token.text in self.values:
             return as_int(self.values[token.text], f"the value of {token.text}")
+        name = shortened(token.text)
+        if token.text in ("S", "R", "O"):
+            raise cursor.error("TW004", f"expected a number, found '{name}'", token.span)
         if token.text in KNOWN:
-            hint = f"an axis takes a number of steps: 1@{token.text}"
-        else:
-            hint = f"give it one: --let {token.text}=64, or parse(text, let={{'{token.text}': 64}})"
-        raise cursor.error("TW007", f"'{token.text}' has no value", token.span, hint)
+            hint = f"say how many steps: 1@{name}"
+            raise cursor.error("TW007", f"'{name}' is an axis, not a number", token.span, hint)
+        hint = f"give it one: --let {name}=64, or parse(text, let={{'{name}': 64}})"
+        if near := get_close_matches(name, self.values, n=1):
+            hint = f"did you mean {near[0]}?"
+        raise cursor.error("TW007", f"'{name}' has no value", token.span, hint)
 
 
 def tree(cursor: Cursor, leaf: LeafParser, depth: int = 1, grouping: bool = True) -> Tree:
@@ -80,12 +86,23 @@ def _parts(
     comma = False
     while not cursor.accept(")"):
         if parts and not comma:
-            cursor.expect(")", opened, hint="separate the entries of a tuple with commas")
+            raise _not_closed(cursor, opened)
         if cursor.next.text == ",":
             raise cursor.error("TW004", "an entry is missing before ','")
         parts.append(tree(cursor, leaf, depth + 1, grouping))
         comma = cursor.accept(",") is not None
     return parts, comma or not parts
+
+
+def _not_closed(cursor: Cursor, opened: Token) -> LayoutError:
+    found = cursor.next
+    if found.kind == END:
+        return cursor.error("TW004", "'(' is never closed", opened.span)
+    if found.text in (":", "]", ">"):
+        return cursor.error("TW004", f"'(' is not closed before {found}", opened.span)
+    another = found.kind in (NUMBER, NAME) or found.text == "("
+    hint = "separate the entries of a tuple with commas" if another else ""
+    return cursor.error("TW004", f"expected ',' or ')', found {found}", hint=hint)
 
 
 def integer(names: Names) -> LeafParser:
@@ -124,10 +141,19 @@ def total(cursor: Cursor, terms: list[Term], start: Token) -> Vector:
 
 def term(cursor: Cursor, names: Names) -> Vector:
     """`4@laneid`, or a bare number, which is on `m`; a bare 0 names no axis."""
+    start = cursor.next
     steps = product(cursor, names)
-    if not cursor.accept("@"):
-        return Vector(((m, steps),)) if steps else Vector()
-    return Vector(((axis(cursor, names), steps),))
+    if cursor.accept("@"):
+        moved = Vector(((axis(cursor, names), steps),))
+        if cursor.next.text == "@":
+            hint = f"a step along two axes is a sum: {moved} + 1@reg"
+            raise cursor.error("TW004", "a second axis for one step", hint=hint)
+        return moved
+    if cursor.next.text in KNOWN:
+        said = cursor.source[slice(*cursor.since(start))]
+        hint = f"put @ between steps and axis: {printable(shortened(said))}@{cursor.next.text}"
+        raise cursor.error("TW004", f"expected an operator, found {cursor.next}", hint=hint)
+    return Vector(((m, steps),)) if steps else Vector()
 
 
 def axis(cursor: Cursor, names: Names) -> Axis:
@@ -142,7 +168,7 @@ def axis(cursor: Cursor, names: Names) -> Axis:
         after = cursor.ahead(2)
         raise cursor.error(
             "TW002",
-            f"'{token.text}.' is no part of an axis",
+            f"'{shortened(token.text)}.' is no part of an axis",
             (token.start, cursor.ahead(1).end),
             f"write @{after.text}" if after.kind == NAME else "",
         )
@@ -186,9 +212,17 @@ def factor_after_sign(cursor: Cursor, names: Names) -> int:
         value = names.number(cursor, token)
         cursor.take()
         return value
-    if token.kind == END:
-        raise cursor.error("TW004", "expected a number before the end")
-    raise cursor.error("TW004", f"expected a number, found {token}")
+    raise no_number(cursor, token)
+
+
+def no_number(cursor: Cursor, token: Token) -> LayoutError:
+    """The refusal of a token where a number belongs."""
+    hint = ""
+    if token.text == "@":
+        hint = "say how many steps: 1@laneid"
+    elif token.text in ("[", "{"):
+        hint = "tuples stand in parentheses: (8, 4)"
+    return cursor.error("TW004", f"expected a number, found {token}", token.span, hint)
 
 
 def literal(cursor: Cursor, digits: str) -> int:
@@ -222,7 +256,9 @@ def shape_of(cursor: Cursor, node: Tree) -> tuple[Mode, ...]:
                 "TW102",
                 f"an extent must be positive, not {leaf.value}",
                 leaf.span,
-                "a mode of extent 0 holds no element; leave the mode out or give it extent 1",
+                "a negative stride runs backwards, an extent counts"
+                if leaf.value < 0  # type: ignore[operator]
+                else "a mode of extent 0 holds no element; leave the mode out or give it extent 1",
             )
     modes = node.parts if isinstance(node, Branch) else (node,)
     return tuple(_mode(cursor, mode) for mode in modes)

@@ -1,0 +1,70 @@
+"""What was probably meant by a word that the notation does not know: other systems' words, near misses."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from tilewise.core.errors import LayoutError
+from tilewise.core.swizzles import NAMED_BITS
+from tilewise.notation.tokens import END, NAME, Cursor, Token, shortened
+
+_LETTERS = ("S", "R", "O")
+_ELSEWHERE = {
+    "TileLayout": "drop the wrapper: S[...] + R[...], with 4@laneid for an axis",
+    "ComposeLayout": "write Swizzle<B,M,S> o S[...]; TIRx's own order is (M, B, S)",
+    "SwizzleLayout": "write Swizzle<B,M,S> o S[...]; TIRx's own order is (M, B, S)",
+    "Layout": "write a layout of CuTe as it prints itself: (8,4):(4,1)",
+    "make_layout": "write a layout of CuTe as it prints itself: (8,4):(4,1)",
+}
+
+
+def unknown_word(cursor: Cursor) -> LayoutError | None:
+    """Why the next word cannot begin an addend, or None where it may be the name of a number."""
+    words = _dotted(cursor)
+    first, last, after = words[0], words[-1], cursor.ahead(2 * len(words) - 1)
+    span = (first.start, last.end)
+    spelled = shortened(cursor.source[slice(*span)])
+    if last.text in _ELSEWHERE:
+        return cursor.error("TW002", f"'{spelled}' is not known", span, _ELSEWHERE[last.text])
+    if len(words) > 1 and last.text in _LETTERS:
+        hint = "drop the prefixes: S[...], R[...], 4@laneid"
+        return cursor.error("TW002", f"'{spelled}' is not known", span, hint)
+    if spelled in _LETTERS:
+        return cursor.error("TW004", f"{spelled} takes square brackets", span, f"write {spelled}[...]")
+    if spelled.upper().startswith("SWIZ"):
+        return _swizzle(cursor, spelled, span)
+    if after.text == "[":
+        near = spelled.upper() if spelled.upper() in _LETTERS else "S"
+        return cursor.error("TW002", f"'{spelled}[' is not known", span, f"did you mean {near}[?")
+    if after.text == "<":
+        return cursor.error("TW002", f"'{spelled}<' is not known", span, "did you mean Swizzle<B,M,S>?")
+    if len(words) > 1 or after.text == "(":
+        return cursor.error(
+            "TW007",
+            f"'{spelled}' is no layout; this version has no catalogue of named ones",
+            span,
+            "write the layout out: S[...]",
+        )
+    if after.text == "=":
+        return cursor.error("TW004", "a layout is given no name here", span, "write what follows the '='")
+    if cursor.at == 0 and after.kind in (END, NAME):
+        hint = "a layout looks like S[(8, 4) : (4, 1)]"
+        return cursor.error("TW001", f"'{spelled}' is no layout", span, hint)
+    return None
+
+
+def _dotted(cursor: Cursor) -> list[Token]:
+    words = [cursor.next]
+    while cursor.ahead(2 * len(words) - 1).text == "." and cursor.ahead(2 * len(words)).kind == NAME:
+        words.append(cursor.ahead(2 * len(words)))
+    return words
+
+
+def _swizzle(cursor: Cursor, spelled: str, span: tuple[int, int]) -> LayoutError:
+    if spelled == "Swizzle":
+        hint = "write Swizzle<B,M,S> o S[...]"
+        return cursor.error("TW002", "Swizzle has three numbers", span, hint)
+    near = get_close_matches(spelled.upper(), NAMED_BITS, n=1, cutoff=0.75)
+    meant = f"did you mean {near[0]}? " if near else ""
+    hint = f"{meant}swizzles are Swizzle<B,M,S>, {', '.join(NAMED_BITS)}"
+    return cursor.error("TW002", f"'{spelled}' is not known", span, hint)
