@@ -89,9 +89,10 @@ def page(sections: Iterable[Section], neighbours: Iterable[str]) -> str:
         [
             "# Figures",
             "",
-            "Written by `make bench`, or, with the neighbours installed, `python bench/run.py`. Every number",
-            "is the median of repetitions that take turns in one run, except pycute's enumerations, which run",
-            "once. A ratio is tilewise over what stands beside it: below 1, tilewise needs less.",
+            "Written by `make bench`, or, with the neighbours installed, `python bench/run.py`. Every",
+            "number is the median of repetitions that take turns in one run, except pycute's",
+            "enumerations, which run once. A ratio is tilewise over what stands beside it: below 1,",
+            "tilewise needs less.",
             "",
             f"Machine: {machine()}.",
             "",
