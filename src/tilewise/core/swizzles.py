@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.dtypes import DType
@@ -42,6 +42,8 @@ class Swizzle:
     base: int
     shift: int
     axis: Axis = m
+    source: int = field(init=False, repr=False, compare=False)
+    """The mask of the bits that are read."""
 
     def __post_init__(self) -> None:
         for name in ("bits", "base", "shift"):
@@ -67,6 +69,7 @@ class Swizzle:
                 f"{self.axis} is no storage axis, so no address on it can be swizzled",
                 hint=f'declare it: Axis("{self.axis}", storage=True), or --storage {self.axis}',
             )
+        object.__setattr__(self, "source", ((1 << self.bits) - 1) << (self.base + max(0, self.shift)))
 
     @classmethod
     def named(cls, mode: str, dtype: DType | str | None = None, axis: Axis = m) -> Swizzle:
@@ -104,11 +107,6 @@ class Swizzle:
         return Swizzle(self.bits, base, self.shift, self.axis)
 
     @property
-    def source(self) -> int:
-        """The mask of the bits that are read."""
-        return ((1 << self.bits) - 1) << (self.base + max(0, self.shift))
-
-    @property
     def target(self) -> int:
         """The mask of the bits that are flipped."""
         return ((1 << self.bits) - 1) << (self.base - min(0, self.shift))
@@ -119,8 +117,8 @@ class Swizzle:
         return 1 << (self.bits + self.base + abs(self.shift)) if self.bits else 1
 
     def __call__(self, address: int) -> int:
-        field = address & self.source
-        return address ^ (field >> self.shift if self.shift >= 0 else field << -self.shift)
+        read = address & self.source
+        return address ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)
 
     def __matmul__(self, other: Any) -> Any:
         return Prefix(ZERO, (self,)) @ other
