@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _PALETTE = (
-    "black on #56b4e9",
-    "black on #e69f00",
-    "white on #00795c",
-    "black on #f0e442",
-    "white on #0072b2",
-    "white on #c0500a",
-    "black on #cc79a7",
-    "black on #b8bec6",
+    "#000000 on #56b4e9",
+    "#000000 on #e69f00",
+    "#ffffff on #00795c",
+    "#000000 on #f0e442",
+    "#ffffff on #0072b2",
+    "#ffffff on #c0500a",
+    "#000000 on #cc79a7",
+    "#000000 on #b8bec6",
 )
 """Okabe and Ito's hues, told apart by the colour-blind too; two darkened for contrast with white."""
 
@@ -54,7 +54,7 @@ def print_grid(grid: Grid, console: Console) -> None:
     labels = " ".join(f"{label:>{width + 1}}" for label in grid.column_labels)
     console.print(Text(f"{'':>{side}} {labels}", style="dim"), soft_wrap=True)
     for label, row in zip(grid.row_labels, grid.cells, strict=True):
-        line = Text(f"{label:>{side}} ", style="dim")
+        line = Text.assemble((f"{label:>{side}} ", "dim"))
         for cell in row:
             line.append(f" {cell.text:>{width}} ", style=_PALETTE[cell.colour])
         console.print(line, soft_wrap=True)
