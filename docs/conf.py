@@ -1,0 +1,39 @@
+"""Sphinx, for `make docs`: offline, without fonts or scripts from elsewhere, warnings as errors."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+
+import tilewise
+
+project = "tilewise"
+author = "the tilewise authors"
+copyright = "the tilewise authors"
+version = release = tilewise.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "commands"]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_default_options = {"members": True}
+python_use_unqualified_type_names = True
+default_role = "code"  # docstrings write code in single backticks
+nitpick_ignore_regex = [
+    # the standard library and NumPy are documented elsewhere, and the build is offline
+    (r"py:.*", r"(typing|collections|random|numpy|np)\..*"),
+    (r"py:.*", r"Any|Shape|SupportsIndex|Mapping|Sequence|Iterable|Iterator|Random|st\..*|hypothesis\..*"),
+]
+
+html_theme = "furo"
+html_title = "tilewise"
+html_static_path = ["static"]
+html_css_files = ["tilewise.css"]
+html_copy_source = False
+html_show_sphinx = False
+pygments_style = "friendly"
+pygments_dark_style = "native"
+highlight_language = "text"

@@ -1,0 +1,115 @@
+"""What the pages promise as a whole: every error, every public name, every command, and a clean build."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import tilewise
+from tilewise.cli.commands import SUMMARIES
+from tilewise.core.errors import CODES
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+DOCUMENTED = re.compile(r"^(?:\.\. [\w:]+:: |\s+)tilewise\.(\w+)$", re.MULTILINE)
+
+# -- public names ----------------------------------------------------------------------------------
+
+
+def disagreements(public: Iterable[str], page: str) -> list[str]:
+    """The names that are public or documented, and not both."""
+    public, documented = set(public), set(DOCUMENTED.findall(page))
+    return sorted(
+        [f"{name} is not documented" for name in public - documented]
+        + [f"{name} is not public" for name in documented - public]
+    )
+
+
+def test_public_names_and_the_reference_agree() -> None:
+    page = (DOCS / "reference/python.md").read_text()
+    assert disagreements(tilewise.__all__, page) == []
+
+
+def test_public_names_can_be_imported() -> None:
+    assert [name for name in tilewise.__all__ if not hasattr(tilewise, name)] == []
+
+
+def test_a_disagreement_is_found_both_ways() -> None:
+    page = ".. autoclass:: tilewise.Layout\n\n.. py:data:: tilewise.m\n             tilewise.reg\n"
+    assert disagreements(["Layout", "m", "reg"], page) == []
+    assert disagreements(["Layout", "m", "reg", "S"], page) == ["S is not documented"]
+    assert disagreements(["Layout", "m"], page) == ["reg is not public"]
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def sections(page: str) -> dict[str, str]:
+    """{heading: text up to the next heading of any level} of the headings of level 3."""
+    found = re.findall(r"^### ([^\n]+)\n(.*?)(?=^#|\Z)", page, re.MULTILINE | re.DOTALL)
+    return dict(found)
+
+
+def test_every_error_is_on_the_page_with_a_message() -> None:
+    found = sections((DOCS / "errors.md").read_text())
+    assert list(found) == [f"{code}: {meaning}" for code, meaning in CODES.items()]
+    for heading, text in found.items():
+        code = heading.partition(":")[0]
+        shown = f"tilewise: {code}: " in text or "tilewise.LayoutError: " in text
+        assert shown or ("NotDecided" in text and code == "TW303"), f"{heading} shows no message"
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [page for page in PAGES if "_build" not in page.parts]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_between_files_lead_somewhere(page: Path) -> None:
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+    links = re.findall(r"\]\((?!https?:)([^)#\s]+)", prose)
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+# -- the build -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for package in ("sphinx", "myst_parser", "furo"):
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    out = tmp_path_factory.mktemp("html")
+    command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-b", "html", str(DOCS)]
+    built = subprocess.run([*command, str(out)], capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    assert built.stderr == ""
+    return out
+
+
+def test_the_build_has_no_warning_and_every_object(html: Path) -> None:
+    from sphinx.util.inventory import InventoryFile
+
+    inventory = InventoryFile.loads((html / "objects.inv").read_bytes(), uri="")
+    objects = {name for kind in inventory.data.values() for name in kind}
+    methods = [f"tilewise.Layout.{name}" for name in vars(tilewise.Layout) if name[0] != "_"]
+    names = [f"tilewise.{name}" for name in tilewise.__all__]
+    assert [name for name in names + methods if name not in objects] == []
+
+
+def test_every_command_has_its_help_on_the_page(html: Path) -> None:
+    page = (html / "reference/cli.html").read_text()
+    assert [name for name in SUMMARIES if f"usage: tilewise {name} " not in page] == []
+
+
+def test_the_pages_load_nothing_from_elsewhere(html: Path) -> None:
+    loaded = re.compile(r"""(?:src|<link[^>]*href)=["'](https?://[^"']+)""")
+    for page in html.rglob("*.html"):
+        assert loaded.findall(page.read_text()) == [], page.name
