@@ -10,10 +10,11 @@ from tests.notation.reader import Refused, read
 
 from tilewise import LayoutError, parse
 
-SOUP = (
-    "S[ R[ O[ ( ) ] < > : , , @ @ + - * // o ∘ Swizzle<1,0,1> Swizzle(1,0,1) Swizzle SWIZZLE_128B (bf16) 8 2 1 0 K "
-    "S m buf Sw<1,0,1> smem_ptr[16b](unset) _8 _smem_ptr S[8:1] S[(8,2):(2,1)] axis= ? (2,2) (1@x,1) = . 8:1 (8):(1) ()"
-).split()
+SOUP = """
+    S[ R[ O[ ( ) ] < > : , , @ @ + - * // o ∘ Swizzle<1,0,1> Swizzle(1,0,1) Swizzle SWIZZLE_128B (bf16)
+    8 2 1 0 K S m buf Sw<1,0,1> smem_ptr[16b](unset) _8 _smem_ptr S[8:1] S[(8,2):(2,1)] axis= ? (2,2)
+    (1@x,1) = . 8:1 (8):(1) ()
+""".split()
 
 
 def ours(text):

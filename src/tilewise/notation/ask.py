@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilewise.core.vectors import Vector
-from tilewise.notation.tokens import END, NAME, Cursor
+from tilewise.notation.tokens import END, NAME, Cursor, shortened
 from tilewise.notation.trees import (
     Branch,
     Leaf,
     LeafParser,
     Names,
     Tree,
+    axis,
     factor,
     integer,
     shape_of,
@@ -23,7 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NO_NAMES = Names({}, frozenset())
+_NO_NAMES = Names({}, frozenset(), given=False)
+_COMMAS = "separate the parts with commas"
 
 
 def parse_index(text: str) -> Any:
@@ -32,9 +34,8 @@ def parse_index(text: str) -> Any:
     >>> parse_index("37"), parse_index("5,3,1"), parse_index("((1, 0), (2, 3))")
     (37, (5, 3, 1), ((1, 0), (2, 3)))
     """
-    cursor = Cursor(text)
-    node = _listed(cursor, integer(_NO_NAMES), "an index")
-    return _plain(node)
+    cursor = _started(text, "an index", "such as 37 or 5,3,1")
+    return _plain(_listed(cursor, integer(_NO_NAMES), "the index"))
 
 
 def parse_shape(text: str, let: Mapping[str, int] | None = None) -> Any:
@@ -43,8 +44,8 @@ def parse_shape(text: str, let: Mapping[str, int] | None = None) -> Any:
     >>> parse_shape("8,8"), parse_shape("((4,2),8)")
     ((8, 8), ((4, 2), 8))
     """
-    cursor = Cursor(text)
-    return shape_of(cursor, _listed(cursor, integer(Names(let or {}, frozenset())), "a shape"))
+    cursor = _started(text, "a shape", "such as 8,8")
+    return shape_of(cursor, _listed(cursor, integer(Names(let or {}, frozenset())), "the shape"))
 
 
 def parse_place(text: str) -> dict[str, int]:
@@ -53,14 +54,14 @@ def parse_place(text: str) -> dict[str, int]:
     >>> parse_place("laneid=5,reg=1"), parse_place("27"), parse_place("5@laneid + 1@reg")
     ({'laneid': 5, 'reg': 1}, {'m': 27}, {'laneid': 5, 'reg': 1})
     """
-    cursor = Cursor(text)
+    cursor = _started(text, "a place", "such as laneid=5,reg=1")
     place: dict[str, int] = {}
     while True:
         start = cursor.next
         if start.kind == NAME:
-            cursor.take()
-            cursor.expect("=", hint=f"write {start.text}=0")
-            named = {start.text: factor(cursor, _NO_NAMES)}
+            on = axis(cursor, _NO_NAMES)
+            cursor.expect("=", hint=f"write {shortened(start.text)}=0")
+            named = {on.name: factor(cursor, _NO_NAMES)}
         else:
             value = vector(_NO_NAMES)(cursor).value
             assert isinstance(value, Vector)
@@ -71,7 +72,7 @@ def parse_place(text: str) -> dict[str, int]:
             place[name] = steps
         if not cursor.accept(","):
             break
-    cursor.expect_end("the place")
+    cursor.expect_end("the place", _COMMAS)
     return place
 
 
@@ -81,11 +82,11 @@ def parse_window(text: str) -> tuple[tuple[int | None, int | None], ...]:
     >>> parse_window("0:16,8:24"), parse_window(":,3")
     (((0, 16), (8, 24)), ((None, None), (3, 4)))
     """
-    cursor = Cursor(text)
+    cursor = _started(text, "a window", "such as 0:16,8:24")
     ranges = [_range(cursor)]
     while cursor.accept(","):
         ranges.append(_range(cursor))
-    cursor.expect_end("the window")
+    cursor.expect_end("the window", _COMMAS)
     return tuple(ranges)
 
 
@@ -99,10 +100,15 @@ def _range(cursor: Cursor) -> tuple[int | None, int | None]:
     return start, None if at_end else factor(cursor, _NO_NAMES)
 
 
+def _started(text: str, what: str, example: str) -> Cursor:
+    cursor = Cursor(text)
+    if cursor.next.kind == END:
+        raise cursor.error("TW004", f"expected {what}, found nothing", hint=example)
+    return cursor
+
+
 def _listed(cursor: Cursor, leaf: LeafParser, what: str) -> Tree:
     start = cursor.next
-    if start.kind == END:
-        raise cursor.error("TW004", f"expected {what}, found nothing")
     parts = [tree(cursor, leaf)]
     comma = False
     while cursor.accept(","):
@@ -110,7 +116,7 @@ def _listed(cursor: Cursor, leaf: LeafParser, what: str) -> Tree:
         if cursor.next.kind == END:
             break
         parts.append(tree(cursor, leaf))
-    cursor.expect_end(what)
+    cursor.expect_end(what, _COMMAS)
     return Branch(tuple(parts), cursor.since(start)) if comma else parts[0]
 
 

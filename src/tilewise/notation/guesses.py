@@ -64,7 +64,7 @@ def _swizzle(cursor: Cursor, spelled: str, span: tuple[int, int]) -> LayoutError
     if spelled == "Swizzle":
         hint = "write Swizzle<B,M,S> o S[...]"
         return cursor.error("TW002", "Swizzle has three numbers", span, hint)
-    near = get_close_matches(spelled.upper(), NAMED_BITS, n=1, cutoff=0.75)
-    meant = f"did you mean {near[0]}? " if near else ""
-    hint = f"{meant}swizzles are Swizzle<B,M,S>, {', '.join(NAMED_BITS)}"
+    known = {"SWIZZLE": "Swizzle<B,M,S>", **{mode: mode for mode in NAMED_BITS}}
+    near = get_close_matches(spelled.upper(), known, n=1, cutoff=0.75)
+    hint = f"did you mean {known[near[0]]}?" if near else f"swizzles are {', '.join(known.values())}"
     return cursor.error("TW002", f"'{spelled}' is not known", span, hint)

@@ -135,7 +135,7 @@ def _check_separated(source: str, at: int, end: int) -> None:
     elif after in "xX" and source[end + 1 : end + 2].isdigit():
         hint = "separate extents with commas: (8, 4)"
     else:
-        hint = "put a space or an operator between"
+        hint = "put an operator between, or @ before an axis"
     raise LayoutError("TW002", f"a number runs into '{after}'", hint=hint, span=(at, end + 1), source=source)
 
 

@@ -36,26 +36,28 @@ LeafParser = Callable[[Cursor], Leaf]
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What words mean in a text: values for names, and axes declared storage."""
+    """What words mean in a text: values for names, where they can be given, and axes declared storage."""
 
     values: Mapping[str, int]
     storage: frozenset[str]
+    given: bool = True
 
     def axis(self, name: str) -> Axis:
         """The axis of that name."""
         return Axis(name, storage=True) if name in self.storage else Axis(name)
 
     def number(self, cursor: Cursor, token: Token) -> int:
-        """The value of a name."""
+        """The value of a name, the token taken last."""
         if token.text in self.values:
-            return as_int(self.values[token.text], f"the value of {token.text}")
+            with cursor.blame(token):
+                return as_int(self.values[token.text], f"the value of {token.text}")
         name = shortened(token.text)
         if token.text in ("S", "R", "O"):
             raise cursor.error("TW004", f"expected a number, found '{name}'", token.span)
         if token.text in KNOWN:
             hint = f"say how many steps: 1@{name}"
             raise cursor.error("TW007", f"'{name}' is an axis, not a number", token.span, hint)
-        hint = f"give it one: --let {name}=64, or parse(text, let={{'{name}': 64}})"
+        hint = f"give it one: --let {name}=64, or parse(text, let={{'{name}': 64}})" if self.given else ""
         if near := get_close_matches(name, self.values, n=1):
             hint = f"did you mean {near[0]}?"
         raise cursor.error("TW007", f"'{name}' has no value", token.span, hint)
@@ -209,9 +211,7 @@ def factor_after_sign(cursor: Cursor, names: Names) -> int:
     if token.kind == NUMBER:
         return literal(cursor, cursor.take().text)
     if token.kind == NAME:
-        value = names.number(cursor, token)
-        cursor.take()
-        return value
+        return names.number(cursor, cursor.take())
     raise no_number(cursor, token)
 
 
@@ -291,10 +291,12 @@ def _pair(cursor: Cursor, shape: Tree, strides: Tree, letter: str) -> Iterator[V
     wanted = len(shape.parts) if isinstance(shape, Branch) else 1
     given = len(strides.parts) if isinstance(strides, Branch) else 1
     if isinstance(shape, Leaf) or isinstance(strides, Leaf) or wanted != given:
-        spelled = printable(shortened(cursor.source[slice(*shape.span)]))
+        spelled = printable(shortened(" ".join(cursor.source[slice(*shape.span)].split())))
+        nested = isinstance(shape, Branch) and any(isinstance(part, Branch) for part in shape.parts)
+        noun = "mode" if nested else "extent"
         raise cursor.error(
             "TW003",
-            f"{letter} has {_count(wanted, 'extent')} in {spelled} and {_count(given, 'stride')}",
+            f"{letter} has {_count(wanted, noun)} in {spelled} and {_count(given, 'stride')}",
             strides.span,
             "write one stride for every extent, in the same nesting; 0 for a digit that does not move",
         )
