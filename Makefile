@@ -23,8 +23,7 @@ docs: $(VENV)/ready-to-test  ## build the documentation; warnings are errors
 soak: $(VENV)/ready-to-test  ## a million generated layouts against the naive definition
 	@$(BIN)/python -m tests.soak.soak --count 1000000 --jobs $$(nproc)
 
-fuzz: $(VENV)/ready-to-test  ## fuzz the parser for a while
-	@$(BIN)/python -m pip install -q --group fuzz
+fuzz: $(VENV)/ready-to-fuzz  ## fuzz the parser for a while
 	@$(BIN)/python tests/notation/fuzz_parser.py
 
 oracle: $(VENV)/ready-with-oracles  ## differential tests against the neighbours
@@ -55,6 +54,10 @@ $(VENV)/ready: $(VENV)/made pyproject.toml
 
 $(VENV)/ready-to-test: $(VENV)/ready
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group test
+	@touch $@
+
+$(VENV)/ready-to-fuzz: $(VENV)/ready-to-test
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group fuzz
 	@touch $@
 
 $(VENV)/ready-with-oracles: $(VENV)/ready-to-test

@@ -1,5 +1,6 @@
 """What is refused, with the whole text that a user sees: what, where, why, and what to do."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,8 @@ def test_line_and_column(text, code, line, column, under):
 )
 def test_the_caret_stands_under_the_fault(text):
     fault = text.rindex("x") if "８" not in text and "名" not in text else text.index(text[2])
-    _, line, carets, *_ = str(refusal(text)).splitlines()
+    shown = str(refusal(text)).splitlines()
+    line, carets = next((a, b) for a, b in pairwise(shown) if b.strip("^ ") == "")
     column = len(carets) - len(carets.lstrip())
     assert line[column] == text[fault]
     wide = any(ord(character) > 255 for character in text[refusal(text).span[0] : refusal(text).span[1]])

@@ -71,8 +71,10 @@ class LayoutError(ValueError):
 
     def __str__(self) -> str:
         lines = [self.message]
-        if self.span is not None:
-            lines += [f"  {line}" for line in caret_lines(self.source, self.span)]
+        if self.span is not None and self.source.strip():
+            line = self.source.count("\n", 0, self.span[0])
+            lines += [f"  in line {line + 1}:"] if line else []
+            lines += [f"  {shown}" for shown in caret_lines(self.source, self.span)]
         if self.hint:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
@@ -116,6 +118,7 @@ def caret_lines(source: str, span: tuple[int, int]) -> list[str]:
     line_start = source.rfind("\n", 0, start) + 1
     line_end = source.find("\n", start)
     line_end = len(source) if line_end < 0 else line_end
+    line_end -= source[line_start:line_end].endswith("\r")
     end = max(start + 1, min(end, line_end))
     first = line_start
     if end - line_start > _VISIBLE_COLUMNS:
@@ -129,7 +132,7 @@ def caret_lines(source: str, span: tuple[int, int]) -> list[str]:
 
 def printable(text: str) -> str:
     """`text` with every character that could move the cursor replaced by one that cannot."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if c.isprintable() else " " if c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _columns(text: str) -> int:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 UNITS = ("element", "byte", "bit")
 MAX_COPIES = 1 << 16
+MAX_SWIZZLES = 64
 
 Point = tuple[int, ...]
 
@@ -129,6 +130,8 @@ class Layout:
             )
         if len(self.replica) > MAX_ITERS:
             raise LayoutError("TW005", f"more than {MAX_ITERS} replica iters")
+        if len(self.swizzles) > MAX_SWIZZLES:
+            raise LayoutError("TW005", f"a chain of more than {MAX_SWIZZLES} swizzles")
         if self.unit not in UNITS:
             raise LayoutError("TW106", f"unknown unit {self.unit!r}", hint="known: " + " ".join(UNITS))
         if len({swizzle.axis for swizzle in self.swizzles}) > 1:

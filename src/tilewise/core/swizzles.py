@@ -55,10 +55,11 @@ class Swizzle:
                 hint="the order is Swizzle<B, M, S>: bits, base, shift",
             )
         if self.bits and abs(self.shift) < self.bits:
-            low = self.base + abs(self.shift)
+            first, last = self.base + abs(self.shift), self.base + self.bits - 1
             raise LayoutError(
                 "TW104",
-                f"{self}: its two fields collide on bits {low}..{self.base + self.bits - 1}",
+                f"{self}: its two fields collide on bit"
+                + (f" {first}" if first == last else f"s {first}..{last}"),
                 hint=f"|S| must be at least B; Swizzle<{self.bits},{self.base},{self.bits}> is one",
             )
         if self.bits + self.base + abs(self.shift) > _MAX_BITS:
@@ -67,7 +68,9 @@ class Swizzle:
             raise LayoutError(
                 "TW104",
                 f"{self.axis} is no storage axis, so no address on it can be swizzled",
-                hint=f'declare it: Axis("{self.axis}", storage=True), or --storage {self.axis}',
+                hint="swizzles act on addresses, such as @m"
+                if self.axis.facts
+                else f'declare it: Axis("{self.axis}", storage=True), or --storage {self.axis}',
             )
         object.__setattr__(self, "source", ((1 << self.bits) - 1) << (self.base + max(0, self.shift)))
 
@@ -101,7 +104,7 @@ class Swizzle:
         if numerator << down != denominator << up or base < 0:
             raise LayoutError(
                 "TW106",
-                f"{self} cannot be counted in units {denominator}/{numerator} as large",
+                f"{self} cannot be counted in units of {denominator} bits instead of {numerator}",
                 hint="a swizzle moves whole units; the ratio must be a power of two that its base allows",
             )
         return Swizzle(self.bits, base, self.shift, self.axis)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import gcd
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -22,9 +21,7 @@ def converted(layout: Layout, unit: str, dtype: DType | str) -> Layout:
     'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]'
     """
     element = DType.of(dtype)
-    old, new = unit_bits(layout.unit, element), unit_bits(unit, element)
-    common = gcd(old, new)
-    ratio = old // common, new // common
+    ratio = unit_bits(layout.unit, element), unit_bits(unit, element)
     return replace(
         layout,
         strides=tuple(_scaled(stride, ratio, unit, element) for stride in layout.strides),
@@ -53,7 +50,7 @@ def _scaled(vector: Vector, ratio: tuple[int, int], unit: str, dtype: DType) -> 
             if rest:
                 raise LayoutError(
                     "TW106",
-                    f"{steps}@{axis} is {steps * ratio[0]}/{ratio[1]} {unit}s of {dtype}, no whole number",
+                    f"{steps}@{axis} is {steps * ratio[0]} bits, and a {unit} of {dtype} has {ratio[1]}",
                     hint="a layout with such a step has no place for whole units; keep the finer unit",
                 )
             steps = moved
