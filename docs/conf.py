@@ -12,7 +12,7 @@ author = "the tilewise authors"
 copyright = "the tilewise authors"
 version = release = tilewise.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "commands"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "commands", "consoles", "pictures"]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -27,6 +27,8 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(typing|collections|random|numpy|np)\..*"),
     (r"py:.*", r"Any|Shape|SupportsIndex|Mapping|Sequence|Iterable|Iterator|Random|st\..*|hypothesis\..*"),
 ]
+
+smartquotes = False  # what is typed is what is shown
 
 html_theme = "furo"
 html_title = "tilewise"
