@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.docs.examples import compare
 
 import tilewise
 from tilewise.cli.commands import SUMMARIES
@@ -76,6 +77,10 @@ def test_links_between_files_lead_somewhere(page: Path) -> None:
     prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
     links = re.findall(r"\]\((?!https?:)([^)#\s]+)", prose)
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_commands_of_contributing_exist() -> None:
+    compare(ROOT / "CONTRIBUTING.md")  # pytest collects README and docs by itself
 
 
 # -- the build -------------------------------------------------------------------------------------
