@@ -64,8 +64,7 @@ def _print(answer: Answer, as_json: bool) -> int:
 def _print_json(data: dict[str, Any]) -> None:
     import json
 
-    json.dump({"schema": SCHEMA, **data}, sys.stdout, ensure_ascii=False)
-    print()
+    print(json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False))
 
 
 def _print_error(error: LayoutError, as_json: bool) -> int:

@@ -83,9 +83,10 @@ def _indices(listed: Table) -> Iterator[tuple[int, ...]]:
 
 def _print(listed: Table, rows: list[list[list[int]]]) -> None:
     print("index", " and ".join(listed.axes), sep="  ->  ")
-    for index, places in zip(_indices(listed), rows, strict=True):
-        spelled = [", ".join(map(str, place)) for place in places]
-        print(",".join(map(str, index)), " | ".join(spelled), sep="  ->  ")
+    sys.stdout.writelines(
+        f"{','.join(map(str, index))}  ->  {' | '.join(', '.join(map(str, place)) for place in places)}\n"
+        for index, places in zip(_indices(listed), rows, strict=True)
+    )
 
 
 def _print_csv(listed: Table, rows: list[list[list[int]]]) -> None:
