@@ -11,8 +11,8 @@ explore: $(VENV)/ready  ## set up, then a guided tour of the notation
 	@$(BIN)/tilewise tour
 
 test: $(VENV)/ready-to-test  ## set up, then the tests
-	@$(BIN)/ruff check --quiet src tests bench
-	@$(BIN)/ruff format --quiet --check src tests bench
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest -n auto -q $(PYTEST_ARGS)
 
@@ -33,8 +33,8 @@ bench: $(VENV)/ready-with-oracles  ## figures, side by side with the neighbours,
 	@$(BIN)/python bench/run.py --write docs/bench.md
 
 format: $(VENV)/ready-to-test  ## one style
-	@$(BIN)/ruff check --fix src tests bench
-	@$(BIN)/ruff format src tests bench
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
 
 clean:  ## forget the environment and what was built
 	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

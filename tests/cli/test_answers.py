@@ -243,6 +243,20 @@ def test_info_on_two_to_the_fifty_elements(tilewise):
     assert (data["injective"], data["onto"], data["contiguous"]) == (True, True, False)
 
 
+def test_info_notes_that_a_known_axis_ends(tilewise):
+    notes = tilewise("info", "S[64 : 1@laneid]", "--json").json["notes"]
+    assert notes == ["laneid reaches 63, and goes from 0 to 31: lane of the warp (64 on CDNA)"]
+    assert "notes" not in tilewise("info", "S[32 : 1@laneid]", "--json").json
+
+
+def test_info_says_which_facts_were_not_decided(tilewise):
+    strides = ", ".join(str(3**k * 10**9 + 7**k) for k in range(24))
+    run = tilewise("info", f"S[({', '.join(['9'] * 24)}) : ({strides})]", "--json")
+    assert run.code == 3
+    assert "holes" in run.json["undecided"]
+    assert run.json["holes"]["count"] is None
+
+
 # -- same ------------------------------------------------------------------------------------------
 
 
@@ -269,9 +283,9 @@ def test_same_of_two_cute_texts_counts_from_the_left(tilewise):
 
 
 def test_same_says_when_it_does_not_know(tilewise):
-    """Bits 5 and 6 of these addresses are always equal, but 3 is no power of two."""
-    plain = "S[(1048576, 3, 2) : (512, 128, 96)]"
-    run = tilewise("same", f"Swizzle<1,0,5> o {plain}", f"Swizzle<1,0,6> o {plain}", "--json")
+    """Two ways to write one map: with a swizzle, and with the copies that it leaves in place."""
+    plain = "S[(1048577, 3) : (24, 8)] + R[(3, 3) : (1, 3)]"
+    run = tilewise("same", f"Swizzle<1,0,5> o Swizzle<1,0,5> o Swizzle<1,0,2> o {plain}", plain, "--json")
     assert run.code == 3
     assert run.json["same"] is None
     assert "not decided" in run.json["reason"]

@@ -7,8 +7,9 @@ With equal swizzles the question is about what stands inside. Two facts settle i
     start        a set of copies moves with its lexicographic minimum, so L1 = L2 iff D + O + min R
                  agree and the sets R - min R are equal
 
-With other swizzles, the GF(2) view compares columns. What remains is compared by listing up to a
-bound; beyond it a difference may still be found by looking at likely indices, sameness not.
+With other swizzles, the GF(2) view compares columns; over one and the same map, `parting` finds where
+the chains part. What remains is compared by listing up to a bound; beyond it a difference may still be
+found by looking at likely indices, sameness not.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from tilewise.core.canonical import canonical, merged_replica, merged_shard
 from tilewise.core.facts import taken_bits
 from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import MAX_COPIES
+from tilewise.core.parting import first_parting
 from tilewise.core.shapes import coordinates
+from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import one_permutation
 from tilewise.core.vectors import Vector
 from tilewise.core.verdict import Verdict
@@ -38,10 +41,26 @@ MAX_PROBES = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Verdict):
-    """The answer of `same`. A no carries the first flat index that differs, and both its places."""
+    """The answer of `same`. A no carries the first flat index that differs, and both its places.
+
+    `first` is False in the rare case that an earlier index may differ as well.
+    """
 
     a: tuple[Vector, ...] = ()
     b: tuple[Vector, ...] = ()
+    first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What one way to compare found out; None where it cannot tell."""
+
+    answer: bool | None
+    witness: int | None = None
+    first: bool = True
+
+
+_OPEN = _Finding(None)
 
 
 def same(a: Layout, b: Layout) -> Comparison:
@@ -66,31 +85,28 @@ def same(a: Layout, b: Layout) -> Comparison:
     if one == other:
         return Comparison(True)
     if one.outer == other.outer and one_permutation(one.swizzles, other.swizzles):
-        decided, witness = _compare_inside(one, other)
+        ways = [_compare_inside, _compare_listed]
     else:
-        decided, witness = _compare_affine(one, other)
-    if decided is None:
-        decided, witness = _compare_listed(a, b)
-    return _comparison(a, b, decided, witness)
+        ways = [_compare_affine, _compare_chains, _compare_listed]
+    found = (way(one, other) for way in ways)
+    return _comparison(a, b, next((finding for finding in found if finding.answer is not None), _OPEN))
 
 
-def _comparison(a: Layout, b: Layout, decided: bool | None, witness: int | None) -> Comparison:
-    if decided:
+def _comparison(a: Layout, b: Layout, found: _Finding) -> Comparison:
+    if found.answer:
         return Comparison(True)
-    if witness is None:
+    if found.witness is None:
         return Comparison(
-            None if decided is None else False,
-            "not decided within the bound: other swizzles or copies, and no difference found"
-            if decided is None
-            else "the sets of copies differ",
+            None, "not decided within the bound: other swizzles or copies, and no difference found"
         )
-    index = coordinates(witness, a.shape)
+    index = coordinates(found.witness, a.shape)
     return Comparison(
         False,
-        f"they differ at index {witness}, {index} of the first",
-        witness,
-        _shown(a, witness),
-        _shown(b, witness),
+        f"they differ at index {found.witness}, {index} of the first",
+        found.witness,
+        _shown(a, found.witness),
+        _shown(b, found.witness),
+        found.first,
     )
 
 
@@ -118,14 +134,14 @@ def _most_copies(layout: Layout) -> int:
 # -- inside equal swizzles -------------------------------------------------------------------------
 
 
-def _compare_inside(a: Layout, b: Layout) -> tuple[bool | None, int | None]:
+def _compare_inside(a: Layout, b: Layout) -> _Finding:
     replicas = _same_sets(a.replica, b.replica)
     if replicas is False:
-        return False, 0
+        return _Finding(False, 0)
     witness = _first_difference(a, b)
     if witness is not None:
-        return False, witness
-    return replicas, None
+        return _Finding(False, witness, first=replicas is not None)
+    return _Finding(replicas)
 
 
 def _first_difference(a: Layout, b: Layout) -> int | None:
@@ -184,17 +200,17 @@ def _same_on_axis(one: list[Iter], other: list[Iter], axis: Axis) -> bool | None
 # -- across different swizzles ---------------------------------------------------------------------
 
 
-def _compare_affine(a: Layout, b: Layout) -> tuple[bool | None, int | None]:
+def _compare_affine(a: Layout, b: Layout) -> _Finding:
     axes = tuple(dict.fromkeys((*a.axes, *b.axes)))
     one, other = (affine_map(_naming(layout, axes)) for layout in (a, b))
     if one is None or other is None:
-        return None, None
+        return _OPEN
     if one.origin != other.origin:
-        return False, 0
+        return _Finding(False, 0)
     for bit, (x, y) in enumerate(zip(one.columns, other.columns, strict=True)):
         if x != y:
-            return False, 1 << bit
-    return True, None
+            return _Finding(False, 1 << bit)
+    return _Finding(True)
 
 
 def _naming(layout: Layout, axes: Iterable[Axis]) -> Layout:
@@ -205,13 +221,29 @@ def _naming(layout: Layout, axes: Iterable[Axis]) -> Layout:
     )
 
 
-def _compare_listed(a: Layout, b: Layout) -> tuple[bool | None, int | None]:
+def _compare_chains(a: Layout, b: Layout) -> _Finding:
+    """Over one and the same map, in one copy on the swizzled axis, the chains alone decide."""
+    chains = [chain for chain in (a.swizzles, b.swizzles) if chain]
+    axis = chains[0][0].axis
+    if any(chain[0].axis != axis for chain in chains) or any(it.stride[axis] for it in a.replica):
+        return _OPEN
+    if replace(a, swizzles=()) != replace(b, swizzles=()) or a.outer != b.outer:
+        return _OPEN
+    try:
+        digits = [(it.extent, it.stride[axis]) for it in a.shard]
+        witness = first_parting(digits, a.offset[axis], a.swizzles, b.swizzles)
+    except BudgetSpent:
+        return _OPEN
+    return _Finding(witness is None, witness)
+
+
+def _compare_listed(a: Layout, b: Layout) -> _Finding:
     affordable = MAX_LISTED // max(_most_copies(a), _most_copies(b))
     whole = a.size <= affordable
     for flat in range(a.size) if whole else islice(_likely(a, b), affordable):
         if not _alike(a.places(flat), b.places(flat)):
-            return False, flat
-    return (True, None) if whole else (None, None)
+            return _Finding(False, flat, first=whole or flat < min(a.size, MAX_PROBES))
+    return _Finding(True) if whole else _OPEN
 
 
 def _alike(one: tuple[Vector, ...], other: tuple[Vector, ...]) -> bool:

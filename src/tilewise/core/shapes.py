@@ -99,7 +99,7 @@ def flat_index(index: Any, shape: Shape) -> int:
             f"an index of {len(index)} numbers for a shape of {len(shape)} modes, {spell(shape)}",
             hint="give one flat number, one number a mode, or the nested profile",
         )
-    return _flat(index, shape, "index")
+    return _flat(index[0], shape[0], "index") if len(index) == 1 else _flat(index, shape, "index")
 
 
 def _fits(index: Any, shape: Shape) -> bool:

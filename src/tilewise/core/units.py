@@ -42,6 +42,10 @@ def unit_bits(unit: str, dtype: DType) -> int:
     return {"element": dtype.bits, "byte": 8, "bit": 1}[unit]
 
 
+def _spelled(unit: str, dtype: DType) -> str:
+    return f"an element of {dtype}" if unit == "element" else f"a {unit}"
+
+
 def _scaled(vector: Vector, ratio: tuple[int, int], unit: str, dtype: DType) -> Vector:
     terms = []
     for axis, steps in vector.terms:
@@ -50,7 +54,8 @@ def _scaled(vector: Vector, ratio: tuple[int, int], unit: str, dtype: DType) -> 
             if rest:
                 raise LayoutError(
                     "TW106",
-                    f"{steps}@{axis} is {steps * ratio[0]} bits, and a {unit} of {dtype} has {ratio[1]}",
+                    f"{steps}@{axis} is {steps * ratio[0]} bits, "
+                    f"no multiple of the {ratio[1]} of {_spelled(unit, dtype)}",
                     hint="a layout with such a step has no place for whole units; keep the finer unit",
                 )
             steps = moved

@@ -68,9 +68,31 @@ def answer(args: argparse.Namespace) -> Answer:
     witnesses = _witnesses(layout)
     if witnesses:
         data["witnesses"] = witnesses
+    if holes.count is None:
+        undecided.append("holes")
+    notes = _notes(layout)
+    if notes:
+        data["notes"] = notes
     if undecided:
         data["undecided"] = undecided
     return Answer(data, _text(layout, data), UNDECIDED if undecided else YES)
+
+
+def _notes(layout: Layout) -> list[str]:
+    """Where a known axis is left behind."""
+    notes = []
+    for axis in layout.axes:
+        facts = axis.facts
+        if facts is None or facts.extent is None:
+            continue
+        try:
+            low, high = layout.extremes(axis)
+        except NotDecided:
+            continue
+        if not 0 <= low <= high < facts.extent:
+            end = low if low < 0 else high
+            notes.append(f"{axis} reaches {end}, and goes from 0 to {facts.extent - 1}: {facts.counts}")
+    return notes
 
 
 def _witnesses(layout: Layout) -> dict[str, str]:
@@ -128,12 +150,15 @@ def _text(layout: Layout, data: dict[str, Any]) -> str:
     if "disjoint_copies" in data.get("witnesses", {}):
         rows.append(("copies", data["witnesses"]["disjoint_copies"]))
     holes = data["holes"]
-    if holes["count"]:
+    if holes["count"] is None:
+        rows.append(("holes", "how many was not decided within the bound"))
+    elif holes["count"]:
         rows.append(
             ("holes", str(holes["count"]) + (f", such as {layout.holes.witness}" if holes["witness"] else ""))
         )
     if layout.swizzles:
         rows.append(("swizzle", f"repeats every {layout.period} {layout.unit}s; align the base to that"))
+    rows += [("note", note) for note in data.get("notes", [])]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
 

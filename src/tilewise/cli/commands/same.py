@@ -51,6 +51,8 @@ def answer(args: argparse.Namespace) -> Answer:
         "b": [place_data(place) for place in result.b],
         "reason": result.reason,
     }
+    if not result.first:
+        data["first"] = False
     sides = [" and ".join(map(str, side)) or "no element" for side in (result.a, result.b)]
     text = f"not the same: {result.reason}"
     if index is not None:
