@@ -67,6 +67,23 @@ def test_a_layout_comes_from_standard_input_as_text_or_document(tilewise):
     assert json.loads(said)["shape"] == [8, 4, 2]
 
 
+def test_at_says_at_which_byte(tilewise):
+    """Element (i, j) lies at byte 2 * Sw(base / 2 + 64 i + j)."""
+    layout = "SWIZZLE_128B o S[(64, 64) : (64, 1)]"
+    for base in (0, 0x80, 0x1080):
+        address = base // 2 + 64 * 37 + 21
+        byte = 2 * (address ^ ((address >> 6 & 7) << 3))
+        run = tilewise("at", layout, "37,21", "--dtype", "bf16", "--base", hex(base), "--json")
+        assert run.json["bytes"] == [byte]
+        assert run.json["places"] == [{"m": (byte - base) // 2}]
+        words = ("--byte", str(byte + 1), "--base", str(base), "--dtype", "bf16")
+        found = tilewise("who", layout, *words).out
+        assert found.startswith("(37, 21) at ")
+        assert found.endswith(", byte 1 of its 2\n")
+    assert tilewise("at", "S[16 : 1]", "7", "--bytes", "--dtype", "e2m1", "--json").json["bytes"] == [3]
+    assert tilewise("at", "S[16 : 1]", "7", "--bytes", "--json").json["error"]["code"] == "TW401"
+
+
 # -- who -------------------------------------------------------------------------------------------
 
 
@@ -98,7 +115,7 @@ def test_a_bare_integer_is_m(tilewise):
     [
         ("S[(8, 4) : (5, 1)]", "4", "the place is a hole"),
         ("S[(8, 4) : (5, 1)]", "400", "m goes from 0 to 38"),
-        ("S[8 : 1]", "lanid=3", "the layout has no axis lanid, so all is at lanid=0; it has m"),
+        ("S[8 : 1]", "laneid=3", "the layout has no axis laneid, so all is at laneid=0; it has m"),
     ],
 )
 def test_nobody_is_a_no_with_a_reason(tilewise, layout, place, reason):
@@ -106,6 +123,13 @@ def test_nobody_is_a_no_with_a_reason(tilewise, layout, place, reason):
     assert run.code == 1
     assert run.json["reason"] == reason
     assert reason in tilewise("who", layout, place).out
+
+
+def test_a_known_axis_that_the_layout_does_not_name_is_0_and_a_misspelt_one_is_refused(tilewise):
+    assert len(tilewise("who", "S[8 : 1]", "laneid=0", "--json").json["matches"]) == 8
+    error = tilewise("who", FRAGMENT, "lane=5", "--json").json["error"]
+    assert (error["code"], error["message"]) == ("TW203", "the layout has no axis lane")
+    assert "did you mean laneid?" in error["hint"]
 
 
 def test_a_shared_place_names_all_who_share_it(tilewise):
@@ -282,6 +306,13 @@ def test_same_of_two_cute_texts_counts_from_the_left(tilewise):
     assert tilewise("same", "(4,4):(4,1)", "S[16 : 1]").code == 0
 
 
+def test_same_says_in_which_order_it_counted(tilewise):
+    note = tilewise("same", "S[32 : 1]", "(4,8):(1,4)", "--json").json["note"]
+    assert note.endswith("in CuTe's order for the CuTe text they are the same")
+    assert "in CuTe's order" not in tilewise("same", "S[32 : 2]", "(4,8):(1,4)", "--json").json["note"]
+    assert "note" not in tilewise("same", "32:2", "(4,8):(1,4)", "--json").json
+
+
 def test_same_says_when_it_does_not_know(tilewise):
     """Two ways to write one map: with a swizzle, and with the copies that it leaves in place."""
     plain = "S[(1048577, 3) : (24, 8)] + R[(3, 3) : (1, 3)]"
@@ -319,6 +350,24 @@ def test_show(tilewise):
     assert "0 | 0 2 4 6\n1 | 1 3 5 7" in out
     assert out.isascii()
     assert "1|3" in tilewise("show", "S[1 : 0] + 1 + R[2 : 2]").out
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 231])
+def test_show_is_never_wider_than_the_terminal(tilewise, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    for words in (("S[(64, 64) : (64, 1)]",), ("S[(64, 64) : (64, 1)]", "--ascii"), ("S[4096 : 3]",)):
+        _, grid, *_ = tilewise("show", *words).out.split("\n\n")
+        lines = grid.splitlines()
+        assert width // 3 < max(map(len, lines)) <= width
+        assert lines == [line.rstrip() for line in lines]
+
+
+def test_show_colours_by_the_owner_of_most_values_or_as_told(tilewise):
+    assert "colour by laneid mod 8" in tilewise("show", "S[(4, 32) : (1@wid_in_wg, 1@laneid)]").out
+    layout = "S[(4, 32, 2) : (1@wid_in_wg, 1@laneid, 1@reg)]"
+    assert "cells wid_in_wg:laneid:reg; colour by reg" in tilewise("show", layout, "--colour", "reg").out
+    assert tilewise("show", layout, "--colour", "register", "--json").json["error"]["code"] == "TW203"
+    assert "copies between |" in tilewise("show", MESH).out
 
 
 def test_show_says_that_it_shows_a_part(tilewise):

@@ -90,10 +90,12 @@ def test_bash_completes_commands_and_options(tmp_path):
     script.write_text(run("completion", "bash").stdout)
     asked = (
         f"source {script}; COMP_WORDS=(tilewise ex); COMP_CWORD=1; _tilewise; echo ${{COMPREPLY[@]}};"
-        "COMP_WORDS=(tilewise who --ba); COMP_CWORD=2; _tilewise; echo ${COMPREPLY[@]}"
+        "COMP_WORDS=(tilewise who --ba); COMP_CWORD=2; _tilewise; echo ${COMPREPLY[@]};"
+        "COMP_WORDS=(tilewise at L --dtype bf); COMP_CWORD=4; _tilewise; echo ${COMPREPLY[@]};"
+        "COMP_WORDS=(tilewise completion z); COMP_CWORD=2; _tilewise; echo ${COMPREPLY[@]}"
     )
     done = subprocess.run([bash, "-c", asked], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["explain", "--base"]
+    assert done.stdout.split() == ["explain", "--base", "bf16", "zsh"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -174,4 +174,4 @@ def test_strategies_without_hypothesis_say_what_to_install():
         check=True,
         env={"PYTHONPATH": str(ROOT.parent)},
     )
-    assert run.stdout.startswith("TW403 pip install 'tilewise[testing]'")
+    assert run.stdout.startswith("TW403 pip install hypothesis")

@@ -62,7 +62,7 @@ def test_errors_are_shown_as_doctest_shows_them() -> None:
         """\
         Traceback (most recent call last):
             ...
-        tilewise.LayoutError: a stride must be an integer, not the float 0.5
+        tilewise.LayoutError: TW101: a stride must be an integer, not the float 0.5
         """
     ) in rendered(text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -30,7 +31,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Refuse the words."""
-        raise LayoutError("TW401", message, hint=f"{self.prog} --help shows how it is called")
+        hint = f"{self.prog} --help shows how it is called"
+        if message.startswith("unrecognized arguments") and "--" not in message:
+            hint = "an index, a place or a layout is one word: 37,21, or in quotes"
+        raise LayoutError("TW401", message, hint=hint)
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         return argparse.RawDescriptionHelpFormatter(self.prog, width=100)
@@ -110,8 +114,10 @@ def layout_from(text: str, args: argparse.Namespace) -> Layout:
     from tilewise.notation import parse
 
     text = text_from(text)
-    if text.lstrip().startswith("{"):
+    if text.startswith("{"):
         return _document(text)
+    if os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
+        raise LayoutError("TW402", f"{text} is a file", hint=f"read it from standard input: - < {text}")
     return parse(
         text,
         dialect=args.dialect,

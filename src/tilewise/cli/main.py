@@ -79,7 +79,7 @@ def _print_error(error: LayoutError, as_json: bool) -> int:
     elif undecided:
         print(error)
     else:
-        print(f"tilewise: {error.code}: {error}", file=sys.stderr)
+        print(f"tilewise: {error}", file=sys.stderr)
     return UNDECIDED if undecided else REFUSED
 
 

@@ -46,7 +46,7 @@ class LayoutError(ValueError):
     >>> from tilewise import S
     >>> S[(8, 4) : (4, 0.5)]
     Traceback (most recent call last):
-    tilewise.LayoutError: a stride must be an integer, not the float 0.5
+    tilewise.LayoutError: TW101: a stride must be an integer, not the float 0.5
       hint: strides count whole elements; choose a smaller unit instead of a fraction
     """
 
@@ -70,7 +70,7 @@ class LayoutError(ValueError):
         return _rebuild, (type(self), self.code, self.message, self.hint, self.span, self.source)
 
     def __str__(self) -> str:
-        lines = [self.message]
+        lines = [f"{self.code}: {self.message}"]
         if self.span is not None and self.source.strip():
             line = self.source.count("\n", 0, self.span[0])
             lines += [f"  in line {line + 1}:"] if line else []

@@ -54,11 +54,11 @@ def _converted(value: SupportsIndex, what: str) -> int:
         return index(value)
     except TypeError:
         kind = type(value).__name__
-        hint = (
-            "strides count whole elements; choose a smaller unit instead of a fraction"
-            if kind == "float"
-            else "any value with __index__ will do: int, a NumPy integer, ..."
-        )
+        hint = {
+            "float": "strides count whole elements; choose a smaller unit instead of a fraction",
+            "str": "write numbers, not text; `tilewise.notation` reads text",
+            "tuple": "write one number here; a tuple stands for a mode of its own nesting",
+        }.get(kind, "any value with __index__ will do: int, a NumPy integer, ...")
         raise LayoutError(
             "TW101", f"{what} must be an integer, not the {kind} {value!r}", hint=hint
         ) from None

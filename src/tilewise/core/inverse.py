@@ -75,6 +75,9 @@ def _as_limit(limit: int) -> int:
 def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point]]:
     """(flat index, place) of every element and copy at the place, in the order of the search."""
     steps = {name: as_int(value, f"the place's {name}") for name, value in place.items()}
+    for name in steps:
+        if not layout.knows(name):
+            layout.axis(name)
     axes = {axis.name for axis in layout.axes}
     if any(value for name, value in steps.items() if name not in axes):
         return

@@ -20,7 +20,7 @@ from itertools import product
 from math import prod
 from numbers import Number
 
-from tilewise.core.axes import Axis, m
+from tilewise.core.axes import KNOWN, Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_extent
 from tilewise.core.shapes import (
@@ -201,8 +201,16 @@ class Layout:
         for own in self.axes:
             if own.name == str(axis):
                 return own
-        names = ", ".join(a.name for a in self.axes)
-        raise LayoutError("TW203", f"the layout names no axis {axis}", hint=f"its axes are {names}")
+        from difflib import get_close_matches
+
+        names = [own.name for own in self.axes]
+        near = get_close_matches(str(axis), names, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise LayoutError("TW203", f"the layout has no axis {axis}", hint=f"{hint}it has {', '.join(names)}")
+
+    def knows(self, axis: str) -> bool:
+        """Whether a name can be asked about: an axis of the layout, or a known one, which is 0 here."""
+        return axis in KNOWN or any(own.name == axis for own in self.axes)
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -427,9 +435,11 @@ class Layout:
         return 1 + high - low
 
     def extremes(self, axis: Axis | str = m) -> tuple[int, int]:
-        """(min, max) on an axis. An axis that the layout does not name is 0 everywhere."""
+        """(min, max) on an axis. A known axis that the layout does not name is 0 everywhere."""
         from tilewise.core.facts import extremes
 
+        if isinstance(axis, str) and not self.knows(axis):
+            self.axis(axis)
         return extremes(self, str(axis))
 
     @cached_property
@@ -501,6 +511,12 @@ class Layout:
         """
         from tilewise.core.compare import same
 
+        if not isinstance(other, Layout):
+            raise LayoutError(
+                "TW107",
+                f"a layout is compared with a layout, not with the {type(other).__name__} {other!r}",
+                hint="parse(text) makes one of text",
+            )
         return same(self, other)
 
     def in_bytes(self, dtype: DType | str) -> Layout:
@@ -536,6 +552,10 @@ class Layout:
         from tilewise.core.text import layout_python
 
         return layout_python(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How IPython and Hypothesis print a layout: as `repr` does, not field by field."""
+        printer.text(repr(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.shape, self.strides, self.replica, self.offset, self.swizzles, self.outer)

@@ -54,6 +54,10 @@ def from_json(document: Any) -> Layout:
             f"a layout document of schema {document['schema']!r}; this version reads {SCHEMA}",
             hint="update tilewise, or write the document again",
         )
+    if "text" in document:
+        raise LayoutError(
+            "TW108", "an answer of `say`, not a layout document", hint="pass on what `say --as json` prints"
+        )
     unknown = [key for key in document if key not in _KEYS]
     if unknown:
         raise LayoutError(

@@ -310,6 +310,13 @@ class Parser:
             with cursor.blame(word):
                 dtype = DType.of(word.text)
             cursor.expect({"(": ")", "[": "]"}[opened.text], opened)
+            if self.unit != "element":
+                raise cursor.error(
+                    "TW106",
+                    f"{start.text} is given a type, and strides count {self.unit}s",
+                    cursor.since(start),
+                    f"drop ({word.text}), or the unit: with a type, strides count its elements",
+                )
         on = self._axis_tag() or m
         in_bytes = Swizzle.named(start.text, axis=on)
         if self.unit == "byte" or not in_bytes.bits:

@@ -177,7 +177,8 @@ class Cursor:
         if token is not None:
             return token
         if opened is not None and self.next.kind == END:
-            raise self.error("TW004", f"'{opened.text}' is never closed", opened.span)
+            hint = f"close it with '{text}'" if text in ")]>" else hint
+            raise self.error("TW004", f"'{opened.text}' is never closed", opened.span, hint)
         raise self.error("TW004", f"expected '{text}', found {self.next}", hint=hint)
 
     def expect_end(self, what: str, hint: str = "") -> None:

@@ -104,6 +104,7 @@ def _not_closed(cursor: Cursor, opened: Token) -> LayoutError:
         return cursor.error("TW004", f"'(' is not closed before {found}", opened.span)
     another = found.kind in (NUMBER, NAME) or found.text == "("
     hint = "separate the entries of a tuple with commas" if another else ""
+    hint = "strides follow a colon: S[(8, 4) : (4@laneid, 1)]" if found.text == "@" else hint
     return cursor.error("TW004", f"expected ',' or ')', found {found}", hint=hint)
 
 

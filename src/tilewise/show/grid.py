@@ -46,8 +46,11 @@ def grid_of(
     shape: Any = None,
     window: tuple[tuple[int | None, int | None], ...] | None = None,
     width: int = 120,
+    colour: str | None = None,
 ) -> Grid:
     """A layout as a grid that fits `width` characters, windowed where it is larger.
+
+    `colour` names the axis that gives the colour.
 
     >>> from tilewise import S
     >>> grid = grid_of(S[(4, 2, 2, 4) : (16, 4, 8, 1)])
@@ -58,20 +61,25 @@ def grid_of(
     row_modes, column_modes = _split(layout, asked)
     rows, columns = prod(row_modes), prod(column_modes)
     row_range, column_range = _window(window, rows, columns)
-    painter = _Painter(layout)
+    painter = _Painter(layout, colour)
+    labels = (
+        tuple(_label(row, row_modes) for row in row_range),
+        tuple(_label(column, column_modes) for column in column_range),
+    )
     lines: list[tuple[Cell, ...]] = []
     for row in row_range:
         flats = (row * columns + column for column in column_range if row * columns + column < layout.size)
         lines.append(tuple(painter.cell(flat) for flat in flats))
-    fitting = _fitting(lines, width, window is None or len(window) < 2)
-    shown_rows, shown_columns = row_range, column_range[:fitting]
+    fitting = len(column_range)
+    if window is None or len(window) < 2:
+        fitting = _fitting(lines, labels, width)
     return Grid(
         title=str(layout),
         key=painter.key,
-        row_labels=tuple(_label(row, row_modes) for row in shown_rows),
-        column_labels=tuple(_label(column, column_modes) for column in shown_columns),
+        row_labels=labels[0],
+        column_labels=labels[1][:fitting],
         cells=tuple(line[:fitting] for line in lines),
-        note=_note(rows, columns, shown_rows, shown_columns),
+        note=_note(rows, columns, row_range, column_range[:fitting]),
     )
 
 
@@ -112,25 +120,32 @@ def _window(
 class _Painter:
     """Texts and colours of the elements of one layout."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, colour: str | None) -> None:
         self.layout = layout
-        self.axes = layout.axes
-        self.axis = self._colour_axis()
-        self.position = self.axes.index(self.axis)
+        owners = [axis for axis in layout.axes if axis.kind != "storage"]
+        self.axes = (*owners, *(axis for axis in layout.axes if axis.kind == "storage"))
+        self.axis = layout.axis(colour) if colour else self._telling_axis(owners)
+        self.position = layout.axes.index(self.axis)
         self.low, high = layout.extremes(self.axis)
         self.span = 1 + high - self.low
 
-    def _colour_axis(self) -> Axis:
-        """The axis that gives the colour: the first owner, else the swizzled one, else the first."""
-        owners = [axis for axis in self.axes if axis.kind != "storage"]
-        return (owners or [self.layout.swizzled_axis or self.axes[0]])[0]
+    def _telling_axis(self, owners: list[Axis]) -> Axis:
+        """The axis that gives the colour: the owner of most values, else the swizzled one."""
+        if owners:
+            return max(owners, key=self.layout.span)
+        return self.layout.swizzled_axis or self.axes[0]
 
     @property
     def key(self) -> str:
         """What the numbers in a cell are, and its colour."""
-        names = ":".join(axis.name for axis in self.axes)
-        permuted = " by the chunks that the swizzle permutes" if self._permuted else f" by {self.axis}"
-        return f"cells {names}, colour{permuted}"
+        cells = "cells " + ":".join(axis.name for axis in self.axes)
+        if self.layout.copies > 1:
+            cells += ", copies between |"
+        if self._permuted:
+            return f"{cells}; colour by the chunks that the swizzle permutes"
+        if self.axis.kind == "storage":
+            return f"{cells}; colour by {self.axis}" + (f" in {COLOURS} bands" if self.span > COLOURS else "")
+        return f"{cells}; colour by {self.axis}" + (f" mod {COLOURS}" if self.span > COLOURS else "")
 
     @property
     def _permuted(self) -> bool:
@@ -139,7 +154,8 @@ class _Painter:
     def cell(self, flat: int) -> Cell:
         """The cell of one element."""
         points = self.layout.points(flat)
-        return Cell(":".join(self._steps(points, i) for i in range(len(self.axes))), self._colour(points[0]))
+        positions = map(self.layout.axes.index, self.axes)
+        return Cell(":".join(self._steps(points, i) for i in positions), self._colour(points[0]))
 
     def _steps(self, points: list[Point], axis: int) -> str:
         values = list(dict.fromkeys(p[axis] for p in points))
@@ -156,13 +172,14 @@ class _Painter:
         return (steps - self.low) % COLOURS
 
 
-def _fitting(lines: list[tuple[Cell, ...]], width: int, may_cut: bool) -> int:
-    """How many columns fit."""
-    columns = max((len(line) for line in lines), default=0)
-    if not may_cut:
-        return columns
-    widest = max((len(cell.text) for line in lines for cell in line), default=1)
-    return max(1, min(columns, (width - 10) // (widest + 1)))
+def _fitting(
+    lines: list[tuple[Cell, ...]], labels: tuple[tuple[str, ...], tuple[str, ...]], width: int
+) -> int:
+    """How many columns fit: a cell is padded on both sides, the row's label on one."""
+    texts = [cell.text for line in lines for cell in line]
+    widest = max(map(len, (*texts, *labels[1])))
+    side = max(map(len, labels[0])) + 1
+    return max(1, min(len(labels[1]), (width - side) // (widest + 2)))
 
 
 def _label(flat: int, modes: tuple[int, ...]) -> str:

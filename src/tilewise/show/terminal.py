@@ -28,7 +28,7 @@ def as_ascii(grid: Grid) -> str:
     >>> from tilewise.show.grid import grid_of
     >>> print(as_ascii(grid_of(S[(2, 4) : (1, 2)])))
     S[(2, 4) : (1, 2)]
-    cells m, colour by m
+    cells m; colour by m
     <BLANKLINE>
       | 0 1 2 3
     --+--------
@@ -51,12 +51,14 @@ def print_grid(grid: Grid, console: Console) -> None:
     console.print(Text(grid.title, style="bold"), soft_wrap=True)
     console.print(Text(grid.key, style="dim"))
     console.print()
-    labels = " ".join(f"{label:>{width + 1}}" for label in grid.column_labels)
-    console.print(Text(f"{'':>{side}} {labels}", style="dim"), soft_wrap=True)
+    labels = "  ".join(f"{label:>{width}}" for label in grid.column_labels)
+    console.print(Text(f"{'':>{side}}  {labels}", style="dim"), soft_wrap=True)
     for label, row in zip(grid.row_labels, grid.cells, strict=True):
         line = Text.assemble((f"{label:>{side}} ", "dim"))
         for cell in row:
             line.append(f" {cell.text:>{width}} ", style=_PALETTE[cell.colour])
+        if not console.color_system:
+            line.rstrip()
         console.print(line, soft_wrap=True)
     if grid.note:
         console.print()

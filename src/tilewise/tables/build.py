@@ -39,6 +39,17 @@ class Table:
         """The extents of the window, one a mode of the shape that it was asked in."""
         return tuple(stop - start for start, stop in self.window)
 
+    @property
+    def array(self) -> Int64s:
+        """One array: the window's extents, then the copies and the axes where there are several.
+
+        >>> from tilewise import S, laneid, reg
+        >>> table(S[(2, 4) : (1@laneid, 1@reg)]).array[1, 3].tolist()
+        [1, 3]
+        """
+        columns = [self.columns[axis] for axis in self.axes]
+        return columns[0] if len(columns) == 1 else np.stack(columns, axis=-1)
+
     def __repr__(self) -> str:
         return f"Table(window={self.window}, axes={self.axes}, copies={self.copies})"
 

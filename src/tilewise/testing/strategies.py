@@ -25,11 +25,15 @@ except ImportError:
     raise LayoutError(
         "TW403",
         "the strategies need Hypothesis, which is not installed",
-        hint="pip install 'tilewise[testing]'; `tilewise.testing.generate` needs nothing",
+        hint="pip install hypothesis; `tilewise.testing.generate` needs nothing",
     ) from None
 
-SOME_AXES = (m, Axis("laneid"), Axis("reg"), Axis("TLane"), Axis("own"), Axis("buf", storage=True))
-"""What `layouts` draws from unless told: storage and owners, known axes and one's own."""
+SOME_AXES = (m, Axis("laneid"), Axis("reg"), Axis("TLane"), Axis("gpuid_x"), Axis("own"))
+"""What `layouts` draws from unless told: storage, owners, a device, and an axis of one's own.
+
+Text does not say which axes of one's own hold elements, so none of these does: `parse(str(layout))`
+is the layout.
+"""
 
 
 def axes(names: Sequence[Axis] = SOME_AXES) -> st.SearchStrategy[Axis]:

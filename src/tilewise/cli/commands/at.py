@@ -3,6 +3,7 @@
   tilewise at 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' 5,3,1
   tilewise at 'S[(4, 2, 2, 4) : (16, 4, 8, 1)]' 2,7 --shape 8,8
   tilewise at '((8,2),(4,4)):((8,64),(1,4))' 9,6
+  tilewise at 'SWIZZLE_128B o S[(64, 64) : (64, 1)]' 37,21 --dtype bf16 --base 0x1080
 
 INDEX is a flat row-major integer, one number a mode, or the nested profile.
 """
@@ -11,27 +12,38 @@ from __future__ import annotations
 
 import argparse
 
+from tilewise.cli.addresses import base_option, buffer_from
 from tilewise.cli.answer import Answer, index_text, place_data
 from tilewise.cli.arguments import layout_from, one_layout, shape_from, shape_option
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT INDEX [--shape S]."""
+    """LAYOUT INDEX [--shape S] [--bytes] [--base A]."""
     one_layout(parser)
     parser.add_argument("index", metavar="INDEX", help="such as 5,3,1 or 47")
     shape_option(parser)
+    parser.add_argument("--bytes", action="store_true", help="say at which byte as well; needs --dtype")
+    base_option(parser)
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The distinct places of one index."""
+    """The distinct places of one index, and their bytes where those are asked for."""
     from tilewise.notation import parse_index
 
     layout = layout_from(args.layout, args)
     shape = shape_from(args)
     flat = layout.flat_index(parse_index(args.index), shape=shape)
     index = layout.coordinates(flat, shape)
-    places = layout.places(flat)
-    return Answer(
-        {"index": list(index), "places": [place_data(place) for place in places]},
-        "\n".join(f"{index_text(index)} -> {place}" for place in places),
-    )
+    data: dict[str, object] = {"index": list(index)}
+    if not args.bytes and args.base is None:
+        places = layout.places(flat)
+        notes = [""] * len(places)
+    else:
+        buffer = buffer_from(layout, args)
+        places = buffer.seen(layout).places(flat)
+        addresses = [buffer.byte_of(place["m"]) for place in places]
+        notes = [f", byte {address} ({address:#x})" for address in addresses]
+        data["bytes"] = addresses
+    data["places"] = [place_data(place) for place in places]
+    lines = (f"{index_text(index)} -> {place}{note}" for place, note in zip(places, notes, strict=True))
+    return Answer(data, "\n".join(lines))

@@ -12,6 +12,8 @@ import argparse
 from tilewise.cli.answer import Answer
 from tilewise.cli.commands import SUMMARIES
 
+SHELLS = ("bash", "zsh", "fish")
+
 _BASH = """\
 _tilewise() {
     local word=${COMP_WORDS[COMP_CWORD]}
@@ -19,6 +21,9 @@ _tilewise() {
         COMPREPLY=($(compgen -W "%(commands)s --help --version" -- "$word"))
         return
     fi
+    case ${COMP_WORDS[COMP_CWORD-1]} in
+%(values)s
+    esac
     case ${COMP_WORDS[1]} in
 %(cases)s
     esac
@@ -29,7 +34,7 @@ complete -o default -F _tilewise tilewise
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """SHELL."""
-    parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -44,16 +49,32 @@ def _options(command: str) -> list[str]:
     return [option for option in parser_for(command)._option_string_actions if option.startswith("--")]
 
 
+def _values(command: str) -> dict[str, str]:
+    """{option: its values} of the options that have few, and of `--dtype`."""
+    from tilewise.cli.arguments import parser_for
+    from tilewise.core.dtypes import DTYPES
+
+    actions = parser_for(command)._option_string_actions.items()
+    values = {option: " ".join(action.choices) for option, action in actions if action.choices}
+    return values | ({"--dtype": " ".join(DTYPES)} if "--dtype" in dict(actions) else {})
+
+
 def _bash() -> str:
     cases = "\n".join(
-        f'        {name}) COMPREPLY=($(compgen -W "{" ".join(_options(name))}" -- "$word")) ;;'
+        f'        {name}) COMPREPLY=($(compgen -W "{words}" -- "$word")) ;;'
         for name in SUMMARIES
+        if (words := " ".join(SHELLS if name == "completion" else _options(name)))
     )
-    return _BASH % {"commands": " ".join(SUMMARIES), "cases": cases}
+    values = {option: words for name in SUMMARIES for option, words in _values(name).items()}
+    chosen = "\n".join(
+        f'        {option}) COMPREPLY=($(compgen -W "{words}" -- "$word")); return ;;'
+        for option, words in values.items()
+    )
+    return _BASH % {"commands": " ".join(SUMMARIES), "values": chosen, "cases": cases}
 
 
 def _zsh() -> str:
-    return "autoload -U +X bashcompinit && bashcompinit\n" + _bash()
+    return "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n" + _bash()
 
 
 def _fish() -> str:

@@ -17,6 +17,10 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import coordinates
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """A B."""
@@ -31,7 +35,8 @@ def answer(args: argparse.Namespace) -> Answer:
         raise LayoutError("TW401", "only one layout can come from standard input")
     texts = [text_from(args.a), text_from(args.b)]
     a, b = (layout_from(text, args) for text in texts)
-    turned = all(_in_cute(text, args.dialect) for text in texts)
+    in_cute = [_in_cute(text, args.dialect) for text in texts]
+    turned = all(in_cute)
     if turned:
         from tilewise.notation.cute import leftmost_fastest
 
@@ -43,7 +48,7 @@ def answer(args: argparse.Namespace) -> Answer:
         return Answer({"same": None, "reason": result.reason}, result.reason, UNDECIDED)
     flat = result.witness
     index = _witness(a if flat < a.size else b, flat, turned) if flat is not None else None
-    data = {
+    data: dict[str, Any] = {
         "same": False,
         "witness": None if index is None else list(index),
         "flat": flat,
@@ -51,13 +56,26 @@ def answer(args: argparse.Namespace) -> Answer:
         "b": [place_data(place) for place in result.b],
         "reason": result.reason,
     }
+    if any(in_cute) and not turned and a.size == b.size:
+        data["note"] = _other_order(a, b, in_cute[0])
     if not result.first:
         data["first"] = False
     sides = [" and ".join(map(str, side)) or "no element" for side in (result.a, result.b)]
     text = f"not the same: {result.reason}"
     if index is not None:
         text = f"not the same: index {index_text(index)}\n  a: {sides[0]}\n  b: {sides[1]}"
-    return Answer(data, text if a.size == b.size else f"{text}\n  {result.reason}", NO)
+    details = [data["note"]] if "note" in data else [result.reason] if a.size != b.size else []
+    return Answer(data, "\n  ".join([text, *details]), NO)
+
+
+def _other_order(a: Layout, b: Layout, a_in_cute: bool) -> str:
+    """What CuTe's order would have said of a text in CuTe's dialect and one that is not."""
+    from tilewise.notation.cute import leftmost_fastest
+
+    said = "flat indices count row-major, as for every pair that is not both CuTe's"
+    if (leftmost_fastest(a) if a_in_cute else a).same(b if a_in_cute else leftmost_fastest(b)).answer:
+        return f"{said}; in CuTe's order for the CuTe text they are the same"
+    return said
 
 
 def _in_cute(text: str, dialect: str | None) -> bool:

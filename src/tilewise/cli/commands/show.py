@@ -24,6 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     one_layout(parser)
     shape_option(parser)
     parser.add_argument("--window", metavar="W", help="rows and columns of the grid, such as 0:16,8:24")
+    parser.add_argument("--colour", "--color", metavar="AXIS", help="the axis that gives the colour")
     parser.add_argument("--ascii", action="store_true", help="no colour, no sign beyond ASCII")
 
 
@@ -34,7 +35,7 @@ def answer(args: argparse.Namespace) -> Answer:
 
     layout = layout_from(args.layout, args)
     window = None if args.window is None else parse_window(args.window)
-    grid = grid_of(layout, shape_from(args), window, _width())
+    grid = grid_of(layout, shape_from(args), window, _width(), args.colour)
 
     def draw() -> None:
         from tilewise.show.terminal import as_ascii, print_grid

@@ -82,7 +82,7 @@ def _indices(listed: Table) -> Iterator[tuple[int, ...]]:
 
 
 def _print(listed: Table, rows: list[list[list[int]]]) -> None:
-    print("index", " and ".join(listed.axes), sep="  ->  ")
+    print("index", ", ".join(listed.axes) + (" | ..." if listed.copies > 1 else ""), sep="  ->  ")
     sys.stdout.writelines(
         f"{','.join(map(str, index))}  ->  {' | '.join(', '.join(map(str, place)) for place in places)}\n"
         for index, places in zip(_indices(listed), rows, strict=True)
@@ -102,8 +102,9 @@ def _print_csv(listed: Table, rows: list[list[list[int]]]) -> None:
 def _saved(listed: Table, path: str) -> Answer:
     import numpy as np
 
-    columns = [listed.columns[axis] for axis in listed.axes]
-    array = columns[0] if len(columns) == 1 else np.stack(columns, axis=-1)
+    array = listed.array
+    if path == "-":
+        raise LayoutError("TW401", "--npy writes a file, and - is none", hint="name one, such as places.npy")
     try:
         with open(path, "wb") as file:  # noqa: PTH123 - np.save would add .npy to the name
             np.save(file, array)

@@ -1,4 +1,4 @@
-"""A guided tour, in two minutes: the notation, asked eight questions.
+"""A guided tour, in two minutes: nine questions to the notation.
 
 tilewise tour
 """
@@ -80,4 +80,12 @@ def _walk(pause: bool) -> None:
                 input("\nEnter goes on, Ctrl-C ends ")
             except EOFError:
                 return
-    print("\nYour turn: tilewise show 'S[(8, 8) : (1, 8)]', or tilewise --help")
+    print(f"\nYour turn: {_own_name()} show 'S[(8, 8) : (1, 8)]', or {_own_name()} --help")
+
+
+def _own_name() -> str:
+    """The command as it can be typed here: with its path, where the shell does not find it alone."""
+    from shutil import which
+
+    called = sys.argv[0]
+    return "tilewise" if which("tilewise") or not called.endswith("tilewise") else called

@@ -14,12 +14,13 @@ swizzle acts on the address that the base leads to, aligned or not.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
+from tilewise.cli.addresses import Buffer, address_from, base_option, buffer_from
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, place_data
 from tilewise.cli.arguments import layout_from, one_layout, shape_from, shape_option
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
+from tilewise.core.vectors import Vector, point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ MAX_ANSWERS = 1 << 16
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT PLACE [--shape S] [--byte A --base A] [--limit N]."""
+    """LAYOUT PLACE [--shape S] [--byte A --base A] [--holes | --shared] [--limit N]."""
     one_layout(parser)
     parser.add_argument("place", metavar="PLACE", nargs="?", help="such as laneid=5,reg=1 or 27")
     shape_option(parser)
-    parser.add_argument("--byte", metavar="A", help="ask for the byte at this address instead")
-    parser.add_argument("--base", metavar="A", default="0", help="the address where the buffer begins (0)")
+    parser.add_argument("--byte", metavar="A", help="ask for the byte at this address instead; needs --dtype")
+    base_option(parser)
     parser.add_argument("--holes", action="store_true", help="list the places that hold nothing instead")
     parser.add_argument("--shared", action="store_true", help="list the places that hold several instead")
     parser.add_argument("--limit", type=int, metavar="N", help="answer with N elements or places at most")
@@ -42,9 +43,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """The indices at a place; with a partial place, each with its own place."""
-    from tilewise.core.inverse import is_partial
-    from tilewise.notation import parse_place
-
     layout = layout_from(args.layout, args)
     questions = (args.place is not None, args.byte is not None, args.holes, args.shared)
     if sum(questions) != 1:
@@ -55,80 +53,71 @@ def answer(args: argparse.Namespace) -> Answer:
         )
     if args.limit is not None and args.limit < 1:
         raise LayoutError("TW401", f"--limit {args.limit} asks for nothing", hint="give at least 1")
-    if args.holes or args.shared:
-        return _listed(layout, args)
-    asked: dict[str, Any] = {}
-    if args.byte is None:
-        places = [parse_place(args.place)]
-    else:
-        layout, places, asked = _at_byte(layout, args)
+    if args.holes:
+        return _holes(layout, args)
+    if args.shared:
+        return _shared(layout, args)
+    return _at_place(layout, args) if args.byte is None else _at_byte(layout, args)
+
+
+# -- who lives at a place, or at a byte --------------------------------------------------------------
+
+
+def _at_place(layout: Layout, args: argparse.Namespace) -> Answer:
+    from tilewise.notation import parse_place
+
+    place = parse_place(args.place)
+    found, data, code = _found(layout, [place], args)
+    if code == NO:
+        data["reason"] = _reason(layout, place)
+    return Answer(data, _text(data, [f"{index_text(index)} at {at}" for index, at in found]), code)
+
+
+def _at_byte(layout: Layout, args: argparse.Namespace) -> Answer:
+    buffer, byte = buffer_from(layout, args), address_from(args.byte, "--byte")
+    seen = buffer.seen(layout)
+    found, data, code = _found(seen, [{"m": unit} for unit in buffer.units_at(byte)], args)
+    data = {"byte": byte, "base": buffer.base, **data}
+    if code == NO:
+        data["reason"] = _reason_at_byte(seen, byte, buffer)
+    lines = []
+    for index, at in found:
+        line = f"{index_text(index)} at {at}"
+        if buffer.bits > 8:
+            line += f", byte {byte - buffer.byte_of(at['m'])} of its {buffer.bits // 8}"
+        lines.append(line)
+    return Answer(data, _text(data, lines), code)
+
+
+def _found(
+    layout: Layout, places: list[dict[str, int]], args: argparse.Namespace
+) -> tuple[list[tuple[tuple[int, ...], Vector]], dict[str, Any], int]:
+    """Who lives at any of the places: (index, place) pairs, the answer in JSON, the exit code."""
+    from tilewise.core.inverse import is_partial
+
     exact = len(places) == 1 and not is_partial(layout, places[0])
+    data: dict[str, Any] = {"place": places[0]}
+    shape, more = shape_from(args), None if args.limit is None else args.limit + 1
     try:
-        return _answer(layout, places, exact, shape_from(args), args.limit, asked)
+        matches = {m for place in places for m in layout.matches(place, shape=shape, limit=more)}
     except NotDecided as error:
         key = "indices" if exact else "matches"
-        return Answer({"place": places[0], key: None, "reason": error.message}, str(error), UNDECIDED)
-
-
-def _listed(layout: Layout, args: argparse.Namespace) -> Answer:
-    """The holes, or the places that are shared and by whom."""
-    from tilewise.core.vectors import point
-    from tilewise.tables import empty_places, shared_places
-
-    key, list_places = ("holes", empty_places) if args.holes else ("shared", shared_places)
-    rows = list_places(layout).tolist()
-    bound = MAX_ANSWERS if args.limit is None else args.limit
-    places = [point(layout.axes, row) for row in rows[:bound]]
-    data: dict[str, Any] = {"count": len(rows), "more": len(rows) > bound}
-    if args.holes:
-        data[key] = [place_data(place) for place in places]
-        lines = [str(place) for place in places]
-    else:
-        held = [layout.who(place, shape=shape_from(args)) for place in places]
-        data[key] = [
-            {"place": place_data(place), "indices": [list(index) for index in indices]}
-            for place, indices in zip(places, held, strict=True)
-        ]
-        lines = [
-            f"{place} holds {', '.join(map(index_text, indices))}"
-            for place, indices in zip(places, held, strict=True)
-        ]
-    if not rows:
-        reason = "every place of the box is taken" if args.holes else "no place holds two elements"
-        return Answer(data | {"reason": reason}, reason, NO)
-    return Answer(data, "\n".join(lines) + ("\n... and more" if data["more"] else ""), YES)
-
-
-def _answer(
-    layout: Layout,
-    places: list[dict[str, int]],
-    exact: bool,
-    shape: Any,
-    limit: int | None,
-    asked: dict[str, Any],
-) -> Answer:
-    more = None if limit is None else limit + 1
-    found = sorted(
-        {match for place in places for match in layout.matches(place, shape=shape, limit=more)}, key=_order
-    )
-    data: dict[str, Any] = {**asked, "place": places[0]}
-    if limit is not None:
-        data["more"] = len(found) > limit
-        found = found[:limit]
+        return [], data | {key: None, "reason": error.message}, UNDECIDED
+    found = sorted(matches, key=lambda match: (match[0], [steps for _, steps in match[1].terms]))
+    if args.limit is not None:
+        data["more"] = len(found) > args.limit
+        found = found[: args.limit]
     if exact:
         data["indices"] = [list(index) for index in dict.fromkeys(index for index, _ in found)]
     else:
         data["matches"] = [{"index": list(index), "place": place_data(place)} for index, place in found]
-    if not found:
-        data["reason"] = _reason(layout, places[0])
-        return Answer(data, f"nothing lives there: {data['reason']}", NO)
-    text = "\n".join(f"{index_text(index)} at {place}" for index, place in found)
-    return Answer(data, text + ("\n... and more" if data.get("more") else ""), YES)
+    return found, data, YES if found else NO
 
 
-def _order(match: Any) -> Any:
-    index, place = match
-    return index, place.terms and [steps for _, steps in place.terms]
+def _text(data: dict[str, Any], lines: list[str]) -> str:
+    if not lines:
+        return f"nothing lives there: {data['reason']}" if "reason" in data else ""
+    return "\n".join([*lines, *(["... and more"] if data.get("more") else [])])
 
 
 def _reason(layout: Layout, place: dict[str, int]) -> str:
@@ -145,32 +134,58 @@ def _reason(layout: Layout, place: dict[str, int]) -> str:
     return "the place is a hole"
 
 
-def _at_byte(layout: Layout, args: argparse.Namespace) -> tuple[Layout, list[dict[str, int]], dict[str, Any]]:
-    """The layout seen from its base, and the elements of which the byte is part."""
-    byte, base = _address(args.byte, "--byte"), _address(args.base, "--base")
-    bits = _unit_bits(layout, args.dtype)
-    if base * 8 % bits:
-        raise LayoutError("TW106", f"the base {base:#x} is no multiple of an element of {bits} bits")
-    units = base * 8 // bits
-    seen = replace(layout, offset=layout.offset + units, outer=layout.outer - units)
-    first, last = (byte - base) * 8 // bits, ((byte - base) * 8 + 7) // bits
-    places = [{"m": unit} for unit in range(first, last + 1)]
-    return seen, places, {"byte": byte, "base": base}
-
-
-def _unit_bits(layout: Layout, dtype: str | None) -> int:
-    from tilewise.core.dtypes import DType
-    from tilewise.core.units import unit_bits
-
-    if layout.unit == "element" and dtype is None:
-        raise LayoutError("TW401", "--byte needs the type of an element", hint="such as --dtype bf16")
-    return unit_bits(layout.unit, DType.of(dtype or "u8"))
-
-
-def _address(spelled: str, option: str) -> int:
+def _reason_at_byte(seen: Layout, byte: int, buffer: Buffer) -> str:
     try:
-        return int(spelled, 0)
-    except ValueError:
-        raise LayoutError(
-            "TW401", f"{option} {spelled} is no address", hint="such as 0x1a40 or 6720"
-        ) from None
+        low, high = seen.extremes("m")
+    except NotDecided:
+        return "the byte is in a hole"
+    first, last = buffer.byte_of(low), buffer.byte_of(high + 1) - 1
+    if first <= byte <= last:
+        return "the byte is in a hole"
+    return f"the elements lie at bytes {first:#x} to {last:#x}, and {byte:#x} is not among them"
+
+
+# -- which places hold nothing, or several -----------------------------------------------------------
+
+
+def _holes(layout: Layout, args: argparse.Namespace) -> Answer:
+    from tilewise.tables import empty_places
+
+    places, data = _listed(layout, empty_places(layout).tolist(), args.limit)
+    data["holes"] = [place_data(place) for place in places]
+    if not places:
+        reason = "every place of the box is taken"
+        return Answer(data | {"reason": reason}, reason, NO)
+    return Answer(data, _text(data, _runs(places)), YES)
+
+
+def _shared(layout: Layout, args: argparse.Namespace) -> Answer:
+    from tilewise.tables import shared_places
+
+    places, data = _listed(layout, shared_places(layout).tolist(), args.limit)
+    held = [layout.who(place, shape=shape_from(args)) for place in places]
+    pairs = [*zip(places, held, strict=True)]
+    data["shared"] = [{"place": place_data(p), "indices": [list(i) for i in indices]} for p, indices in pairs]
+    if not places:
+        reason = "no place holds two elements"
+        return Answer(data | {"reason": reason}, reason, NO)
+    lines = [f"{place} holds {', '.join(map(index_text, indices))}" for place, indices in pairs]
+    return Answer(data, _text(data, lines), YES)
+
+
+def _listed(layout: Layout, rows: list[list[int]], limit: int | None) -> tuple[list[Vector], dict[str, Any]]:
+    bound = MAX_ANSWERS if limit is None else limit
+    data: dict[str, Any] = {"count": len(rows), "more": len(rows) > bound}
+    return [point(layout.axes, row) for row in rows[:bound]], data
+
+
+def _runs(places: list[Vector]) -> list[str]:
+    """A line for every run of places that follow each other on the last axis."""
+    runs: list[list[Vector]] = []
+    for place in places:
+        *same, (axis, steps) = place.terms
+        if runs and runs[-1][-1].terms == (*same, (axis, steps - 1)):
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return [str(run[0]) + (f" .. {run[-1]}" if len(run) > 1 else "") for run in runs]
