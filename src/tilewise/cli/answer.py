@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-YES, NO, REFUSED, UNDECIDED = 0, 1, 2, 3
+YES, NO, NOT_UNDERSTOOD, UNDECIDED = 0, 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,10 @@ Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not unde
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are errors like all others."""
+    """An argument parser whose complaints are errors like all others, and that guesses no option."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         """Refuse the words."""
@@ -115,7 +118,7 @@ def layout_from(text: str, args: argparse.Namespace) -> Layout:
 
     text = text_from(text)
     if text.startswith("{"):
-        return _document(text)
+        return _as_asked(_document(text), args)
     if os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
         raise LayoutError("TW402", f"{text} is a file", hint=f"read it from standard input: - < {text}")
     return parse(
@@ -128,13 +131,27 @@ def layout_from(text: str, args: argparse.Namespace) -> Layout:
     )
 
 
+def _as_asked(layout: Layout, args: argparse.Namespace) -> Layout:
+    """A document's layout, converted by --dtype; the document itself says all that it counts and names."""
+    if args.unit not in ("element", layout.unit):
+        raise LayoutError("TW106", f"the document counts {layout.unit}s, and --unit says {args.unit}")
+    for option in ("storage", "dialect"):
+        if getattr(args, option):
+            raise LayoutError("TW401", f"--{option} says how to read text, and this is a document")
+    if args.dtype is None:
+        return layout
+    from tilewise.core.units import converted
+
+    return converted(layout, "element", args.dtype)
+
+
 def let_from(args: argparse.Namespace) -> dict[str, int]:
     """{name: value} of every --let."""
     values = {}
     for spelled in args.let:
-        name, equals, value = spelled.partition("=")
+        name, equals, value = (part.strip() for part in spelled.partition("="))
         try:
-            values[name.strip()] = int(value, 0) if equals else int("")
+            values[name] = int(value, 0) if equals and name.isidentifier() else int("")
         except ValueError:
             raise LayoutError(
                 "TW401", f"--let {spelled} is not NAME=N", hint="such as --let M=4096"
@@ -146,6 +163,8 @@ def text_from(text: str) -> str:
     """`text`, or standard input where it is -."""
     if text != "-":
         return text.strip()
+    if sys.stdin is None:
+        raise LayoutError("TW402", "there is no standard input to read")
     binary = getattr(sys.stdin, "buffer", None)
     try:
         return (binary.read().decode() if binary else sys.stdin.read()).strip()

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from tilewise.cli.answer import REFUSED, UNDECIDED, Answer
+from tilewise.cli.answer import NOT_UNDERSTOOD, UNDECIDED, Answer
 from tilewise.core.errors import LayoutError, NotDecided
 
 TYPE_CHECKING = False
@@ -28,21 +28,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [_positional(word) for word in words if word != "--json"]
     _never_fail_to_print()
     try:
-        return _print(_answer(words), as_json)
+        return _print(_answer(words, as_json), as_json)
     except LayoutError as error:
         return _print_error(error, as_json)
+    except (MemoryError, RecursionError) as error:
+        what = "memory" if isinstance(error, MemoryError) else "nesting"
+        refusal = LayoutError("TW301", f"the answer needs more {what} than there is", hint="ask for less")
+        return _print_error(refusal, as_json)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        _drop_output()
+        return _print_error(LayoutError("TW402", f"the answer cannot be written: {error.strerror}"), False)
     except KeyboardInterrupt:
         return 130
 
 
-def _answer(words: list[str]) -> Answer:
+def _answer(words: list[str], as_json: bool) -> Answer:
     from tilewise.cli.arguments import read
 
     args = read(words)
+    args.json = as_json
     return args.answer(args)  # type: ignore[no-any-return]  # set by `read`
+
+
+def _drop_output() -> None:
+    """What is still to be flushed goes nowhere, so that the end of the process is quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _positional(word: str) -> str:
@@ -80,11 +93,14 @@ def _print_error(error: LayoutError, as_json: bool) -> int:
         print(error)
     else:
         print(f"tilewise: {error}", file=sys.stderr)
-    return UNDECIDED if undecided else REFUSED
+    return UNDECIDED if undecided else NOT_UNDERSTOOD
 
 
 def _never_fail_to_print() -> None:
-    """A terminal that cannot show a character gets a question mark, not a traceback."""
+    """What a stream cannot show becomes a question mark, a closed one takes all, numbers have any size."""
+    sys.set_int_max_str_digits(0)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115 - open to the end
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115 - open to the end
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

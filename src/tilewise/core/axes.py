@@ -50,6 +50,11 @@ KNOWN: dict[str, AxisFacts] = {
 _MESH_PREFIX = "gpuid_"
 
 
+def _is_word(name: str) -> bool:
+    """An identifier of letters, digits and _ alone, which is what the notation reads."""
+    return name.isidentifier() and name.replace("_", "a").isalnum()
+
+
 @dataclass(frozen=True, slots=True)
 class Axis:
     """A named direction. `4 @ laneid` is four steps along it.
@@ -68,7 +73,7 @@ class Axis:
     __array_ufunc__ = None  # NumPy integers on the left of `@` then ask us
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.isidentifier():
+        if not isinstance(self.name, str) or not _is_word(self.name):
             raise LayoutError(
                 "TW103",
                 f"{self.name!r} cannot name an axis",

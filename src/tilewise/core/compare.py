@@ -24,7 +24,6 @@ from tilewise.core.facts import taken_bits
 from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import MAX_COPIES
 from tilewise.core.parting import first_parting
-from tilewise.core.shapes import coordinates
 from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import one_permutation
 from tilewise.core.vectors import Vector
@@ -99,10 +98,9 @@ def _comparison(a: Layout, b: Layout, found: _Finding) -> Comparison:
         return Comparison(
             None, "not decided within the bound: other swizzles or copies, and no difference found"
         )
-    index = coordinates(found.witness, a.shape)
     return Comparison(
         False,
-        f"they differ at index {found.witness}, {index} of the first",
+        f"they differ at flat index {found.witness}",
         found.witness,
         _shown(a, found.witness),
         _shown(b, found.witness),

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import islice
 from math import prod
 
 from tilewise.core.axes import Axis
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import NotDecided
+from tilewise.core.gf2 import affine_map
+from tilewise.core.integers import number_text
 from tilewise.core.shapes import coordinates
 from tilewise.core.solve import BudgetSpent, Range, Vec, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
@@ -42,7 +44,7 @@ class Holes:
         if self.count == 0:
             return YES
         if self.count is not None:
-            return Verdict(False, f"{self.count} places hold nothing", self.witness)
+            return Verdict(False, f"{number_text(self.count)} places hold nothing", self.witness)
         if self.witness is not None:
             return Verdict(False, f"{self.witness} holds nothing", self.witness)
         return undecided("how many places are taken")
@@ -91,6 +93,7 @@ class _Image:
         self.low, self.high = low, high
         self.swizzles = tuple(s for s in layout.swizzles if s.bits)
         self.period = period_of(self.swizzles)
+        self.affine = _affine_image(layout, axis)
 
     def meets(self, low: int, high: int) -> bool:
         """Whether some place before the swizzle lies in [low, high]."""
@@ -105,10 +108,27 @@ class _Image:
         """The largest or smallest place after the swizzle, which permutes each aligned period."""
         edge = self.high if largest else self.low
         block = edge - edge % self.period
+        if self.affine is not None:
+            return self._by_columns(largest)
         if all(s.shift > 0 for s in self.swizzles):
             return self._by_prefix(block, largest)
         inside = self._listed(block, block + self.period - 1)
         return max(inside) if largest else min(inside)
+
+    def _by_columns(self, largest: bool) -> int:
+        """XORs of columns: each leading bit is set, or cleared, by the one column that leads with it."""
+        assert self.affine is not None
+        place, columns = self.affine
+        leading: dict[int, int] = {}
+        for column in columns:
+            while column and (top := column.bit_length()) in leading:
+                column ^= leading[top]
+            if column:
+                leading[column.bit_length()] = column
+        for top in sorted(leading, reverse=True):
+            if bool(place >> (top - 1) & 1) != largest:
+                place ^= leading[top]
+        return place
 
     def _by_prefix(self, block: int, largest: bool) -> int:
         """Bit by bit from the top: with S > 0 high bits after the swizzle fix those before it."""
@@ -131,6 +151,22 @@ class _Image:
                 raise BudgetSpent
             plain = self.base + sum(d * v for d, (v,) in zip(digits, self.vectors, strict=True))
             yield apply_chain(self.swizzles, plain)
+
+
+def _affine_image(layout: Layout, axis: str) -> tuple[int, list[int]] | None:
+    """(origin, columns) of the swizzled places on an axis where they are XORs, copies as digits."""
+    own = layout.axis(axis)
+    iters = [it for it in (*layout.shard, *layout.replica) if it.stride[own]]
+    alone = replace(
+        layout,
+        shape=tuple(it.extent for it in iters),
+        strides=tuple(Vector(((own, it.stride[own]),)) for it in iters),
+        replica=(),
+        offset=Vector(((own, layout.offset[own]),)),
+        outer=Vector(),
+    )
+    found = affine_map(alone)
+    return None if found is None else (found.origin[0], [column[0] for column in found.columns])
 
 
 # -- who shares a place ----------------------------------------------------------------------------
@@ -219,6 +255,8 @@ def _clash(
     """
     iters = [it for _, it in (*first, *rest)]
     vectors = [tuple(it.stride[a] for a in axes) for it in iters]
+    if len(axes) == 1 and _separate([(abs(v), it.extent) for (v,), it in zip(vectors, iters, strict=True)]):
+        return None
     zero = (0,) * len(axes)
     for chosen in range(len(first)):
         ranges = [(1 - it.extent, it.extent - 1) for it in iters]
@@ -228,6 +266,16 @@ def _clash(
         if found:
             return found
     return None
+
+
+def _separate(strides: list[tuple[int, int]]) -> bool:
+    """Whether every step is longer than all that the shorter ones reach: digits of one number."""
+    reach = 0
+    for step, extent in sorted(strides):
+        if step <= reach:
+            return False
+        reach += step * (extent - 1)
+    return True
 
 
 def _shared(layout: Layout, digits: dict[int, int], copies: dict[int, int]) -> Verdict:
@@ -359,21 +407,21 @@ def _hole_in_group(
     low, high = plain_extremes(layout, axes[0].name)
     iters = (*layout.shard, *layout.replica)
     strides = [(abs(it.stride[axes[0]]), it.extent) for it in iters if it.extent > 1]
-    hole = _first_gap(low, high, strides)
+    hole = _first_gap(low, strides)
     if layout.swizzled_axis != axes[0]:
         return None if hole is None else (hole,)
     swizzled = _scan_swizzled(layout, axes[0].name, (low, high), ends[axes[0].name], hole)
     return None if swizzled is None else (swizzled,)
 
 
-def _first_gap(low: int, high: int, strides: list[tuple[int, int]]) -> int | None:
+def _first_gap(low: int, strides: list[tuple[int, int]]) -> int | None:
     """The first hole of sums of multiples: every step must start inside what is covered so far."""
     covered = 1
     for step, extent in sorted(strides):
         if step > covered:
             return low + covered
         covered += step * (extent - 1)
-    return None if covered > high - low else low + covered
+    return None
 
 
 def _scan_swizzled(
@@ -398,9 +446,14 @@ def _scan_box(
     """The first place of a group's box that is not taken, by looking at the first few."""
     from tilewise.core.inverse import is_held
 
-    box = product(*(range(ends[a.name][0], ends[a.name][1] + 1) for a in axes))
-    for steps in islice(box, MAX_SCAN):
-        if not is_held(layout, {a.name: s for a, s in zip(axes, steps, strict=True)}):
+    spans = [(low, high - low + 1) for low, high in (ends[axis.name] for axis in axes)]
+    for place in range(min(prod(span for _, span in spans), MAX_SCAN)):
+        steps = []
+        for low, span in reversed(spans):
+            place, digit = divmod(place, span)
+            steps.append(low + digit)
+        steps.reverse()
+        if not is_held(layout, {axis.name: s for axis, s in zip(axes, steps, strict=True)}):
             return steps
     return None
 

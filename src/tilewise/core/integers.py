@@ -47,6 +47,15 @@ def as_extent(value: SupportsIndex) -> int:
     return extent
 
 
+def number_text(number: int) -> str:
+    """A number for a sentence: in full, or its size where it is beyond all reading.
+
+    >>> number_text(4096), number_text(3**9000)
+    ('4096', 'about 2^14264')
+    """
+    return str(number) if abs(number) < _LARGEST else f"about 2^{number.bit_length() - 1}"
+
+
 def _converted(value: SupportsIndex, what: str) -> int:
     if isinstance(value, bool):
         raise LayoutError("TW101", f"{what} must be an integer, not the bool {value}", hint="write 1 or 0")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 
+from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
 from tilewise.core.shapes import coordinates
-from tilewise.core.solve import BudgetSpent, solutions
+from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, solutions
 from tilewise.core.swizzles import undo_chain
 from tilewise.core.vectors import Vector, point
 
@@ -44,25 +44,31 @@ def is_partial(layout: Layout, place: Mapping[str, int]) -> bool:
     return any(axis.name not in place for axis in layout.axes)
 
 
-def _collected(found: Iterator[Any], limit: int | None) -> set[Any]:
-    """The distinct answers: the first `limit` of them, or all, or a refusal."""
-    bound = MAX_ANSWERS if limit is None else _as_limit(limit)
-    answers: set[Any] = set()
+def _collected(found: Iterator[Any], limit: int | None) -> list[Any]:
+    """The distinct answers: the first `limit` that the search meets, or all, or a refusal."""
+    bound = MAX_ANSWERS + 1 if limit is None else _as_limit(limit)
+    answers: dict[Any, None] = {}
+    repeated = 0
     try:
         for answer in found:
-            answers.add(answer)
-            if len(answers) > bound:
+            repeated += answer in answers
+            answers[answer] = None
+            if len(answers) == bound:
                 break
+            if repeated > DEFAULT_BUDGET:
+                raise BudgetSpent
     except BudgetSpent:
         raise NotDecided(
             "who lives there was not decided within the bound",
             hint="the strides are many and unrelated; ask by index, or list a window with table",
         ) from None
-    if limit is None and len(answers) > bound:
+    if limit is None and len(answers) == bound:
         raise LayoutError(
-            "TW301", f"more than {bound} elements live there", hint="ask with a limit to see some of them"
+            "TW301",
+            f"more than {MAX_ANSWERS} elements live there",
+            hint="ask with a limit to see some of them",
         )
-    return set(islice(answers, bound))
+    return list(answers)
 
 
 def _as_limit(limit: int) -> int:
@@ -83,8 +89,9 @@ def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point
         return
     asked = [axis for axis in layout.axes if axis.name in steps]
     target = tuple(_before_swizzle(layout, axis.name, steps[axis.name]) for axis in asked)
-    base = tuple(layout.offset[axis] for axis in asked)
-    iters = (*layout.shard, *layout.replica)
+    copies, start = merged_replica(layout.replica)
+    base = tuple(layout.offset[axis] + start[axis] for axis in asked)
+    iters = (*layout.shard, *copies)
     wanted = tuple(t - b for t, b in zip(target, base, strict=True))
     digits = solutions(
         [tuple(it.stride[axis] for axis in asked) for it in iters],
@@ -93,12 +100,13 @@ def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point
         wanted,
     )
     extents = [it.extent for it in layout.shard]
-    replica = [layout.on_axes(it.stride) for it in layout.replica]
+    first = layout.on_axes(start)
+    replica = [layout.on_axes(it.stride) for it in copies]
     for x in digits:
         flat = 0
         for extent, digit in zip(extents, x, strict=False):
             flat = flat * extent + digit
-        at = layout.before_swizzle(flat)
+        at = tuple(map(int.__add__, layout.before_swizzle(flat), first))
         for step, r in zip(replica, x[len(extents) :], strict=True):
             at = tuple(a + r * s for a, s in zip(at, step, strict=True))
         yield flat, layout.after_swizzle(at)

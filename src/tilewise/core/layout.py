@@ -112,10 +112,11 @@ class Layout:
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "shape", as_shape(self.shape))
-        put(self, "strides", tuple(as_vector(stride) for stride in self.strides))
-        put(self, "replica", tuple(self.replica))
+        strides = self.strides if isinstance(self.strides, tuple | list) else (self.strides,)
+        put(self, "strides", tuple(as_vector(stride) for stride in strides))
+        put(self, "replica", _all_of(Iter, self.replica, "replicas are"))
         put(self, "offset", as_vector(self.offset, "an offset"))
-        put(self, "swizzles", tuple(self.swizzles))
+        put(self, "swizzles", _all_of(Swizzle, self.swizzles, "a chain of swizzles is"))
         put(self, "outer", as_vector(self.outer, "an outer offset"))
         self._check()
         self._fold_outer()
@@ -291,7 +292,7 @@ class Layout:
 
     def coordinates(self, flat: int, shape: Any = None) -> tuple[int, ...]:
         """One number a top-level mode of the shape, for a flat index."""
-        return coordinates(flat, self.asked_in(shape))
+        return coordinates(self.flat_index(flat), self.asked_in(shape))
 
     def places(self, *index: Any, shape: Any = None) -> tuple[Vector, ...]:
         """Every place of an element: its distinct copies, sorted by the axes' order.
@@ -317,11 +318,14 @@ class Layout:
         return places[0]
 
     def points(self, flat: int) -> list[Point]:
-        """The distinct places of a flat index as tuples on `axes`, sorted: `places` without names."""
+        """The distinct places of a flat index as tuples on `axes`, sorted: `places` without names.
+
+        For loops: the index is taken as it is, and must be one of the layout's.
+        """
         base = self.before_swizzle(flat)
         copies = self.copy_steps
-        if len(copies) == 1 and not self.swizzles:
-            return [base]
+        if len(copies) == 1:
+            return [self.after_swizzle(base)]
         moved = [tuple(map(int.__add__, base, copy)) for copy in copies]
         return sorted(map(self.after_swizzle, moved)) if self.swizzles else moved
 
@@ -339,8 +343,12 @@ class Layout:
         if not self.swizzles:
             return place
         i = self._swizzled_position
-        moved = apply_chain(self.swizzles, place[i]) + self.outer[self.axes[i]]
+        moved = apply_chain(self.swizzles, place[i]) + self._outer_steps
         return (*place[:i], moved, *place[i + 1 :])
+
+    @cached_property
+    def _outer_steps(self) -> int:
+        return self.outer[self.swizzles[0].axis]
 
     @cached_property
     def _swizzled_position(self) -> int:
@@ -519,12 +527,21 @@ class Layout:
             )
         return same(self, other)
 
+    def counted(self, unit: str) -> Layout:
+        """The same numbers, counting another unit: element, byte or bit. It converts nothing.
+
+        >>> from tilewise import S
+        >>> S[(8, 64) : (128, 2)].counted("byte").in_elements("bf16")
+        S[(8, 64) : (64, 1)]
+        """
+        return replace(self, unit=unit)
+
     def in_bytes(self, dtype: DType | str) -> Layout:
         """Every element at its first byte.
 
         >>> from tilewise import S, Swizzle
         >>> (Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]).in_bytes("bf16")
-        Swizzle(3, 4, 3) @ S[(8, 64) : (128, 2)]
+        (Swizzle(3, 4, 3) @ S[(8, 64) : (128, 2)]).counted('byte')
         """
         return self._in("byte", dtype)
 
@@ -562,13 +579,23 @@ class Layout:
         return Layout, (*fields, self.unit)
 
 
+def _all_of(kind: type[Any], parts: Any, what: str) -> tuple[Any, ...]:
+    given = tuple(parts) if isinstance(parts, tuple | list) else (parts,)
+    for part in given:
+        if not isinstance(part, kind):
+            raise LayoutError("TW107", f"{what} made of {kind.__name__}, not of {type(part).__name__}")
+    return given
+
+
 def _asked_place(place: tuple[Any, ...], steps: dict[str, int]) -> dict[str, int]:
     """{axis name: steps} from `who`'s arguments: integers (on m), vectors, mappings, keywords."""
     asked: dict[str, int] = {}
-    for part in place:
+    for part in (*place, steps):
         named = part if isinstance(part, Mapping) else as_vector(part, "a place").as_dict() or {"m": 0}
-        asked.update((str(axis), value) for axis, value in named.items())
-    asked.update(steps)
+        for axis, value in named.items():
+            if str(axis) in asked:
+                raise LayoutError("TW203", f"{axis} is given twice", hint="name every axis once")
+            asked[str(axis)] = value
     if not asked:
         raise LayoutError("TW203", "no place was given", hint="name at least one axis, such as m=0")
     return asked

@@ -64,6 +64,10 @@ class Swizzle:
             )
         if self.bits + self.base + abs(self.shift) > _MAX_BITS:
             raise LayoutError("TW005", f"{self}: a swizzle of more than {_MAX_BITS} address bits")
+        if not isinstance(self.axis, Axis):
+            raise LayoutError(
+                "TW103", f"a swizzle acts on an Axis, not on {self.axis!r}", hint="such as axis=reg"
+            )
         if self.axis.kind != "storage":
             raise LayoutError(
                 "TW104",
@@ -81,7 +85,7 @@ class Swizzle:
         >>> Swizzle.named("SWIZZLE_128B", "bf16"), Swizzle.named("SWIZZLE_64B")
         (Swizzle(3, 3, 3), Swizzle(2, 4, 3))
         """
-        name = mode.upper()
+        name = str(mode).upper()
         if name not in NAMED_BITS:
             raise LayoutError(
                 "TW104", f"unknown swizzle mode {mode!r}", hint="known: " + " ".join(NAMED_BITS)
@@ -164,9 +168,9 @@ class Prefix:
         return placed(self.swizzles, self.outer) if placed else NotImplemented
 
 
-def apply_chain(swizzles: Iterable[Swizzle], address: int) -> int:
+def apply_chain(swizzles: Sequence[Swizzle], address: int) -> int:
     """Sw1(Sw2(... address)): the last of the chain acts first."""
-    for swizzle in reversed(tuple(swizzles)):
+    for swizzle in reversed(swizzles):
         address = swizzle(address)
     return address
 

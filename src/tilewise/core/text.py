@@ -36,7 +36,11 @@ def layout_python(layout: Layout) -> str:
     >>> Swizzle(3, 3, 3) @ S[(8, 128) : (128, 1)] + 5
     Swizzle(3, 3, 3) @ (S[(8, 128) : (128, 1)] + 5)
     """
-    return _joined(layout, " @ ", repr, named=any(axis != m for axis in layout.axes))
+    text = _joined(layout, " @ ", repr, named=any(axis != m for axis in layout.axes))
+    if layout.unit == "element":
+        return text
+    is_sum = layout.swizzles or layout.replica or layout.offset.terms
+    return f"({text}).counted({layout.unit!r})" if is_sum else f"{text}.counted({layout.unit!r})"
 
 
 def _joined(layout: Layout, o: str, swizzle_text: Callable[[object], str], named: bool) -> str:

@@ -35,6 +35,10 @@ class Vector:
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
+        for axis, steps in self.terms:
+            if not isinstance(axis, Axis) or type(steps) is not int:
+                object.__setattr__(self, "terms", _checked(self.terms))
+                break
         if len(self.terms) > 1:
             object.__setattr__(self, "terms", _joined(self.terms))
 
@@ -133,6 +137,13 @@ def point(axes: Iterable[Axis], steps: Iterable[int]) -> Vector:
 def _is_vector(value: object) -> bool:
     """Whether `as_vector` is to judge the value: numbers that are no integers are refused there."""
     return isinstance(value, Vector | Number) or hasattr(type(value), "__index__")
+
+
+def _checked(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    for axis, _ in terms:
+        if not isinstance(axis, Axis):
+            raise LayoutError("TW103", f"a vector is made of axes, not of {axis!r}", hint="write 4@laneid")
+    return tuple((axis, as_int(steps, "a stride")) for axis, steps in terms)
 
 
 def _joined(terms: tuple[Term, ...]) -> tuple[Term, ...]:

@@ -24,18 +24,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NO_NAMES = Names({}, frozenset(), given=False)
 _COMMAS = "separate the parts with commas"
 
 
-def parse_index(text: str) -> Any:
+def parse_index(text: str, let: Mapping[str, int] | None = None) -> Any:
     """An index: flat, one number a mode, or nested; parentheses around a list may be left out.
 
     >>> parse_index("37"), parse_index("5,3,1"), parse_index("((1, 0), (2, 3))")
     (37, (5, 3, 1), ((1, 0), (2, 3)))
     """
     cursor = _started(text, "an index", "such as 37 or 5,3,1")
-    return _plain(_listed(cursor, integer(_NO_NAMES), "the index"))
+    return _plain(_listed(cursor, integer(_named(let)), "the index"))
 
 
 def parse_shape(text: str, let: Mapping[str, int] | None = None) -> Any:
@@ -48,22 +47,23 @@ def parse_shape(text: str, let: Mapping[str, int] | None = None) -> Any:
     return shape_of(cursor, _listed(cursor, integer(Names(let or {}, frozenset())), "the shape"))
 
 
-def parse_place(text: str) -> dict[str, int]:
+def parse_place(text: str, let: Mapping[str, int] | None = None) -> dict[str, int]:
     """A full or partial place: `laneid=5,reg=1`, `5@laneid + 1@reg`, or a bare integer, which is m.
 
     >>> parse_place("laneid=5,reg=1"), parse_place("27"), parse_place("5@laneid + 1@reg")
     ({'laneid': 5, 'reg': 1}, {'m': 27}, {'laneid': 5, 'reg': 1})
     """
     cursor = _started(text, "a place", "such as laneid=5,reg=1")
+    names = _named(let)
     place: dict[str, int] = {}
     while True:
         start = cursor.next
         if start.kind == NAME:
-            on = axis(cursor, _NO_NAMES)
+            on = axis(cursor, names)
             cursor.expect("=", hint=f"write {shortened(start.text)}=0")
-            named = {on.name: factor(cursor, _NO_NAMES)}
+            named = {on.name: factor(cursor, names)}
         else:
-            value = vector(_NO_NAMES)(cursor).value
+            value = vector(names)(cursor).value
             assert isinstance(value, Vector)
             named = value.as_dict() or {"m": 0}
         for name, steps in named.items():
@@ -76,28 +76,35 @@ def parse_place(text: str) -> dict[str, int]:
     return place
 
 
-def parse_window(text: str) -> tuple[tuple[int | None, int | None], ...]:
+def parse_window(
+    text: str, let: Mapping[str, int] | None = None
+) -> tuple[tuple[int | None, int | None], ...]:
     """One range a mode: `0:16,8:24`; a side left out is the end of the mode, a number one index.
 
     >>> parse_window("0:16,8:24"), parse_window(":,3")
     (((0, 16), (8, 24)), ((None, None), (3, 4)))
     """
     cursor = _started(text, "a window", "such as 0:16,8:24")
-    ranges = [_range(cursor)]
+    names = _named(let)
+    ranges = [_range(cursor, names)]
     while cursor.accept(","):
-        ranges.append(_range(cursor))
+        ranges.append(_range(cursor, names))
     cursor.expect_end("the window", _COMMAS)
     return tuple(ranges)
 
 
-def _range(cursor: Cursor) -> tuple[int | None, int | None]:
-    start = None if cursor.next.text == ":" else factor(cursor, _NO_NAMES)
+def _range(cursor: Cursor, names: Names) -> tuple[int | None, int | None]:
+    start = None if cursor.next.text == ":" else factor(cursor, names)
     if not cursor.accept(":"):
         if start is None:
             raise cursor.error("TW004", "expected a range such as 0:16")
         return start, start + 1
     at_end = cursor.next.kind == END or cursor.next.text == ","
-    return start, None if at_end else factor(cursor, _NO_NAMES)
+    return start, None if at_end else factor(cursor, names)
+
+
+def _named(let: Mapping[str, int] | None) -> Names:
+    return Names(let or {}, frozenset(), given=bool(let))
 
 
 def _started(text: str, what: str, example: str) -> Cursor:

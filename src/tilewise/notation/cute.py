@@ -240,6 +240,8 @@ def to_cute(layout: Layout) -> str:
     >>> to_cute(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)])
     'Sw<3,3,3> o 0 o (8,64):(64,1)'
     """
+    if layout.unit != "element":
+        raise _unsayable(f"CuTe's strides count elements, not {layout.unit}s", "convert it: --dtype bf16")
     if layout.replica:
         raise _unsayable("CuTe has no replicas: a layout has one place an index")
     if layout.outer:
@@ -273,7 +275,7 @@ def _stride_text(stride: Vector) -> str:
     if axis == m:
         return str(steps)
     number = axis.name.removeprefix(_BASIS)
-    if axis.name != number and number.isascii() and number.isdigit():
+    if axis.name != number and number.isascii() and number.isdigit() and number == str(int(number)):
         return f"{steps}@{number}"
     raise _unsayable(f"CuTe has no axis {axis}", f"rename it to a basis, such as {_BASIS}0")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tilewise.core.axes import KNOWN, Axis
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout
+from tilewise.core.shapes import MAX_NESTING
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector
 
@@ -72,7 +73,7 @@ def from_json(document: Any) -> Layout:
 
 
 def _layout(document: Mapping[str, Any]) -> Layout:
-    storage = frozenset(document.get("storage", ()))
+    storage = frozenset(_names(document.get("storage", ())))
 
     def axis(name: str) -> Axis:
         return Axis(name, storage=True) if name in storage else Axis(name)
@@ -100,5 +101,13 @@ def _listed(mode: Any) -> Any:
     return [_listed(inner) for inner in mode] if isinstance(mode, tuple) else mode
 
 
-def _tupled(mode: Any) -> Any:
-    return tuple(_tupled(inner) for inner in mode) if isinstance(mode, list) else mode
+def _tupled(mode: Any, depth: int = 1) -> Any:
+    if depth > MAX_NESTING + 1:
+        raise LayoutError("TW005", f"a shape nested deeper than {MAX_NESTING}")
+    return tuple(_tupled(inner, depth + 1) for inner in mode) if isinstance(mode, list) else mode
+
+
+def _names(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise LayoutError("TW108", f"the storage of a layout document is a list of names, not {value!r}")
+    return value

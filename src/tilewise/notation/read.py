@@ -45,7 +45,7 @@ def parse(
         raise LayoutError("TW106", f"unknown unit {unit!r}", hint="known: " + " ".join(UNITS))
     if dialect not in (None, *DIALECTS):
         raise LayoutError("TW008", f"unknown dialect {dialect!r}", hint="known: " + " ".join(DIALECTS))
-    names = Names(let or {}, frozenset(storage))
+    names = Names(let or {}, frozenset([storage] if isinstance(storage, str) else storage))
     element = None if dtype is None else DType.of(dtype)
     cursor = Cursor(text)
     cute = dialect == "cute" or (dialect is None and looks_like_cute(cursor))

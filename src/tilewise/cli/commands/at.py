@@ -14,7 +14,7 @@ import argparse
 
 from tilewise.cli.addresses import base_option, buffer_from
 from tilewise.cli.answer import Answer, index_text, place_data
-from tilewise.cli.arguments import layout_from, one_layout, shape_from, shape_option
+from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def answer(args: argparse.Namespace) -> Answer:
 
     layout = layout_from(args.layout, args)
     shape = shape_from(args)
-    flat = layout.flat_index(parse_index(args.index), shape=shape)
+    flat = layout.flat_index(parse_index(args.index, let_from(args)), shape=shape)
     index = layout.coordinates(flat, shape)
     data: dict[str, object] = {"index": list(index)}
     if not args.bytes and args.base is None:

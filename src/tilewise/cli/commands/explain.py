@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import Answer, place_data
-from tilewise.cli.arguments import layout_from, one_layout, shape_from, shape_option
+from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def answer(args: argparse.Namespace) -> Answer:
 
     layout = layout_from(args.layout, args)
     shape = shape_from(args)
-    flat = layout.flat_index(parse_index(args.index), shape=shape)
+    flat = layout.flat_index(parse_index(args.index, let_from(args)), shape=shape)
     steps = steps_of(layout, flat, shape)
     data = {
         "index": list(layout.coordinates(flat, shape)),

@@ -14,7 +14,7 @@ import argparse
 from dataclasses import asdict
 
 from tilewise.cli.answer import Answer
-from tilewise.cli.arguments import layout_from, one_layout, shape_from, shape_option
+from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
 
 _WIDTH_WITHOUT_TERMINAL = 120
 
@@ -34,8 +34,9 @@ def answer(args: argparse.Namespace) -> Answer:
     from tilewise.show.grid import grid_of
 
     layout = layout_from(args.layout, args)
-    window = None if args.window is None else parse_window(args.window)
-    grid = grid_of(layout, shape_from(args), window, _width(), args.colour)
+    window = None if args.window is None else parse_window(args.window, let_from(args))
+    width = _WIDTH_WITHOUT_TERMINAL if args.json else _width()
+    grid = grid_of(layout, shape_from(args), window, width, args.colour)
 
     def draw() -> None:
         from tilewise.show.terminal import as_ascii, print_grid

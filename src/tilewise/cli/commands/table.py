@@ -18,7 +18,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilewise.cli.answer import Answer
-from tilewise.cli.arguments import layout_from, one_layout, shape_from, shape_option
+from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
 from tilewise.core.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tilewise.tables import Table
 
 MAX_PLACES = 1 << 20
+MAX_PLACES_OF_A_WINDOW = 1 << 22
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,8 +45,14 @@ def answer(args: argparse.Namespace) -> Answer:
 
     layout = layout_from(args.layout, args)
     shape = shape_from(args)
-    window = None if args.window is None else parse_window(args.window)
-    _check_size(layout, window is not None)
+    window = None if args.window is None else parse_window(args.window, let_from(args))
+    places = _places_asked(layout, shape, window)
+    if places > (MAX_PLACES if window is None else MAX_PLACES_OF_A_WINDOW) and not (args.npy and window):
+        raise LayoutError(
+            "TW301",
+            f"the table has {places} places; at most {MAX_PLACES} are listed whole",
+            hint="list a part: --window 0:16,0:16, one range a mode, or write a window with --npy",
+        )
     from tilewise.tables import table
 
     listed = table(layout, shape=shape, window=window)
@@ -58,21 +65,23 @@ def answer(args: argparse.Namespace) -> Answer:
     return Answer(data, lambda: _print_csv(listed, rows) if args.csv else _print(listed, rows))
 
 
-def _check_size(layout: Layout, windowed: bool) -> None:
-    places = layout.size * (1 if windowed else layout.copies)
-    if places > MAX_PLACES and not windowed:
-        raise LayoutError(
-            "TW301",
-            f"the table has {places} places; at most {MAX_PLACES} are listed whole",
-            hint="list a part: --window 0:16,0:16, one range a mode",
-        )
+def _places_asked(layout: Layout, shape: Any, window: Any) -> int:
+    """How many places will be listed, told before anything is."""
+    from tilewise.core.shapes import extents_of
+
+    extents = extents_of(layout.asked_in(shape))
+    if window is None or len(window) != len(extents):
+        return layout.size * layout.copies
+    ends = (
+        (start or 0, extent if stop is None else stop)
+        for (start, stop), extent in zip(window, extents, strict=True)
+    )
+    return prod(max(0, stop - start) for start, stop in ends) * layout.copies
 
 
 def _rows(listed: Table) -> list[list[list[int]]]:
     """For every index its distinct copies, each as steps on the axes."""
     count = prod(listed.shape)
-    if count * listed.copies > MAX_PLACES << 2:
-        raise LayoutError("TW301", f"a window of {count} elements", hint="list a smaller one, or write --npy")
     columns = [listed.columns[axis].reshape(count, listed.copies).tolist() for axis in listed.axes]
     return [[list(place) for place in zip(*copies, strict=True)] for copies in zip(*columns, strict=True)]
 

@@ -17,7 +17,7 @@ import argparse
 
 from tilewise.cli.addresses import Buffer, address_from, base_option, buffer_from
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, place_data
-from tilewise.cli.arguments import layout_from, one_layout, shape_from, shape_option
+from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, point
@@ -66,7 +66,7 @@ def answer(args: argparse.Namespace) -> Answer:
 def _at_place(layout: Layout, args: argparse.Namespace) -> Answer:
     from tilewise.notation import parse_place
 
-    place = parse_place(args.place)
+    place = parse_place(args.place, let_from(args))
     found, data, code = _found(layout, [place], args)
     if code == NO:
         data["reason"] = _reason(layout, place)
