@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
 
 from tilewise.core.axes import Axis
-from tilewise.core.errors import LayoutError
-from tilewise.core.layout import Layout, Point
+from tilewise.core.canonical import merged_replica
+from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.facts import plain_extremes
+from tilewise.core.layout import Iter, Layout, Point
 from tilewise.core.shapes import Shape, coordinates, extents_of
 
 TYPE_CHECKING = False
@@ -61,7 +63,7 @@ def grid_of(
     row_modes, column_modes = _split(layout, asked)
     rows, columns = prod(row_modes), prod(column_modes)
     row_range, column_range = _window(window, rows, columns)
-    painter = _Painter(layout, colour)
+    painter = _Painter(_thinned(layout), colour)
     labels = (
         tuple(_label(row, row_modes) for row in row_range),
         tuple(_label(column, column_modes) for column in column_range),
@@ -117,6 +119,17 @@ def _window(
     return ranges[0], ranges[1]
 
 
+def _thinned(layout: Layout) -> Layout:
+    """The layout with as many copies as a cell shows, and one more that tells that there are others."""
+    iters, start = merged_replica(layout.replica)
+    kept, room = [], _COPIES_IN_A_CELL + 1
+    for it in iters:
+        extent = min(it.extent, room)
+        kept.append(Iter(extent, it.stride))
+        room = max(1, room // extent)
+    return replace(layout, replica=tuple(kept), offset=layout.offset + start)
+
+
 class _Painter:
     """Texts and colours of the elements of one layout."""
 
@@ -126,7 +139,10 @@ class _Painter:
         self.axes = (*owners, *(axis for axis in layout.axes if axis.kind == "storage"))
         self.axis = layout.axis(colour) if colour else self._telling_axis(owners)
         self.position = layout.axes.index(self.axis)
-        self.low, high = layout.extremes(self.axis)
+        try:
+            self.low, high = layout.extremes(self.axis)
+        except NotDecided:  # before the swizzle is near enough for a colour
+            self.low, high = plain_extremes(layout, self.axis.name)
         self.span = 1 + high - self.low
 
     def _telling_axis(self, owners: list[Axis]) -> Axis:
@@ -168,7 +184,7 @@ class _Painter:
             target = self.layout.swizzles[-1].target
             return ((steps & target) // (target & -target)) % COLOURS
         if self.axis.kind == "storage":
-            return (steps - self.low) * COLOURS // self.span
+            return (steps - self.low) * COLOURS // self.span % COLOURS
         return (steps - self.low) % COLOURS
 
 

@@ -13,7 +13,7 @@ from tilewise.core.shapes import Shape, extents_of, spell
 Window: TypeAlias = tuple[tuple[int, int], ...]
 
 MAX_ENTRIES = 1 << 32
-"""No more 64-bit entries than this are listed, all axes and copies counted, nor than memory holds."""
+"""No more 64-bit entries are listed, all axes and copies counted, nor more than half the memory holds."""
 
 
 def as_window(window: Any, shape: Shape) -> Window:
@@ -55,7 +55,7 @@ def _ends(pair: Any, mode: int, extent: int) -> tuple[int, int]:
 
 def refuse_too_many(entries: int, what: str, hint: str) -> None:
     """Refuse more entries than are listed here."""
-    limit = min(MAX_ENTRIES, _memory() // 8)
+    limit = min(MAX_ENTRIES, _memory() // 2 // 8)
     if entries > limit:
         raise LayoutError("TW301", f"{what} has {entries} entries, and {limit} is the most", hint=hint)
 

@@ -14,11 +14,13 @@ swizzle acts on the address that the base leads to, aligned or not.
 from __future__ import annotations
 
 import argparse
+from math import prod
 
 from tilewise.cli.addresses import Buffer, address_from, base_option, buffer_from
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, place_data
 from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
 from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.integers import number_text
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, point
 
@@ -26,7 +28,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tilewise.tables.digits import Int64s
+
 MAX_ANSWERS = 1 << 16
+MAX_BOX = 1 << 24
+MAX_SHARERS = 64
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +157,8 @@ def _reason_at_byte(seen: Layout, byte: int, buffer: Buffer) -> str:
 def _holes(layout: Layout, args: argparse.Namespace) -> Answer:
     from tilewise.tables import empty_places
 
-    places, data = _listed(layout, empty_places(layout).tolist(), args.limit)
+    _check_box(layout)
+    places, data = _listed(layout, empty_places(layout), args.limit)
     data["holes"] = [place_data(place) for place in places]
     if not places:
         reason = "every place of the box is taken"
@@ -162,21 +169,36 @@ def _holes(layout: Layout, args: argparse.Namespace) -> Answer:
 def _shared(layout: Layout, args: argparse.Namespace) -> Answer:
     from tilewise.tables import shared_places
 
-    places, data = _listed(layout, shared_places(layout).tolist(), args.limit)
-    held = [layout.who(place, shape=shape_from(args)) for place in places]
+    _check_box(layout)
+    places, data = _listed(layout, shared_places(layout), args.limit)
+    held = [layout.who(place, shape=shape_from(args), limit=MAX_SHARERS) for place in places]
     pairs = [*zip(places, held, strict=True)]
     data["shared"] = [{"place": place_data(p), "indices": [list(i) for i in indices]} for p, indices in pairs]
     if not places:
         reason = "no place holds two elements"
         return Answer(data | {"reason": reason}, reason, NO)
-    lines = [f"{place} holds {', '.join(map(index_text, indices))}" for place, indices in pairs]
+    lines = [
+        f"{place} holds {', '.join(map(index_text, indices))}" + ", ..." * (len(indices) == MAX_SHARERS)
+        for place, indices in pairs
+    ]
     return Answer(data, _text(data, lines), YES)
 
 
-def _listed(layout: Layout, rows: list[list[int]], limit: int | None) -> tuple[list[Vector], dict[str, Any]]:
+def _check_box(layout: Layout) -> None:
+    places = prod(layout.span(axis) for axis in layout.axes)
+    if max(places, layout.size) > MAX_BOX:
+        raise LayoutError(
+            "TW301",
+            f"{number_text(places)} places and {number_text(layout.size)} elements; "
+            f"at most {MAX_BOX} are gone through",
+            hint="info shows one hole, and one place that is shared",
+        )
+
+
+def _listed(layout: Layout, rows: Int64s, limit: int | None) -> tuple[list[Vector], dict[str, Any]]:
     bound = MAX_ANSWERS if limit is None else limit
     data: dict[str, Any] = {"count": len(rows), "more": len(rows) > bound}
-    return [point(layout.axes, row) for row in rows[:bound]], data
+    return [point(layout.axes, row) for row in rows[:bound].tolist()], data
 
 
 def _runs(places: list[Vector]) -> list[str]:
