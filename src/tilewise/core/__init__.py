@@ -8,5 +8,6 @@ layout, builders      the value and its evaluation; `S`, `R` and `O`
 solve, inverse        the one integer search, and who lives where
 facts, verdict        extremes, injectivity, holes, ...; yes, no with a witness, not decided
 canonical, compare    one spelling for a map; whether two layouts are one map
+parting               the first index at which two chains of swizzles part
 gf2, units, text      sums that are XORs; elements, bytes, bits; how a layout prints itself
 """

@@ -238,9 +238,10 @@ def _compare_chains(a: Layout, b: Layout) -> _Finding:
 def _compare_listed(a: Layout, b: Layout) -> _Finding:
     affordable = MAX_LISTED // max(_most_copies(a), _most_copies(b))
     whole = a.size <= affordable
-    for flat in range(a.size) if whole else islice(_likely(a, b), affordable):
+    listed = a.size if whole else min(affordable // 2, MAX_PROBES)
+    for flat in range(listed) if whole else islice(_likely(a, b, listed), affordable):
         if not _alike(a.places(flat), b.places(flat)):
-            return _Finding(False, flat, first=whole or flat < min(a.size, MAX_PROBES))
+            return _Finding(False, flat, first=flat < listed)
     return _Finding(True) if whole else _OPEN
 
 
@@ -252,9 +253,9 @@ def _key(place: Vector) -> frozenset[tuple[str, int]]:
     return frozenset(place.nonzero.as_dict().items())
 
 
-def _likely(a: Layout, b: Layout) -> Iterable[int]:
-    """Indices where maps of iters and swizzles differ first, if they do: the starts, then the ends."""
-    steps, place = {1}, 1
+def _likely(a: Layout, b: Layout, listed: int) -> Iterable[int]:
+    """The first indices, and those where maps of iters and swizzles differ if they do: starts, then ends."""
+    steps = {1}
     for layout in (a, b):
         place = 1
         for it in reversed(layout.shard):
@@ -263,4 +264,4 @@ def _likely(a: Layout, b: Layout) -> Iterable[int]:
     near = {s + d for s in steps for d in (-1, 0, 1)}
     last = a.size - 1
     inside = sorted(n for n in near if 0 <= n <= last)
-    return chain(range(min(a.size, MAX_PROBES)), inside, (last - n for n in inside))
+    return chain(range(listed), inside, (last - n for n in inside))
