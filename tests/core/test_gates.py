@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewise import Axis, Layout, LayoutError, S, Swizzle, laneid, parse
+from tilewise import Axis, Layout, LayoutError, O, R, S, Swizzle, laneid, m, parse
 from tilewise.core.vectors import Vector
 from tilewise.notation import from_json, to_json
 
@@ -51,3 +51,26 @@ def test_a_unit_is_part_of_what_is_written_in_python():
     assert repr(in_bytes) == "S[(8, 64) : (128, 2)].counted('byte')"
     assert eval(repr(in_bytes), {"S": S}) == in_bytes
     assert in_bytes.counted("element") == S[(8, 64) : (128, 2)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5 + R[2 : 4] + S[8 : 1]",
+        "R[2 : 4] + 5 + S[8 : 1]",
+        "R[2 : 4] - 5 + S[8 : 1]",
+        "R[2 : 4] + R[3 : 8] + S[8 : 1] + 7",
+        "1@laneid + R[2 : 4] + 2@laneid + S[8 : 1]",
+        "O[5] @ S[8 : 1]",
+        "O[5@m] @ Swizzle(1, 0, 1) @ S[8 : 1]",
+    ],
+)
+def test_what_stands_before_the_shard_reads_alike_in_text_and_in_python(text):
+    names = {"S": S, "R": R, "O": O, "Swizzle": Swizzle, "laneid": laneid, "m": m}
+    assert eval(text, names) == parse(text)
+
+
+@pytest.mark.parametrize("text", ["R[2 : 4] + 0.5", "True + R[2 : 4]", "R[2 : 4] + 'x'"])
+def test_what_cannot_stand_there_is_refused(text):
+    with pytest.raises(LayoutError):
+        eval(text, {"R": R})

@@ -69,20 +69,39 @@ class Iter:
 class Replicas:
     """`R[...]`: iters along which an element has copies. A multiset in text, a set in meaning.
 
-    >>> from tilewise import R, warpid
+    An offset that is added before the shard waits here for it.
+
+    >>> from tilewise import R, S, warpid
     >>> R[2 : 4@warpid] + R[3 : 1]
     R[(2, 3) : (4@warpid, 1@m)]
+    >>> 5 + R[2 : 4] + S[8 : 1]
+    S[8 : 1] + R[2 : 4] + 5
     """
 
     iters: tuple[Iter, ...] = ()
+    offset: Vector = ZERO
 
-    def __add__(self, other: Replicas) -> Replicas:
-        return Replicas(self.iters + other.iters) if isinstance(other, Replicas) else NotImplemented
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "iters", _all_of(Iter, self.iters, "replicas are"))
+
+    def __add__(self, other: Replicas | Vector | SupportsIndex) -> Replicas:
+        if isinstance(other, Replicas):
+            return Replicas(self.iters + other.iters, self.offset + other.offset)
+        if isinstance(other, Layout):
+            return NotImplemented
+        return Replicas(self.iters, self.offset + as_vector(other, "an offset"))
+
+    def __radd__(self, other: Vector | SupportsIndex) -> Replicas:
+        return Replicas(self.iters, as_vector(other, "an offset") + self.offset)
+
+    def __sub__(self, other: Vector | SupportsIndex) -> Replicas:
+        return self + -as_vector(other, "an offset")
 
     def __repr__(self) -> str:
         from tilewise.core.text import replica_text
 
-        return replica_text(self.iters)
+        offset = f" + {self.offset}" if self.offset.terms else ""
+        return replica_text(self.iters) + offset
 
 
 @dataclass(frozen=True, repr=False)
@@ -221,15 +240,20 @@ class Layout:
                 "TW107", "two layouts do not add up to one", hint="join their modes in one S[...]"
             )
         if isinstance(other, Replicas):
-            return replace(self, replica=self.replica + other.iters)
+            return replace(self, replica=self.replica + other.iters, offset=self.offset + other.offset)
         if isinstance(other, Vector | Number) or hasattr(other, "__index__"):
             return replace(self, offset=self.offset + as_vector(other, "an offset"))
         return NotImplemented
 
-    def __radd__(self, other: Replicas | Vector | SupportsIndex) -> Layout:
+    def __radd__(self, other: object) -> Layout:
         if isinstance(other, Vector | Number) or hasattr(other, "__index__"):
             return replace(self, offset=as_vector(other, "an offset") + self.offset)
-        return self + other
+        if isinstance(other, Replicas):
+            return replace(self, replica=other.iters + self.replica, offset=other.offset + self.offset)
+        return NotImplemented
+
+    def __rmatmul__(self, outer: object) -> Layout:
+        return self.swizzled((), outer) if isinstance(outer, Vector) else NotImplemented
 
     def __sub__(self, other: Vector | SupportsIndex) -> Layout:
         return self + -as_vector(other, "an offset")
