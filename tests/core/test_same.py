@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 from random import Random
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -125,9 +125,9 @@ def test_long_sets_of_copies_are_compared_in_few_steps():
     long = 2**20
     one = S[2 : 1 @ reg] + R[(long, 3) : (7 @ m, 2 @ m)]
     other = S[2 : 1 @ reg] + R[(long, 2) : (7 @ m, 4 @ m)]
-    started = perf_counter()
+    started = process_time()
     assert one.same(other).answer is False
-    assert perf_counter() - started < 5
+    assert process_time() - started < 5
 
 
 @pytest.mark.parametrize("axis", [laneid, m])

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from subprocess import run
-from time import perf_counter
+from time import process_time
 
 import pytest
 from tests.notation import writing
@@ -77,17 +77,17 @@ def test_long_texts_are_read_in_time_linear_in_their_length(head, piece, tail):
     """Also where the words are as many as may be: more are refused before they are parsed."""
     for length in (60_000, 200_000, LONG):
         times = max(1, length // len(piece)) - len(head) - len(tail)
-        started = perf_counter()
+        started = process_time()
         examine(head + piece * times + tail)
-        assert perf_counter() - started < 2
+        assert process_time() - started < 5
 
 
 def test_many_axes_are_read_in_time_linear_in_their_number():
     sum_of_axes = "+".join(f"1@a{i}" for i in range(16_000))
     for text in (f"S[8:{sum_of_axes}]", f"S[()]+{sum_of_axes}", f"O[{sum_of_axes.replace('+', ',')}] o S[8]"):
-        started = perf_counter()
+        started = process_time()
         assert examine(text)
-        assert perf_counter() - started < 2
+        assert process_time() - started < 5
 
 
 def test_coverage_guided():
