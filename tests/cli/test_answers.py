@@ -370,6 +370,10 @@ def test_show_colours_by_the_owner_of_most_values_or_as_told(tilewise):
     assert "copies between |" in tilewise("show", MESH).out
 
 
+def test_show_names_every_axis_that_the_layout_names(tilewise):
+    assert "cells x:m" in tilewise("show", "S[4 : 1] + R[2 : 0@x]").out
+
+
 def test_show_says_that_it_shows_a_part(tilewise):
     out = tilewise("show", "S[(4096, 4096) : (4096, 1)]", "--window", "8:10,100:103", "--ascii").out
     assert "rows 8..9 of 4096, columns 100..102 of 4096" in out

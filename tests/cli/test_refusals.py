@@ -41,6 +41,8 @@ FRAGMENT = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"
         (["at", FRAGMENT, "1", "2"], "TW401", "one word"),
         (["at", __file__, "1"], "TW402", f"- < {__file__}"),
         (["at", "SWIZZLE_128B(bf16) o S[8 : 1]", "1", "--unit", "byte"], "TW106", "drop (bf16)"),
+        (["at", "S[8 : 1@laneid]", "3", "--bytes", "--dtype", "f16"], "TW203", "no axis m"),
+        (["who", "S[8 : 1@laneid]", "--byte", "3", "--dtype", "f16"], "TW203", "no axis m"),
         (["table", FRAGMENT, "--npy", "-"], "TW401", "places.npy"),
         (["who", FRAGMENT, "--byte", "zz", "--dtype", "u8"], "TW401", "no address"),
         (["who", FRAGMENT, "--byte", "8", "--base", "1", "--dtype", "f32"], "TW106", "no multiple"),

@@ -28,6 +28,7 @@ class Buffer:
         >>> Buffer(0x80, 16).seen(swizzled).place(0)
         8@m
         """
+        layout.axis("m")  # what lives on other axes alone has no byte address
         units = self.base * 8 // self.bits
         return replace(layout, offset=layout.offset + units, outer=layout.outer - units)
 

@@ -184,6 +184,22 @@ def _document(text: str) -> Layout:
     return from_json(document.get("layout", document) if isinstance(document, dict) else document)
 
 
+def one_index(parser: argparse.ArgumentParser) -> None:
+    """The positional LAYOUT and INDEX, and --shape."""
+    one_layout(parser)
+    parser.add_argument("index", metavar="INDEX", help="such as 5,3,1 or 47")
+    shape_option(parser)
+
+
+def index_from(layout: Layout, args: argparse.Namespace) -> tuple[int, tuple[int, ...]]:
+    """INDEX as a flat index, and as one number a mode of the shape that is asked in."""
+    from tilewise.notation import parse_index
+
+    shape = shape_from(args)
+    flat = layout.flat_index(parse_index(args.index, let_from(args)), shape=shape)
+    return flat, layout.coordinates(flat, shape)
+
+
 def shape_from(args: argparse.Namespace) -> Any:
     """The value of --shape, or None."""
     from tilewise.notation import parse_shape

@@ -106,19 +106,18 @@ class _Image:
 
     def end(self, largest: bool) -> int:
         """The largest or smallest place after the swizzle, which permutes each aligned period."""
+        if self.affine is not None:
+            return self._by_columns(*self.affine, largest)
         edge = self.high if largest else self.low
         block = edge - edge % self.period
-        if self.affine is not None:
-            return self._by_columns(largest)
         if all(s.shift > 0 for s in self.swizzles):
             return self._by_prefix(block, largest)
         inside = self._listed(block, block + self.period - 1)
         return max(inside) if largest else min(inside)
 
-    def _by_columns(self, largest: bool) -> int:
+    @staticmethod
+    def _by_columns(place: int, columns: list[int], largest: bool) -> int:
         """XORs of columns: each leading bit is set, or cleared, by the one column that leads with it."""
-        assert self.affine is not None
-        place, columns = self.affine
         leading: dict[int, int] = {}
         for column in columns:
             while column and (top := column.bit_length()) in leading:

@@ -12,6 +12,7 @@ from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.facts import plain_extremes
 from tilewise.core.layout import Iter, Layout, Point
 from tilewise.core.shapes import Shape, coordinates, extents_of
+from tilewise.core.vectors import Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +128,8 @@ def _thinned(layout: Layout) -> Layout:
         extent = min(it.extent, room)
         kept.append(Iter(extent, it.stride))
         room = max(1, room // extent)
-    return replace(layout, replica=tuple(kept), offset=layout.offset + start)
+    named = Vector(tuple((axis, 0) for axis in layout.axes))  # also those on which no kept copy moves
+    return replace(layout, replica=tuple(kept), offset=layout.offset + start + named)
 
 
 class _Painter:

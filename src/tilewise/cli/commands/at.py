@@ -14,26 +14,20 @@ import argparse
 
 from tilewise.cli.addresses import base_option, buffer_from
 from tilewise.cli.answer import Answer, index_text, place_data
-from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
+from tilewise.cli.arguments import index_from, layout_from, one_index
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT INDEX [--shape S] [--bytes] [--base A]."""
-    one_layout(parser)
-    parser.add_argument("index", metavar="INDEX", help="such as 5,3,1 or 47")
-    shape_option(parser)
+    one_index(parser)
     parser.add_argument("--bytes", action="store_true", help="say at which byte as well; needs --dtype")
     base_option(parser)
 
 
 def answer(args: argparse.Namespace) -> Answer:
     """The distinct places of one index, and their bytes where those are asked for."""
-    from tilewise.notation import parse_index
-
     layout = layout_from(args.layout, args)
-    shape = shape_from(args)
-    flat = layout.flat_index(parse_index(args.index, let_from(args)), shape=shape)
-    index = layout.coordinates(flat, shape)
+    flat, index = index_from(layout, args)
     data: dict[str, object] = {"index": list(index)}
     if not args.bytes and args.base is None:
         places = layout.places(flat)

@@ -9,27 +9,23 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import Answer, place_data
-from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
+from tilewise.cli.arguments import index_from, layout_from, one_index, shape_from
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT INDEX [--shape S]."""
-    one_layout(parser)
-    parser.add_argument("index", metavar="INDEX", help="such as 5,3,1 or 47")
-    shape_option(parser)
+    one_index(parser)
 
 
 def answer(args: argparse.Namespace) -> Answer:
     """The steps from an index to its places."""
-    from tilewise.notation import parse_index
     from tilewise.show.steps import steps_of
 
     layout = layout_from(args.layout, args)
-    shape = shape_from(args)
-    flat = layout.flat_index(parse_index(args.index, let_from(args)), shape=shape)
-    steps = steps_of(layout, flat, shape)
+    flat, index = index_from(layout, args)
+    steps = steps_of(layout, flat, shape_from(args))
     data = {
-        "index": list(layout.coordinates(flat, shape)),
+        "index": list(index),
         "flat": flat,
         "steps": [{"step": step.name, "lines": list(step.lines)} for step in steps],
         "places": [place_data(place) for place in layout.places(flat)],
