@@ -11,7 +11,7 @@ from __future__ import annotations
 from tilewise.core.axes import Axis
 from tilewise.core.builders import O, R, S
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
 
@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tilewise.core import algebra
     from tilewise.notation import parse
 
 __version__ = "0.1.0"
@@ -38,10 +39,12 @@ __all__ = [
     "NotDecided",
     "O",
     "R",
+    "Refused",
     "S",
     "Swizzle",
     "TCol",
     "TLane",
+    "algebra",
     "bx",
     "by",
     "bz",
@@ -67,4 +70,8 @@ def __getattr__(name: str) -> Any:
         from tilewise.notation import parse
 
         return parse
+    if name == "algebra":
+        from tilewise.core import algebra
+
+        return algebra
     raise AttributeError(f"module 'tilewise' has no attribute {name!r}")

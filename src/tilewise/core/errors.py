@@ -34,6 +34,18 @@ CODES = {
     "TW401": "a command, an option or an argument that does not fit",
     "TW402": "a file or a stream that cannot be read or written",
     "TW403": "an optional package that is not installed",
+    "TW501": "the exact answer is no layout over these digits",
+    "TW502": "reaches outside the domain",
+    "TW503": "digits that do not divide as asked",
+    "TW504": "a swizzle that the operation does not pass through",
+    "TW505": "no inverse",
+    "TW506": "no complement",
+    "TW507": "not the tile or the sum of that",
+    "TW508": "element widths that do not divide",
+    "TW509": "copies, offsets or axes that the operation does not take",
+    "TW510": "no swizzle and no layout explains the map",
+    "TW511": "no strided view",
+    "TW512": "not affine over GF(2)",
 }
 """Every code and what it stands for; the documentation lists this table."""
 
@@ -90,7 +102,33 @@ class NotDecided(LayoutError):
         return _rebuild_undecided, (self.message, self.hint)
 
 
-LayoutError.__module__ = NotDecided.__module__ = "tilewise"  # where users meet them
+class Refused(LayoutError):
+    """A good question whose answer is no: the operation has no exact result, and this is why.
+
+    The witness is what a reader needs to see it for himself: indices, places or extents.
+
+    >>> from tilewise import Refused, S
+    >>> try:
+    ...     S[(4, 4) : (4, 1)].compose(S[12 : 1] + 8)
+    ... except Refused as no:
+    ...     print(no.code, no.reason)
+    TW502 index 19 is asked for, and A has 16 elements
+    """
+
+    def __init__(self, code: str, message: str, *, witness: Any = None, hint: str = "") -> None:
+        super().__init__(code, message, hint=hint)
+        self.witness = witness
+
+    @property
+    def reason(self) -> str:
+        """Why there is no result."""
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_refused, (self.code, self.message, self.witness, self.hint)
+
+
+LayoutError.__module__ = NotDecided.__module__ = Refused.__module__ = "tilewise"  # where users meet them
 
 
 def _rebuild(
@@ -106,6 +144,10 @@ def _rebuild(
 
 def _rebuild_undecided(message: str, hint: str) -> NotDecided:
     return NotDecided(message, hint=hint)
+
+
+def _rebuild_refused(code: str, message: str, witness: Any, hint: str) -> Refused:
+    return Refused(code, message, witness=witness, hint=hint)
 
 
 def caret_lines(source: str, span: tuple[int, int]) -> list[str]:

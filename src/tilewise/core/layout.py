@@ -20,6 +20,7 @@ from itertools import product
 from math import prod
 from numbers import Number
 
+from tilewise.core.algebra.methods import Algebra
 from tilewise.core.axes import KNOWN, Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_extent
@@ -105,7 +106,7 @@ class Replicas:
 
 
 @dataclass(frozen=True, repr=False)
-class Layout:
+class Layout(Algebra):
     """A layout. Write one with `S`, `R` and `O`, or read one with `parse`.
 
     >>> from tilewise import S, R, laneid, reg, warpid

@@ -1,0 +1,252 @@
+"""The algebra as methods of a layout; every operation's law stands where it is defined."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from tilewise.core.algebra.relation import Relation
+    from tilewise.core.algebra.slices import Slices
+    from tilewise.core.axes import Axis
+    from tilewise.core.dtypes import DType
+    from tilewise.core.layout import Layout
+
+
+class Algebra:
+    """What can be made of a layout. A result is exact, or `Refused` says why there is none."""
+
+    # -- modes: the same map under another shape ---------------------------------------------------
+
+    def coalesce(self: Any, by_mode: bool = False) -> Layout:
+        """Neighbouring digits merged; with `by_mode` inside every mode, which keeps the modes."""
+        from tilewise.core.algebra.modes import coalesce
+
+        return coalesce(self, by_mode)
+
+    def flatten(self: Any) -> Layout:
+        """Every digit a mode of its own."""
+        from tilewise.core.algebra.modes import flatten
+
+        return flatten(self)
+
+    def group(self: Any, shape: Any) -> Layout:
+        """The same map with modes of these sizes, digits split where they must be, none merged."""
+        from tilewise.core.algebra.modes import group
+
+        return group(self, shape)
+
+    def reshape(self: Any, *shape: Any) -> Layout:
+        """The same map in another shape of the same size."""
+        from tilewise.core.algebra.modes import reshape
+
+        return reshape(self, *shape)
+
+    def split(self: Any, mode: int, *extents: int) -> Layout:
+        """One mode as several, the first slowest."""
+        from tilewise.core.algebra.modes import split
+
+        return split(self, mode, *extents)
+
+    def regroup(self: Any, *parts: Any) -> Layout:
+        """Modes bracketed: `regroup((0, 1), 2)` makes the first two one mode."""
+        from tilewise.core.algebra.modes import regroup
+
+        return regroup(self, *parts)
+
+    def permute(self: Any, *order: int) -> Layout:
+        """The modes in another order: a view under another index."""
+        from tilewise.core.algebra.modes import permute
+
+        return permute(self, *order)
+
+    # -- maps: one layout after another ------------------------------------------------------------
+
+    def compose(self: Any, inner: Any, modes: Sequence[str] | None = None) -> Layout:
+        """`self o inner`: the layout of x -> self(inner(x))."""
+        from tilewise.core.algebra.compose import compose
+
+        return compose(self, inner, modes)
+
+    def slice(self: Any, *region: Any, shape: Any = None) -> Slices:
+        """A box of the index space as one layout, or as an exact list of (box, layout)."""
+        from tilewise.core.algebra.slices import slices
+
+        return slices(self, *region, shape=shape)
+
+    def inverse(self: Any) -> Layout:
+        """From places to indices: `left_inverse`."""
+        from tilewise.core.algebra.inverses import left_inverse
+
+        return left_inverse(self)
+
+    def left_inverse(self: Any) -> Layout:
+        """G with G(self(x)) == x; one mode an axis."""
+        from tilewise.core.algebra.inverses import left_inverse
+
+        return left_inverse(self)
+
+    def right_inverse(self: Any) -> Layout:
+        """G with self(G(i)) == i for every i that it has."""
+        from tilewise.core.algebra.inverses import right_inverse
+
+        return right_inverse(self)
+
+    def quasi_inverse(self: Any) -> Layout:
+        """From a place to the smallest index that lives there."""
+        from tilewise.core.algebra.inverses import quasi_inverse
+
+        return quasi_inverse(self)
+
+    def complement(self: Any, size: int | None = None, weak: bool = False) -> Layout:
+        """The layout that fills what this one leaves of [0, size) by moving it."""
+        from tilewise.core.algebra.complement import complement
+
+        return complement(self, size, weak)
+
+    # -- divides and products ----------------------------------------------------------------------
+
+    def logical_divide(self: Any, tiler: Any) -> Layout:
+        """(what lies in a tile, which tile)."""
+        from tilewise.core.algebra.divide import logical_divide
+
+        return logical_divide(self, tiler)
+
+    def zipped_divide(self: Any, tiler: Any) -> Layout:
+        """((all modes in a tile), (which tile, all modes))."""
+        from tilewise.core.algebra.divide import zipped_divide
+
+        return zipped_divide(self, tiler)
+
+    def tiled_divide(self: Any, tiler: Any) -> Layout:
+        """((all modes in a tile), which tile, mode by mode)."""
+        from tilewise.core.algebra.divide import tiled_divide
+
+        return tiled_divide(self, tiler)
+
+    def flat_divide(self: Any, tiler: Any) -> Layout:
+        """(in a tile, mode by mode, which tile, mode by mode)."""
+        from tilewise.core.algebra.divide import flat_divide
+
+        return flat_divide(self, tiler)
+
+    def logical_product(self: Any, other: Any) -> Layout:
+        """(self, its repetitions in the order of `other`)."""
+        from tilewise.core.algebra.product import logical_product
+
+        return logical_product(self, other)
+
+    def zipped_product(self: Any, other: Any) -> Layout:
+        """((self), (repetitions))."""
+        from tilewise.core.algebra.product import zipped_product
+
+        return zipped_product(self, other)
+
+    def tiled_product(self: Any, other: Any) -> Layout:
+        """((self), repetitions, mode by mode)."""
+        from tilewise.core.algebra.product import tiled_product
+
+        return tiled_product(self, other)
+
+    def flat_product(self: Any, other: Any) -> Layout:
+        """(self, mode by mode, repetitions, mode by mode)."""
+        from tilewise.core.algebra.product import flat_product
+
+        return flat_product(self, other)
+
+    def blocked_product(self: Any, other: Any) -> Layout:
+        """Mode by mode: blocks of self, side by side."""
+        from tilewise.core.algebra.product import blocked_product
+
+        return blocked_product(self, other)
+
+    def raked_product(self: Any, other: Any) -> Layout:
+        """Mode by mode: the elements of self dealt out, cyclically."""
+        from tilewise.core.algebra.product import raked_product
+
+        return raked_product(self, other)
+
+    def tile_to_shape(self: Any, shape: Any, order: Sequence[int] | None = None) -> Layout:
+        """Blocks of self up to a whole shape, blocks laid out in `order`."""
+        from tilewise.core.algebra.product import tile_to_shape
+
+        return tile_to_shape(self, shape, order)
+
+    # -- tiles and sums ----------------------------------------------------------------------------
+
+    def tile(self: Any, outer: Any) -> Layout:
+        """self as the tile, laid out again and again by `outer`, whose steps are scaled by its span."""
+        from tilewise.core.algebra.tiles import tile
+
+        return tile(outer, self)
+
+    def untile(self: Any, inner: Layout) -> Layout:
+        """The outer layout that makes this one of the tile `inner`."""
+        from tilewise.core.algebra.tiles import untile
+
+        return untile(self, inner)
+
+    def direct_sum(self: Any, other: Layout) -> Layout:
+        """Both side by side in every mode, steps as they are."""
+        from tilewise.core.algebra.tiles import direct_sum
+
+        return direct_sum(self, other)
+
+    # -- widths and axes ---------------------------------------------------------------------------
+
+    def pack(self: Any, count: int, axis: Axis | str | None = None) -> Layout:
+        """`count` neighbouring elements as one."""
+        from tilewise.core.algebra.widths import pack
+
+        return pack(self, count, axis)
+
+    def unpack(self: Any, count: int, axis: Axis | str | None = None) -> Layout:
+        """Every element as `count` neighbouring ones."""
+        from tilewise.core.algebra.widths import unpack
+
+        return unpack(self, count, axis)
+
+    def recast(self: Any, old: DType | str, new: DType | str, axis: Axis | str | None = None) -> Layout:
+        """The same bytes as elements of another width."""
+        from tilewise.core.algebra.widths import recast
+
+        return recast(self, old, new, axis)
+
+    def broadcast(self: Any, extent: int, position: int = 0) -> Layout:
+        """A new mode along which nothing moves."""
+        from tilewise.core.algebra.places import broadcast
+
+        return broadcast(self, extent, position)
+
+    def relabel(self: Any, names: Mapping[Any, Any]) -> Layout:
+        """The same map with axes renamed."""
+        from tilewise.core.algebra.places import relabel
+
+        return relabel(self, names)
+
+    def split_axis(self: Any, axis: Axis | str, into: Sequence[Any] | None = None) -> Layout:
+        """One axis as two: `tx` as `warpid` and `laneid`."""
+        from tilewise.core.algebra.places import split_axis
+
+        return split_axis(self, axis, into)
+
+    def fuse_axes(self: Any, axes: Sequence[Any], into: Axis | str | None = None) -> Layout:
+        """Two axes as one: `warpid` and `laneid` as `tx`."""
+        from tilewise.core.algebra.places import fuse_axes
+
+        return fuse_axes(self, axes, into)
+
+    def footprint(self: Any, *axes: Axis | str) -> Layout:
+        """What one owner holds: the layout without the axes that tell owners apart."""
+        from tilewise.core.algebra.places import footprint
+
+        return footprint(self, *axes)
+
+    # -- two layouts -------------------------------------------------------------------------------
+
+    def relation(self: Any, other: Layout, **how: Any) -> Relation:
+        """What it takes to turn this layout into another: nothing, a view, or a move."""
+        from tilewise.core.algebra.relation import relation
+
+        return relation(self, other, **how)
