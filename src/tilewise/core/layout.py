@@ -185,6 +185,25 @@ class Layout(Algebra):
             object.__setattr__(self, "offset", self.offset + Vector(tuple(inside)))
             object.__setattr__(self, "outer", Vector(tuple(outside)))
 
+    def with_parts(
+        self, shape: Shape, strides: tuple[Vector, ...], replica: tuple[Iter, ...], offset: Vector
+    ) -> Layout:
+        """This layout with other S, R and O, for parts that an operation has made: nothing is checked.
+
+        requires  the parts are as the constructor leaves them, and no axis is declared in two ways
+        """
+        made = object.__new__(Layout)
+        made.__dict__.update(
+            shape=shape,
+            strides=strides,
+            replica=replica,
+            offset=offset,
+            swizzles=self.swizzles,
+            outer=self.outer,
+            unit=self.unit,
+        )
+        return made
+
     # -- what is written ---------------------------------------------------------------------------
 
     @cached_property

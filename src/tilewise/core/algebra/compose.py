@@ -1,0 +1,475 @@
+"""Composition: one layout after another, exact over any refinement of the inner one's digits.
+
+B(x) = c + sum t_j x_j are indices of A, and A(B(x)) is a layout over refinements of B's digits iff it is
+a sum of maps of single digits, each of which is a layout (`levels` decides both). An accepted answer is
+right by construction. A refusal carries the positions at which a reader sees for himself that there is
+no such layout; only where several levels might cancel is a bounded table asked instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import gcd, prod
+
+from tilewise.core.algebra.levels import (
+    Code,
+    Digit,
+    Failure,
+    Floors,
+    Form,
+    broken,
+    carrying,
+    digits_of,
+    floors,
+    form_of,
+    is_chain,
+    separate,
+    wraps,
+)
+from tilewise.core.canonical import merged_replica
+from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.integers import as_extent
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.shapes import Mode, leaves
+from tilewise.core.vectors import Vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_LISTED = 1 << 14
+"""A digit, or a box of digits, of at most so many values may be listed to settle what levels leave open."""
+
+
+def compose(outer: Layout, inner: Any, modes: Sequence[str] | None = None) -> Layout:
+    """`outer o inner`: the layout of x -> outer(inner(x)), with inner's modes.
+
+    `inner` places its elements at flat indices of `outer`, on one axis. With `modes`, the axes named
+    there are coordinates of outer's modes, one name a mode; CuTe's e0, e1, ... are so without being
+    named. A tuple composes mode by mode: a layout, an extent n (for n : 1), or None to keep the mode.
+
+        requires       every index that inner names is one of outer's
+        postcondition  compose(A, B).places(x) == union of A.places(i) over the indices i at B.places(x)
+        refused        TW502 an index outside; TW501 no layout over B's digits, with the proof;
+                       TW504 a swizzle on B that A does not carry on; TW509 axes that are no index
+
+    >>> from tilewise import S, laneid, reg
+    >>> compose(S[(2, 6) : (2, 8)], S[(3, 4) : (1, 3)])
+    S[(3, (2, 2)) : (8, (2, 24))]
+    >>> compose(S[(8, 8) : (8, 1)], (4, S[2 : 4]))
+    S[(4, 2) : (8, 4)]
+    >>> compose(S[(16, 8) : (8, 1)], S[(8, 2) : (2@laneid, 1@reg)], modes=("laneid", "reg"))
+    S[(8, 2) : (16, 1)]
+    """
+    if isinstance(inner, tuple | list):
+        return _by_mode(outer, tuple(inner))
+    inner = as_tiler(inner)
+    if inner.unit != "element":
+        raise LayoutError(
+            "TW106", f"indices are counted in elements, and the inner layout counts {inner.unit}s"
+        )
+    if any(swizzle.bits for swizzle in inner.swizzles):
+        from tilewise.core.algebra.through import through_swizzles
+
+        return through_swizzles(outer, inner, modes)
+    return _after(outer, inner, modes)
+
+
+def as_tiler(value: Any) -> Layout:
+    """A layout from what stands for one: itself, or n for n : 1.
+
+    >>> as_tiler(4)
+    S[4 : 1]
+    """
+    if isinstance(value, Layout):
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise LayoutError(
+            "TW107",
+            f"a layout or an extent belongs here, not the {type(value).__name__} {value!r}",
+            hint="parse(text) makes a layout of text",
+        )
+    return Layout((as_extent(value),), (1,))
+
+
+# -- mode by mode ----------------------------------------------------------------------------------
+
+
+def _by_mode(outer: Layout, tilers: tuple[Any, ...]) -> Layout:
+    parts = mode_layouts(outer)
+    if len(tilers) > len(parts):
+        raise LayoutError(
+            "TW503",
+            f"{len(tilers)} tilers for {len(parts)} modes",
+            hint="give at most one a mode; modes without one are kept",
+        )
+    shape: list[Mode] = []
+    strides: list[Vector] = []
+    replica, offset = list(outer.replica), outer.offset
+    for part, tiler in zip(parts, (*tilers, *(None,) * (len(parts) - len(tilers))), strict=True):
+        tiled = part if tiler is None else compose(part, tiler)
+        if tiled.swizzles:
+            raise Refused(
+                "TW504",
+                f"the tiler {tiler} swizzles one mode, and a swizzle acts on the whole address",
+                hint="compose the whole layout with one swizzled layout instead",
+            )
+        shape.append(tiled.shape[0] if len(tiled.shape) == 1 else tiled.shape or 1)
+        strides += tiled.strides if tiled.shape else (Vector(),)
+        replica += tiled.replica
+        offset = offset + tiled.offset
+    return replace(outer, shape=tuple(shape), strides=tuple(strides), replica=tuple(replica), offset=offset)
+
+
+def mode_layouts(layout: Layout) -> list[Layout]:
+    """Every top-level mode as a layout of its own, without copies, offset and swizzles.
+
+    >>> from tilewise import S
+    >>> mode_layouts(S[(8, (2, 4)) : (8, (4, 1))])
+    [S[8 : 8], S[(2, 4) : (4, 1)]]
+    """
+    parts, start = [], 0
+    for mode in layout.shape:
+        count = sum(1 for _ in leaves(mode))
+        shape = mode if isinstance(mode, tuple) else (mode,)
+        parts.append(Layout(shape, layout.strides[start : start + count], unit=layout.unit))
+        start += count
+    return parts
+
+
+# -- digit by digit --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """What B's places mean to A: which coordinate every axis is, and A's digits behind each of them."""
+
+    coordinate: dict[str, int]
+    digits: tuple[tuple[tuple[int, Vector], ...], ...]
+    flat: bool
+
+    def index(self, vector: Vector) -> tuple[int, ...]:
+        """A place of B as coordinates of A."""
+        terms = vector.terms
+        if self.flat:
+            return (terms[0][1],) if len(terms) == 1 else (sum([steps for _, steps in terms]),)
+        steps = [0] * len(self.digits)
+        for axis, count in terms:
+            if count:
+                steps[self.coordinate[axis.name]] += count
+        return tuple(steps)
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many indices every coordinate has."""
+        return [prod([extent for extent, _ in digits]) for digits in self.digits]
+
+
+def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) -> Domain:
+    """How `inner`'s axes index `outer`: one axis as its flat index, or one axis a mode."""
+    moving = {axis.name for vector in _vectors(inner) for axis, steps in vector.terms if steps}
+    if modes is None and moving and all(map(_is_basis, moving)):
+        modes = [f"e{i}" for i in range(len(outer.shape))]
+    if modes is None:
+        if len(moving) > 1:
+            raise Refused(
+                "TW509",
+                f"a flat index is one number, and B moves on {' and '.join(sorted(moving))}",
+                hint="say which mode of A each axis is a coordinate of: modes",
+            )
+        return Domain({}, (tuple(zip(leaves(outer.shape), outer.strides, strict=True)),), True)
+    names = [str(name) for name in modes]
+    if len(names) != len(outer.shape) or len(set(names)) != len(names):
+        raise LayoutError(
+            "TW503", f"{len(names)} names for the {len(outer.shape)} modes of A", hint="name every mode once"
+        )
+    if not moving <= set(names):
+        raise Refused(
+            "TW509",
+            f"B moves on {' and '.join(sorted(moving))}, and the modes of A are {', '.join(names)}",
+            hint="every axis that B moves on is a coordinate of one mode",
+        )
+    steps = iter(outer.strides)
+    digits = tuple(tuple((extent, next(steps)) for extent in leaves(mode)) for mode in outer.shape)
+    return Domain({name: i for i, name in enumerate(names)}, digits, False)
+
+
+def _is_basis(name: str) -> bool:
+    return name[0] == "e" and name[1:].isascii() and name[1:].isdigit()
+
+
+def _vectors(layout: Layout) -> Iterator[Vector]:
+    yield from layout.strides
+    for it in layout.replica:
+        yield it.stride
+    yield layout.offset
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbouring digits of one mode that step as one: what they span, the step on each coordinate."""
+
+    extent: int
+    step: tuple[int, ...]
+    parts: tuple[int, ...]
+
+
+def _after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
+    """The composition with an inner layout that has no swizzle."""
+    domain = domain_of(outer, inner, modes)
+    copies, least = merged_replica(inner.replica) if inner.replica else ([], None)
+    offset = inner.offset if least is None else inner.offset + least
+    start = domain.index(offset)
+    by_mode = _runs_by_mode(inner, domain)
+    runs = [run for mode in by_mode for run in mode]
+    runs += [Run(it.extent, domain.index(it.stride), (it.extent,)) for it in copies]
+    code = _code(outer, domain, runs, start)
+    maps = [floors([(extent, code.number(stride)) for extent, stride in digits]) for digits in domain.digits]
+    question = _Question(domain, maps, start, runs, len(runs) - len(copies), code)
+    question.check_range()
+    forms = question.forms()
+    shape, strides = _written(inner, by_mode, forms, code)
+    replica = tuple(
+        Iter(extent, code.vector(stride))
+        for run, form in zip(runs[question.own :], forms[question.own :], strict=True)
+        for extent, stride in digits_of(form, run.extent)
+    )
+    base = code.vector(question.value(start))
+    return outer.with_parts(shape, strides, outer.replica + replica, outer.offset + base)
+
+
+def _runs_by_mode(inner: Layout, domain: Domain) -> list[list[Run]]:
+    by_mode, start = [], 0
+    for mode in inner.shape:
+        extents = (mode,) if isinstance(mode, int) else tuple(leaves(mode))
+        stop = start + len(extents)
+        by_mode.append(_runs(extents, [domain.index(v) for v in inner.strides[start:stop]]))
+        start = stop
+    return by_mode
+
+
+def _runs(extents: tuple[int, ...], steps: list[tuple[int, ...]]) -> list[Run]:
+    """The digits of one mode, slowest first, neighbours joined where they step as one."""
+    if len(extents) == 1:
+        return [Run(extents[0], steps[0], extents)]
+    runs: list[Run] = []
+    for extent, step in zip(reversed(extents), reversed(steps), strict=True):
+        fast = runs[-1] if runs else None
+        if fast and (extent == 1 or fast.extent == 1 or step == tuple(s * fast.extent for s in fast.step)):
+            joined = step if fast.extent == 1 else fast.step
+            runs[-1] = Run(extent * fast.extent, joined, (extent, *fast.parts))
+        else:
+            runs.append(Run(extent, step, (extent,)))
+    return runs[::-1]
+
+
+def _code(outer: Layout, domain: Domain, runs: Sequence[Run], start: tuple[int, ...]) -> Code:
+    """A code with room for every coordinate that comes up: strides of A times indices of B."""
+    if len(outer.axes) == 1:
+        return Code(outer.axes, 0)
+    steps = [abs(s) for digits in domain.digits for _, v in digits for _, s in v.terms]
+    indices = [abs(s) for run in runs for s in run.step] + [abs(s) for s in start]
+    factors = (sum(steps), *domain.sizes, max(indices, default=0) + 2, *(run.extent for run in runs))
+    return Code(outer.axes, sum([factor.bit_length() for factor in factors]) + 8)
+
+
+def _written(
+    inner: Layout, by_mode: list[list[Run]], forms: Sequence[Form], code: Code
+) -> tuple[tuple[Mode, ...], tuple[Vector, ...]]:
+    """Shape and strides: inner's own nesting where the digits allow it, a flat mode where they do not."""
+    shape: list[Mode] = []
+    strides: list[Vector] = []
+    following = iter(forms)
+    for mode, runs in zip(inner.shape, by_mode, strict=True):
+        parts = [_in_parts(run, next(following)) for run in runs]
+        digits = [digit for run_parts in parts for part in run_parts for digit in part]
+        kept = all(len(p) == len(run.parts) for p, run in zip(parts, runs, strict=True))
+        shape.append(
+            _refined(mode, iter([part for run_parts in parts for part in run_parts]))
+            if kept
+            else tuple(extent for extent, _ in digits)
+        )
+        strides += [code.vector(stride) for _, stride in digits]
+    return tuple(shape), tuple(strides)
+
+
+def _in_parts(run: Run, form: Form) -> list[list[Digit]]:
+    """The digits of a form for every part of the run; all in one list where they do not fit the parts."""
+    if len(run.parts) == 1:
+        return [digits_of(form, run.extent)]
+    place, borders = 1, {}
+    for part in reversed(run.parts):
+        place *= part
+        if 1 < place < run.extent:
+            borders[place] = 0
+    if not is_chain(form.keys() | borders.keys(), run.extent):
+        return [digits_of(form, run.extent)]
+    digits = digits_of(borders | form, run.extent)
+    result: list[list[Digit]] = []
+    for part in reversed(run.parts):
+        taken: list[Digit] = []
+        while prod([extent for extent, _ in taken]) < part:
+            taken.append(digits.pop())
+        result.append(taken[::-1] or [(1, 0)])
+    return result[::-1]
+
+
+def _refined(mode: Mode, parts: Iterator[list[Digit]]) -> Mode:
+    if isinstance(mode, int):
+        digits = next(parts)
+        return digits[0][0] if len(digits) == 1 else tuple(extent for extent, _ in digits)
+    return tuple(_refined(part, parts) for part in mode)
+
+
+# -- the decision ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Is A(c + sum t_j x_j) a sum of layouts of the single digits? `own` of them are no copies."""
+
+    domain: Domain
+    maps: list[Floors]
+    start: tuple[int, ...]
+    runs: list[Run]
+    own: int
+    code: Code
+
+    def value(self, index: Sequence[int]) -> int:
+        """A at an index, without its offset."""
+        return sum([floors(n) for floors, n in zip(self.maps, index, strict=True)])
+
+    def at(self, digits: Sequence[int]) -> int:
+        """A o B at some digits."""
+        index = list(self.start)
+        for digit, run in zip(digits, self.runs, strict=True):
+            for i, step in enumerate(run.step):
+                index[i] += digit * step
+        return self.value(index)
+
+    def check_range(self) -> None:
+        """Refuse where B names an index that A has not; the witness is that corner of B."""
+        for i, floors in enumerate(self.maps):
+            reach = [(run.extent - 1) * run.step[i] for run in self.runs]
+            low = self.start[i] + sum([r for r in reach if r < 0])
+            high = self.start[i] + sum([r for r in reach if r > 0])
+            if 0 <= low and high < floors.size:
+                continue
+            upward = high >= floors.size
+            corner = [
+                run.extent - 1 if r and (r > 0) == upward else 0
+                for run, r in zip(self.runs, reach, strict=True)
+            ]
+            found = high if upward else low
+            what = "A" if self.domain.flat else f"mode {i} of A"
+            raise Refused(
+                "TW502",
+                f"index {found} is asked for, and {what} has {floors.size} elements",
+                witness={"index": self.flat(corner), "asked": found, "size": floors.size},
+                hint="every place of the inner layout is an index of the outer one",
+            )
+
+    def flat(self, digits: Sequence[int]) -> int:
+        """The flat index of B with the given digits."""
+        flat = 0
+        for digit, run in zip(digits[: self.own], self.runs, strict=False):
+            flat = flat * run.extent + digit
+        return flat
+
+    def forms(self) -> list[Form]:
+        """What every digit brings, or a refusal."""
+        forms: list[Form] = [{} for _ in self.runs]
+        failures: list[tuple[int, Failure]] = []
+        for i, floors in enumerate(self.maps):
+            digits = [(run.extent, run.step[i]) for run in self.runs]
+            failures += [(i, f) for f in separate(floors, self.start[i], digits, forms)]
+        doubtful = {failure.digit for _, failure in failures if failure.digit is not None}
+        for j, run in enumerate(self.runs):
+            if len(forms[j]) > 1:
+                forms[j] = {place: w for place, w in forms[j].items() if w}
+                if not is_chain(forms[j], run.extent):
+                    doubtful.add(j)
+        if failures or doubtful:
+            self._settle(forms, failures, doubtful)
+        return forms
+
+    def _settle(self, forms: list[Form], failures: list[tuple[int, Failure]], doubtful: set[int]) -> None:
+        """What levels alone leave open: they may cancel one another. Forms are put right, or refused."""
+        for j in sorted(doubtful):
+            forms[j] = self._settled_digit(j, forms[j])
+        if failures:
+            self._settle_carries(forms, [(i, f.place) for i, f in failures if f.digit is None])
+
+    def _settled_digit(self, j: int, form: Form) -> Form:
+        run = self.runs[j]
+
+        def values(x: int) -> int:
+            return self.value([c + x * step for c, step in zip(self.start, run.step, strict=True)])
+
+        found = broken(values, run.extent, self._telling(run, form))
+        if found is None and run.extent <= MAX_LISTED:
+            listed = form_of([values(x) for x in range(run.extent)])
+            if isinstance(listed, dict):
+                return listed
+            found = listed
+        if found is None:
+            raise NotDecided(f"whether a digit of {run.extent} is a layout was not decided within the bound")
+        raise self._no_layout(j, values, *found)
+
+    def _telling(self, run: Run, form: Form) -> set[int]:
+        """Positions along a digit at which the gcd law fails, if it does."""
+        positions = set(form)
+        for i, floors in enumerate(self.maps):
+            for place in floors.places:
+                if run.step[i] % place:
+                    positions |= wraps(place, run.step[i], self.start[i] % place, run.extent)
+        near = {m + d for m in positions for d in (-1, 0, 1)}
+        near |= {run.extent - m for m in near}
+        return near | {gcd(m, run.extent) for m in near}
+
+    def _no_layout(self, j: int, values: Callable[[int], int], m: int, other: int) -> Refused:
+        extent, g = self.runs[j].extent, gcd(m, other)
+        steps = {p: self.code.vector(values(p) - values(p - 1)) for p in (g, m, other) if p < extent}
+        shown = " and ".join(f"by {step} into position {p}" for p, step in sorted(steps.items()))
+        unit = prod([run.extent for run in self.runs[j + 1 : self.own]]) if j < self.own else None
+        return Refused(
+            "TW501",
+            f"along {self._named(j)} A o B steps {shown}, as no layout of extent {extent} does",
+            witness={"digit": j, "extent": extent, "unit": unit, "positions": (m, other)},
+            hint="the map exists, but not over these digits: compose pieces of it (slice), or list it (table)",
+        )
+
+    def _named(self, j: int) -> str:
+        if j >= self.own:
+            return f"the copies of B (extent {self.runs[j].extent})"
+        return f"digit {j} of B (extent {self.runs[j].extent})"
+
+    def _settle_carries(self, forms: list[Form], levels: list[tuple[int, int]]) -> None:
+        for i, place in levels:
+            digits = [(run.extent, run.step[i]) for run in self.runs]
+            for corner in carrying(self.maps[i], self.start[i], digits, place):
+                self._check_corner(forms, corner)
+        if prod([run.extent for run in self.runs]) > MAX_LISTED:
+            raise NotDecided("whether the digits of B carry in A was not decided within the bound")
+        for digits in product(*(range(run.extent) for run in self.runs)):
+            self._check_corner(forms, digits)
+
+    def _check_corner(self, forms: list[Form], digits: Sequence[int]) -> None:
+        """Refuse where digits together move otherwise than one by one."""
+        together = self.at(digits) - self.value(self.start)
+        alone = sum([_value(form, x) for form, x in zip(forms, digits, strict=True)])
+        if together != alone:
+            raise Refused(
+                "TW501",
+                f"the digits of B carry in A: digits {tuple(digits)} together move by "
+                f"{self.code.vector(together)}, one by one by {self.code.vector(alone)}",
+                witness={"digits": tuple(digits), "index": self.flat(digits)},
+                hint="the map exists, but not over these digits: compose pieces of it (slice), "
+                "or list it (table)",
+            )
+
+
+def _value(form: Form, x: int) -> int:
+    return sum([weight * (x // place) for place, weight in form.items()])

@@ -1,0 +1,359 @@
+"""Floor forms: the arithmetic under composition, slices and the splitting of axes.
+
+Digits (e_k, s_k), ..., (e_1, s_1) with nothing left to merge are, for every integer n,
+
+    A(n) = sum of w_P * (n // P)        P = 1, e_1, e_1 e_2, ...: each divides the next
+
+A level is one such P. Along one digit x of another layout, n = c + t x, a level is (c + t x) // P, and
+`along` says when that is a layout of x: only if it wraps with one period that divides the extent. Over
+several digits it separates iff their remainders never carry together, which `separate` decides from
+their least and greatest values. The gcd law turns every no into two positions that show it:
+
+    f: [0, b) -> Z^axes is a layout of extent b iff its steps D(m) = f(m) - f(m - 1) fulfil
+    D(gcd(m, b)) == D(m) and D(gcd(m, m')) in {D(m), D(m')} for all 0 < m, m' < b
+
+Values are integers here; vectors on several axes become integers by `Code`, which adds and compares
+them as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from tilewise.core.axes import Axis
+from tilewise.core.vectors import ZERO, Vector, point
+
+Form = dict[int, int]
+"""{P: w}: the map x -> sum of w * (x // P)."""
+
+Digit = tuple[int, int]
+"""(extent, step)."""
+
+
+# -- vectors as integers ---------------------------------------------------------------------------
+
+
+class Code:
+    """Vectors on some axes as single integers, each axis in a field of its own.
+
+        requires       every coordinate that comes up is below 2^(bits - 1) in absolute value
+        postcondition  encoding is linear and one to one, so sums, multiples and == carry over
+
+    >>> from tilewise import laneid, reg
+    >>> code = Code((laneid, reg), 16)
+    >>> code.vector(3 * code.number(2@laneid + -1@reg))
+    6@laneid - 3@reg
+    """
+
+    def __init__(self, axes: Sequence[Axis], bits: int) -> None:
+        self.axes = tuple(axes)
+        self.bits = bits if len(axes) > 1 else 0
+        self.field = {axis.name: i * self.bits for i, axis in enumerate(axes)}
+
+    def number(self, vector: Vector) -> int:
+        """The integer that stands for a vector."""
+        field = self.field
+        return sum([steps << field[axis.name] for axis, steps in vector.terms])
+
+    def vector(self, number: int) -> Vector:
+        """The vector that an integer stands for."""
+        if not number:
+            return ZERO
+        if not self.bits:
+            return point(self.axes, (number,))
+        terms, half, mask = [], 1 << (self.bits - 1), (1 << self.bits) - 1
+        for axis in self.axes:
+            steps = ((number + half) & mask) - half
+            number = (number - steps) >> self.bits
+            if steps:
+                terms.append((axis, steps))
+        return Vector(tuple(terms))
+
+
+# -- floor forms -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """A map in its floor form: `places` ascend and divide one another, a stride and a weight each."""
+
+    places: list[int]
+    strides: list[int]
+    weights: list[int]
+    size: int
+
+    def __call__(self, n: int) -> int:
+        """The value at any integer; the slowest digit has no end."""
+        total = 0
+        for place, stride in zip(reversed(self.places), reversed(self.strides), strict=True):
+            digit, n = divmod(n, place)
+            total += digit * stride
+        return total
+
+
+def floors(digits: Sequence[Digit]) -> Floors:
+    """The floor form of digits, slowest first, neighbours merged.
+
+    >>> floors([(2, 12), (3, 4), (4, 1)]) == floors([(24, 1)])
+    True
+    >>> floors([(2, 100), (4, 1)])
+    Floors(places=[1, 4], strides=[1, 100], weights=[1, 96], size=8)
+    """
+    places: list[int] = []
+    strides: list[int] = []
+    weights: list[int] = []
+    size, carry = 1, 0
+    for extent, stride in reversed(digits):
+        if extent == 1:
+            continue
+        if stride != carry or not places:
+            places.append(size)
+            strides.append(stride)
+            weights.append(stride - carry)
+        size *= extent
+        carry = stride * extent
+    return Floors(places or [1], strides or [0], weights or [0], size)
+
+
+def digits_of(form: Form, extent: int) -> list[Digit]:
+    """The digits of a form, slowest first.
+
+        requires  the places of the form divide one another, and the last of them the extent
+
+    >>> digits_of({1: 3, 2: 10}, 6)
+    [(3, 16), (2, 3)]
+    """
+    digits: list[Digit] = []
+    place, stride = 1, form.get(1, 0)
+    for following in sorted(form):
+        if following > 1:
+            digits.append((following // place, stride))
+            stride = stride * (following // place) + form[following]
+            place = following
+    digits.append((extent // place, stride))
+    return digits[::-1]
+
+
+def is_chain(form: Iterable[int], extent: int) -> bool:
+    """Whether the places divide one another, and the last of them the extent.
+
+    >>> is_chain({1: 5, 2: 1, 6: 1}, 12), is_chain({2: 1, 3: 1}, 12)
+    (True, False)
+    """
+    place = 1
+    for following in sorted(form):
+        if following % place:
+            return False
+        place = following
+    return extent % place == 0
+
+
+# -- one level along one digit ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """(rho + t x) // P along a digit x, less its value at 0: slope * x + sum of sign * (x // place).
+
+    `rest` is what it leaves over, t x - P * that, as digits (slowest first); `least` and `most` bound it.
+    """
+
+    slope: int
+    floors: tuple[Digit, ...]
+    rest: tuple[Digit, ...]
+
+    @property
+    def least(self) -> int:
+        """The least that is left over."""
+        return sum([(e - 1) * s for e, s in self.rest if s < 0])
+
+    @property
+    def most(self) -> int:
+        """The most that is left over."""
+        return sum([(e - 1) * s for e, s in self.rest if s > 0])
+
+
+def along(place: int, t: int, rho: int, extent: int) -> Along | None:
+    """The level `place` along one digit, or None where it is no layout of that extent.
+
+    Every step brings t // P, and one more where the remainder wraps. Gaps between wraps take two
+    neighbouring values, so they are regular iff the first gap and the last wrap are. It is a layout iff
+    it never wraps, or wraps every e with e | extent, or from e on every 2e with 2e | extent.
+
+        requires       0 <= rho < place, t no multiple of place
+        postcondition  (rho + t x) // place == slope x + sum sign * (x // p) for 0 <= x < extent
+
+    >>> along(8, 4, 0, 6)
+    Along(slope=0, floors=((2, 1),), rest=((3, 0), (2, 4)))
+    >>> along(8, 4, 4, 3) is None
+    True
+    """
+    slope, tau = divmod(t, place)
+    sign = 1
+    if rho + tau >= place:  # the first step wraps: count the steps that do not
+        sign, slope, rho, tau = -1, slope + 1, place - 1 - rho, place - tau
+    wraps = (rho + tau * (extent - 1)) // place
+    if not wraps:
+        return Along(slope, (), ((extent, sign * tau),))
+    e = -((rho - place) // tau)
+    second, last = -((rho - 2 * place) // tau), -((rho - wraps * place) // tau)
+    low = sign * tau
+    high = e * low - sign * place
+    if extent == e * (wraps + 1) and last == wraps * e and (wraps == 1 or second == 2 * e):
+        return Along(slope, ((e, sign),), ((extent // e, high), (e, low)))
+    if wraps > 1 and second == 3 * e and last == e * (2 * wraps - 1) and extent == 2 * e * wraps:
+        top = 2 * high + sign * place
+        return Along(slope, ((e, sign), (2 * e, -sign)), ((extent // (2 * e), top), (2, high), (e, low)))
+    return None
+
+
+def wraps(place: int, t: int, rho: int, extent: int) -> set[int]:
+    """The first three and the last two positions at which a level takes an extra step, or none.
+
+    >>> sorted(wraps(8, 3, 0, 20))
+    [3, 6, 8, 16, 19]
+    """
+    tau = t % place
+    if rho + tau >= place:
+        rho, tau = place - 1 - rho, place - tau
+    count = (rho + tau * (extent - 1)) // place
+    return {-((rho - i * place) // tau) for i in (1, 2, 3, count - 1, count) if 1 <= i <= count}
+
+
+# -- all levels over all digits --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where a closed form ended: a digit that is no layout at a level, or (digit None) a carry."""
+
+    place: int
+    digit: int | None = None
+
+
+def separate(outer: Floors, base: int, digits: Sequence[Digit], forms: Sequence[Form]) -> list[Failure]:
+    """Add to `forms` what each digit brings to outer(base + sum of step * digit), or say where it fails.
+
+    For one digit, levels that divide its step are linear, with the stride of the largest; levels that
+    it never reaches bring nothing, and all its reach is left over. Both are ends of the chain of places.
+
+        postcondition  no failure: outer(base + sum t_j x_j) == outer(base) + sum forms[j](x_j)
+
+    >>> forms = [{}, {}]
+    >>> separate(floors([(4, 10), (8, 1)]), 0, [(4, 8), (2, 4)], forms), forms
+    ([], [{1: 10}, {1: 4}])
+    """
+    places, levels = outer.places, range(1, len(outer.places))
+    least, most, least_above, most_above = ([0] * (len(places) + 1) for _ in range(4))
+    failures: list[Failure] = []
+    for j, (extent, t) in enumerate(digits):
+        if not t or extent == 1:
+            continue
+        linear = 1
+        while linear < len(places) and not t % places[linear]:
+            linear += 1
+        slope = t // places[linear - 1] * outer.strides[linear - 1]
+        reach = t * (extent - 1)
+        for level in range(linear, len(places)):
+            place, weight = places[level], outer.weights[level]
+            rho = base % place
+            if 0 <= rho + reach < place:
+                (most_above if t > 0 else least_above)[level] += reach
+                break
+            found = along(place, t, rho, extent)
+            if found is None:
+                failures.append(Failure(place, j))
+                continue
+            slope += weight * found.slope
+            for p, sign in found.floors:
+                forms[j][p] = forms[j].get(p, 0) + sign * weight
+            least[level] += found.least
+            most[level] += found.most
+        forms[j][1] = forms[j].get(1, 0) + slope
+    no_layout = {failure.place for failure in failures}
+    low = high = 0
+    for level in levels:
+        place = places[level]
+        low, high = low + least_above[level], high + most_above[level]
+        rho = base % place
+        carries = rho + low + least[level] < 0 or rho + high + most[level] >= place
+        if carries and place not in no_layout:
+            failures.append(Failure(place))
+    return failures
+
+
+def carrying(outer: Floors, base: int, digits: Sequence[Digit], place: int) -> list[list[int]]:
+    """The digits at which the remainders of a level are least, and those at which they are most."""
+    corners: list[list[int]] = [[], []]
+    for extent, t in digits:
+        found = along(place, t, base % place, extent) if t % place and extent > 1 else None
+        rest = found.rest if found else ((extent, 0),)
+        for corner, upward in zip(corners, (False, True), strict=True):
+            digit = 0
+            for e, s in rest:
+                digit = digit * e + (e - 1 if (s > 0) == upward and s else 0)
+            corner.append(digit)
+    return corners
+
+
+# -- the gcd law -----------------------------------------------------------------------------------
+
+
+def broken(values: Callable[[int], int], extent: int, positions: Iterable[int]) -> tuple[int, int] | None:
+    """Two positions at which the gcd law fails, out of some that may; m' = extent where m alone will do.
+
+    >>> broken([0, 1, 2, 4, 6, 8].__getitem__, 6, [1, 2, 3, 4, 5])
+    (4, 6)
+    """
+    step = _Steps(values)
+    near = sorted({m for m in positions if 0 < m < extent})
+    for m in near:
+        if step[gcd(m, extent)] != step[m]:
+            return m, extent
+    for i, m in enumerate(near):
+        for other in near[:i]:
+            if step[gcd(m, other)] not in (step[m], step[other]):
+                return other, m
+    return None
+
+
+class _Steps(dict[int, int]):
+    """D(m) = f(m) - f(m - 1), each computed once."""
+
+    def __init__(self, values: Callable[[int], int]) -> None:
+        super().__init__()
+        self.values_at = values
+
+    def __missing__(self, m: int) -> int:
+        self[m] = step = self.values_at(m) - self.values_at(m - 1)
+        return step
+
+
+def form_of(values: Sequence[int]) -> Form | tuple[int, int]:
+    """The form of a listed map less its first value, or two positions at which the gcd law fails.
+
+    The first break of the steps must divide the extent and all later breaks; then every e-th value is
+    again such a map.
+
+    >>> form_of([5, 6, 15, 16]), form_of([0, 1, 3])
+    ({1: 1, 2: 8}, (2, 3))
+    """
+    form: Form = {}
+    scale, extent, carry = 1, len(values), 0
+    current = list(values)
+    while len(current) > 1:
+        steps = [b - a for a, b in zip(current, current[1:], strict=False)]
+        first = steps[0]
+        form[scale] = first - carry
+        e = next((m for m, step in enumerate(steps, 1) if step != first), 0)
+        if not e:
+            break
+        if len(current) % e:
+            return e * scale, extent
+        later = next((m for m, step in enumerate(steps, 1) if step != first and m % e), 0)
+        if later:
+            return e * scale, later * scale
+        carry, scale, current = first * e, scale * e, current[::e]
+    return form
