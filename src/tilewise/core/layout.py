@@ -211,6 +211,11 @@ class Layout(Algebra):
         """D: the iters of the index, slowest first."""
         return tuple(map(Iter, leaves(self.shape), self.strides))
 
+    @property
+    def digits(self) -> tuple[tuple[int, Vector], ...]:
+        """(extent, stride) of every digit of the index, slowest first: the shard as plain pairs."""
+        return tuple(zip(leaves(self.shape), self.strides, strict=True))
+
     @cached_property
     def size(self) -> int:
         """How many elements there are."""

@@ -41,7 +41,7 @@ _FAMILIES = {
 }
 _HOME = {name: module for module, names in _FAMILIES.items() for name in names.split()}
 
-__all__ = sorted(_HOME)  # noqa: PLE0605 - the table above
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -33,11 +33,15 @@ from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import as_extent
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import Mode, leaves
-from tilewise.core.vectors import Vector
+from tilewise.core.vectors import Vector, as_vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from tilewise.core.shapes import Shape
+
+_ELSEWHERE = "the map exists, but not over these digits: compose pieces of it (slice), or list it (table)"
 
 MAX_LISTED = 1 << 14
 """A digit, or a box of digits, of at most so many values may be listed to settle what levels leave open."""
@@ -91,7 +95,7 @@ def as_tiler(value: Any) -> Layout:
             f"a layout or an extent belongs here, not the {type(value).__name__} {value!r}",
             hint="parse(text) makes a layout of text",
         )
-    return Layout((as_extent(value),), (1,))
+    return Layout((as_extent(value),), (as_vector(1),))
 
 
 # -- mode by mode ----------------------------------------------------------------------------------
@@ -179,7 +183,7 @@ def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) 
                 f"a flat index is one number, and B moves on {' and '.join(sorted(moving))}",
                 hint="say which mode of A each axis is a coordinate of: modes",
             )
-        return Domain({}, (tuple(zip(leaves(outer.shape), outer.strides, strict=True)),), True)
+        return Domain({}, (outer.digits,), True)
     names = [str(name) for name in modes]
     if len(names) != len(outer.shape) or len(set(names)) != len(names):
         raise LayoutError(
@@ -237,7 +241,18 @@ def _after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
         for extent, stride in digits_of(form, run.extent)
     )
     base = code.vector(question.value(start))
+    if len(inner.shape) == 1 and isinstance(inner.shape[0], int):
+        shape = unnested(shape)
     return outer.with_parts(shape, strides, outer.replica + replica, outer.offset + base)
+
+
+def unnested(shape: Shape) -> Shape:
+    """A lone mode of several digits as modes of their own.
+
+    >>> unnested(((2, 3),)), unnested(((2, 3), 4))
+    ((2, 3), ((2, 3), 4))
+    """
+    return shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
 
 
 def _runs_by_mode(inner: Layout, domain: Domain) -> list[list[Run]]:
@@ -277,7 +292,7 @@ def _code(outer: Layout, domain: Domain, runs: Sequence[Run], start: tuple[int, 
 
 def _written(
     inner: Layout, by_mode: list[list[Run]], forms: Sequence[Form], code: Code
-) -> tuple[tuple[Mode, ...], tuple[Vector, ...]]:
+) -> tuple[Shape, tuple[Vector, ...]]:
     """Shape and strides: inner's own nesting where the digits allow it, a flat mode where they do not."""
     shape: list[Mode] = []
     strides: list[Vector] = []
@@ -339,7 +354,7 @@ class _Question:
 
     def value(self, index: Sequence[int]) -> int:
         """A at an index, without its offset."""
-        return sum([floors(n) for floors, n in zip(self.maps, index, strict=True)])
+        return sum([part(n) for part, n in zip(self.maps, index, strict=True)])
 
     def at(self, digits: Sequence[int]) -> int:
         """A o B at some digits."""
@@ -351,13 +366,13 @@ class _Question:
 
     def check_range(self) -> None:
         """Refuse where B names an index that A has not; the witness is that corner of B."""
-        for i, floors in enumerate(self.maps):
+        for i, part in enumerate(self.maps):
             reach = [(run.extent - 1) * run.step[i] for run in self.runs]
             low = self.start[i] + sum([r for r in reach if r < 0])
             high = self.start[i] + sum([r for r in reach if r > 0])
-            if 0 <= low and high < floors.size:
+            if low >= 0 and high < part.size:
                 continue
-            upward = high >= floors.size
+            upward = high >= part.size
             corner = [
                 run.extent - 1 if r and (r > 0) == upward else 0
                 for run, r in zip(self.runs, reach, strict=True)
@@ -366,8 +381,8 @@ class _Question:
             what = "A" if self.domain.flat else f"mode {i} of A"
             raise Refused(
                 "TW502",
-                f"index {found} is asked for, and {what} has {floors.size} elements",
-                witness={"index": self.flat(corner), "asked": found, "size": floors.size},
+                f"index {found} is asked for, and {what} has {part.size} elements",
+                witness={"index": self.flat(corner), "asked": found, "size": part.size},
                 hint="every place of the inner layout is an index of the outer one",
             )
 
@@ -382,9 +397,9 @@ class _Question:
         """What every digit brings, or a refusal."""
         forms: list[Form] = [{} for _ in self.runs]
         failures: list[tuple[int, Failure]] = []
-        for i, floors in enumerate(self.maps):
+        for i, part in enumerate(self.maps):
             digits = [(run.extent, run.step[i]) for run in self.runs]
-            failures += [(i, f) for f in separate(floors, self.start[i], digits, forms)]
+            failures += [(i, f) for f in separate(part, self.start[i], digits, forms)]
         doubtful = {failure.digit for _, failure in failures if failure.digit is not None}
         for j, run in enumerate(self.runs):
             if len(forms[j]) > 1:
@@ -421,8 +436,8 @@ class _Question:
     def _telling(self, run: Run, form: Form) -> set[int]:
         """Positions along a digit at which the gcd law fails, if it does."""
         positions = set(form)
-        for i, floors in enumerate(self.maps):
-            for place in floors.places:
+        for i, part in enumerate(self.maps):
+            for place in part.places:
                 if run.step[i] % place:
                     positions |= wraps(place, run.step[i], self.start[i] % place, run.extent)
         near = {m + d for m in positions for d in (-1, 0, 1)}
@@ -438,7 +453,7 @@ class _Question:
             "TW501",
             f"along {self._named(j)} A o B steps {shown}, as no layout of extent {extent} does",
             witness={"digit": j, "extent": extent, "unit": unit, "positions": (m, other)},
-            hint="the map exists, but not over these digits: compose pieces of it (slice), or list it (table)",
+            hint=_ELSEWHERE,
         )
 
     def _named(self, j: int) -> str:
@@ -453,8 +468,8 @@ class _Question:
                 self._check_corner(forms, corner)
         if prod([run.extent for run in self.runs]) > MAX_LISTED:
             raise NotDecided("whether the digits of B carry in A was not decided within the bound")
-        for digits in product(*(range(run.extent) for run in self.runs)):
-            self._check_corner(forms, digits)
+        for box in product(*(range(run.extent) for run in self.runs)):
+            self._check_corner(forms, box)
 
     def _check_corner(self, forms: list[Form], digits: Sequence[int]) -> None:
         """Refuse where digits together move otherwise than one by one."""
@@ -466,8 +481,7 @@ class _Question:
                 f"the digits of B carry in A: digits {tuple(digits)} together move by "
                 f"{self.code.vector(together)}, one by one by {self.code.vector(alone)}",
                 witness={"digits": tuple(digits), "index": self.flat(digits)},
-                hint="the map exists, but not over these digits: compose pieces of it (slice), "
-                "or list it (table)",
+                hint=_ELSEWHERE,
             )
 
 

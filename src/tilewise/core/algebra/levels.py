@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import gcd
 
 from tilewise.core.axes import Axis
@@ -344,7 +345,7 @@ def form_of(values: Sequence[int]) -> Form | tuple[int, int]:
     scale, extent, carry = 1, len(values), 0
     current = list(values)
     while len(current) > 1:
-        steps = [b - a for a, b in zip(current, current[1:], strict=False)]
+        steps = [b - a for a, b in pairwise(current)]
         first = steps[0]
         form[scale] = first - carry
         e = next((m for m, step in enumerate(steps, 1) if step != first), 0)
