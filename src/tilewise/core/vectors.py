@@ -134,6 +134,19 @@ def point(axes: Iterable[Axis], steps: Iterable[int]) -> Vector:
     return vector
 
 
+def along(axis: Axis, steps: int) -> Vector:
+    """The vector of some steps on one axis; `ZERO` for none.
+
+    >>> along(m, 16), along(m, 0)
+    (16@m, 0)
+    """
+    if not steps:
+        return ZERO
+    vector = object.__new__(Vector)
+    object.__setattr__(vector, "terms", ((axis, steps),))
+    return vector
+
+
 def _is_vector(value: object) -> bool:
     """Whether `as_vector` is to judge the value: numbers that are no integers are refused there."""
     return isinstance(value, Vector | Number) or hasattr(type(value), "__index__")
