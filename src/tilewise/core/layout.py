@@ -211,10 +211,11 @@ class Layout(Algebra):
         """D: the iters of the index, slowest first."""
         return tuple(map(Iter, leaves(self.shape), self.strides))
 
-    @property
+    @cached_property
     def digits(self) -> tuple[tuple[int, Vector], ...]:
         """(extent, stride) of every digit of the index, slowest first: the shard as plain pairs."""
-        return tuple(zip(leaves(self.shape), self.strides, strict=True))
+        nested = len(self.shape) != len(self.strides)
+        return tuple(zip(leaves(self.shape) if nested else self.shape, self.strides, strict=True))  # type: ignore[arg-type]
 
     @cached_property
     def size(self) -> int:
@@ -229,11 +230,21 @@ class Layout(Algebra):
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The axes that the layout names, by first appearance in S, R, O; `m` if it names none."""
-        return tuple(dict.fromkeys(self._named_axes())) or (m,)
+        named: dict[str, Axis] = {}
+        for stride in self.strides:
+            for axis, _ in stride.terms:
+                if axis.name not in named:
+                    named[axis.name] = axis
+        for axis in self._named_elsewhere():
+            named.setdefault(axis.name, axis)
+        return tuple(named.values()) or (m,)
 
     def _named_axes(self) -> Iterator[Axis]:
         for stride in self.strides:
             yield from stride.axes
+        yield from self._named_elsewhere()
+
+    def _named_elsewhere(self) -> Iterator[Axis]:
         for it in self.replica:
             yield from it.stride.axes
         yield from self.offset.axes

@@ -67,14 +67,15 @@ def compose(outer: Layout, inner: Any, modes: Sequence[str] | None = None) -> La
     >>> compose(S[(16, 8) : (8, 1)], S[(8, 2) : (2@laneid, 1@reg)], modes=("laneid", "reg"))
     S[(8, 2) : (16, 1)]
     """
-    if isinstance(inner, tuple | list):
-        return _by_mode(outer, tuple(inner))
-    inner = as_tiler(inner)
+    if not isinstance(inner, Layout):
+        if isinstance(inner, tuple | list):
+            return _by_mode(outer, tuple(inner))
+        inner = as_tiler(inner)
     if inner.unit != "element":
         raise LayoutError(
             "TW106", f"indices are counted in elements, and the inner layout counts {inner.unit}s"
         )
-    if any(swizzle.bits for swizzle in inner.swizzles):
+    if inner.swizzles and any(swizzle.bits for swizzle in inner.swizzles):
         from tilewise.core.algebra.through import through_swizzles
 
         return through_swizzles(outer, inner, modes)
@@ -146,7 +147,7 @@ def mode_layouts(layout: Layout) -> list[Layout]:
 # -- digit by digit --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Domain:
     """What B's places mean to A: which coordinate every axis is, and A's digits behind each of them."""
 
@@ -173,18 +174,21 @@ class Domain:
 
 def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) -> Domain:
     """How `inner`'s axes index `outer`: one axis as its flat index, or one axis a mode."""
-    moving = {axis.name for vector in _vectors(inner) for axis, steps in vector.terms if steps}
+    moving = _moving(inner)
     if modes is None and moving and all(map(_is_basis, moving)):
         modes = [f"e{i}" for i in range(len(outer.shape))]
-    if modes is None:
-        if len(moving) > 1:
-            raise Refused(
-                "TW509",
-                f"a flat index is one number, and B moves on {' and '.join(sorted(moving))}",
-                hint="say which mode of A each axis is a coordinate of: modes",
-            )
-        return Domain({}, (outer.digits,), True)
-    names = [str(name) for name in modes]
+    if modes is not None:
+        return _by_coordinates(outer, moving, [str(name) for name in modes])
+    if len(moving) > 1:
+        raise Refused(
+            "TW509",
+            f"a flat index is one number, and B moves on {' and '.join(sorted(moving))}",
+            hint="say which mode of A each axis is a coordinate of: modes",
+        )
+    return Domain({}, (outer.digits,), True)
+
+
+def _by_coordinates(outer: Layout, moving: set[str], names: list[str]) -> Domain:
     if len(names) != len(outer.shape) or len(set(names)) != len(names):
         raise LayoutError(
             "TW503", f"{len(names)} names for the {len(outer.shape)} modes of A", hint="name every mode once"
@@ -195,23 +199,21 @@ def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) 
             f"B moves on {' and '.join(sorted(moving))}, and the modes of A are {', '.join(names)}",
             hint="every axis that B moves on is a coordinate of one mode",
         )
-    steps = iter(outer.strides)
-    digits = tuple(tuple((extent, next(steps)) for extent in leaves(mode)) for mode in outer.shape)
+    digits = tuple(part.digits for part in mode_layouts(outer))
     return Domain({name: i for i, name in enumerate(names)}, digits, False)
+
+
+def _moving(layout: Layout) -> set[str]:
+    """The names of the axes that a layout moves on, its offset included."""
+    vectors = (*layout.strides, *[it.stride for it in layout.replica], layout.offset)
+    return {axis.name for vector in vectors for axis, steps in vector.terms if steps}
 
 
 def _is_basis(name: str) -> bool:
     return name[0] == "e" and name[1:].isascii() and name[1:].isdigit()
 
 
-def _vectors(layout: Layout) -> Iterator[Vector]:
-    yield from layout.strides
-    for it in layout.replica:
-        yield it.stride
-    yield layout.offset
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Run:
     """Neighbouring digits of one mode that step as one: what they span, the step on each coordinate."""
 
@@ -224,8 +226,7 @@ def _after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
     """The composition with an inner layout that has no swizzle."""
     domain = domain_of(outer, inner, modes)
     copies, least = merged_replica(inner.replica) if inner.replica else ([], None)
-    offset = inner.offset if least is None else inner.offset + least
-    start = domain.index(offset)
+    start = domain.index(inner.offset if least is None else inner.offset + least)
     by_mode = _runs_by_mode(inner, domain)
     runs = [run for mode in by_mode for run in mode]
     runs += [Run(it.extent, domain.index(it.stride), (it.extent,)) for it in copies]
@@ -234,16 +235,15 @@ def _after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
     question = _Question(domain, maps, start, runs, len(runs) - len(copies), code)
     question.check_range()
     forms = question.forms()
-    shape, strides = _written(inner, by_mode, forms, code)
-    replica = tuple(
-        Iter(extent, code.vector(stride))
-        for run, form in zip(runs[question.own :], forms[question.own :], strict=True)
-        for extent, stride in digits_of(form, run.extent)
-    )
-    base = code.vector(question.value(start))
+    shape, strides = _written(inner, by_mode, forms[: question.own], code)
+    replica = outer.replica
+    for run, form in zip(runs[question.own :], forms[question.own :], strict=True):
+        replica += tuple(Iter(extent, code.vector(stride)) for extent, stride in digits_of(form, run.extent))
+    base = question.value(start) if any(start) else 0
+    offset = outer.offset + code.vector(base) if base else outer.offset
     if len(inner.shape) == 1 and isinstance(inner.shape[0], int):
         shape = unnested(shape)
-    return outer.with_parts(shape, strides, outer.replica + replica, outer.offset + base)
+    return outer.with_parts(shape, strides, replica, offset)
 
 
 def unnested(shape: Shape) -> Shape:
@@ -256,27 +256,25 @@ def unnested(shape: Shape) -> Shape:
 
 
 def _runs_by_mode(inner: Layout, domain: Domain) -> list[list[Run]]:
-    by_mode, start = [], 0
-    for mode in inner.shape:
-        extents = (mode,) if isinstance(mode, int) else tuple(leaves(mode))
-        stop = start + len(extents)
-        by_mode.append(_runs(extents, [domain.index(v) for v in inner.strides[start:stop]]))
-        start = stop
-    return by_mode
+    steps = map(domain.index, inner.strides)
+    return [
+        [Run(mode, next(steps), (mode,))] if isinstance(mode, int) else _runs(tuple(leaves(mode)), steps)
+        for mode in inner.shape
+    ]
 
 
-def _runs(extents: tuple[int, ...], steps: list[tuple[int, ...]]) -> list[Run]:
+def _runs(extents: tuple[int, ...], steps: Iterator[tuple[int, ...]]) -> list[Run]:
     """The digits of one mode, slowest first, neighbours joined where they step as one."""
-    if len(extents) == 1:
-        return [Run(extents[0], steps[0], extents)]
     runs: list[Run] = []
-    for extent, step in zip(reversed(extents), reversed(steps), strict=True):
-        fast = runs[-1] if runs else None
-        if fast and (extent == 1 or fast.extent == 1 or step == tuple(s * fast.extent for s in fast.step)):
-            joined = step if fast.extent == 1 else fast.step
-            runs[-1] = Run(extent * fast.extent, joined, (extent, *fast.parts))
+    digits = [Run(extent, next(steps), (extent,)) for extent in extents]
+    for slow in reversed(digits):
+        fast = runs[-1] if runs else slow
+        whole = tuple(step * fast.extent for step in fast.step)
+        if runs and (slow.extent == 1 or fast.extent == 1 or slow.step == whole):
+            joined = slow.step if fast.extent == 1 else fast.step
+            runs[-1] = Run(slow.extent * fast.extent, joined, slow.parts + fast.parts)
         else:
-            runs.append(Run(extent, step, (extent,)))
+            runs.append(slow)
     return runs[::-1]
 
 
@@ -294,19 +292,16 @@ def _written(
     inner: Layout, by_mode: list[list[Run]], forms: Sequence[Form], code: Code
 ) -> tuple[Shape, tuple[Vector, ...]]:
     """Shape and strides: inner's own nesting where the digits allow it, a flat mode where they do not."""
+    if len(forms) == len(inner.strides) and max(map(len, forms), default=0) < 2:
+        return inner.shape, tuple([code.vector(form.get(1, 0)) for form in forms])
     shape: list[Mode] = []
     strides: list[Vector] = []
     following = iter(forms)
     for mode, runs in zip(inner.shape, by_mode, strict=True):
-        parts = [_in_parts(run, next(following)) for run in runs]
-        digits = [digit for run_parts in parts for part in run_parts for digit in part]
-        kept = all(len(p) == len(run.parts) for p, run in zip(parts, runs, strict=True))
-        shape.append(
-            _refined(mode, iter([part for run_parts in parts for part in run_parts]))
-            if kept
-            else tuple(extent for extent, _ in digits)
-        )
-        strides += [code.vector(stride) for _, stride in digits]
+        parts = [part for run in runs for part in _in_parts(run, next(following))]
+        nested = mode if len(parts) == sum([len(run.parts) for run in runs]) else (1,) * len(parts)
+        shape.append(_refined(nested, iter(parts)))
+        strides += [code.vector(stride) for part in parts for _, stride in part]
     return tuple(shape), tuple(strides)
 
 
@@ -341,7 +336,7 @@ def _refined(mode: Mode, parts: Iterator[list[Digit]]) -> Mode:
 # -- the decision ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Question:
     """Is A(c + sum t_j x_j) a sum of layouts of the single digits? `own` of them are no copies."""
 
@@ -367,24 +362,26 @@ class _Question:
     def check_range(self) -> None:
         """Refuse where B names an index that A has not; the witness is that corner of B."""
         for i, part in enumerate(self.maps):
-            reach = [(run.extent - 1) * run.step[i] for run in self.runs]
-            low = self.start[i] + sum([r for r in reach if r < 0])
-            high = self.start[i] + sum([r for r in reach if r > 0])
-            if low >= 0 and high < part.size:
-                continue
-            upward = high >= part.size
-            corner = [
-                run.extent - 1 if r and (r > 0) == upward else 0
-                for run, r in zip(self.runs, reach, strict=True)
-            ]
-            found = high if upward else low
-            what = "A" if self.domain.flat else f"mode {i} of A"
-            raise Refused(
-                "TW502",
-                f"index {found} is asked for, and {what} has {part.size} elements",
-                witness={"index": self.flat(corner), "asked": found, "size": part.size},
-                hint="every place of the inner layout is an index of the outer one",
-            )
+            low = high = self.start[i]
+            for run in self.runs:
+                reach = (run.extent - 1) * run.step[i]
+                if reach > 0:
+                    high += reach
+                else:
+                    low += reach
+            if low < 0 or high >= part.size:
+                raise self._outside(i, part.size, high if high >= part.size else low)
+
+    def _outside(self, i: int, size: int, asked: int) -> Refused:
+        upward = asked >= size
+        corner = [run.extent - 1 if run.step[i] and (run.step[i] > 0) == upward else 0 for run in self.runs]
+        what = "A" if self.domain.flat else f"mode {i} of A"
+        return Refused(
+            "TW502",
+            f"index {asked} is asked for, and {what} has {size} elements",
+            witness={"index": self.flat(corner), "asked": asked, "size": size},
+            hint="every place of the inner layout is an index of the outer one",
+        )
 
     def flat(self, digits: Sequence[int]) -> int:
         """The flat index of B with the given digits."""
@@ -400,13 +397,12 @@ class _Question:
         for i, part in enumerate(self.maps):
             digits = [(run.extent, run.step[i]) for run in self.runs]
             failures += [(i, f) for f in separate(part, self.start[i], digits, forms)]
-        doubtful = {failure.digit for _, failure in failures if failure.digit is not None}
-        for j, run in enumerate(self.runs):
-            if len(forms[j]) > 1:
-                forms[j] = {place: w for place, w in forms[j].items() if w}
+        if failures or max(map(len, forms), default=0) > 1:
+            doubtful = {failure.digit for _, failure in failures if failure.digit is not None}
+            for j, run in enumerate(self.runs):
+                forms[j] = {place: w for place, w in forms[j].items() if w or place == 1}
                 if not is_chain(forms[j], run.extent):
                     doubtful.add(j)
-        if failures or doubtful:
             self._settle(forms, failures, doubtful)
         return forms
 

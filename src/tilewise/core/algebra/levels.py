@@ -48,15 +48,20 @@ class Code:
     6@laneid - 3@reg
     """
 
-    def __init__(self, axes: Sequence[Axis], bits: int) -> None:
-        self.axes = tuple(axes)
+    def __init__(self, axes: tuple[Axis, ...], bits: int) -> None:
+        self.axes = axes
         self.bits = bits if len(axes) > 1 else 0
-        self.field = {axis.name: i * self.bits for i, axis in enumerate(axes)}
+        self.field = (
+            {axis.name: i * self.bits for i, axis in enumerate(axes)} if self.bits else {axes[0].name: 0}
+        )
 
     def number(self, vector: Vector) -> int:
         """The integer that stands for a vector."""
-        field = self.field
-        return sum([steps << field[axis.name] for axis, steps in vector.terms])
+        field, terms = self.field, vector.terms
+        if len(terms) == 1:
+            axis, steps = terms[0]
+            return steps << field[axis.name]
+        return sum([steps << field[axis.name] for axis, steps in terms])
 
     def vector(self, number: int) -> Vector:
         """The vector that an integer stands for."""
@@ -76,7 +81,7 @@ class Code:
 # -- floor forms -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Floors:
     """A map in its floor form: `places` ascend and divide one another, a stride and a weight each."""
 
@@ -126,8 +131,10 @@ def digits_of(form: Form, extent: int) -> list[Digit]:
     >>> digits_of({1: 3, 2: 10}, 6)
     [(3, 16), (2, 3)]
     """
-    digits: list[Digit] = []
     place, stride = 1, form.get(1, 0)
+    digits: list[Digit] = []
+    if len(form) < 2 and stride:
+        return [(extent, stride)]
     for following in sorted(form):
         if following > 1:
             digits.append((following // place, stride))
@@ -154,7 +161,7 @@ def is_chain(form: Iterable[int], extent: int) -> bool:
 # -- one level along one digit ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Along:
     """(rho + t x) // P along a digit x, less its value at 0: slope * x + sum of sign * (x // place).
 
@@ -226,7 +233,7 @@ def wraps(place: int, t: int, rho: int, extent: int) -> set[int]:
 # -- all levels over all digits --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Failure:
     """Where a closed form ended: a digit that is no layout at a level, or (digit None) a carry."""
 
@@ -246,19 +253,20 @@ def separate(outer: Floors, base: int, digits: Sequence[Digit], forms: Sequence[
     >>> separate(floors([(4, 10), (8, 1)]), 0, [(4, 8), (2, 4)], forms), forms
     ([], [{1: 10}, {1: 4}])
     """
-    places, levels = outer.places, range(1, len(outer.places))
-    least, most, least_above, most_above = ([0] * (len(places) + 1) for _ in range(4))
+    places, strides, weights = outer.places, outer.strides, outer.weights
+    count = len(places)
+    least, most, least_above, most_above = [0] * count, [0] * count, [0] * count, [0] * count
     failures: list[Failure] = []
     for j, (extent, t) in enumerate(digits):
         if not t or extent == 1:
             continue
-        linear = 1
-        while linear < len(places) and not t % places[linear]:
-            linear += 1
-        slope = t // places[linear - 1] * outer.strides[linear - 1]
+        level = 1
+        while level < count and not t % places[level]:
+            level += 1
+        slope = t // places[level - 1] * strides[level - 1]
         reach = t * (extent - 1)
-        for level in range(linear, len(places)):
-            place, weight = places[level], outer.weights[level]
+        while level < count:
+            place = places[level]
             rho = base % place
             if 0 <= rho + reach < place:
                 (most_above if t > 0 else least_above)[level] += reach
@@ -266,21 +274,22 @@ def separate(outer: Floors, base: int, digits: Sequence[Digit], forms: Sequence[
             found = along(place, t, rho, extent)
             if found is None:
                 failures.append(Failure(place, j))
-                continue
-            slope += weight * found.slope
-            for p, sign in found.floors:
-                forms[j][p] = forms[j].get(p, 0) + sign * weight
-            least[level] += found.least
-            most[level] += found.most
+            else:
+                slope += weights[level] * found.slope
+                for p, sign in found.floors:
+                    forms[j][p] = forms[j].get(p, 0) + sign * weights[level]
+                least[level] += found.least
+                most[level] += found.most
+            level += 1
         forms[j][1] = forms[j].get(1, 0) + slope
-    no_layout = {failure.place for failure in failures}
     low = high = 0
-    for level in levels:
+    for level in range(1, count):
         place = places[level]
-        low, high = low + least_above[level], high + most_above[level]
+        low += least_above[level]
+        high += most_above[level]
         rho = base % place
         carries = rho + low + least[level] < 0 or rho + high + most[level] >= place
-        if carries and place not in no_layout:
+        if carries and all(failure.place != place for failure in failures):
             failures.append(Failure(place))
     return failures
 
