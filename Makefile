@@ -20,8 +20,9 @@ docs: $(VENV)/ready-to-test  ## build the documentation; warnings are errors
 	@$(BIN)/sphinx-build -q -n -W --keep-going -b html docs docs/_build/html
 	@echo docs/_build/html/index.html
 
-soak: $(VENV)/ready-to-test  ## a million generated layouts against the naive definition
+soak: $(VENV)/ready-to-test  ## a million generated layouts and operations against the naive definition
 	@$(BIN)/python -m tests.soak.soak --count 1000000 --jobs $$(nproc)
+	@$(BIN)/python -m tests.soak.algebra --count 1000000 --jobs $$(nproc)
 
 fuzz: $(VENV)/ready-to-fuzz  ## fuzz the parser for a while
 	@$(BIN)/python tests/notation/fuzz_parser.py
