@@ -37,11 +37,8 @@ def checks() -> dict[str, Check]:
     found: dict[str, Check] = {}
     for path in sorted((Path(__file__).parent.parent / "core").glob("test_algebra_*.py")):
         module = import_module(f"tests.core.{path.stem}")
-        named = {name: call for name, call in vars(module).items() if name.startswith("check_")}
-        for name, call in named.items():
-            if getattr(call, "__module__", "") == module.__name__ and call.__code__.co_varnames[:1] == (
-                "rng",
-            ):
+        for name, call in vars(module).items():
+            if name.startswith("check_") and signature(call).parameters.keys() == {"rng"}:
                 found[name.removeprefix("check_")] = call
     return found
 
