@@ -113,6 +113,23 @@ def test_replicas_are_sets():
     assert (S[2:8] + R[2:4]).same(S[2:8] + R[3:2]).witness == 0
 
 
+def test_sets_of_copies_that_no_normal_form_joins_are_equal():
+    """{0, 2..11, 13}: neither list can be merged further, and their signatures agree."""
+    one, other = R[3:2] + R[4:3], R[6:2] + R[2:3]
+    assert (S[()] + one).same(S[()] + other)
+    assert not (S[()] + one).same(S[()] + R[6:2] + R[2:5])
+
+
+def test_so_are_sets_far_beyond_listing_and_on_diagonals():
+    far = 2**60
+    one = R[(3, 4) : (2 * far, 3 * far)] + R[2**40 : 1]
+    other = R[2**40 : 1] + R[(6, 2) : (2 * far, 3 * far)]
+    assert (S[4 : 1 @ reg] + one).same(S[4 : 1 @ reg] + other)
+    diagonal = 1 @ laneid + 5 @ m
+    one, other = R[(3, 4) : (diagonal * 2, diagonal * 3)], R[(6, 2) : (diagonal * 2, diagonal * 3)]
+    assert (S[4 : 1 @ reg] + one).same(S[4 : 1 @ reg] + other)
+
+
 def test_more_copies_than_can_be_listed_are_compared_all_the_same():
     many = R[2 * MAX_COPIES : 8 @ warpid]
     found = (S[4:1] + many).same(S[4:2] + many)

@@ -6,6 +6,9 @@ With equal swizzles the question is about what stands inside. Two facts settle i
                  shards are equal iff their w are, and first differ at the smallest P whose w differ
     start        a set of copies moves with its lexicographic minimum, so L1 = L2 iff D + O + min R
                  agree and the sets R - min R are equal
+    signature    where no copies coincide, sum z^r over r in R is the product of (z^(e s) - 1) / (z^s - 1)
+                 over its iters, and the z^v - 1 are multiplicatively independent: two such sets are
+                 equal iff their multisets of e s less those of s are
 
 With other swizzles, the GF(2) view compares columns; over one and the same map, `parting` finds where
 the chains part. What remains is compared by listing up to a bound; beyond it a difference may still be
@@ -20,9 +23,9 @@ from itertools import chain, islice, product
 from math import prod
 
 from tilewise.core.canonical import canonical, merged_replica, merged_shard
-from tilewise.core.facts import taken_bits
+from tilewise.core.facts import disjoint_copies, taken_bits
 from tilewise.core.gf2 import affine_map
-from tilewise.core.layout import MAX_COPIES
+from tilewise.core.layout import MAX_COPIES, Layout
 from tilewise.core.parting import first_parting
 from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import one_permutation
@@ -32,7 +35,7 @@ from tilewise.core.verdict import Verdict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.axes import Axis
-    from tilewise.core.layout import Iter, Layout
+    from tilewise.core.layout import Iter
 
 MAX_LISTED = 1 << 14
 MAX_PROBES = 1 << 12
@@ -173,12 +176,28 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
     axes = {axis for it in (*one, *other) for axis in it.stride.axes}
     if any(_reach(one, axis) != _reach(other, axis) for axis in axes):
         return False
+    if all(_none_coincide(iters) for iters in (one, other)):
+        return _signature(one) == _signature(other)
     if prod(it.extent for it in (*one, *other)) <= MAX_LISTED:
         return _listed_set(one) == _listed_set(other)
     if all(len(it.stride.terms) == 1 for it in (*one, *other)):
         verdicts = [_same_on_axis(one, other, axis) for axis in axes]
         return False if False in verdicts else None if None in verdicts else True
     return None
+
+
+def _none_coincide(iters: list[Iter]) -> bool:
+    return disjoint_copies(Layout((), (), tuple(iters))).answer is True
+
+
+def _signature(iters: list[Iter]) -> dict[Vector, int]:
+    """How often z^v - 1 divides the generating function of the copies, or (negative) is divided out."""
+    counts: dict[Vector, int] = {}
+    for it in iters:
+        whole = it.stride * it.extent
+        counts[whole] = counts.get(whole, 0) + 1
+        counts[it.stride] = counts.get(it.stride, 0) - 1
+    return {step: count for step, count in counts.items() if count}
 
 
 def _reach(iters: list[Iter], axis: Axis) -> int:
