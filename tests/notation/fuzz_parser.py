@@ -20,9 +20,16 @@ from tests.notation import writing  # noqa: E402  # after the path to it
 
 from tilewise import Layout, LayoutError  # noqa: E402
 from tilewise.core.errors import CODES  # noqa: E402
-from tilewise.notation import parse, parse_index, parse_place, parse_shape, parse_window  # noqa: E402
+from tilewise.notation import (  # noqa: E402
+    parse,
+    parse_index,
+    parse_place,
+    parse_region,
+    parse_shape,
+    parse_window,
+)
 
-ASKS = (parse_index, parse_place, parse_shape, parse_window)
+ASKS = (parse_index, parse_place, parse_region, parse_shape, parse_window)
 
 
 def examine(text: str) -> bool:

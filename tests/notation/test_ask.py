@@ -3,7 +3,7 @@
 import pytest
 
 from tilewise import LayoutError
-from tilewise.notation import parse_index, parse_place, parse_shape, parse_window
+from tilewise.notation import parse_index, parse_place, parse_region, parse_shape, parse_window
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,20 @@ def test_windows(text, window):
 
 
 @pytest.mark.parametrize(
+    ("text", "region"),
+    [
+        ("0:4,3:6", (slice(0, 4), slice(3, 6))),
+        ("2,0:4", (2, slice(0, 4))),
+        (" : , 3 ", (slice(None), 3)),
+        ("4:,:0x10", (slice(4, None), slice(None, 16))),
+        ("7", (7,)),
+    ],
+)
+def test_regions(text, region):
+    assert parse_region(text) == region
+
+
+@pytest.mark.parametrize(
     ("ask", "text", "code", "span"),
     [
         (parse_index, "", "TW004", (0, 0)),
@@ -120,6 +134,9 @@ def test_windows(text, window):
         (parse_place, "T.laneid=5", "TW002", (0, 2)),
         (parse_place, "5@", "TW103", (2, 2)),
         (parse_window, "", "TW004", (0, 0)),
+        (parse_region, "", "TW004", (0, 0)),
+        (parse_region, "0:16,,", "TW004", (5, 6)),
+        (parse_region, "0:16:2", "TW004", (4, 5)),
         (parse_window, ",", "TW004", (0, 1)),
         (parse_window, "0:16,", "TW004", (5, 5)),
         (parse_window, "0:16:2", "TW004", (4, 5)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from tilewise.notation.ask import parse_index, parse_place, parse_shape, parse_window
+from tilewise.notation.ask import parse_index, parse_place, parse_region, parse_shape, parse_window
 from tilewise.notation.read import is_cute, parse
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ __all__ = [
     "parse",
     "parse_index",
     "parse_place",
+    "parse_region",
     "parse_shape",
     "parse_window",
     "to_cute",

@@ -93,14 +93,34 @@ def parse_window(
     return tuple(ranges)
 
 
+def parse_region(text: str, let: Mapping[str, int] | None = None) -> tuple[slice | int, ...]:
+    """One range or index a mode, as `Layout.slice` takes them; an index picks, a range of 1 does not.
+
+    >>> parse_region("0:4,3,:")
+    (slice(0, 4, None), 3, slice(None, None, None))
+    """
+    cursor = _started(text, "a region", "such as 0:4,3")
+    names = _named(let)
+    parts = [_part(cursor, names)]
+    while cursor.accept(","):
+        parts.append(_part(cursor, names))
+    cursor.expect_end("the region", _COMMAS)
+    return tuple(parts)
+
+
 def _range(cursor: Cursor, names: Names) -> tuple[int | None, int | None]:
+    part = _part(cursor, names)
+    return (part.start, part.stop) if isinstance(part, slice) else (part, part + 1)
+
+
+def _part(cursor: Cursor, names: Names) -> slice | int:
     start = None if cursor.next.text == ":" else factor(cursor, names)
     if not cursor.accept(":"):
         if start is None:
             raise cursor.error("TW004", "expected a range such as 0:16")
-        return start, start + 1
+        return start
     at_end = cursor.next.kind == END or cursor.next.text == ","
-    return start, None if at_end else factor(cursor, names)
+    return slice(start, None if at_end else factor(cursor, names))
 
 
 def _named(let: Mapping[str, int] | None) -> Names:
