@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import algebra as algebra_bench
 from clock import once, peak_bytes, processes, side_by_side
 from page import Row, Section, page
 from peers import NAMES, imported, spelled
@@ -52,6 +53,7 @@ def main() -> None:
         tables(peers.get("pycute")),
         memory(),
         facts(),
+        *algebra_bench.sections(peers),
         startup(peers),
     ]
     text = page(sections, map(spelled, NAMES))
