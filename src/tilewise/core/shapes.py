@@ -65,6 +65,15 @@ def leaves(mode: Mode) -> Iterator[int]:
             yield from leaves(inner)
 
 
+def all_extents(shape: Shape) -> tuple[int, ...]:
+    """The extents of all digits of a shape: its leaves, at once.
+
+    >>> all_extents((8, 4)), all_extents(((4, 2), 8))
+    ((8, 4), (4, 2, 8))
+    """
+    return tuple(leaves(shape)) if tuple in map(type, shape) else shape  # type: ignore[return-value]
+
+
 def size_of(mode: Mode) -> int:
     """How many indices a shape or a mode has.
 
