@@ -10,9 +10,9 @@ With equal swizzles the question is about what stands inside. Two facts settle i
                  over its iters, and the z^v - 1 are multiplicatively independent: two such sets are
                  equal iff their multisets of e s less those of s are
 
-With other swizzles, the GF(2) view compares columns; over one and the same map, `parting` finds where
-the chains part. What remains is compared by listing up to a bound; beyond it a difference may still be
-found by looking at likely indices, sameness not.
+With other swizzles, the GF(2) view compares columns, modulo those of the copies; over one and the same
+map, `parting` finds where the chains part. What remains is compared by listing up to a bound; beyond it
+a difference may still be found by looking at likely indices, sameness not.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from math import prod
 
 from tilewise.core.canonical import canonical, merged_replica, merged_shard
 from tilewise.core.facts import disjoint_copies, taken_bits
-from tilewise.core.gf2 import affine_map
+from tilewise.core.gf2 import Span, affine_map
 from tilewise.core.layout import MAX_COPIES, Layout
 from tilewise.core.parting import first_parting
+from tilewise.core.shapes import leaves
 from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import one_permutation
 from tilewise.core.vectors import Vector
@@ -83,15 +84,28 @@ def same(a: Layout, b: Layout) -> Comparison:
         return _sizes_differ(a, b)
     if a == b:
         return Comparison(True)
-    one, other = canonical(a), canonical(b)
+    return _comparison(a, b, _compare(canonical(a), canonical(b)))
+
+
+def agree(one: Layout, other: Layout) -> bool | None:
+    """The answer of `same` alone, for layouts of one size and unit that are in canonical form.
+
+    >>> from tilewise import S
+    >>> agree(S[16 : 1], S[(4, 4) : (1, 4)])
+    False
+    """
+    return _compare(one, other).answer
+
+
+def _compare(one: Layout, other: Layout) -> _Finding:
     if one == other:
-        return Comparison(True)
+        return _Finding(True)
     if one.outer == other.outer and one_permutation(one.swizzles, other.swizzles):
         ways = [_compare_inside, _compare_listed]
     else:
         ways = [_compare_affine, _compare_chains, _compare_listed]
     found = (way(one, other) for way in ways)
-    return _comparison(a, b, next((finding for finding in found if finding.answer is not None), _OPEN))
+    return next((finding for finding in found if finding.answer is not None), _OPEN)
 
 
 def _comparison(a: Layout, b: Layout, found: _Finding) -> Comparison:
@@ -218,16 +232,37 @@ def _same_on_axis(one: list[Iter], other: list[Iter], axis: Axis) -> bool | None
 
 
 def _compare_affine(a: Layout, b: Layout) -> _Finding:
+    """XORs of columns: the copies of an element are one coset of the XORs of the copies' columns."""
+    if a.outer != b.outer:
+        return _OPEN
     axes = tuple(dict.fromkeys((*a.axes, *b.axes)))
-    one, other = (affine_map(_naming(layout, axes)) for layout in (a, b))
+    one, other = (affine_map(_copies_in_front(_naming(layout, axes))) for layout in (a, b))
     if one is None or other is None:
         return _OPEN
-    if one.origin != other.origin:
+    points = [(x.origin, *x.columns) for x in (one, other)]
+    width = max(steps.bit_length() for at in points for place in at for steps in place)
+    ours, theirs = (
+        [sum([steps << i * width for i, steps in enumerate(place)]) for place in at] for at in points
+    )
+    own = a.size.bit_length()  # the origin, and a column a bit of the index
+    copies = Span(ours[own:])
+    if len(ours) != len(theirs) or any(map(copies.rest, theirs[own:])):
         return _Finding(False, 0)
-    for bit, (x, y) in enumerate(zip(one.columns, other.columns, strict=True)):
-        if x != y:
-            return _Finding(False, 1 << bit)
-    return _Finding(True)
+    differing = [copies.rest(x ^ y) != 0 for x, y in zip(ours[:own], theirs, strict=False)]
+    if True not in differing:
+        return _Finding(True)
+    return _Finding(False, 1 << differing.index(True) >> 1)
+
+
+def _copies_in_front(layout: Layout) -> Layout:
+    """The copies as the slowest digits of an index, without the outer offset."""
+    return replace(
+        layout,
+        shape=(*(it.extent for it in layout.replica), *leaves(layout.shape)),
+        strides=(*(it.stride for it in layout.replica), *layout.strides),
+        replica=(),
+        outer=Vector(),
+    )
 
 
 def _naming(layout: Layout, axes: Iterable[Axis]) -> Layout:

@@ -6,6 +6,7 @@ bit of x that is set. A swizzle is linear and acts on the columns.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewise.core.swizzles import apply_chain
@@ -65,3 +66,37 @@ def _swizzled(layout: Layout, place: Point) -> Point:
     return tuple(
         apply_chain(layout.swizzles, p) if a == axis else p for a, p in zip(layout.axes, place, strict=True)
     )
+
+
+class Span:
+    """All XORs of some columns, which are integers here.
+
+    >>> span = Span([0b011, 0b110])
+    >>> span.rest(0b101), span.rest(0b001), span.rank
+    (0, 1, 2)
+    """
+
+    def __init__(self, columns: Iterable[int] = ()) -> None:
+        self._leading: dict[int, int] = {}
+        for column in columns:
+            self.add(column)
+
+    @property
+    def rank(self) -> int:
+        """How many of the columns are no XOR of others."""
+        return len(self._leading)
+
+    def add(self, column: int) -> None:
+        """Let the span hold the column."""
+        column = self.rest(column)
+        if column:
+            self._leading[column.bit_length()] = column
+
+    def rest(self, column: int) -> int:
+        """The column less what the span holds of it: 0 where it holds it all."""
+        while column:
+            leading = self._leading.get(column.bit_length())
+            if leading is None:
+                return column
+            column ^= leading
+        return 0
