@@ -100,6 +100,9 @@ def _paired(mode: Mode, stride: Any, where: str) -> Iterator[Vector]:
     if not isinstance(stride, tuple | list) or len(stride) != len(mode):
         raise _mismatch(where, mode, stride)
     for position, (inner, step) in enumerate(zip(mode, stride, strict=True)):
+        if type(step) is int and isinstance(inner, int):
+            yield as_vector(step)
+            continue
         while isinstance(step, tuple | list) and len(step) == 1:
             step = step[0]  # as in shapes, a lone entry in parentheses is the entry
         yield from _paired(inner, step, f"mode {position} of {where}")

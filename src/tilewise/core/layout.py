@@ -133,7 +133,7 @@ class Layout(Algebra):
         put = object.__setattr__
         put(self, "shape", as_shape(self.shape))
         strides = self.strides if isinstance(self.strides, tuple | list) else (self.strides,)
-        put(self, "strides", tuple(as_vector(stride) for stride in strides))
+        put(self, "strides", tuple([as_vector(stride) for stride in strides]))
         put(self, "replica", _all_of(Iter, self.replica, "replicas are"))
         put(self, "offset", as_vector(self.offset, "an offset"))
         put(self, "swizzles", _all_of(Swizzle, self.swizzles, "a chain of swizzles is"))
@@ -166,7 +166,7 @@ class Layout(Algebra):
     def _check_declarations(self) -> None:
         declared: dict[str, bool | None] = {}
         for axis in self._named_axes():
-            if declared.setdefault(axis.name, axis.storage) != axis.storage:
+            if declared.setdefault(axis.name, axis.storage) is not axis.storage:
                 raise LayoutError(
                     "TW103",
                     f"axis {axis} is storage in one place and an owner in another",

@@ -21,6 +21,7 @@ Shape: TypeAlias = tuple[Mode, ...]
 
 MAX_NESTING = 64
 MAX_ITERS = 1_024
+_LARGEST_SIZE = 10**MAX_DIGITS
 
 
 def as_shape(value: Any) -> Shape:
@@ -30,12 +31,13 @@ def as_shape(value: Any) -> Shape:
     ((8,), (8,), ((4, 2), (2, 4)))
     """
     modes = value if isinstance(value, tuple | list) else (value,)
-    shape = tuple(_as_mode(mode, 2) for mode in modes)
-    if sum(1 for _ in leaves(shape)) > MAX_ITERS:
+    shape = tuple([_as_mode(mode, 2) for mode in modes])
+    extents = list(leaves(shape))
+    if len(extents) > MAX_ITERS:
         raise LayoutError(
             "TW005", f"a shape of more than {MAX_ITERS} extents", hint="merge modes that are contiguous"
         )
-    if size_of(shape) >= 10**MAX_DIGITS:
+    if prod(extents) >= _LARGEST_SIZE:
         raise LayoutError("TW005", f"a shape whose size has more than {MAX_DIGITS} digits")
     return shape
 
@@ -62,7 +64,10 @@ def leaves(mode: Mode) -> Iterator[int]:
         yield mode
     else:
         for inner in mode:
-            yield from leaves(inner)
+            if isinstance(inner, int):
+                yield inner
+            else:
+                yield from leaves(inner)
 
 
 def all_extents(shape: Shape) -> tuple[int, ...]:
