@@ -1,0 +1,299 @@
+"""The complement: how often, and where, a layout repeats to fill an interval without overlap.
+
+Translates of a finite set that fill [0, size) are forced, place by place: the smallest place that is free
+must be where a translate begins. So there is at most one complement, as a set. For sums of multiples of
+steps it exists iff, after merging steps that continue one another, and with c = 1 at first,
+
+    for (step, extent), ascending:   c divides step;  repeat step // c times every c;  c = step * extent
+    at the end                       c divides size;  repeat size // c times every c
+
+(de Bruijn's theorem on sums that fill an interval). Copies are places like others; a step downwards fills
+what a step upwards fills, and an offset moves everything alike, so neither matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tilewise.core.axes import Axis
+from tilewise.core.errors import Refused
+from tilewise.core.integers import as_extent
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import all_extents
+from tilewise.core.vectors import ZERO, along
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import SupportsIndex
+
+Step = tuple[int, int]
+"""(step, extent)."""
+
+_ELEMENTS = Layout((), ())
+
+
+def complement(layout: Layout, size: SupportsIndex | None = None, weak: bool = False) -> Layout:
+    """The layout C whose translates of L, moved to begin at 0, fill [0, size): each place once.
+
+    L moves on one axis, and so does C, in ascending order. Without a size it is the least that can be
+    filled. The size is counted in places: L with C covers all of them, whatever L's own offset.
+
+        requires       L moves on one axis
+        postcondition  {p - min(L) + c : p in L, c in C} == [0, size), each once as a set of places
+        refused        TW506 there is none: filling place by place, each free place by a translate that
+                       begins there, ends in an overlap at the witness or before; TW504 the swizzled
+                       places are not whole periods; TW509 several axes
+
+    `weak=True` is CuTe's complement also where there is no other: translates that do not overlap, as many
+    as fit below each step, then blocks of all that until `size` is reached. They may leave holes, and run
+    past the end.
+
+    >>> from tilewise import S
+    >>> complement(S[(2, 2) : (6, 1)], 24)
+    S[(2, 3) : (12, 2)]
+    >>> complement(S[(8, 4) : (64, 4)])
+    S[(4, 4) : (16, 1)]
+    >>> complement(S[(2, 2) : (3, 1)], 12, weak=True)
+    S[2 : 6]
+    >>> complement(S[4 : 2], 12)
+    Traceback (most recent call last):
+    tilewise.Refused: TW506: no translates fill [0, 12): they fill 8 places at a time
+      hint: weak=True gives translates that do not overlap, and may leave holes
+    """
+    asked = None if size is None else as_extent(size)
+    image = image_of(layout)
+    tiling = _weak(image.steps) if weak else tiling_of(image.steps, asked)
+    count = 1 if asked is None else -(-asked // tiling.block)
+    repeats = [*tiling.repeats, (tiling.block, count)] if count > 1 else tiling.repeats
+    if layout.swizzles:
+        _check_swizzles(layout, image, repeats, None if weak else tiling.block)
+    return repeated(layout, image.axis, repeats)
+
+
+def repeated(layout: Layout, axis: Axis, repeats: Sequence[Step]) -> Layout:
+    """The layout of steps in ascending order, in the unit of `layout`.
+
+    >>> from tilewise import S, m
+    >>> repeated(S[4 : 1], m, [(4, 2), (16, 3)])
+    S[(3, 2) : (16, 4)]
+    """
+    shape = tuple([extent for _, extent in reversed(repeats)]) or (1,)
+    strides = tuple([along(axis, step) for step, _ in reversed(repeats)]) or (ZERO,)
+    made = _ELEMENTS.with_parts(shape, strides, (), ZERO)
+    return made if layout.unit == "element" else made.counted(layout.unit)
+
+
+# -- the image -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The places that a layout takes on its one axis: sums of multiples of steps, sorted."""
+
+    axis: Axis
+    steps: list[Step]
+
+
+def reach(steps: Iterable[Step]) -> int:
+    """The sum of all steps taken as often as they can be."""
+    return sum([step * (extent - 1) for step, extent in steps])
+
+
+def image_of(layout: Layout) -> Image:
+    """The axis and the steps of a layout, copies included; refused where it moves on several axes."""
+    steps: list[Step] = []
+    axis = None
+    names = set()
+    for extent, stride in zip(all_extents(layout.shape), layout.strides, strict=True):
+        if extent > 1:
+            for axis_of_term, step in stride.terms:
+                if step:
+                    axis = axis_of_term
+                    names.add(axis.name)
+                    steps.append((abs(step), extent))
+    for it in layout.replica:
+        if it.extent > 1:
+            for axis_of_term, step in it.stride.terms:
+                if step:
+                    axis = axis_of_term
+                    names.add(axis.name)
+                    steps.append((abs(step), it.extent))
+    if len(names) > 1:
+        raise Refused(
+            "TW509",
+            f"the layout moves on {' and '.join(sorted(names))}, and an interval has one axis",
+            witness=sorted(names),
+            hint="take the axes one at a time: footprint(axis, ...) drops axes",
+        )
+    steps.sort()
+    return Image(axis or layout.axes[0], steps)
+
+
+# -- the decision ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """Repeats in ascending order, and the block [0, block) that they and the steps fill together."""
+
+    repeats: list[Step]
+    block: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Break:
+    """A step that is no multiple of the block that the smaller ones, which reach so far, fill."""
+
+    step: int
+    below: Tiling
+    reach: int
+
+
+def tiling_of(steps: list[Step], size: int | None = None) -> Tiling:
+    """The perfect repeats of sorted steps, with a size those that fill [0, size); or TW506.
+
+    >>> tiling_of([(1, 2), (6, 2)])
+    Tiling(repeats=[(2, 3)], block=12)
+    """
+    found = _tiling(steps)
+    if isinstance(found, _Break):
+        steps = saturated(steps)
+        found = _tiling(steps)
+    if isinstance(found, Tiling) and (size is None or size % found.block == 0):
+        return found
+    raise _untiled(found, steps, size)
+
+
+def _untiled(found: Tiling | _Break, steps: list[Step], size: int | None) -> Refused:
+    """Why there is no complement; the witness is a place by which the tiling ends.
+
+    All translates before it are forced. One there would meet the broken step, or run past the size; if
+    larger steps meet earlier still, the tiling ended before.
+    """
+    below = found.below if isinstance(found, _Break) else found
+    free = []
+    if isinstance(found, _Break):
+        reason = f"smaller steps fill {below.block} places, and step {found.step} is no multiple of that"
+        inside = found.step < below.block  # then some translate that fills the block meets it
+        free.append(reach(below.repeats) if inside else _first_start(below, found.step - found.reach))
+    else:
+        reason = f"they fill {below.block} places at a time"
+    if size is not None:
+        free.append(_first_start(below, size - reach(steps)))
+    return Refused(
+        "TW506",
+        f"no translates fill {'an interval' if size is None else f'[0, {size})'}: {reason}",
+        witness=min(free),
+        hint="weak=True gives translates that do not overlap, and may leave holes",
+    )
+
+
+def _first_start(tiling: Tiling, bound: int) -> int:
+    """Where the first translate begins that begins at `bound` or later."""
+    whole = max(0, bound) // tiling.block * tiling.block
+    inside = least_repeat(tiling.repeats, bound - whole)
+    return whole + (tiling.block if inside is None else inside)
+
+
+def _tiling(steps: Iterable[Step]) -> Tiling | _Break:
+    repeats: list[Step] = []
+    block, below = 1, 0
+    for step, extent in steps:
+        if step != block:
+            times, rest = divmod(step, block)
+            if rest or not times:
+                return _Break(step, Tiling(repeats, block), below)
+            repeats.append((block, times))
+        block = step * extent
+        below += step * (extent - 1)
+    return Tiling(repeats, block)
+
+
+def saturated(steps: Iterable[Step]) -> list[Step]:
+    """Fewer steps with the same sums: (s, e) and (q s, f) with 1 <= q <= e are (s, e + q (f - 1)).
+
+    >>> saturated([(1, 4), (3, 2)]), saturated([(2, 2), (3, 2)])
+    ([(1, 7)], [(2, 2), (3, 2)])
+    """
+    found: list[Step] = []
+    for step, extent in sorted(steps):
+        found.append((step, extent))
+        while (pair := _continued(found)) is not None:
+            i, j = pair
+            (fine, e), (coarse, f) = found[i], found.pop(j)
+            found[i] = (fine, e + coarse // fine * (f - 1))
+    return found
+
+
+def _continued(steps: Sequence[Step]) -> tuple[int, int] | None:
+    for j, (coarse, _) in enumerate(steps):
+        for i, (fine, extent) in enumerate(steps[:j]):
+            if coarse % fine == 0 and coarse <= fine * extent:
+                return i, j
+    return None
+
+
+def _weak(steps: list[Step]) -> Tiling:
+    """As many repeats as fit below each step; TW506 where a step begins inside the block below it."""
+    repeats: list[Step] = []
+    block = 1
+    for step, extent in steps:
+        if step < block:
+            merged = saturated(steps)
+            if len(merged) < len(steps):
+                return _weak(merged)
+            raise Refused(
+                "TW506",
+                f"step {step} begins inside [0, {block}), which smaller steps and their repeats fill",
+                witness=step,
+                hint="the places of the layout overlap one another",
+            )
+        if step >= 2 * block:
+            repeats.append((block, step // block))
+        block = step * extent
+    return Tiling(repeats, block)
+
+
+def least_repeat(repeats: Sequence[Step], bound: int) -> int | None:
+    """The smallest sum of repeats that is at least `bound`.
+
+    >>> [least_repeat([(1, 2), (6, 3)], bound) for bound in (-1, 1, 2, 8, 14)]
+    [0, 1, 6, 12, None]
+    """
+    total, below = 0, reach(repeats)
+    if bound > below:
+        return None
+    for step, extent in reversed(repeats):
+        below -= step * (extent - 1)
+        total += max(0, -((total + below - bound) // step)) * step
+    return total
+
+
+# -- swizzles --------------------------------------------------------------------------------------
+
+
+def _check_swizzles(layout: Layout, image: Image, repeats: Sequence[Step], block: int | None) -> None:
+    """Translates by whole periods of whole periods are as good swizzled as plain; refuse the rest."""
+    acting = layout.canonical()
+    if not acting.swizzles or acting.swizzled_axis != image.axis:
+        return
+    period = acting.period
+    odd = next((step for step, _ in repeats if step % period), None)
+    if odd is None and block is not None:
+        least = sum(
+            [
+                it.stride[image.axis] * (it.extent - 1)
+                for it in (*acting.shard, *acting.replica)
+                if it.stride[image.axis] < 0
+            ],
+            acting.offset[image.axis],
+        )
+        odd = next((places for places in (least, block) if places % period), None)
+    if odd is not None:
+        raise Refused(
+            "TW504",
+            f"the swizzle repeats every {period} places, and {odd} is no multiple of it",
+            witness=odd,
+            hint="take the complement without the swizzle, and swizzle what comes of it",
+        )
