@@ -47,6 +47,17 @@ KNOWN: dict[str, AxisFacts] = {
 }
 """The known axes, for an NVIDIA target."""
 
+SPLITS: dict[str, tuple[tuple[str, int, str], ...]] = {
+    "tx": (("warpid", 32, "laneid"), ("wgid", 128, "tid_in_wg")),
+    "warpid": (("wgid", 4, "wid_in_wg"),),
+    "tid_in_wg": (("wid_in_wg", 32, "laneid"),),
+}
+"""How a known axis splits: (high, n, low) says axis = n * high + low with 0 <= low < n.
+
+The first is the one that is meant where none is named. These are facts of an NVIDIA target; a wave of
+CDNA has 64 lanes, which a split of one's own says: ("warpid", 64, "laneid").
+"""
+
 _MESH_PREFIX = "gpuid_"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+from tilewise.core.axes import Axis
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout
@@ -21,15 +23,48 @@ def converted(layout: Layout, unit: str, dtype: DType | str) -> Layout:
     'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]'
     """
     element = DType.of(dtype)
-    ratio = unit_bits(layout.unit, element), unit_bits(unit, element)
+    old, new = unit_bits(layout.unit, element), unit_bits(unit, element)
+
+    def no_multiple(axis: Axis, steps: int) -> LayoutError:
+        return LayoutError(
+            "TW106",
+            f"{steps}@{axis} is {steps * old} bits, no multiple of the {new} of {_spelled(unit, element)}",
+            hint="a layout with such a step has no place for whole units; keep the finer unit",
+        )
+
+    return replace(storage_scaled(layout, old, new, no_multiple), unit=unit)
+
+
+def storage_scaled(
+    layout: Layout, numerator: int, denominator: int, no_multiple: Callable[[Axis, int], LayoutError]
+) -> Layout:
+    """The layout with all it says of storage times a ratio: D, R, O, P and the base of the swizzles.
+
+        refused  with `no_multiple(axis, steps)` where steps are not scaled to a whole number
+
+    >>> from tilewise import S, laneid, m
+    >>> storage_scaled(S[(8, 2) : (4@laneid, 6@m)] + 3, 2, 3, LayoutError)
+    S[(8, 2) : (4@laneid, 4@m)] + 2@m
+    """
+
+    def scaled(vector: Vector) -> Vector:
+        terms = []
+        for axis, steps in vector.terms:
+            if axis.kind == "storage":
+                moved, rest = divmod(steps * numerator, denominator)
+                if rest:
+                    raise no_multiple(axis, steps)
+                steps = moved
+            terms.append((axis, steps))
+        return Vector(tuple(terms))
+
     return replace(
         layout,
-        strides=tuple(_scaled(stride, ratio, unit, element) for stride in layout.strides),
-        replica=tuple(Iter(i.extent, _scaled(i.stride, ratio, unit, element)) for i in layout.replica),
-        offset=_scaled(layout.offset, ratio, unit, element),
-        swizzles=tuple(swizzle.scaled(*ratio) for swizzle in layout.swizzles),
-        outer=_scaled(layout.outer, ratio, unit, element),
-        unit=unit,
+        strides=tuple(scaled(stride) for stride in layout.strides),
+        replica=tuple(Iter(it.extent, scaled(it.stride)) for it in layout.replica),
+        offset=scaled(layout.offset),
+        swizzles=tuple(swizzle.scaled(numerator, denominator) for swizzle in layout.swizzles),
+        outer=scaled(layout.outer),
     )
 
 
@@ -44,20 +79,3 @@ def unit_bits(unit: str, dtype: DType) -> int:
 
 def _spelled(unit: str, dtype: DType) -> str:
     return f"an element of {dtype}" if unit == "element" else f"a {unit}"
-
-
-def _scaled(vector: Vector, ratio: tuple[int, int], unit: str, dtype: DType) -> Vector:
-    terms = []
-    for axis, steps in vector.terms:
-        if axis.kind == "storage":
-            moved, rest = divmod(steps * ratio[0], ratio[1])
-            if rest:
-                raise LayoutError(
-                    "TW106",
-                    f"{steps}@{axis} is {steps * ratio[0]} bits, "
-                    f"no multiple of the {ratio[1]} of {_spelled(unit, dtype)}",
-                    hint="a layout with such a step has no place for whole units; keep the finer unit",
-                )
-            steps = moved
-        terms.append((axis, steps))
-    return Vector(tuple(terms))

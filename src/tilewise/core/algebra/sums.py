@@ -1,0 +1,305 @@
+"""The sum of two layouts, (x, y) -> a(x) + b(y), where one or both of them may be swizzled.
+
+Digits, copies and offsets of a sum simply stand side by side. A swizzle acts on whole addresses, so a
+chain Sw may stand before the sum only if Sw(v + w) is Sw(v) + w there. It is so where
+
+    high   w is a multiple of the period
+    low    v is a multiple of 2^k, no bit below k is read or flipped, and 0 <= w < 2^k
+    bits   v and w share no bit, neither before nor after, and every bit goes where it went alone
+
+A constant part of w may always stand outside (P). Whatever these rules leave open is listed up to a
+bound; a no carries the first index at which the two readings differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+from tilewise.core.canonical import canonical
+from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.swizzles import Swizzle, apply_chain, one_permutation, period_of
+from tilewise.core.vectors import Vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.axes import Axis
+    from tilewise.core.shapes import Shape
+
+MAX_LISTED = 1 << 14
+
+Chain = tuple[Swizzle, ...]
+
+SIDES = SLOW, FAST = 0, 1
+
+
+def check_units(a: Layout, b: Layout) -> None:
+    """Refuse two layouts that count in different units."""
+    if a.unit != b.unit:
+        raise LayoutError(
+            "TW106",
+            f"one layout counts {a.unit}s, the other {b.unit}s",
+            hint="convert one of them: in_elements(dtype), in_bytes(dtype), in_bits(dtype)",
+        )
+
+
+def summed(shape: Shape, digits: Sequence[tuple[int, Iter]], a: Layout, b: Layout) -> Layout:
+    """The layout with a's digits and b's in a given order, that places (x, y) at a(x) + b(y).
+
+        requires  every digit of a comes once, as (SLOW, digit), and every one of b, as (FAST, digit)
+        refused   TW504 where swizzling the sum is not summing the swizzled
+
+    >>> from tilewise import S, Swizzle
+    >>> rows, columns = Swizzle(3, 3, 3) @ S[4 : 512], S[2 : 4] + 1
+    >>> summed((4, 2), [(SLOW, rows.shard[0]), (FAST, columns.shard[0])], rows, columns)
+    Swizzle(3, 3, 3) @ (S[(4, 2) : (512, 4)] + 1)
+    """
+    plain = Layout(
+        shape,
+        tuple(it.stride for _, it in digits),
+        a.replica + b.replica,
+        a.offset + b.offset,
+        outer=a.outer + b.outer,
+        unit=a.unit,
+    )
+    chains = [tuple(sw for sw in layout.swizzles if sw.bits) for layout in (a, b)]
+    axes = {chain[0].axis for chain in chains if chain}
+    if not axes:
+        return plain
+    if all(chains) and any(settled(layout).swizzles != layout.swizzles for layout in (a, b)):
+        return summed(shape, digits, settled(a), settled(b))
+    if len(axes) > 1:
+        names = " and on ".join(sorted(axis.name for axis in axes))
+        raise Refused(
+            "TW504",
+            f"one part is swizzled on {names}, and a layout has swizzles on one axis",
+            hint="leave one of the swizzles off",
+        )
+    (axis,) = axes
+    sides = [_Side.of(layout, chain, axis) for layout, chain in zip((a, b), chains, strict=True)]
+    by_rule = _by_rule(*sides)
+    if by_rule is not None:
+        return _with_chain(plain, axis, *by_rule)
+    return _by_trial(plain, axis, digits, sides)
+
+
+def settled(layout: Layout) -> Layout:
+    """The same layout without swizzles that have no effect, or that turn one constant into another.
+
+    >>> from tilewise import S, Swizzle, laneid
+    >>> settled(Swizzle(1, 0, 1) @ (S[8 : 1@laneid] + 2))
+    S[8 : 1@laneid] + 3@m
+    """
+    axis = layout.swizzled_axis
+    if axis and not any(it.stride[axis] for it in (*layout.shard, *layout.replica) if it.extent > 1):
+        at = apply_chain(layout.swizzles, layout.offset[axis]) + layout.outer[axis]
+        return replace(layout, swizzles=(), outer=Vector(), offset=_with_steps(layout.offset, axis, at))
+    form = canonical(layout)
+    if form.swizzles == layout.swizzles:
+        return layout
+    offset = layout.offset + (layout.outer - form.outer)
+    return replace(layout, swizzles=form.swizzles, outer=form.outer, offset=offset)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One summand on the swizzled axis: its digits and copies that move there, O, chain and P."""
+
+    steps: tuple[tuple[int, int], ...]
+    copies: tuple[tuple[int, int], ...]
+    offset: int
+    chain: Chain
+    outer: int
+    layout: Layout
+
+    @classmethod
+    def of(cls, layout: Layout, chain: Chain, axis: Axis) -> _Side:
+        steps, copies = (
+            tuple((it.extent, it.stride[axis]) for it in iters if it.extent > 1 and it.stride[axis])
+            for iters in (layout.shard, layout.replica)
+        )
+        return cls(steps, copies, layout.offset[axis], chain, layout.outer[axis], layout)
+
+    @property
+    def moves(self) -> tuple[tuple[int, int], ...]:
+        return self.steps + self.copies
+
+    @property
+    def granule(self) -> int:
+        """The largest power of two that divides all steps and lies below every bit of the chain."""
+        together = 1 << min((sw.base for sw in self.chain), default=0)
+        for _, step in self.moves:
+            together = min(together, step & -step)
+        return together
+
+    def __call__(self, place: int) -> int:
+        return apply_chain(self.chain, place + self.offset) + self.outer
+
+
+def _with_chain(plain: Layout, axis: Axis, chain: Chain, inside: int, outside: int) -> Layout:
+    """The plain sum, its offsets on the swizzled axis set apart."""
+    return replace(
+        plain,
+        swizzles=chain,
+        offset=_with_steps(plain.offset, axis, inside),
+        outer=Vector(((axis, outside),)).nonzero,
+    )
+
+
+def _with_steps(vector: Vector, axis: Axis, steps: int) -> Vector:
+    moved = vector + Vector(((axis, steps - vector[axis]),))
+    return Vector(tuple(term for term in moved.terms if term[0] != axis or term[1]))
+
+
+# -- by the rules ----------------------------------------------------------------------------------
+
+
+def _by_rule(a: _Side, b: _Side) -> tuple[Chain, int, int] | None:
+    """(chain, O, P) of the sum on the swizzled axis, where the rules high and low give them."""
+    if not b.chain:
+        return _beside_plain(a, b)
+    if not a.chain:
+        return _beside_plain(b, a)
+    return _chained(a, b) or _chained(b, a)
+
+
+def _beside_plain(swizzled: _Side, plain: _Side) -> tuple[Chain, int, int] | None:
+    """Rules high and low: what the plain side adds below the granule goes inside, its constant too."""
+    chain, period = swizzled.chain, period_of(swizzled.chain)
+    low = [(extent, step) for extent, step in plain.moves if step % period]
+    if not low:
+        return chain, swizzled.offset, swizzled.outer + plain.offset
+    granule = swizzled.granule
+    least = sum((e - 1) * s for e, s in low if s < 0)
+    most = sum((e - 1) * s for e, s in low if s > 0)
+    start = swizzled.offset % granule
+    inside = plain.offset % period
+    for constant in (inside, inside - period):
+        if start + constant + least >= 0 and start + constant + most < granule:
+            return chain, swizzled.offset + plain.offset, swizzled.outer
+    for constant in (-least, -least - start):
+        if start + constant + most < granule:
+            return chain, swizzled.offset + constant, swizzled.outer + plain.offset - constant
+    return None
+
+
+def _chained(high: _Side, low: _Side) -> tuple[Chain, int, int] | None:
+    """Both swizzled: the low one's chain first, on what the high one never moves, then the high one's."""
+    period, granule = period_of(low.chain), high.granule
+    while high.offset % granule:
+        granule //= 2
+    if granule % period or any(step % period for _, step in high.moves):
+        return None
+    first, last = low.layout.extremes(low.chain[0].axis)
+    first, last = first - low.outer, last - low.outer
+    start = first - first % granule
+    if last - start >= granule:
+        return None
+    return high.chain + low.chain, high.offset + low.offset - start, high.outer + low.outer + start
+
+
+# -- by trial --------------------------------------------------------------------------------------
+
+
+def _by_trial(
+    plain: Layout, axis: Axis, digits: Sequence[tuple[int, Iter]], sides: Sequence[_Side]
+) -> Layout:
+    """Chains that might do, each settled bit by bit or by listing."""
+    a, b = sides
+    chains = [a.chain + b.chain, b.chain + a.chain] if a.chain and b.chain else [a.chain or b.chain]
+    if a.chain and one_permutation(a.chain, b.chain):
+        chains.insert(0, a.chain)
+    witness = None
+    for chain in chains:
+        made = _with_chain(plain, axis, chain, a.offset + b.offset, a.outer + b.outer)
+        if _bit_by_bit(a, b, chain):
+            return made
+        differs = _first_difference(made, axis, digits, sides)
+        if differs is None:
+            return made
+        witness = differs if witness is None else witness
+    named = " o ".join(str(swizzle) for swizzle in chains[0])
+    raise Refused(
+        "TW504",
+        f"{named} on whole addresses is not the sum of the parts: they differ at index {witness}",
+        witness=witness,
+        hint=f"they agree where the plain part moves by multiples of the period {period_of(chains[0])}; "
+        "to swizzle whole addresses, leave the swizzle off and put it before the result",
+    )
+
+
+def _bit_by_bit(a: _Side, b: _Side, chain: Chain) -> bool:
+    """Rule bits. False also where a sum carries."""
+    used = 0
+    images = [0, 0]
+    for side, (index, own) in zip(SIDES, enumerate((a, b)), strict=True):
+        for bit in _bits(own):
+            if bit is None or bit & used or apply_chain(chain, bit) != apply_chain(own.chain, bit):
+                return False
+            used |= bit
+            images[side] |= apply_chain((a, b)[index].chain, bit)
+    return not images[SLOW] & images[FAST]
+
+
+def _bits(side: _Side) -> Iterator[int | None]:
+    """The addends of a side's places, one a bit of its digits; None where an extent or a sign is no bit's."""
+    if side.offset:
+        yield side.offset if side.offset > 0 else None
+    for extent, step in side.moves:
+        if extent & (extent - 1) or step < 0:
+            yield None
+            return
+        for bit in range(extent.bit_length() - 1):
+            yield step << bit
+
+
+def _first_difference(
+    made: Layout, axis: Axis, digits: Sequence[tuple[int, Iter]], sides: Sequence[_Side]
+) -> int | None:
+    """The first index at which the sum is not what its parts place there; None if there is none."""
+    moving: list[tuple[int, int, int, int]] = []
+    weight = 1
+    for side, it in reversed(digits):
+        if it.extent > 1 and it.stride[axis]:
+            moving.append((it.extent, side, it.stride[axis], weight))
+        weight *= it.extent
+    moving.reverse()
+    copies = [[sum(r) for r in product(*_multiples(side.copies))] for side in sides]
+    count = prod([extent for extent, *_ in moving]) * len(copies[SLOW]) * len(copies[FAST])
+    tried = 0
+    for chosen in product(*(range(extent) for extent, *_ in moving)):
+        at, flat = [0, 0], 0
+        for digit, (_, side, step, place) in zip(chosen, moving, strict=True):
+            at[side] += digit * step
+            flat += digit * place
+        for pair in product(*copies):
+            v, w = at[SLOW] + pair[SLOW], at[FAST] + pair[FAST]
+            together = apply_chain(made.swizzles, v + w + made.offset[axis]) + made.outer[axis]
+            if together != sides[SLOW](v) + sides[FAST](w) and _sets_differ(made, digits, sides, flat):
+                return flat
+        tried += len(copies[SLOW]) * len(copies[FAST])
+        if tried >= MAX_LISTED and tried < count:
+            raise NotDecided("whether the swizzle passes through the sum was not decided within the bound")
+    return None
+
+
+def _multiples(iters: Sequence[tuple[int, int]]) -> list[list[int]]:
+    if prod([extent for extent, _ in iters]) > MAX_LISTED:
+        raise NotDecided("copies beside a swizzle, too many to list")
+    return [[digit * step for digit in range(extent)] for extent, step in iters]
+
+
+def _sets_differ(made: Layout, digits: Sequence[tuple[int, Iter]], sides: Sequence[_Side], flat: int) -> bool:
+    """Whether the places of an index differ as sets: what matters where there are copies."""
+    index, rest = [0, 0], flat
+    weights = [1, 1]
+    for side, it in reversed(digits):
+        rest, digit = divmod(rest, it.extent)
+        index[side] += digit * weights[side]
+        weights[side] *= it.extent
+    parts = [side.layout.places(i) for side, i in zip(sides, index, strict=True)]
+    apart = {frozenset((v + w).nonzero.as_dict().items()) for v, w in product(*parts)}
+    return {frozenset(p.nonzero.as_dict().items()) for p in made.places(flat)} != apart

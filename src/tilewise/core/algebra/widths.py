@@ -1,0 +1,228 @@
+"""Elements of another width: one as several neighbours, several neighbours as one, dtypes.
+
+    unpack(L, n)    (..., x), j -> n * L(..., x) + j        j < n, neighbours on one storage axis
+    pack(L, n)      the layout that unpack(., n) makes this one of
+
+Storage axes count elements, so all of them are scaled: strides, copies, offsets and swizzles together.
+Owners and lanes of tensor memory count no elements and are never scaled.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from tilewise.core.algebra.sums import FAST, SLOW, settled, summed
+from tilewise.core.algebra.tiles import Parting
+from tilewise.core.axes import STORAGE, Axis, m
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.shapes import size_of
+from tilewise.core.units import storage_scaled, unit_bits
+from tilewise.core.vectors import ZERO, Vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import SupportsIndex
+
+
+def unpack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None) -> Layout:
+    """Every element as `count` neighbouring ones, which follow the last mode as its fastest digit.
+
+    They lie on `axis`, or on the one storage axis that the layout has, or on m if it has none.
+
+        requires       storage counts elements
+        postcondition  element (..., x * count + j) is at count times the place of (..., x), j further
+        refused        TW504 a swizzle, and no power of two; TW509 more than one storage axis, or none there
+
+    >>> from tilewise import S, laneid, reg
+    >>> unpack(S[(8, 4) : (4@laneid, 1@laneid)] + 3@reg, 2)
+    S[(8, (4, 2)) : (4@laneid, (1@laneid, 1@reg))] + 6@reg
+    """
+    along = storage_axis(layout, "the parts of an element lie", axis)
+    count = _count(layout, count)
+    if count == 1:
+        return layout
+    return _unpacked(_scaled_up(layout, count), count, Vector(((along, 1),)))
+
+
+def pack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None) -> Layout:
+    """Every `count` neighbouring elements of the last mode as one.
+
+    They lie on `axis`, or on the one storage axis that the layout has, or on m if it has none.
+
+        requires       storage counts elements
+        postcondition  unpack(pack(L, n), n).same(L)
+        refused        TW508 where the elements n k, ..., n k + n - 1 are not neighbours in this order, or
+                       the first of them is not at a multiple of n; the witness is a flat index;
+                       TW509 more than one storage axis, or none there
+
+    >>> from tilewise import S, Swizzle
+    >>> pack(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)], 4)
+    Swizzle(3, 1, 3) @ S[(8, 16) : (16, 1)]
+    >>> pack(S[(8, 6) : (7, 1)], 2)
+    Traceback (most recent call last):
+    tilewise.Refused: TW508: element 6 would start a pack, and its place 7@m is no multiple of 2
+      hint: packs are aligned: offsets, copies and all other steps of storage are multiples of 2
+    """
+    along = storage_axis(layout, "the parts of an element lie", axis)
+    count = _count(layout, count)
+    if count == 1:
+        return layout
+    scale = {own.name: count for own in layout.axes if own.kind == STORAGE}
+    return _packed(layout, count, Vector(((along, 1),)), scale)
+
+
+def recast(layout: Layout, old: DType | str, new: DType | str, axis: Axis | str | None = None) -> Layout:
+    """The same bytes as elements of another width.
+
+    A layout that counts bytes or bits keeps its places; one that counts elements counts the new ones.
+
+        postcondition  the bits of element x are those of the elements that overlap it, in this order
+        refused        TW508 where the new elements are no whole runs of the old ones, or share a byte
+                       where bytes are counted; TW504, TW509 as pack and unpack
+
+    >>> from tilewise import S, Swizzle
+    >>> recast(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)], "bf16", "f32")
+    Swizzle(3, 2, 3) @ S[(8, 32) : (32, 1)]
+    >>> recast(S[(4, 4) : (4, 1)], "e2m3", "e4m3")
+    S[(4, 3) : (3, 1)]
+    """
+    before, after = DType.of(old), DType.of(new)
+    along = storage_axis(layout, "the parts of an element lie", axis)
+    piece = gcd(before.bits, after.bits)
+    parts, count = before.bits // piece, after.bits // piece
+    if layout.unit == "element":
+        return pack(unpack(layout, parts, along), count, along)
+    bits = unit_bits(layout.unit, before)
+    step = Vector(((along, piece),))
+    in_bits = storage_scaled(layout, bits, 1, _never)
+    if parts > 1:
+        in_bits = _unpacked(in_bits, parts, step)
+    if count > 1:
+        in_bits = _packed(in_bits, count, step, {})
+
+    def in_a_byte(axis: Axis, steps: int) -> Refused:
+        return Refused(
+            "TW508",
+            f"an element of {after} would start {steps} bits along {axis}, within a byte",
+            witness=steps,
+            hint="sub-byte elements are counted in elements or in bits",
+        )
+
+    return storage_scaled(in_bits, 1, bits, in_a_byte)
+
+
+def _never(axis: Axis, steps: int) -> LayoutError:
+    raise AssertionError(f"{steps}@{axis} is always a whole number of bits")
+
+
+def storage_axis(layout: Layout, what: str, axis: Axis | str | None = None) -> Axis:
+    """The storage axis of that name, or the one that the layout has; `m` where it has none.
+
+    >>> from tilewise import S, laneid, reg
+    >>> storage_axis(S[(8, 2) : (1@laneid, 1@reg)], "a grid lies")
+    reg
+    """
+    if axis is not None:
+        own = next((own for own in layout.axes if own.name == str(axis)), None)
+        named = own or (axis if isinstance(axis, Axis) else Axis(axis))
+        if named.kind != STORAGE:
+            raise Refused(
+                "TW509",
+                f"{what} on a storage axis, and {named} is an axis of kind {named.kind}",
+                witness=named.name,
+                hint=f'an axis of your own counts elements where it says so: Axis("{named}", storage=True)'
+                if named.facts is None
+                else "storage axes count elements, such as m, reg and TCol",
+            )
+        return named
+    named_ones = [own for own in layout.axes if own.kind == STORAGE]
+    moving = [own for own in named_ones if len(named_ones) == 1 or _moves_on(layout, own)]
+    if len(moving) > 1:
+        raise Refused(
+            "TW509",
+            f"{what} on one storage axis, and the layout has {' and '.join(map(str, moving))}",
+            witness=tuple(own.name for own in moving),
+            hint=f'say which, such as axis="{moving[0]}"',
+        )
+    return (moving or named_ones or [m])[0]
+
+
+def _moves_on(layout: Layout, axis: Axis) -> bool:
+    iters = (*layout.shard, *layout.replica)
+    return any(it.stride[axis] for it in iters if it.extent > 1) or bool(
+        layout.offset[axis] or layout.outer[axis] or layout.swizzled_axis == axis
+    )
+
+
+def _count(layout: Layout, count: SupportsIndex) -> int:
+    number = as_int(count, "how many elements make one")
+    if number < 1:
+        raise LayoutError("TW102", f"one element is made of {number}", hint="give a positive number")
+    if layout.unit != "element":
+        raise LayoutError(
+            "TW106",
+            f"the layout counts {layout.unit}s, which do not say how wide an element is",
+            hint="recast(old, new) takes the dtypes; in_elements(dtype) counts elements",
+        )
+    return number
+
+
+def _scaled_up(layout: Layout, count: int) -> Layout:
+    if count & (count - 1):
+        layout = settled(layout)
+        if layout.swizzles:
+            raise Refused(
+                "TW504",
+                f"the swizzle does not scale by {count}: swizzles move bits, and it is no power of two",
+                witness=count,
+                hint="unpack the layout without its swizzle",
+            )
+    return storage_scaled(layout, count, 1, _never)
+
+
+def _unpacked(layout: Layout, count: int, step: Vector) -> Layout:
+    """Every element as `count`, each `step` from the last."""
+    shape = (*layout.shape[:-1], (layout.shape[-1], count)) if layout.shape else (count,)
+    parts = Iter(count, step)
+    digits = [(SLOW, it) for it in layout.shard] + [(FAST, parts)]
+    return summed(shape, digits, layout, Layout((count,), (step,), unit=layout.unit))
+
+
+def _packed(layout: Layout, count: int, step: Vector, scale: dict[str, int]) -> Layout:
+    """Every `count` elements, each `step` from the last, as one, and the rest divided by the scale."""
+    last = size_of(layout.shape[-1:])
+    if last % count:
+        raise Refused(
+            "TW508",
+            f"{count} elements make one, and the last mode of {layout.shape or 1} has {last}",
+            witness=(last, count),
+            hint="a pack lies within the last mode; permute the modes, or group another shape first",
+        )
+    ones = (1,) * (len(layout.shape) - 1)
+    run = Layout((*ones, count), (*(ZERO for _ in ones), step), unit=layout.unit)
+    try:
+        return Parting(layout, run, scale, part_is_fast=True).rest()
+    except Refused as no:
+        raise _no_pack(layout, count, no.witness) from None
+
+
+def _no_pack(layout: Layout, count: int, flat: int) -> Refused:
+    position = flat % count
+    if position:
+        here, first = (layout.places(x)[0] for x in (flat, flat - position))
+        return Refused(
+            "TW508",
+            f"element {flat} is at {here}, which is not {position} after {first}, where its pack starts",
+            witness=flat,
+            hint=f"the last mode must hold {count} neighbours in their order, copies alike",
+        )
+    at = layout.places(flat)[0]
+    return Refused(
+        "TW508",
+        f"element {flat} would start a pack, and its place {at} is no multiple of {count}",
+        witness=flat,
+        hint=f"packs are aligned: offsets, copies and all other steps of storage are multiples of {count}",
+    )
