@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from tilewise.core.algebra.compose import MAX_LISTED, compose, domain_of
-from tilewise.core.canonical import canonical, merged_shard
-from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.algebra.modes import reshape
+from tilewise.core.algebra.recognise import recognise
+from tilewise.core.canonical import canonical, merged_replica, merged_shard
+from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import leaves
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import ZERO
 
@@ -23,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.axes import Axis
     from tilewise.core.layout import Point
+    from tilewise.core.shapes import Shape
 
 
 def through_swizzles(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) -> Layout:
@@ -130,31 +135,53 @@ def _check_range(outer: Layout, inner: Layout) -> None:
 
 
 def _recognised(outer: Layout, inner: Layout) -> Layout:
-    """The composition found again in its listed values, on one axis and in one copy."""
-    if inner.size > MAX_LISTED or len(outer.axes) > 1 or outer.replica or inner.replica:
-        raise NotDecided(
-            "whether the swizzle of the indices is one of the places was not decided within the bound",
-            hint="compose without the swizzle, or list the map (table)",
-        )
-    from tilewise.core.algebra.modes import reshape
-    from tilewise.core.algebra.recognise import recognise
+    """The composition found again in its listed values: copies of B as slow digits, copies of A added."""
+    copies, least = merged_replica(inner.replica)
+    count = prod(it.extent for it in copies)
+    if inner.size * count > MAX_LISTED:
+        raise _undecided()
+    shard = (*copies, *inner.shard)
+    listed = inner.with_parts(
+        tuple(it.extent for it in shard), tuple(it.stride for it in shard), (), inner.offset + least
+    )
+    found = _read_back(replace(outer, replica=()), listed, (count, *inner.shape) if copies else inner.shape)
+    if not _passes(outer, found.swizzles):
+        raise _undecided()
+    if not copies:
+        return found.with_parts(found.shape, found.strides, outer.replica, found.offset)
+    first = sum(1 for _ in leaves(found.shape[0]))
+    replica = tuple(it for it in found.shard[:first] if it.extent > 1)
+    return found.with_parts(found.shape[1:], found.strides[first:], outer.replica + replica, found.offset)
 
-    axis = outer.axes[0]
-    values = []
-    for flat in range(inner.size):
-        (index,) = inner.points(flat)
-        ((place,),) = outer.points(sum(index))
-        values.append(place)
+
+def _read_back(outer: Layout, inner: Layout, shape: Shape) -> Layout:
+    """The layout that outer o inner lists, both in one copy, in a shape."""
+    indices = [sum(inner.points(flat)[0]) for flat in range(inner.size)]
+    columns = zip(*[outer.points(index)[0] for index in indices], strict=True)
     try:
-        found = recognise(values)
-    except LayoutError as no:
+        found = recognise(dict(zip(outer.axes, map(list, columns), strict=True)))
+        return reshape(replace(found, unit=outer.unit), shape)
+    except Refused as no:
         raise Refused(
             "TW504",
-            f"A does not carry the swizzle of B on: {no.message}",
-            witness=getattr(no, "witness", None),
+            f"A does not carry the swizzle of B on: {no.reason}",
+            witness=no.witness,
             hint="list the map (table)",
         ) from None
-    from tilewise.core.algebra.places import relabel
 
-    named = found if axis.name == "m" else relabel(found, {"m": axis})
-    return reshape(replace(named, unit=outer.unit), inner.shape)
+
+def _passes(outer: Layout, swizzles: tuple[Swizzle, ...]) -> bool:
+    """Whether A's copies, which stand outside its own map, may be added inside the swizzles found."""
+    if not outer.replica:
+        return True
+    if outer.swizzles or not swizzles:
+        return not outer.swizzles and not swizzles
+    period = max(swizzle.period for swizzle in swizzles)
+    return all(it.stride[swizzles[0].axis] % period == 0 for it in outer.replica)
+
+
+def _undecided() -> NotDecided:
+    return NotDecided(
+        "whether the swizzle of the indices is one of the places was not decided within the bound",
+        hint="compose without the swizzle, or list the map (table)",
+    )
