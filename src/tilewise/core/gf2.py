@@ -1,15 +1,31 @@
-"""The GF(2) view: where no two terms of a layout share a bit, sums are XORs.
+"""The GF(2) view: maps whose places are XORs of one column for every bit of the index.
 
-Then the map is affine over GF(2): the place of x is the place of 0, XORed with one column for every
-bit of x that is set. A swizzle is linear and acts on the columns.
+A layout of powers of two is a sum, O + s_0 x_0 + s_1 x_1 + ..., over the bits x_j of the index. Adding s_j
+to O flips the bits c_j = (O + s_j) ^ O, and the sum is the XOR of O and the c_j of the bits that are set
+**iff no two c_j share a bit** on any axis:
+
+    if       each s_j flips bits of its own, upwards or downwards as O has them, and nothing carries
+    only if  XORs flip a shared bit twice, that is not at all, and sums add it twice: they differ by twice
+             a sum of distinct powers of two with signs, which is not 0
+
+A swizzle is linear, and acts on O and on the columns. An outer offset P is added to such XORs z. Bit by bit
+the carry is the AND, or the OR, of z's bit and the carry so far. Of two affine functions that is affine
+iff one is constant or they are equal or opposite; otherwise its second difference over some two bits of
+the index is 1. So with P the map is affine iff its second differences at index 0 are all 0.
+
+Negative numbers have endless bits, as in two's complement; XORs and swizzles take them so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 
+from tilewise.core.axes import Axis, m
+from tilewise.core.errors import Refused
 from tilewise.core.swizzles import apply_chain
+from tilewise.core.vectors import point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,22 +34,178 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AffineMap:
-    """place(x) = origin XOR the columns of the bits of x, the lowest bit first."""
+    """place(x) = origin XOR the columns of the bits of x, the lowest bit first.
+
+    >>> swap = AffineMap((0,), ((2,), (1,)))
+    >>> [swap(x) for x in range(4)], swap.rank, (swap @ swap).columns
+    ([(0,), (2,), (1,), (3,)], 2, ((1,), (2,)))
+    """
 
     origin: Point
     columns: tuple[Point, ...]
+    axes: tuple[Axis, ...] = (m,)
 
     def __call__(self, x: int) -> Point:
-        place = self.origin
-        for column in self.columns:
-            if x & 1:
-                place = tuple(a ^ b for a, b in zip(place, column, strict=True))
-            x >>= 1
-        return place
+        return _combined(self.origin, self.columns, x)
+
+    def __matmul__(self, inner: AffineMap) -> AffineMap:
+        """x -> self(inner(x)), for an inner map to indices of this one.
+
+        refused  TW509 an inner map on several axes; TW502 an index that this map has not
+        """
+        if len(inner.axes) != 1:
+            raise Refused(
+                "TW509", f"an index is one number, and the inner map has places on {len(inner.axes)} axes"
+            )
+        size = 1 << len(self.columns)
+        for x in (0, *(1 << bit for bit in range(len(inner.columns)))):
+            (asked,) = inner(x)
+            if not 0 <= asked < size:
+                raise Refused(
+                    "TW502",
+                    f"index {asked} is asked for, and the outer map has {size} indices",
+                    witness={"index": x, "asked": asked, "size": size},
+                )
+        zero = (0,) * len(self.axes)
+        columns = tuple(_combined(zero, self.columns, index) for (index,) in inner.columns)
+        return AffineMap(self(inner.origin[0]), columns, self.axes)
+
+    @property
+    def bases(self) -> dict[str, tuple[int, ...]]:
+        """What every bit of the index flips, the lowest first, axis by axis.
+
+        >>> from tilewise import S, laneid, reg
+        >>> affine(S[(4, 2) : (1@laneid, 1@reg)]).bases
+        {'laneid': (0, 1, 2), 'reg': (1, 0, 0)}
+        """
+        return {axis.name: tuple(c[i] for c in self.columns) for i, axis in enumerate(self.axes)}
+
+    # -- rank, kernel, image -----------------------------------------------------------------------
+
+    @property
+    def rank(self) -> int:
+        """The map has 2^rank places."""
+        return len(self._eliminated()[0])
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        """A basis of the d with place(x ^ d) == place(x) for all x.
+
+        >>> from tilewise import S
+        >>> affine(S[(2, 2, 2) : (0, 2, 0)]).kernel
+        (1, 4)
+        """
+        return self._eliminated()[1]
+
+    @property
+    def image(self) -> tuple[Point, ...]:
+        """A basis of what places differ by: the columns that are no XOR of lower ones."""
+        dependent = {d.bit_length() - 1 for d in self.kernel}
+        return tuple(column for bit, column in enumerate(self.columns) if bit not in dependent)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many bits the places need on every axis; one more for the sign where some are below 0."""
+        return tuple(
+            max(steps.bit_length() for steps in on_axis) + (min(on_axis) < 0)
+            for on_axis in zip(self.origin, *self.columns, strict=True)
+        )
+
+    def _eliminated(self) -> tuple[dict[int, tuple[int, int]], tuple[int, ...]]:
+        """({bit of a place: (an XOR of columns that alone has it, which columns)}, the kernel)."""
+        widths = self.widths
+        pivots: dict[int, tuple[int, int]] = {}
+        kernel = []
+        for bit, column in enumerate(self.columns):
+            packed, chosen = _packed(column, widths), 1 << bit
+            for lead, (other, others) in pivots.items():
+                if packed >> lead & 1:
+                    packed, chosen = packed ^ other, chosen ^ others
+            if not packed:
+                kernel.append(chosen)
+                continue
+            top = packed.bit_length() - 1
+            for lead, (other, others) in pivots.items():
+                if other >> top & 1:
+                    pivots[lead] = other ^ packed, others ^ chosen
+            pivots[top] = packed, chosen
+        return pivots, tuple(kernel)
+
+    # -- back to indices ---------------------------------------------------------------------------
+
+    def inverse(self) -> AffineMap:
+        """G with G(place(x)) == x: a place is one number, the last axis lowest, `widths` bits an axis.
+
+            refused  TW505 where two indices have one place: they and the place are the witness
+
+        >>> from tilewise import S
+        >>> AffineMap((1,), ((2,), (3,))).inverse()
+        AffineMap(origin=(3,), columns=((3,), (1,)), axes=(m,))
+        """
+        for other in self.kernel:
+            place = point(self.axes, self.origin)
+            raise Refused(
+                "TW505",
+                f"indices 0 and {other} share {place}",
+                witness=(0, other, place),
+                hint="quasi_inverse gives the smallest index of a place",
+            )
+        return self.quasi_inverse()
+
+    def quasi_inverse(self) -> AffineMap:
+        """G with G(place) == the smallest index that has the place, for every place of the map.
+
+        >>> [AffineMap((0,), ((1,), (1,), (2,))).quasi_inverse()(place) for place in range(4)]
+        [(0,), (1,), (4,), (5,)]
+        """
+        widths = self.widths
+        if min(0, *self.origin, *(steps for column in self.columns for steps in column)) < 0:
+            raise Refused("TW505", "places below 0 have endless bits", hint="move the places up first")
+        pivots, _ = self._eliminated()
+        columns = tuple((pivots[bit][1] if bit in pivots else 0,) for bit in range(sum(widths)))
+        return AffineMap(_combined((0,), columns, _packed(self.origin, widths)), columns)
+
+
+def _combined(place: Point, columns: Iterable[Point], x: int) -> Point:
+    """A place XORed with the columns of the bits of x."""
+    for column in columns:
+        if x & 1:
+            place = tuple([a ^ b for a, b in zip(place, column, strict=True)])
+        x >>= 1
+    return place
+
+
+def _packed(place: Point, widths: Iterable[int]) -> int:
+    """A place as one number, the last axis lowest."""
+    packed = 0
+    for steps, width in zip(place, widths, strict=True):
+        packed = packed << width | steps & (1 << width) - 1
+    return packed
+
+
+# -- from a layout ---------------------------------------------------------------------------------
+
+
+def affine(layout: Layout) -> AffineMap:
+    """The affine map over GF(2) that a layout is, by the bits of its flat index.
+
+        requires  one copy; extents that are powers of two; no two bits of the index whose steps flip the
+                  same bit of a place
+        refused   TW512: the witness is two indices a and b for which the places of 0, a, b and a + b do
+                  not XOR to 0; or the extent; or two places of one element
+
+    >>> from tilewise import S, Swizzle
+    >>> affine(Swizzle(1, 0, 1) @ (S[(2, 2) : (-2, 1)] + 2))
+    AffineMap(origin=(3,), columns=((1,), (3,)), axes=(m,))
+    """
+    found = _affine(layout)
+    if isinstance(found, AffineMap):
+        return found
+    raise found
 
 
 def affine_map(layout: Layout) -> AffineMap | None:
-    """The affine map over GF(2) that a layout without copies is, or None where its sums carry.
+    """`affine` where all origins and columns are numbers from 0 on, or None.
 
     >>> from tilewise import S, Swizzle
     >>> affine_map(Swizzle(1, 0, 1) @ S[(2, 2) : (2, 1)]).columns
@@ -41,31 +213,71 @@ def affine_map(layout: Layout) -> AffineMap | None:
     >>> affine_map(S[(3, 2) : (2, 1)]) is None
     True
     """
-    if layout.replica or layout.outer:
+    found = _affine(layout)
+    if isinstance(found, Refused) or min(map(min, (found.origin, *found.columns))) < 0:
         return None
+    return found
+
+
+def _affine(layout: Layout) -> AffineMap | Refused:
+    """The map, or why it is none: most who ask go on without it, and need no exception."""
+    if any(it.extent > 1 and it.stride for it in layout.replica):
+        return Refused("TW512", "an element with copies has no one place", hint="leave R out")
+    origin = layout.on_axes(layout.offset)
     columns: list[Point] = []
-    used = list(layout.on_axes(layout.offset))
-    for it in reversed(layout.shard):
-        step = layout.on_axes(it.stride)
-        if it.extent & (it.extent - 1) or min(step + tuple(used)) < 0:
-            return None
-        for bit in range(it.extent.bit_length() - 1):
-            column = tuple(s << bit for s in step)
+    used = [0] * len(origin)
+    for extent, stride in reversed(layout.digits):
+        if extent & extent - 1:
+            return Refused(
+                "TW512",
+                f"extent {extent} is no power of two: its indices have no bits of their own",
+                witness={"extent": extent},
+            )
+        step = layout.on_axes(stride)
+        for bit in range(extent.bit_length() - 1):
+            column = tuple([(o + (s << bit)) ^ o for o, s in zip(origin, step, strict=True)])
             if any(c & u for c, u in zip(column, used, strict=True)):
-                return None
+                return _carrying(layout, columns, column)
             used = [c | u for c, u in zip(column, used, strict=True)]
             columns.append(column)
-    return AffineMap(
-        _swizzled(layout, layout.on_axes(layout.offset)),
-        tuple(_swizzled(layout, column) for column in columns),
+    if not layout.swizzles:
+        return AffineMap(origin, tuple(columns), layout.axes)
+    return _swizzled(layout, origin, columns)
+
+
+def _swizzled(layout: Layout, origin: Point, columns: list[Point]) -> AffineMap | Refused:
+    """The swizzles on origin and columns; the outer offset where no two bits of the index make it carry."""
+    i = layout.axes.index(layout.swizzles[0].axis)
+    outer = layout.outer[layout.axes[i]]
+    start = apply_chain(layout.swizzles, origin[i])
+    moves = [apply_chain(layout.swizzles, column[i]) for column in columns]
+    if outer:
+        moved = [(start ^ move) + outer ^ start + outer for move in moves]
+        for (a, one), (b, other) in combinations(enumerate(moves), 2):
+            if (start ^ one ^ other) + outer ^ start + outer != moved[a] ^ moved[b]:
+                return _not_affine(layout, 1 << a, 1 << b)
+        start, moves = start + outer, moved
+    placed = tuple((*c[:i], move, *c[i + 1 :]) for c, move in zip(columns, moves, strict=True))
+    return AffineMap((*origin[:i], start, *origin[i + 1 :]), placed, layout.axes)
+
+
+def _carrying(layout: Layout, columns: list[Point], column: Point) -> Refused:
+    """Why a column has no place beside those before it."""
+    meets = (any(c & d for c, d in zip(column, other, strict=True)) for other in columns)
+    return _not_affine(layout, 1 << list(meets).index(True), 1 << len(columns))
+
+
+def _not_affine(layout: Layout, a: int, b: int) -> Refused:
+    places = ", ".join(str(layout.places(x)[0]) for x in (0, a, b, a + b))
+    return Refused(
+        "TW512",
+        f"the steps of indices {a} and {b} carry: 0, {a}, {b} and {a + b} live at {places}",
+        witness=(a, b),
+        hint="where sums are XORs, the places of 0, a, b and a + b XOR to 0",
     )
 
 
-def _swizzled(layout: Layout, place: Point) -> Point:
-    axis = layout.swizzled_axis
-    return tuple(
-        apply_chain(layout.swizzles, p) if a == axis else p for a, p in zip(layout.axes, place, strict=True)
-    )
+# -- spans -----------------------------------------------------------------------------------------
 
 
 class Span:

@@ -36,16 +36,25 @@ def first_parting(
 
     bits = max(period_of(one), period_of(other)).bit_length() - 1
     read = [bit for bit in range(bits) if differ(1 << bit)]
-    return _Walk(digits, read[0], 1 << read[-1] + 1, differ).first(base) if read else None
+    return _Walk(digits, 1 << read[0], 1 << read[-1] + 1, differ).first(base) if read else None
+
+
+def first_where(digits: Sequence[Digit], base: int, modulus: int, told: Callable[[int], bool]) -> int | None:
+    """The smallest index whose address, modulo `modulus`, is one that `told` names, or None.
+
+    >>> first_where([(5, 3), (3, 1)], 2, 16, lambda address: address == 13)
+    11
+    """
+    return _Walk(digits, 0, modulus, told).first(base)
 
 
 class _Walk:
     """Digits with signed remainders of their strides, and what those after each can still add."""
 
     def __init__(
-        self, digits: Sequence[Digit], low: int, modulus: int, differ: Callable[[int], bool]
+        self, digits: Sequence[Digit], below: int, modulus: int, differ: Callable[[int], bool]
     ) -> None:
-        self.below, self.modulus, self.differ = 1 << low, modulus, differ
+        self.below, self.modulus, self.differ = below, modulus, differ
         self.extents = [extent for extent, _ in digits]
         half = modulus // 2
         self.steps = [(stride + half) % modulus - half for _, stride in digits]

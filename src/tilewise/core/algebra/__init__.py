@@ -8,7 +8,9 @@
     tiles       tile untile untile_outer direct_sum direct_rest
     widths      pack unpack recast
     axes        broadcast relabel split_axis fuse_axes footprint
-    swizzles    merge_swizzles swizzle_chain recognise recognise_map move_offset
+    swizzles    merge_swizzles swizzle_chain inverse_chain move_offset
+    from maps   recognise recognise_map explanations
+    over GF(2)  bases from_bases rank kernel
 
 Every operation is closed form: it costs by the number of iters, not of elements. A result is exact, or
 there is none: `Refused` says why and carries a witness that anyone can check, `NotDecided` says that
@@ -26,18 +28,19 @@ if TYPE_CHECKING:
 _ROOM = "tilewise.core.algebra"
 _FAMILIES = {
     "modes": "coalesce flatten group reshape split regroup permute refinement",
-    "compose": "compose",
-    "slices": "slices",
+    "composition": "compose",
+    "slicing": "slices",
     "inverses": "left_inverse right_inverse quasi_inverse",
-    "complement": "complement",
+    "complements": "complement",
     "divide": "logical_divide zipped_divide tiled_divide flat_divide",
     "product": "logical_product zipped_product tiled_product flat_product blocked_product raked_product "
     "tile_to_shape",
     "tiles": "tile untile untile_outer direct_sum direct_rest",
     "widths": "pack unpack recast",
     "places": "broadcast relabel split_axis fuse_axes footprint",
-    "swizzling": "merge_swizzles swizzle_chain move_offset",
-    "recognise": "recognise recognise_map",
+    "swizzling": "merge_swizzles swizzle_chain inverse_chain move_offset",
+    "recognise": "recognise recognise_map explanations",
+    "linear": "bases from_bases rank kernel",
 }
 _HOME = {name: module for module, names in _FAMILIES.items() for name in names.split()}
 
