@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from tilewise import Layout, NotDecided, R, Refused, S, Swizzle, laneid, m, reg
-from tilewise.core.algebra.complement import complement
+from tilewise.core.algebra.complements import complement
 from tilewise.core.vectors import Vector
 from tilewise.testing import naive_map
 from tilewise.testing.generate import random_layout

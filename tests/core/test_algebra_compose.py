@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tilewise import LayoutError, NotDecided, R, Refused, S, Swizzle, laneid, parse, reg
-from tilewise.core.algebra.compose import compose
+from tilewise.core.algebra.composition import compose
 from tilewise.core.algebra.levels import form_of
 from tilewise.core.shapes import extents_of, leaves
 from tilewise.notation.cute import leftmost_fastest, to_cute

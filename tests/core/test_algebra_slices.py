@@ -8,7 +8,7 @@ import pytest
 
 from tilewise import LayoutError, R, Refused, S, Swizzle, laneid, m
 from tilewise.core.algebra.levels import form_of
-from tilewise.core.algebra.slices import slices
+from tilewise.core.algebra.slicing import slices
 from tilewise.core.shapes import extents_of
 from tilewise.testing import naive_places
 from tilewise.testing.generate import random_layout

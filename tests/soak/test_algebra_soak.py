@@ -3,7 +3,7 @@
 import pytest
 from tests.soak import algebra, families
 
-from tilewise.core.algebra import compose as module
+from tilewise.core.algebra import composition as module
 
 SAMPLE_SIZE = 6_000
 

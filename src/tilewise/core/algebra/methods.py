@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.core.algebra.relation import Relation
-    from tilewise.core.algebra.slices import Slices
+    from tilewise.core.algebra.slicing import Slices
     from tilewise.core.axes import Axis
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
@@ -65,13 +65,13 @@ class Algebra:
 
     def compose(self: Any, inner: Any, modes: Sequence[str] | None = None) -> Layout:
         """`self o inner`: the layout of x -> self(inner(x))."""
-        from tilewise.core.algebra.compose import compose
+        from tilewise.core.algebra.composition import compose
 
         return compose(self, inner, modes)
 
     def slice(self: Any, *region: Any, shape: Any = None) -> Slices:
         """A box of the index space as one layout, or as an exact list of (box, layout)."""
-        from tilewise.core.algebra.slices import slices
+        from tilewise.core.algebra.slicing import slices
 
         return slices(self, *region, shape=shape)
 
@@ -101,7 +101,7 @@ class Algebra:
 
     def complement(self: Any, size: int | None = None, weak: bool = False) -> Layout:
         """The layout that fills what this one leaves of [0, size) by moving it."""
-        from tilewise.core.algebra.complement import complement
+        from tilewise.core.algebra.complements import complement
 
         return complement(self, size, weak)
 

@@ -326,7 +326,7 @@ def _by_facts(names: tuple[str, ...]) -> list[tuple[str, str, int, str]] | None:
 
 def _split_plain(layout: Layout, split: _Split) -> Layout:
     """The split as a composition: after the layout, one whose mode for the axis has two digits."""
-    from tilewise.core.algebra.compose import compose
+    from tilewise.core.algebra.composition import compose
 
     shape: list[Mode] = []
     strides: list[Vector] = []

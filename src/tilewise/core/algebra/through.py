@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from tilewise.core.algebra.compose import MAX_LISTED, compose, domain_of
+from tilewise.core.algebra.composition import MAX_LISTED, compose, domain_of
 from tilewise.core.algebra.modes import reshape
 from tilewise.core.algebra.recognise import recognise
 from tilewise.core.canonical import canonical, merged_replica, merged_shard

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from tilewise.core.algebra.compose import mode_layouts, unnested
+from tilewise.core.algebra.composition import mode_layouts, unnested
 from tilewise.core.algebra.levels import Code, Floors, Form, digits_of, floors, is_chain, separate
 from tilewise.core.algebra.modes import reshape
 from tilewise.core.errors import LayoutError, Refused
