@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "hardware": "core notation",
     "bridge": "core notation numpy torch triton tvm jax",
     "check": "core tables hardware",
-    "emit": "core hardware",
+    "emit": "core notation hardware",
     "simulate": f"{BELOW_SIMULATE} numpy",
     "gpu": f"{BELOW_GPU} cuda",
     "move": "core check emit gpu",

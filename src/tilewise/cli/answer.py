@@ -28,6 +28,15 @@ def place_data(place: Vector) -> dict[str, int]:
     return place.as_dict()
 
 
+def witness_data(witness: Any) -> Any:
+    """A witness as JSON: places by their axes, the rest as it is."""
+    if isinstance(witness, Vector):
+        return place_data(witness)
+    if isinstance(witness, tuple | list):
+        return [witness_data(part) for part in witness]
+    return witness
+
+
 def index_text(index: tuple[int, ...]) -> str:
     """An index for people: `(5, 3, 1)`, and `37` where there is one mode."""
     return str(index[0]) if len(index) == 1 else str(index)

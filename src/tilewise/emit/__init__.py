@@ -1,0 +1,17 @@
+"""Layouts as source text: the function from an index to its place, and the one back.
+
+from tilewise.emit import source_of
+
+forward, backward   the function of a layout: arguments, results, an expression for each result
+readings            from digits to the cheapest expression: shifts and masks, or runs without masks
+bits                the GF(2) view: bits that move together, and swizzles folded into them
+expressions         sums, shifts, masks and quotients with what is known of their values
+text, names         spelling an expression; identifiers
+c, python, cute     a function in a language
+"""
+
+from __future__ import annotations
+
+from tilewise.emit.source import LANGUAGES, Source, source_of
+
+__all__ = ["LANGUAGES", "Source", "source_of"]

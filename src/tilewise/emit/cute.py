@@ -1,0 +1,100 @@
+"""CuTe: the layout itself as a static C++ value, coordinates kept.
+
+CuTe counts the digits inside a mode from the left, so they are mirrored, as `notation.cute` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilewise.core.algebra.inverses import left_inverse
+from tilewise.core.axes import m
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import Mode, leaves
+from tilewise.core.vectors import Vector
+from tilewise.emit.functions import Function
+from tilewise.notation.cute import leftmost_fastest, mirror, to_cute
+
+_LARGEST_INT = (1 << 31) - 1
+
+
+def cute_source(function: Function, inverse: bool, flat: bool) -> str:
+    """A constant layout; calling it is calling the function.
+
+    refused  TW008 where CuTe has no words for the layout: copies, an offset without a swizzle, ...
+    """
+    layout = function.layout
+    if inverse:
+        layout = _inverse(layout, flat)
+    elif flat:
+        layout = _as_one_mode(layout)
+    _check(layout)
+    lines = ["#include <cute/tensor.hpp>", "using namespace cute;", ""]
+    lines += [f"// {line}" for line in function.comment]
+    return "\n".join([*lines, f"constexpr auto {function.name} = {_layout_text(layout)};"])
+
+
+def _inverse(layout: Layout, flat: bool) -> Layout:
+    if not flat:
+        raise Refused(
+            "TW008",
+            "an inverse in CuTe gives one number, the flat index",
+            hint="the coordinates follow from it, row-major; the other languages give them",
+        )
+    return left_inverse(layout)
+
+
+def _as_one_mode(layout: Layout) -> Layout:
+    """Asked with a flat row-major index: CuTe's flat index runs from the left."""
+    digits = replace(layout, shape=tuple(leaves(layout.shape)))
+    return leftmost_fastest(digits)
+
+
+def _check(layout: Layout) -> None:
+    try:
+        to_cute(layout)
+    except LayoutError as error:
+        raise Refused(error.code, error.message, hint=error.hint) from None
+    if {m} < {axis for stride in layout.strides for axis in stride.nonzero.axes}:
+        raise Refused("TW008", "in CuTe strides are numbers or basis vectors, not both in one layout")
+
+
+def _layout_text(layout: Layout) -> str:
+    modes, strides = mirror(layout.shape, iter(layout.strides))
+    extents = _nested("make_shape", modes, map(_number, leaves(modes)))
+    steps = _nested("make_stride", modes, map(_step, strides))
+    if not modes:
+        extents, steps = "Int<1>{}", "Int<0>{}"
+    text = f"make_layout(\n    {extents},\n    {steps})"
+    for position, swizzle in enumerate(reversed(layout.swizzles)):
+        name = f"Swizzle<{swizzle.bits}, {swizzle.base}, {swizzle.shift}>{{}}"
+        offset = f"{_number(layout.offset[m])}, " if position == 0 and layout.offset else ""
+        text = (
+            f"composition({name}, {offset}{text})"
+            if position == 0
+            else (f"make_composed_layout({name}, Int<0>{{}}, {text})")
+        )
+    return text
+
+
+def _nested(make: str, mode: Mode, words: Iterator[str]) -> str:
+    if isinstance(mode, int):
+        return next(words)
+    return f"{make}({', '.join(_nested(make, inner, words) for inner in mode)})"
+
+
+def _number(number: int) -> str:
+    return f"Int<{number}>{{}}" if abs(number) <= _LARGEST_INT else f"C<{number}ll>{{}}"
+
+
+def _step(stride: Vector) -> str:
+    moving = stride.nonzero.terms
+    if not moving:
+        return _number(0)
+    ((axis, steps),) = moving
+    if axis == m:
+        return _number(steps)
+    basis = f"E<{axis.name[1:]}>{{}}"  # `to_cute` has seen that it is e0, e1, ...
+    return basis if steps == 1 else f"{_number(steps)} * {basis}"

@@ -1,0 +1,51 @@
+"""Names that are identifiers in every language that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from keyword import kwlist
+
+from tilewise.core.errors import LayoutError
+
+_OF_C = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return co_yield
+compl concept const const_cast consteval constexpr constinit continue decltype default delete do double
+dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace
+new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
+restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local
+throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+int32_t int64_t uint32_t uint64_t main NULL EOF errno assert blockIdx blockDim gridDim threadIdx warpSize
+triton tl cute linux unix
+"""
+_RESERVED = frozenset(_OF_C.split()) | frozenset(kwlist)
+
+
+class Names:
+    """The names of one function, no two alike."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
+
+    def free(self, wanted: str) -> str:
+        """`wanted`, or the nearest name to it that is free and that every language takes."""
+        name = "".join(c if c.isascii() else f"u{ord(c):x}" for c in wanted)
+        while name in _RESERVED or name.startswith("__") or name in self.taken:
+            name = f"{name.lstrip('_')}_"
+        self.taken.add(name)
+        return name
+
+
+def checked(name: str, what: str) -> str:
+    """A name that a user chose."""
+    if name.isascii() and name.isidentifier() and name not in _RESERVED and not name.startswith("__"):
+        return name
+    raise LayoutError(
+        "TW401",
+        f"{name!r} cannot name {what}",
+        hint="letters, digits and _, not starting with a digit, and no word of C, C++ or Python",
+    )
+
+
+def coordinate_names(count: int) -> list[str]:
+    """`i, j, k` for up to three modes, then `i0, i1, ...`."""
+    return list("ijk"[:count]) if count <= 3 else [f"i{n}" for n in range(count)]

@@ -1,0 +1,77 @@
+"""A layout as source text in one language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tilewise.core.errors import LayoutError
+from tilewise.emit.backward import index_function
+from tilewise.emit.c import c_source, cuda_source
+from tilewise.emit.cute import cute_source
+from tilewise.emit.forward import place_function
+from tilewise.emit.functions import Function, Range
+from tilewise.emit.names import checked
+from tilewise.emit.python import python_source, triton_source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.layout import Layout
+
+_FUNCTIONS: dict[str, Callable[[Function], str]] = {
+    "cuda": cuda_source,
+    "c": c_source,
+    "python": python_source,
+    "triton": triton_source,
+}
+LANGUAGES = (*_FUNCTIONS, "cute")
+"""What a layout can be written in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Source text, the name that it defines, and what that takes and gives."""
+
+    lang: str
+    name: str
+    code: str
+    arguments: tuple[Range, ...]
+    results: tuple[Range, ...]
+
+
+def source_of(
+    layout: Layout,
+    lang: str = "cuda",
+    *,
+    inverse: bool = False,
+    flat: bool | None = None,
+    name: str | None = None,
+    arguments: Sequence[str] = (),
+) -> Source:
+    """The function from an index to its place, or with `inverse` from a place to the index there.
+
+    An index is one argument a mode, and with `flat` one number; the inverse gives a flat index unless
+    `flat` is False. Copies are numbered by a last argument, `copy`.
+
+        requires       arguments in range; for the inverse, a place that holds an element
+        refused        TW302 beyond 64-bit integers, TW505 where there is no inverse, TW008 in CuTe
+
+    >>> from tilewise import S, Swizzle
+    >>> print(source_of(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)], "python").code)
+    def place_of(i, j):
+        \"\"\"Swizzle<3,3,3> o S[(8, 64) : (64, 1)]
+    <BLANKLINE>
+        place_of(i, j): where the element lives, as m.
+        i in 0..7, j in 0..63; m in 0..511
+        \"\"\"
+        return (i * 72) ^ j
+    """
+    if lang not in LANGUAGES:
+        raise LayoutError("TW401", f"unknown language {lang!r}", hint="known: " + " ".join(LANGUAGES))
+    called = checked(name or ("index_of" if inverse else "place_of"), "a function")
+    flat = inverse if flat is None else flat
+    given = tuple(checked(argument, "an argument") for argument in arguments)
+    build = index_function if inverse else place_function
+    function = build(layout, called, flat, given)
+    code = cute_source(function, inverse, flat) if lang == "cute" else _FUNCTIONS[lang](function)
+    return Source(lang, called, code, function.arguments, function.results)

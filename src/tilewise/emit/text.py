@@ -1,0 +1,178 @@
+"""Expressions as text: operators that C, C++, CUDA, Python and Triton share, and literals that differ.
+
+Parentheses stand wherever two kinds of operators meet, except for a product in a sum.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tilewise.emit.expressions import (
+    Expr,
+    Masked,
+    Quotient,
+    Remainder,
+    Shifted,
+    Sum,
+    Variable,
+    Xor,
+    is_power,
+    lowest_bit,
+    operands,
+    parts_of,
+    quotient,
+)
+from tilewise.emit.names import Names
+
+XOR, AND, SHIFT, SUM, PRODUCT, ATOM = range(6)
+_PLAIN_DIGITS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """What differs between languages: the sign of a division that rounds down, and large literals."""
+
+    division: str = "//"
+    large: int | None = None
+    suffix: str = ""
+
+    def number(self, number: int, mask: bool = False) -> str:
+        """A literal; masks of several digits in hexadecimal."""
+        digits = f"{number:#x}" if mask and number >= _PLAIN_DIGITS else str(number)
+        return digits + (self.suffix if self.large is not None and abs(number) > self.large else "")
+
+
+PYTHON = Spelling()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Named steps, then the results."""
+
+    steps: tuple[tuple[str, str], ...]
+    results: tuple[str, ...]
+
+
+def body_of(expressions: Sequence[Expr], names: Names, spelling: Spelling = PYTHON) -> Body:
+    """The expressions as text; what is used twice has a name.
+
+    >>> from tilewise.emit.expressions import remainder, variable
+    >>> x = variable("x", 0, 99)
+    >>> body_of([quotient(x, 7), remainder(x, 7)], Names(["x"]))
+    Body(steps=(('q', 'x // 7'),), results=('q', 'x - q * 7'))
+    """
+    written = with_shared_quotients(expressions)
+    shared = _shared(written)
+    letters = [_letter(part) for part in shared]
+    text = _Text(spelling, {})
+    steps = []
+    for i, (part, letter) in enumerate(zip(shared, letters, strict=True)):
+        number = str(letters[:i].count(letter)) if letters.count(letter) > 1 else ""
+        spelled = text.of(part)[0]
+        text.known[part] = names.free(letter + number)
+        steps.append((text.known[part], spelled))
+    return Body(tuple(steps), tuple(text.of(expression)[0] for expression in written))
+
+
+def with_shared_quotients(expressions: Sequence[Expr]) -> list[Expr]:
+    """`x - q * 7` instead of `x % 7` where q = x // 7 is there."""
+    quotients = {part for part in parts_of(expressions) if isinstance(part, Quotient)}
+    done: dict[Expr, Expr] = {}
+
+    def rewritten(part: Expr) -> Expr:
+        if part not in done:
+            done[part] = rewrite(part)
+        return done[part]
+
+    def rewrite(part: Expr) -> Expr:
+        if isinstance(part, Remainder):
+            whole = quotient(part.of, part.by)
+            if whole in quotients:
+                terms = (1, rewritten(part.of)), (-part.by, rewritten(whole))
+                return Sum(terms, 0, low=part.low, high=part.high, bits=part.bits)
+        if isinstance(part, Sum):
+            return replace(part, terms=tuple((factor, rewritten(term)) for factor, term in part.terms))
+        if isinstance(part, Xor):
+            return replace(part, parts=tuple(map(rewritten, part.parts)))
+        if isinstance(part, Shifted | Masked | Quotient | Remainder):
+            return replace(part, of=rewritten(part.of))
+        return part
+
+    return [rewritten(expression) for expression in expressions]
+
+
+def _shared(expressions: Sequence[Expr]) -> list[Expr]:
+    """What is used more than once and costs something, each after what it is made of."""
+    uses = Counter(expressions)
+    parts = list(parts_of(expressions))
+    for part in parts:
+        uses.update(operands(part))
+    return [part for part in parts if uses[part] > 1 and operands(part)]
+
+
+def _letter(part: Expr) -> str:
+    """q for a quotient, r for what it leaves, t for the rest."""
+    if isinstance(part, Quotient):
+        return "q"
+    leaves = isinstance(part, Sum) and any(
+        factor < -1 and isinstance(term, Quotient) and term.by % -factor == 0 for factor, term in part.terms
+    )
+    return "r" if leaves or isinstance(part, Remainder) else "t"
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """(text, kind of the outermost operator) of expressions, with names for those that are known."""
+
+    spelling: Spelling
+    known: dict[Expr, str]
+
+    def of(self, expression: Expr) -> tuple[str, int]:
+        if expression in self.known:
+            return self.known[expression], ATOM
+        if isinstance(expression, Variable):
+            return expression.name, ATOM
+        if isinstance(expression, Sum):
+            return self._sum(expression)
+        if isinstance(expression, Xor):
+            parts = [self._operand(part) for part in expression.parts]
+            parts += [self.spelling.number(expression.constant, mask=True)] if expression.constant else []
+            return " ^ ".join(parts), XOR
+        if isinstance(expression, Masked):
+            return f"{self._operand(expression.of)} & {self.spelling.number(expression.mask, mask=True)}", AND
+        if isinstance(expression, Shifted):
+            return f"{self._operand(expression.of)} >> {expression.by}", SHIFT
+        assert isinstance(expression, Quotient | Remainder)
+        sign = self.spelling.division if isinstance(expression, Quotient) else "%"
+        return f"{self._operand(expression.of)} {sign} {self.spelling.number(expression.by)}", PRODUCT
+
+    def _operand(self, expression: Expr) -> str:
+        text, kind = self.of(expression)
+        return text if kind == ATOM else f"({text})"
+
+    def _sum(self, total: Sum) -> tuple[str, int]:
+        if not total.terms:
+            return self.spelling.number(total.constant), ATOM if total.constant >= 0 else PRODUCT
+        if len(total.terms) == 1 and not total.constant:
+            return self._product(*total.terms[0])
+        terms = sorted(total.terms, key=lambda term: term[0] < 0)  # what is taken away comes last
+        words = [self.spelling.number(total.constant)] if terms[0][0] < 0 and total.constant > 0 else []
+        for factor, term in terms:
+            text, kind = self._product(factor if not words else abs(factor), term)
+            is_inside = kind >= PRODUCT or (kind == SUM and factor > 0)
+            sign = [] if not words else ["+" if factor > 0 else "-"]
+            words += [*sign, text if is_inside else f"({text})"]
+        if total.constant and not (terms[0][0] < 0 and total.constant > 0):
+            words += ["+" if total.constant > 0 else "-", self.spelling.number(abs(total.constant))]
+        return " ".join(words), SUM
+
+    def _product(self, factor: int, term: Expr) -> tuple[str, int]:
+        if factor == 1:
+            return self.of(term)
+        if factor == -1:
+            return f"-{self._operand(term)}", PRODUCT
+        if factor > 0 and is_power(factor) and term.low >= 0:
+            return f"{self._operand(term)} << {lowest_bit(factor)}", SHIFT
+        return f"{self._operand(term)} * {self.spelling.number(factor)}", PRODUCT
