@@ -241,7 +241,7 @@ class Parting:
         """The other summand, or a refusal."""
         self.check_sizes()
         undecided: NotDecided | None = None
-        for part in dict.fromkeys((self.part, settled(self.part))):
+        for part in _spellings(self.part):
             asked = replace(self, part=part)
             for rest in islice(asked._candidates(), MAX_TRIALS):
                 try:
@@ -283,7 +283,7 @@ class Parting:
             return
         shape = tuple(mode for mode, _ in modes)
         strides = tuple(it.stride for _, digits in modes for it in digits)
-        for whole in dict.fromkeys((self.whole, settled(self.whole))):
+        for whole in _spellings(self.whole):
             for copies, start in self._copies_left():
                 inside = whole.offset - self.part.offset + start
                 for chain, offset, outer in self._offsets_left(whole, inside):
@@ -452,6 +452,15 @@ class Parting:
                 witness=0,
                 hint="every copy of the part comes with every copy of the rest",
             )
+
+
+def _spellings(layout: Layout) -> Iterator[Layout]:
+    """The layout, then the same without idle swizzles if there are some."""
+    yield layout
+    if layout.swizzles:
+        calm = settled(layout)
+        if calm != layout:
+            yield calm
 
 
 def _quotient(vector: Vector, scale: Scale) -> Vector | None:
