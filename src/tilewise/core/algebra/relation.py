@@ -1,0 +1,664 @@
+"""What it takes to turn one layout of a tensor into another: nothing, a view, or a move.
+
+The classes, in the order in which they are tried; `a` is where the elements are, `b` where they shall be:
+
+    same      b places every flat index as a does, in a shape of the same modes
+    view      the same elements under another index: a's modes in another order, or another shape
+    drop      every place of b is one of a's: copies are forgotten, nothing is sent
+    shift     b is a, moved by one constant
+    relabel   b is a with other names for its axes
+    device, cta, warp, lane, register, memory
+              the outermost kind of axis along which some element has to move
+
+An element stays where all its new places are among its old ones; along one axis, where all its new
+coordinates are among the old ones. So copies that are forgotten move nothing, and a new copy does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+
+from tilewise.core.algebra.moves import MAX_LISTED, Movement, moving_names, projected
+from tilewise.core.algebra.views import dressed_alike, find_digits, find_modes
+from tilewise.core.axes import DEVICE, KNOWN, SPLITS, STORAGE, Axis
+from tilewise.core.canonical import canonical
+from tilewise.core.compare import agree
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.facts import plain_extremes
+from tilewise.core.integers import as_int
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of, spell
+from tilewise.core.vectors import Vector, point
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Via = dict[str, Any]
+
+OUTERMOST_FIRST = ("device", "cta", "warp", "lane", "register", "memory")
+"""The kinds of axes, by how far apart their owners are."""
+
+FREE = ("same", "view", "drop")
+"""The classes in which no element goes anywhere."""
+
+_KIND = {
+    **dict.fromkeys(("bx", "by", "bz", "cbx", "cby", "cbz"), "cta"),
+    **dict.fromkeys(("wgid", "warpid", "wid_in_wg", "tx", "tid_in_wg"), "warp"),
+    "laneid": "lane",
+    "reg": "register",
+    "TLane": "memory",
+}
+_THREADS = ("tx", "tid_in_wg")
+_WARP = 32
+
+_ONE_THING = (({"laneid", "tid_in_wg", "tx"}, 32), ({"tid_in_wg", "tx"}, 128), ({"warpid", "wid_in_wg"}, 4))
+"""Names that mean one thing as long as it is below the number."""
+
+
+def kind_of(axis: Axis) -> str:
+    """How far a step along an axis takes an element.
+
+    The lanes and columns of tensor memory are its addresses. An owner of your own may be anything, and
+    counts as a device, so that no move is understated.
+
+    >>> from tilewise import Axis, TLane, laneid, m, tx
+    >>> [kind_of(axis) for axis in (Axis("gpuid_z"), tx, laneid, m, TLane, Axis("own"))]
+    ['device', 'warp', 'lane', 'memory', 'memory', 'device']
+    """
+    return _KIND.get(axis.name) or ("memory" if axis.kind == STORAGE else DEVICE)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What turns one layout into another, and what that moves.
+
+    `kind` is the class, None where it was not decided. `via` says how: `permute`, `reshape`, `shift`,
+    `relabel`, `convert` or `recast`. `moves` has the number of elements that need a coordinate of that axis
+    at which they were not, None where they are not counted. `added` and `dropped` are copies of every
+    element. `reading` would make b a view of a, were all digits of the index free to be taken in another
+    order: the two are one arrangement of the same places.
+
+    >>> from tilewise import S, laneid, reg
+    >>> fragment = S[(8, (4, 2)) : (4@laneid, (1@laneid, 1@reg))]
+    >>> found = fragment.relation(S[(8, (2, 4)) : (4@laneid, (1@reg, 1@laneid))])
+    >>> found.kind, found.moves, found.free
+    ('lane', {'laneid': 48, 'reg': 32}, False)
+    """
+
+    kind: str | None
+    sentence: str
+    elements: int
+    via: Mapping[str, Any] = field(default_factory=dict)
+    moves: Mapping[str, int | None] = field(default_factory=dict)
+    added: int | None = 0
+    dropped: int | None = 0
+    reading: Mapping[str, list[int]] | None = None
+
+    @property
+    def copies(self) -> dict[str, int | None]:
+        """How many copies of every element are added and dropped."""
+        return {"added": self.added, "dropped": self.dropped}
+
+    @property
+    def free(self) -> bool:
+        """Whether no element moves or changes; `NotDecided` where that is open."""
+        if self.kind is None:
+            raise NotDecided(self.sentence)
+        return (
+            self.kind in FREE or (self.kind == "relabel" and not self.moves)
+        ) and "convert" not in self.via
+
+
+def relation(
+    a: Layout,
+    b: Layout,
+    permute: Any = None,
+    reshape: Any = None,
+    dtype_a: DType | str | None = None,
+    dtype_b: DType | str | None = None,
+) -> Relation:
+    """What it takes to turn `a` into `b`: nothing, a view, or a move.
+
+    A permutation of a's modes is looked for. With `permute`, or `reshape` and `permute`, the view is
+    given: b is compared with a so read, and with (0, 1, ...) index by index. With `reshape` alone, a
+    permutation of those modes is looked for.
+
+        requires       one size; with dtypes of other widths, one size or the same number of bits
+        postcondition  kind is the first of the classes that holds
+
+    >>> from tilewise import R, S, Swizzle, gpuid_x, laneid, tx
+    >>> relation(S[(8, 4) : (4, 1)], S[(4, 8) : (1, 4)]).sentence
+    'a view: permute the modes of a by (1, 0) and it is b; nothing moves'
+    >>> relation(S[8 : 1] + R[4 : 1@gpuid_x], S[8 : 1] + 2@gpuid_x).kind
+    'drop'
+    >>> relation(S[8 : 1@laneid], S[8 : 1@tx]).via["relabel"]
+    {'laneid': 'tx'}
+    >>> relation(S[(8, 64) : (64, 1)], Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]).moves
+    {'m': 448}
+    """
+    if not isinstance(b, Layout):
+        raise LayoutError(
+            "TW107",
+            f"a layout is related to a layout, not to the {type(b).__name__} {b!r}",
+            hint="parse(text) makes one of text",
+        )
+    a, b, via = _in_one_unit(a, b, dtype_a, dtype_b)
+    if reshape is not None:
+        a = _reshaped(a, reshape, permute is not None, via)
+    if permute is not None:
+        a = _permuted(a, permute, via)
+    return _Question(a, b, via, search=permute is None).answer()
+
+
+# -- what is given ---------------------------------------------------------------------------------
+
+
+def _reshaped(a: Layout, reshape: Any, to_permute: bool, via: Via) -> Layout:
+    """The layout in the given shape; where no digits of it are the map, its flat index alone is."""
+    from tilewise.core.algebra import modes
+
+    shape = a.asked_in(reshape)
+    if extents_of(shape) != extents_of(a.shape):
+        via["reshape"] = list(extents_of(shape))
+    try:
+        return modes.reshape(a, *shape)
+    except Refused:
+        if to_permute:
+            raise
+        return a
+
+
+def _permuted(a: Layout, permute: Any, via: Via) -> Layout:
+    from tilewise.core.algebra import modes
+
+    order = [as_int(mode, "a mode") for mode in (permute if isinstance(permute, tuple | list) else [permute])]
+    if order != sorted(order):
+        via["permute"] = order
+    return modes.permute(a, *order)
+
+
+def _in_one_unit(
+    a: Layout, b: Layout, dtype_a: DType | str | None, dtype_b: DType | str | None
+) -> tuple[Layout, Layout, Via]:
+    """Both layouts in one unit and of one size, and what their dtypes make of it."""
+    given = dtype_a or dtype_b
+    if given is None and a.unit != b.unit:
+        raise LayoutError(
+            "TW106",
+            f"one layout counts {a.unit}s, the other {b.unit}s",
+            hint="dtypes tell how large an element is: dtype_a and dtype_b, --dtype-a and --dtype-b",
+        )
+    one, other = (DType.of(dtype_a or given), DType.of(dtype_b or given)) if given else (None, None)
+    via: Via = {}
+    if one and other and one.bits != other.bits and a.size != b.size:
+        a, b = _recast(a, b, one, other)
+        via["recast"] = [one.name, other.name]
+    elif one and other and (a.unit != b.unit or one.bits != other.bits):
+        a, b = _measured(a, b, one, other)
+    if one and other and one != other and "recast" not in via:
+        via["convert"] = [one.name, other.name]
+    if a.size != b.size:
+        raise LayoutError(
+            "TW202",
+            f"a has {a.size} elements and b {b.size}: they are not layouts of one tensor",
+            hint="compare layouts of one size, such as a slice of the larger one",
+        )
+    return a, b, via
+
+
+def _measured(a: Layout, b: Layout, one: DType, other: DType) -> tuple[Layout, Layout]:
+    """Every element at its first byte; at its first bit, where some are smaller than a byte."""
+    if one.bits % 8 or other.bits % 8 or "bit" in (a.unit, b.unit):
+        return a.in_bits(one), b.in_bits(other)
+    return a.in_bytes(one), b.in_bytes(other)
+
+
+def _recast(a: Layout, b: Layout, one: DType, other: DType) -> tuple[Layout, Layout]:
+    """The layout of the wider elements as one of the narrower."""
+    if a.size * one.bits != b.size * other.bits:
+        raise LayoutError(
+            "TW202",
+            f"a has {a.size} elements of {one}, {a.size * one.bits} bits, and b {b.size} of {other}, "
+            f"{b.size * other.bits}: neither one tensor nor the same bytes",
+            hint="compare layouts of one size, or of the same number of bytes",
+        )
+    from tilewise.core.algebra.widths import recast
+
+    a, b = (x if x.unit == "element" else x.in_elements(d) for x, d in ((a, one), (b, other)))
+    return (recast(a, one, other), b) if one.bits > other.bits else (a, recast(b, other, one))
+
+
+# -- the classes -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Whether some element needs a new coordinate on an axis, and how many do; None: not decided."""
+
+    some: bool | None
+    count: int | None
+
+
+class _Undecided(Exception):
+    """A class could not be told from another."""
+
+
+class _Question:
+    """Two layouts of one size and unit, and what was given on the way."""
+
+    def __init__(self, a: Layout, b: Layout, via: Via, search: bool) -> None:
+        self.a, self.b, self.via, self.search = a, b, via, search
+        self.one, self.other = canonical(a), canonical(b)
+        self.movement = Movement(self.one, self.other)
+
+    def answer(self) -> Relation:
+        """The first class that holds."""
+        try:
+            return self._same() or self._view() or self._respelled() or self._farther()
+        except _Undecided as question:
+            return Relation(None, f"not decided within the bound: {question}", self.a.size, self.via)
+
+    def _farther(self) -> Relation:
+        return self._drop() or self._shift() or self._relabel() or self._move()
+
+    def _found(self, kind: str, sentence: str, via: Via | None = None, **more: Any) -> Relation:
+        via = self.via | (via or {})
+        if "convert" in via:
+            sentence += f"; every element is converted from {via['convert'][0]} to {via['convert'][1]}"
+        return Relation(kind, sentence, self.a.size, via, **more)
+
+    # nothing moves
+
+    def _same(self) -> Relation | None:
+        if not _decided(agree(self.one, self.other), "whether both are one map"):
+            return None
+        if self.via.keys() & {"permute", "reshape", "recast"}:
+            return self._found("view", view_sentence(self.via))
+        shape = extents_of(self.b.shape)
+        if extents_of(self.a.shape) == shape:
+            return self._found("same", "the same map; nothing moves")
+        via = {"reshape": list(shape)}
+        return self._found("view", view_sentence(via), via)
+
+    def _view(self) -> Relation | None:
+        order = find_modes(self.a, self.b) if self.search else None
+        if order is None or not _decided(self.dressed_alike, "whether the swizzles make a difference"):
+            return None
+        via = self.via | {"permute": order}
+        return self._found("view", view_sentence(via), via)
+
+    def _drop(self) -> Relation | None:
+        if not self.one.replica:
+            return None  # the only place of an element is b's if b is a
+        if not _decided(self.movement.stays(), "whether b's places are all among a's"):
+            return None
+        kept, all_copies = _copies(self.b), _copies(self.a)
+        dropped = None if kept is None or all_copies is None else all_copies - kept
+        how_many = "some" if dropped is None else f"{kept} of {all_copies}"
+        sentence = f"b keeps {how_many} copies of every element; nothing moves"
+        return self._found("drop", sentence, dropped=dropped)
+
+    @cached_property
+    def dressed_alike(self) -> bool | None:
+        """Whether a view may be all that differs: copies, offsets and swizzles make no difference."""
+        return dressed_alike(self.one, self.other)
+
+    def _respelled(self) -> Relation | None:
+        """The answer with all threads in one spelling: tx of one may be warpid and laneid of the other."""
+        a, b, split = _spelled_alike(_bare(self.a), _bare(self.b))
+        if not split:
+            return None
+        respelled = _Question(a, b, self.via | {"relabel": split}, self.search)
+        if not _decided(agree(respelled.one, respelled.other), "whether both are one map, axes split"):
+            return respelled._view() or respelled._farther()
+        names = _names_matched(self.one, self.other)
+        if names and agree(_renamed(self.one, names, self.other), self.other):
+            return self._found("relabel", f"b is a with {_called(names)}; nothing moves", {"relabel": names})
+        spelled = ", ".join(f"{name} split into {' and '.join(parts)}" for name, parts in split.items())
+        return respelled._found("relabel", f"one map with {spelled}; nothing moves")
+
+    # everything moves alike
+
+    def _shift(self) -> Relation | None:
+        plain = not self.one.swizzles and not self.other.swizzles
+        if plain and self.one.shard != self.other.shard:
+            return None  # merged digits are unique
+        step = _step_between(self.one, self.other)
+        if step is None or not step:
+            return None
+        shifted = canonical(replace(self.one, outer=self.one.outer + step))
+        if not _decided(agree(shifted, self.other), "whether b is a, moved by one constant"):
+            return None
+        sentence = f"every element moves by {step}"
+        moves = dict.fromkeys(step.as_dict(), self.a.size)
+        return self._found("shift", sentence, {"shift": step.as_dict()}, moves=moves)
+
+    def _relabel(self) -> Relation | None:
+        names = _names_matched(self.one, self.other)
+        if not names or not agree(_renamed(self.one, names, self.other), self.other):
+            return None
+        fresh = {old: new for old, new in names.items() if self._mean_one_thing(old, new)}
+        sentence = f"b is a with {_called(names)}"
+        via = {"relabel": self.via.get("relabel", {}) | names}
+        if fresh == names:
+            return self._found("relabel", sentence + "; nothing moves where both names mean one thing", via)
+        moves = _Question(_renamed(self.one, fresh, self.other), self.other, {}, False).moves()
+        sentence += f", and those are different things: {_spelled_moves(moves, self.a.size)}"
+        return self._found("relabel", sentence, via, moves=_counts(moves))
+
+    def _mean_one_thing(self, old: str, new: str) -> bool:
+        """Whether another name may be all that differs: it is free, and no known axis of another meaning."""
+        if new in moving_names(self.one) or old in moving_names(self.other):
+            return False
+        if old not in KNOWN or new not in KNOWN:
+            return True
+        low, high = self.one.extremes(old)
+        return any({old, new} <= names and low >= 0 and high < end for names, end in _ONE_THING)
+
+    # something moves
+
+    def _move(self) -> Relation:
+        moves = self.moves()
+        kind = self._kind(moves)
+        before, after = _copies(self.a), _copies(self.b)
+        counted = before is not None and after is not None
+        return self._found(
+            kind,
+            self._sentence(kind, moves),
+            moves=_counts(moves),
+            added=max(0, after - before) if counted else None,  # type: ignore[operator]  # counted
+            dropped=max(0, before - after) if counted else None,  # type: ignore[operator]  # counted
+            reading=find_digits(self.a, self.b) if self.search and self.dressed_alike else None,
+        )
+
+    def moves(self) -> dict[str, _Moved]:
+        """For every axis, whether elements move along it, and how many."""
+        found = {}
+        for name in self.movement.names:
+            count = self.movement.staying(name)
+            if count is None:
+                stay = self.movement.stays([name])
+                found[name] = _Moved(None if stay is None else not stay, 0 if stay else None)
+            else:
+                found[name] = _Moved(count < self.a.size, self.a.size - count)
+        return found
+
+    def _kind(self, moves: Mapping[str, _Moved]) -> str:
+        """The outermost kind of axis along which some element moves."""
+        kinds = {name: kind_of(self._axis(name)) for name in moves}
+        if self._changes_storage():
+            both = set(moving_names(self.one)) & set(moving_names(self.other))
+            kinds = {name: kind for name, kind in kinds.items() if name in both and kind in ("device", "cta")}
+            return self._outermost(moves, kinds, ("device", "cta")) or "memory"
+        return self._outermost(moves, kinds, OUTERMOST_FIRST) or "memory"
+
+    def _outermost(
+        self, moves: Mapping[str, _Moved], kinds: Mapping[str, str], order: Iterable[str]
+    ) -> str | None:
+        so_far: list[str] = []
+        for kind in order:
+            own = [name for name in kinds if kinds[name] == kind]
+            if kind == "lane":
+                own += [name for name in kinds if name in _THREADS]
+            answers = [self._goes_between(kind, name, moves[name]) for name in own]
+            if True in answers:
+                return kind
+            so_far += [name for name in own if kind != "warp" or name not in _THREADS]
+            if own and self.movement.joins(so_far):
+                answers.append(_not(self.movement.stays(so_far)))
+            if True in answers:
+                return kind
+            if None in answers:
+                raise _Undecided(f"whether some element moves along {' or '.join(own)}")
+        return None
+
+    def _goes_between(self, kind: str, name: str, moved: _Moved) -> bool | None:
+        """Whether some element moves along an axis; for threads between warps, whether its warp changes."""
+        if kind == "warp" and name in _THREADS and moved.some is not False:
+            return _not(_warps_stay(self.one, self.other, name))
+        return moved.some
+
+    def _axis(self, name: str) -> Axis:
+        return next(axis for x in (self.one, self.other) for axis in x.axes if axis.name == name)
+
+    def _storage(self) -> list[list[str]]:
+        """The storage axes that each layout names."""
+        return [
+            [axis.name for axis in x.axes if kind_of(axis) in ("register", "memory")]
+            for x in (self.a, self.b)
+        ]
+
+    def _changes_storage(self) -> bool:
+        ours, theirs = self._storage()
+        return bool(ours) and bool(theirs) and not set(ours) & set(theirs)
+
+    def _sentence(self, kind: str, moves: Mapping[str, _Moved]) -> str:
+        ours, theirs = self._storage()
+        if self._changes_storage() and kind == "memory":
+            return f"a lives in {' and '.join(ours)}, b in {' and '.join(theirs)}: every element is copied"
+        return f"{_SENTENCES[kind]}: {_spelled_moves(moves, self.a.size)}"
+
+
+_SENTENCES = {
+    "device": "elements move to other devices",
+    "cta": "elements move to other thread blocks",
+    "warp": "elements move to other warps",
+    "lane": "elements move to other lanes of their warp",
+    "register": "every thread keeps its elements, in other registers",
+    "memory": "elements move to other addresses",
+}
+
+
+def _counts(moves: Mapping[str, _Moved]) -> dict[str, int | None]:
+    return {name: moved.count for name, moved in moves.items() if moved.some is not False}
+
+
+def _spelled_moves(moves: Mapping[str, _Moved], size: int) -> str:
+    spelled = []
+    for name, moved in moves.items():
+        if moved.some is None:
+            spelled.append(f"whether {name} changes is not decided")
+        elif moved.some:
+            spelled.append(f"{name} changes" + (f" for {moved.count} of {size}" if moved.count else ""))
+    return ", ".join(spelled) or "along several axes at once"
+
+
+def _called(names: Mapping[str, str]) -> str:
+    return ", ".join(f"{old} called {new}" for old, new in names.items())
+
+
+def view_sentence(via: Mapping[str, Any]) -> str:
+    """How a view is taken, for people.
+
+    >>> view_sentence({"reshape": [4, 16], "permute": [1, 0]})
+    'a view: read a in shape (4, 16), permute the modes by (1, 0) and it is b; nothing moves'
+    """
+    steps = []
+    if "recast" in via:
+        steps.append("take {} of a as {}".format(*via["recast"]))
+    if "reshape" in via:
+        steps.append(f"read a in shape {spell(tuple(via['reshape']))}")
+    if "permute" in via:
+        whose = "" if steps else " of a"
+        steps.append(f"permute the modes{whose} by ({', '.join(map(str, via['permute']))})")
+    return f"a view: {', '.join(steps)} and it is b; nothing moves"
+
+
+def _decided(answer: bool | None, question: str) -> bool:
+    if answer is None:
+        raise _Undecided(question)
+    return answer
+
+
+def _not(answer: bool | None) -> bool | None:
+    return None if answer is None else not answer
+
+
+def _copies(layout: Layout) -> int | None:
+    try:
+        return layout.copies
+    except NotDecided:
+        return None
+
+
+# -- shifts ----------------------------------------------------------------------------------------
+
+
+def _step_between(a: Layout, b: Layout) -> Vector | None:
+    """What must be added to a's places to make them b's, where a few places do not show otherwise."""
+    if not a.swizzles and not b.swizzles:
+        return (b.offset - a.offset).nonzero  # copies start at 0 in canonical form
+    if max(_copies_written(a), _copies_written(b)) > MAX_LISTED:
+        raise _Undecided("whether b is a, moved by one constant: there are too many copies")
+    axes = tuple({axis.name: axis for layout in (a, b) for axis in layout.axes}.values())
+
+    def step_at(flat: int) -> tuple[int, ...]:
+        old, new = (min(tuple(place[axis] for axis in axes) for place in x.places(flat)) for x in (a, b))
+        return tuple(n - o for o, n in zip(old, new, strict=True))
+
+    first = step_at(0)
+    turns = {prod(it.extent for it in x.shard[i:]) for x in (a, b) for i in range(len(x.shard))}
+    probes = {flat for turn in turns for flat in (turn - 1, turn // 2)}
+    alike = all(step_at(flat) == first for flat in sorted(probes))
+    return point(axes, first).nonzero if alike else None
+
+
+def _copies_written(layout: Layout) -> int:
+    return prod(it.extent for it in layout.replica)
+
+
+# -- names of axes ---------------------------------------------------------------------------------
+
+
+def _names_matched(a: Layout, b: Layout) -> dict[str, str] | None:
+    """{name in a: other name in b} of axes along which the maps are alike, one to one; None: no such."""
+    ours, theirs = _maps_by_name(a), _maps_by_name(b)
+    names: dict[str, str] = {}
+    left = {name: map_ for name, map_ in theirs.items() if ours.get(name) != map_}
+    for name, map_ in ours.items():
+        if theirs.get(name) == map_:
+            continue
+        found = next((o for o, its in left.items() if its == map_ and _may_be_called(name, o)), None)
+        if found is None:
+            return None
+        names[name] = found
+        del left[found]
+    return None if left else names
+
+
+def _may_be_called(old: str, new: str) -> bool:
+    """Known storage has one name: what lives in registers is not in memory under another one."""
+    places = ("register", "memory")
+    return not (KNOWN.keys() >= {old, new} and {kind_of(Axis(old)), kind_of(Axis(new))} & set(places))
+
+
+def _maps_by_name(layout: Layout) -> dict[str, Any]:
+    """What a canonical layout does along each axis, without its name."""
+    axes = {axis.name: axis for axis in layout.axes}
+    return {name: _map_along(layout, axes[name]) for name in moving_names(layout)}
+
+
+def _map_along(layout: Layout, axis: Axis) -> Any:
+    place, carry, weights = 1, 0, []
+    for it in reversed(layout.shard):
+        step = it.stride[axis]
+        if step != carry:
+            weights.append((place, step - carry))
+        place, carry = place * it.extent, step * it.extent
+    # the direction of a copy along several axes depends on their names: its least place does not
+    steps = [(it.extent, it.stride[axis]) for it in layout.replica if it.stride[axis]]
+    least = layout.offset[axis] + sum((extent - 1) * min(0, step) for extent, step in steps)
+    copies = sorted((extent, abs(step)) for extent, step in steps)
+    chain = tuple((s.bits, s.base, s.shift) for s in layout.swizzles if s.axis == axis)
+    return axis.kind, tuple(weights), tuple(copies), least, chain, layout.outer[axis]
+
+
+def _renamed(layout: Layout, names: Mapping[str, str], other: Layout) -> Layout:
+    """The layout with axes called as they are in `other`, in canonical form."""
+    from tilewise.core.algebra.places import relabel
+
+    axes = {axis.name: axis for axis in other.axes}
+    return canonical(relabel(layout, {old: axes[new] for old, new in names.items()}))
+
+
+# -- axes that split -------------------------------------------------------------------------------
+
+
+def _spelled_alike(a: Layout, b: Layout) -> tuple[Layout, Layout, dict[str, list[str]]]:
+    """Both layouts with axes split that one names and the other has in parts; which were split."""
+    from tilewise.core.algebra.places import split_axis
+
+    split: dict[str, list[str]] = {}
+    pair = [a, b]
+    for i in (0, 1, 0, 1, 0):  # tx splits into warpid, and warpid again
+        others = set(moving_names(pair[1 - i]))
+        for name in moving_names(pair[i]):
+            parts = None if name in others else _parts_in(name, others)
+            if parts is None:
+                continue
+            try:
+                pair[i] = split_axis(pair[i], name, parts)
+            except Refused:
+                continue
+            split[name] = [parts[0], parts[2]]
+    return pair[0], pair[1], split
+
+
+def _bare(layout: Layout) -> Layout:
+    """The layout without the names of axes on which nothing moves."""
+    return replace(
+        layout,
+        strides=tuple(it.stride.nonzero if it.extent > 1 else Vector() for it in layout.shard),
+        replica=tuple(replace(it, stride=it.stride.nonzero) for it in layout.replica if it.extent > 1),
+        offset=layout.offset.nonzero,
+        outer=layout.outer.nonzero,
+    )
+
+
+def _parts_in(name: str, others: set[str]) -> tuple[str, int, str] | None:
+    """The split of an axis of which the other layout has most parts, or parts of parts; None: it has none."""
+    ways = [(len(others & {high, low}), (high, n, low)) for high, n, low in SPLITS.get(name, ())]
+    found, parts = max(ways, key=lambda way: way[0], default=(0, None))
+    if not found and any(_parts_in(part, others) for _, (high, _, low) in ways for part in (high, low)):
+        return ways[0][1]
+    return parts if found else None
+
+
+# -- warps of threads ------------------------------------------------------------------------------
+
+
+def _warps_stay(a: Layout, b: Layout, name: str) -> bool | None:
+    """Whether all elements stay in their warps: thread // 32 is a layout nearly always, and is compared."""
+    one, other = projected(a, {name}), projected(b, {name})
+    ends = [*plain_extremes(one, name), *plain_extremes(other, name)]
+    first, last = min(ends) // _WARP, max(ends) // _WARP
+    if first == last:
+        return True
+    from tilewise.core.algebra.composition import compose
+
+    warp_of = Layout((last - first + 1, _WARP), (Vector(((_axis_of(one, other, name), 1),)), Vector()))
+    start = point((_axis_of(one, other, name),), (first * _WARP,))
+    try:
+        before, after = (compose(warp_of, replace(x - start, unit="element")) for x in (one, other))
+        return Movement(canonical(before), canonical(after)).stays()
+    except (Refused, NotDecided):
+        return _warps_listed(one, other, name)
+
+
+def _axis_of(a: Layout, b: Layout, name: str) -> Axis:
+    return next(axis for axis in (*a.axes, *b.axes) if axis.name == name)
+
+
+def _warps_listed(a: Layout, b: Layout, name: str) -> bool | None:
+    if a.size * max(_copies_written(a), _copies_written(b)) > MAX_LISTED:
+        return None
+
+    def warps(layout: Layout, flat: int) -> set[int]:
+        return {place[name] // _WARP for place in layout.places(flat)}
+
+    return all(warps(b, flat) <= warps(a, flat) for flat in range(a.size))
