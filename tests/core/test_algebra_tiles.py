@@ -481,6 +481,9 @@ def test_what_is_no_question():
     with pytest.raises(LayoutError) as error:
         direct_sum(S[4:1], 4)
     assert error.value.code == "TW107"
+    with pytest.raises(LayoutError) as error:
+        tile(2, 4)
+    assert error.value.code == "TW107"
 
 
 def test_units_are_kept():

@@ -56,7 +56,7 @@ def tile(outer: Any, inner: Layout) -> Layout:
     >>> tile(S[2 : 1] + R[2 : 2] + 5, S[4 : 1] + 3)
     S[((2, 4),) : ((4, 1),)] + R[2 : 8] + 23
     """
-    if not isinstance(outer, Layout):
+    if isinstance(inner, Layout) and not isinstance(outer, Layout):
         outer, inner = _as_grid(outer, inner)
     _check(outer, inner)
     return _side_by_side(_stretched(outer, _spans(inner, outer.axes)), inner)
@@ -77,20 +77,19 @@ def direct_sum(a: Layout, b: Layout) -> Layout:
     return _side_by_side(a, b)
 
 
-def _check(*layouts: Layout) -> None:
-    for layout in layouts:
+def _check(a: Any, b: Any) -> None:
+    for layout in (a, b):
         if not isinstance(layout, Layout):
             raise LayoutError(
                 "TW107",
                 f"a layout belongs here, not the {type(layout).__name__} {layout!r}",
                 hint="parse(text) makes a layout of text",
             )
-    one, other = layouts
-    check_units(one, other)
-    if len(one.shape) != len(other.shape):
+    check_units(a, b)
+    if len(a.shape) != len(b.shape):
         raise LayoutError(
             "TW503",
-            f"{len(one.shape)} modes, {spell(one.shape)}, beside {len(other.shape)}, {spell(other.shape)}",
+            f"{len(a.shape)} modes, {spell(a.shape)}, beside {len(b.shape)}, {spell(b.shape)}",
             hint="give both as many modes; broadcast(1) inserts one of extent 1",
         )
 
