@@ -8,6 +8,7 @@ tilewise completion fish > ~/.config/fish/completions/tilewise.fish
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
 from tilewise.cli.answer import Answer
 from tilewise.cli.commands import SUMMARIES
@@ -49,6 +50,13 @@ def _options(command: str) -> list[str]:
     return [option for option in parser_for(command)._option_string_actions if option.startswith("--")]
 
 
+def _first_words(command: str) -> Iterable[str]:
+    """What may stand first, where it is one of a few words."""
+    from tilewise.cli.operations import OPERATIONS
+
+    return {"completion": SHELLS, "algebra": OPERATIONS}.get(command, ())
+
+
 def _values(command: str) -> dict[str, str]:
     """{option: its values} of the options that have few, and of `--dtype`."""
     from tilewise.cli.arguments import parser_for
@@ -63,7 +71,7 @@ def _bash() -> str:
     cases = "\n".join(
         f'        {name}) COMPREPLY=($(compgen -W "{words}" -- "$word")) ;;'
         for name in SUMMARIES
-        if (words := " ".join(SHELLS if name == "completion" else _options(name)))
+        if (words := " ".join((*_first_words(name), *_options(name))))
     )
     values = {option: words for name in SUMMARIES for option, words in _values(name).items()}
     chosen = "\n".join(
@@ -83,8 +91,7 @@ def _fish() -> str:
         for name, text in SUMMARIES.items()
     ]
     for name in SUMMARIES:
-        lines += [
-            f"complete -c tilewise -n '__fish_seen_subcommand_from {name}' -l {option[2:]}"
-            for option in _options(name)
-        ]
+        asked = f"complete -c tilewise -n '__fish_seen_subcommand_from {name}'"
+        lines += [f"{asked} -a {word}" for word in _first_words(name)]
+        lines += [f"{asked} -l {option[2:]}" for option in _options(name)]
     return "\n".join(lines) + "\n"

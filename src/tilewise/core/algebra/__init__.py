@@ -39,7 +39,7 @@ _FAMILIES = {
     "widths": "pack unpack recast",
     "places": "broadcast relabel split_axis fuse_axes footprint",
     "swizzling": "merge_swizzles swizzle_chain inverse_chain move_offset",
-    "recognise": "recognise recognise_map explanations",
+    "recognition": "recognise recognise_map explanations",
     "linear": "bases from_bases rank kernel",
 }
 _HOME = {name: module for module, names in _FAMILIES.items() for name in names.split()}

@@ -48,7 +48,7 @@ def from_bases(bases: Any, origin: Any = 0, shape: Any = None) -> Layout:
     Swizzle(1, 0, 2) @ S[(2, 4) : (4, 1)]
     """
     from tilewise.core.algebra.modes import reshape
-    from tilewise.core.algebra.recognise import recognise_map
+    from tilewise.core.algebra.recognition import recognise_map
 
     by_axis = dict(bases) if isinstance(bases, Mapping) and bases else {m: bases}
     axes = tuple(axis if isinstance(axis, Axis) else Axis(axis) for axis in by_axis)

@@ -14,7 +14,7 @@ from math import prod
 
 from tilewise.core.algebra.composition import MAX_LISTED, compose, domain_of
 from tilewise.core.algebra.modes import reshape
-from tilewise.core.algebra.recognise import recognise
+from tilewise.core.algebra.recognition import recognise
 from tilewise.core.canonical import canonical, merged_replica, merged_shard
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.gf2 import affine_map

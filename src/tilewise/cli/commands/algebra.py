@@ -1,0 +1,283 @@
+"""One operation of the algebra: a layout out of layouts, exactly, or the reason why there is none.
+
+  tilewise algebra compose 'S[(2, 6) : (2, 8)]' 'S[(3, 4) : (1, 3)]'
+  tilewise algebra slice 'S[(2, 2, 4) : (100, 10, 1)]' 6:10 --shape 16
+  tilewise algebra compose '(6,2):(8,2)' '(4,3):(3,1)'
+  tilewise algebra --list
+  tilewise algebra complement --help
+
+--list shows every operation with its words; OP --help its law, and an example. Where all layouts are in
+CuTe's dialect, flat indices count as CuTe's do, the leftmost mode fastest, and so does the answer.
+
+A refusal is an answer, with exit code 1: the reason, and a witness that shows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping, Sequence
+
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, place_data
+from tilewise.cli.arguments import Parser, layout_options
+from tilewise.cli.operations import FAMILIES, OPERATIONS, OPTIONS, Operation
+from tilewise.cli.words import Asked, Reader, paired, words_of
+from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.vectors import Vector
+from tilewise.core.verdict import Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.core.algebra.slicing import Slices
+    from tilewise.core.facts import Holes
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """OP ARG... [options], or --list."""
+    parser.usage = "tilewise algebra OP ARG... [options]\n       tilewise algebra --list"
+    parser.add_argument("op", metavar="OP", nargs="?", help="an operation, such as compose")
+    parser.add_argument("words", metavar="ARG", nargs=argparse.REMAINDER, help="what the operation takes")
+    parser.add_argument("--list", action="store_true", help="every operation, and what it takes")
+    _options(parser)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("options of some operations")
+    for option in OPTIONS.values():
+        if option.metavar:
+            group.add_argument(option.flag, metavar=option.metavar, help=option.summary)
+        else:
+            group.add_argument(option.flag, action="store_true", help=option.summary)
+    layout_options(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The result; no with the reason and a witness; or not decided."""
+    if args.list:
+        return _list()
+    if args.op is None:
+        raise LayoutError("TW401", "no operation was named", hint="--list shows them all")
+    operation = _operation(args.op)
+    if "--help" in args.words or "-h" in args.words:
+        return _help(operation)
+    words = args.words
+    del args.words  # the operation's own parser reads them, options among them
+    return _run(operation, _reread(operation, words, args))
+
+
+def _operation(name: str) -> Operation:
+    found = OPERATIONS.get(name.replace("-", "_"))
+    if found is not None:
+        return found
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, OPERATIONS, n=1)
+    raise LayoutError(
+        "TW401",
+        f"there is no operation {name!r}",
+        hint=f"did you mean {near[0]}?" if near else "--list shows them all",
+    )
+
+
+def _reread(
+    operation: Operation, words: Sequence[str], args: argparse.Namespace | None = None
+) -> argparse.Namespace:
+    """The words of the operation and its options, in any order."""
+    parser = Parser(prog=f"tilewise algebra {operation.name}", add_help=False)
+    parser.add_argument("words", metavar="ARG", nargs="*")
+    _options(parser)
+    return parser.parse_intermixed_args(words, args)
+
+
+# -- one operation ---------------------------------------------------------------------------------
+
+
+def _run(operation: Operation, args: argparse.Namespace) -> Answer:
+    pairs = paired(words_of(operation.words), args.words)
+    if pairs is None:
+        raise LayoutError(
+            "TW401",
+            f"{operation.name} takes {operation.words}; {len(args.words)} words were given",
+            hint=f"such as {_called(operation)}",
+        )
+    if args.words.count("-") > 1:
+        raise LayoutError("TW401", "only one word can come from standard input")
+    reader = Reader(args)
+    options = _given_options(operation, reader)
+    values = [reader.read(word.name, text) for word, text in pairs]
+    asked = Asked(options, reader.cute)
+    try:
+        result = operation.run(asked, *values)
+    except Refused as no:
+        return _refused(operation, no)
+    except NotDecided as open_question:
+        data = {"op": operation.name, "result": None, "reason": open_question.message}
+        return Answer(data, open_question.message, UNDECIDED)
+    return _answered(operation, result, asked)
+
+
+def _given_options(operation: Operation, reader: Reader) -> dict[str, Any]:
+    given = {}
+    for name, option in OPTIONS.items():
+        value = getattr(reader.args, name)
+        if value in (None, False):
+            continue
+        if name not in operation.options:
+            takes = " ".join(OPTIONS[own].flag for own in operation.options)
+            raise LayoutError(
+                "TW401",
+                f"{operation.name} has no option {option.flag}",
+                hint=f"it takes {takes}" if takes else "",
+            )
+        given[name] = reader.read(option.metavar, value) if option.metavar else True
+    return given
+
+
+def _refused(operation: Operation, no: Refused) -> Answer:
+    data = {
+        "op": operation.name,
+        "result": None,
+        "code": no.code,
+        "reason": no.reason,
+        "witness": plain(no.witness),
+        "hint": no.hint,
+    }
+    lines = [f"no: {no.reason}"]
+    lines += [f"  witness: {no.witness}"] if no.witness is not None else []
+    lines += [f"  hint: {no.hint}"] if no.hint else []
+    return Answer(data, "\n".join(lines), NO)
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _answered(operation: Operation, result: Any, asked: Asked) -> Answer:
+    data: dict[str, Any] = {"op": operation.name}
+    kind = type(result).__name__  # by name: other operations do not load their modules
+    if kind == "Slices":
+        return _slices(data, result, asked)
+    if kind == "Holes":
+        return _holes(data, result)
+    if isinstance(result, Verdict):
+        return _verdict(data, result)
+    units = {part.unit for part in _parts(result) if isinstance(part, Layout)} - {"element"}
+    data["result"] = plain(result, asked)
+    if units:
+        data["unit"] = units.pop()
+    if isinstance(result, Mapping):
+        width = max(map(len, result), default=0)
+        lines = [f"{name:<{width}}  {' '.join(map(str, numbers))}" for name, numbers in result.items()]
+    else:
+        lines = [_spelled(part, asked) for part in _parts(result)]
+    return Answer(data, "\n".join(lines) or "none")
+
+
+def _verdict(data: dict[str, Any], verdict: Verdict) -> Answer:
+    if verdict.answer:
+        return Answer(data | {"result": True}, "yes", YES)
+    data |= {"result": verdict.answer, "reason": verdict.reason}
+    if verdict.answer is None:
+        return Answer(data, verdict.reason, UNDECIDED)
+    return Answer(data | {"witness": plain(verdict.witness)}, f"no: {verdict.reason}", NO)
+
+
+def _holes(data: dict[str, Any], holes: Holes) -> Answer:
+    data["result"] = holes.count
+    if holes.count is None:
+        reason = holes.none.reason or "how many was not decided within the bound"
+        return Answer(data | {"reason": reason}, reason, UNDECIDED)
+    such_as = f", such as {holes.witness}" if holes.witness is not None else ""
+    return Answer(data | {"witness": plain(holes.witness)}, f"{holes.count}{such_as}")
+
+
+def _slices(data: dict[str, Any], pieces: Slices, asked: Asked) -> Answer:
+    listed = [{"box": plain(piece.box), "layout": _spelled(piece.layout, asked)} for piece in pieces]
+    if len(listed) == 1:
+        return Answer(data | {"result": listed[0]["layout"], "box": listed[0]["box"]}, listed[0]["layout"])
+    boxes = [",".join(f"{first}:{last}" for first, last in piece.box) for piece in pieces]
+    width = max(map(len, boxes))
+    lines = [f"{box:<{width}}  {each['layout']}" for box, each in zip(boxes, listed, strict=True)]
+    return Answer(data | {"result": listed}, "\n".join(lines))
+
+
+def _parts(result: Any) -> Sequence[Any]:
+    return result if isinstance(result, tuple | list) else (result,)
+
+
+def _spelled(value: Any, asked: Asked) -> str:
+    """A value for people: a layout in CuTe's dialect where it was asked in it and has words for it."""
+    if isinstance(value, Layout) and asked.cute:
+        from tilewise.notation import to_cute
+
+        try:
+            return to_cute(value if value.shape else value.reshape(1))
+        except LayoutError:
+            return str(value)
+    return str(value)
+
+
+def plain(value: Any, asked: Asked | None = None) -> Any:
+    """A value as JSON has it: a layout as its text, a place by its axes."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Vector):
+        return place_data(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(part, asked) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(part, asked) for part in value]
+    return _spelled(value, asked) if asked else str(value)
+
+
+# -- what there is ---------------------------------------------------------------------------------
+
+
+def _list() -> Answer:
+    rows = []
+    width = max(len(f"{operation.name} {operation.words}") for operation in OPERATIONS.values())
+    for family, (about, operations) in FAMILIES.items():
+        rows += [f"{family}: {about}"]
+        rows += [
+            f"  {operation.name + ' ' + operation.words:<{width}}  {operation.summary}"
+            for operation in operations
+        ]
+    data = [
+        {
+            "op": operation.name,
+            "family": family,
+            "takes": operation.usage,
+            "summary": operation.summary,
+            "example": list(operation.example),
+        }
+        for family, (_, operations) in FAMILIES.items()
+        for operation in operations
+    ]
+    return Answer({"operations": data}, "\n".join(rows))
+
+
+def _help(operation: Operation) -> Answer:
+    usage = f"tilewise algebra {operation.name} {operation.usage}"
+    law = law_of(operation)
+    shown = _run(operation, _reread(operation, operation.example))
+    example = f"$ {_called(operation)}\n{shown.text}"
+    options = [f"  {OPTIONS[name].spelled:<20}  {OPTIONS[name].summary}" for name in operation.options]
+    parts = [f"usage: {usage}", law, "\n".join(options), example, "Layouts are read as by every command."]
+    data = {"op": operation.name, "usage": usage, "law": law, "example": example}
+    return Answer(data, "\n\n".join(filter(None, parts)))
+
+
+def law_of(operation: Operation) -> str:
+    """The docstring of what the operation runs, without its Python examples."""
+    from importlib import import_module
+    from inspect import cleandoc
+
+    module, _, name = (operation.law or f"tilewise.core.algebra:{operation.name}").partition(":")
+    text = cleandoc(getattr(import_module(module), name).__doc__ or operation.summary)
+    return text.partition(">>>")[0].rstrip()
+
+
+def _called(operation: Operation) -> str:
+    return shlex.join(["tilewise", "algebra", operation.name, *operation.example])

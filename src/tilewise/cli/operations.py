@@ -1,0 +1,542 @@
+"""The operations of `tilewise algebra`, by family: their words, what they give, an example.
+
+A word is read by its name (`words`); `orders` says what CuTe's dialect changes. The law of an operation
+is the docstring of what it runs, unless `law` names another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tilewise.cli import orders
+from tilewise.cli.orders import fact, flat, inverse, kept, parted, shaped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation, as it is called and as it is run."""
+
+    name: str
+    words: str
+    summary: str
+    example: tuple[str, ...]
+    run: Callable[..., Any]
+    options: tuple[str, ...] = ()
+    law: str = ""
+
+    @property
+    def usage(self) -> str:
+        """The words and options that it takes."""
+        return " ".join((self.words, *(f"[{OPTIONS[name].spelled}]" for name in self.options)))
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of some operations: `metavar` says how its value is read, a flag has none."""
+
+    flag: str
+    summary: str
+    metavar: str | None = None
+
+    @property
+    def spelled(self) -> str:
+        """The option as usage shows it."""
+        return f"{self.flag} {self.metavar}" if self.metavar else self.flag
+
+
+OPTIONS = {
+    option.flag[2:].replace("-", "_"): option
+    for option in (
+        Option("--by-mode", "coalesce: every mode by itself"),
+        Option("--modes", "compose: the axes of B that are coordinates of A, one a mode", "AXES"),
+        Option("--shape", "slice: the region is one of this shape; from_bases: the result's", "SHAPE"),
+        Option("--size", "complement: fill [0, SIZE)", "SIZE"),
+        Option("--weak", "complement: disjoint is enough, holes may stay"),
+        Option("--order", "tile_to_shape: a rank a mode, the lowest where blocks lie together", "ORDER"),
+        Option("--axis", "pack, unpack, recast: along this storage axis", "AXIS"),
+        Option("--inside", "move_offset: from outside the swizzles into them"),
+        Option("--left", "direct_rest: PIECE is the slow side"),
+    )
+}
+
+_WIDE = "S[(8, 64) : (64, 1)]"
+
+FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
+    "modes": (
+        "the same map under another shape",
+        (
+            Operation(
+                "coalesce",
+                "LAYOUT",
+                "neighbouring digits merged",
+                ("S[(2, 4, 3) : (12, 3, 1)]",),
+                orders.coalesce,
+                ("by_mode",),
+            ),
+            Operation(
+                "flatten",
+                "LAYOUT",
+                "every digit a mode of its own",
+                ("S[((4, 2), 8) : ((16, 8), 1)]",),
+                flat("flatten"),
+            ),
+            Operation(
+                "group",
+                "LAYOUT SHAPE",
+                "modes of these sizes, digits split and never merged",
+                ("S[(6, 6) : (6, 1)]", "12,3"),
+                shaped("group"),
+            ),
+            Operation(
+                "reshape",
+                "LAYOUT SHAPE",
+                "the same map in another shape; one extent may be -1",
+                ("S[(4, 2, 2, 4) : (16, 4, 8, 1)]", "8,8"),
+                shaped("reshape"),
+            ),
+            Operation(
+                "split",
+                "LAYOUT MODE EXTENT...",
+                "one mode as several",
+                ("S[(64, 32) : (32, 1)]", "0", "4", "16"),
+                orders.split,
+            ),
+            Operation(
+                "regroup",
+                "LAYOUT MODES...",
+                "modes bracketed, in their order",
+                ("S[(4, 2, 8) : (1, 32, 4)]", "0,1", "2"),
+                orders.regroup,
+            ),
+            Operation(
+                "permute",
+                "LAYOUT ORDER",
+                "modes in another order",
+                ("S[(4, 8) : (8, 1)]", "1,0"),
+                kept("permute"),
+            ),
+            Operation(
+                "refinement",
+                "A B",
+                "both maps over the coarsest shape that has the digits of both",
+                ("S[(4, 6) : (1, 4)]", "S[(2, 12) : (1, 2)]"),
+                orders.refinement,
+            ),
+        ),
+    ),
+    "maps": (
+        "one layout after another, parts and inverses",
+        (
+            Operation(
+                "compose",
+                "A TILER...",
+                "A after B: x -> A(B(x)); several tilers go mode by mode, _ keeps one",
+                ("S[(2, 6) : (2, 8)]", "S[(3, 4) : (1, 3)]"),
+                orders.compose,
+                ("modes",),
+            ),
+            Operation(
+                "slice",
+                "LAYOUT REGION",
+                "a region as one layout, or as an exact list of (box, layout)",
+                ("S[(8, 8) : (8, 1)]", "2:6,3"),
+                orders.sliced,
+                ("shape",),
+                law="tilewise.core.algebra.slicing:slices",
+            ),
+            Operation(
+                "left_inverse",
+                "LAYOUT",
+                "G with G(LAYOUT(x)) = x",
+                ("S[(4, 8) : (1, 4)]",),
+                inverse("left_inverse"),
+            ),
+            Operation(
+                "right_inverse",
+                "LAYOUT",
+                "G with LAYOUT(G(i)) = i",
+                ("S[(4, 8) : (1, 4)]",),
+                inverse("right_inverse"),
+            ),
+            Operation(
+                "quasi_inverse",
+                "LAYOUT",
+                "from a place to the smallest index that lives there",
+                ("S[(4, 2, 8) : (8, 0, 1)]",),
+                inverse("quasi_inverse"),
+            ),
+            Operation(
+                "inverse",
+                "LAYOUT",
+                "left_inverse",
+                ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]",),
+                inverse("left_inverse"),
+                law="tilewise.core.algebra:left_inverse",
+            ),
+            Operation(
+                "complement",
+                "LAYOUT [SIZE]",
+                "what fills the rest of [0, SIZE) by moving LAYOUT",
+                ("S[(2, 2) : (6, 1)]", "24"),
+                orders.complement,
+                ("size", "weak"),
+            ),
+        ),
+    ),
+    "divides": (
+        "a layout as tiles of it, and which tile",
+        (
+            Operation(
+                "logical_divide",
+                "A TILER...",
+                "(in a tile, which tile); several tilers go mode by mode, _ keeps one",
+                ("S[(3, 2, 4) : (8, 1, 2)]", "S[4 : 2]"),
+                parted("logical_divide"),
+            ),
+            Operation(
+                "zipped_divide",
+                "A TILER...",
+                "((all modes in a tile), (which tile, all modes))",
+                ("S[(8, 6) : (6, 1)]", "(4,3)"),
+                parted("zipped_divide"),
+            ),
+            Operation(
+                "tiled_divide",
+                "A TILER...",
+                "((all modes in a tile), which tile, mode by mode)",
+                ("S[(8, 6) : (6, 1)]", "(4,3)"),
+                parted("tiled_divide"),
+            ),
+            Operation(
+                "flat_divide",
+                "A TILER...",
+                "(in a tile, mode by mode, which tile, mode by mode)",
+                ("S[(8, 6) : (6, 1)]", "(4,3)"),
+                parted("flat_divide"),
+            ),
+        ),
+    ),
+    "products": (
+        "a layout repeated, in the order of another",
+        (
+            Operation(
+                "logical_product",
+                "A TILER...",
+                "(A, its repetitions)",
+                ("S[(2, 2) : (1, 4)]", "6"),
+                parted("logical_product"),
+            ),
+            Operation(
+                "zipped_product",
+                "A TILER...",
+                "((A), (repetitions))",
+                ("S[(2, 4) : (4, 1)]", "S[(3, 2) : (2, 1)]"),
+                parted("zipped_product"),
+            ),
+            Operation(
+                "tiled_product",
+                "A TILER...",
+                "((A), repetitions, mode by mode)",
+                ("S[(2, 4) : (4, 1)]", "S[(3, 2) : (2, 1)]"),
+                parted("tiled_product"),
+            ),
+            Operation(
+                "flat_product",
+                "A TILER...",
+                "(A, mode by mode, repetitions, mode by mode)",
+                ("S[(2, 4) : (4, 1)]", "S[(3, 2) : (2, 1)]"),
+                parted("flat_product"),
+            ),
+            Operation(
+                "blocked_product",
+                "A B",
+                "mode by mode: blocks of A, side by side",
+                ("S[(2, 5) : (5, 1)]", "S[(3, 4) : (1, 3)]"),
+                kept("blocked_product"),
+            ),
+            Operation(
+                "raked_product",
+                "A B",
+                "mode by mode: the elements of A dealt out",
+                ("S[(2, 5) : (5, 1)]", "S[(3, 4) : (1, 3)]"),
+                kept("raked_product"),
+            ),
+            Operation(
+                "tile_to_shape",
+                "BLOCK SHAPE",
+                "blocks up to a whole shape",
+                (f"Swizzle<3,3,3> o {_WIDE}", "16,128"),
+                orders.tile_to_shape,
+                ("order",),
+            ),
+        ),
+    ),
+    "tiles": (
+        "tiles and sums, side by side in every mode",
+        (
+            Operation(
+                "tile",
+                "OUTER INNER",
+                "INNER again and again, where OUTER says, in steps of its span",
+                ("S[(8, 8) : (8, 1)]", "S[(2, 3) : (3, 1)]"),
+                orders.tile,
+            ),
+            Operation(
+                "untile",
+                "WHOLE INNER",
+                "the OUTER that makes WHOLE of INNER",
+                ("S[((8, 2), (8, 3)) : ((48, 3), (6, 1))]", "S[(2, 3) : (3, 1)]"),
+                kept("untile"),
+            ),
+            Operation(
+                "untile_outer",
+                "WHOLE OUTER",
+                "the INNER of which OUTER makes WHOLE",
+                ("S[((8, 2), (8, 3)) : ((48, 3), (6, 1))]", "S[(8, 8) : (8, 1)]"),
+                kept("untile_outer"),
+            ),
+            Operation(
+                "direct_sum",
+                "A B",
+                "A and B side by side, steps as they are",
+                ("S[(2, 2) : (8, 2)]", "S[(2, 2) : (4, 1)]"),
+                kept("direct_sum"),
+            ),
+            Operation(
+                "direct_rest",
+                "WHOLE PIECE",
+                "the other summand: WHOLE is the direct sum of it and PIECE",
+                ("S[(4, 4) : (4, 1)]", "S[(2, 2) : (4, 1)]"),
+                orders.direct_rest,
+                ("left",),
+            ),
+        ),
+    ),
+    "widths": (
+        "elements of another width",
+        (
+            Operation(
+                "pack",
+                "LAYOUT COUNT",
+                "COUNT neighbouring elements as one",
+                (f"Swizzle<3,3,3> o {_WIDE}", "4"),
+                orders.width("pack"),
+                ("axis",),
+            ),
+            Operation(
+                "unpack",
+                "LAYOUT COUNT",
+                "every element as COUNT neighbouring ones",
+                ("S[(8, 4) : (4@laneid, 1@laneid)] + 3@reg", "2"),
+                orders.width("unpack"),
+                ("axis",),
+            ),
+            Operation(
+                "recast",
+                "LAYOUT OLD NEW",
+                "the same bytes as elements of another dtype",
+                (f"Swizzle<3,3,3> o {_WIDE}", "bf16", "f32"),
+                orders.width("recast"),
+                ("axis",),
+            ),
+        ),
+    ),
+    "places": (
+        "axes: more, fewer, others",
+        (
+            Operation(
+                "broadcast",
+                "LAYOUT EXTENT [POSITION]",
+                "a new mode along which nothing moves",
+                ("S[(4, 2) : (2, 1)]", "3", "1"),
+                kept("broadcast"),
+            ),
+            Operation(
+                "relabel",
+                "LAYOUT NAMES",
+                "axes renamed: OLD=NEW,...",
+                ("S[(8, 4) : (4@laneid, 1@reg)]", "laneid=tx,reg=m"),
+                kept("relabel"),
+            ),
+            Operation(
+                "split_axis",
+                "LAYOUT AXIS [INTO]",
+                "one axis as two: HIGH,LOW of the known ones, or HIGH,N,LOW",
+                ("S[(2, 64) : (64@tx, 1@tx)]", "tx", "warpid,laneid"),
+                kept("split_axis"),
+            ),
+            Operation(
+                "fuse_axes",
+                "LAYOUT AXES [AXIS]",
+                "several axes as one: HIGH,LOW of the known ones, or HIGH,N,LOW and AXIS",
+                ("S[(4, 32) : (1@warpid, 1@laneid)]", "warpid,laneid"),
+                kept("fuse_axes"),
+            ),
+            Operation(
+                "footprint",
+                "LAYOUT AXIS...",
+                "what one owner holds: the layout without these axes",
+                ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", "laneid"),
+                kept("footprint"),
+            ),
+        ),
+    ),
+    "swizzles": (
+        "chains of swizzles, and layouts from listed maps",
+        (
+            Operation(
+                "merge_swizzles",
+                "SWIZZLE SWIZZLE",
+                "the one swizzle that both are, the right one first",
+                ("Swizzle<3,4,3>", "Swizzle<2,4,3>"),
+                orders.merge_swizzles,
+            ),
+            Operation(
+                "swizzle_chain",
+                "SWIZZLE...",
+                "the normal form of a chain, or of a layout's chain on its places",
+                ("Swizzle<1,0,3>", "Swizzle<1,6,2>", "Swizzle<1,1,3>"),
+                orders.swizzle_chain,
+            ),
+            Operation(
+                "inverse_chain",
+                "SWIZZLE...",
+                "the chain that undoes a chain",
+                ("Swizzle<1,0,1> o Swizzle<1,1,1>",),
+                orders.inverse_chain,
+            ),
+            Operation(
+                "move_offset",
+                "LAYOUT [OFFSET]",
+                "an offset moved out of the swizzles, or back into them",
+                ("Swizzle<1,0,3> o (S[(2, 4) : (8, 1)] + 20)", "4"),
+                orders.move_offset,
+                ("inside",),
+            ),
+            Operation(
+                "recognise",
+                "TABLE",
+                "the layout, swizzled where it must be, that lists as TABLE",
+                ("[[0, 1, 2, 3], [5, 4, 7, 6]]",),
+                orders.recognise,
+            ),
+            Operation(
+                "explanations",
+                "TABLE",
+                "all swizzled layouts that list as TABLE, the fewest bits first",
+                ("[0, 1, 2, 3, 5, 4, 7, 6]",),
+                orders.explanations,
+            ),
+            Operation(
+                "recognise_map",
+                "LAYOUT",
+                "the same map with at most one swizzle, where it is one of XORs",
+                ("Swizzle<1,0,2> o Swizzle<1,1,2> o S[16 : 1]",),
+                orders.recognise_map,
+            ),
+        ),
+    ),
+    "gf2": (
+        "layouts whose sums are XORs, as maps over GF(2)",
+        (
+            Operation(
+                "bases",
+                "LAYOUT",
+                "what every bit of the flat index flips, axis by axis",
+                ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]",),
+                orders.linear("bases"),
+            ),
+            Operation(
+                "from_bases",
+                "BASES [ORIGIN]",
+                "the layout of these bases: {axis: one number a bit}, or a list",
+                ('{"laneid": [0, 1, 2], "reg": [1, 0, 0]}',),
+                orders.from_bases,
+                ("shape",),
+            ),
+            Operation(
+                "rank",
+                "LAYOUT",
+                "r, where the layout has 2^r places",
+                ("S[(4, 2, 8) : (8, 0, 1)]",),
+                orders.linear("rank"),
+            ),
+            Operation(
+                "kernel",
+                "LAYOUT",
+                "a basis of the d for which x and x ^ d have one place",
+                ("S[(4, 2, 8) : (8, 0, 1)]",),
+                orders.linear("kernel"),
+            ),
+        ),
+    ),
+    "facts": (
+        "what is true of a map",
+        (
+            Operation(
+                "canonical",
+                "LAYOUT",
+                "the same map without what has no effect",
+                ("S[(1, 4, 2) : (7, 2, 1)] + R[(1, 2) : (3, -8)]",),
+                lambda ask, a: ask.flat(ask.flat(a).canonical()),
+                law="tilewise.core.canonical:canonical",
+            ),
+            Operation(
+                "same",
+                "A B",
+                "whether both are one map, by flat index",
+                ("S[(4, 4) : (4, 1)]", "S[16 : 1]"),
+                lambda ask, a, b: ask.flat(a).same(ask.flat(b)),
+                law="tilewise.core.compare:same",
+            ),
+            Operation(
+                "injective",
+                "LAYOUT",
+                "whether no place is held by two elements",
+                (_WIDE,),
+                fact("injective"),
+                law="tilewise.core.facts:injective",
+            ),
+            Operation(
+                "disjoint_copies",
+                "LAYOUT",
+                "whether the copies of an element never coincide",
+                ("S[4 : 1] + R[2 : 4]",),
+                fact("disjoint_copies"),
+                law="tilewise.core.facts:disjoint_copies",
+            ),
+            Operation(
+                "onto",
+                "LAYOUT",
+                "whether every place between min and max is taken",
+                (_WIDE,),
+                fact("onto"),
+                law="tilewise.core.facts:holes",
+            ),
+            Operation(
+                "holes",
+                "LAYOUT",
+                "how many places between min and max hold nothing",
+                ("S[(4, 3) : (4, 1)]",),
+                fact("holes"),
+                law="tilewise.core.facts:holes",
+            ),
+            Operation(
+                "contiguous",
+                "LAYOUT",
+                "whether element x is at base + x",
+                (_WIDE,),
+                fact("contiguous"),
+                law="tilewise.core.facts:contiguous",
+            ),
+        ),
+    ),
+}
+"""{family: (what it is about, its operations)}."""
+
+OPERATIONS = {operation.name: operation for _, family in FAMILIES.values() for operation in family}

@@ -1,0 +1,202 @@
+"""The words of `tilewise algebra OP`, read by their kind: layouts, tilers, shapes, numbers, tables."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tilewise.cli.arguments import layout_from, let_from, text_from
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+KEEP = "_"
+"""The tiler of a mode that stays as it is."""
+
+_STATIC = re.compile(r"(?<!\w)_(?=\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How an operation is asked: its options, and whether flat indices count as CuTe's do."""
+
+    options: Mapping[str, Any]
+    cute: bool = False
+
+    def __getitem__(self, option: str) -> Any:
+        return self.options.get(option)
+
+    def flat(self, layout: Any) -> Any:
+        """The layout in the order of its flat index, or back from it; what is no layout stays."""
+        if not self.cute or not isinstance(layout, Layout):
+            return layout
+        from tilewise.notation.cute import leftmost_fastest
+
+        return leftmost_fastest(layout)
+
+    def shape(self, shape: Any) -> Any:
+        """A shape in the order of the flat index."""
+        if not self.cute or not isinstance(shape, tuple):
+            return shape
+        return tuple(self.shape(part) for part in reversed(shape))
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word that an operation takes."""
+
+    name: str
+    optional: bool = False
+    repeated: bool = False
+
+
+def words_of(spelled: str) -> list[Word]:
+    """The words of an operation, as its usage spells them: `[X]` may be left out, `X...` repeats.
+
+    >>> words_of("LAYOUT [SIZE]")[1]
+    Word(name='SIZE', optional=True, repeated=False)
+    """
+    return [Word(word.strip("[]."), "[" in word, "..." in word) for word in spelled.split()]
+
+
+def paired(words: Sequence[Word], given: Sequence[str]) -> Iterator[tuple[Word, str]] | None:
+    """(word, what was given for it) of every given word, or None where they do not pair up."""
+    needed = sum(not word.optional for word in words)
+    repeated = any(word.repeated for word in words)
+    if len(given) < needed or (len(given) > len(words) and not repeated):
+        return None
+    more = [words[-1]] * (len(given) - len(words))
+    return zip([*words, *more], given, strict=False)
+
+
+class Reader:
+    """Reads words as the options say, and remembers which layouts were in CuTe's dialect."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.let = let_from(args)
+        self.in_cute: list[bool] = []
+
+    @property
+    def cute(self) -> bool:
+        """Whether all layouts were CuTe's; without layouts, whether --dialect says so."""
+        return all(self.in_cute) if self.in_cute else self.args.dialect == "cute"
+
+    def read(self, name: str, text: str) -> Any:
+        """The value of a word or of an option."""
+        kind: Callable[[Reader, str], Any] = _KINDS.get(name, Reader.layout)
+        return kind(self, text_from(text))
+
+    def layout(self, text: str) -> Layout:
+        """A layout in either dialect, or a document."""
+        from tilewise.notation import is_cute
+
+        layout = layout_from(text, self.args)
+        dialect = self.args.dialect
+        self.in_cute.append(
+            dialect == "cute" or (dialect is None and not text.startswith("{") and is_cute(text))
+        )
+        return layout
+
+    def tiler(self, text: str) -> Any:
+        """A layout, an extent, `_`, or a shape: a tuple of extents by mode."""
+        if text == KEEP:
+            return None
+        return self.layout(text) if _is_layout(text) else self.numbers(text)
+
+    def numbers(self, text: str) -> Any:
+        """A number, or nested tuples of them; CuTe's `_8` is 8."""
+        from tilewise.notation import parse_index
+
+        return parse_index(_STATIC.sub("", text), self.let)
+
+    def shape(self, text: str) -> Any:
+        """A shape as a tuple; a -1 in it is for the operation to judge."""
+        numbers = self.numbers(text)
+        return numbers if isinstance(numbers, tuple) else (numbers,)
+
+    def number(self, text: str) -> int:
+        """One number."""
+        value = self.numbers(text)
+        if isinstance(value, tuple):
+            raise LayoutError("TW401", f"{text} is several numbers where one belongs")
+        return int(value)
+
+    def offset(self, text: str) -> Any:
+        """Steps on axes: `128`, `4@reg`."""
+        return layout_from(f"S[()] + O[{text}]", self.args).offset
+
+    def region(self, text: str) -> Any:
+        """A range or an index a mode."""
+        from tilewise.notation import parse_region
+
+        return parse_region(text, self.let)
+
+    def name(self, text: str) -> str:
+        """The name of an axis or of a dtype."""
+        return text
+
+    def names(self, text: str) -> list[Any]:
+        """Names, and numbers among them, with commas between."""
+        return [int(name) if name.strip().isdecimal() else name.strip() for name in text.split(",")]
+
+    def renamed(self, text: str) -> dict[str, str]:
+        """`old=new,...`."""
+        pairs = [tuple(map(str.strip, pair.split("="))) for pair in text.split(",")]
+        if any(len(pair) != 2 or not all(pair) for pair in pairs):
+            raise LayoutError("TW401", f"{text} does not rename axes", hint="such as laneid=tx,reg=m")
+        return dict(pairs)  # type: ignore[arg-type]  # every pair has two
+
+    def swizzles(self, text: str) -> Any:
+        """One swizzle or a chain of them; or a layout."""
+        if _is_layout(text):
+            return self.layout(text)
+        text = re.sub(r"(?<!\w)Sw?(?=<)", "Swizzle", text)
+        return layout_from(f"{text} o S[1 : 0]", self.args).swizzles
+
+    def table(self, text: str) -> Any:
+        """Numbers in JSON's nested lists, by axis if need be, or with spaces or commas between them."""
+        import json
+
+        if not text.startswith(("[", "{")):
+            return [self.number(word) for word in text.replace(",", " ").split()]
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise LayoutError("TW401", f"the table is no JSON: {error}") from None
+
+
+def _is_layout(text: str) -> bool:
+    return "S[" in text or ":" in text or text.startswith("{")
+
+
+_KINDS: dict[str, Callable[[Reader, str], Any]] = {
+    "TILER": Reader.tiler,
+    "SHAPE": Reader.shape,
+    "MODE": Reader.number,
+    "EXTENT": Reader.numbers,
+    "COUNT": Reader.number,
+    "SIZE": Reader.number,
+    "POSITION": Reader.number,
+    "MODES": Reader.numbers,
+    "ORDER": Reader.shape,
+    "OFFSET": Reader.offset,
+    "REGION": Reader.region,
+    "AXIS": Reader.name,
+    "AXES": Reader.names,
+    "INTO": Reader.names,
+    "OUTER": Reader.tiler,
+    "OLD": Reader.name,
+    "NEW": Reader.name,
+    "NAMES": Reader.renamed,
+    "SWIZZLE": Reader.swizzles,
+    "TABLE": Reader.table,
+    "BASES": Reader.table,
+    "ORIGIN": Reader.number,
+}
+"""How words are read by their names; all others are layouts."""
