@@ -36,7 +36,7 @@ from tilewise import (
     wid_in_wg,
 )
 from tilewise.core.algebra.moves import Block, difference, sums_counted
-from tilewise.core.algebra.relation import OUTERMOST_FIRST, kind_of
+from tilewise.core.algebra.relations import OUTERMOST_FIRST, kind_of
 from tilewise.core.axes import KNOWN
 from tilewise.core.layout import Iter
 from tilewise.core.vectors import Vector

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from tilewise.core.algebra.relation import Relation
+    from tilewise.core.algebra.relations import Relation
     from tilewise.core.algebra.slicing import Slices
     from tilewise.core.axes import Axis
     from tilewise.core.dtypes import DType
@@ -247,6 +247,6 @@ class Algebra:
 
     def relation(self: Any, other: Layout, **how: Any) -> Relation:
         """What it takes to turn this layout into another: nothing, a view, or a move."""
-        from tilewise.core.algebra.relation import relation
+        from tilewise.core.algebra.relations import relation
 
         return relation(self, other, **how)
