@@ -6,6 +6,7 @@ SUMMARIES = {
     "table": "the whole map, or a window of it",
     "info": "the facts of a layout",
     "same": "whether two layouts are one map",
+    "relation": "what turns one layout into another: nothing, a view, or a move",
     "algebra": "layouts out of layouts: compose, divide, slice, invert, exactly or with a reason",
     "explain": "how a place comes about, step by step",
     "show": "a picture in the terminal",

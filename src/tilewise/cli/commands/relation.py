@@ -1,0 +1,157 @@
+"""What it takes to turn layout A into layout B: nothing, a view, or a move.
+
+  tilewise relation 'S[(8, 4) : (4, 1)]' 'S[(4, 8) : (1, 4)]'
+  tilewise relation 'S[(8, 4) : (4, 1)]' 'S[(8, 4) : (1, 8)]'
+  tilewise relation 'S[8 : 1] + R[4 : 1@gpuid_x]' 'S[8 : 1] + 2@gpuid_x'
+  tilewise relation 'S[64 : 1]' 'S[(8, 8) : (1, 8)]' --reshape 8,8 --permute 1,0
+
+The classes, of which the first that holds is the answer: same, view, drop (copies are forgotten), shift
+(by one constant), relabel (other names of axes), and else the outermost kind of axis along which some
+element moves: device, cta, warp, lane, register, memory. Without --permute the modes of A are tried in
+every order; with it they are compared as it says, 0,1,... index by index.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
+from tilewise.cli.arguments import layout_from, layout_options, let_from, text_from
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import spell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tilewise.core.algebra.relations import Relation
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """A B [--permute P] [--reshape S] [--dtype-a T --dtype-b T]."""
+    parser.add_argument("a", metavar="A", help="where the elements are: a layout, or - for standard input")
+    parser.add_argument("b", metavar="B", help="where they shall be: a layout, or - for standard input")
+    parser.add_argument("--permute", metavar="P", help="the modes of A in B's order, such as 1,0")
+    parser.add_argument("--reshape", metavar="S", help="read A in this shape first, such as 8,8")
+    parser.add_argument("--dtype-a", metavar="T", help="the type of A's elements, such as f32")
+    parser.add_argument("--dtype-b", metavar="T", help="the type of B's elements, such as bf16")
+    layout_options(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The class, how, what moves; not decided; or no, where A cannot be read as asked."""
+    if args.a == args.b == "-":
+        raise LayoutError("TW401", "only one layout can come from standard input")
+    texts = [text_from(args.a), text_from(args.b)]
+    a, b = (
+        layout_from(text, argparse.Namespace(**vars(args) | {"dtype": dtype or args.dtype}))
+        for text, dtype in zip(texts, (args.dtype_a, args.dtype_b), strict=True)
+    )
+    turned = all(_in_cute(text, args.dialect) for text in texts)
+    try:
+        found = _related(a, b, args, turned)
+    except Refused as no:
+        data = {"class": None, "reason": no.reason, "witness": witness_data(no.witness)}
+        return Answer(data, str(no), NO)
+    return _answered(found, args, len(a.shape))
+
+
+def _answered(found: Relation, args: argparse.Namespace, rank: int) -> Answer:
+    data: dict[str, Any] = {
+        "class": found.kind,
+        "via": dict(found.via),
+        "moves": dict(found.moves),
+        "copies": found.copies,
+        "elements": found.elements,
+    }
+    if found.kind is None:
+        return Answer(data | {"reason": found.sentence}, found.sentence, UNDECIDED)
+    if found.reading:
+        data["reading"] = dict(found.reading)
+    data["sentence"] = found.sentence
+    return Answer(data, "\n  ".join([found.sentence, *_notes(found, args, rank)]), YES)
+
+
+def _notes(found: Relation, args: argparse.Namespace, rank: int) -> list[str]:
+    notes = []
+    if found.kind not in ("drop", None) and (found.added or found.dropped):
+        count, what = (found.added, "added") if found.added else (found.dropped, "dropped")
+        notes.append(f"{count} {'copy' if count == 1 else 'copies'} of every element {what}")
+    if found.kind == "view" and "permute" in found.via and args.permute is None:
+        shape = f"--reshape {args.reshape} " if args.reshape else ""
+        order = ",".join(map(str, range(len(found.via["permute"]))))
+        notes.append(f"{shape}--permute {order} asks what moves index by index")
+    if found.reading:
+        shape, order = (",".join(map(str, found.reading[way])) for way in ("reshape", "permute"))
+        notes.append(f"under another index it is a view: --reshape {shape} --permute {order}")
+    return notes
+
+
+# -- the order of CuTe's flat index ----------------------------------------------------------------
+
+
+def _related(a: Layout, b: Layout, args: argparse.Namespace, turned: bool) -> Relation:
+    """The relation; of two CuTe texts in CuTe's order, the leftmost mode fastest."""
+    permute, reshape = _permute_from(args), _reshape_from(args)
+    if not turned:
+        return a.relation(b, permute=permute, reshape=reshape, dtype_a=args.dtype_a, dtype_b=args.dtype_b)
+    from dataclasses import replace
+
+    from tilewise.core.algebra.relations import view_sentence
+    from tilewise.notation.cute import leftmost_fastest
+
+    found = leftmost_fastest(a).relation(
+        leftmost_fastest(b),
+        permute=None if permute is None else _turned_order(permute),
+        reshape=None if reshape is None else _turned_shape(reshape),
+        dtype_a=args.dtype_a,
+        dtype_b=args.dtype_b,
+    )
+    via = _turned(found.via)
+    sentence = view_sentence(via) if found.kind == "view" else found.sentence
+    reading = None if found.reading is None else _turned(found.reading)
+    return replace(found, via=via, sentence=sentence, reading=reading)
+
+
+def _turned(via: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(via)
+    if "reshape" in via:
+        result["reshape"] = list(reversed(via["reshape"]))
+    if "permute" in via:
+        result["permute"] = _turned_order(via["permute"])
+    return result
+
+
+def _turned_order(order: Any) -> list[int]:
+    """A permutation of modes that are counted from the other end."""
+    modes = order if isinstance(order, tuple | list) else [order]
+    return [len(modes) - 1 - mode for mode in reversed(modes)]
+
+
+def _turned_shape(shape: Any) -> Any:
+    return tuple(_turned_shape(part) for part in reversed(shape)) if isinstance(shape, tuple) else shape
+
+
+def _in_cute(text: str, dialect: str | None) -> bool:
+    from tilewise.notation import is_cute
+
+    return dialect == "cute" or (dialect is None and not text.startswith("{") and is_cute(text))
+
+
+def _permute_from(args: argparse.Namespace) -> Any:
+    from tilewise.notation import parse_index
+
+    if args.permute is None:
+        return None
+    order = parse_index(args.permute, let_from(args))
+    if isinstance(order, tuple) and not all(isinstance(mode, int) for mode in order):
+        raise LayoutError("TW401", f"--permute {spell(order)} is not a list of modes", hint="such as 1,0")
+    return order
+
+
+def _reshape_from(args: argparse.Namespace) -> Any:
+    from tilewise.notation import parse_shape
+
+    return None if args.reshape is None else parse_shape(args.reshape, let_from(args))
