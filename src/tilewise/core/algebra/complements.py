@@ -218,20 +218,28 @@ def saturated(steps: Iterable[Step]) -> list[Step]:
     """
     found: list[Step] = []
     for step, extent in sorted(steps):
-        found.append((step, extent))
-        while (pair := _continued(found)) is not None:
-            i, j = pair
-            (fine, e), (coarse, f) = found[i], found.pop(j)
-            found[i] = (fine, e + coarse // fine * (f - 1))
+        within = next((i for i, fine in enumerate(found) if _continues(fine, step)), None)
+        if within is None:
+            found.append((step, extent))
+            continue
+        fine, count = found[within]
+        found[within] = fine, count + step // fine * (extent - 1)
+        later = within + 1
+        while later < len(found):  # what grew may reach further
+            coarse, times = found[later]
+            if _continues(found[within], coarse):
+                found[within] = fine, found[within][1] + coarse // fine * (times - 1)
+                del found[later]
+                later = within + 1
+            else:
+                later += 1
     return found
 
 
-def _continued(steps: Sequence[Step]) -> tuple[int, int] | None:
-    for j, (coarse, _) in enumerate(steps):
-        for i, (fine, extent) in enumerate(steps[:j]):
-            if coarse % fine == 0 and coarse <= fine * extent:
-                return i, j
-    return None
+def _continues(fine: Step, coarse: int) -> bool:
+    """Whether a larger step goes on where a smaller one ends, or before."""
+    step, extent = fine
+    return coarse % step == 0 and coarse <= step * extent
 
 
 def _weak(steps: list[Step]) -> Tiling:
