@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from tilewise.core.axes import Axis, m
-from tilewise.core.errors import Refused
+from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.swizzles import apply_chain
 from tilewise.core.vectors import point
 
@@ -86,6 +86,11 @@ class AffineMap:
     def rank(self) -> int:
         """The map has 2^rank places."""
         return len(self._eliminated()[0])
+
+    @property
+    def injective(self) -> bool:
+        """Whether no two indices have one place."""
+        return self.rank == len(self.columns)
 
     @property
     def kernel(self) -> tuple[int, ...]:
@@ -186,13 +191,18 @@ def _packed(place: Point, widths: Iterable[int]) -> int:
 # -- from a layout ---------------------------------------------------------------------------------
 
 
+MAX_LISTED = 1 << 12
+"""Where an outer offset may undo what carries inside, maps of so many elements are listed."""
+
+
 def affine(layout: Layout) -> AffineMap:
     """The affine map over GF(2) that a layout is, by the bits of its flat index.
 
-        requires  one copy; extents that are powers of two; no two bits of the index whose steps flip the
-                  same bit of a place
-        refused   TW512: the witness is two indices a and b for which the places of 0, a, b and a + b do
-                  not XOR to 0; or the extent; or two places of one element
+        requires     one copy; extents that are powers of two; no two bits of the index whose steps flip
+                     the same bit of a place
+        refused      TW512: the witness is two indices a and b for which the places of 0, a, b and a + b do
+                     not XOR to 0; or the extent
+        not decided  sums that carry, under a swizzle and an outer offset, of many elements
 
     >>> from tilewise import S, Swizzle
     >>> affine(Swizzle(1, 0, 1) @ (S[(2, 2) : (-2, 1)] + 2))
@@ -205,7 +215,7 @@ def affine(layout: Layout) -> AffineMap:
 
 
 def affine_map(layout: Layout) -> AffineMap | None:
-    """`affine` where all origins and columns are numbers from 0 on, or None.
+    """`affine` where it has an answer, with all origins and columns from 0 on; or None.
 
     >>> from tilewise import S, Swizzle
     >>> affine_map(Swizzle(1, 0, 1) @ S[(2, 2) : (2, 1)]).columns
@@ -214,57 +224,71 @@ def affine_map(layout: Layout) -> AffineMap | None:
     True
     """
     found = _affine(layout)
-    if isinstance(found, Refused) or min(map(min, (found.origin, *found.columns))) < 0:
+    if isinstance(found, LayoutError) or min(map(min, (found.origin, *found.columns))) < 0:
         return None
     return found
 
 
-def _affine(layout: Layout) -> AffineMap | Refused:
+def _affine(layout: Layout) -> AffineMap | LayoutError:
     """The map, or why it is none: most who ask go on without it, and need no exception."""
     if any(it.extent > 1 and it.stride for it in layout.replica):
         return Refused("TW512", "an element with copies has no one place", hint="leave R out")
-    origin = layout.on_axes(layout.offset)
-    columns: list[Point] = []
-    used = [0] * len(origin)
-    for extent, stride in reversed(layout.digits):
+    for extent, _ in layout.digits:
         if extent & extent - 1:
             return Refused(
                 "TW512",
                 f"extent {extent} is no power of two: its indices have no bits of their own",
                 witness={"extent": extent},
             )
+    origin, columns, clash = _summed(layout)
+    if clash:
+        return _under_outer(layout) if layout.outer else _not_affine(layout, *clash)
+    if not layout.swizzles:
+        return AffineMap(origin, tuple(columns), layout.axes)
+    i = layout.axes.index(layout.swizzles[0].axis)
+    start, *moves = (apply_chain(layout.swizzles, place[i]) for place in (origin, *columns))
+    outer = layout.outer[layout.axes[i]]
+    moved = [(start ^ move) + outer ^ start + outer for move in moves]
+    for (a, one), (b, other) in combinations(enumerate(moves), 2) if outer else ():
+        if (start ^ one ^ other) + outer ^ start + outer != moved[a] ^ moved[b]:
+            return _not_affine(layout, 1 << a, 1 << b)
+    placed = tuple((*c[:i], move, *c[i + 1 :]) for c, move in zip(columns, moved, strict=True))
+    return AffineMap((*origin[:i], start + outer, *origin[i + 1 :]), placed, layout.axes)
+
+
+def _summed(layout: Layout) -> tuple[Point, list[Point], tuple[int, int] | None]:
+    """(O, what the bits of the index flip, two of them that flip one bit) before any swizzle."""
+    origin = layout.on_axes(layout.offset)
+    columns: list[Point] = []
+    used = (0,) * len(origin)
+    for extent, stride in reversed(layout.digits):
         step = layout.on_axes(stride)
         for bit in range(extent.bit_length() - 1):
             column = tuple([(o + (s << bit)) ^ o for o, s in zip(origin, step, strict=True)])
-            if any(c & u for c, u in zip(column, used, strict=True)):
-                return _carrying(layout, columns, column)
-            used = [c | u for c, u in zip(column, used, strict=True)]
+            if any(map(int.__and__, column, used)):
+                meets = [any(map(int.__and__, column, other)) for other in columns]
+                return origin, columns, (1 << meets.index(True), 1 << len(columns))
+            used = tuple(map(int.__or__, column, used))
             columns.append(column)
-    if not layout.swizzles:
-        return AffineMap(origin, tuple(columns), layout.axes)
-    return _swizzled(layout, origin, columns)
+    return origin, columns, None
 
 
-def _swizzled(layout: Layout, origin: Point, columns: list[Point]) -> AffineMap | Refused:
-    """The swizzles on origin and columns; the outer offset where no two bits of the index make it carry."""
-    i = layout.axes.index(layout.swizzles[0].axis)
-    outer = layout.outer[layout.axes[i]]
-    start = apply_chain(layout.swizzles, origin[i])
-    moves = [apply_chain(layout.swizzles, column[i]) for column in columns]
-    if outer:
-        moved = [(start ^ move) + outer ^ start + outer for move in moves]
-        for (a, one), (b, other) in combinations(enumerate(moves), 2):
-            if (start ^ one ^ other) + outer ^ start + outer != moved[a] ^ moved[b]:
-                return _not_affine(layout, 1 << a, 1 << b)
-        start, moves = start + outer, moved
-    placed = tuple((*c[:i], move, *c[i + 1 :]) for c, move in zip(columns, moves, strict=True))
-    return AffineMap((*origin[:i], start, *origin[i + 1 :]), placed, layout.axes)
+def _under_outer(layout: Layout) -> AffineMap | LayoutError:
+    """The map, where sums carry inside the swizzles: an outer offset may undo that."""
 
+    def place(x: int) -> Point:
+        return layout.after_swizzle(layout.before_swizzle(x))
 
-def _carrying(layout: Layout, columns: list[Point], column: Point) -> Refused:
-    """Why a column has no place beside those before it."""
-    meets = (any(c & d for c, d in zip(column, other, strict=True)) for other in columns)
-    return _not_affine(layout, 1 << list(meets).index(True), 1 << len(columns))
+    origin, size = place(0), layout.size
+    columns = [_combined(origin, [place(1 << bit)], 1) for bit in range(size.bit_length() - 1)]
+    for (a, one), (b, other) in combinations(enumerate(columns), 2):
+        if place((1 << a) + (1 << b)) != _combined(origin, [one, other], 3):
+            return _not_affine(layout, 1 << a, 1 << b)
+    found = AffineMap(origin, tuple(columns), layout.axes)
+    if size > MAX_LISTED:
+        return NotDecided("whether the outer offset undoes what carries was not decided within the bound")
+    wrong = next((x for x in range(size) if place(x) != found(x)), None)
+    return found if wrong is None else _not_affine(layout, wrong & -wrong, wrong & wrong - 1)
 
 
 def _not_affine(layout: Layout, a: int, b: int) -> Refused:

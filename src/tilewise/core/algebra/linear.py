@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
@@ -87,7 +87,11 @@ def kernel(layout: Layout) -> tuple[int, ...]:
     return affine(layout).kernel
 
 
-def _numbers(values: Sequence[Any], axis: Axis) -> tuple[int, ...]:
+def _numbers(values: Any, axis: Axis) -> tuple[int, ...]:
+    if not isinstance(values, Iterable):
+        raise LayoutError(
+            "TW107", f"the bases on {axis} are a list, one number a bit of the index, not {values!r}"
+        )
     return tuple(as_int(value, f"a base on {axis}") for value in values)
 
 

@@ -350,11 +350,12 @@ def _axis(name: Any) -> Axis:
 
 def _flattened(table: Any) -> tuple[tuple[int, ...], list[Any]]:
     """(shape, entries) of a nested table."""
-    if hasattr(table, "tolist"):
-        table = table.tolist()
+    table = _plain(table)
     if not isinstance(table, Iterable):
         return (), [table]
     entries = list(table)
+    if entries and hasattr(entries[0], "tolist"):
+        entries = list(map(_plain, entries))
     shape = [len(entries)]
     while entries and isinstance(entries[0], list | tuple):
         lengths = {len(row) if isinstance(row, list | tuple) else 0 for row in entries}
@@ -369,6 +370,11 @@ def _flattened(table: Any) -> tuple[tuple[int, ...], list[Any]]:
     if not entries:
         raise LayoutError("TW102", "a table without an entry is no layout's")
     return tuple(shape), entries
+
+
+def _plain(table: Any) -> Any:
+    """An array of any package as Python's own lists and numbers."""
+    return table.tolist() if hasattr(table, "tolist") else table
 
 
 def _by_axis(axis: Axis, entries: list[Any]) -> dict[Axis, list[int]]:
