@@ -304,7 +304,11 @@ def move_offset(layout: Layout, vector: Vector | SupportsIndex | None = None, ou
     steps = (whole if vector is None else as_vector(vector, "an offset"))[axis]
     inward = along(axis, -steps if outside else steps)
     _check_passes(layout, inward[axis], along(axis, steps))
-    return replace(layout, offset=layout.offset + inward, outer=layout.outer - inward)
+    offset, outer = (
+        Vector(tuple(term for term in moved.terms if term[1] or term[0] != axis))
+        for moved in (layout.offset + inward, layout.outer - inward)
+    )
+    return replace(layout, offset=offset, outer=outer)
 
 
 def _check_passes(layout: Layout, inward: int, asked: Vector) -> None:
