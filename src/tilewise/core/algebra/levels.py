@@ -24,7 +24,8 @@ from itertools import pairwise
 from math import gcd
 
 from tilewise.core.axes import Axis
-from tilewise.core.vectors import ZERO, Vector, point
+from tilewise.core.vectors import Vector
+from tilewise.core.vectors import along as vector_along
 
 Form = dict[int, int]
 """{P: w}: the map x -> sum of w * (x // P)."""
@@ -65,10 +66,8 @@ class Code:
 
     def vector(self, number: int) -> Vector:
         """The vector that an integer stands for."""
-        if not number:
-            return ZERO
         if not self.bits:
-            return point(self.axes, (number,))
+            return vector_along(self.axes[0], number)
         terms, half, mask = [], 1 << (self.bits - 1), (1 << self.bits) - 1
         for axis in self.axes:
             steps = ((number + half) & mask) - half
