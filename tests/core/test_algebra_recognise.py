@@ -160,7 +160,7 @@ def test_every_swizzled_layout_is_found_again():
     assert Counter(check_recognise(Random(seed)) for seed in range(1416)) == {"answered": 1416}
 
 
-@pytest.mark.parametrize(("check", "count"), [(check_small_table, 1200), (check_recognise_map, 1000)])
+@pytest.mark.parametrize(("check", "count"), [(check_small_table, 800), (check_recognise_map, 600)])
 def test_any_table_has_the_answer_of_asking_every_swizzle(check, count):
     outcomes = Counter(check(Random(seed)) for seed in range(count))
     assert outcomes["refused"] > 0.1 * count
@@ -324,7 +324,7 @@ def test_what_it_may_not_be(wrong, code):
 def test_any_affine_map_of_a_swizzled_layout_is_found_again():
     """Digits of one bit each in any order over two axes, offsets that the swizzle does not divide."""
     rng = Random(23)
-    for _ in range(2000):
+    for _ in range(700):
         bits = rng.randint(1, 9)
         strides = [(1 << b) @ m for b in rng.sample(range(10), bits)]
         for i in range(bits):
@@ -378,7 +378,7 @@ def test_a_tile_of_128_x_64_takes_less_than_20_ms(tile):
 
 def test_numbers_beyond_all_addresses_are_not_decided():
     rng = Random(5)
-    listed = [rng.getrandbits(400) for _ in range(11)]
+    listed = [rng.getrandbits(200) for _ in range(11)]
     with pytest.raises(NotDecided):
         recognise(listed)
     assert recognise([2**400 * x for x in range(11)]) == S[11 : 2**400]

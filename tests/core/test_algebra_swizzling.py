@@ -249,6 +249,20 @@ def test_bits_said_to_be_0_are_and_nearly_all_that_are_are_said():
     assert said > 0.97 * there > 500
 
 
+def test_same_sees_through_swizzles_that_act_alike_on_the_places():
+    """Too many elements to list, no XORs, and copies beside the swizzle."""
+    places = S[(128, 96, 64) : (4096, 1, 2)] + R[3:64]
+    assert (Swizzle(3, 4, 3) @ places).same(Swizzle(2, 4, 3) @ places)
+    rng = Random(8)
+    for _ in range(60):
+        extents = [rng.choice((64, 100, 96, 7, 3, 512)) for _ in range(3)]
+        layout = S[tuple(extents) : tuple(rng.choice((1, 2, 8, 64, 72, 128, 4096)) for _ in extents)]
+        layout = layout + R[rng.choice((2, 3)) : rng.choice((1, 8, 64))]
+        for swizzle in rng.sample(SMALL, 2):
+            layout = swizzle @ layout
+        assert layout.same(swizzle_chain(layout)).answer
+
+
 # -- offsets ---------------------------------------------------------------------------------------
 
 

@@ -170,7 +170,7 @@ def check_product(rng):
 
 @pytest.mark.parametrize(
     ("check", "count", "share"),
-    [(check_affine, 3000, 0.35), (check_bases, 1200, 0.35), (check_product, 400, 0.3)],
+    [(check_affine, 2000, 0.35), (check_bases, 800, 0.35), (check_product, 400, 0.3)],
 )
 def test_generated_maps(check, count, share):
     outcomes = Counter(check(Random(seed)) for seed in range(count))

@@ -10,9 +10,10 @@ With equal swizzles the question is about what stands inside. Two facts settle i
                  over its iters, and the z^v - 1 are multiplicatively independent: two such sets are
                  equal iff their multisets of e s less those of s are
 
-With other swizzles, the GF(2) view compares columns, modulo those of the copies; over one and the same
-map, `parting` finds where the chains part. What remains is compared by listing up to a bound; beyond it
-a difference may still be found by looking at likely indices, sameness not.
+Other swizzles may be the same on the bits that the places set. Where they are not, the GF(2) view compares
+columns, modulo those of the copies; over one and the same map, `parting` finds where the chains part. What
+remains is compared by listing up to a bound; beyond it a difference may still be found by looking at likely
+indices, sameness not.
 """
 
 from __future__ import annotations
@@ -98,6 +99,8 @@ def agree(one: Layout, other: Layout) -> bool | None:
 
 
 def _compare(one: Layout, other: Layout) -> _Finding:
+    if (one.swizzles, one.outer) != (other.swizzles, other.outer):
+        one, other = _least_swizzled(one), _least_swizzled(other)
     if one == other:
         return _Finding(True)
     if one.outer == other.outer and one_permutation(one.swizzles, other.swizzles):
@@ -106,6 +109,15 @@ def _compare(one: Layout, other: Layout) -> _Finding:
         ways = [_compare_affine, _compare_chains, _compare_listed]
     found = (way(one, other) for way in ways)
     return next((finding for finding in found if finding.answer is not None), _OPEN)
+
+
+def _least_swizzled(layout: Layout) -> Layout:
+    """The canonical form with swizzles that read no more than its places set: often those of the other."""
+    if not layout.swizzles:
+        return layout
+    from tilewise.core.algebra.swizzling import swizzle_chain
+
+    return canonical(swizzle_chain(layout))
 
 
 def _comparison(a: Layout, b: Layout, found: _Finding) -> Comparison:
