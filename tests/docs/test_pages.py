@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +18,7 @@ from tests.docs.examples import compare
 
 import tilewise
 from tilewise.cli.commands import SUMMARIES
+from tilewise.cli.main import main
 from tilewise.core.errors import CODES
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +68,20 @@ def test_every_error_is_on_the_page_with_a_message() -> None:
     for heading, text in found.items():
         code = heading.partition(":")[0]
         shown = f"tilewise: {code}: " in text or "tilewise.LayoutError: " in text
+        shown = shown or f"tilewise.Refused: {code}: " in text or code in refusals(text)
         assert shown or ("NotDecided" in text and code == "TW303"), f"{heading} shows no message"
+
+
+def refusals(text: str) -> set[str]:
+    """The codes of what the commands of a text refuse."""
+    codes = set()
+    for command in re.findall(r"^\$ (tilewise .*)\n(?=no: )", text, re.MULTILINE):
+        out = io.StringIO()
+        with redirect_stdout(out):
+            main([*shlex.split(command)[1:], "--json"])
+        codes.add(json.loads(out.getvalue())["code"])
+    assert len(codes) < 2, "one code a section"
+    return codes
 
 
 # -- links -----------------------------------------------------------------------------------------

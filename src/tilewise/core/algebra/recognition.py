@@ -59,7 +59,7 @@ def recognise(table: Any, axis: Axis = m) -> Layout:
 
     A table is a list of integers or an array, nested as its shape is; or a list of places; or one such
     table an axis, by name. The result has the table's shape where its digits divide it, else it is flat
-    (`explanations` says why). Of swizzles with as few bits, S > 0 comes first, then small |S| and M.
+    (`explanations` says why). Of swizzles with as few bits, S > 0 comes first, then small `|S|` and M.
 
         postcondition  recognise(T).place(x) == T[x] for every flat index x
         refused        TW510 where no layout and no swizzle of one explains the table; the witness are two
