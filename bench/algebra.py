@@ -16,6 +16,7 @@ from page import Row, Section
 from tilewise import Layout, S, algebra
 
 COUNTS = (3, 8, 20)
+OURS = ("tilewise", "group", "slice", "tile")
 
 Work = Callable[[], Any]
 Digits = list[tuple[int, int]]
@@ -99,7 +100,7 @@ def _rows(what: str, count: int, operation: _Operation, peers: dict[str, ModuleT
         if name in peers:
             foreign = [theirs(peers[name], a) if isinstance(a, list) else a for a in arguments]
             works[name] = _calling(getattr(peers[name], function), foreign)
-    seconds = side_by_side({name: work for name, work in works.items() if _runs(work)})
+    seconds = side_by_side(_answering(works))
     label = f"{what}, {count} digits"
     beside = [
         Row(label, seconds["tilewise"], f"{name} `{operation.names[name]}`", taken, operation.aim)
@@ -113,8 +114,12 @@ def _calling(function: Callable[..., Any], arguments: list[Any]) -> Work:
     return lambda: function(*arguments)
 
 
+def _answering(works: dict[str, Work]) -> dict[str, Work]:
+    """Ours, and those of the neighbours that take the question at all."""
+    return {name: work for name, work in works.items() if name in OURS or _runs(work)}
+
+
 def _runs(work: Work) -> bool:
-    """Whether a neighbour takes the question at all."""
     try:
         work()
     except Exception:
@@ -146,7 +151,7 @@ def _tiles(tirx: ModuleType | None) -> Section:
                     outer, list(row_major), shape
                 ),
             }
-        seconds = side_by_side({name: work for name, work in works.items() if _runs(work)})
+        seconds = side_by_side(_answering(works))
         for name in ("group", "slice", "tile"):
             other = f"TIRx `{name}`"
             rows.append(Row(f"{name}, {count} digits", seconds[name], other, seconds.get(other)))

@@ -31,11 +31,11 @@ class Algebra:
 
         return flatten(self)
 
-    def group(self: Any, shape: Any) -> Layout:
+    def group(self: Any, *shape: Any) -> Layout:
         """The same map with modes of these sizes, digits split where they must be, none merged."""
         from tilewise.core.algebra.modes import group
 
-        return group(self, shape)
+        return group(self, *shape)
 
     def reshape(self: Any, *shape: Any) -> Layout:
         """The same map in another shape of the same size."""
