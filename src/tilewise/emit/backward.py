@@ -7,6 +7,7 @@ axis that is not so may become so once digits that move it are known from anothe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewise.core.canonical import merged_replica, merged_shard
@@ -29,7 +30,7 @@ from tilewise.emit.expressions import (
 )
 from tilewise.emit.forward import modes_of, range_on
 from tilewise.emit.functions import Function, Range, listed
-from tilewise.emit.names import Names, coordinate_names
+from tilewise.emit.names import Names, chosen, coordinate_names
 from tilewise.emit.readings import Reading, candidates, cheapest_together
 
 TYPE_CHECKING = False
@@ -48,7 +49,7 @@ class _Digit:
     gains: tuple[int, ...]
 
 
-def index_function(layout: Layout, name: str, flat: bool = True, arguments: tuple[str, ...] = ()) -> Function:
+def index_function(layout: Layout, name: str, flat: bool = True, arguments: Sequence[str] = ()) -> Function:
     """The index of the element at a place: flat, or one coordinate a mode.
 
         requires       the place holds an element
@@ -63,8 +64,7 @@ def index_function(layout: Layout, name: str, flat: bool = True, arguments: tupl
     flat = flat or not layout.shape
     extents = [layout.size] if flat else list(extents_of(layout.shape))
     names = Names()
-    wanted = arguments or tuple(axis.name for axis in layout.axes)
-    spelled = [names.free(own) for own in wanted]
+    spelled = [names.free(own) for own in chosen([axis.name for axis in layout.axes], arguments)]
     named = dict(zip(layout.axes, spelled, strict=True))
     search = _Search(layout, _digits(layout, flat), len(extents), named)
     search.run()
@@ -143,9 +143,8 @@ class _Search:
     def _refusal(self) -> Refused:
         verdict = self.layout.injective
         if verdict.answer is False:
-            return Refused(
-                "TW505", f"no index is the only one there: {verdict.reason}", witness=verdict.witness
-            )
+            reason = f"{verdict.reason}, and the place alone does not say which is asked for"
+            return Refused("TW505", reason, witness=verdict.witness)
         axis = next(axis for axis in self.layout.axes if self._moving(axis))
         steps = listed([str(digit.stride) for digit in self._moving(axis)])
         return Refused(

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewise.emit.expressions import Expr, Variable, parts_of
 from tilewise.emit.functions import Function, Range
 from tilewise.emit.integers import width_of
 from tilewise.emit.names import Names
-from tilewise.emit.text import Spelling, body_of
+from tilewise.emit.text import Spelling, body_of, with_shared_quotients
 
 _LARGEST_INT = (1 << 31) - 1
 
@@ -58,7 +59,9 @@ def cuda_source(function: Function) -> str:
 
 
 def _source(function: Function, dialect: Dialect) -> str:
-    bits = width_of(function.expressions, signed=any(map(_can_be_negative, function.arguments)))
+    bits = width_of(
+        with_shared_quotients(function.expressions), signed=any(map(_can_be_negative, function.arguments))
+    )
     signed, unsigned = dialect.signed[bits], dialect.unsigned[bits]
     types = [signed if expression.low < 0 else unsigned for expression in function.expressions]
     returned, value = types[0], "{values}"
@@ -73,12 +76,20 @@ def _source(function: Function, dialect: Dialect) -> str:
     spelling = Spelling("/", _LARGEST_INT, "u" if bits == 32 else "ull")
     body = body_of(function.expressions, names, spelling)
     lines += [f"    const {unsigned} {name} = {text};" for name, text in body.steps]
-    results = [
-        f"({signed})({text})" if own == signed else text
-        for own, text in zip(types, body.results, strict=True)
+    casts = [
+        _cast(function, expression, own) for expression, own in zip(function.expressions, types, strict=True)
     ]
+    results = [cast.format(text) for cast, text in zip(casts, body.results, strict=True)]
     lines += [f"    return {value.format(name=returned, values=', '.join(results))};", "}"]
     return "\n".join(lines)
+
+
+def _cast(function: Function, expression: Expr, kind: str) -> str:
+    """How a result becomes its type: braces convert nothing in C++."""
+    is_converted = len(function.results) == 1 and expression.low >= 0
+    signed = {argument.name for argument in function.arguments if _can_be_negative(argument)}
+    has_sign = any(isinstance(part, Variable) and part.name in signed for part in parts_of([expression]))
+    return f"({kind})({{}})" if not is_converted and (has_sign or expression.low < 0) else "{}"
 
 
 def _can_be_negative(argument: Range) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import prod
 
@@ -12,7 +12,7 @@ from tilewise.core.shapes import extents_of, leaves
 from tilewise.emit.bits import Bits
 from tilewise.emit.expressions import variable
 from tilewise.emit.functions import Function, Range, listed
-from tilewise.emit.names import Names, coordinate_names
+from tilewise.emit.names import Names, chosen, coordinate_names
 from tilewise.emit.readings import Reading, candidates, cheapest_together
 
 TYPE_CHECKING = False
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Iter, Layout
 
 
-def place_function(
-    layout: Layout, name: str, flat: bool = False, arguments: tuple[str, ...] = ()
-) -> Function:
+def place_function(layout: Layout, name: str, flat: bool = False, arguments: Sequence[str] = ()) -> Function:
     """The places of the elements of a layout, one result an axis.
 
         requires       the coordinates lie in the shape, or with `flat` the flat index below the size
@@ -37,12 +35,14 @@ def place_function(
     copies, start = merged_replica(layout.replica)
     modes = [layout.shard] if flat else list(modes_of(layout))
     extents = [layout.size] if flat else list(extents_of(layout.shape))
-    wanted = arguments or (["x"] if flat else coordinate_names(len(modes)))
-    names = Names()
-    given = [Range(names.free(own), 0, extent - 1) for own, extent in zip(wanted, extents, strict=True)]
+    defaults = ["x"] if flat else coordinate_names(len(modes))
     if copies:
-        given.append(Range(names.free("copy"), 0, prod(it.extent for it in copies) - 1))
+        defaults.append("copy")
         modes.append(tuple(copies))
+        extents.append(prod(it.extent for it in copies))
+    names = Names()
+    wanted = chosen(defaults, arguments)
+    given = [Range(names.free(own), 0, extent - 1) for own, extent in zip(wanted, extents, strict=True)]
     readings = [_reading(layout, argument, iters) for argument, iters in zip(given, modes, strict=True)]
     chain = {axis: layout.swizzles if axis == layout.swizzled_axis else () for axis in layout.axes}
     return Function(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from keyword import kwlist
 
 from tilewise.core.errors import LayoutError
@@ -44,6 +44,20 @@ def checked(name: str, what: str) -> str:
         f"{name!r} cannot name {what}",
         hint="letters, digits and _, not starting with a digit, and no word of C, C++ or Python",
     )
+
+
+def chosen(defaults: Sequence[str], given: Sequence[str]) -> Sequence[str]:
+    """The names of the arguments: those that a user gave, one for each, or the defaults."""
+    if not given:
+        return defaults
+    names = [checked(name, "an argument") for name in given]
+    if len(names) != len(defaults) or len(set(names)) != len(names):
+        raise LayoutError(
+            "TW401",
+            f"{len(set(names))} names for {len(defaults)} arguments: {', '.join(names)}",
+            hint=f"one for each of {', '.join(defaults)}" if defaults else "there are none to name",
+        )
+    return names
 
 
 def coordinate_names(count: int) -> list[str]:

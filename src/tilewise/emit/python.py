@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewise.emit.functions import Function
 from tilewise.emit.integers import width_of
 from tilewise.emit.names import Names
-from tilewise.emit.text import body_of
+from tilewise.emit.text import body_of, with_shared_quotients
 
 _SMALL_BITS = 32
 
@@ -19,7 +19,7 @@ def python_source(function: Function) -> str:
 
 def triton_source(function: Function) -> str:
     """Triton: a helper for a kernel, for tensors and scalars alike; nothing that is divided is negative."""
-    bits = width_of(function.expressions, signed=True)
+    bits = width_of(with_shared_quotients(function.expressions), signed=True)
     wide = []
     if bits > _SMALL_BITS:
         unused = function.unused

@@ -70,8 +70,7 @@ def source_of(
         raise LayoutError("TW401", f"unknown language {lang!r}", hint="known: " + " ".join(LANGUAGES))
     called = checked(name or ("index_of" if inverse else "place_of"), "a function")
     flat = inverse if flat is None else flat
-    given = tuple(checked(argument, "an argument") for argument in arguments)
     build = index_function if inverse else place_function
-    function = build(layout, called, flat, given)
+    function = build(layout, called, flat, arguments)
     code = cute_source(function, inverse, flat) if lang == "cute" else _FUNCTIONS[lang](function)
     return Source(lang, called, code, function.arguments, function.results)

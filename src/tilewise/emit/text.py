@@ -77,7 +77,7 @@ def body_of(expressions: Sequence[Expr], names: Names, spelling: Spelling = PYTH
 
 
 def with_shared_quotients(expressions: Sequence[Expr]) -> list[Expr]:
-    """`x - q * 7` instead of `x % 7` where q = x // 7 is there."""
+    """As they are written: `x - q * 7` instead of `x % 7` where q = x // 7 is there."""
     quotients = {part for part in parts_of(expressions) if isinstance(part, Quotient)}
     done: dict[Expr, Expr] = {}
 
@@ -161,9 +161,8 @@ class _Text:
         words = [self.spelling.number(total.constant)] if terms[0][0] < 0 and total.constant > 0 else []
         for factor, term in terms:
             text, kind = self._product(factor if not words else abs(factor), term)
-            is_inside = kind >= PRODUCT or (kind == SUM and factor > 0)
             sign = [] if not words else ["+" if factor > 0 else "-"]
-            words += [*sign, text if is_inside else f"({text})"]
+            words += [*sign, text if kind >= PRODUCT else f"({text})"]
         if total.constant and not (terms[0][0] < 0 and total.constant > 0):
             words += ["+" if total.constant > 0 else "-", self.spelling.number(abs(total.constant))]
         return " ".join(words), SUM
@@ -171,8 +170,9 @@ class _Text:
     def _product(self, factor: int, term: Expr) -> tuple[str, int]:
         if factor == 1:
             return self.of(term)
-        if factor == -1:
-            return f"-{self._operand(term)}", PRODUCT
+        if factor < 0:
+            text, kind = self._product(-factor, term)
+            return f"-{text}" if kind == ATOM else f"-({text})", PRODUCT
         if factor > 0 and is_power(factor) and term.low >= 0:
             return f"{self._operand(term)} << {lowest_bit(factor)}", SHIFT
         return f"{self._operand(term)} * {self.spelling.number(factor)}", PRODUCT

@@ -11,6 +11,7 @@ SUMMARIES = {
     "explain": "how a place comes about, step by step",
     "show": "a picture in the terminal",
     "say": "the layout in another notation",
+    "code": "the index function as source: CUDA, C, Python, Triton, CuTe",
     "tour": "a guided tour, in two minutes",
     "completion": "completion for your shell",
 }

@@ -1,0 +1,66 @@
+"""The index function as source text: shifts, masks and folded XORs, ready to paste.
+
+  tilewise code 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]'
+  tilewise code 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' --lang c --flat
+  tilewise code 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' --inverse --coordinates
+  tilewise code 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --lang cute --name tile
+
+A place is a number for each axis, in one struct, or a tuple in Python. An index is one argument a mode,
+and with --flat one row-major number. --inverse goes from a place that is taken to the index, flat unless
+--coordinates. Where an element has copies, the last argument says which one is meant.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.arguments import layout_from, one_layout
+from tilewise.core.errors import Refused
+from tilewise.emit import LANGUAGES, source_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.emit.functions import Range
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """LAYOUT [--lang L] [--inverse] [--flat | --coordinates] [--name F] [--args A,B]."""
+    one_layout(parser)
+    parser.add_argument("--lang", choices=LANGUAGES, default="cuda", help="the language (cuda)")
+    parser.add_argument("--inverse", action="store_true", help="from a place to the index")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--flat", action="store_true", help="the index as one row-major number")
+    form.add_argument("--coordinates", action="store_true", help="the index as one number a mode")
+    parser.add_argument("--name", metavar="F", help="the name of the function (place_of, index_of)")
+    parser.add_argument("--args", metavar="A,B", help="names of its arguments, in order")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The source; no where the language, or the layout's inverse, does not allow it."""
+    layout = layout_from(args.layout, args)
+    try:
+        source = source_of(
+            layout,
+            args.lang,
+            inverse=args.inverse,
+            flat=True if args.flat else False if args.coordinates else None,
+            name=args.name,
+            arguments=args.args.split(",") if args.args else (),
+        )
+    except Refused as no:
+        data = {"lang": args.lang, "code": None, "reason": no.reason, "witness": witness_data(no.witness)}
+        hint = f"\n  hint: {no.hint}" if no.hint else ""
+        return Answer(data | {"hint": no.hint}, f"no: {no.reason}{hint}", NO)
+    data = {
+        "lang": source.lang,
+        "name": source.name,
+        "arguments": [_range(argument) for argument in source.arguments],
+        "results": [_range(result) for result in source.results],
+        "code": source.code,
+    }
+    return Answer(data, source.code)
+
+
+def _range(ends: Range) -> dict[str, object]:
+    return {"name": ends.name, "min": ends.low, "max": ends.high}

@@ -1,0 +1,106 @@
+"""`tilewise code`: its languages, its JSON, its refusals, and that it starts fast."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SWIZZLED = "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]"
+FRAGMENT = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"
+
+
+@pytest.mark.parametrize(
+    ("lang", "shown"),
+    [
+        ("cuda", "constexpr unsigned place_of(unsigned i, unsigned j)"),
+        ("c", "static inline uint32_t place_of(uint32_t i, uint32_t j)"),
+        ("python", "def place_of(i, j):"),
+        ("triton", "@triton.jit"),
+        ("cute", "constexpr auto place_of = composition(Swizzle<3, 3, 3>{}, make_layout("),
+    ],
+)
+def test_every_language(tilewise, lang, shown):
+    run = tilewise("code", SWIZZLED, "--lang", lang)
+    assert (run.code, run.err) == (0, "")
+    assert shown in run.out
+
+
+def test_cuda_is_the_language_unless_another_is_named(tilewise):
+    assert tilewise("code", SWIZZLED).out == tilewise("code", SWIZZLED, "--lang", "cuda").out
+
+
+def test_json(tilewise):
+    run = tilewise(
+        "code", FRAGMENT, "--lang", "python", "--name", "owner", "--args", "row,pair,one", "--json"
+    )
+    code = run.json.pop("code")
+    assert run.code == 0
+    data = run.json
+    assert data.pop("code") == code
+    assert data == {
+        "lang": "python",
+        "name": "owner",
+        "arguments": [
+            {"name": "row", "min": 0, "max": 7},
+            {"name": "pair", "min": 0, "max": 3},
+            {"name": "one", "min": 0, "max": 1},
+        ],
+        "results": [{"name": "laneid", "min": 0, "max": 31}, {"name": "reg", "min": 0, "max": 1}],
+    }
+    names = {}
+    exec(code, names)
+    assert names["owner"](5, 3, 1) == (23, 1)
+
+
+def test_flat_and_coordinates(tilewise):
+    assert "place_of(x)" in tilewise("code", FRAGMENT, "--flat").out
+    assert "place_of(i, j, k)" in tilewise("code", FRAGMENT, "--coordinates").out
+    assert "the flat index of" in tilewise("code", FRAGMENT, "--inverse").out
+    assert "the index i, j and k of" in tilewise("code", FRAGMENT, "--inverse", "--coordinates").out
+    refused = tilewise("code", FRAGMENT, "--flat", "--coordinates", "--json")
+    assert (refused.code, refused.json["error"]["code"]) == (2, "TW401")
+
+
+def test_refusals_are_answers(tilewise):
+    run = tilewise("code", "S[(2, 2) : (0, 1)]", "--inverse", "--json")
+    assert run.code == 1
+    assert run.json["code"] is None
+    assert "share 0@m" in run.json["reason"]
+    assert run.json["witness"] == [0, 2, {"m": 0}]
+    text = tilewise("code", FRAGMENT, "--lang", "cute")
+    assert (text.code, text.out.splitlines()[0]) == (1, "no: CuTe has no axis laneid")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("code", "S[8 :"), "TW004"),
+        (("code", "S[8 : 1]", "--lang", "fortran"), "TW401"),
+        (("code", "S[8 : 1]", "--name", "2f"), "TW401"),
+        (("code", "S[8 : 1]", "--args", "a,b"), "TW401"),
+    ],
+)
+def test_what_is_not_understood(tilewise, words, code):
+    run = tilewise(*words, "--json")
+    assert (run.code, run.json["error"]["code"]) == (2, code)
+
+
+def test_units_and_dialects_are_read_as_everywhere(tilewise):
+    in_bytes = tilewise("code", "Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1)", "--lang", "c")
+    assert "(i * 72) ^ j" in in_bytes.out
+    counted = tilewise("code", "S[(8, 64) : (128, 2)]", "--unit", "byte", "--lang", "c")
+    assert "counted in bytes" in counted.out
+
+
+@pytest.mark.parametrize("options", [(), ("--inverse",), ("--lang", "cute"), ("--lang", "triton")])
+def test_nothing_heavy_is_imported(options):
+    program = (
+        "import sys; from tilewise.cli.main import main; main(sys.argv[1:]);"
+        "heavy = {'numpy', 'rich', 'typing'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    words = [sys.executable, "-c", program, "code", SWIZZLED, *options]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

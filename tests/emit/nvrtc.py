@@ -1,0 +1,54 @@
+"""NVRTC through ctypes: CUDA's compiler as a library, which needs neither a GPU nor a driver."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from ctypes.util import find_library
+from importlib.util import find_spec
+from pathlib import Path
+
+_SUCCESS = 0
+
+
+def load() -> ctypes.CDLL | None:
+    """The library of the system, or of the package nvidia-cuda-nvrtc; None where there is neither."""
+    for path in _paths():
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            continue
+    return None
+
+
+def _paths() -> Iterator[str]:
+    package = find_spec("nvidia")
+    for folder in package.submodule_search_locations or [] if package else []:
+        yield from map(str, sorted(Path(folder).glob("*/lib/libnvrtc.so.*"), reverse=True))
+    found = find_library("nvrtc")
+    if found is not None:
+        yield found
+
+
+def compile_to_ptx(library: ctypes.CDLL, source: str, *options: str) -> str:
+    """PTX of a program; AssertionError with the compiler's log where it says anything."""
+    program = ctypes.c_void_p()
+    text = source.encode()
+    assert library.nvrtcCreateProgram(ctypes.byref(program), text, b"program.cu", 0, None, None) == _SUCCESS
+    words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    failed = library.nvrtcCompileProgram(program, len(options), words)
+    try:
+        log = _text(library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog, program)
+        assert failed == _SUCCESS, log
+        assert "warning" not in log, log
+        return _text(library.nvrtcGetPTXSize, library.nvrtcGetPTX, program)
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _text(size_of, get, program: ctypes.c_void_p) -> str:
+    size = ctypes.c_size_t()
+    assert size_of(program, ctypes.byref(size)) == _SUCCESS
+    buffer = ctypes.create_string_buffer(size.value)
+    assert get(program, buffer) == _SUCCESS
+    return buffer.value.decode()
