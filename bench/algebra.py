@@ -1,12 +1,12 @@
 """The algebra beside the neighbours', at 3, 8 and 20 digits.
 
-Layouts are dense, their digits in random order. Ours are copied bare before every call, so that nothing
-a layout remembers of itself is met again; the neighbours' remember nothing.
+Layouts are dense, their digits in random order. Ours are made anew for every call, so that nothing a
+layout remembers of itself is met again; the neighbours' remember nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 from types import ModuleType
 from typing import Any
@@ -16,6 +16,7 @@ from page import Row, Section
 from tilewise import Layout, S, algebra
 
 COUNTS = (3, 8, 20)
+MOST_CALLS = 60_000
 OURS = ("tilewise", "group", "slice", "tile")
 
 Work = Callable[[], Any]
@@ -46,6 +47,11 @@ def theirs(peer: ModuleType, digits: Digits) -> Any:
 def bare(layout: Layout) -> Layout:
     """The same value, knowing nothing of itself."""
     return layout.with_parts(layout.shape, layout.strides, layout.replica, layout.offset)
+
+
+def anew(arguments: list[Any]) -> Iterator[list[Any]]:
+    """The arguments again and again, every layout as it is before anything was asked of it."""
+    return iter([[bare(a) if isinstance(a, Layout) else a for a in arguments] for _ in range(MOST_CALLS)])
 
 
 def sections(peers: dict[str, ModuleType]) -> list[Section]:
@@ -92,10 +98,8 @@ def _rows(what: str, count: int, operation: _Operation, peers: dict[str, ModuleT
     arguments = _arguments(what, count)
     own = [ours(a) if isinstance(a, list) else a for a in arguments]
 
-    def call() -> Any:
-        return operation.call(*[bare(a) if isinstance(a, Layout) else a for a in own])
-
-    works: dict[str, Work] = {"tilewise": call}
+    fresh = anew(own)
+    works: dict[str, Work] = {"tilewise": lambda: operation.call(*next(fresh))}
     for name, function in operation.names.items():
         if name in peers:
             foreign = [theirs(peers[name], a) if isinstance(a, list) else a for a in arguments]

@@ -235,8 +235,9 @@ class Layout(Algebra):
             for axis, _ in stride.terms:
                 if axis.name not in named:
                     named[axis.name] = axis
-        for axis in self._named_elsewhere():
-            named.setdefault(axis.name, axis)
+        if self.replica or self.offset.terms or self.swizzles or self.outer.terms:
+            for axis in self._named_elsewhere():
+                named.setdefault(axis.name, axis)
         return tuple(named.values()) or (m,)
 
     def _named_axes(self) -> Iterator[Axis]:

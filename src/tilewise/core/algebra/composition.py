@@ -28,6 +28,7 @@ from tilewise.core.algebra.levels import (
     separate,
     wraps,
 )
+from tilewise.core.axes import m
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import as_extent
@@ -230,15 +231,17 @@ def _after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
     by_mode = _runs_by_mode(inner, domain)
     runs = [run for mode in by_mode for run in mode]
     runs += [Run(it.extent, domain.index(it.stride), (it.extent,)) for it in copies]
-    code = _code(outer, domain, runs, start)
+    code = _code(domain, runs, start)
     maps = [floors([(extent, code.number(stride)) for extent, stride in digits]) for digits in domain.digits]
     question = _Question(domain, maps, start, runs, len(runs) - len(copies), code)
     question.check_range()
     forms = question.forms()
-    shape, strides = _written(inner, by_mode, forms[: question.own], code)
+    shape, strides = _written(inner, by_mode, forms[: question.own] if copies else forms, code)
     replica = outer.replica
-    for run, form in zip(runs[question.own :], forms[question.own :], strict=True):
-        replica += tuple(Iter(extent, code.vector(stride)) for extent, stride in digits_of(form, run.extent))
+    if copies:
+        moved = zip(runs[question.own :], forms[question.own :], strict=True)
+        digits = [digit for run, form in moved for digit in digits_of(form, run.extent)]
+        replica += tuple(Iter(extent, code.vector(stride)) for extent, stride in digits)
     base = question.value(start) if any(start) else 0
     offset = outer.offset + code.vector(base) if base else outer.offset
     if len(inner.shape) == 1 and isinstance(inner.shape[0], int):
@@ -278,14 +281,15 @@ def _runs(extents: tuple[int, ...], steps: Iterator[tuple[int, ...]]) -> list[Ru
     return runs[::-1]
 
 
-def _code(outer: Layout, domain: Domain, runs: Sequence[Run], start: tuple[int, ...]) -> Code:
+def _code(domain: Domain, runs: Sequence[Run], start: tuple[int, ...]) -> Code:
     """A code with room for every coordinate that comes up: strides of A times indices of B."""
-    if len(outer.axes) == 1:
-        return Code(outer.axes, 0)
+    axes = {axis.name: axis for digits in domain.digits for _, stride in digits for axis, _ in stride.terms}
+    if len(axes) < 2:
+        return Code(tuple(axes.values()) or (m,), 0)
     steps = [abs(s) for digits in domain.digits for _, v in digits for _, s in v.terms]
     indices = [abs(s) for run in runs for s in run.step] + [abs(s) for s in start]
     factors = (sum(steps), *domain.sizes, max(indices, default=0) + 2, *(run.extent for run in runs))
-    return Code(outer.axes, sum([factor.bit_length() for factor in factors]) + 8)
+    return Code(tuple(axes.values()), sum([factor.bit_length() for factor in factors]) + 8)
 
 
 def _written(
