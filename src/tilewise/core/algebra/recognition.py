@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import gcd
+from operator import or_
 
 from tilewise.core.algebra.levels import Code, Form, digits_of, form_of
 from tilewise.core.axes import Axis, m
@@ -399,6 +401,8 @@ def _searched(listed: _Listed) -> Iterator[Layout]:
     if isinstance(plain, dict):
         yield listed.layout(code, plain, values[0], None)
     searches = [_Search(listed, axis) for axis in listed.axes if axis.kind == "storage"]
+    for search in searches if isinstance(plain, tuple) else ():
+        search.learn(*plain)
     tried = 0
     for bits in range(1, 1 + max([search.top for search in searches], default=0)):
         for search in searches:
@@ -426,12 +430,11 @@ class _Search:
         self.width = listed.width(axis)
         self.top = self.width + 2 * self.signed
         """Where the bits end that a swizzle may have to read."""
-        self.used = 0
-        for value in set(self.values):
-            self.used |= value
+        self.used = reduce(or_, self.values)
         size = listed.size
-        spread = {size * k // 13 for k in range(1, 13)} | {3, 5, 6, 7, 12, size - 1, size - 2}
-        self.laws = [self._law(position, size) for position in spread if 0 < position < size]
+        near = {odd << bit for bit in range(size.bit_length()) for odd in (3, 5, 7, 21)}
+        spread = {size * k // 29 for k in range(1, 29)} | {size - m for m in near}
+        self.laws = [self._law(m, size) for m in sorted(near | spread) if 0 < m < size]
 
     def fields(self, bits: int) -> Iterator[tuple[int, int]]:
         """(base, shift) of all swizzles of so many bits that tell apart: they read no zeros at either end."""
@@ -464,10 +467,14 @@ class _Search:
             moved = list(map(int.__add__, moved, self.rest))
         form = form_of(moved)
         if isinstance(form, tuple):
-            self.laws.insert(0, self._law(*form))
+            self.learn(*form)
             return None
         swizzle = Swizzle(bits, base, shift, self.axis)
         return self.listed.layout(self.code, form, moved[0], swizzle)
+
+    def learn(self, m: int, other: int) -> None:
+        """Ask first for the steps at two positions where the gcd law was broken."""
+        self.laws.insert(0, self._law(m, other))
 
     def _law(self, m: int, other: int) -> Law:
         """The steps into gcd(m, other), m and other; other = size stands for none."""
