@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
 
 import pytest
 
+import tilewise
 from tilewise import parse
 from tilewise.cli.operations import FAMILIES, OPERATIONS, OPTIONS
 from tilewise.cli.words import words_of
 from tilewise.core import algebra
+from tilewise.core.errors import NotDecided
+from tilewise.testing.generate import random_layout
 
 SIXES = "S[(6, 6) : (1, 6)]"
 
@@ -291,15 +300,10 @@ def test_what_is_not_decided_is_exit_code_3(tilewise):
 
 
 def test_a_search_that_ends_is_not_decided(tilewise, monkeypatch):
-    from tilewise.core.errors import NotDecided
-
     def endless(ask, a):
         raise NotDecided("the search ended")
 
-    monkeypatch.setattr("tilewise.cli.orders.coalesce", endless)
-    monkeypatch.setitem(
-        OPERATIONS, "coalesce", __import__("dataclasses").replace(OPERATIONS["coalesce"], run=endless)
-    )
+    monkeypatch.setitem(OPERATIONS, "coalesce", replace(OPERATIONS["coalesce"], run=endless))
     run = tilewise("algebra", "coalesce", "S[4 : 1]", "--json")
     assert (run.code, run.json) == (3, {"op": "coalesce", "result": None, "reason": "the search ended"})
 
@@ -337,6 +341,75 @@ def test_what_is_not_understood_is_exit_code_2(tilewise, words, code, said):
     assert error["code"] == code
     assert said in str(error) or said in tilewise("algebra", *words).err
     assert tilewise("algebra", *words).code == 2
+
+
+def test_nothing_heavy_is_loaded():
+    code = (
+        "import sys; from tilewise.cli.main import main; main(['algebra', 'compose', '(6,2):(8,2)', '3:1'])\n"
+        "print(*[name for name in ('numpy', 'rich', 'torch', 'tilewise.tables') if name in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(Path(tilewise.__file__).parents[1])},
+    )
+    assert run.stdout == "3:8\n\n"
+
+
+SAMPLES = {
+    "TILER": ["4", "(2,2)", "_", "S[4 : 1]", "2:1"],
+    "SHAPE": ["4,4", "8", "2,-1", "-1"],
+    "MODE": ["0", "1", "9"],
+    "POSITION": ["0", "1", "9"],
+    "EXTENT": ["2", "4", "-1", "(2,2)"],
+    "COUNT": ["2", "3", "0"],
+    "SIZE": ["24", "64", "7"],
+    "ORIGIN": ["0", "5"],
+    "MODES": ["0", "1", "0,1"],
+    "ORDER": ["1,0", "0", "2,0,1"],
+    "REGION": ["0:2", "1", "0:2,1", ":,0:1"],
+    "AXIS": ["m", "laneid", "nowhere"],
+    "AXES": ["warpid,laneid", "row,4,col", "m"],
+    "INTO": ["warpid,laneid", "row,4,col", "4"],
+    "OLD": ["bf16", "e2m1"],
+    "NEW": ["f32", "e2m3"],
+    "NAMES": ["m=reg", "laneid=tx,reg=m"],
+    "SWIZZLE": ["Swizzle<1,0,1>", "Sw<2,1,-3>", "Swizzle<1,0,1> o Swizzle<1,1,2>"],
+    "OFFSET": ["4", "-8", "1@reg"],
+    "TABLE": ["0 1 2 3", "[[0,1],[2,3]]", "[[0],[1,2]]", "[]", '{"m":[0,1]}', "{"],
+    "BASES": ["1,2,5", '{"m":[1,2,5]}', "[[1]]", "5"],
+}
+
+
+def test_any_words_end_in_an_answer_or_an_error(tilewise):
+    """Whatever is asked of whatever: no traceback, and a refusal always has its reason."""
+    rng = Random(11)
+    codes = Counter()
+    for _ in range(800):
+        layouts = [str(random_layout(rng, 64)) for _ in range(2)]
+        operation = rng.choice(list(OPERATIONS.values()))
+        words = []
+        for word in words_of(operation.words):
+            for _ in range(rng.choice((1, 2)) if word.repeated else 1):
+                samples = SAMPLES.get(word.name, layouts)
+                words.append(rng.choice(layouts if rng.random() < 0.1 else samples))
+        for name in operation.options:
+            option = OPTIONS[name]
+            if rng.random() < 0.3:
+                words += [
+                    option.flag,
+                    *([rng.choice(SAMPLES.get(option.metavar, ["m"]))] if option.metavar else []),
+                ]
+        run = tilewise("algebra", operation.name, *words, "--storage", "buf", "--json")
+        assert run.code in (0, 1, 2, 3), words
+        codes[run.code] += 1
+        if run.code == 1:
+            assert run.json["reason"], words
+        elif run.code == 2:
+            assert run.json["error"]["message"], words
+    assert min(codes[code] for code in (0, 1, 2)) > 100, codes
 
 
 def test_help_in_json(tilewise):

@@ -3,4 +3,5 @@
 main        the way in: errors, exit codes, JSON
 arguments   what commands share: layouts, options, completion
 commands    one module a command: `arguments(parser)` and `answer(args)`
+operations  what `algebra` can run; `words` reads what they take, `orders` knows CuTe's flat order
 """

@@ -280,10 +280,10 @@ def _unit_mode(a: Layout) -> int:
 
 def merge_swizzles(ask: Asked, one: Any, other: Any) -> Any:
     """Two swizzles as one."""
-    for chain in (one, other):
-        if len(chain) != 1:
-            raise LayoutError("TW401", "one swizzle a word belongs here", hint="swizzle_chain takes several")
-    return algebra.merge_swizzles(one[0], other[0])
+    swizzles = _joined((one, other))
+    if len(swizzles) != 2:
+        raise LayoutError("TW401", "one swizzle a word belongs here", hint="swizzle_chain takes several")
+    return algebra.merge_swizzles(*swizzles)
 
 
 def swizzle_chain(ask: Asked, *chains: Any) -> Any:
