@@ -2,7 +2,7 @@
 
     python -m tests.soak.algebra --count 1000000 --seed 1 --jobs 2
 
-Every `check_<operation>(rng)` of tests/core/test_algebra_*.py draws one case, runs the operation and
+Every `check_<operation>(rng)` of tests/core/test_algebra_*.py and test_gf2.py draws one case, runs the operation and
 holds it to the naive definition; it returns "refused", "undecided", "none" where no case came up, or what
 it answered. Compositions are also counted beside CuTe's rule, on the families of inputs in `families`.
 A fault is met again with `--first NUMBER --count 1 --seed SEED --only NAME`.
@@ -35,7 +35,8 @@ Check = Callable[[Random], str]
 def checks() -> dict[str, Check]:
     """Every `check_` of the algebra's tests, by name."""
     found: dict[str, Check] = {}
-    for path in sorted((Path(__file__).parent.parent / "core").glob("test_algebra_*.py")):
+    core = Path(__file__).parent.parent / "core"
+    for path in sorted((*core.glob("test_algebra_*.py"), core / "test_gf2.py")):
         module = import_module(f"tests.core.{path.stem}")
         for name, call in vars(module).items():
             if name.startswith("check_") and signature(call).parameters.keys() == {"rng"}:
