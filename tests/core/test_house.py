@@ -148,6 +148,7 @@ def heavy_after(statements: str) -> list[str]:
         "from tilewise import *",
         "from tilewise import parse; parse('S[(8, 4) : (4, 1)]').who(5)",
         "import tilewise.testing, tilewise.testing.generate",
+        "from tilewise.bridge import layout_of; layout_of(memoryview(b'abc'))",
         "from tilewise import S; L = S[8, 8]; L.holes, L.copies, L.same(L), L.canonical(), L.in_bytes('f16')",
     ],
 )

@@ -245,8 +245,15 @@ class Algebra:
 
     # -- two layouts -------------------------------------------------------------------------------
 
-    def relation(self: Any, other: Layout, **how: Any) -> Relation:
+    def relation(
+        self: Any,
+        other: Layout,
+        permute: Any = None,
+        reshape: Any = None,
+        dtype_a: DType | str | None = None,
+        dtype_b: DType | str | None = None,
+    ) -> Relation:
         """What it takes to turn this layout into another: nothing, a view, or a move."""
         from tilewise.core.algebra.relations import relation
 
-        return relation(self, other, **how)
+        return relation(self, other, permute, reshape, dtype_a, dtype_b)
