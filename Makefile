@@ -61,6 +61,10 @@ $(VENV)/ready-to-fuzz: $(VENV)/ready-to-test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group fuzz
 	@touch $@
 
+$(VENV)/ready-for-cuda: $(VENV)/ready-to-test
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group cuda
+	@touch $@
+
 $(VENV)/ready-with-oracles: $(VENV)/ready-to-test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group oracle
 	@touch $@

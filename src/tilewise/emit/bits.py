@@ -152,10 +152,11 @@ def image_of(bits: int, chain: Sequence[Swizzle]) -> int:
 
 def _taken(expression: Expr, distance: int, mask: int) -> tuple[int, Expr]:
     """(factor, expression) of one diagonal."""
+    below = lowest_bit(mask)
+    is_top = mask == expression.bits & moved(-1, below) != expression.bits
+    if is_top and expression.low >= 0 and distance + below >= 0:
+        return 1 << distance + below, shifted(expression, below)  # the product is part of a sum, and free
     if distance >= 0:
-        below = lowest_bit(mask)
-        if mask == expression.bits & moved(-1, below) != expression.bits and expression.low >= 0:
-            return 1 << distance + below, shifted(expression, below)  # `(x >> 3) << 6` reads best
         return 1 << distance, masked(expression, mask)
     if expression.low < 0:  # the mask first: what is shifted is then not negative
         return 1, shifted(masked(expression, mask), -distance)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
-OPERATION, PRODUCT, DIVISION = 1, 2, 5
-"""What an operation costs: a product by a constant is some two shifts, a division a long product and more."""
+OPERATION, PRODUCT, DIVISION = 2, 3, 10
+"""What an operation costs: a product is one instruction or two shifts, a division a long product and more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,7 +343,7 @@ def cost(expressions: Iterable[Expr]) -> int:
 
     >>> x = variable("x", 0, 63)
     >>> cost([linear([(9, shifted(x, 3)), (1, masked(x, 7))])]), cost([linear([(1, x), (1, shifted(x, 3))])])
-    (5, 2)
+    (9, 4)
     """
     found = list(parts_of(expressions))
     quotients = {part for part in found if isinstance(part, Quotient)}
@@ -364,9 +364,10 @@ def _own_cost(expression: Expr, quotients: set[Quotient]) -> int:
 
 
 def _cost_of_sum(total: Sum) -> int:
-    products = sum(
-        0 if abs(factor) == 1 else OPERATION if is_power(abs(factor)) else PRODUCT
-        for factor, _ in total.terms
-    )
-    negated = not total.constant and all(factor < 0 for factor, _ in total.terms)
-    return products + OPERATION * (len(total.terms) + (total.constant != 0) - 1 + negated)
+    """A sum takes in one product by a power of two: it is one instruction, on a GPU as on a CPU."""
+    factors = [abs(factor) for factor, _ in total.terms]
+    sums = len(factors) + (total.constant != 0) - 1
+    sums += not total.constant and all(factor < 0 for factor, _ in total.terms)
+    shifts = sum(factor > 1 and is_power(factor) for factor in factors)
+    products = len(factors) - shifts - factors.count(1)
+    return PRODUCT * products + OPERATION * max(sums, shifts)

@@ -160,19 +160,20 @@ class _Text:
         terms = sorted(total.terms, key=lambda term: term[0] < 0)  # what is taken away comes last
         words = [self.spelling.number(total.constant)] if terms[0][0] < 0 and total.constant > 0 else []
         for factor, term in terms:
-            text, kind = self._product(factor if not words else abs(factor), term)
+            text, kind = self._product(factor if not words else abs(factor), term, in_sum=True)
             sign = [] if not words else ["+" if factor > 0 else "-"]
             words += [*sign, text if kind >= PRODUCT else f"({text})"]
         if total.constant and not (terms[0][0] < 0 and total.constant > 0):
             words += ["+" if total.constant > 0 else "-", self.spelling.number(abs(total.constant))]
         return " ".join(words), SUM
 
-    def _product(self, factor: int, term: Expr) -> tuple[str, int]:
+    def _product(self, factor: int, term: Expr, in_sum: bool = False) -> tuple[str, int]:
+        """A shift by itself; in a sum a product, which compilers turn into one instruction with the sum."""
         if factor == 1:
             return self.of(term)
         if factor < 0:
-            text, kind = self._product(-factor, term)
+            text, kind = self._product(-factor, term, in_sum)
             return f"-{text}" if kind == ATOM else f"-({text})", PRODUCT
-        if factor > 0 and is_power(factor) and term.low >= 0:
+        if not in_sum and is_power(factor) and term.low >= 0:
             return f"{self._operand(term)} << {lowest_bit(factor)}", SHIFT
         return f"{self._operand(term)} * {self.spelling.number(factor)}", PRODUCT
