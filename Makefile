@@ -27,7 +27,7 @@ soak: $(VENV)/ready-to-test  ## a million generated layouts and operations again
 fuzz: $(VENV)/ready-to-fuzz  ## fuzz the parser for a while
 	@$(BIN)/python tests/notation/fuzz_parser.py
 
-oracle: $(VENV)/ready-with-oracles  ## differential tests against the neighbours
+oracle: $(VENV)/ready-with-oracles $(VENV)/ready-with-frameworks  ## differential tests against the neighbours
 	@$(BIN)/python -m pytest -q -m oracle tests
 
 bench: $(VENV)/ready-with-oracles  ## figures, side by side with the neighbours, into docs/bench.md
@@ -67,4 +67,8 @@ $(VENV)/ready-for-cuda: $(VENV)/ready-to-test
 
 $(VENV)/ready-with-oracles: $(VENV)/ready-to-test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group oracle
+	@touch $@
+
+$(VENV)/ready-with-frameworks: $(VENV)/ready-to-test
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group frameworks
 	@touch $@
