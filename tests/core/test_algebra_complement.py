@@ -170,7 +170,7 @@ def test_random_layouts(check, least):
         (Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)], 4096, S[8:512]),
         (Swizzle(1, 0, 1) @ S[(2, 2) : (2, 1)] + 4, 16, S[4:4]),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_worked_values(layout, size, expected):
     if expected is None:
@@ -191,7 +191,7 @@ def test_worked_values(layout, size, expected):
         (S[(2, 4) : (11, 1)], 30, S[(2, 2) : (22, 4)]),
         (S[(2, 4) : (3, 1)], 20, S[3:7]),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_weak_complements(layout, size, expected):
     assert complement(layout, size, weak=True) == expected
@@ -207,7 +207,7 @@ def test_weak_complements(layout, size, expected):
         (Swizzle(1, 0, 1) @ S[2:2], 8, "TW504", "repeats every 4 places, and 1 is", 1),
         (Swizzle(1, 0, 1) @ (S[4:1] + 2), 8, "TW504", "repeats every 4 places, and 2 is", 2),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_refusals(layout, size, code, words, witness):
     with pytest.raises(Refused, match=words) as refused:

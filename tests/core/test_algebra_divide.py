@@ -271,7 +271,7 @@ NESTED_TILER = (S[3:3], S[(4, 2) : (8, 1)])
         ),
         (logical_divide, S[()], 1, S[(1, 1) : (0, 0)]),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_worked_values(divide, layout, tiler, expected):
     assert divide(layout, tiler) == expected
@@ -302,7 +302,7 @@ def test_it_goes_by_digits_and_not_by_elements():
         (S[16:1], Swizzle(1, 0, 1) @ (S[2:1] + 2), "TW504", "repeats every 4"),
         (S[(4, 4) : (4, 1)], (Swizzle(1, 0, 1) @ S[4:1],), "TW504", "swizzles one mode"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_refusals(layout, tiler, code, words):
     with pytest.raises(Refused, match=words) as refused:

@@ -231,7 +231,7 @@ def test_random_layouts(check, least):
         (left_inverse, S[1 : 5 @ laneid], S[1:0]),
         (right_inverse, S[8:2], S[1:0]),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_worked_values(operation, layout, expected):
     assert operation(layout) == expected
@@ -277,7 +277,7 @@ def test_cost_does_not_grow_with_the_size(extents):
         (right_inverse, S[4 : 1 @ laneid + 1 @ reg] + 1 @ reg, "TW505", "nothing lives at place 0"),
         (right_inverse, S[4:3] - 1, "TW505", "nothing lives at place 0"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_refusals(operation, layout, code, words):
     with pytest.raises(Refused, match=words) as refused:

@@ -241,7 +241,7 @@ ATOM = Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]
         (logical_product, S[(4, 3) : (3, 1)], (None, 5), S[(4, (3, 5)) : (3, (1, 3))]),
         (logical_product, S[()], 4, S[(1, 4) : (0, 1)]),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_worked_values(operation, block, other, expected):
     if expected is None:
@@ -264,7 +264,7 @@ def test_worked_values(operation, block, other, expected):
         (S[4:1], 12, None, S[12:1]),
         (S[(2, 4) : (1, 2)], (4, 8), (0, 1), S[((2, 2), (2, 4)) : ((8, 1), (16, 2))]),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_tile_to_shape(block, shape, order, expected):
     assert tile_to_shape(block, shape, order) == expected
@@ -291,7 +291,7 @@ def test_tile_to_shape(block, shape, order, expected):
         (logical_product, (Swizzle(3, 3, 3) @ S[256:1], 4), "TW504", "every 512 places, .* every 256", 256),
         (logical_product, (Swizzle(1, 0, 1) @ S[(2, 2) : (2, 1)], (2,)), "TW504", "no addresses", None),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_refusals(operation, arguments, code, words, witness):
     with pytest.raises(Refused, match=words) as refused:
@@ -310,7 +310,7 @@ def test_refusals(operation, arguments, code, words, witness):
         ((S[(2, 4) : (4, 1)], (4, 0)), "TW102"),
         ((S[(2, 4) : (4, 1)], (4, 8), (0.5, 1)), "TW101"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_malformed_shapes_and_orders(arguments, code):
     with pytest.raises(LayoutError) as error:

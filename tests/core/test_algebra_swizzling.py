@@ -195,7 +195,7 @@ def test_generated_chains():
         (O[8 @ m] @ Swizzle(2, 0, 2) @ S[(2, 4) : (4, 1)], Swizzle(1, 0, 2) @ (S[(2, 4) : (4, 1)] + 8)),
         (O[4 @ m] @ Swizzle(1, 0, 2) @ S[4:1], S[4:1] + 4),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_swizzles_as_small_as_the_places_allow(layout, form):
     assert naive_difference(layout, form) is None
@@ -220,7 +220,7 @@ def test_swizzles_as_small_as_the_places_allow(layout, form):
             [Swizzle(1, 6, 1), Swizzle(2, 0, 3), Swizzle(1, 3, 2)],
         ),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", None) or str(value),
 )
 def test_each_rule_by_hand(chain, form):
     assert columns(form) == columns(chain)
