@@ -12,6 +12,7 @@ c, python, cute     a function in a language
 
 from __future__ import annotations
 
+from tilewise.emit.functions import Range
 from tilewise.emit.source import LANGUAGES, Source, source_of
 
-__all__ = ["LANGUAGES", "Source", "source_of"]
+__all__ = ["LANGUAGES", "Range", "Source", "source_of"]
