@@ -49,7 +49,7 @@ def value_of(expression: Expr, values: dict[str, int]) -> int:
     if isinstance(expression, Shifted):
         return inner[0] >> expression.by
     if isinstance(expression, Masked):
-        return inner[0] & expression.mask
+        return inner[0] & expression.by
     assert isinstance(expression, Quotient | Remainder)
     return inner[0] // expression.by if isinstance(expression, Quotient) else inner[0] % expression.by
 

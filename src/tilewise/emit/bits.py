@@ -48,7 +48,7 @@ class Bits:
         if isinstance(expression, Sum) and not expression.terms:
             return cls({}, expression.constant)
         if isinstance(expression, Masked):
-            return cls.of(expression.of).kept(expression.mask)
+            return cls.of(expression.of).kept(expression.by)
         if isinstance(expression, Shifted):
             return cls.of(expression.of).moved(-expression.by)
         if isinstance(expression, Sum) and len(expression.terms) == 1 and not expression.constant:

@@ -8,75 +8,101 @@ leave out what has no effect: a mask that hides nothing, a quotient that is 0, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from math import gcd
 
 OPERATION, PRODUCT, DIVISION = 2, 3, 10
 """What an operation costs: a product is one instruction or two shifts, a division a long product and more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Expr:
-    """A value between `low` and `high` that has no other bits than `bits`."""
+    """A value between `low` and `high` that has no other bits than `bits`.
 
-    low: int = field(compare=False)
-    high: int = field(compare=False)
-    bits: int = field(compare=False)
+    Two expressions are equal where they are made alike; what is known of them does not count.
+    """
+
+    __slots__ = ("_hash", "_parts", "bits", "high", "low")
+
+    def __init__(self, parts: tuple[object, ...], low: int, high: int, bits: int) -> None:
+        self._parts, self._hash = parts, hash((type(self), parts))
+        self.low, self.high, self.bits = low, high, bits
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        alike = type(self) is type(other) and hash(self) == hash(other)
+        return alike and isinstance(other, Expr) and self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self._parts}"
 
 
-@dataclass(frozen=True, slots=True)
 class Variable(Expr):
     """An argument."""
 
-    name: str
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, low: int, high: int, bits: int) -> None:
+        super().__init__((name,), low, high, bits)
+        self.name = name
 
 
-@dataclass(frozen=True, slots=True)
 class Sum(Expr):
     """constant + the sum of factor * expression."""
 
-    terms: tuple[tuple[int, Expr], ...]
-    constant: int
+    __slots__ = ("constant", "terms")
+
+    def __init__(
+        self, terms: tuple[tuple[int, Expr], ...], constant: int, low: int, high: int, bits: int
+    ) -> None:
+        super().__init__((terms, constant), low, high, bits)
+        self.terms, self.constant = terms, constant
 
 
-@dataclass(frozen=True, slots=True)
-class Shifted(Expr):
-    """of >> by, of a value that is not negative."""
-
-    of: Expr
-    by: int
-
-
-@dataclass(frozen=True, slots=True)
-class Masked(Expr):
-    """of & mask."""
-
-    of: Expr
-    mask: int
-
-
-@dataclass(frozen=True, slots=True)
 class Xor(Expr):
     """The parts and the constant, XORed."""
 
-    parts: tuple[Expr, ...]
-    constant: int
+    __slots__ = ("constant", "parts")
+
+    def __init__(self, parts: tuple[Expr, ...], constant: int, low: int, high: int, bits: int) -> None:
+        super().__init__((parts, constant), low, high, bits)
+        self.parts, self.constant = parts, constant
 
 
-@dataclass(frozen=True, slots=True)
-class Quotient(Expr):
+class Step(Expr):
+    """One operation on an expression and a number."""
+
+    __slots__ = ("by", "of")
+
+    def __init__(self, of: Expr, by: int, low: int, high: int, bits: int) -> None:
+        super().__init__((of, by), low, high, bits)
+        self.of, self.by = of, by
+
+
+class Shifted(Step):
+    """of >> by, of a value that is not negative."""
+
+    __slots__ = ()
+
+
+class Masked(Step):
+    """of & by."""
+
+    __slots__ = ()
+
+
+class Quotient(Step):
     """of / by, of a value that is not negative, by a number that is no power of two."""
 
-    of: Expr
-    by: int
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Remainder(Expr):
+class Remainder(Step):
     """of % by, of a value that is not negative, by a number that is no power of two."""
 
-    of: Expr
-    by: int
+    __slots__ = ()
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -124,12 +150,12 @@ def known_variable(name: str, low: int, high: int, bits: int) -> Expr:
     """An argument that has no other bits than `bits`."""
     if low == high:
         return constant(low)
-    return Variable(name, low=low, high=high, bits=bits & bits_between(low, high))
+    return Variable(name, low, high, bits & bits_between(low, high))
 
 
 def constant(number: int) -> Expr:
     """A number."""
-    return Sum((), number, low=number, high=number, bits=number)
+    return Sum((), number, number, number, number)
 
 
 def linear(
@@ -159,7 +185,7 @@ def linear(
         return kept[0][1]
     if not kept:
         return constant(added)
-    return _factored(Sum(kept, added, low=low, high=high, bits=bits))
+    return _factored(Sum(kept, added, low, high, bits))
 
 
 def _collect(factors: dict[Expr, int], factor: int, term: Expr, inline: bool) -> int:
@@ -181,8 +207,8 @@ def _factored(total: Sum) -> Expr:
     low, high = total.low // common, total.high // common
     terms = tuple((factor // common, term) for factor, term in total.terms)
     bits = total.bits >> lowest_bit(common) if is_power(common) else bits_between(low, high)
-    inner = Sum(terms, total.constant // common, low=low, high=high, bits=bits)
-    outer = Sum(((common, inner),), 0, low=total.low, high=total.high, bits=total.bits)
+    inner = Sum(terms, total.constant // common, low, high, bits)
+    outer = Sum(((common, inner),), 0, total.low, total.high, total.bits)
     return outer if cost([outer]) < cost([total]) else total
 
 
@@ -231,10 +257,10 @@ def shifted(of: Expr, by: int) -> Expr:
     if isinstance(of, Shifted):
         return shifted(of.of, of.by + by)
     if isinstance(of, Masked) and of.of.low >= 0:
-        return masked(shifted(of.of, by), of.mask >> by)
+        return masked(shifted(of.of, by), of.by >> by)
     if isinstance(of, Quotient):
         return quotient(of.of, of.by << by)
-    return Shifted(of, by, low=of.low >> by, high=of.high >> by, bits=of.bits >> by)
+    return Shifted(of, by, of.low >> by, of.high >> by, of.bits >> by)
 
 
 def masked(of: Expr, mask: int) -> Expr:
@@ -251,10 +277,10 @@ def masked(of: Expr, mask: int) -> Expr:
     if not mask & ~known:  # bits that are alike in all values
         return constant(of.low & mask)
     if isinstance(of, Masked):
-        return masked(of.of, of.mask & mask)
+        return masked(of.of, of.by & mask)
     if mask < 0:
-        return Masked(of, mask, low=of.low & mask, high=of.high, bits=mask)
-    return Masked(of, mask, low=0, high=mask if of.low < 0 else min(mask, of.high), bits=mask)
+        return Masked(of, mask, of.low & mask, of.high, mask)
+    return Masked(of, mask, 0, mask if of.low < 0 else min(mask, of.high), mask)
 
 
 def xored(parts: Iterable[Expr], flipped: int = 0) -> Expr:
@@ -273,10 +299,10 @@ def xored(parts: Iterable[Expr], flipped: int = 0) -> Expr:
     for part in found:
         bits |= part.bits
     if bits >= 0:
-        return Xor(tuple(found), flipped, low=0, high=bits, bits=bits)
+        return Xor(tuple(found), flipped, 0, bits, bits)
     ends = [flipped, *(end for part in found for end in (part.low, part.high))]
     reach = 1 << max(end.bit_length() if end >= 0 else (~end).bit_length() for end in ends)
-    return Xor(tuple(found), flipped, low=-reach, high=reach - 1, bits=bits)
+    return Xor(tuple(found), flipped, -reach, reach - 1, bits)
 
 
 def quotient(of: Expr, by: int) -> Expr:
@@ -296,7 +322,7 @@ def quotient(of: Expr, by: int) -> Expr:
         return quotient(of.of, by << of.by)
     assert of.low >= 0
     low, high = of.low // by, of.high // by
-    return Quotient(of, by, low=low, high=high, bits=bits_between(low, high))
+    return Quotient(of, by, low, high, bits_between(low, high))
 
 
 def remainder(of: Expr, by: int) -> Expr:
@@ -305,7 +331,7 @@ def remainder(of: Expr, by: int) -> Expr:
         return masked(of, by - 1)
     if of.low // by == of.high // by:
         return linear([(1, of)], -(of.low // by * by))
-    return Remainder(of, by, low=0, high=by - 1, bits=bits_between(0, by - 1))
+    return Remainder(of, by, 0, by - 1, bits_between(0, by - 1))
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -317,7 +343,7 @@ def operands(expression: Expr) -> tuple[Expr, ...]:
         return tuple(term for _, term in expression.terms)
     if isinstance(expression, Xor):
         return expression.parts
-    if isinstance(expression, Shifted | Masked | Quotient | Remainder):
+    if isinstance(expression, Step):
         return (expression.of,)
     return ()
 

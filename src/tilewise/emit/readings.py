@@ -53,12 +53,8 @@ class Digit:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """factor * value."""
-
-    factor: int
-    value: Bits
+Term = tuple[int, Bits]
+"""factor * value."""
 
 
 def candidates(
@@ -153,9 +149,9 @@ def _terms(value: Bits, digits: Sequence[Digit]) -> list[Term]:
             masks[key] = masks.get(key, 0) | mask
         else:
             field = _field(value.expression, digit.weight, digit.extent, i == 0)
-            terms.append(Term(digit.step >> above, Bits.of(field).moved(above)))
-    moved = [Term(factor, value.kept(mask).moved(by)) for (factor, by), mask in masks.items()]
-    return moved + terms
+            terms.append((digit.step >> above, Bits.of(field).moved(above)))
+    together = [(factor, value.kept(mask).moved(by)) for (factor, by), mask in masks.items()]
+    return together + terms
 
 
 def _field(value: Expr, weight: int, extent: int, is_slowest: bool) -> Expr:
@@ -174,7 +170,7 @@ def _sums(read: Sequence[tuple[Bits, list[Digit]]], added: int) -> list[Expr]:
         terms = _terms(value, digits)
         ends = _ends(digits)
         low, high = low + ends[0], high + ends[1]
-        one = linear([(term.factor, term.value.expression) for term in terms], 0, ends)
+        one = linear([(factor, field.expression) for factor, field in terms], 0, ends)
         other = _in_runs(value.expression, digits)
         by_digits.append((1, one))
         cheaper.append((1, min(one, other, key=lambda expression: cost([expression]))))
@@ -279,13 +275,14 @@ def _without_carries(terms: Iterable[Term], added: int) -> Bits:
 
 def _upward(term: Term) -> _Part:
     """A term that is never negative: one with a negative factor counts down from its largest value."""
-    expression = term.value.expression
-    if term.factor == 1:
-        return _Part(term.value, ((1, expression),))
-    if term.factor == -1:
-        largest = term.value.possible
-        return _Part(term.value ^ Bits({}, largest), ((-1, expression),), largest)
-    return _Part(Bits({}), ((term.factor, expression),)) + max(0, -term.factor * expression.high)
+    factor, value = term
+    expression = value.expression
+    if factor == 1:
+        return _Part(value, ((1, expression),))
+    if factor == -1:
+        largest = value.possible
+        return _Part(value ^ Bits({}, largest), ((-1, expression),), largest)
+    return _Part(Bits({}), ((factor, expression),)) + max(0, -factor * expression.high)
 
 
 def _apart(parts: Iterable[_Part]) -> list[_Part]:

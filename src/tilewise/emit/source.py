@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 
 from tilewise.core.errors import LayoutError
-from tilewise.emit.backward import index_function
-from tilewise.emit.c import c_source, cuda_source
-from tilewise.emit.cute import cute_source
-from tilewise.emit.forward import place_function
 from tilewise.emit.functions import Function, Range
 from tilewise.emit.names import checked
-from tilewise.emit.python import python_source, triton_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.layout import Layout
 
-_FUNCTIONS: dict[str, Callable[[Function], str]] = {
-    "cuda": cuda_source,
-    "c": c_source,
-    "python": python_source,
-    "triton": triton_source,
+_WRITERS = {
+    "cuda": "c:cuda_source",
+    "c": "c:c_source",
+    "python": "python:python_source",
+    "triton": "python:triton_source",
 }
-LANGUAGES = (*_FUNCTIONS, "cute")
+LANGUAGES = (*_WRITERS, "cute")
 """What a layout can be written in."""
 
 
@@ -70,7 +66,28 @@ def source_of(
         raise LayoutError("TW401", f"unknown language {lang!r}", hint="known: " + " ".join(LANGUAGES))
     called = checked(name or ("index_of" if inverse else "place_of"), "a function")
     flat = inverse if flat is None else flat
-    build = index_function if inverse else place_function
-    function = build(layout, called, flat, arguments)
-    code = cute_source(function, inverse, flat) if lang == "cute" else _FUNCTIONS[lang](function)
+    function = _function(layout, called, inverse, flat, arguments)
+    code = _writer(lang)(function) if lang in _WRITERS else _in_cute(function, inverse, flat)
     return Source(lang, called, code, function.arguments, function.results)
+
+
+def _function(layout: Layout, name: str, inverse: bool, flat: bool, arguments: Sequence[str]) -> Function:
+    if inverse:
+        from tilewise.emit.backward import index_function
+
+        return index_function(layout, name, flat, arguments)
+    from tilewise.emit.forward import place_function
+
+    return place_function(layout, name, flat, arguments)
+
+
+def _writer(lang: str) -> Callable[[Function], str]:
+    """The one function that writes a language: the others are not imported."""
+    module, _, name = _WRITERS[lang].partition(":")
+    return getattr(import_module(f"tilewise.emit.{module}"), name)  # type: ignore[no-any-return]
+
+
+def _in_cute(function: Function, inverse: bool, flat: bool) -> str:
+    from tilewise.emit.cute import cute_source
+
+    return cute_source(function, inverse, flat)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tilewise.emit.expressions import (
     Expr,
@@ -15,6 +15,7 @@ from tilewise.emit.expressions import (
     Quotient,
     Remainder,
     Shifted,
+    Step,
     Sum,
     Variable,
     Xor,
@@ -87,17 +88,18 @@ def with_shared_quotients(expressions: Sequence[Expr]) -> list[Expr]:
         return done[part]
 
     def rewrite(part: Expr) -> Expr:
+        known = part.low, part.high, part.bits
         if isinstance(part, Remainder):
             whole = quotient(part.of, part.by)
             if whole in quotients:
-                terms = (1, rewritten(part.of)), (-part.by, rewritten(whole))
-                return Sum(terms, 0, low=part.low, high=part.high, bits=part.bits)
+                return Sum(((1, rewritten(part.of)), (-part.by, rewritten(whole))), 0, *known)
         if isinstance(part, Sum):
-            return replace(part, terms=tuple((factor, rewritten(term)) for factor, term in part.terms))
+            terms = tuple((factor, rewritten(term)) for factor, term in part.terms)
+            return Sum(terms, part.constant, *known)
         if isinstance(part, Xor):
-            return replace(part, parts=tuple(map(rewritten, part.parts)))
-        if isinstance(part, Shifted | Masked | Quotient | Remainder):
-            return replace(part, of=rewritten(part.of))
+            return Xor(tuple(map(rewritten, part.parts)), part.constant, *known)
+        if isinstance(part, Step):
+            return type(part)(rewritten(part.of), part.by, *known)
         return part
 
     return [rewritten(expression) for expression in expressions]
@@ -141,10 +143,10 @@ class _Text:
             parts += [self.spelling.number(expression.constant, mask=True)] if expression.constant else []
             return " ^ ".join(parts), XOR
         if isinstance(expression, Masked):
-            return f"{self._operand(expression.of)} & {self.spelling.number(expression.mask, mask=True)}", AND
+            return f"{self._operand(expression.of)} & {self.spelling.number(expression.by, mask=True)}", AND
         if isinstance(expression, Shifted):
             return f"{self._operand(expression.of)} >> {expression.by}", SHIFT
-        assert isinstance(expression, Quotient | Remainder)
+        assert isinstance(expression, Step)
         sign = self.spelling.division if isinstance(expression, Quotient) else "%"
         return f"{self._operand(expression.of)} {sign} {self.spelling.number(expression.by)}", PRODUCT
 
