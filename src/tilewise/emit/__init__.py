@@ -2,10 +2,13 @@
 
 from tilewise.emit import source_of
 
-forward, backward   the function of a layout: arguments, results, an expression for each result
+source              the way in: a layout, a language, and which way
+functions           what is written: arguments, results, an expression for each result, a comment
+forward, backward   the function of a layout, to its places and back
 readings            from digits to the cheapest expression: shifts and masks, or runs without masks
 bits                the GF(2) view: bits that move together, and swizzles folded into them
 expressions         sums, shifts, masks and quotients with what is known of their values
+integers            how wide integers must be
 text, names         spelling an expression; identifiers
 c, python, cute     a function in a language
 """

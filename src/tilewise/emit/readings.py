@@ -66,11 +66,9 @@ def candidates(
 ) -> list[Expr]:
     """Ways to write outer + chain(added + the steps of all digits), for the result at `position`."""
     read = [(reading.value, _digits_of(reading, position)) for reading in readings]
-    period = period_of(chain)
+    below_period = added % period_of(chain) if chain else added
     found = []
-    for inside in dict.fromkeys(
-        (added % period if chain else added, added)
-    ):  # whole periods may stand outside
+    for inside in dict.fromkeys((below_period, added)):  # whole periods may stand outside
         within = _swizzled_sums(read, inside, chain)
         found += [linear([(1, expression)], outer + added - inside) for expression in within]
     return list(dict.fromkeys(found))
@@ -124,6 +122,8 @@ def _digits_of(reading: Reading, position: int) -> list[Digit]:
 
 def _swizzled(total: Expr, chain: Sequence[Swizzle]) -> Expr:
     """The chain after a value: at once, or one swizzle after the other."""
+    if not chain:
+        return total
     at_once = Bits.of(total).swizzled(chain).expression
     in_turn = total
     for swizzle in reversed(chain):
