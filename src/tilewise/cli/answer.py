@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewise.core.vectors import Vector
 
@@ -16,11 +16,19 @@ YES, NO, NOT_UNDERSTOOD, UNDECIDED = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Data for JSON, a text for people, and the exit code that says yes, no or not decided."""
+    """Data for JSON, a text for people, and the exit code that says yes, no or not decided.
+
+    A note is for the reader alone: standard error has it, so that the text can be read by a command.
+    """
 
     data: dict[str, Any]
     text: str | Callable[[], None]
     code: int = YES
+    note: str = ""
+
+    def noted(self, note: str) -> Answer:
+        """The answer with a note, in JSON too."""
+        return replace(self, data=self.data | {"note": note}, note=note) if note else self
 
 
 def place_data(place: Vector) -> dict[str, int]:

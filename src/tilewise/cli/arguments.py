@@ -131,6 +131,13 @@ def layout_from(text: str, args: argparse.Namespace) -> Layout:
     )
 
 
+def in_cute(text: str, dialect: str | None) -> bool:
+    """Whether the text of a layout is read in CuTe's dialect."""
+    from tilewise.notation import is_cute
+
+    return dialect == "cute" or (dialect is None and not text.startswith("{") and is_cute(text))
+
+
 def _as_asked(layout: Layout, args: argparse.Namespace) -> Layout:
     """A document's layout, converted by --dtype; the document itself says all that it counts and names."""
     if args.unit not in ("element", layout.unit):
@@ -191,13 +198,26 @@ def one_index(parser: argparse.ArgumentParser) -> None:
     shape_option(parser)
 
 
-def index_from(layout: Layout, args: argparse.Namespace) -> tuple[int, tuple[int, ...]]:
-    """INDEX as a flat index, and as one number a mode of the shape that is asked in."""
+def layout_and_index(args: argparse.Namespace) -> tuple[Layout, int, tuple[int, ...]]:
+    """LAYOUT, INDEX as a flat index, and as one number a mode of the shape that is asked in."""
     from tilewise.notation import parse_index
 
-    shape = shape_from(args)
-    flat = layout.flat_index(parse_index(args.index, let_from(args)), shape=shape)
-    return flat, layout.coordinates(flat, shape)
+    text = text_from(args.layout)
+    layout, shape = layout_from(text, args), shape_from(args)
+    index = parse_index(args.index, let_from(args))
+    if in_cute(text, args.dialect):
+        shape, index = (_mirrored(part) for part in (shape, index))
+    flat = layout.flat_index(index, shape=shape)
+    return layout, flat, layout.coordinates(flat, shape)
+
+
+def _mirrored(modes: Any) -> Any:
+    """What stands inside modes in the other order, as CuTe counts it; the modes in theirs."""
+
+    def turned(part: Any) -> Any:
+        return tuple(map(turned, reversed(part))) if isinstance(part, tuple) else part
+
+    return tuple(map(turned, modes)) if isinstance(modes, tuple) else modes
 
 
 def shape_from(args: argparse.Namespace) -> Any:

@@ -71,6 +71,8 @@ def _print(answer: Answer, as_json: bool) -> int:
     else:
         answer.text()
     sys.stdout.flush()
+    if answer.note and not as_json:
+        print(f"note: {answer.note}", file=sys.stderr)
     return answer.code
 
 

@@ -59,14 +59,16 @@ def shaped(name: str) -> Callable[..., Any]:
 
 def split(ask: Asked, a: Layout, mode: int, *extents: Any) -> Any:
     """The first extent is the slowest; in CuTe's order the fastest."""
+    extents = extents[0] if len(extents) == 1 and isinstance(extents[0], tuple) else extents
     rank = len(a.shape)
     if not ask.cute or not 0 <= mode < rank:
         return algebra.split(a, mode, *extents)
     return ask.flat(algebra.split(ask.flat(a), rank - 1 - mode, ask.shape(extents)))
 
 
-def regroup(ask: Asked, a: Layout, *parts: Any) -> Any:
-    """Brackets, in which CuTe's leftmost mode is the fastest."""
+def regroup(ask: Asked, a: Layout, *words: Any) -> Any:
+    """Brackets, some in each word, in which CuTe's leftmost mode is the fastest."""
+    parts = tuple(part for word in words for part in word)
     if not ask.cute:
         return algebra.regroup(a, *parts)
     last = len(a.shape) - 1
@@ -242,6 +244,21 @@ def tile(ask: Asked, outer: Any, inner: Layout) -> Any:
     if isinstance(outer, Layout):
         return algebra.tile(outer, inner)
     return ask.flat(algebra.tile(ask.shape(outer), ask.flat(inner)))
+
+
+def footprint(ask: Asked, a: Layout, *words: Any) -> Any:
+    """Axes, some in each word."""
+    return algebra.footprint(a, *(axis for word in words for axis in word))
+
+
+def fuse_axes(ask: Asked, a: Layout, axes: Any, axis: str | None = None) -> Any:
+    """With a number between the axes, the new one has to be named."""
+    if axis is None and any(isinstance(part, int) for part in axes):
+        written = ",".join(map(str, axes))
+        raise LayoutError(
+            "TW401", "AXIS is missing: the axis that they become", hint=f"such as {written} tx, as two words"
+        )
+    return algebra.fuse_axes(a, axes, axis) if axis is not None else algebra.fuse_axes(a, axes)
 
 
 def direct_rest(ask: Asked, whole: Layout, piece: Layout) -> Any:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewise.cli.arguments import layout_from, let_from, text_from
+from tilewise.cli.arguments import in_cute, layout_from, let_from, text_from
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 
@@ -87,6 +87,11 @@ class Reader:
         """Whether all layouts were CuTe's; without layouts, whether --dialect says so."""
         return all(self.in_cute) if self.in_cute else self.args.dialect == "cute"
 
+    @property
+    def mixed(self) -> bool:
+        """Whether some layouts were CuTe's, and some not."""
+        return any(self.in_cute) and not self.cute
+
     def read(self, name: str, text: str) -> Any:
         """The value of a word or of an option."""
         kind: Callable[[Reader, str], Any] = _KINDS.get(name, Reader.layout)
@@ -94,13 +99,8 @@ class Reader:
 
     def layout(self, text: str) -> Layout:
         """A layout in either dialect, or a document."""
-        from tilewise.notation import is_cute
-
         layout = layout_from(text, self.args)
-        dialect = self.args.dialect
-        self.in_cute.append(
-            dialect == "cute" or (dialect is None and not text.startswith("{") and is_cute(text))
-        )
+        self.in_cute.append(in_cute(text, self.args.dialect))
         return layout
 
     def tiler(self, text: str) -> Any:
@@ -126,6 +126,11 @@ class Reader:
         if isinstance(value, tuple):
             raise LayoutError("TW401", f"{text} is several numbers where one belongs")
         return int(value)
+
+    def brackets(self, text: str) -> list[Any]:
+        """Modes to bracket, one or several: `0,1` is one bracket, `(0,1),2` a bracket and a mode."""
+        parts = self.numbers(text.rstrip(",") + ",")
+        return list(parts) if len(parts) == 1 or any(isinstance(part, tuple) for part in parts) else [parts]
 
     def offset(self, text: str) -> Any:
         """Steps on axes: `128`, `4@reg`."""
@@ -183,7 +188,7 @@ _KINDS: dict[str, Callable[[Reader, str], Any]] = {
     "COUNT": Reader.number,
     "SIZE": Reader.number,
     "POSITION": Reader.number,
-    "MODES": Reader.numbers,
+    "MODES": Reader.brackets,
     "ORDER": Reader.shape,
     "OFFSET": Reader.offset,
     "REGION": Reader.region,

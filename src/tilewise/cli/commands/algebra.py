@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from tilewise.core.algebra.slicing import Slices
     from tilewise.core.facts import Holes
 
+_ROW_MAJOR = "flat indices count row-major, as wherever not all layouts are CuTe's"
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """OP ARG... [options], or --list."""
@@ -108,7 +110,11 @@ def _run(operation: Operation, args: argparse.Namespace) -> Answer:
     reader = Reader(args)
     options = _given_options(operation, reader)
     values = [reader.read(word.name, text) for word, text in pairs]
-    asked = Asked(options, reader.cute)
+    found = _found(operation, Asked(options, reader.cute), values)
+    return found.noted(_other_order(operation, options, values, found)) if reader.mixed else found
+
+
+def _found(operation: Operation, asked: Asked, values: Sequence[Any]) -> Answer:
     try:
         result = operation.run(asked, *values)
     except Refused as no:
@@ -117,6 +123,20 @@ def _run(operation: Operation, args: argparse.Namespace) -> Answer:
         data = {"op": operation.name, "result": None, "reason": open_question.message}
         return Answer(data, open_question.message, UNDECIDED)
     return _answered(operation, result, asked)
+
+
+def _other_order(
+    operation: Operation, options: Mapping[str, Any], values: Sequence[Any], here: Answer
+) -> str:
+    """What CuTe's order would have answered, where that is another thing and layouts are of both dialects."""
+    cute = Asked(options, cute=True)
+    try:
+        result = operation.run(cute, *values)
+    except LayoutError:
+        return f"{_ROW_MAJOR}; in CuTe's order there is no answer" if here.code == YES else ""
+    if _answered(operation, result, Asked(options)).data["result"] == here.data["result"]:
+        return ""
+    return f"{_ROW_MAJOR}; in CuTe's order the answer is {_answered(operation, result, cute).text}"
 
 
 def _given_options(operation: Operation, reader: Reader) -> dict[str, Any]:

@@ -3,9 +3,11 @@
   tilewise at 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' 5,3,1
   tilewise at 'S[(4, 2, 2, 4) : (16, 4, 8, 1)]' 2,7 --shape 8,8
   tilewise at '((8,2),(4,4)):((8,64),(1,4))' 9,6
+  tilewise at '((8,2),(4,4)):((8,64),(1,4))' '(1,1),(2,1)'
   tilewise at 'SWIZZLE_128B o S[(64, 64) : (64, 1)]' 37,21 --dtype bf16 --base 0x1080
 
-INDEX is a flat row-major integer, one number a mode, or the nested profile.
+INDEX is a flat row-major integer, one number a mode, or nested as the layout is written: of a text in
+CuTe's dialect what stands inside a mode counts from the left.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import argparse
 
 from tilewise.cli.addresses import base_option, buffer_from
 from tilewise.cli.answer import Answer, index_text, place_data
-from tilewise.cli.arguments import index_from, layout_from, one_index
+from tilewise.cli.arguments import layout_and_index, one_index
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """The distinct places of one index, and their bytes where those are asked for."""
-    layout = layout_from(args.layout, args)
-    flat, index = index_from(layout, args)
+    layout, flat, index = layout_and_index(args)
     data: dict[str, object] = {"index": list(index)}
     if not args.bytes and args.base is None:
         places = layout.places(flat)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import Answer, place_data
-from tilewise.cli.arguments import index_from, layout_from, one_index, shape_from
+from tilewise.cli.arguments import layout_and_index, one_index, shape_from
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +21,7 @@ def answer(args: argparse.Namespace) -> Answer:
     """The steps from an index to its places."""
     from tilewise.show.steps import steps_of
 
-    layout = layout_from(args.layout, args)
-    flat, index = index_from(layout, args)
+    layout, flat, index = layout_and_index(args)
     steps = steps_of(layout, flat, shape_from(args))
     data = {
         "index": list(index),

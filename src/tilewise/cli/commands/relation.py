@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
-from tilewise.cli.arguments import layout_from, layout_options, let_from, text_from
+from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, text_from
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
@@ -49,7 +49,7 @@ def answer(args: argparse.Namespace) -> Answer:
         layout_from(text, argparse.Namespace(**vars(args) | {"dtype": dtype or args.dtype}))
         for text, dtype in zip(texts, (args.dtype_a, args.dtype_b), strict=True)
     )
-    turned = all(_in_cute(text, args.dialect) for text in texts)
+    turned = all(in_cute(text, args.dialect) for text in texts)
     try:
         found = _related(a, b, args, turned)
     except Refused as no:
@@ -132,12 +132,6 @@ def _turned_order(order: Any) -> list[int]:
 
 def _turned_shape(shape: Any) -> Any:
     return tuple(_turned_shape(part) for part in reversed(shape)) if isinstance(shape, tuple) else shape
-
-
-def _in_cute(text: str, dialect: str | None) -> bool:
-    from tilewise.notation import is_cute
-
-    return dialect == "cute" or (dialect is None and not text.startswith("{") and is_cute(text))
 
 
 def _permute_from(args: argparse.Namespace) -> Any:

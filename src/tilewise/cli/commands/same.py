@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, place_data
-from tilewise.cli.arguments import layout_from, layout_options, text_from
+from tilewise.cli.arguments import in_cute, layout_from, layout_options, text_from
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import coordinates
@@ -35,8 +35,8 @@ def answer(args: argparse.Namespace) -> Answer:
         raise LayoutError("TW401", "only one layout can come from standard input")
     texts = [text_from(args.a), text_from(args.b)]
     a, b = (layout_from(text, args) for text in texts)
-    in_cute = [_in_cute(text, args.dialect) for text in texts]
-    turned = all(in_cute)
+    dialects = [in_cute(text, args.dialect) for text in texts]
+    turned = all(dialects)
     if turned:
         from tilewise.notation.cute import leftmost_fastest
 
@@ -56,8 +56,8 @@ def answer(args: argparse.Namespace) -> Answer:
         "b": [place_data(place) for place in result.b],
         "reason": result.reason,
     }
-    if any(in_cute) and not turned and a.size == b.size:
-        data["note"] = _other_order(a, b, in_cute[0])
+    if any(dialects) and not turned and a.size == b.size:
+        data["note"] = _other_order(a, b, dialects[0])
     if not result.first:
         data["first"] = False
     sides = [" and ".join(map(str, side)) or "no element" for side in (result.a, result.b)]
@@ -76,12 +76,6 @@ def _other_order(a: Layout, b: Layout, a_in_cute: bool) -> str:
     if (leftmost_fastest(a) if a_in_cute else a).same(b if a_in_cute else leftmost_fastest(b)).answer:
         return f"{said}; in CuTe's order for the CuTe text they are the same"
     return said
-
-
-def _in_cute(text: str, dialect: str | None) -> bool:
-    from tilewise.notation import is_cute
-
-    return dialect == "cute" or (dialect is None and not text.startswith("{") and is_cute(text))
 
 
 def _witness(layout: Layout, flat: int, turned: bool) -> tuple[int, ...]:

@@ -1,0 +1,140 @@
+"""How the words of a question are read: CuTe's nesting and order, lists, words in the wrong place."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tilewise import parse
+from tilewise.testing.generate import random_layout
+
+# -- a nested index of a text in CuTe's dialect ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("layout", "index", "place"),
+    [
+        ("((8,16),64):((64,512),1)", "(1,2),3", 1091),
+        ("((8,16),64):((64,512),1)", "17,3", 1091),
+        ("((8,2),(4,4)):((8,64),(1,4))", "(1,1),(2,1)", 78),
+        ("((2,(3,4)),5):((1,(2,6)),24)", "(1,(2,3)),4", 1 + 2 * 2 + 3 * 6 + 4 * 24),
+        ("S[((16, 8), 64) : ((512, 64), 1)]", "(2,1),3", 1091),
+    ],
+)
+def test_a_nested_index_counts_as_its_text_is_written(tilewise, layout, index, place):
+    assert tilewise("at", layout, index, "--json").json["places"] == [{"m": place}]
+    assert tilewise("explain", layout, index, "--json").json["places"] == [{"m": place}]
+    if not layout.startswith("S"):
+        assert tilewise("at", "-", index, "--json", stdin=layout).json["places"] == [{"m": place}]
+
+
+def test_a_nested_index_under_a_shape_counts_as_the_text_does(tilewise):
+    run = tilewise("at", "(128,64):(64,1)", "(1,2),3", "--shape", "(8,16),64", "--json")
+    assert run.json["places"] == [{"m": (1 + 2 * 8) * 64 + 3}]
+
+
+def test_every_nested_index_of_cutes_is_the_sum_of_its_strides(tilewise):
+    """CuTe's definition: the inner product of the coordinate and the strides, as both are written."""
+    rng, nested = Random(3), 0
+    while nested < 40:
+        shape = random_layout(rng, 200).shape
+        if len(shape) < 2 or all(isinstance(mode, int) for mode in shape):
+            continue
+        strides = tuple(_numbered(rng, mode) for mode in shape)
+        text = f"{_written(shape)}:{_written(strides)}"
+        index = tuple(_drawn(rng, mode) for mode in shape)
+        asked = ",".join(map(_written, index))
+        assert tilewise("at", text, asked, "--json").json["places"] == [{"m": _inner(index, strides)}], text
+        nested += 1
+
+
+def _written(mode):
+    return f"({','.join(map(_written, mode))})" if isinstance(mode, tuple) else str(mode)
+
+
+def _numbered(rng, mode):
+    return tuple(_numbered(rng, part) for part in mode) if isinstance(mode, tuple) else rng.randrange(-9, 99)
+
+
+def _drawn(rng, extents):
+    if isinstance(extents, tuple):
+        return tuple(_drawn(rng, part) for part in extents)
+    return rng.randrange(extents)
+
+
+def _inner(index, strides):
+    if isinstance(index, tuple):
+        return sum(_inner(*pair) for pair in zip(index, strides, strict=True))
+    return index * strides
+
+
+# -- texts of both dialects --------------------------------------------------------------------------
+
+
+def test_layouts_of_both_dialects_are_noted_where_the_order_matters(tilewise):
+    run = tilewise("algebra", "compose", "(4,8):(1,4)", "S[8:1]")
+    assert run.out == "S[8 : 4]\n"
+    assert run.err == (
+        "note: flat indices count row-major, as wherever not all layouts are CuTe's; "
+        "in CuTe's order the answer is 8:1\n"
+    )
+    data = tilewise("algebra", "compose", "(4,8):(1,4)", "S[8:1]", "--json")
+    assert data.json["note"] == run.err.removeprefix("note: ").strip()
+    assert data.err == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compose", "(4,8):(1,4)", "8:1"],
+        ["compose", "S[(4, 8) : (1, 4)]", "S[8 : 1]"],
+        ["compose", "32:1", "S[8:1]"],
+        ["blocked_product", "(4,8):(1,4)", "S[(2, 2) : (2, 1)]"],
+    ],
+)
+def test_no_note_where_the_order_does_not_matter(tilewise, words):
+    run = tilewise("algebra", *words, "--json")
+    assert "note" not in run.json
+    assert tilewise("algebra", *words).err == ""
+
+
+def test_an_answer_in_one_order_alone_is_noted(tilewise):
+    run = tilewise("algebra", "compose", "(2,5):(5,1)", "S[4 : 3]", "--json")
+    assert "in CuTe's order" in run.json["note"]
+
+
+# -- lists: commas or spaces -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("commas", "spaces"),
+    [
+        (["split", "S[(64, 32) : (32, 1)]", "0", "4,16"], ["split", "S[(64, 32) : (32, 1)]", "0", "4", "16"]),
+        (["split", "(64,32):(1,64)", "0", "4,16"], ["split", "(64,32):(1,64)", "0", "4", "16"]),
+        (
+            ["regroup", "S[(4, 2, 8) : (1, 32, 4)]", "(0,1),2"],
+            ["regroup", "S[(4, 2, 8) : (1, 32, 4)]", "0,1", "2"],
+        ),
+        (
+            ["regroup", "S[(4, 2, 8) : (1, 32, 4)]", "0,(1,2)"],
+            ["regroup", "S[(4, 2, 8) : (1, 32, 4)]", "0", "(1,2)"],
+        ),
+        (["regroup", "(6,4,2):(8,2,1)", "(0,1),2"], ["regroup", "(6,4,2):(8,2,1)", "0,1", "2"]),
+        (
+            ["footprint", "S[(8, 4, 2) : (4@laneid, 1@warpid, 1@reg)]", "laneid,warpid"],
+            ["footprint", "S[(8, 4, 2) : (4@laneid, 1@warpid, 1@reg)]", "laneid", "warpid"],
+        ),
+    ],
+)
+def test_lists_have_commas_or_spaces(tilewise, commas, spaces):
+    one, other = (tilewise("algebra", *words) for words in (commas, spaces))
+    assert (one.code, one.out) == (0, other.out)
+
+
+@pytest.mark.parametrize(
+    ("word", "result"),
+    [("0,1,2", "S[((4, 2, 8),) : ((1, 32, 4),)]"), ("((0,1),2)", "S[(((4, 2), 8),) : (((1, 32), 4),)]")],
+)
+def test_one_bracket_around_everything_is_still_one(tilewise, word, result):
+    assert parse(result) == parse(tilewise("algebra", "regroup", "S[(4, 2, 8) : (1, 32, 4)]", word).out)
