@@ -63,6 +63,57 @@ def test_flat_and_coordinates(tilewise):
     assert (refused.code, refused.json["error"]["code"]) == (2, "TW401")
 
 
+@pytest.mark.parametrize(
+    ("layout", "options"),
+    [("(4,8):(1,4)", ()), ("S[(4, 8) : (1, 4)]", ("--dialect", "cute")), ("((2,2),8):((1,2),4)", ())],
+)
+def test_flat_indices_of_cutes_text_count_as_cutes(tilewise, layout, options):
+    if options:
+        layout = "(4,8):(1,4)"
+    for way, argument in (("--flat", "x"), ("--inverse", "m")):
+        for lang in ("c", "cuda", "python", "triton"):
+            run = tilewise("code", layout, way, "--lang", lang, *options)
+            assert f"return {argument}" in run.out
+            assert "(CuTe's order, the first mode fastest)" in run.out
+            assert f" {layout}\n" in run.out.replace('"', " ")
+    row_major = tilewise("code", "S[(4, 8) : (1, 4)]", "--inverse", "--lang", "python")
+    assert "return (m >> 2) + (m & 3) * 8" in row_major.out
+    assert "(row-major, the last mode fastest)" in row_major.out
+
+
+def test_cutes_own_flat_index(tilewise):
+    """A CuTe layout asked with one number needs no change."""
+    assert "make_shape(Int<4>{}, Int<8>{}),\n    make_stride(Int<8>{}, Int<1>{})" in (
+        tilewise("code", "(4,8):(8,1)", "--flat", "--lang", "cute").out
+    )
+    inverse = tilewise("code", "(4,8):(1,4)", "--inverse", "--lang", "cute").out
+    assert "make_layout(\n    make_shape(Int<32>{}),\n    make_stride(Int<1>{}))" in inverse
+    assert "(CuTe's order, the first mode fastest)" in inverse
+
+
+def test_cutes_coordinates_do_not_depend_on_an_order(tilewise):
+    for options in ((), ("--inverse", "--coordinates")):
+        cute = tilewise("code", "(4,8):(1,4)", *options).out
+        assert cute.replace("(4,8):(1,4)", "S[(4, 8) : (1, 4)]") == (
+            tilewise("code", "S[(4, 8) : (1, 4)]", *options).out
+        )
+
+
+def test_a_shared_place_is_named_in_the_order_of_the_text(tilewise):
+    run = tilewise("code", "(4,4):(4,2)", "--inverse", "--json")
+    assert (run.code, run.json["witness"]) == (1, [8, 1, {"m": 4}])
+    assert run.json["reason"].startswith("(0, 2) and (1, 0) share 4@m")
+
+
+def test_the_comment_shows_the_text_as_it_was_typed(tilewise):
+    assert "// S[8, M] with M=16\n" in tilewise("code", "S[8, M]", "--let", "M=16").out
+    assert "// Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1)\n" in (
+        tilewise("code", " Sw<3,4,3> o smem_ptr[16b](unset) o\n(8,64):(64,1)").out
+    )
+    document = tilewise("say", "S[8, 16]", "--as", "json").out
+    assert "// S[(8, 16) : (16, 1)]\n" in tilewise("code", document).out
+
+
 def test_refusals_are_answers(tilewise):
     run = tilewise("code", "S[(2, 2) : (0, 1)]", "--inverse", "--json")
     assert run.code == 1

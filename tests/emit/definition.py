@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
 from random import Random
 
 from tilewise import LayoutError, Refused
 from tilewise.core.axes import Axis
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.shapes import coordinates
+from tilewise.core.shapes import coordinates, extents_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector
 from tilewise.emit import Source, source_of
@@ -24,6 +26,8 @@ FORMS = (
     {"inverse": False, "flat": True},
     {"inverse": True, "flat": True},
     {"inverse": True, "flat": False},
+    {"inverse": False, "flat": True, "leftmost_fastest": True},
+    {"inverse": True, "flat": True, "leftmost_fastest": True},
 )
 
 
@@ -42,13 +46,20 @@ def calls_of(layout: Layout, lang: str, name: str, form: dict[str, bool], rng: R
     source = source_of(layout, lang, name=name, **form)
     every = range(layout.size)
     indices = every if layout.size <= MOST_INDICES else sorted({0, every[-1], *rng.sample(every, SAMPLE)})
-    asked = [_index(layout, flat, form["flat"]) for flat in indices]
+    asked = [_index(layout, flat, form) for flat in indices]
     judge = _inverse_calls if form["inverse"] else _forward_calls
     return judge(layout, source, list(indices), asked)
 
 
-def _index(layout: Layout, flat: int, as_flat: bool) -> tuple[int, ...]:
-    return (flat,) if as_flat else coordinates(flat, layout.shape)
+def _index(layout: Layout, flat: int, form: dict[str, bool]) -> tuple[int, ...]:
+    """A row-major flat index in the form that is asked for."""
+    index = coordinates(flat, layout.shape)
+    if not form["flat"]:
+        return index
+    if form.get("leftmost_fastest"):
+        weights = accumulate(extents_of(layout.shape), mul, initial=1)
+        return (sum(i * weight for i, weight in zip(index, weights, strict=False)),)
+    return (flat,)
 
 
 def _forward_calls(layout: Layout, source: Source, indices: list[int], asked: list[tuple[int, ...]]) -> Calls:
@@ -129,24 +140,28 @@ def _as_row(result: object) -> tuple[int, ...]:
 def check_code(rng: Random) -> str:
     """One random layout, forward and back, in Python: `answered`, or `refused` where there is no inverse."""
     layout = random_layout(rng)
-    flat = rng.random() < 0.5
-    run_python(calls_of(layout, "python", "f", {"inverse": False, "flat": flat}, rng))
+    form = {"flat": rng.random() < 0.5, "leftmost_fastest": rng.random() < 0.5}
+    run_python(calls_of(layout, "python", "f", form | {"inverse": False}, rng))
     try:
-        back = calls_of(layout, "python", "f", {"inverse": True, "flat": flat}, rng)
+        back = calls_of(layout, "python", "f", form | {"inverse": True}, rng)
     except Refused as no:
-        check_refusal(layout, no)
+        check_refusal(layout, no, form["leftmost_fastest"])
         return "refused"
     run_python(back)
     return "answered"
 
 
-def check_refusal(layout: Layout, no: Refused) -> None:
+def check_refusal(layout: Layout, no: Refused, leftmost: bool) -> None:
     """Two elements share the place of the witness, or steps overlap that no rule here takes apart."""
     if no.code != "TW505":
         raise no
     if isinstance(no.witness, tuple):
         first, second, place = no.witness
-        shared = naive_places(layout, first) & naive_places(layout, second)
+        rows = {
+            _index(layout, flat, {"flat": True, "leftmost_fastest": leftmost})[0]: flat
+            for flat in range(layout.size)
+        }
+        shared = naive_places(layout, rows[first]) & naive_places(layout, rows[second])
         assert first != second, no
         assert as_place(place) in shared, no
     else:

@@ -30,7 +30,7 @@ from tilewise.emit.expressions import (
 )
 from tilewise.emit.integers import width_of
 from tilewise.emit.names import Names
-from tilewise.emit.text import body_of, with_shared_quotients
+from tilewise.emit.text import Spelling, body_of, with_shared_quotients
 
 
 def value_of(expression: Expr, values: dict[str, int]) -> int:
@@ -132,6 +132,14 @@ def test_bits_move_as_numbers_do() -> None:
             assert value_of(made.expression, values) == expected
             assert expected & ~made.possible == 0
         assert apply_chain(chain, a) & ~image_of(first.bits, chain) == 0
+
+
+def test_unsigned_integers_have_no_sign_in_masks() -> None:
+    x = variable("x", 0, 99)
+    unsigned = Spelling("/", (1 << 31) - 1, "u")
+    assert body_of([xored([x], -29)], Names("x"), unsigned).results == ("x ^ ~0x1cu",)
+    assert body_of([xored([x], -1)], Names("x"), unsigned).results == ("x ^ ~0u",)
+    assert body_of([xored([x], -29)], Names("x")).results == ("x ^ -29",)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 0), (0, 9), (8, 11), (-8, -5), (-1, 1), (-9, -2), (64, 127)])

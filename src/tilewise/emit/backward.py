@@ -29,7 +29,7 @@ from tilewise.emit.expressions import (
     variable,
 )
 from tilewise.emit.forward import modes_of, range_on
-from tilewise.emit.functions import Function, Range, listed
+from tilewise.emit.functions import Function, Index, Range, listed
 from tilewise.emit.names import Names, chosen, coordinate_names
 from tilewise.emit.readings import Reading, candidates, cheapest_together
 
@@ -49,7 +49,7 @@ class _Digit:
     gains: tuple[int, ...]
 
 
-def index_function(layout: Layout, name: str, flat: bool = True, arguments: Sequence[str] = ()) -> Function:
+def index_function(layout: Layout, name: str, index: Index, arguments: Sequence[str] = ()) -> Function:
     """The index of the element at a place: flat, or one coordinate a mode.
 
         requires       the place holds an element
@@ -57,18 +57,18 @@ def index_function(layout: Layout, name: str, flat: bool = True, arguments: Sequ
         refused        TW505 where two elements share a place, or digits cannot be read one by one
 
     >>> from tilewise import S
-    >>> function = index_function(S[(8, 64) : (64, 1)], "index_of", flat=False)
+    >>> function = index_function(S[(8, 64) : (64, 1)], "index_of", Index())
     >>> [str(argument) for argument in function.arguments], [str(index) for index in function.results]
     (['m in 0..511'], ['i in 0..7', 'j in 0..63'])
     """
-    flat = flat or not layout.shape
-    extents = [layout.size] if flat else list(extents_of(layout.shape))
+    index = index if layout.shape else Index(True, index.leftmost_fastest)
+    extents = [layout.size] if index.flat else list(extents_of(layout.shape))
     names = Names()
     spelled = [names.free(own) for own in chosen([axis.name for axis in layout.axes], arguments)]
     named = dict(zip(layout.axes, spelled, strict=True))
-    search = _Search(layout, _digits(layout, flat), len(extents), named)
+    search = _Search(layout, index, len(extents), named)
     search.run()
-    results = ["x"] if flat else coordinate_names(len(extents))
+    results = ["x"] if index.flat else coordinate_names(len(extents))
     return Function(
         name=name,
         arguments=tuple(range_on(layout, axis, own) for axis, own in zip(layout.axes, spelled, strict=True)),
@@ -77,21 +77,25 @@ def index_function(layout: Layout, name: str, flat: bool = True, arguments: Sequ
             [candidates(search.readings, i, search.added[i]) for i in range(len(extents))]
         ),
         layout=layout,
-        sentences=_sentences(name, spelled, results, flat),
+        sentences=_sentences(layout, name, spelled, results, index),
     )
 
 
-def _sentences(name: str, given: list[str], results: list[str], flat: bool) -> tuple[str, ...]:
-    index = "the flat index" if flat else f"the index {listed(results)}"
+def _sentences(
+    layout: Layout, name: str, given: list[str], results: list[str], index: Index
+) -> tuple[str, ...]:
+    found = "the flat index" if index.flat else f"the index {listed(results)}"
+    order = f" ({index.order})" if index.flat else ""
+    counts = f"; places are counted in {layout.unit}s" if layout.unit != "element" else ""
     return (
-        f"{name}({', '.join(given)}): {index} of the element that lives there.",
+        f"{name}({', '.join(given)}): {found} of the element that lives there{order}{counts}.",
         "Of a place that holds nothing it says nothing of use.",
     )
 
 
-def _digits(layout: Layout, flat: bool) -> list[_Digit]:
+def _digits(layout: Layout, index: Index) -> list[_Digit]:
     """The digits of the index, then those of the copies, by which nothing is gained."""
-    modes = [layout.shard] if flat else list(modes_of(layout))
+    modes = [index.counted(layout).shard] if index.flat else list(modes_of(layout))
     digits = []
     for position, mode in enumerate(modes):
         weight = 1
@@ -110,8 +114,9 @@ class _Search:
     digits found so far add to the first axis, and so on.
     """
 
-    def __init__(self, layout: Layout, digits: list[_Digit], results: int, names: dict[Axis, str]) -> None:
-        self.layout, self.unknown, self.names = layout, digits, names
+    def __init__(self, layout: Layout, index: Index, results: int, names: dict[Axis, str]) -> None:
+        self.layout, self.index, self.names = layout, index, names
+        self.unknown = _digits(layout, index)
         self.results = results
         self.added = [0] * (self.results + len(layout.axes))
         self.start = merged_replica(layout.replica)[1]
@@ -144,7 +149,9 @@ class _Search:
         verdict = self.layout.injective
         if verdict.answer is False:
             reason = f"{verdict.reason}, and the place alone does not say which is asked for"
-            return Refused("TW505", reason, witness=verdict.witness)
+            first, second, place = verdict.witness
+            shared = self.index.of(self.layout, first), self.index.of(self.layout, second), place
+            return Refused("TW505", reason, witness=shared)
         axis = next(axis for axis in self.layout.axes if self._moving(axis))
         steps = listed([str(digit.stride) for digit in self._moving(axis)])
         return Refused(

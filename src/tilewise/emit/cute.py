@@ -9,26 +9,27 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewise.core.algebra.inverses import left_inverse
+from tilewise.core.algebra.modes import permute
 from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Mode, leaves
 from tilewise.core.vectors import Vector
-from tilewise.emit.functions import Function
+from tilewise.emit.functions import Function, Index
 from tilewise.notation.cute import leftmost_fastest, mirror, to_cute
 
 _LARGEST_INT = (1 << 31) - 1
 
 
-def cute_source(function: Function, inverse: bool, flat: bool) -> str:
+def cute_source(function: Function, inverse: bool, index: Index) -> str:
     """A constant layout; calling it is calling the function.
 
     refused  TW008 where CuTe has no words for the layout: copies, an offset without a swizzle, ...
     """
     layout = function.layout
     if inverse:
-        layout = _inverse(layout, flat)
-    elif flat:
+        layout = _inverse(layout, index)
+    elif index.flat and not index.leftmost_fastest:
         layout = _as_one_mode(layout)
     _check(layout)
     lines = ["#include <cute/tensor.hpp>", "using namespace cute;", ""]
@@ -36,14 +37,18 @@ def cute_source(function: Function, inverse: bool, flat: bool) -> str:
     return "\n".join([*lines, f"constexpr auto {function.name} = {_layout_text(layout)};"])
 
 
-def _inverse(layout: Layout, flat: bool) -> Layout:
-    if not flat:
+def _inverse(layout: Layout, index: Index) -> Layout:
+    if not index.flat:
         raise Refused(
             "TW008",
             "an inverse in CuTe gives one number, the flat index",
-            hint="the coordinates follow from it, row-major; the other languages give them",
+            hint="the coordinates follow from it; the other languages give them",
         )
-    return left_inverse(layout)
+    counted = index.counted(layout)
+    made = left_inverse(counted)
+    if len(layout.axes) == 1:
+        return made
+    return permute(made, [counted.axes.index(axis) for axis in layout.axes])  # a mode for each axis
 
 
 def _as_one_mode(layout: Layout) -> Layout:

@@ -11,7 +11,7 @@ from tilewise.core.errors import NotDecided
 from tilewise.core.shapes import extents_of, leaves
 from tilewise.emit.bits import Bits
 from tilewise.emit.expressions import variable
-from tilewise.emit.functions import Function, Range, listed
+from tilewise.emit.functions import Function, Index, Range, listed
 from tilewise.emit.names import Names, chosen, coordinate_names
 from tilewise.emit.readings import Reading, candidates, cheapest_together
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Iter, Layout
 
 
-def place_function(layout: Layout, name: str, flat: bool = False, arguments: Sequence[str] = ()) -> Function:
+def place_function(layout: Layout, name: str, index: Index, arguments: Sequence[str] = ()) -> Function:
     """The places of the elements of a layout, one result an axis.
 
-        requires       the coordinates lie in the shape, or with `flat` the flat index below the size
+        requires       the coordinates lie in the shape, or the flat index below the size
         postcondition  results[a](index, copy) for all copies are the places of the index
 
     >>> from tilewise import S
-    >>> function = place_function(S[(8, 64) : (64, 1)], "place_of")
+    >>> function = place_function(S[(8, 64) : (64, 1)], "place_of", Index())
     >>> [str(argument) for argument in function.arguments], [str(place) for place in function.results]
     (['i in 0..7', 'j in 0..63'], ['m in 0..511'])
     """
     copies, start = merged_replica(layout.replica)
-    modes = [layout.shard] if flat else list(modes_of(layout))
-    extents = [layout.size] if flat else list(extents_of(layout.shape))
-    defaults = ["x"] if flat else coordinate_names(len(modes))
+    modes = [index.counted(layout).shard] if index.flat else list(modes_of(layout))
+    extents = [layout.size] if index.flat else list(extents_of(layout.shape))
+    defaults = ["x"] if index.flat else coordinate_names(len(modes))
     if copies:
         defaults.append("copy")
         modes.append(tuple(copies))
@@ -56,7 +56,7 @@ def place_function(layout: Layout, name: str, flat: bool = False, arguments: Seq
             ]
         ),
         layout=layout,
-        sentences=_sentences(layout, name, given, bool(copies)),
+        sentences=_sentences(layout, name, given, index, bool(copies)),
     )
 
 
@@ -81,9 +81,12 @@ def range_on(layout: Layout, axis: Axis, name: str) -> Range:
         return Range(name, None, None)
 
 
-def _sentences(layout: Layout, name: str, given: list[Range], has_copies: bool) -> tuple[str, ...]:
+def _sentences(
+    layout: Layout, name: str, given: list[Range], index: Index, has_copies: bool
+) -> tuple[str, ...]:
     axes = listed([axis.name for axis in layout.axes])
     call = f"{name}({', '.join(argument.name for argument in given)})"
     counts = f", counted in {layout.unit}s" if layout.unit != "element" else ""
     which = f"; {given[-1].name} says which of its copies" if has_copies else ""
-    return (f"{call}: where the element lives, as {axes}{counts}{which}.",)
+    place = f"{call}: where the element lives, as {axes}{counts}{which}."
+    return (place, f"{given[0].name} is the flat index ({index.order}).") if index.flat else (place,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewise.core.shapes import coordinates, extents_of
 from tilewise.emit.expressions import Expr, Variable, parts_of
 
 TYPE_CHECKING = False
@@ -29,6 +30,44 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class Index:
+    """How the index of an element is given: one number a mode, or flat in one of two orders."""
+
+    flat: bool = False
+    leftmost_fastest: bool = False
+
+    @property
+    def order(self) -> str:
+        """The order of a flat index, in words."""
+        if self.leftmost_fastest:
+            return "CuTe's order, the first mode fastest"
+        return "row-major, the last mode fastest"
+
+    def counted(self, layout: Layout) -> Layout:
+        """The layout whose row-major flat index is this one."""
+        if not (self.flat and self.leftmost_fastest):
+            return layout
+        from tilewise.notation.cute import leftmost_fastest
+
+        return leftmost_fastest(layout)
+
+    def of(self, layout: Layout, row_major: int) -> int:
+        """A row-major flat index in the order of this one.
+
+        >>> from tilewise import S
+        >>> Index(leftmost_fastest=True).of(S[4, 8], 1)
+        4
+        """
+        if not self.leftmost_fastest:
+            return row_major
+        total = 0
+        pairs = zip(coordinates(row_major, layout.shape), extents_of(layout.shape), strict=True)
+        for coordinate, extent in reversed(list(pairs)):
+            total = total * extent + coordinate
+        return total
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """A function of named arguments; its results are the expressions, in order."""
 
@@ -39,12 +78,14 @@ class Function:
     layout: Layout
     sentences: tuple[str, ...]
     """What it computes, for the comment above it."""
+    text: str = ""
+    """How the comment spells the layout, where that is not as this project does."""
 
     @property
     def comment(self) -> tuple[str, ...]:
         """The lines of the comment: the layout, what is computed, the ranges."""
         ranges = [", ".join(map(str, ends)) for ends in (self.arguments, self.results)]
-        return (str(self.layout), *self.sentences, "; ".join(filter(None, ranges)))
+        return (self.text or str(self.layout), *self.sentences, "; ".join(filter(None, ranges)))
 
     @property
     def unused(self) -> tuple[str, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 
 from tilewise.core.errors import LayoutError
-from tilewise.emit.functions import Function, Range
+from tilewise.emit.functions import Function, Index, Range
 from tilewise.emit.names import checked
 
 TYPE_CHECKING = False
@@ -43,11 +43,14 @@ def source_of(
     flat: bool | None = None,
     name: str | None = None,
     arguments: Sequence[str] = (),
+    leftmost_fastest: bool = False,
+    text: str = "",
 ) -> Source:
     """The function from an index to its place, or with `inverse` from a place to the index there.
 
     An index is one argument a mode, and with `flat` one number; the inverse gives a flat index unless
-    `flat` is False. Copies are numbered by a last argument, `copy`.
+    `flat` is False. A flat index is row-major, or with `leftmost_fastest` counts as CuTe does. Copies are
+    numbered by a last argument, `copy`. The comment shows the layout, or `text` for it.
 
         requires       arguments in range; for the inverse, a place that holds an element
         refused        TW302 beyond 64-bit integers, TW505 where there is no inverse, TW008 in CuTe
@@ -65,20 +68,20 @@ def source_of(
     if lang not in LANGUAGES:
         raise LayoutError("TW401", f"unknown language {lang!r}", hint="known: " + " ".join(LANGUAGES))
     called = checked(name or ("index_of" if inverse else "place_of"), "a function")
-    flat = inverse if flat is None else flat
-    function = _function(layout, called, inverse, flat, arguments)
-    code = _writer(lang)(function) if lang in _WRITERS else _in_cute(function, inverse, flat)
+    index = Index(inverse if flat is None else flat, leftmost_fastest)
+    function = replace(_function(layout, called, inverse, index, arguments), text=text)
+    code = _writer(lang)(function) if lang in _WRITERS else _in_cute(function, inverse, index)
     return Source(lang, called, code, function.arguments, function.results)
 
 
-def _function(layout: Layout, name: str, inverse: bool, flat: bool, arguments: Sequence[str]) -> Function:
+def _function(layout: Layout, name: str, inverse: bool, index: Index, arguments: Sequence[str]) -> Function:
     if inverse:
         from tilewise.emit.backward import index_function
 
-        return index_function(layout, name, flat, arguments)
+        return index_function(layout, name, index, arguments)
     from tilewise.emit.forward import place_function
 
-    return place_function(layout, name, flat, arguments)
+    return place_function(layout, name, index, arguments)
 
 
 def _writer(lang: str) -> Callable[[Function], str]:
@@ -87,7 +90,7 @@ def _writer(lang: str) -> Callable[[Function], str]:
     return getattr(import_module(f"tilewise.emit.{module}"), name)  # type: ignore[no-any-return]
 
 
-def _in_cute(function: Function, inverse: bool, flat: bool) -> str:
+def _in_cute(function: Function, inverse: bool, index: Index) -> str:
     from tilewise.emit.cute import cute_source
 
-    return cute_source(function, inverse, flat)
+    return cute_source(function, inverse, index)

@@ -40,7 +40,9 @@ class Spelling:
     suffix: str = ""
 
     def number(self, number: int, mask: bool = False) -> str:
-        """A literal; masks of several digits in hexadecimal."""
+        """A literal; masks of several digits in hexadecimal, and without a sign where integers have none."""
+        if mask and number < 0 and self.suffix:
+            return f"~{self.number(~number, mask=True).removesuffix(self.suffix)}{self.suffix}"
         digits = f"{number:#x}" if mask and number >= _PLAIN_DIGITS else str(number)
         return digits + (self.suffix if self.large is not None and abs(number) > self.large else "")
 

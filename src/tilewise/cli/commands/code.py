@@ -6,8 +6,9 @@
   tilewise code 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --lang cute --name tile
 
 A place is a number for each axis, in one struct, or a tuple in Python. An index is one argument a mode,
-and with --flat one row-major number. --inverse goes from a place that is taken to the index, flat unless
---coordinates. Where an element has copies, the last argument says which one is meant.
+and with --flat one number: row-major, or in CuTe's order where LAYOUT is in CuTe's dialect. --inverse goes
+from a place that is taken to the index, flat unless --coordinates. Where an element has copies, the last
+argument says which one is meant.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import layout_from, one_layout
+from tilewise.cli.arguments import let_from, one_layout, text_from
+from tilewise.cli.words import Reader
 from tilewise.core.errors import Refused
 from tilewise.emit import LANGUAGES, source_of
 
@@ -30,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lang", choices=LANGUAGES, default="cuda", help="the language (cuda)")
     parser.add_argument("--inverse", action="store_true", help="from a place to the index")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--flat", action="store_true", help="the index as one row-major number")
+    form.add_argument("--flat", action="store_true", help="the index as one number")
     form.add_argument("--coordinates", action="store_true", help="the index as one number a mode")
     parser.add_argument("--name", metavar="F", help="the name of the function (place_of, index_of)")
     parser.add_argument("--args", metavar="A,B", help="names of its arguments, in order")
@@ -38,7 +40,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """The source; no where the language, or the layout's inverse, does not allow it."""
-    layout = layout_from(args.layout, args)
+    text = text_from(args.layout)
+    reader = Reader(args)
+    layout = reader.layout(text)
     try:
         source = source_of(
             layout,
@@ -47,6 +51,8 @@ def answer(args: argparse.Namespace) -> Answer:
             flat=True if args.flat else False if args.coordinates else None,
             name=args.name,
             arguments=args.args.split(",") if args.args else (),
+            leftmost_fastest=reader.cute,
+            text=_own_text(text, args),
         )
     except Refused as no:
         data = {"lang": args.lang, "code": None, "reason": no.reason, "witness": witness_data(no.witness)}
@@ -60,6 +66,15 @@ def answer(args: argparse.Namespace) -> Answer:
         "code": source.code,
     }
     return Answer(data, source.code)
+
+
+def _own_text(text: str, args: argparse.Namespace) -> str:
+    """The layout as it was typed, on one line; nothing where that has no place in a comment."""
+    spelled = " ".join(text.split())
+    if spelled.startswith("{") or not spelled.isprintable() or set(spelled) & set("\\\"'"):
+        return ""
+    values = ", ".join(f"{name}={value}" for name, value in let_from(args).items())
+    return f"{spelled} with {values}" if values else spelled
 
 
 def _range(ends: Range) -> dict[str, object]:
