@@ -2,7 +2,7 @@
 
     python -m tests.soak.algebra --count 1000000 --seed 1 --jobs 2
 
-Every `check_<operation>(rng)` of tests/core/test_algebra_*.py and test_gf2.py draws one case, runs the operation and
+Every `check_<operation>(rng)` of tests/core/test_algebra_*.py and of `OTHERS` draws one case, runs the operation and
 holds it to the naive definition; it returns "refused", "undecided", "none" where no case came up, or what
 it answered. Compositions are also counted beside CuTe's rule, on the families of inputs in `families`.
 A fault is met again with `--first NUMBER --count 1 --seed SEED --only NAME`.
@@ -27,18 +27,20 @@ from tests.soak import families
 
 CHUNK = 250
 OUTCOMES = ("answered", "refused", "undecided")
+OTHERS = ("tests.core.test_gf2", "tests.bridge.test_strides", "tests.emit.definition")
+"""Modules with checks beside the algebra's own tests."""
 
 Check = Callable[[Random], str]
 
 
 @cache
 def checks() -> dict[str, Check]:
-    """Every `check_` of the algebra's tests, by name."""
+    """Every `check_` of the algebra's tests, of strided views and of generated code, by name."""
     found: dict[str, Check] = {}
     core = Path(__file__).parent.parent / "core"
-    for path in sorted((*core.glob("test_algebra_*.py"), core / "test_gf2.py")):
-        module = import_module(f"tests.core.{path.stem}")
-        for name, call in vars(module).items():
+    names = sorted(f"tests.core.{path.stem}" for path in core.glob("test_algebra_*.py"))
+    for module in (*names, *OTHERS):
+        for name, call in vars(import_module(module)).items():
             if name.startswith("check_") and signature(call).parameters.keys() == {"rng"}:
                 found[name.removeprefix("check_")] = call
     return found
@@ -71,7 +73,7 @@ def check_chunk(work: tuple[int, range, tuple[str, ...]]) -> Report:
                 for outcome in families.compared(name, rng):
                     report.families[name, outcome] += 1
             else:
-                outcome = checks()[name](rng)
+                outcome = checks()[name](rng).partition(" ")[0]  # "refused outside" is refused
                 report.outcomes[name, outcome if outcome in (*OUTCOMES, "none") else "answered"] += 1
         except Exception as error:
             again = f"--seed {seed} --first {number} --count 1" + (

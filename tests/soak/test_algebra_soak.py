@@ -18,6 +18,7 @@ def test_a_sample_has_no_fault(capsys):
 
 def test_every_family_of_operations_is_soaked():
     assert {"compose", "compose_swizzled", "slice"} <= algebra.checks().keys()
+    assert {"affine", "code", "strides", "view"} <= algebra.checks().keys()
 
 
 def test_a_fault_is_noticed_and_met_again(monkeypatch, capsys):
