@@ -264,7 +264,7 @@ def test_a_refusal_is_an_answer_with_reason_witness_and_hint(tilewise):
         "code": "TW503",
         "reason": "the map steps every 6 elements, and (4, 9) every 9: neither divides the other",
         "witness": [6, 9],
-        "hint": "no digits of that shape are the same map; an index of it can be asked with shape=(4, 9)",
+        "hint": "no digits of that shape are the same map; tilewise at ... --shape 4,9 asks an index of it",
     }
     text = tilewise("algebra", "reshape", SIXES, "4,9")
     assert (text.code, text.err) == (1, "")

@@ -138,3 +138,33 @@ def test_lists_have_commas_or_spaces(tilewise, commas, spaces):
 )
 def test_one_bracket_around_everything_is_still_one(tilewise, word, result):
     assert parse(result) == parse(tilewise("algebra", "regroup", "S[(4, 2, 8) : (1, 32, 4)]", word).out)
+
+
+# -- modes that are kept -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", ["_", ":"])
+def test_a_mode_is_kept_by_either_word(tilewise, kept):
+    layout = "S[(8, 6, 4) : (24, 4, 1)]"
+    sliced = tilewise("algebra", "slice", layout, f"3,{kept},0:2")
+    assert sliced.out == "S[(6, 2) : (4, 1)] + 72\n"
+    for operation in ("compose", "logical_divide", "zipped_divide"):
+        by_word = tilewise("algebra", operation, layout, kept, "3", kept)
+        assert by_word.code == 0
+        assert by_word.out == tilewise("algebra", operation, layout, "_", "3", "_").out
+
+
+@pytest.mark.parametrize(
+    ("region", "said", "hint"),
+    [
+        ("(3,_),_", "none inside a mode", "--shape 8,16,64"),
+        (":,32:48:2", "a range has no step", "compose with S[extent : n]"),
+        ("2..4", "not an integer", "such as 2:4,0,:"),
+        ("2-4,0", "the region ends before '-'", "such as 2:4,0,:"),
+        ("16,:", "index 16 is outside 0..15 of mode 0", "counts from 0"),
+    ],
+)
+def test_a_region_that_is_none_is_told_how_to_be_one(tilewise, region, said, hint):
+    error = tilewise("algebra", "slice", "S[(16, 64) : (64, 1)]", region, "--json").json["error"]
+    assert said in error["message"]
+    assert hint in error["hint"]

@@ -298,7 +298,7 @@ def test_an_index_outside_is_named_with_the_element_that_asks_for_it():
 def test_indices_on_two_axes_need_names():
     with pytest.raises(Refused, match="laneid and reg"):
         S[(4, 4) : (4, 1)].compose(S[(2, 2) : (1 @ laneid, 1 @ reg)])
-    with pytest.raises(LayoutError, match="1 names for the 2 modes"):
+    with pytest.raises(LayoutError, match="1 name for 2 modes of A"):
         S[(4, 4) : (4, 1)].compose(S[2 : 1 @ laneid], modes=("laneid",))
 
 

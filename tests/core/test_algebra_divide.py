@@ -327,3 +327,17 @@ def test_the_first_mode_of_a_zipped_divide_is_the_composition():
         zipped = zipped_divide(layout, tiler)
         first = compose(layout, tiler) if not isinstance(tiler, tuple) else compose(layout, (*tiler, 1)[:2])
         assert naive_map(first) == naive_map(zipped)[:: zipped.size // first.size]
+
+
+@pytest.mark.parametrize("operation", [logical_divide, zipped_divide, tiled_divide, flat_divide, compose])
+def test_a_mode_may_be_kept_in_words(operation):
+    layout = S[(8, 6, 4) : (24, 4, 1)]
+    for tilers in [(4, slice(None), 2), (4, ..., 2), [4, None, 2]]:
+        assert operation(layout, tilers) == operation(layout, (4, None, 2))
+    assert operation(layout, (..., 2)) == operation(layout, (None, None, 2))
+    with pytest.raises(LayoutError, match="4 tilers for 3 modes"):
+        operation(layout, (1, 1, 1, 1))
+    with pytest.raises(LayoutError, match="2 tilers for 1 mode\n"):
+        operation(S[4], (1, 1))
+    with pytest.raises(LayoutError, match="stands once"):
+        operation(layout, (..., 2, ...))

@@ -122,7 +122,10 @@ def test_the_forms_of_a_region():
     [
         (((6, 20),), "mode 0: 6:20 is no region of 0:8"),
         (((4, 4),), "mode 0: 4:4 is no region"),
-        ((-1,), "mode 0: -1:0 is no region"),
+        ((-1,), "index -1 is outside 0..7 of mode 0"),
+        ((8,), "index 8 is outside 0..7 of mode 0"),
+        (((3, (0, 2)),), "looks inside"),
+        ((..., 0, ...), "stands once"),
         ((slice(0, 8, 2),), "a region has no step"),
         ((1, 2, 3), "a region of 3 modes in a layout of 2"),
         (("x",), "'x' is no region"),
@@ -144,3 +147,12 @@ def test_a_huge_layout_costs_by_its_digits():
     pieces = layout.slice((1, 2**50 - 1), shape=2**50)
     assert sum(piece.layout.size for piece in pieces) == 2**50 - 2
     assert len(pieces) == 3
+
+
+@pytest.mark.parametrize("kept", [None, slice(None), (0, 6)])
+def test_a_mode_may_be_kept_in_words(kept):
+    layout = S[(8, 6, 4) : (24, 4, 1)]
+    assert slices(layout, 3, kept, (0, 2)) == slices(layout, 3, (0, 6), (0, 2))
+    assert slices(layout, ..., (0, 2)) == slices(layout, (0, 8), (0, 6), (0, 2))
+    assert slices(layout, 3, ..., 1) == slices(layout, 3, kept, 1)
+    assert slices(layout, 3, 0, 1, ...) == slices(layout, 3, 0, 1)

@@ -80,8 +80,16 @@ def overview() -> Parser:
 def _unknown(command: str) -> LayoutError:
     from difflib import get_close_matches
 
+    from tilewise.cli.hints import ALIASES
+    from tilewise.cli.operations import OPERATIONS
+
+    operation = command.strip().replace("-", "_")
     near = get_close_matches(command.strip(), SUMMARIES, n=1)
     hint = f"did you mean {near[0]}?" if near else "commands: " + " ".join(SUMMARIES)
+    if operation in OPERATIONS:
+        hint = f"an operation: tilewise algebra {operation}"
+    elif operation in ALIASES:
+        hint = f"here that is {ALIASES[operation]}; operations are words of tilewise algebra"
     return LayoutError("TW401", f"there is no command {command.strip()!r}", hint=hint)
 
 

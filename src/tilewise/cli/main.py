@@ -83,7 +83,10 @@ def _print_json(data: dict[str, Any]) -> None:
 
 
 def _print_error(error: LayoutError, as_json: bool) -> int:
+    from tilewise.cli.hints import in_a_shell
+
     undecided = isinstance(error, NotDecided)
+    error.hint = in_a_shell(error.hint)
     if as_json and undecided:
         _print_json({"answer": None, "reason": error.message})
     elif as_json:

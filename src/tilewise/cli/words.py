@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-KEEP = "_"
-"""The tiler of a mode that stays as it is."""
+KEEP = ("_", ":")
+"""The tilers of a mode that stays as it is."""
 
 _STATIC = re.compile(r"(?<!\w)_(?=\d)")
 
@@ -105,7 +105,7 @@ class Reader:
 
     def tiler(self, text: str) -> Any:
         """A layout, an extent, `_`, or a shape: a tuple of extents by mode."""
-        if text == KEEP:
+        if text in KEEP:
             return None
         return self.layout(text) if _is_layout(text) else self.numbers(text)
 

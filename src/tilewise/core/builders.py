@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import counted
 from tilewise.core.layout import Iter, Layout, Replicas
 from tilewise.core.shapes import Mode, Shape, as_shape, leaves, spell
 from tilewise.core.vectors import Vector, as_vector
@@ -113,13 +114,9 @@ def _mismatch(where: str, mode: Mode, stride: Any) -> LayoutError:
     given = len(stride) if isinstance(stride, tuple | list) else 1
     return LayoutError(
         "TW003",
-        f"{where} is {spell(mode)}: {_count(wanted, 'extent')} and {_count(given, 'stride')}",
+        f"{where} is {spell(mode)}: {counted(wanted, 'extent')} and {counted(given, 'stride')}",
         hint="write one stride for every extent, in the same nesting; 0 for a digit that does not move",
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _split(spelled: Any, letter: str) -> tuple[Shape, Any]:

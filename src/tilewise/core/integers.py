@@ -31,6 +31,15 @@ def as_int(value: SupportsIndex, what: str) -> int:
     return value
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "mode"), counted(2, "mode")
+    ('1 mode', '2 modes')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def as_extent(value: SupportsIndex) -> int:
     """`value` as an extent: a positive integer.
 

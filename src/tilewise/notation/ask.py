@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tilewise.core.errors import LayoutError
 from tilewise.core.vectors import Vector
 from tilewise.notation.tokens import END, NAME, Cursor, shortened
 from tilewise.notation.trees import (
@@ -96,15 +97,25 @@ def parse_window(
 def parse_region(text: str, let: Mapping[str, int] | None = None) -> tuple[slice | int, ...]:
     """One range or index a mode, as `Layout.slice` takes them; an index picks, a range of 1 does not.
 
-    >>> parse_region("0:4,3,:")
-    (slice(0, 4, None), 3, slice(None, None, None))
+    Both `:` and `_` keep a mode whole.
+
+    >>> parse_region("0:4,3,:,_")
+    (slice(0, 4, None), 3, slice(None, None, None), slice(None, None, None))
     """
-    cursor = _started(text, "a region", "such as 0:4,3")
-    names = _named(let)
-    parts = [_part(cursor, names)]
-    while cursor.accept(","):
-        parts.append(_part(cursor, names))
-    cursor.expect_end("the region", _COMMAS)
+    try:
+        cursor = _started(text, "a region", "such as 0:4,3")
+        names = _named(let)
+        parts = [_part(cursor, names)]
+        while cursor.accept(","):
+            parts.append(_part(cursor, names))
+        cursor.expect_end("the region", _COMMAS)
+    except LayoutError as error:
+        if error.hint not in ("", _COMMAS) and error.code != "TW101":
+            raise
+        hint = "a range or an index a mode, such as 2:4,0,: with : or _ for a whole mode"
+        raise LayoutError(
+            error.code, error.message, hint=hint, span=error.span, source=error.source
+        ) from None
     return tuple(parts)
 
 
@@ -114,13 +125,28 @@ def _range(cursor: Cursor, names: Names) -> tuple[int | None, int | None]:
 
 
 def _part(cursor: Cursor, names: Names) -> slice | int:
+    if cursor.accept("_"):
+        return slice(None)
+    if cursor.next.text == "(":
+        raise cursor.error(
+            "TW004",
+            "a region has one range a mode, and none inside a mode",
+            hint="give the inner modes a shape, such as shape=(8, 16, 64) for ((8, 16), 64)",
+        )
     start = None if cursor.next.text == ":" else factor(cursor, names)
     if not cursor.accept(":"):
         if start is None:
             raise cursor.error("TW004", "expected a range such as 0:16")
         return start
     at_end = cursor.next.kind == END or cursor.next.text == ","
-    return slice(start, None if at_end else factor(cursor, names))
+    stop = None if at_end else factor(cursor, names)
+    if cursor.next.text == ":":
+        raise cursor.error(
+            "TW004",
+            "a range has no step",
+            hint="every n-th element is a composition: compose with S[extent : n]",
+        )
+    return slice(start, stop)
 
 
 def _named(let: Mapping[str, int] | None) -> Names:

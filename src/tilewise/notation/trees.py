@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from tilewise.core.axes import KNOWN, Axis, m
 from tilewise.core.errors import LayoutError, printable
-from tilewise.core.integers import MAX_DIGITS, as_int
+from tilewise.core.integers import MAX_DIGITS, as_int, counted
 from tilewise.core.shapes import MAX_NESTING, Mode
 from tilewise.core.vectors import Term, Vector
 from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token, shortened
@@ -297,7 +297,7 @@ def _pair(cursor: Cursor, shape: Tree, strides: Tree, letter: str) -> Iterator[V
         noun = "mode" if nested else "extent"
         raise cursor.error(
             "TW003",
-            f"{letter} has {_count(wanted, noun)} in {spelled} and {_count(given, 'stride')}",
+            f"{letter} has {counted(wanted, noun)} in {spelled} and {counted(given, 'stride')}",
             strides.span,
             "write one stride for every extent, in the same nesting; 0 for a digit that does not move",
         )
@@ -309,7 +309,3 @@ def _unwrapped(node: Tree) -> Tree:
     while isinstance(node, Branch) and len(node.parts) == 1:
         node = node.parts[0]
     return node
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

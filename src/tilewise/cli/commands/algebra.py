@@ -20,6 +20,8 @@ from collections.abc import Mapping, Sequence
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, place_data
 from tilewise.cli.arguments import Parser, layout_options
+from tilewise.cli.commands import SUMMARIES
+from tilewise.cli.hints import ALIASES, in_a_shell, witness_text
 from tilewise.cli.operations import FAMILIES, OPERATIONS, OPTIONS, Operation
 from tilewise.cli.words import Asked, Reader, paired, words_of
 from tilewise.core.errors import LayoutError, NotDecided, Refused
@@ -71,17 +73,23 @@ def answer(args: argparse.Namespace) -> Answer:
 
 
 def _operation(name: str) -> Operation:
-    found = OPERATIONS.get(name.replace("-", "_"))
+    known = name.replace("-", "_")
+    found = OPERATIONS.get(known)
     if found is not None:
         return found
+    raise LayoutError("TW401", f"there is no operation {name!r}", hint=_instead(known))
+
+
+def _instead(name: str) -> str:
+    """What to ask where there is no operation of a name."""
+    if name in ALIASES:
+        return f"here that is {ALIASES[name]}"
+    if name in SUMMARIES:
+        return f"tilewise {name} is a command of its own"
     from difflib import get_close_matches
 
     near = get_close_matches(name, OPERATIONS, n=1)
-    raise LayoutError(
-        "TW401",
-        f"there is no operation {name!r}",
-        hint=f"did you mean {near[0]}?" if near else "--list shows them all",
-    )
+    return f"did you mean {near[0]}?" if near else "--list shows them all"
 
 
 def _reread(
@@ -122,7 +130,10 @@ def _found(operation: Operation, asked: Asked, values: Sequence[Any]) -> Answer:
     except NotDecided as open_question:
         data = {"op": operation.name, "result": None, "reason": open_question.message}
         return Answer(data, open_question.message, UNDECIDED)
-    return _answered(operation, result, asked)
+    found = _answered(operation, result, asked)
+    if operation.tells:
+        found.data.update(operation.tells(asked, *values))
+    return found
 
 
 def _other_order(
@@ -163,11 +174,11 @@ def _refused(operation: Operation, no: Refused) -> Answer:
         "code": no.code,
         "reason": no.reason,
         "witness": plain(no.witness),
-        "hint": no.hint,
+        "hint": in_a_shell(no.hint),
     }
     lines = [f"no: {no.reason}"]
-    lines += [f"  witness: {no.witness}"] if no.witness is not None else []
-    lines += [f"  hint: {no.hint}"] if no.hint else []
+    lines += [f"  witness: {witness_text(no.witness)}"] if no.witness is not None else []
+    lines += [f"  hint: {data['hint']}"] if no.hint else []
     return Answer(data, "\n".join(lines), NO)
 
 

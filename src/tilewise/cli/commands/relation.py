@@ -17,6 +17,7 @@ import argparse
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
 from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, text_from
+from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
@@ -54,7 +55,9 @@ def answer(args: argparse.Namespace) -> Answer:
         found = _related(a, b, args, turned)
     except Refused as no:
         data = {"class": None, "reason": no.reason, "witness": witness_data(no.witness)}
-        return Answer(data, str(no), NO)
+        return Answer(
+            data, f"{no.code}: {no.reason}" + (f"\n  hint: {in_a_shell(no.hint)}" if no.hint else ""), NO
+        )
     return _answered(found, args, len(a.shape))
 
 

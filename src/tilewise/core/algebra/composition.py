@@ -31,7 +31,7 @@ from tilewise.core.algebra.levels import (
 from tilewise.core.axes import m
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided, Refused
-from tilewise.core.integers import as_extent
+from tilewise.core.integers import as_extent, counted
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import Mode, leaves
 from tilewise.core.vectors import Vector, as_vector
@@ -53,7 +53,8 @@ def compose(outer: Layout, inner: Any, modes: Sequence[str] | None = None) -> La
 
     `inner` places its elements at flat indices of `outer`, on one axis. With `modes`, the axes named
     there are coordinates of outer's modes, one name a mode; CuTe's e0, e1, ... are so without being
-    named. A tuple composes mode by mode: a layout, an extent n (for n : 1), or None to keep the mode.
+    named. A tuple composes mode by mode: a layout, an extent n (for n : 1), or None to keep the mode;
+    `...` keeps all that are not named.
 
         requires       every index that inner names is one of outer's
         postcondition  compose(A, B).places(x) == union of A.places(i) over the indices i at B.places(x)
@@ -105,16 +106,11 @@ def as_tiler(value: Any) -> Layout:
 
 def _by_mode(outer: Layout, tilers: tuple[Any, ...]) -> Layout:
     parts = mode_layouts(outer)
-    if len(tilers) > len(parts):
-        raise LayoutError(
-            "TW503",
-            f"{len(tilers)} tilers for {len(parts)} modes",
-            hint="give at most one a mode; modes without one are kept",
-        )
+    tilers = tilers_of(tilers, len(parts))
     shape: list[Mode] = []
     strides: list[Vector] = []
     replica, offset = list(outer.replica), outer.offset
-    for part, tiler in zip(parts, (*tilers, *(None,) * (len(parts) - len(tilers))), strict=True):
+    for part, tiler in zip(parts, tilers + (None,) * (len(parts) - len(tilers)), strict=True):
         tiled = part if tiler is None else compose(part, tiler)
         if tiled.swizzles:
             raise Refused(
@@ -127,6 +123,37 @@ def _by_mode(outer: Layout, tilers: tuple[Any, ...]) -> Layout:
         replica += tiled.replica
         offset = offset + tiled.offset
     return replace(outer, shape=tuple(shape), strides=tuple(strides), replica=tuple(replica), offset=offset)
+
+
+def tilers_of(given: Sequence[Any], rank: int) -> tuple[Any, ...]:
+    """The tilers of the first modes, None where a mode is kept."""
+    tilers = by_mode(given, rank)
+    if len(tilers) > rank:
+        raise LayoutError(
+            "TW503",
+            f"{counted(len(tilers), 'tiler')} for {counted(rank, 'mode')}",
+            hint="give at most one a mode; modes without one are kept",
+        )
+    return tilers
+
+
+def by_mode(given: Sequence[Any], rank: int) -> tuple[Any, ...]:
+    """What is asked of the modes, one by one: None where one is kept, which `slice(None)` says as well.
+
+    One `...` stands for all modes that are not named.
+
+    >>> by_mode((8, slice(None)), 3), by_mode((..., 8), 3)
+    ((8, None), (None, None, 8))
+    """
+    parts = [None if isinstance(part, slice) and part == slice(None) else part for part in given]
+    open_at = [number for number, part in enumerate(parts) if part is Ellipsis]
+    if len(open_at) > 1:
+        raise LayoutError(
+            "TW201", "'...' stands once: for all modes that are not named", hint="or write None"
+        )
+    if open_at:
+        parts[open_at[0] : open_at[0] + 1] = [None] * (rank - len(parts) + 1)
+    return tuple(parts)
 
 
 def mode_layouts(layout: Layout) -> list[Layout]:
@@ -181,10 +208,11 @@ def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) 
     if modes is not None:
         return _by_coordinates(outer, moving, [str(name) for name in modes])
     if len(moving) > 1:
+        spelled = ", ".join(f'"{name}"' for name in sorted(moving))
         raise Refused(
             "TW509",
             f"a flat index is one number, and B moves on {' and '.join(sorted(moving))}",
-            hint="say which mode of A each axis is a coordinate of: modes",
+            hint=f"say which mode of A each axis is a coordinate of, such as modes=({spelled})",
         )
     return Domain({}, (outer.digits,), True)
 
@@ -192,7 +220,9 @@ def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) 
 def _by_coordinates(outer: Layout, moving: set[str], names: list[str]) -> Domain:
     if len(names) != len(outer.shape) or len(set(names)) != len(names):
         raise LayoutError(
-            "TW503", f"{len(names)} names for the {len(outer.shape)} modes of A", hint="name every mode once"
+            "TW503",
+            f"{counted(len(names), 'name')} for {counted(len(outer.shape), 'mode')} of A",
+            hint="name every mode once",
         )
     if not moving <= set(names):
         raise Refused(

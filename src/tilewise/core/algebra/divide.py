@@ -4,9 +4,9 @@
     zipped     ((in a tile), (which tile));   tiled  ((in a tile), which tile, ...);   flat  all side by side
 
 A tiler is a layout B of A's flat index, an extent n (for n : 1), or a tuple of tilers, one a mode: None
-keeps its mode whole, and modes without a tiler are not cut. All is on the side of the index: copies,
-offsets and swizzles of A stay as they are. Nothing is rounded up: where tiles do not fill A exactly there
-is no answer.
+keeps its mode whole, `...` all that are not named, and modes without a tiler are not cut. All is on the
+side of the index: copies, offsets and swizzles of A stay as they are. Nothing is rounded up: where tiles
+do not fill A exactly there is no answer.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tilewise.core.algebra.composition import mode_layouts
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.algebra.composition import mode_layouts, tilers_of
+from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
 from tilewise.core.vectors import ZERO, Vector, along
@@ -114,12 +114,7 @@ class Cut:
             first, second = Piece(made.shape, made.strides).modes
             return cls(made, first, second)
         parts = mode_layouts(layout)
-        if len(tiler) > len(parts):
-            raise LayoutError(
-                "TW503",
-                f"{len(tiler)} tilers for {len(parts)} modes",
-                hint="give at most one a mode; modes without one are kept",
-            )
+        tiler = tilers_of(tiler, len(parts))
         inside = []
         replica, offset = layout.replica, layout.offset
         for number, (part, own) in enumerate(zip(parts, tiler, strict=False)):

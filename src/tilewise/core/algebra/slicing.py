@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from tilewise.core.algebra.composition import mode_layouts, unnested
+from tilewise.core.algebra.composition import by_mode, mode_layouts, unnested
 from tilewise.core.algebra.levels import Code, Floors, Form, digits_of, floors, is_chain, separate
 from tilewise.core.algebra.modes import reshape
 from tilewise.core.errors import LayoutError, Refused
@@ -65,7 +65,8 @@ class Slices(tuple[Piece, ...]):
 def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
     """The part of a layout over a region: an interval (first, past the last), a slice or an index a mode.
 
-    A mode that an index picks is gone from the pieces' layouts; modes that are not named are kept whole.
+    A mode that an index picks is gone from the pieces' layouts; modes that are not named are kept whole,
+    as are those of None and slice(None), and `...` stands for all that are not named.
     With `shape` the region is one of the layout read in that shape.
 
         postcondition  the boxes are disjoint and cover the region; at x of its box, counted from the
@@ -104,13 +105,14 @@ def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
 def _region(layout: Layout, region: tuple[Any, ...]) -> tuple[list[Interval], set[int]]:
     """An interval a mode, and the modes that are picked by a single index."""
     extents = extents_of(layout.shape)
+    region = by_mode(region, len(extents))
     if len(region) > len(extents):
         raise LayoutError(
             "TW201",
             f"a region of {len(region)} modes in a layout of {len(extents)}, {spell(layout.shape)}",
             hint="name at most one interval a mode; shape= slices in another shape",
         )
-    asked = [*region, *(slice(None) for _ in extents[len(region) :])]
+    asked = [*region, *(None for _ in extents[len(region) :])]
     picked = {i for i, part in enumerate(region) if hasattr(part, "__index__")}
     return [
         _interval(part, extent, i) for i, (part, extent) in enumerate(zip(asked, extents, strict=True))
@@ -118,6 +120,8 @@ def _region(layout: Layout, region: tuple[Any, ...]) -> tuple[list[Interval], se
 
 
 def _interval(part: Any, extent: int, mode: int) -> Interval:
+    if part is None:
+        return 0, extent
     if isinstance(part, slice):
         if part.step not in (None, 1):
             raise LayoutError(
@@ -127,11 +131,23 @@ def _interval(part: Any, extent: int, mode: int) -> Interval:
             )
         first = 0 if part.start is None else as_int(part.start, "where a region starts")
         last = extent if part.stop is None else as_int(part.stop, "where a region ends")
+    elif isinstance(part, tuple | list) and any(isinstance(end, tuple | list | slice) for end in part):
+        raise LayoutError(
+            "TW201",
+            f"mode {mode}: a region has one interval a mode, and {part!r} looks inside",
+            hint="slice in a shape that has the inner modes for modes, such as shape=(8, 16, 64)",
+        )
     elif isinstance(part, tuple | list) and len(part) == 2:
         first, last = (as_int(end, "an end of a region") for end in part)
     elif hasattr(part, "__index__"):
         first = as_int(part, "an index")
         last = first + 1
+        if not 0 <= first < extent:
+            raise LayoutError(
+                "TW201",
+                f"index {first} is outside 0..{extent - 1} of mode {mode}",
+                hint="an index counts from 0; negative ones do not count from the back",
+            )
     else:
         raise LayoutError(
             "TW201", f"mode {mode}: {part!r} is no region", hint="write (first, past the last), or one index"

@@ -1,0 +1,86 @@
+"""Hints are spelled for the command line, and say what to call instead."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tilewise.cli.commands import SUMMARIES
+from tilewise.cli.hints import ALIASES, in_a_shell
+from tilewise.cli.operations import OPERATIONS
+
+
+def hint_of(run) -> str:
+    data = run.json
+    return data["error"]["hint"] if "error" in data else data["hint"]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["reshape", "S[(6, 6) : (1, 6)]", "4,9"], "tilewise at ... --shape 4,9"),
+        (["complement", "S[(2, 2) : (3, 1)]", "12"], "--weak gives"),
+        (["slice", "S[(2, 2) : (3, 1)]", "0,0,0"], "--shape slices"),
+        (["compose", "S[(4, 4) : (4, 1)]", "S[(2, 2) : (1@reg, 1@laneid)]"], "--modes laneid,reg"),
+        (["permute", "S[(4, 4) : (4, 1)]", "1"], "1,0 swaps two"),
+        (["regroup", "S[(4, 4) : (4, 1)]", "1,0"], "regroup 0,1 2"),
+        (["coalesce", "S[(N, 4) : (4, 1)]"], "give it one: --let N=64"),
+        (["split_axis", "S[8 : 1@row]", "row"], "HIGH,N,LOW"),
+        (["fuse_axes", "S[8 : 1@row]", "row,column"], "HIGH,N,LOW and the AXIS"),
+        (["fuse_axes", "S[8 : 1@row]", "row,2,column"], "such as row,2,column tx"),
+        (["pack", "S[(8, 4) : (4@TCol, 1@m)]", "2"], "--axis "),
+        (["pack", "S[(8, 4) : (4, 1)]", "2", "--axis", "buf"], "--storage buf"),
+    ],
+)
+def test_hints_are_spelled_for_a_shell(tilewise, words, hint):
+    given = hint_of(tilewise("algebra", *words, "--json"))
+    assert hint in given
+    run = tilewise("algebra", *words)
+    assert given in run.out + run.err
+    assert not re.search(r"=True|=\(|\bparse\(|\"", given), given
+
+
+def test_a_hint_of_no_surface_stays():
+    assert (
+        in_a_shell("the next multiples are (8, 16), and n, m") == "the next multiples are (8, 16), and n, m"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (
+            ["compose", "S[(4, 4) : (4, 1)]", "S[12 : 1] + 8"],
+            "  witness: index 11, asked 19, size 16",
+        ),
+        (["reshape", "S[(6, 6) : (1, 6)]", "4,9"], "  witness: (6, 9)"),
+        (["left_inverse", "S[(4, 2) : (1, 3)]"], "  witness: (1, 6, 3@m)"),
+    ],
+)
+def test_witnesses_are_in_words(tilewise, words, line):
+    assert line in tilewise("algebra", *words).out.splitlines()
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_names_of_others_are_known(tilewise, alias):
+    assert alias not in OPERATIONS
+    assert ALIASES[alias] in hint_of(tilewise("algebra", alias, "(4,8):(1,4)", "2", "--json"))
+    named = [name for name in re.findall(r"[a-z_]{4,}", ALIASES[alias]) if "_" in name]
+    assert set(named) <= set(OPERATIONS)
+
+
+@pytest.mark.parametrize("command", [name for name in SUMMARIES if name not in ("same", "algebra")])
+def test_commands_are_no_operations(tilewise, command):
+    run = tilewise("algebra", command, "S[4]", "S[4]", "--json")
+    assert hint_of(run) == f"tilewise {command} is a command of its own"
+
+
+@pytest.mark.parametrize("operation", ["compose", "zipped_divide", "left-inverse"])
+def test_operations_are_no_commands(tilewise, operation):
+    run = tilewise(operation, "S[4]", "S[4]", "--json")
+    assert hint_of(run) == f"an operation: tilewise algebra {operation.replace('-', '_')}"
+
+
+def test_names_of_others_are_known_as_commands_too(tilewise):
+    assert "zipped_divide" in hint_of(tilewise("local_tile", "S[4]", "--json"))
