@@ -156,3 +156,6 @@ def test_widths_hold_every_value_on_the_way() -> None:
     assert width_of([linear([(-1, x)])], signed=False) == 32
     assert width_of([linear([(-2, x)])], signed=False) == 64
     assert width_of([linear([(4, x)])], signed=False) == 64
+    bit = variable("bit", 0, 1)
+    assert width_of([linear([(-(1 << 31), bit)])], signed=True) == 64  # it is shifted up before it is negated
+    assert width_of([linear([(-(1 << 31), bit)])], signed=False) == 32

@@ -8,6 +8,9 @@ import pytest
 
 from tilewise import LayoutError, Refused, parse
 from tilewise.emit import source_of
+from tilewise.emit.expressions import linear, variable
+from tilewise.emit.names import Names
+from tilewise.emit.text import body_of
 
 ROW_MAJOR = "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]"
 EIGHT_ROWS = "Swizzle<3,3,3> o S[(8, 64) : (64, 1)]"
@@ -25,7 +28,7 @@ def body(text: str, **form: object) -> str:
 @pytest.mark.parametrize(
     ("text", "form", "expected"),
     [
-        (ROW_MAJOR, {}, "return (i * 64 + j) ^ ((i & 7) << 3);"),
+        (ROW_MAJOR, {}, "return ((i << 6) + j) ^ ((i & 7) << 3);"),
         (ROW_MAJOR, {"flat": True}, "return x ^ ((x >> 3) & 0x38);"),
         (ROW_MAJOR, {"inverse": True}, "return m ^ ((m >> 3) & 0x38);"),
         (EIGHT_ROWS, {}, "return (i * 72) ^ j;"),
@@ -39,12 +42,12 @@ def body(text: str, **form: object) -> str:
             "const uint32_t q = m / 49; return (index_of_t){q, m - q * 49};",
         ),
         ("S[(8, 8) : (9, 1)]", {"flat": True}, "return x + (x >> 3);"),
-        ("S[(8, 8) : (-8, 1)] + 56", {}, "return j - i * 8 + 56;"),
+        ("S[(8, 8) : (-8, 1)] + 56", {}, "return j - (i << 3) + 56;"),
         ("S[8 : 1] - 8", {}, "return (int32_t)(i - 8);"),
         ("S[8 : -1]", {}, "return (int32_t)(-i);"),
         ("S[(2, 4) : (0, 1)]", {}, "(void)i; return j;"),
         ("S[()]", {}, "return 0;"),
-        ("S[8 : 1] + R[2 : 8]", {}, "return i + copy * 8;"),
+        ("S[8 : 1] + R[2 : 8]", {}, "return i + (copy << 3);"),
         ("S[8 : 1] + R[2 : 8]", {"inverse": True}, "return m & 7;"),
         (
             FRAGMENT,
@@ -55,13 +58,13 @@ def body(text: str, **form: object) -> str:
         (
             FRAGMENT,
             {"inverse": True, "flat": False},
-            "return (index_of_t){wid_in_wg * 16 + (reg & 2) * 4 + (laneid >> 2), "
+            "return (index_of_t){(wid_in_wg << 4) + (reg & 2) * 4 + (laneid >> 2), "
             "(reg >> 2) * 8 + (reg & 1) + (laneid & 3) * 2};",
         ),
         (
             "Swizzle<3,3,3> o (S[(16, 64) : (64, 1)] + 512)",
             {},
-            "return ((i * 64 + j) ^ ((i & 7) << 3)) + 512;",
+            "return (((i << 6) + j) ^ ((i & 7) << 3)) + 512;",
         ),
         (
             "Swizzle<3,3,3> o (S[(8, 64) : (64, 1)] + 8)",
@@ -78,6 +81,20 @@ def test_the_form(text: str, form: dict[str, bool], expected: str) -> None:
 @pytest.mark.parametrize("text", [ROW_MAJOR, EIGHT_ROWS, TILED, FRAGMENT])
 def test_powers_of_two_need_no_division(text: str, form: dict[str, bool]) -> None:
     assert not set("/%") & set(body(text, **form))
+
+
+@pytest.mark.parametrize("form", [{}, {"flat": True}, {"inverse": True}, {"inverse": True, "flat": False}])
+@pytest.mark.parametrize("text", [ROW_MAJOR, TILED, FRAGMENT])
+@pytest.mark.parametrize("lang", ["cuda", "python", "triton"])
+def test_powers_of_two_need_no_product_on_a_gpu(lang: str, text: str, form: dict[str, bool]) -> None:
+    code = source_of(parse(text), lang, **form).code  # type: ignore[arg-type]
+    assert "*" not in code
+
+
+def test_what_may_be_negative_is_not_shifted() -> None:
+    x = variable("x", -8, 7)
+    body = body_of([linear([(8, x), (1, variable("y", 0, 7))]), linear([(8, x)])], Names("xy"))
+    assert body.results == ("x * 8 + y", "x * 8")
 
 
 def test_each_constant_is_divided_by_once() -> None:
@@ -111,7 +128,7 @@ def test_beyond_64_bits_is_refused_where_integers_end(lang: str) -> None:
     with pytest.raises(Refused, match="beyond 64-bit") as no:
         source_of(layout, lang)
     assert (no.value.code, no.value.witness >= 1 << 64) == ("TW302", True)
-    assert "i * 18446744073709551616 + j" in source_of(layout, "python").code
+    assert "(i << 64) + j" in source_of(layout, "python").code
 
 
 def test_a_shared_place_has_no_index() -> None:

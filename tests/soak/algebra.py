@@ -2,9 +2,10 @@
 
     python -m tests.soak.algebra --count 1000000 --seed 1 --jobs 2
 
-Every `check_<operation>(rng)` of tests/core/test_algebra_*.py and of `OTHERS` draws one case, runs the operation and
-holds it to the naive definition; it returns "refused", "undecided", "none" where no case came up, or what
-it answered. Compositions are also counted beside CuTe's rule, on the families of inputs in `families`.
+Every `check_<operation>(rng)` of tests/core/test_algebra_*.py and of `OTHERS` draws one case, runs the
+operation and holds it to the naive definition; it returns "refused", "undecided", "none" where no case came
+up, or what it answered. Compositions are also counted beside CuTe's rule, on the families of inputs in
+`families`.
 A fault is met again with `--first NUMBER --count 1 --seed SEED --only NAME`.
 """
 

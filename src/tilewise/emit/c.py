@@ -28,6 +28,7 @@ class Dialect:
     qualifiers: str
     struct: str
     value: str
+    is_for_a_cpu: bool = False
 
 
 C = Dialect(
@@ -37,6 +38,7 @@ C = Dialect(
     qualifiers="static inline",
     struct="typedef struct {{ {fields} }} {name};",
     value="({name}){{{values}}}",
+    is_for_a_cpu=True,
 )
 CUDA = Dialect(
     signed={32: "int", 64: "long long"},
@@ -73,7 +75,7 @@ def _source(function: Function, dialect: Dialect) -> str:
     lines += [f"{dialect.qualifiers} {returned} {function.name}({', '.join(given) or 'void'})", "{"]
     lines += [f"    (void){name};" for name in function.unused]
     names = Names([function.name, *(argument.name for argument in function.arguments)])
-    spelling = Spelling("/", _LARGEST_INT, "u" if bits == 32 else "ull")
+    spelling = Spelling("/", _LARGEST_INT, "u" if bits == 32 else "ull", dialect.is_for_a_cpu)
     body = body_of(function.expressions, names, spelling)
     lines += [f"    const {unsigned} {name} = {text};" for name, text in body.steps]
     casts = [

@@ -48,7 +48,9 @@ def width_of(expressions: Iterable[Expr], signed: bool) -> int:
 
 def _partial_sums(total: Sum) -> tuple[int, int]:
     low, high = min(0, total.constant), max(0, total.constant)
+    reach = 0
     for factor, term in total.terms:
+        reach = max(reach, abs(factor) * term.high)  # `a - (b << 3)`: what is taken away is a value too
         ends = factor * term.low, factor * term.high
         low, high = low + min(0, *ends), high + max(0, *ends)
-    return low, high
+    return low, max(high, reach)

@@ -1,6 +1,7 @@
 """Expressions as text: operators that C, C++, CUDA, Python and Triton share, and literals that differ.
 
-Parentheses stand wherever two kinds of operators meet, except for a product in a sum.
+Parentheses stand wherever two kinds of operators meet, except for a product in a sum. A product by a power
+of two is a shift.
 """
 
 from __future__ import annotations
@@ -33,11 +34,16 @@ _PLAIN_DIGITS = 10
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """What differs between languages: the sign of a division that rounds down, and large literals."""
+    """What differs between languages: the sign of a division that rounds down, and large literals.
+
+    With `fields_by_product` a sum has `(i & 7) * 8`: a CPU's compiler makes one instruction of the product
+    and the sum, but of a shift after a mask a mask after a shift, which takes more.
+    """
 
     division: str = "//"
     large: int | None = None
     suffix: str = ""
+    fields_by_product: bool = False
 
     def number(self, number: int, mask: bool = False) -> str:
         """A literal; masks of several digits in hexadecimal, and without a sign where integers have none."""
@@ -172,12 +178,13 @@ class _Text:
         return " ".join(words), SUM
 
     def _product(self, factor: int, term: Expr, in_sum: bool = False) -> tuple[str, int]:
-        """A shift by itself; in a sum a product, which compilers turn into one instruction with the sum."""
+        """A shift where the factor is a power of two; not of what may be negative, which C does not shift."""
         if factor == 1:
             return self.of(term)
         if factor < 0:
             text, kind = self._product(-factor, term, in_sum)
             return f"-{text}" if kind == ATOM else f"-({text})", PRODUCT
-        if not in_sum and is_power(factor) and term.low >= 0:
+        is_field = in_sum and isinstance(term, Shifted | Masked)
+        if is_power(factor) and term.low >= 0 and not (is_field and self.spelling.fields_by_product):
             return f"{self._operand(term)} << {lowest_bit(factor)}", SHIFT
         return f"{self._operand(term)} * {self.spelling.number(factor)}", PRODUCT
