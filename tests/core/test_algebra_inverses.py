@@ -302,6 +302,48 @@ def test_an_undecided_question_is_no_answer(monkeypatch):
         right_inverse(S[(5,) * 10 : steps] - sum(steps) - 1)
 
 
+# -- the order of the modes ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inverse", [left_inverse, right_inverse, quasi_inverse])
+def test_modes_are_in_the_order_of_the_axes_that_are_given(inverse):
+    rng = Random(8)
+    seen = 0
+    while seen < 100:
+        layout = readable(rng)
+        if len(layout.axes) < 2:
+            continue
+        order = list(range(len(layout.axes)))
+        rng.shuffle(order)
+        try:
+            plain = inverse(layout)
+        except LayoutError:
+            continue
+        seen += 1
+        assert inverse(layout, axes=layout.axes) == plain
+        given = inverse(layout, axes=tuple(layout.axes[i] for i in order))
+        assert given.same(plain.permute(*order)), layout
+
+
+def test_axes_are_given_to_methods_too_by_name_or_as_they_are():
+    fragment = S[(2, 4, 8) : (1 @ reg, 1 @ laneid, 4 @ laneid)]
+    assert [len(modes(found)) for found in (fragment.inverse(), fragment.inverse(axes=("laneid", reg)))] == [
+        2,
+        2,
+    ]
+    assert modes(fragment.inverse()) == [2, 32]
+    for name in ("inverse", "left_inverse", "right_inverse", "quasi_inverse"):
+        assert modes(getattr(fragment, name)(axes=("laneid", reg))) == [32, 2]
+    assert S[8 : 1 @ laneid].inverse(axes="laneid") == S[8:1]
+
+
+@pytest.mark.parametrize("axes", [(reg,), (reg, reg), (reg, warpid), (), "reg", (reg, laneid, m)])
+def test_axes_name_every_axis_once(axes):
+    with pytest.raises(LayoutError, match=r"no order of the layout's axes, reg, laneid") as refused:
+        left_inverse(S[(2, 32) : (1 @ reg, 1 @ laneid)], axes=axes)
+    assert refused.value.code == "TW203"
+
+
 # -- how much is answered --------------------------------------------------------------------------
 
 

@@ -28,6 +28,8 @@ class Operation:
     run: Callable[..., Any]
     options: tuple[str, ...] = ()
     law: str = ""
+    tells: Callable[..., dict[str, Any]] | None = None
+    """What JSON says of the result besides."""
 
     @property
     def usage(self) -> str:
@@ -54,6 +56,7 @@ OPTIONS = {
     for option in (
         Option("--by-mode", "coalesce: every mode by itself"),
         Option("--modes", "compose: the axes of B that are coordinates of A, one a mode", "AXES"),
+        Option("--axes", "inverses: the order of the result's modes, one an axis", "AXES"),
         Option("--shape", "slice: the region is one of this shape; from_bases: the result's", "SHAPE"),
         Option("--size", "complement: fill [0, SIZE)", "SIZE"),
         Option("--weak", "complement: disjoint is enough, holes may stay"),
@@ -155,6 +158,8 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "G with G(LAYOUT(x)) = x",
                 ("S[(4, 8) : (1, 4)]",),
                 inverse("left_inverse"),
+                ("axes",),
+                tells=orders.inverse_modes,
             ),
             Operation(
                 "right_inverse",
@@ -162,6 +167,8 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "G with LAYOUT(G(i)) = i",
                 ("S[(4, 8) : (1, 4)]",),
                 inverse("right_inverse"),
+                ("axes",),
+                tells=orders.inverse_modes,
             ),
             Operation(
                 "quasi_inverse",
@@ -169,6 +176,8 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "from a place to the smallest index that lives there",
                 ("S[(4, 2, 8) : (8, 0, 1)]",),
                 inverse("quasi_inverse"),
+                ("axes",),
+                tells=orders.inverse_modes,
             ),
             Operation(
                 "inverse",
@@ -176,7 +185,9 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "left_inverse",
                 ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]",),
                 inverse("left_inverse"),
+                ("axes",),
                 law="tilewise.core.algebra:left_inverse",
+                tells=orders.inverse_modes,
             ),
             Operation(
                 "complement",

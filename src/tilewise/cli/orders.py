@@ -157,10 +157,15 @@ def inverse(name: str) -> Callable[..., Any]:
     """To flat indices; places on one axis are flat as well, on several they are coordinates."""
 
     def run(ask: Asked, a: Layout) -> Any:
-        made = _op(name)(ask.flat(a))
+        made = _op(name)(ask.flat(a), ask["axes"] or a.axes)
         return made if len(a.axes) > 1 or not ask.cute else ask.flat(algebra.flatten(made))
 
     return run
+
+
+def inverse_modes(ask: Asked, a: Layout) -> dict[str, Any]:
+    """The axes of which the inverse's modes count the steps."""
+    return {"modes": list(ask["axes"] or map(str, a.axes))}
 
 
 def complement(ask: Asked, a: Layout, size: int | None = None) -> Any:

@@ -6,8 +6,9 @@ Every digit of an index is a step on an axis, so an inverse reads the digits off
     quasi-inverse   G(p) is the smallest index that has a place p        the same, digits of stride 0 are 0
     right inverse   L(G(p)) is p                                         for all p of a box from 0 on
 
-The domain of an inverse has one mode an axis, in the order of `L.axes`, places counted from 0. Its values
-are indices: elements on `m`. Copies are further digits, of which the index does not depend.
+The domain of an inverse has one mode an axis, places counted from 0. The modes are in the order in which
+the layout first names its axes, `L.axes`, or in that of `axes`. Its values are indices: elements on `m`.
+Copies are further digits, of which the index does not depend.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tilewise.core.algebra.readback import (
 )
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica, merged_shard
-from tilewise.core.errors import NotDecided, Refused
+from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import all_extents
 from tilewise.core.solve import BudgetSpent, solutions
@@ -37,6 +38,8 @@ from tilewise.core.vectors import Term, Vector, along, point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.core.shapes import Mode
     from tilewise.core.swizzles import Swizzle
 
@@ -47,8 +50,10 @@ _INDICES = Layout((), ())
 _WHO = "ask place by place: who answers each, and needs no layout"
 
 
-def left_inverse(layout: Layout) -> Layout:
+def left_inverse(layout: Layout, axes: Any = None) -> Layout:
     """G with G(place) == index, for every place of every element.
+
+    One mode an axis: in the order in which the layout first names them, or in that of `axes`.
 
         requires       places from 0 on; no two elements share one; on each axis the steps divide one
                        another: d_i | d_(i+1), and d_(i+1) is more than what the smaller steps reach
@@ -62,16 +67,20 @@ def left_inverse(layout: Layout) -> Layout:
     >>> from tilewise import S, Swizzle, laneid, reg
     >>> left_inverse(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)])
     S[(32, 2) : (2, 1)]
+    >>> left_inverse(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)], axes=(reg, laneid))
+    S[(2, 32) : (1, 2)]
     >>> left_inverse(S[(4, 8) : (1, 8)])
     S[((8, 8),) : ((1, 8),)]
     >>> left_inverse(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)])
     Swizzle(3, 3, 3) @ S[512 : 1]
     """
-    return _reading(layout, still=False)
+    return _reading(layout, axes, still=False)
 
 
-def quasi_inverse(layout: Layout) -> Layout:
+def quasi_inverse(layout: Layout, axes: Any = None) -> Layout:
     """G with G(place) == the smallest index that has the place: `left_inverse` where elements share.
+
+    One mode an axis: in the order in which the layout first names them, or in that of `axes`.
 
         requires       what `left_inverse` requires of the layout without its digits of stride 0
         postcondition  G(p) == min of the indices that live at p, for every place p that is taken
@@ -80,7 +89,27 @@ def quasi_inverse(layout: Layout) -> Layout:
     >>> quasi_inverse(S[(4, 2, 8) : (8, 0, 1)])
     S[((4, 8),) : ((16, 1),)]
     """
-    return _reading(layout, still=True)
+    return _reading(layout, axes, still=True)
+
+
+def axes_in_order(layout: Layout, axes: Any = None) -> tuple[str, ...]:
+    """The names of a layout's axes: in the order in which it first names them, or in the one given.
+
+    >>> from tilewise import S, laneid, reg
+    >>> axes_in_order(S[(2, 32) : (1@reg, 1@laneid)], (laneid, "reg"))
+    ('laneid', 'reg')
+    """
+    named = tuple(axis.name for axis in layout.axes)
+    if axes is None:
+        return named
+    asked = tuple(map(str, (axes,) if isinstance(axes, Axis | str) else axes))
+    if sorted(asked) != sorted(named):
+        raise LayoutError(
+            "TW203",
+            f"({', '.join(asked)}) is no order of the layout's axes, {', '.join(named)}",
+            hint="axes= names every axis of the layout once, the axis of the first mode first",
+        )
+    return asked
 
 
 # -- places to indices -----------------------------------------------------------------------------
@@ -164,7 +193,8 @@ def _places(layout: Layout) -> _Places:
     return places.sort()
 
 
-def _reading(layout: Layout, still: bool) -> Layout:
+def _reading(layout: Layout, axes: Any, still: bool) -> Layout:
+    order = axes_in_order(layout, axes)
     _check_outer(layout)
     places = _places(layout)
     if places.still and not still:
@@ -172,7 +202,7 @@ def _reading(layout: Layout, still: bool) -> Layout:
     reason = ""
     for filled in _spread(layout, places) if places.diagonal else (places,):
         try:
-            return _written(filled.base, [_axis(layout, filled, name) for name in filled.axes])
+            return _written(filled.base, [_axis(layout, filled, name) for name in order])
         except Unread as unread:
             reason = reason or str(unread)
     if not still and layout.injective.answer is False:
@@ -249,9 +279,10 @@ def _written(base: int, reads: Sequence[ReadBack]) -> Layout:
 # -- indices of a box of places --------------------------------------------------------------------
 
 
-def right_inverse(layout: Layout) -> Layout:
-    """G with L(G(place)) == place, for all places of a box from 0 on: one mode an axis.
+def right_inverse(layout: Layout, axes: Any = None) -> Layout:
+    """G with L(G(place)) == place, for all places of a box from 0 on.
 
+    One mode an axis: in the order in which the layout first names them, or in that of `axes`.
     On each axis it is the largest box that one chain of digits fills: steps 1 = d_1 | d_2 | ..., each
     within reach of the one before, d_(i+1) <= e_i d_i. For layouts that share no place there is no
     larger one on that axis. A swizzle gives back whole periods, or a power of two below one.
@@ -268,13 +299,14 @@ def right_inverse(layout: Layout) -> Layout:
     >>> right_inverse(Swizzle(3, 3, 3) @ S[(64, 8) : (1, 64)])
     Swizzle(3, 0, -6) @ S[((8, 64),) : ((1, 8),)]
     """
+    order = axes_in_order(layout, axes)
     _check_outer(layout)
     places = _places(layout)
     if places.diagonal or any(places.start.values()):
         places = _from_place_0(layout)
     reads = []
-    for name, digits in places.axes.items():
-        chain, count = _filling(digits)
+    for name in order:
+        chain, count = _filling(places.axes[name])
         if layout.swizzles and layout.swizzled_axis == Axis(name):
             reads.append(_unswizzled(layout, chain, count))
         else:

@@ -75,29 +75,29 @@ class Algebra:
 
         return slices(self, *region, shape=shape)
 
-    def inverse(self: Any) -> Layout:
+    def inverse(self: Any, axes: Any = None) -> Layout:
         """From places to indices: `left_inverse`."""
         from tilewise.core.algebra.inverses import left_inverse
 
-        return left_inverse(self)
+        return left_inverse(self, axes)
 
-    def left_inverse(self: Any) -> Layout:
-        """G with G(self(x)) == x; one mode an axis."""
+    def left_inverse(self: Any, axes: Any = None) -> Layout:
+        """G with G(self(x)) == x; one mode an axis, in the order of `self.axes` or of `axes`."""
         from tilewise.core.algebra.inverses import left_inverse
 
-        return left_inverse(self)
+        return left_inverse(self, axes)
 
-    def right_inverse(self: Any) -> Layout:
+    def right_inverse(self: Any, axes: Any = None) -> Layout:
         """G with self(G(i)) == i for every i that it has."""
         from tilewise.core.algebra.inverses import right_inverse
 
-        return right_inverse(self)
+        return right_inverse(self, axes)
 
-    def quasi_inverse(self: Any) -> Layout:
+    def quasi_inverse(self: Any, axes: Any = None) -> Layout:
         """From a place to the smallest index that lives there."""
         from tilewise.core.algebra.inverses import quasi_inverse
 
-        return quasi_inverse(self)
+        return quasi_inverse(self, axes)
 
     def complement(self: Any, size: int | None = None, weak: bool = False) -> Layout:
         """The layout that fills what this one leaves of [0, size) by moving it."""
