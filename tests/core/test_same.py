@@ -159,3 +159,12 @@ def test_the_first_difference_is_found_deep_inside(axis):
         changed = (*strides[:position], strides[position] + 1 @ axis, *strides[position + 1 :])
         assert S[extents:strides].same(S[extents:changed]).witness == place
     assert all(a > b for a, b in pairwise(reversed(steps)))
+
+
+def test_swizzled_copies_on_other_axes_are_another_map():
+    one = Swizzle(1, 0, 1, reg) @ (S[()] + R[2 : 2 @ reg])
+    other = Swizzle(1, 0, 1) @ (S[()] + R[2:2])
+    assert one.same(other).witness == 0
+    one = Swizzle(1, 0, 1, reg) @ (S[4 : 1 @ reg] + R[2 : 4 @ reg])
+    other = Swizzle(1, 0, 1) @ (S[4:1] + R[2:4])
+    assert one.same(other).witness == 0

@@ -248,7 +248,7 @@ def _compare_affine(a: Layout, b: Layout) -> _Finding:
     if a.outer != b.outer:
         return _OPEN
     axes = tuple(dict.fromkeys((*a.axes, *b.axes)))
-    one, other = (affine_map(_copies_in_front(_naming(layout, axes))) for layout in (a, b))
+    one, other = (affine_map(_naming(_copies_in_front(layout), axes)) for layout in (a, b))
     if one is None or other is None:
         return _OPEN
     points = [(x.origin, *x.columns) for x in (one, other)]

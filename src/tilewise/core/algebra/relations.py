@@ -275,7 +275,7 @@ class _Question:
     # nothing moves
 
     def _same(self) -> Relation | None:
-        if not _decided(_one_map(self.one, self.other), "whether both are one map"):
+        if not _decided(agree(self.one, self.other), "whether both are one map"):
             return None
         if self.via.keys() & {"permute", "reshape", "recast"}:
             return self._found("view", view_sentence(self.via))
@@ -317,7 +317,7 @@ class _Question:
         if not split:
             return None
         respelled = _Question(a, b, self.via | {"relabel": split}, self.search)
-        if not _decided(_one_map(respelled.one, respelled.other), "whether both are one map, axes split"):
+        if not _decided(agree(respelled.one, respelled.other), "whether both are one map, axes split"):
             return respelled._view() or respelled._farther()
         names = _names_matched(self.one, self.other)
         if names and agree(_renamed(self.one, names, self.other), self.other):
@@ -490,13 +490,6 @@ def view_sentence(via: Mapping[str, Any]) -> str:
         whose = "" if steps else " of a"
         steps.append(f"permute the modes{whose} by ({', '.join(map(str, via['permute']))})")
     return f"a view: {', '.join(steps)} and it is b; nothing moves"
-
-
-def _one_map(a: Layout, b: Layout) -> bool | None:
-    """Whether two canonical layouts are one map; without an outer offset both move on the same axes."""
-    if not a.outer.terms and not b.outer.terms and set(moving_names(a)) != set(moving_names(b)):
-        return False
-    return agree(a, b)
 
 
 def _decided(answer: bool | None, question: str) -> bool:
