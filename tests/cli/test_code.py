@@ -145,6 +145,49 @@ def test_units_and_dialects_are_read_as_everywhere(tilewise):
     assert "counted in bytes" in counted.out
 
 
+def test_bytes(tilewise):
+    """As `at --bytes` says it."""
+    swizzled = "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]"
+    for base, offset in (((), 0), (("--base", "0x1080"), 0x1080)):
+        run = tilewise("code", swizzled, "--lang", "python", "--dtype", "bf16", "--bytes", *base)
+        assert "as m, counted in bytes" in run.out
+        assert ("in a buffer that begins at byte 0x1080" in run.out) == bool(offset)
+        names = {}
+        exec(run.out, names)
+        back = tilewise(
+            "code", swizzled, "--lang", "python", "--dtype", "bf16", "--bytes", "--inverse", *base
+        )
+        exec(back.out, names)
+        for i, j in ((0, 0), (37, 21), (63, 63)):
+            said = tilewise("at", swizzled, f"{i},{j}", "--dtype", "bf16", "--bytes", *base, "--json").json
+            assert names["place_of"](i, j) == said["bytes"][0]
+            assert names["index_of"](said["bytes"][0]) == i * 64 + j
+
+
+def test_a_base_alone_asks_for_bytes(tilewise):
+    assert "return (i << 1) + 256" in tilewise("code", "S[8 : 1]", "--dtype", "f16", "--base", "0x100").out
+    assert "return i + 256" in tilewise("code", "S[8 : 1]", "--unit", "byte", "--base", "0x100").out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("S[8 : 1]", "--bytes"), "TW401", "byte addresses need the type of an element"),
+        (("S[8 : 1]", "--bytes", "--dtype", "e2m1"), "TW106", "4 bits, no multiple of the 8 of a byte"),
+        (("S[8 : 1@laneid]", "--bytes", "--dtype", "bf16"), "TW203", "no axis m"),
+        (("S[8 : 1]", "--base", "1", "--dtype", "bf16"), "TW106", "no multiple of an element of 16 bits"),
+    ],
+)
+def test_what_has_no_bytes(tilewise, words, code, message):
+    run = tilewise("code", *words, "--json")
+    assert (run.code, run.json["error"]["code"]) == (2, code)
+    assert message in run.json["error"]["message"]
+
+
+def test_whole_bytes_of_a_narrow_type_have_addresses(tilewise):
+    assert "return i;" in tilewise("code", "S[8 : 2]", "--bytes", "--dtype", "e2m1").out
+
+
 @pytest.mark.parametrize("options", [(), ("--inverse",), ("--lang", "cute"), ("--lang", "triton")])
 def test_nothing_heavy_is_imported(options):
     program = (

@@ -174,9 +174,28 @@ def test_names_that_are_none_are_no_names(name: str) -> None:
 def test_as_many_names_as_arguments() -> None:
     with pytest.raises(LayoutError, match="3 names for 2 arguments"):
         source_of(parse(EIGHT_ROWS), "c", arguments=["a", "b", "c"])
-    with pytest.raises(LayoutError, match="1 names for 2 arguments"):
-        source_of(parse(EIGHT_ROWS), "c", arguments=["a", "a"])
+    with pytest.raises(LayoutError, match="1 name for 2 arguments: ab"):
+        source_of(parse(EIGHT_ROWS), "c", arguments="ab")
+    with pytest.raises(LayoutError, match="the name a is repeated: a, b, a"):
+        source_of(parse(EIGHT_ROWS), "c", arguments=["a", "b", "a"])
+    with pytest.raises(LayoutError, match="1 name for 0 arguments: a") as error:
+        source_of(parse("S[()]"), "c", arguments=["a"])
+    assert error.value.hint == "there are none to name"
+    assert "place_of(row)" in source_of(parse("S[2 : 1]"), "c", arguments="row").code
     assert "place_of(a, which)" in source_of(parse("S[2 : 1] + R[2 : 2]"), "c", arguments=["a", "which"]).code
+
+
+def test_a_source_prints_as_its_code() -> None:
+    source = source_of(parse(EIGHT_ROWS), "c")
+    assert str(source) == f"{source}" == source.code
+    assert repr(source).startswith("Source(lang='c', name='place_of'")
+
+
+@pytest.mark.parametrize("layout", ["S[4:1]", "(4,8):(1,4)", 8, None])
+def test_what_is_no_layout_is_refused(layout: object) -> None:
+    with pytest.raises(LayoutError, match="written of a layout, not of") as error:
+        source_of(layout, "c")  # type: ignore[arg-type]
+    assert isinstance(layout, str) == ("parse(text) makes one of text" in (error.value.hint or ""))
 
 
 def test_temporaries_stay_clear_of_arguments() -> None:

@@ -51,10 +51,13 @@ def chosen(defaults: Sequence[str], given: Sequence[str]) -> Sequence[str]:
     if not given:
         return defaults
     names = [checked(name, "an argument") for name in given]
-    if len(names) != len(defaults) or len(set(names)) != len(names):
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None or len(names) != len(defaults):
+        count = f"{len(names)} name{'s' * (len(names) > 1)} for {len(defaults)} arguments"
+        reason = count if repeated is None else f"the name {repeated} is repeated"
         raise LayoutError(
             "TW401",
-            f"{len(set(names))} names for {len(defaults)} arguments: {', '.join(names)}",
+            f"{reason}: {', '.join(names)}",
             hint=f"one for each of {', '.join(defaults)}" if defaults else "there are none to name",
         )
     return names

@@ -7,12 +7,9 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 
 from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
 from tilewise.emit.functions import Function, Index, Range
 from tilewise.emit.names import checked
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.core.layout import Layout
 
 _WRITERS = {
     "cuda": "c:cuda_source",
@@ -26,13 +23,16 @@ LANGUAGES = (*_WRITERS, "cute")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Source text, the name that it defines, and what that takes and gives."""
+    """Source text, which is what prints, the name that it defines, and what that takes and gives."""
 
     lang: str
     name: str
     code: str
     arguments: tuple[Range, ...]
     results: tuple[Range, ...]
+
+    def __str__(self) -> str:
+        return self.code
 
 
 def source_of(
@@ -56,7 +56,7 @@ def source_of(
         refused        TW302 beyond 64-bit integers, TW505 where there is no inverse, TW008 in CuTe
 
     >>> from tilewise import S, Swizzle
-    >>> print(source_of(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)], "python").code)
+    >>> print(source_of(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)], "python"))
     def place_of(i, j):
         \"\"\"Swizzle<3,3,3> o S[(8, 64) : (64, 1)]
     <BLANKLINE>
@@ -67,9 +67,16 @@ def source_of(
     """
     if lang not in LANGUAGES:
         raise LayoutError("TW401", f"unknown language {lang!r}", hint="known: " + " ".join(LANGUAGES))
+    if not isinstance(layout, Layout):
+        raise LayoutError(
+            "TW107",
+            f"code is written of a layout, not of the {type(layout).__name__} {layout!r}",
+            hint="parse(text) makes one of text" if isinstance(layout, str) else None,
+        )
     called = checked(name or ("index_of" if inverse else "place_of"), "a function")
     index = Index(inverse if flat is None else flat, leftmost_fastest)
-    function = replace(_function(layout, called, inverse, index, arguments), text=text)
+    names = [arguments] if isinstance(arguments, str) else arguments
+    function = replace(_function(layout, called, inverse, index, names), text=text)
     code = _writer(lang)(function) if lang in _WRITERS else _in_cute(function, inverse, index)
     return Source(lang, called, code, function.arguments, function.results)
 

@@ -4,6 +4,7 @@
   tilewise code 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' --lang c --flat
   tilewise code 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' --inverse --coordinates
   tilewise code 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --lang cute --name tile
+  tilewise code 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --dtype bf16 --bytes
 
 A place is a number for each axis, in one struct, or a tuple in Python. An index is one argument a mode,
 and with --flat one number: row-major, or in CuTe's order where LAYOUT is in CuTe's dialect. --inverse goes
@@ -14,7 +15,9 @@ argument says which one is meant.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
+from tilewise.cli.addresses import base_option, buffer_from
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import let_from, one_layout, text_from
 from tilewise.cli.words import Reader
@@ -23,11 +26,12 @@ from tilewise.emit import LANGUAGES, source_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tilewise.core.layout import Layout
     from tilewise.emit.functions import Range
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT [--lang L] [--inverse] [--flat | --coordinates] [--name F] [--args A,B]."""
+    """LAYOUT [--lang L] [--inverse] [--flat | --coordinates] [--name F] [--args A,B] [--bytes] [--base A]."""
     one_layout(parser)
     parser.add_argument("--lang", choices=LANGUAGES, default="cuda", help="the language (cuda)")
     parser.add_argument("--inverse", action="store_true", help="from a place to the index")
@@ -36,6 +40,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--coordinates", action="store_true", help="the index as one number a mode")
     parser.add_argument("--name", metavar="F", help="the name of the function (place_of, index_of)")
     parser.add_argument("--args", metavar="A,B", help="names of its arguments, in order")
+    parser.add_argument("--bytes", action="store_true", help="places are byte addresses; needs --dtype")
+    base_option(parser)
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -43,6 +49,9 @@ def answer(args: argparse.Namespace) -> Answer:
     text = text_from(args.layout)
     reader = Reader(args)
     layout = reader.layout(text)
+    spelled = _own_text(text, args)
+    if args.bytes or args.base is not None:
+        layout, spelled = _in_bytes(layout, spelled or str(layout), args)
     try:
         source = source_of(
             layout,
@@ -52,7 +61,7 @@ def answer(args: argparse.Namespace) -> Answer:
             name=args.name,
             arguments=args.args.split(",") if args.args else (),
             leftmost_fastest=reader.cute,
-            text=_own_text(text, args),
+            text=spelled,
         )
     except Refused as no:
         data = {"lang": args.lang, "code": None, "reason": no.reason, "witness": witness_data(no.witness)}
@@ -75,6 +84,15 @@ def _own_text(text: str, args: argparse.Namespace) -> str:
         return ""
     values = ", ".join(f"{name}={value}" for name, value in let_from(args).items())
     return f"{spelled} with {values}" if values else spelled
+
+
+def _in_bytes(layout: Layout, text: str, args: argparse.Namespace) -> tuple[Layout, str]:
+    """The layout of byte addresses, and how the comment spells it; the swizzle acts on addresses."""
+    buffer = buffer_from(layout, args)
+    seen = buffer.seen(layout).in_bytes(args.dtype or "u8")
+    of = f" of {args.dtype}" if args.dtype else ""
+    where = f", in a buffer that begins at byte {buffer.base:#x}" if buffer.base else ""
+    return replace(seen, outer=seen.outer + buffer.base), f"{text}{of}{where}"
 
 
 def _range(ends: Range) -> dict[str, object]:
