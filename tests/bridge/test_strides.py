@@ -152,6 +152,65 @@ def test_places_count_from_the_start_of_the_storage():
     assert layout_of(np.broadcast_to(buffer[2], (5, 6))) == S[(5, 6) : (0, 1)] + 12
 
 
+class FakeStorage:
+    """A storage as torch tells its size."""
+
+    def __init__(self, nbytes):
+        self.nbytes = lambda: nbytes
+
+
+class RealTorch(FakeTorch):
+    """As FakeTorch, and it tells its storage."""
+
+    def untyped_storage(self):
+        return FakeStorage(self.storage.nbytes)
+
+
+BUFFER = bytearray(64)
+WHOLE = np.arange(24.0)
+
+
+@pytest.mark.parametrize(
+    ("array", "origin"),
+    [
+        (np.frombuffer(BUFFER, "i4", 4, 16), np.frombuffer(memoryview(BUFFER), "i4", 2)),
+        (np.ndarray((4,), "i4", BUFFER, 16), np.frombuffer(BUFFER, "i4", 2)),
+        (RealTorch(WHOLE, (4,), (1,), 4), RealTorch(WHOLE, (2,), (1,), 0)),
+        (RealTorch(WHOLE, (4,), (1,), 4), WHOLE[:2]),
+        (OnlyDLPack(WHOLE[4:8]), WHOLE),
+        (strided_view(S[4:1] + 4, WHOLE), WHOLE[:2]),
+    ],
+    ids=["buffer", "ndarray", "torch", "torch and NumPy", "DLPack", "view"],
+)
+def test_an_origin_is_found_in_the_same_memory(array, origin):
+    assert layout_of(array, origin) == S[4:1] + 4
+
+
+@pytest.mark.parametrize(
+    "speaker", [np.asarray, OnlyInterface, OnlyDLPack, OnDevice], ids=lambda s: s.__name__
+)
+def test_an_origin_in_other_memory_is_refused(speaker):
+    one, other = np.arange(8), np.arange(8)
+    with pytest.raises(Refused, match="share no memory") as refused:
+        layout_of(speaker(one), speaker(other))
+    assert refused.value.code == "TW511"
+    with pytest.raises(Refused, match="share no memory"):
+        layout_of(RealTorch(one, (8,), (1,)), speaker(other))
+
+
+@pytest.mark.parametrize("ask", [strides_of, lambda text: strided_view(text, np.arange(4))])
+def test_text_is_no_layout(ask):
+    with pytest.raises(LayoutError, match=r"not of the str 'S\[4 : 1\]'") as refused:
+        ask("S[4 : 1]")
+    assert (refused.value.code, "parse(text)" in refused.value.hint) == ("TW107", True)
+
+
+def test_a_list_has_no_memory_to_view():
+    with pytest.raises(LayoutError, match="not of the list") as refused:
+        strided_view(S[3:1], [1, 2, 3])
+    assert "numpy.array" in refused.value.hint
+
+
 def test_a_dimension_of_one_element_has_a_stride_that_says_nothing():
     assert layout_of(np.zeros((1, 4))[:, ::2]) == S[(1, 2) : (0, 2)]
 

@@ -468,13 +468,24 @@ def test_a_shape_without_digits_is_still_an_index():
         (lambda: S[(2, 4) : (4, 1)].relation(S[8:1], permute=(0.5, 1)), "TW101"),
         (lambda: S[8:1].relation(S[8:1], reshape=(3, 3)), "TW202"),
         (lambda: S[8:1].relation(S[12:1], dtype_a="f32", dtype_b="bf16"), "TW202"),
-        (lambda: S[8:1].relation(S[8:1], dtype_a="f33"), "TW105"),
+        (lambda: S[8:1].relation(S[8:1], dtype_a="f33", dtype_b="f32"), "TW105"),
+        (lambda: S[8:1].relation(S[8:1], dtype_a="f32"), "TW401"),
+        (lambda: S[8:1].relation(S[8:1], dtype_b="f32"), "TW401"),
     ],
 )
 def test_what_is_no_question(ask, code):
     with pytest.raises(LayoutError) as refused:
         ask()
     assert refused.value.code == code
+
+
+def test_a_relation_is_its_sentence_and_neither_true_nor_false():
+    found = S[(8, 4) : (4, 1)].relation(S[(8, 4) : (1, 8)])
+    assert str(found) == found.sentence
+    with pytest.raises(LayoutError, match="neither true nor false") as refused:
+        bool(found)
+    assert ".free" in refused.value.hint
+    assert ".kind" in refused.value.hint
 
 
 # -- dtypes ----------------------------------------------------------------------------------------
@@ -492,7 +503,7 @@ def test_elements_that_are_converted_in_their_thread():
     assert not found.free
     assert tile.relation(tile, dtype_a="f16", dtype_b="bf16").kind == "same"
     assert not tile.relation(tile, dtype_a="f16", dtype_b="bf16").free
-    assert tile.relation(tile, dtype_a="f16").free
+    assert tile.relation(tile, dtype_a="f16", dtype_b="f16").free
 
 
 def test_the_same_bytes_as_other_elements():
@@ -507,8 +518,9 @@ def test_the_same_bytes_as_other_elements():
 
 def test_units_are_converted_where_types_say_how():
     in_bytes = S[(8, 64) : (128, 2)].counted("byte")
-    assert in_bytes.relation(S[(8, 64) : (64, 1)], dtype_a="bf16").kind == "same"
-    assert in_bytes.relation(S[(8, 64) : (64, 1)] + 8, dtype_a="bf16").via == {"shift": {"m": 16}}
+    assert in_bytes.relation(S[(8, 64) : (64, 1)], dtype_a="bf16", dtype_b="bf16").kind == "same"
+    shifted = S[(8, 64) : (64, 1)] + 8
+    assert in_bytes.relation(shifted, dtype_a="bf16", dtype_b="bf16").via == {"shift": {"m": 16}}
     nibbles = S[8:1].relation(S[8:2], dtype_a="e2m1", dtype_b="e4m3")
     assert nibbles.moves == {"m": 7}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from ctypes import c_void_p, sizeof
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tilewise.core.axes import STORAGE
@@ -31,19 +31,30 @@ BYTE = 8
 
 @dataclass(frozen=True, slots=True)
 class _Strided:
-    """A strided tensor, all distances in bits: where element 0 is, and where in its storage."""
+    """A strided tensor, all distances in bits: where element 0 is, and where in its storage.
+
+    `memory` is where all of the storage begins and ends, and `owner` whose it is, where they are told.
+    """
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     bits: int
     offset: int
     address: int | None = None
+    memory: tuple[int, int] | None = None
+    owner: Any = None
 
     @property
     def ends(self) -> tuple[int, int]:
         """From element 0, the first bit of all elements and the first one after them."""
         reach = [(extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True)]
         return sum(min(0, r) for r in reach), sum(max(0, r) for r in reach) + self.bits
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The addresses of its storage, or of its own elements where that is not told."""
+        start = self.address or 0
+        return self.memory or (start + self.ends[0], start + self.ends[1])
 
 
 # -- from a tensor to a layout ---------------------------------------------------------------------
@@ -57,6 +68,7 @@ def layout_of(array: Any, origin: Any = None, unit: str = "element") -> Layout:
 
         requires       at least one element; strides of whole elements, or unit="byte"
         postcondition  element (i, j, ..) is at start + i * strides[0] + j * strides[1] + ..
+        refused        TW511 an origin that is not seen to share memory with the array
 
     >>> import numpy as np
     >>> a = np.arange(12, dtype="f4").reshape(3, 4)
@@ -87,7 +99,21 @@ def _distance(said: _Strided, array: Any, origin: Any) -> int:
     for one, its in ((array, said), (origin, other)):
         if its.address is None:
             raise LayoutError("TW511", f"the {type(one).__name__} does not tell its address")
+    if not _share(said, other):
+        raise Refused(
+            "TW511",
+            "the array and the origin share no memory, so the distance between them says nothing",
+            hint="the origin is an array of which the other is a view, or a view of the same one",
+        )
     return said.address - other.address  # type: ignore[operator]  # neither is None
+
+
+def _share(one: _Strided, other: _Strided) -> bool:
+    """Whether two tensors are seen to lie in one storage: by its owner, or by where it is."""
+    if one.owner is not None and one.owner is other.owner:
+        return True
+    (first, last), (start, end) = one.reach, other.reach
+    return first < end and start < last
 
 
 def _counted(bits: int, size: int, what: str) -> int:
@@ -135,7 +161,20 @@ def _from_torch(tensor: Any) -> _Strided:
     bits = int(tensor.element_size()) * BYTE
     strides = tuple(int(stride) * bits for stride in tensor.stride())
     shape = tuple(int(extent) for extent in tensor.shape)
-    return _Strided(shape, strides, bits, int(tensor.storage_offset()) * bits, _address_of(tensor))
+    offset, address = int(tensor.storage_offset()) * bits, _address_of(tensor)
+    said = _Strided(shape, strides, bits, offset, address)
+    if address is None:
+        return said
+    start = address - offset
+    return replace(said, memory=(start, max(said.reach[1], start + _storage_bits(tensor))))
+
+
+def _storage_bits(tensor: Any) -> int:
+    """How large a tensor's storage is; 0 where it is not told."""
+    try:
+        return int(tensor.untyped_storage().nbytes()) * BYTE
+    except (AttributeError, RuntimeError):
+        return 0
 
 
 def _address_of(tensor: Any) -> int | None:
@@ -163,8 +202,11 @@ def _from_interface(array: Any) -> _Strided:
     whole = _read_interface(_interface(owner))
     if said.address is None or whole.address is None:
         return said
-    start = whole.address + whole.ends[0]
-    return _Strided(said.shape, said.strides, said.bits, said.address - start, said.address)
+    memory = whole.reach
+    under = base.obj if isinstance(base, memoryview) else base
+    return replace(
+        said, offset=said.address - memory[0], memory=memory, owner=owner if under is None else under
+    )
 
 
 def _read_interface(interface: dict[str, Any]) -> _Strided:
@@ -224,6 +266,7 @@ def strides_of(layout: Layout, shape: Any = None) -> tuple[tuple[int, ...], tupl
     tilewise.Refused: TW511: no strides of (8, 8) are this layout: (0, 4) lives at 8@m, and they say 4@m
       hint: in shape (4, 2, 2, 4) it has strides
     """
+    _check_layout(layout)
     asked = extents_of(layout.asked_in(shape))
     axis = _only_axis(layout)
     start = layout.place(0)[axis]
@@ -246,6 +289,15 @@ def strides_of(layout: Layout, shape: Any = None) -> tuple[tuple[int, ...], tupl
             hint=_other_shape(layout, asked),
         )
     return asked, tuple(steps), start
+
+
+def _check_layout(layout: Layout) -> None:
+    if not isinstance(layout, Layout):
+        raise LayoutError(
+            "TW107",
+            f"strides are those of a layout, not of the {type(layout).__name__} {layout!r}",
+            hint="parse(text) makes one of text; layout_of(array) of an array",
+        )
 
 
 def _step(layout: Layout, shape: tuple[int, ...], mode: int, axis: Axis) -> int:
@@ -318,7 +370,9 @@ def strided_view(layout: Layout, array: Any, shape: Any = None) -> Any:
     raise LayoutError(
         "TW107",
         f"a view is taken of a NumPy array or a torch tensor, not of the {type(array).__name__}",
-        hint="numpy.asarray and torch.from_dlpack make one without a copy",
+        hint="a list has no memory of its elements to view; numpy.array(...) copies them to some"
+        if isinstance(array, list | tuple)
+        else "numpy.asarray and torch.from_dlpack make one without a copy",
     )
 
 

@@ -16,7 +16,7 @@ coordinates are among the old ones. So copies that are forgotten move nothing, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -113,6 +113,16 @@ class Relation:
             self.kind in FREE or (self.kind == "relabel" and not self.moves)
         ) and "convert" not in self.via
 
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __bool__(self) -> bool:
+        raise LayoutError(
+            "TW107",
+            "a relation is neither true nor false",
+            hint="ask .free, whether nothing moves, or compare .kind; a.same(b) is whether both are one map",
+        )
+
 
 def relation(
     a: Layout,
@@ -128,7 +138,8 @@ def relation(
     given: b is compared with a so read, and with (0, 1, ...) index by index. With `reshape` alone, a
     permutation of those modes is looked for.
 
-        requires       one size; with dtypes of other widths, one size or the same number of bits
+        requires       one size; with dtypes of other widths, one size or the same number of bits;
+                       both dtypes or neither
         postcondition  kind is the first of the classes that holds
 
     >>> from tilewise import R, S, Swizzle, gpuid_x, laneid, tx
@@ -186,14 +197,19 @@ def _in_one_unit(
     a: Layout, b: Layout, dtype_a: DType | str | None, dtype_b: DType | str | None
 ) -> tuple[Layout, Layout, Via]:
     """Both layouts in one unit and of one size, and what their dtypes make of it."""
-    given = dtype_a or dtype_b
-    if given is None and a.unit != b.unit:
+    if (dtype_a is None) != (dtype_b is None):
+        raise LayoutError(
+            "TW401",
+            f"the dtype of {'b' if dtype_b is None else 'a'}'s elements is missing",
+            hint="give both or neither: dtype_a and dtype_b, --dtype-a and --dtype-b",
+        )
+    if dtype_a is None and a.unit != b.unit:
         raise LayoutError(
             "TW106",
             f"one layout counts {a.unit}s, the other {b.unit}s",
             hint="dtypes tell how large an element is: dtype_a and dtype_b, --dtype-a and --dtype-b",
         )
-    one, other = (DType.of(dtype_a or given), DType.of(dtype_b or given)) if given else (None, None)
+    one, other = (None if dtype is None else DType.of(dtype) for dtype in (dtype_a, dtype_b))
     via: Via = {}
     if one and other and one.bits != other.bits and a.size != b.size:
         a, b = _recast(a, b, one, other)
@@ -248,6 +264,11 @@ class _Undecided(Exception):
     """A class could not be told from another."""
 
 
+def _first(*classes: Callable[[], Relation | None]) -> Relation:
+    """The first class that holds; the last one always does."""
+    return next(found for holds in classes if (found := holds()) is not None)
+
+
 class _Question:
     """Two layouts of one size and unit, and what was given on the way."""
 
@@ -259,12 +280,12 @@ class _Question:
     def answer(self) -> Relation:
         """The first class that holds."""
         try:
-            return self._same() or self._view() or self._respelled() or self._farther()
+            return _first(self._same, self._view, self._respelled, self._farther)
         except _Undecided as question:
             return Relation(None, f"not decided within the bound: {question}", self.a.size, self.via)
 
     def _farther(self) -> Relation:
-        return self._drop() or self._shift() or self._relabel() or self._move()
+        return _first(self._drop, self._shift, self._relabel, self._move)
 
     def _found(self, kind: str, sentence: str, via: Via | None = None, **more: Any) -> Relation:
         via = self.via | (via or {})
@@ -318,7 +339,7 @@ class _Question:
             return None
         respelled = _Question(a, b, self.via | {"relabel": split}, self.search)
         if not _decided(agree(respelled.one, respelled.other), "whether both are one map, axes split"):
-            return respelled._view() or respelled._farther()
+            return _first(respelled._view, respelled._farther)
         names = _names_matched(self.one, self.other)
         if names and agree(_renamed(self.one, names, self.other), self.other):
             return self._found("relabel", f"b is a with {_called(names)}; nothing moves", {"relabel": names})
