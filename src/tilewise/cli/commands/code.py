@@ -19,8 +19,7 @@ from dataclasses import replace
 
 from tilewise.cli.addresses import base_option, buffer_from
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import let_from, one_layout, text_from
-from tilewise.cli.words import Reader
+from tilewise.cli.arguments import in_cute, layout_from, let_from, one_layout, text_from
 from tilewise.core.errors import Refused
 from tilewise.emit import LANGUAGES, source_of
 
@@ -47,8 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> Answer:
     """The source; no where the language, or the layout's inverse, does not allow it."""
     text = text_from(args.layout)
-    reader = Reader(args)
-    layout = reader.layout(text)
+    layout = layout_from(text, args)
     spelled = _own_text(text, args)
     if args.bytes or args.base is not None:
         layout, spelled = _in_bytes(layout, spelled or str(layout), args)
@@ -60,7 +58,7 @@ def answer(args: argparse.Namespace) -> Answer:
             flat=True if args.flat else False if args.coordinates else None,
             name=args.name,
             arguments=args.args.split(",") if args.args else (),
-            leftmost_fastest=reader.cute,
+            leftmost_fastest=in_cute(text, args.dialect),
             text=spelled,
         )
     except Refused as no:
