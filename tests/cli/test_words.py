@@ -168,3 +168,20 @@ def test_a_region_that_is_none_is_told_how_to_be_one(tilewise, region, said, hin
     error = tilewise("algebra", "slice", "S[(16, 64) : (64, 1)]", region, "--json").json["error"]
     assert said in error["message"]
     assert hint in error["hint"]
+
+
+# -- a comma for a colon -----------------------------------------------------------------------------
+
+
+def test_a_comma_where_a_colon_may_be_meant_is_noted(tilewise):
+    assert tilewise("info", "S[(4,4),(1,4)]", "--json").json["notes"] == [
+        "no strides were given, so it is row-major; did you mean S[(4, 4) : (1, 4)]?"
+    ]
+    assert "did you mean S[((2, 2), 4) : ((1, 2), 4)]?" in tilewise("info", "S[((2,2),4),((1,2),4)]").out
+
+
+@pytest.mark.parametrize(
+    "text", ["S[(4,4):(1,4)]", "S[4,4]", "S[(4,4),(1,4,2)]", "S[(4,4),8]", "S[((4,4),(1,4)):((1,2),(3,4))]"]
+)
+def test_no_colon_is_missed_where_none_may_be_meant(tilewise, text):
+    assert "notes" not in tilewise("info", text, "--json").json

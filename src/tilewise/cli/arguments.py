@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PROLOGUE = "tilewise tells where every element of a tensor lives."
 EPILOGUE = """\
 LAYOUT is text, such as 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' or CuTe's '(8,4):(4,1)', a document
-that `tilewise say --as json` wrote, or - for standard input.
+that `tilewise say --as json` wrote, or - for standard input: a layout, or another command's answer in JSON.
 
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
@@ -46,7 +46,9 @@ class Parser(argparse.ArgumentParser):
 def read(words: Sequence[str]) -> argparse.Namespace:
     """The arguments of the command that `words` name, with its `answer`."""
     if words and words[0] in SUMMARIES:
-        return parser_for(words[0]).parse_args(words[1:])
+        command, *rest = words
+        asks_help = rest[:1] in (["--help"], ["-h"])
+        return parser_for(command).parse_args([*rest[1:], "--help"] if asks_help else rest)
     if words and not words[0].startswith("-"):
         raise _unknown(words[0])
     overview().parse_args(words or ["--help"])
@@ -175,9 +177,13 @@ def let_from(args: argparse.Namespace) -> dict[str, int]:
 
 
 def text_from(text: str) -> str:
-    """`text`, or standard input where it is -."""
-    if text != "-":
-        return text.strip()
+    """`text`, or standard input where it is -; of an answer in JSON what it holds."""
+    from tilewise.cli.piped import result_in
+
+    return result_in(text.strip() if text != "-" else _standard_input())
+
+
+def _standard_input() -> str:
     if sys.stdin is None:
         raise LayoutError("TW402", "there is no standard input to read")
     binary = getattr(sys.stdin, "buffer", None)

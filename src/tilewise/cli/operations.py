@@ -28,6 +28,7 @@ class Operation:
     run: Callable[..., Any]
     options: tuple[str, ...] = ()
     law: str = ""
+    note: str = ""
     tells: Callable[..., dict[str, Any]] | None = None
     """What JSON says of the result besides."""
 
@@ -49,6 +50,12 @@ class Option:
     def spelled(self) -> str:
         """The option as usage shows it."""
         return f"{self.flag} {self.metavar}" if self.metavar else self.flag
+
+    def said_of(self, operation: str) -> str:
+        """What the option does to one of its operations."""
+        clauses = (clause.partition(": ") for clause in self.summary.split("; "))
+        own = [said for names, _, said in clauses if operation in names.split(", ")]
+        return own[0] if own else self.summary.partition(": ")[2]
 
 
 OPTIONS = {
@@ -296,6 +303,8 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "INNER again and again, where OUTER says, in steps of its span",
                 ("S[(8, 8) : (8, 1)]", "S[(2, 3) : (3, 1)]"),
                 orders.tile,
+                note="OUTER is the first word, as in A (x) B of the paper; of the method inner.tile(outer)\n"
+                "it is the argument. Products and tile_to_shape put what is repeated first.",
             ),
             Operation(
                 "untile",

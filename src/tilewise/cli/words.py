@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewise.cli.arguments import in_cute, layout_from, let_from, text_from
@@ -64,14 +64,14 @@ def words_of(spelled: str) -> list[Word]:
     return [Word(word.strip("[]."), "[" in word, "..." in word) for word in spelled.split()]
 
 
-def paired(words: Sequence[Word], given: Sequence[str]) -> Iterator[tuple[Word, str]] | None:
+def paired(words: Sequence[Word], given: Sequence[str]) -> list[tuple[Word, str]] | None:
     """(word, what was given for it) of every given word, or None where they do not pair up."""
     needed = sum(not word.optional for word in words)
     repeated = any(word.repeated for word in words)
     if len(given) < needed or (len(given) > len(words) and not repeated):
         return None
     more = [words[-1]] * (len(given) - len(words))
-    return zip([*words, *more], given, strict=False)
+    return [*zip([*words, *more], given, strict=False)]
 
 
 class Reader:
@@ -107,6 +107,8 @@ class Reader:
         """A layout, an extent, `_`, or a shape: a tuple of extents by mode."""
         if text in KEEP:
             return None
+        if text.startswith("<") and text.endswith(">"):  # as CuTe prints tilers by mode
+            return tuple(map(self.tiler, _parts_of(text[1:-1])))
         return self.layout(text) if _is_layout(text) else self.numbers(text)
 
     def numbers(self, text: str) -> Any:
@@ -161,19 +163,52 @@ class Reader:
         """One swizzle or a chain of them; or a layout."""
         if _is_layout(text):
             return self.layout(text)
-        text = re.sub(r"(?<!\w)Sw?(?=<)", "Swizzle", text)
-        return layout_from(f"{text} o S[1 : 0]", self.args).swizzles
+        written = re.sub(r"(?<!\w)Sw?(?=<)", "Swizzle", text)
+        try:
+            return layout_from(f"{written} o S[1 : 0]", self.args).swizzles
+        except LayoutError as error:
+            hint = "a swizzle is written Swizzle<3,4,3>, and a chain of them with o between"
+            raise LayoutError(error.code, f"{text} is no swizzle", hint=hint) from None
 
     def table(self, text: str) -> Any:
-        """Numbers in JSON's nested lists, by axis if need be, or with spaces or commas between them."""
+        """Numbers in JSON's nested lists, by axis if need be; or with spaces or commas between them.
+
+        Lines of equally many numbers are rows, and lines that begin with a name are axes.
+        """
         import json
 
         if not text.startswith(("[", "{")):
-            return [self.number(word) for word in text.replace(",", " ").split()]
+            return self._lines([line.split() for line in text.replace(",", " ").splitlines() if line.strip()])
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
             raise LayoutError("TW401", f"the table is no JSON: {error}") from None
+
+    def _lines(self, lines: list[list[str]]) -> Any:
+        if all(line[0].isidentifier() and line[0] not in self.let for line in lines):
+            return {name: list(map(self.number, words)) for name, *words in lines}
+        rows = [list(map(self.number, words)) for words in lines]
+        even = len(rows) > 1 and len(rows[0]) > 1 and len(set(map(len, rows))) == 1
+        return rows if even else [number for row in rows for number in row]
+
+
+def _parts_of(text: str) -> list[str]:
+    """The parts of a list, at the commas outside all brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([<") - (character in ")]>")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def misplaced(words: Sequence[tuple[Word, str]]) -> int | None:
+    """The position of a word that is no layout, where one stands in another's place."""
+    elsewhere = any(word.name in _PLAIN and _is_layout(text) for word, text in words)
+    wrong = [i for i, (word, text) in enumerate(words) if word.name not in _KINDS and not _is_layout(text)]
+    return wrong[0] if elsewhere and wrong and words[wrong[0]][1] != "-" else None
 
 
 def _is_layout(text: str) -> bool:
@@ -205,3 +240,20 @@ _KINDS: dict[str, Callable[[Reader, str], Any]] = {
     "ORIGIN": Reader.number,
 }
 """How words are read by their names; all others are layouts."""
+
+_PLAIN = {
+    "SHAPE",
+    "MODE",
+    "EXTENT",
+    "COUNT",
+    "SIZE",
+    "POSITION",
+    "MODES",
+    "ORDER",
+    "AXIS",
+    "AXES",
+    "INTO",
+    "OLD",
+    "NEW",
+}
+"""The words in which no layout can be written."""

@@ -3,6 +3,7 @@
   tilewise algebra compose 'S[(2, 6) : (2, 8)]' 'S[(3, 4) : (1, 3)]'
   tilewise algebra slice 'S[(2, 2, 4) : (100, 10, 1)]' 6:10 --shape 16
   tilewise algebra compose '(6,2):(8,2)' '(4,3):(3,1)'
+  tilewise algebra bases 'S[(4, 2) : (2, 1)]' --json | tilewise algebra from_bases -
   tilewise algebra --list
   tilewise algebra complement --help
 
@@ -16,15 +17,16 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, place_data
 from tilewise.cli.arguments import Parser, layout_options
 from tilewise.cli.commands import SUMMARIES
 from tilewise.cli.hints import ALIASES, in_a_shell, witness_text
 from tilewise.cli.operations import FAMILIES, OPERATIONS, OPTIONS, Operation
-from tilewise.cli.words import Asked, Reader, paired, words_of
+from tilewise.cli.words import Asked, Reader, misplaced, paired, words_of
 from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
 from tilewise.core.verdict import Verdict
@@ -36,6 +38,14 @@ if TYPE_CHECKING:
     from tilewise.core.algebra.slicing import Slices
     from tilewise.core.facts import Holes
 
+_OF_ALL = (
+    ("--let NAME=N", "a value for a name in a layout"),
+    ("--dtype T", "the type of an element, such as bf16"),
+    ("--json", "answer in JSON"),
+)
+_ORDER = """\
+Layouts are read as by every command. Where all are texts in CuTe's dialect, flat indices count as CuTe's
+do, the leftmost mode fastest."""
 _ROW_MAJOR = "flat indices count row-major, as wherever not all layouts are CuTe's"
 
 
@@ -61,7 +71,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> Answer:
     """The result; no with the reason and a witness; or not decided."""
     if args.list:
-        return _list()
+        return _list(OPERATIONS.values() if args.op is None else [_operation(args.op)])
     if args.op is None:
         raise LayoutError("TW401", "no operation was named", hint="--list shows them all")
     operation = _operation(args.op)
@@ -110,11 +120,18 @@ def _run(operation: Operation, args: argparse.Namespace) -> Answer:
     if pairs is None:
         raise LayoutError(
             "TW401",
-            f"{operation.name} takes {operation.words}; {len(args.words)} words were given",
+            f"{operation.name} takes {operation.words}; {counted(len(args.words), 'word')} given",
             hint=f"such as {_called(operation)}",
         )
     if args.words.count("-") > 1:
         raise LayoutError("TW401", "only one word can come from standard input")
+    if (wrong := misplaced(pairs)) is not None:
+        raise LayoutError(
+            "TW401",
+            f"word {wrong + 1} is {pairs[wrong][0].name}, and {pairs[wrong][1]} is none: "
+            f"{operation.name} takes {operation.words}",
+            hint=f"such as {_called(operation)}",
+        )
     reader = Reader(args)
     options = _given_options(operation, reader)
     values = [reader.read(word.name, text) for word, text in pairs]
@@ -194,10 +211,14 @@ def _answered(operation: Operation, result: Any, asked: Asked) -> Answer:
         return _holes(data, result)
     if isinstance(result, Verdict):
         return _verdict(data, result)
-    units = {part.unit for part in _parts(result) if isinstance(part, Layout)} - {"element"}
+    layouts = [part for part in _parts(result) if isinstance(part, Layout)]
+    units = {layout.unit for layout in layouts} - {"element"}
+    storage = {axis.name for layout in layouts for axis in layout.axes if axis.storage and axis.facts is None}
     data["result"] = plain(result, asked)
     if units:
         data["unit"] = units.pop()
+    if storage:
+        data["storage"] = sorted(storage)
     if isinstance(result, Mapping):
         width = max(map(len, result), default=0)
         lines = [f"{name:<{width}}  {' '.join(map(str, numbers))}" for name, numbers in result.items()]
@@ -266,11 +287,15 @@ def plain(value: Any, asked: Asked | None = None) -> Any:
 # -- what there is ---------------------------------------------------------------------------------
 
 
-def _list() -> Answer:
+def _list(asked: Iterable[Operation]) -> Answer:
     rows = []
-    width = max(len(f"{operation.name} {operation.words}") for operation in OPERATIONS.values())
-    for family, (about, operations) in FAMILIES.items():
-        rows += [f"{family}: {about}"]
+    shown = {
+        family: [operation for operation in operations if operation in asked]
+        for family, (_, operations) in FAMILIES.items()
+    }
+    width = max(len(f"{operation.name} {operation.words}") for operation in asked)
+    for family, operations in shown.items():
+        rows += [f"{family}: {FAMILIES[family][0]}"] if operations else []
         rows += [
             f"  {operation.name + ' ' + operation.words:<{width}}  {operation.summary}"
             for operation in operations
@@ -283,7 +308,7 @@ def _list() -> Answer:
             "summary": operation.summary,
             "example": list(operation.example),
         }
-        for family, (_, operations) in FAMILIES.items()
+        for family, operations in shown.items()
         for operation in operations
     ]
     return Answer({"operations": data}, "\n".join(rows))
@@ -294,8 +319,9 @@ def _help(operation: Operation) -> Answer:
     law = law_of(operation)
     shown = _run(operation, _reread(operation, operation.example))
     example = f"$ {_called(operation)}\n{shown.text}"
-    options = [f"  {OPTIONS[name].spelled:<20}  {OPTIONS[name].summary}" for name in operation.options]
-    parts = [f"usage: {usage}", law, "\n".join(options), example, "Layouts are read as by every command."]
+    options = [(OPTIONS[name].spelled, OPTIONS[name].said_of(operation.name)) for name in operation.options]
+    listed = [f"  {spelled:<14}  {said}" for spelled, said in (*options, *_OF_ALL)]
+    parts = [f"usage: {usage}", law, operation.note, "\n".join(listed), example, _ORDER]
     data = {"op": operation.name, "usage": usage, "law": law, "example": example}
     return Answer(data, "\n\n".join(filter(None, parts)))
 

@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Callable
 
 from tilewise.cli.answer import UNDECIDED, YES, Answer, place_data
-from tilewise.cli.arguments import layout_from, one_layout
+from tilewise.cli.arguments import layout_from, one_layout, text_from
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
@@ -32,7 +32,8 @@ def answer(args: argparse.Namespace) -> Answer:
     """Every fact; null where it was not decided."""
     from tilewise.notation import to_latex
 
-    layout = layout_from(args.layout, args)
+    text = text_from(args.layout)
+    layout = layout_from(text, args)
     undecided: list[str] = []
 
     def ask(name: str, question: Callable[[], Any]) -> Any:
@@ -70,7 +71,7 @@ def answer(args: argparse.Namespace) -> Answer:
         data["witnesses"] = witnesses
     if holes.count is None:
         undecided.append("holes")
-    notes = _notes(layout)
+    notes = _notes(layout) + _comma_for_colon(text, layout)
     if notes:
         data["notes"] = notes
     if undecided:
@@ -93,6 +94,22 @@ def _notes(layout: Layout) -> list[str]:
             end = low if low < 0 else high
             notes.append(f"{axis} reaches {end}, and goes from 0 to {facts.extent - 1}: {facts.counts}")
     return notes
+
+
+def _comma_for_colon(text: str, layout: Layout) -> list[str]:
+    """Where what stands for a second mode may be meant as strides."""
+    from tilewise.core.shapes import spell
+
+    if ":" in text or len(layout.shape) != 2:
+        return []
+    shape, strides = layout.shape
+    if not (isinstance(shape, tuple) and isinstance(strides, tuple)) or _profile(shape) != _profile(strides):
+        return []
+    return [f"no strides were given, so it is row-major; did you mean S[{spell(shape)} : {spell(strides)}]?"]
+
+
+def _profile(mode: Any) -> Any:
+    return tuple(map(_profile, mode)) if isinstance(mode, tuple) else None
 
 
 def _witnesses(layout: Layout) -> dict[str, str]:

@@ -1,0 +1,73 @@
+"""What one command answers in JSON, as the next one reads it.
+
+A result that is a layout is read as its text, in the dialect in which it is written; a layout that its
+text does not tell in full, as a document; bases and tables as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tilewise.core.errors import LayoutError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+
+def result_in(text: str) -> str:
+    """What an answer of `algebra` or `table` in JSON holds, as a word; any other text as it is.
+
+    >>> result_in('{"schema": 1, "op": "compose", "result": "S[4 : 9]"}')
+    'S[4 : 9]'
+    >>> result_in('{"schema": 1, "shape": [2, 2], "axes": ["m"], "places": [[[0]], [[1]], [[2]], [[3]]]}')
+    '[[0, 1], [2, 3]]'
+    """
+    try:
+        answer = json.loads(text) if text.startswith("{") else None
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(answer, dict) or "schema" not in answer:
+        return text
+    if "op" in answer and "result" in answer:
+        return _result(answer)
+    return json.dumps(_table(answer)) if answer.keys() >= {"shape", "axes", "places"} else text
+
+
+def _result(answer: Mapping[str, Any]) -> str:
+    result = answer["result"]
+    if result is None or isinstance(result, bool):
+        reason = f": {answer['reason']}" if "reason" in answer else ""
+        raise LayoutError("TW108", f"the answer of {answer['op']} holds no layout{reason}")
+    if isinstance(result, list) and any(isinstance(part, str | dict) for part in result):
+        raise LayoutError(
+            "TW108", f"the answer of {answer['op']} is {len(result)} layouts", hint="pass on one of them"
+        )
+    if not isinstance(result, str):
+        return json.dumps(result)
+    if "unit" not in answer and "storage" not in answer:
+        return result
+    from tilewise.notation import parse, to_json
+
+    read = parse(result, unit=answer.get("unit", "element"), storage=answer.get("storage", ()))
+    return json.dumps(to_json(read))
+
+
+def _table(answer: Mapping[str, Any]) -> Any:
+    if any(len(copies) != 1 for copies in answer["places"]):
+        raise LayoutError(
+            "TW108", "the table has several places an index", hint="list the layout without its copies"
+        )
+    by_axis = {
+        axis: _nested([place[number] for (place,) in answer["places"]], answer["shape"])
+        for number, axis in enumerate(answer["axes"])
+    }
+    return by_axis["m"] if [*by_axis] == ["m"] else by_axis
+
+
+def _nested(numbers: list[int], shape: Sequence[int]) -> Any:
+    if len(shape) < 2:
+        return numbers
+    rows = len(numbers) // shape[0]
+    return [_nested(numbers[i : i + rows], shape[1:]) for i in range(0, len(numbers), rows)]
