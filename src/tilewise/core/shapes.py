@@ -6,7 +6,7 @@ shape. An index is a flat integer, one number a top-level mode, or the nested pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from tilewise.core.errors import LayoutError
@@ -162,6 +162,24 @@ def coordinates(flat: int, shape: Shape) -> tuple[int, ...]:
         flat, digit = divmod(flat, extent)
         result.append(digit)
     return tuple(reversed(result))
+
+
+def counted(extents: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every index of some extents, row-major, one at a time: nothing is held, however large they are.
+
+    >>> list(counted((2, 2))), next(counted((2**80, 3)))
+    ([(0, 0), (0, 1), (1, 0), (1, 1)], (0, 0))
+    """
+    digits = [0] * len(extents)
+    while True:
+        yield tuple(digits)
+        position = len(extents) - 1
+        while position >= 0 and digits[position] == extents[position] - 1:
+            digits[position] = 0
+            position -= 1
+        if position < 0:
+            return
+        digits[position] += 1
 
 
 def spell(mode: Mode) -> str:

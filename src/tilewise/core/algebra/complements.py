@@ -63,12 +63,24 @@ def complement(layout: Layout, size: SupportsIndex | None = None, weak: bool = F
     """
     asked = None if size is None else as_extent(size)
     image = image_of(layout)
-    tiling = _weak(image.steps) if weak else tiling_of(image.steps, asked)
+    try:
+        tiling = _weak(image.steps) if weak else tiling_of(image.steps, asked)
+    except Refused as no:
+        raise _before_the_swizzle(no) if layout.swizzles else no from None
     count = 1 if asked is None else -(-asked // tiling.block)
     repeats = [*tiling.repeats, (tiling.block, count)] if count > 1 else tiling.repeats
     if layout.swizzles:
         _check_swizzles(layout, image, repeats, None if weak else tiling.block)
     return repeated(layout, image.axis, repeats)
+
+
+def _before_the_swizzle(no: Refused) -> Refused:
+    """What is true of the places before a swizzle says nothing of those after it."""
+    return Refused(
+        "TW504",
+        f"only places before the swizzle are looked at, and there {no.reason}",
+        hint="complement the layout without its swizzle, or list the map (table)",
+    )
 
 
 def repeated(layout: Layout, axis: Axis, repeats: Sequence[Step]) -> Layout:

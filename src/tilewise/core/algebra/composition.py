@@ -190,7 +190,7 @@ class Domain:
             return (terms[0][1],) if len(terms) == 1 else (sum([steps for _, steps in terms]),)
         steps = [0] * len(self.digits)
         for axis, count in terms:
-            if count:
+            if count and axis.name in self.coordinate:  # a digit of extent 1 may name any axis
                 steps[self.coordinate[axis.name]] += count
         return tuple(steps)
 
@@ -236,8 +236,9 @@ def _by_coordinates(outer: Layout, moving: set[str], names: list[str]) -> Domain
 
 def _moving(layout: Layout) -> set[str]:
     """The names of the axes that a layout moves on, its offset included."""
-    vectors = (*layout.strides, *[it.stride for it in layout.replica], layout.offset)
-    return {axis.name for vector in vectors for axis, steps in vector.terms if steps}
+    vectors = [stride for extent, stride in layout.digits if extent > 1]
+    vectors += [it.stride for it in layout.replica if it.extent > 1]
+    return {axis.name for vector in (*vectors, layout.offset) for axis, steps in vector.terms if steps}
 
 
 def _is_basis(name: str) -> bool:
@@ -333,9 +334,10 @@ def _written(
     following = iter(forms)
     for mode, runs in zip(inner.shape, by_mode, strict=True):
         parts = [part for run in runs for part in _in_parts(run, next(following))]
-        nested = mode if len(parts) == sum([len(run.parts) for run in runs]) else (1,) * len(parts)
-        shape.append(_refined(nested, iter(parts)))
-        strides += [code.vector(stride) for part in parts for _, stride in part]
+        digits = [digit for part in parts for digit in part]
+        fitting = len(parts) == sum([len(run.parts) for run in runs])
+        shape.append(_refined(mode, iter(parts)) if fitting else _refined(1, iter([digits])))
+        strides += [code.vector(stride) for _, stride in digits]
     return tuple(shape), tuple(strides)
 
 

@@ -245,8 +245,8 @@ def _check_free(layout: Layout, new: Axis, *going: Axis) -> None:
     """Refuse an axis that the layout moves on already, other than those that go."""
     if new in going or new not in layout.axes:
         return
-    vectors = (*layout.strides, *(it.stride for it in layout.replica), layout.offset, layout.outer)
-    if any(vector[new] for vector in vectors) or layout.swizzled_axis == new:
+    moving = [it.stride for it in (*layout.shard, *layout.replica) if it.extent > 1]
+    if any(vector[new] for vector in (*moving, layout.offset, layout.outer)) or layout.swizzled_axis == new:
         raise Refused(
             "TW509",
             f"the layout has places on {new} already",

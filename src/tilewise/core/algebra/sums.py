@@ -21,6 +21,7 @@ from math import prod
 from tilewise.core.canonical import canonical
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Iter, Layout
+from tilewise.core.shapes import counted
 from tilewise.core.swizzles import Swizzle, apply_chain, one_permutation, period_of
 from tilewise.core.vectors import Vector
 
@@ -270,7 +271,7 @@ def _first_difference(
     copies = [[sum(r) for r in product(*_multiples(side.copies))] for side in sides]
     count = prod([extent for extent, *_ in moving]) * len(copies[SLOW]) * len(copies[FAST])
     tried = 0
-    for chosen in product(*(range(extent) for extent, *_ in moving)):
+    for chosen in counted([extent for extent, *_ in moving]):
         at, flat = [0, 0], 0
         for digit, (_, side, step, place) in zip(chosen, moving, strict=True):
             at[side] += digit * step
