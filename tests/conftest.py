@@ -10,3 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # tests import their neighbo
 settings.register_profile("tilewise", deadline=None, derandomize=True, database=None, max_examples=150)
 settings.register_profile("long", deadline=None, max_examples=3_000)
 settings.load_profile("tilewise")
+
+from tests.wellformed import hold_parts  # noqa: E402 - the path above comes first
+
+hold_parts()

@@ -4,7 +4,6 @@ from collections import Counter
 from itertools import pairwise, product
 from math import gcd, prod
 from random import Random
-from time import process_time
 
 import pytest
 
@@ -365,15 +364,9 @@ TILES = [
 
 
 @pytest.mark.parametrize("tile", TILES, ids=str)
-def test_a_tile_of_128_x_64_takes_less_than_20_ms(tile):
-    listed = table(tile).array.tolist()
-    took = []
-    for _ in range(5):
-        start = process_time()
-        found = recognise(listed)
-        took.append(process_time() - start)
-    assert found == tile
-    assert min(took) < 0.02
+def test_a_tile_of_128_x_64_is_recognised(tile):
+    """`make bench` says how fast."""
+    assert recognise(table(tile).array.tolist()) == tile
 
 
 def test_numbers_beyond_all_addresses_are_not_decided():

@@ -6,7 +6,6 @@ from collections import Counter
 from itertools import permutations
 from math import gcd, prod
 from random import Random
-from time import process_time
 
 import pytest
 from tests.core.test_closed_form import FEW, LARGE, halved, large, lines_run
@@ -615,9 +614,6 @@ def test_pairs_of_2_to_the_50_elements(layout):
     assert kinds[5] == "device"
     for other in (*near, *OTHERS):
         assert lines_run(lambda other=other: layout.relation(other)) < FEW
-        start = process_time()
-        layout.relation(other)
-        assert process_time() - start < 0.02, other  # 5 ms on a quiet machine
 
 
 def test_large_copies_are_dropped_and_kept():

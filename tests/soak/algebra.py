@@ -25,6 +25,7 @@ from pathlib import Path
 from random import Random
 
 from tests.soak import families
+from tests.wellformed import hold_parts
 
 CHUNK = 250
 OUTCOMES = ("answered", "refused", "undecided")
@@ -65,6 +66,7 @@ class Report:
 def check_chunk(work: tuple[int, range, tuple[str, ...]]) -> Report:
     """The cases of a range of numbers, an operation each in turn, up to the first fault."""
     seed, numbers, names = work
+    hold_parts()
     report = Report()
     for number in numbers:
         name = names[number % len(names)]
