@@ -1,4 +1,4 @@
-"""CuTe's source by CuTe itself: its headers come with nvidia-cutlass, its compiler is nvcc. No GPU is needed."""
+"""CuTe's source by CuTe itself: its headers come with nvidia-cutlass, nvcc compiles; no GPU is needed."""
 
 from __future__ import annotations
 
