@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.core import algebra
+    from tilewise import algebra
     from tilewise.notation import parse
 
 __version__ = "0.1.0"
@@ -71,7 +71,7 @@ def __getattr__(name: str) -> Any:
 
         return parse
     if name == "algebra":
-        from tilewise.core import algebra
+        from importlib import import_module
 
-        return algebra
+        return import_module("tilewise.algebra")
     raise AttributeError(f"module 'tilewise' has no attribute {name!r}")

@@ -30,7 +30,8 @@ MAY_IMPORT = {
     "show": f"{BELOW_SHOW} numpy rich",
     "cli": f"{BELOW_SHOW} gpu move show numpy rich __init__",
     "testing": "core hypothesis",
-    "__init__": "core notation",
+    "algebra": "core",
+    "__init__": "core notation algebra",
     "__main__": "cli",
 }
 """Room: the rooms and the packages that it may import, besides itself and the standard library."""

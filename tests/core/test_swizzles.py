@@ -61,7 +61,7 @@ def test_scaling_that_is_not_exact_is_refused():
 
 
 MODE_BITS = {"SWIZZLE_32B": 1, "SWIZZLE_64B": 2, "SWIZZLE_128B": 3}
-BASE_OF_WIDTH = {4: 5, 8: 4, 16: 3, 32: 2, 64: 1, 1: 7}
+BASE_OF_WIDTH = {1: 7, 4: 5, 8: 4, 16: 3, 32: 2, 64: 1, 128: 0}
 
 
 @pytest.mark.parametrize("dtype", [d for d in DTYPES.values() if d.bits != 6], ids=str)

@@ -38,17 +38,18 @@ class DType:
 DTYPES = {
     name: DType(name, bits)
     for bits, names in {
-        64: "f64",
-        32: "f32 tf32 s32",
-        16: "f16 bf16 s16",
-        8: "e4m3 e5m2 ue8m0 s8 u8",
+        128: "b128",
+        64: "f64 s64 u64 b64",
+        32: "f32 tf32 s32 u32 b32",
+        16: "f16 bf16 s16 u16 b16",
+        8: "e4m3 e5m2 ue8m0 s8 u8 b8",
         6: "e2m3 e3m2",
         4: "e2m1 s4 u4",
         1: "b1",
     }.items()
     for name in names.split()
 }
-"""Every dtype by name. tf32 occupies 32 bits in memory and in registers."""
+"""Every dtype by name. tf32 occupies 32 bits in memory and in registers; b32 is 32 bits of any kind."""
 
 _ALIASES = {
     "float64": "f64",
@@ -65,12 +66,17 @@ _ALIASES = {
     "float8_e5m2": "e5m2",
     "float8_e8m0fnu": "ue8m0",
     "e8m0": "ue8m0",
+    "int64": "s64",
+    "i64": "s64",
     "int32": "s32",
     "i32": "s32",
     "int16": "s16",
     "i16": "s16",
     "int8": "s8",
     "i8": "s8",
+    "uint64": "u64",
+    "uint32": "u32",
+    "uint16": "u16",
     "uint8": "u8",
     "int4": "s4",
     "i4": "s4",

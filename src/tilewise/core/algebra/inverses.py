@@ -221,11 +221,12 @@ def _check_outer(layout: Layout) -> None:
 
 def _shared(layout: Layout) -> Refused:
     verdict = layout.injective
+    still = any(it.extent > 1 and not it.stride for it in layout.shard)
     return Refused(
         "TW505",
         f"elements {verdict.reason}, and an inverse has one index for it",
         witness=verdict.witness,
-        hint="quasi_inverse takes the smallest index where steps of 0 are why; who lists all of them",
+        hint="quasi_inverse gives the smallest of them; who lists all" if still else _WHO,
     )
 
 

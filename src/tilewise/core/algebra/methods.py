@@ -5,13 +5,14 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
+    from typing import Any, SupportsIndex
 
     from tilewise.core.algebra.relations import Relation
     from tilewise.core.algebra.slicing import Slices
     from tilewise.core.axes import Axis
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
+    from tilewise.core.vectors import Vector
 
 
 class Algebra:
@@ -61,13 +62,19 @@ class Algebra:
 
         return permute(self, *order)
 
+    def refinement(self: Any, other: Layout) -> tuple[Layout, Layout]:
+        """Both maps over one flat shape: the coarsest that has the digits of both."""
+        from tilewise.core.algebra.modes import refinement
+
+        return refinement(self, other)
+
     # -- maps: one layout after another ------------------------------------------------------------
 
-    def compose(self: Any, inner: Any, modes: Sequence[str] | None = None) -> Layout:
-        """`self o inner`: the layout of x -> self(inner(x))."""
+    def compose(self: Any, inner: Any, *more: Any, modes: Sequence[str] | None = None) -> Layout:
+        """`self o inner`: the layout of x -> self(inner(x)); several go mode by mode."""
         from tilewise.core.algebra.composition import compose
 
-        return compose(self, inner, modes)
+        return compose(self, _tiler(inner, more), modes)
 
     def slice(self: Any, *region: Any, shape: Any = None) -> Slices:
         """A box of the index space as one layout, or as an exact list of (box, layout)."""
@@ -107,53 +114,53 @@ class Algebra:
 
     # -- divides and products ----------------------------------------------------------------------
 
-    def logical_divide(self: Any, tiler: Any) -> Layout:
-        """(what lies in a tile, which tile)."""
+    def logical_divide(self: Any, tiler: Any, *more: Any) -> Layout:
+        """(what lies in a tile, which tile); several tilers go mode by mode."""
         from tilewise.core.algebra.divide import logical_divide
 
-        return logical_divide(self, tiler)
+        return logical_divide(self, _tiler(tiler, more))
 
-    def zipped_divide(self: Any, tiler: Any) -> Layout:
+    def zipped_divide(self: Any, tiler: Any, *more: Any) -> Layout:
         """((all modes in a tile), (which tile, all modes))."""
         from tilewise.core.algebra.divide import zipped_divide
 
-        return zipped_divide(self, tiler)
+        return zipped_divide(self, _tiler(tiler, more))
 
-    def tiled_divide(self: Any, tiler: Any) -> Layout:
+    def tiled_divide(self: Any, tiler: Any, *more: Any) -> Layout:
         """((all modes in a tile), which tile, mode by mode)."""
         from tilewise.core.algebra.divide import tiled_divide
 
-        return tiled_divide(self, tiler)
+        return tiled_divide(self, _tiler(tiler, more))
 
-    def flat_divide(self: Any, tiler: Any) -> Layout:
+    def flat_divide(self: Any, tiler: Any, *more: Any) -> Layout:
         """(in a tile, mode by mode, which tile, mode by mode)."""
         from tilewise.core.algebra.divide import flat_divide
 
-        return flat_divide(self, tiler)
+        return flat_divide(self, _tiler(tiler, more))
 
-    def logical_product(self: Any, other: Any) -> Layout:
+    def logical_product(self: Any, other: Any, *more: Any) -> Layout:
         """(self, its repetitions in the order of `other`)."""
         from tilewise.core.algebra.product import logical_product
 
-        return logical_product(self, other)
+        return logical_product(self, _tiler(other, more))
 
-    def zipped_product(self: Any, other: Any) -> Layout:
+    def zipped_product(self: Any, other: Any, *more: Any) -> Layout:
         """((self), (repetitions))."""
         from tilewise.core.algebra.product import zipped_product
 
-        return zipped_product(self, other)
+        return zipped_product(self, _tiler(other, more))
 
-    def tiled_product(self: Any, other: Any) -> Layout:
+    def tiled_product(self: Any, other: Any, *more: Any) -> Layout:
         """((self), repetitions, mode by mode)."""
         from tilewise.core.algebra.product import tiled_product
 
-        return tiled_product(self, other)
+        return tiled_product(self, _tiler(other, more))
 
-    def flat_product(self: Any, other: Any) -> Layout:
+    def flat_product(self: Any, other: Any, *more: Any) -> Layout:
         """(self, mode by mode, repetitions, mode by mode)."""
         from tilewise.core.algebra.product import flat_product
 
-        return flat_product(self, other)
+        return flat_product(self, _tiler(other, more))
 
     def blocked_product(self: Any, other: Any) -> Layout:
         """Mode by mode: blocks of self, side by side."""
@@ -175,11 +182,11 @@ class Algebra:
 
     # -- tiles and sums ----------------------------------------------------------------------------
 
-    def tile(self: Any, outer: Any) -> Layout:
+    def tile(self: Any, outer: Any, *more: Any) -> Layout:
         """self as the tile, laid out again and again by `outer`, whose steps are scaled by its span."""
         from tilewise.core.algebra.tiles import tile
 
-        return tile(outer, self)
+        return tile(_tiler(outer, more), self)
 
     def untile(self: Any, inner: Layout) -> Layout:
         """The outer layout that makes this one of the tile `inner`."""
@@ -187,11 +194,23 @@ class Algebra:
 
         return untile(self, inner)
 
+    def untile_outer(self: Any, outer: Layout) -> Layout:
+        """The tile of which `outer` makes this one."""
+        from tilewise.core.algebra.tiles import untile_outer
+
+        return untile_outer(self, outer)
+
     def direct_sum(self: Any, other: Layout) -> Layout:
         """Both side by side in every mode, steps as they are."""
         from tilewise.core.algebra.tiles import direct_sum
 
         return direct_sum(self, other)
+
+    def direct_rest(self: Any, part: Layout, right: bool = True) -> Layout:
+        """The other summand: this layout is the direct sum of it and `part`."""
+        from tilewise.core.algebra.tiles import direct_rest
+
+        return direct_rest(self, part, right)
 
     # -- widths and axes ---------------------------------------------------------------------------
 
@@ -243,6 +262,45 @@ class Algebra:
 
         return footprint(self, *axes)
 
+    # -- swizzles and bits -------------------------------------------------------------------------
+
+    def swizzle_chain(self: Any) -> Layout:
+        """The same map with the smallest and fewest swizzles that act on its places."""
+        from tilewise.core.algebra.swizzling import swizzle_chain
+
+        return swizzle_chain(self)  # type: ignore[no-any-return]  # of a layout it is a layout
+
+    def move_offset(self: Any, vector: Vector | SupportsIndex | None = None, outside: bool = True) -> Layout:
+        """The same map with some of its offset moved out of the swizzles, or back into them."""
+        from tilewise.core.algebra.swizzling import move_offset
+
+        return move_offset(self, vector, outside)
+
+    def recognise_map(self: Any) -> Layout:
+        """The same map with at most one swizzle, where it is one of XORs."""
+        from tilewise.core.algebra.recognition import recognise_map
+        from tilewise.core.gf2 import affine
+
+        return recognise_map(affine(self))
+
+    def bases(self: Any) -> dict[str, tuple[int, ...]]:
+        """What every bit of the flat index flips on every axis, the lowest bit first."""
+        from tilewise.core.algebra.linear import bases
+
+        return bases(self)
+
+    def rank(self: Any) -> int:
+        """r, where the layout has 2^r places."""
+        from tilewise.core.algebra.linear import rank
+
+        return rank(self)
+
+    def kernel(self: Any) -> tuple[int, ...]:
+        """A basis of the d for which x and x ^ d have one place."""
+        from tilewise.core.algebra.linear import kernel
+
+        return kernel(self)
+
     # -- two layouts -------------------------------------------------------------------------------
 
     def relation(
@@ -257,3 +315,8 @@ class Algebra:
         from tilewise.core.algebra.relations import relation
 
         return relation(self, other, permute, reshape, dtype_a, dtype_b)
+
+
+def _tiler(first: Any, more: tuple[Any, ...]) -> Any:
+    """One tiler as it is, several as a tuple by mode."""
+    return (first, *more) if more else first

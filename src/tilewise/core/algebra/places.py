@@ -186,6 +186,12 @@ def fuse_axes(layout: Layout, axes: Sequence[Any], into: Axis | str | None = Non
     >>> fuse_axes(S[(4, 32) : (1@warpid, 1@laneid)] + 2@warpid + 3@laneid, ("warpid", "laneid"))
     S[(4, 32) : (32@tx, 1@tx)] + 67@tx
     """
+    if isinstance(axes, Axis | str):
+        raise LayoutError(
+            "TW103",
+            f"{axes} is one axis, and several fuse to one",
+            hint='give them as a tuple, high first: ("warpid", "laneid")',
+        )
     for split in _fusions(layout, tuple(axes), into):
         layout = _fused(layout, split)
     return layout
@@ -260,7 +266,7 @@ def _split_of(axis: Axis, into: Sequence[Any] | None) -> _Split:
     known = SPLITS.get(axis.name, ())
     if into is None and known:
         into = known[0]
-    names = tuple(into or ())
+    names = (into,) if isinstance(into, Axis | str) else tuple(into or ())
     if len(names) == 2:
         names = next((fact for fact in known if (str(names[0]), str(names[1])) == (fact[0], fact[2])), ())
     if len(names) != 3:

@@ -137,11 +137,16 @@ def tile_to_shape(block: Layout, shape: Any, order: Sequence[int] | None = None)
                 "TW503",
                 f"mode {number}: blocks of {part} do not make up {extent}",
                 witness={"mode": number, "extent": extent, "block": part},
-                hint=f"the next multiples are {extent - extent % part} and {extent - extent % part + part}",
+                hint=_next_multiples(extent, part),
             )
     counts = [extent // part for extent, part in zip(extents, modes, strict=True)]
     grid = _ordered(counts, _ranks(order, len(counts)))
     return coalesce(blocked_product(block, grid), by_mode=True)
+
+
+def _next_multiples(extent: int, part: int) -> str:
+    below = extent - extent % part
+    return f"the next multiples are {below} and {below + part}" if below else f"one block is {part}"
 
 
 def _ranks(order: Sequence[int] | None, rank: int) -> list[int]:

@@ -387,6 +387,13 @@ def _by_axis(axis: Axis, entries: list[Any]) -> dict[Axis, list[int]]:
     if kinds == {Vector}:
         named = {own.name: own for place in entries for own in place.axes} or {axis.name: axis}
         return {own: [place[own] for place in entries] for own in named.values()}
+    fraction = next((entry for entry in entries if isinstance(entry, float)), None)
+    if fraction is not None:
+        raise LayoutError(
+            "TW101",
+            f"an entry of the table must be an integer, not the float {fraction!r}",
+            hint="a table lists places, which are whole numbers: astype(int) where these are",
+        )
     return {axis: [as_int(entry, "an entry of the table") for entry in entries]}
 
 

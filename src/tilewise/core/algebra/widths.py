@@ -213,6 +213,15 @@ def _no_pack(layout: Layout, count: int, flat: int) -> Refused:
     position = flat % count
     if position:
         here, first = (layout.places(x)[0] for x in (flat, flat - position))
+        owners = [axis.name for axis in (here - first).nonzero.axes if axis.kind != STORAGE]
+        if owners:
+            return Refused(
+                "TW508",
+                f"elements {flat - position} and {flat} are apart along {' and '.join(owners)}, "
+                "and a pack lies on storage",
+                witness=flat,
+                hint="permute or group the modes first, so that the last one moves on storage alone",
+            )
         return Refused(
             "TW508",
             f"element {flat} is at {here}, which is not {position} after {first}, where its pack starts",
