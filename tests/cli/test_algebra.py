@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -383,6 +384,10 @@ SAMPLES = {
 }
 
 
+PYTHON = re.compile(r"True|None|__|[\w=]\(|\"|\w= ")
+"""What no hint on the command line may have."""
+
+
 def test_any_words_end_in_an_answer_or_an_error(tilewise):
     """Whatever is asked of whatever: no traceback, and a refusal always has its reason."""
     rng = Random(11)
@@ -407,8 +412,10 @@ def test_any_words_end_in_an_answer_or_an_error(tilewise):
         codes[run.code] += 1
         if run.code == 1:
             assert run.json["reason"], words
+            assert not PYTHON.search(run.json.get("hint", "")), words
         elif run.code == 2:
             assert run.json["error"]["message"], words
+            assert not PYTHON.search(run.json["error"]["hint"]), words
     assert min(codes[code] for code in (0, 1, 2)) > 100, codes
 
 

@@ -203,6 +203,8 @@ class _Mode:
     def form(self, first: int, last: int) -> Form | None:
         """The interval as one digit that steps by 1, or None where a level says no."""
         extent, slope = last - first, self.floors.strides[0]
+        if extent == 1:  # one element steps nowhere
+            return {1: 0}
         places, weights = self.floors.places, self.floors.weights
         common = gcd(first, extent)  # levels that divide it are as they were
         whole = bisect_left(range(len(places)), 1, key=lambda level: common % places[level] != 0)
