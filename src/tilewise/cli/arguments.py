@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 PROLOGUE = "tilewise tells where every element of a tensor lives."
 EPILOGUE = """\
 LAYOUT is text, such as 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' or CuTe's '(8,4):(4,1)', a document
-that `tilewise say --as json` wrote, or - for standard input: a layout, or another command's answer in JSON.
+that `tilewise say --as json` wrote, or - for standard input, where another command's answer in JSON
+will do as well.
 
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
@@ -178,9 +179,12 @@ def let_from(args: argparse.Namespace) -> dict[str, int]:
 
 def text_from(text: str) -> str:
     """`text`, or standard input where it is -; of an answer in JSON what it holds."""
+    text = text.strip() if text != "-" else _standard_input()
+    if not text.startswith("{"):
+        return text
     from tilewise.cli.piped import result_in
 
-    return result_in(text.strip() if text != "-" else _standard_input())
+    return result_in(text)
 
 
 def _standard_input() -> str:

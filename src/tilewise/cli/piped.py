@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def result_in(text: str) -> str:
-    """What an answer of `algebra` or `table` in JSON holds, as a word; any other text as it is.
+    """What an answer of `algebra` or `table` in JSON holds, as a word; any other JSON as it is.
 
     >>> result_in('{"schema": 1, "op": "compose", "result": "S[4 : 9]"}')
     'S[4 : 9]'
@@ -25,7 +25,7 @@ def result_in(text: str) -> str:
     '[[0, 1], [2, 3]]'
     """
     try:
-        answer = json.loads(text) if text.startswith("{") else None
+        answer = json.loads(text)
     except (ValueError, RecursionError):
         return text
     if not isinstance(answer, dict) or "schema" not in answer:
