@@ -20,6 +20,7 @@ from dataclasses import replace
 from tilewise.cli.addresses import base_option, buffer_from
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import in_cute, layout_from, let_from, one_layout, text_from
+from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import Refused
 from tilewise.emit import LANGUAGES, source_of
 
@@ -63,8 +64,9 @@ def answer(args: argparse.Namespace) -> Answer:
         )
     except Refused as no:
         data = {"lang": args.lang, "code": None, "reason": no.reason, "witness": witness_data(no.witness)}
-        hint = f"\n  hint: {no.hint}" if no.hint else ""
-        return Answer(data | {"hint": no.hint}, f"no: {no.reason}{hint}", NO)
+        spelled = in_a_shell(no.hint)
+        hint = f"\n  hint: {spelled}" if spelled else ""
+        return Answer(data | {"hint": spelled}, f"no: {no.reason}{hint}", NO)
     data = {
         "lang": source.lang,
         "name": source.name,
