@@ -162,7 +162,7 @@ SWIZZLES = [
     "SWIZZLE_128 o S[8]",
     "swizzle_128b(bf16) o S[8]",
     "SWIZZLE_128B o S[8]",
-    "SWIZZLE_128B(b16) o S[8]",
+    "SWIZZLE_128B(b15) o S[8]",
     "SWIZZLE_128B(e2m3) o S[8]",
 ]
 
@@ -223,6 +223,11 @@ ELSEWHERE = [
     "smem_ptr[0b](unset) o (8,64):(64,1)",
     "smem_ptr[32b](0x1001) o (8,64):(64,1)",
     "smem_ptr[16b](unset)",
+    "smem_ptr[16b](0x7f)",
+    "smem_ptr[16b](0x80",
+    "smem_ptr[16b]",
+    "SWIZZLE_128B(bf16) o (8,64):(64,1)",
+    "SWIZZLE_128B(bf16) o 8:1",
     "Layout<Shape<_8,_4>,Stride<_4,_1>>",
     "make_layout((8,4),(4,1))",
     "((8,),()):(4,1)",

@@ -58,7 +58,7 @@ def test_every_error_has_a_code_and_a_span_in_its_text(text):
         ("S[(8, 0) : (4, 1)]", "TW102", 1, 7, "0"),
         ("S[(8, K) : (4, 1)]", "TW007", 1, 7, "K"),
         ("Swizzle<3,3,2> o S[8]", "TW104", 1, 1, "Swizzle<3,3,2>"),
-        ("SWIZZLE_128B(b16) o S[8]", "TW105", 1, 14, "b16"),
+        ("SWIZZLE_128B(b15) o S[8]", "TW105", 1, 14, "b15"),
         ("S[(8, 4)\n : (4, x)]", "TW007", 2, 8, "x"),
         ("S[(8,\n4)\n: 4]", "TW003", 3, 3, "4"),
         ("S[8 : 1]\n+ R[2 :\n   4@m@reg]", "TW004", 3, 7, "@"),
@@ -97,7 +97,7 @@ def test_the_caret_stands_under_the_fault(text):
     [
         ({"unit": "bytes"}, "TW106"),
         ({"dialect": "triton"}, "TW008"),
-        ({"dtype": "b16"}, "TW105"),
+        ({"dtype": "b15"}, "TW105"),
         ({"storage": ["laneid"]}, "TW103"),
     ],
     ids=str,

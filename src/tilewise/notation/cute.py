@@ -25,6 +25,7 @@ from tilewise.notation.trees import Leaf, Names, congruent, literal, no_number, 
 _SWIZZLES = ("Sw", "Swizzle", "S")
 _POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr")
 _ATTACHED = tuple(f"_{pointer}" for pointer in _POINTERS)  # `Sw<3,4,3>_smem_ptr[16b](...)`
+_POINTED = "such as smem_ptr[16b](unset) o (8,64):(64,1)"
 _BASIS = "e"
 _OWN_LETTERS = ("S", "R", "O")
 
@@ -88,19 +89,26 @@ class CuteParser:
         opened = cursor.expect("[")
         bits = self._width()
         cursor.expect("]", opened)
-        opened = cursor.expect("(")
+        opened = cursor.expect("(", hint=_POINTED)
         address = Vector()
         if not cursor.accept("unset", "nullptr"):
             at = cursor.next
             where = self.number() * 8
             if where % bits:
-                raise cursor.error("TW106", f"the address is no multiple of {bits} bits", at.span)
+                raise cursor.error(
+                    "TW106",
+                    f"the address is no multiple of {bits} bits",
+                    at.span,
+                    "it counts bytes; where it says nothing, write unset",
+                )
             address = as_vector(where // bits)
         cursor.expect(")", opened)
         if self.unit != "element":
             raise cursor.error(
                 "TW106", "a typed pointer counts elements", cursor.since(start), f"drop --unit {self.unit}"
             )
+        if cursor.next.kind == END:
+            raise cursor.error("TW004", "expected 'o' and a layout after the pointer", hint=_POINTED)
         self.compose()
         return bits, address
 

@@ -153,9 +153,21 @@ class Parser:
                 f"expected 'o' and a layout after {swizzle}, found {cursor.next}",
                 hint=f"write {swizzle} o S[...]",
             )
+        if start.text in NAMED_BITS and self._goes_on_in_cute():
+            raise cursor.error(
+                "TW008",
+                f"{start.text} is no word of CuTe's dialect, in which the layout is written",
+                start.span,
+                hint=f"write its numbers, {swizzle} o ..., or the layout as S[...]",
+            )
         inner = self._operand(str(swizzle))
         with cursor.blame(start):
             return inner.swizzled((swizzle,))
+
+    def _goes_on_in_cute(self) -> bool:
+        """Whether what follows is shape:stride: no bracket of this notation is anywhere, and a colon is."""
+        texts = [token.text for token in self.cursor.tokens]
+        return ":" in texts and "[" not in texts
 
     def composed(self, outer: Vector, start: Token) -> Layout:
         """What follows `O[...] o`."""
