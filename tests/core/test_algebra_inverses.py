@@ -337,7 +337,7 @@ def test_axes_are_given_to_methods_too_by_name_or_as_they_are():
     assert S[8 : 1 @ laneid].inverse(axes="laneid") == S[8:1]
 
 
-@pytest.mark.parametrize("axes", [(reg,), (reg, reg), (reg, warpid), (), "reg", (reg, laneid, m)])
+@pytest.mark.parametrize("axes", [(reg,), (reg, reg), (reg, warpid), (), "reg", reg, 5, (reg, laneid, m)])
 def test_axes_name_every_axis_once(axes):
     with pytest.raises(LayoutError, match=r"no order of the layout's axes, reg, laneid") as refused:
         left_inverse(S[(2, 32) : (1 @ reg, 1 @ laneid)], axes=axes)

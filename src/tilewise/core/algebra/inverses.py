@@ -13,7 +13,7 @@ Copies are further digits, of which the index does not depend.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product
 from math import prod
 
@@ -102,7 +102,7 @@ def axes_in_order(layout: Layout, axes: Any = None) -> tuple[str, ...]:
     named = tuple(axis.name for axis in layout.axes)
     if axes is None:
         return named
-    asked = tuple(map(str, (axes,) if isinstance(axes, Axis | str) else axes))
+    asked = tuple(map(str, axes if isinstance(axes, Iterable) and not isinstance(axes, str) else (axes,)))
     if sorted(asked) != sorted(named):
         raise LayoutError(
             "TW203",
