@@ -20,7 +20,7 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import size_of
 from tilewise.core.units import storage_scaled, unit_bits
-from tilewise.core.vectors import ZERO, Vector
+from tilewise.core.vectors import ZERO, Vector, point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -209,10 +209,15 @@ def _packed(layout: Layout, count: int, step: Vector, scale: dict[str, int]) -> 
         raise _no_pack(layout, count, no.witness) from None
 
 
+def _a_place(layout: Layout, flat: int) -> Vector:
+    """One place of an element, however many it has."""
+    return point(layout.axes, layout.after_swizzle(layout.before_swizzle(flat)))
+
+
 def _no_pack(layout: Layout, count: int, flat: int) -> Refused:
     position = flat % count
     if position:
-        here, first = (layout.places(x)[0] for x in (flat, flat - position))
+        here, first = (_a_place(layout, x) for x in (flat, flat - position))
         owners = [axis.name for axis in (here - first).nonzero.axes if axis.kind != STORAGE]
         if owners:
             return Refused(
@@ -228,7 +233,7 @@ def _no_pack(layout: Layout, count: int, flat: int) -> Refused:
             witness=flat,
             hint=f"the last mode must hold {count} neighbours in their order, copies alike",
         )
-    at = layout.places(flat)[0]
+    at = _a_place(layout, flat)
     return Refused(
         "TW508",
         f"element {flat} would start a pack, and its place {at} is no multiple of {count}",
