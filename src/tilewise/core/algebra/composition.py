@@ -203,6 +203,10 @@ class Domain:
 def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) -> Domain:
     """How `inner`'s axes index `outer`: one axis as its flat index, or one axis a mode."""
     moving = _moving(inner)
+    if not (modes is None or isinstance(modes, tuple | list)):
+        raise LayoutError(
+            "TW107", f"modes are a list of names, not {modes!r}", hint="a tuple of tilers goes mode by mode"
+        )
     if modes is None and moving and all(map(_is_basis, moving)):
         modes = [f"e{i}" for i in range(len(outer.shape))]
     if modes is not None:
