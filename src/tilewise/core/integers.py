@@ -80,3 +80,12 @@ def _converted(value: SupportsIndex, what: str) -> int:
         raise LayoutError(
             "TW101", f"{what} must be an integer, not the {kind} {value!r}", hint=hint
         ) from None
+
+
+def bits_of(mask: int) -> list[int]:
+    """The positions of the bits that are set, the lowest first.
+
+    >>> bits_of(0b1011)
+    [0, 1, 3]
+    """
+    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]

@@ -253,6 +253,19 @@ class Layout(Algebra):
             yield swizzle.axis
         yield from self.outer.axes
 
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The names of the axes on which it steps or stands aside, by first appearance.
+
+        >>> from tilewise import S, laneid, m, reg
+        >>> (S[(8, 1, 2) : (1@laneid, 7@reg, 0@reg)] + 5@m).moving
+        ('laneid', 'm')
+        """
+        vectors = [stride for extent, stride in self.digits if extent > 1]
+        vectors += [it.stride for it in self.replica if it.extent > 1]
+        terms = [term for vector in (*vectors, self.offset, self.outer) for term in vector.terms]
+        return tuple({axis.name: None for axis, steps in terms if steps})
+
     def axis(self, axis: Axis | str) -> Axis:
         """The layout's own axis of that name."""
         for own in self.axes:

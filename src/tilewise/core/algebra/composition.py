@@ -202,7 +202,7 @@ class Domain:
 
 def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) -> Domain:
     """How `inner`'s axes index `outer`: one axis as its flat index, or one axis a mode."""
-    moving = _moving(inner)
+    moving = set(inner.moving)
     if not (modes is None or isinstance(modes, tuple | list)):
         raise LayoutError(
             "TW107", f"modes are a list of names, not {modes!r}", hint="a tuple of tilers goes mode by mode"
@@ -236,13 +236,6 @@ def _by_coordinates(outer: Layout, moving: set[str], names: list[str]) -> Domain
         )
     digits = tuple(part.digits for part in mode_layouts(outer))
     return Domain({name: i for i, name in enumerate(names)}, digits, False)
-
-
-def _moving(layout: Layout) -> set[str]:
-    """The names of the axes that a layout moves on, its offset included."""
-    vectors = [stride for extent, stride in layout.digits if extent > 1]
-    vectors += [it.stride for it in layout.replica if it.extent > 1]
-    return {axis.name for vector in (*vectors, layout.offset) for axis, steps in vector.terms if steps}
 
 
 def _is_basis(name: str) -> bool:

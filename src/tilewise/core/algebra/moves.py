@@ -74,12 +74,7 @@ def moving_names(*layouts: Layout) -> list[str]:
     >>> moving_names(S[(8, 2) : (1@laneid, 0@reg)] + 5@m)
     ['laneid', 'm']
     """
-    names: dict[str, None] = {}
-    for layout in layouts:
-        copies = (it.stride for it in layout.replica)
-        for vector in (*layout.strides, *copies, layout.offset, layout.outer):
-            names |= {axis.name: None for axis, steps in vector.terms if steps}
-    return list(names)
+    return list(dict.fromkeys(name for layout in layouts for name in layout.moving))
 
 
 # -- the questions ---------------------------------------------------------------------------------

@@ -251,8 +251,7 @@ def _check_free(layout: Layout, new: Axis, *going: Axis) -> None:
     """Refuse an axis that the layout moves on already, other than those that go."""
     if new in going or new not in layout.axes:
         return
-    moving = [it.stride for it in (*layout.shard, *layout.replica) if it.extent > 1]
-    if any(vector[new] for vector in (*moving, layout.offset, layout.outer)) or layout.swizzled_axis == new:
+    if new.name in layout.moving or layout.swizzled_axis == new:
         raise Refused(
             "TW509",
             f"the layout has places on {new} already",

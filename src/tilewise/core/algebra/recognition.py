@@ -26,7 +26,7 @@ from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_shard
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.gf2 import AffineMap
-from tilewise.core.integers import as_int
+from tilewise.core.integers import as_int, bits_of
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import spell
 from tilewise.core.swizzles import Swizzle
@@ -183,7 +183,7 @@ def _parting(columns: Sequence[int], axis: Axis) -> Swizzle | None:
     apart = columns[a] ^ columns[b]
     common = _overlap(columns)
     choices = []
-    for bit in _bits(apart & (1 << width) - 1):
+    for bit in bits_of(apart & (1 << width) - 1):
         shift = bit - first
         swizzle = _reading(common, shift, axis)
         if swizzle is not None and _shared([swizzle(column) for column in columns]) is None:
@@ -212,12 +212,6 @@ def _reading(flipped: int, shift: int, axis: Axis) -> Swizzle | None:
 
 def _preference(swizzle: Swizzle) -> tuple[int, bool, int, int]:
     return swizzle.bits, swizzle.shift < 0, abs(swizzle.shift), swizzle.base
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        yield (mask & -mask).bit_length() - 1
-        mask &= mask - 1
 
 
 def _separated(affine: AffineMap, swizzle: Swizzle | None) -> Layout:

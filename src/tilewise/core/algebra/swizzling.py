@@ -14,12 +14,13 @@ changed by steps that are multiples of 2^(k+1), and is 0 where all sums of the o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.integers import bits_of
 from tilewise.core.layout import Layout
 from tilewise.core.parting import first_where
 from tilewise.core.solve import BudgetSpent
@@ -85,13 +86,7 @@ def _flips(chain: Sequence[Swizzle]) -> dict[int, int]:
     read = 0
     for swizzle in chain:
         read |= swizzle.source
-    return {bit: apply_chain(chain, 1 << bit) ^ 1 << bit for bit in _bits(read)}
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        yield (mask & -mask).bit_length() - 1
-        mask &= mask - 1
+    return {bit: apply_chain(chain, 1 << bit) ^ 1 << bit for bit in bits_of(read)}
 
 
 def _unmerged(one: Swizzle, other: Swizzle) -> Refused:

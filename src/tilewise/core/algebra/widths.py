@@ -139,7 +139,11 @@ def storage_axis(layout: Layout, what: str, axis: Axis | str | None = None) -> A
             )
         return named
     named_ones = [own for own in layout.axes if own.kind == STORAGE]
-    moving = [own for own in named_ones if len(named_ones) == 1 or _moves_on(layout, own)]
+    moving = [
+        own
+        for own in named_ones
+        if len(named_ones) == 1 or own.name in layout.moving or own == layout.swizzled_axis
+    ]
     if len(moving) > 1:
         raise Refused(
             "TW509",
@@ -148,13 +152,6 @@ def storage_axis(layout: Layout, what: str, axis: Axis | str | None = None) -> A
             hint=f'say which, such as axis="{moving[0]}"',
         )
     return (moving or named_ones or [m])[0]
-
-
-def _moves_on(layout: Layout, axis: Axis) -> bool:
-    iters = (*layout.shard, *layout.replica)
-    return any(it.stride[axis] for it in iters if it.extent > 1) or bool(
-        layout.offset[axis] or layout.outer[axis] or layout.swizzled_axis == axis
-    )
 
 
 def _count(layout: Layout, count: SupportsIndex) -> int:
