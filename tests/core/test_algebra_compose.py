@@ -285,6 +285,15 @@ def test_a_swizzle_of_indices_becomes_one_of_places():
     assert [found.place(x) for x in range(512)] == [column_major.place(sw(x)) for x in range(512)]
 
 
+def test_what_is_refused_before_the_swizzle_is_not_refused_for_it():
+    """The indices before the swizzle make no layout; a refusal must be of those after it."""
+    outer = S[(8, 2, 4) : (4, 32, 1)]
+    inner = Swizzle(1, 2, 1) @ (S[((3, 6, 4),) : ((-2, -1, 0),)] + 9)
+    with pytest.raises(Refused) as no:
+        outer.compose(inner)
+    assert no.value.code == "TW504"
+
+
 # -- refusals --------------------------------------------------------------------------------------
 
 
