@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tilewise.core.vectors import Vector
@@ -37,12 +37,14 @@ def place_data(place: Vector) -> dict[str, int]:
 
 
 def witness_data(witness: Any) -> Any:
-    """A witness as JSON: places by their axes, the rest as it is."""
+    """A witness as JSON: places by their axes, what has no word there as its text."""
     if isinstance(witness, Vector):
         return place_data(witness)
+    if isinstance(witness, Mapping):
+        return {str(key): witness_data(part) for key, part in witness.items()}
     if isinstance(witness, tuple | list):
         return [witness_data(part) for part in witness]
-    return witness
+    return witness if witness is None or isinstance(witness, bool | int | str) else str(witness)
 
 
 def index_text(index: tuple[int, ...]) -> str:

@@ -19,7 +19,7 @@ import argparse
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, place_data
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
 from tilewise.cli.arguments import Parser, layout_options
 from tilewise.cli.commands import SUMMARIES
 from tilewise.cli.hints import ALIASES, in_a_shell, witness_text
@@ -28,7 +28,6 @@ from tilewise.cli.words import Asked, Reader, misplaced, paired, words_of
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
-from tilewise.core.vectors import Vector
 from tilewise.core.verdict import Verdict
 
 TYPE_CHECKING = False
@@ -190,7 +189,7 @@ def _refused(operation: Operation, no: Refused) -> Answer:
         "result": None,
         "code": no.code,
         "reason": no.reason,
-        "witness": plain(no.witness),
+        "witness": witness_data(no.witness),
         "hint": in_a_shell(no.hint),
     }
     lines = [f"no: {no.reason}"]
@@ -233,7 +232,7 @@ def _verdict(data: dict[str, Any], verdict: Verdict) -> Answer:
     data |= {"result": verdict.answer, "reason": verdict.reason}
     if verdict.answer is None:
         return Answer(data, verdict.reason, UNDECIDED)
-    return Answer(data | {"witness": plain(verdict.witness)}, f"no: {verdict.reason}", NO)
+    return Answer(data | {"witness": witness_data(verdict.witness)}, f"no: {verdict.reason}", NO)
 
 
 def _holes(data: dict[str, Any], holes: Holes) -> Answer:
@@ -242,11 +241,11 @@ def _holes(data: dict[str, Any], holes: Holes) -> Answer:
         reason = holes.none.reason or "how many was not decided within the bound"
         return Answer(data | {"reason": reason}, reason, UNDECIDED)
     such_as = f", such as {holes.witness}" if holes.witness is not None else ""
-    return Answer(data | {"witness": plain(holes.witness)}, f"{holes.count}{such_as}")
+    return Answer(data | {"witness": witness_data(holes.witness)}, f"{holes.count}{such_as}")
 
 
 def _slices(data: dict[str, Any], pieces: Slices, asked: Asked) -> Answer:
-    listed = [{"box": plain(piece.box), "layout": _spelled(piece.layout, asked)} for piece in pieces]
+    listed = [{"box": witness_data(piece.box), "layout": _spelled(piece.layout, asked)} for piece in pieces]
     if len(listed) == 1:
         return Answer(data | {"result": listed[0]["layout"], "box": listed[0]["box"]}, listed[0]["layout"])
     boxes = [",".join(f"{first}:{last}" for first, last in piece.box) for piece in pieces]
@@ -271,17 +270,15 @@ def _spelled(value: Any, asked: Asked) -> str:
     return str(value)
 
 
-def plain(value: Any, asked: Asked | None = None) -> Any:
-    """A value as JSON has it: a layout as its text, a place by its axes."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, Vector):
-        return place_data(value)
+def plain(value: Any, asked: Asked) -> Any:
+    """A result as JSON has it: layouts and swizzles as their texts, in the dialect that was asked in."""
+    if isinstance(value, Layout):
+        return _spelled(value, asked)
     if isinstance(value, Mapping):
         return {str(key): plain(part, asked) for key, part in value.items()}
     if isinstance(value, tuple | list):
         return [plain(part, asked) for part in value]
-    return _spelled(value, asked) if asked else str(value)
+    return witness_data(value)
 
 
 # -- what there is ---------------------------------------------------------------------------------
