@@ -197,6 +197,13 @@ def _standard_input() -> str:
         raise LayoutError("TW402", f"standard input is not UTF-8 text: {error.reason}") from None
 
 
+def two_texts(args: argparse.Namespace) -> list[str]:
+    """The texts of A and B, of which one may come from standard input."""
+    if args.a == args.b == "-":
+        raise LayoutError("TW401", "only one layout can come from standard input")
+    return [text_from(args.a), text_from(args.b)]
+
+
 def _document(text: str) -> Layout:
     import json
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
-from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, text_from
+from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, two_texts
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
@@ -43,9 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """The class, how, what moves; not decided; or no, where A cannot be read as asked."""
-    if args.a == args.b == "-":
-        raise LayoutError("TW401", "only one layout can come from standard input")
-    texts = [text_from(args.a), text_from(args.b)]
+    texts = two_texts(args)
     a, b = (
         layout_from(text, argparse.Namespace(**vars(args) | {"dtype": dtype or args.dtype}))
         for text, dtype in zip(texts, (args.dtype_a, args.dtype_b), strict=True)

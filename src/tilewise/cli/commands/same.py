@@ -12,8 +12,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, place_data
-from tilewise.cli.arguments import in_cute, layout_from, layout_options, text_from
-from tilewise.core.errors import LayoutError
+from tilewise.cli.arguments import in_cute, layout_from, layout_options, two_texts
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import coordinates
 
@@ -31,9 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """Yes, no with the first difference, or not decided."""
-    if args.a == args.b == "-":
-        raise LayoutError("TW401", "only one layout can come from standard input")
-    texts = [text_from(args.a), text_from(args.b)]
+    texts = two_texts(args)
     a, b = (layout_from(text, args) for text in texts)
     dialects = [in_cute(text, args.dialect) for text in texts]
     turned = all(dialects)
