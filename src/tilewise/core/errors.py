@@ -46,6 +46,14 @@ CODES = {
     "TW510": "no swizzle and no layout explains the map",
     "TW511": "no strided view",
     "TW512": "not affine over GF(2)",
+    "TW601": "a name that the hardware's tables do not hold",
+    "TW602": "a type or a shape that the engine does not have",
+    "TW603": "a tile that is no whole number of atoms",
+    "TW604": "a field of a descriptor that does not hold the value",
+    "TW605": "no descriptor reads this layout",
+    "TW606": "written in one place, read in another",
+    "TW607": "a tensor map that the driver refuses",
+    "TW608": "no GPU, or no way to reach it",
 }
 """Every code and what it stands for; the documentation lists this table."""
 

@@ -1,0 +1,89 @@
+"""The swizzle modes of shared memory, one table for descriptors and tensor maps.
+
+mode     bytes of a row    on byte addresses    the pattern repeats by
+none     16                Swizzle<0,4,3>       16 B (128 B for TMA's address)
+32B      32                Swizzle<1,4,3>       256 B
+64B      64                Swizzle<2,4,3>       512 B
+128B     128               Swizzle<3,4,3>       1024 B
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.swizzles import Swizzle
+
+CHUNK = 16
+"""Bytes that every mode keeps together: a row of a core matrix."""
+
+ROWS = 8
+"""Rows of a core matrix, and of a swizzle atom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A swizzle mode of shared memory.
+
+    >>> mode = Mode.of("128B")
+    >>> mode.swizzle, mode.period, mode.chunks, mode.elements("bf16")
+    (Swizzle(3, 4, 3), 1024, 8, 64)
+    """
+
+    name: str
+    width: int
+    """Bytes of one row of the atom along the major direction."""
+    bits: int
+    """B of Swizzle<B, 4, 3>."""
+    wgmma_code: int
+    """Bits 63-62 of a wgmma descriptor."""
+    tma_name: str
+    """The enumerator of CUtensorMapSwizzle."""
+
+    @classmethod
+    def of(cls, name: Mode | str) -> Mode:
+        """The mode of that name: none, 32B, 64B or 128B; SWIZZLE_128B and 128 will do as well."""
+        if isinstance(name, Mode):
+            return name
+        short = str(name).upper().removeprefix("CU_TENSOR_MAP_").removeprefix("SWIZZLE_").removesuffix("B")
+        short = "none" if short in ("NONE", "0", "INTERLEAVE", "INTER") else f"{short}B"
+        if short not in MODES:
+            raise LayoutError(
+                "TW601", f"{name!r} is no swizzle mode of shared memory", hint="known: " + " ".join(MODES)
+            )
+        return MODES[short]
+
+    @property
+    def swizzle(self) -> Swizzle:
+        """The permutation of byte addresses."""
+        return Swizzle(self.bits, 4, 3)
+
+    @property
+    def period(self) -> int:
+        """Bytes by which the pattern repeats, and to which an atom is aligned."""
+        return ROWS * self.width if self.bits else CHUNK
+
+    @property
+    def chunks(self) -> int:
+        """Chunks of 16 bytes in a row of the atom."""
+        return self.width // CHUNK
+
+    def elements(self, dtype: DType | str) -> int:
+        """Elements in a row of the atom."""
+        return self.width * 8 // DType.of(dtype).bits
+
+    def __str__(self) -> str:
+        return self.name
+
+
+MODES = {
+    mode.name: mode
+    for mode in (
+        Mode("none", 16, 0, 0, "CU_TENSOR_MAP_SWIZZLE_NONE"),
+        Mode("32B", 32, 1, 3, "CU_TENSOR_MAP_SWIZZLE_32B"),
+        Mode("64B", 64, 2, 2, "CU_TENSOR_MAP_SWIZZLE_64B"),
+        Mode("128B", 128, 3, 1, "CU_TENSOR_MAP_SWIZZLE_128B"),
+    )
+}
+"""Every mode by name, narrowest first."""

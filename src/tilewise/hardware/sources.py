@@ -1,0 +1,57 @@
+"""Where a fact comes from: the document, its section, and how it was confirmed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A section of a document.
+
+    >>> print(PTX_FRAGMENTS)
+    PTX ISA, Register Fragments and Shared Memory Matrix Layouts (wgmma)
+    """
+
+    document: str
+    section: str
+    url: str
+
+    def __str__(self) -> str:
+        return f"{self.document}, {self.section}"
+
+
+_PTX = "https://docs.nvidia.com/cuda/parallel-thread-execution/"
+
+PTX_FRAGMENTS = Source(
+    "PTX ISA",
+    "Register Fragments and Shared Memory Matrix Layouts (wgmma)",
+    f"{_PTX}#asynchronous-warpgroup-level-matrix-register-fragment",
+)
+PTX_SHAPES = Source("PTX ISA", "Matrix Shape (wgmma)", f"{_PTX}#asynchronous-warpgroup-level-matrix-shape")
+PTX_ATOMS = Source(
+    "PTX ISA",
+    "Shared Memory Matrix Layout (wgmma), Table 38",
+    f"{_PTX}#asynchronous-warpgroup-level-swizzle-lead-dim",
+)
+PTX_STRIDES = Source(
+    "PTX ISA",
+    "Major-ness supported by Strides (wgmma)",
+    f"{_PTX}#asynchronous-warpgroup-level-majorness-supported-by-strides",
+)
+PTX_CANONICAL = Source(
+    "PTX ISA", "Canonical Layouts (wgmma)", f"{_PTX}#asynchronous-warpgroup-level-canonical-layouts"
+)
+PTX_DESCRIPTOR = Source(
+    "PTX ISA",
+    "Matrix Descriptor Format (wgmma)",
+    f"{_PTX}#asynchronous-warpgroup-level-matrix-shared-memory-layout-matrix-descriptor",
+)
+PTX_TENSOR_COPY = Source(
+    "PTX ISA", "Tensors and Swizzling Modes (cp.async.bulk.tensor)", f"{_PTX}#tensor-swizzling-modes"
+)
+DRIVER_TENSOR_MAP = Source(
+    "CUDA Driver API",
+    "Tensor Map Object Management, cuTensorMapEncodeTiled",
+    "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html",
+)

@@ -1,0 +1,1 @@
+"""Hopper's wgmma: its types and shapes, register fragments, shared-memory tiles and descriptors."""

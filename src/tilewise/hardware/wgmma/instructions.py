@@ -1,0 +1,126 @@
+"""Which wgmma instructions exist: types, K, the legal N, majors.
+
+m64nNk16   f16 x f16 -> f16, f32;  bf16 x bf16 -> f32           N = 8, 16, ..., 256; both majors
+m64nNk8    tf32 x tf32 -> f32                                   the same N; K-major alone
+m64nNk32   e4m3, e5m2 in any mix -> f16, f32                    the same N; K-major alone
+m64nNk32   s8, u8 in any mix -> s32                             N = 8, 16, 24, 32, 48, ..., 256; K-major
+m64nNk256  b1 x b1 -> s32 (and.popc)                            N as for s8; K-major alone
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+
+M = 64
+"""Rows of A and D in every wgmma."""
+
+K_BITS = 256
+"""Every dense wgmma multiplies 32 bytes of K, whatever the type."""
+
+MAJORS = ("k", "mn")
+OPERANDS = ("A", "B")
+
+EVERY_8 = tuple(range(8, 257, 8))
+INTEGER_N = (8, 16, 24, *range(32, 257, 16))
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A type of A and B: what it is multiplied with, into what, and how it may lie in memory.
+
+    >>> bf16 = Input.of("bf16")
+    >>> bf16.k, bf16.majors, bf16.accumulators
+    (16, ('k', 'mn'), ('f32',))
+    >>> 40 in Input.of("e4m3").n, 40 in Input.of("s8").n
+    (True, False)
+    """
+
+    name: str
+    partners: tuple[str, ...]
+    """Types of the other operand."""
+    accumulators: tuple[str, ...]
+    """Types of D."""
+    n: tuple[int, ...]
+    """The legal N."""
+    majors: tuple[str, ...]
+
+    @classmethod
+    def of(cls, dtype: DType | str) -> Input:
+        """The row of a type that wgmma multiplies."""
+        name = DType.of(dtype).name
+        if name not in INPUTS:
+            raise Refused(
+                "TW602",
+                f"wgmma does not multiply {name}",
+                witness={"dtype": name},
+                hint="it takes " + ", ".join(INPUTS) + _instead(name),
+            )
+        return INPUTS[name]
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return DType.of(self.name)
+
+    @property
+    def k(self) -> int:
+        """K of one instruction, in elements."""
+        return K_BITS // self.dtype.bits
+
+    def check_major(self, major: str) -> str:
+        """`major`, or a refusal where the type has none such."""
+        if major not in MAJORS:
+            raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
+        if major not in self.majors:
+            raise Refused(
+                "TW602",
+                f"wgmma reads {self.name} K-major alone",
+                witness={"dtype": self.name, "major": major},
+                hint="only f16 and bf16 have the transpose bit; lay the tile out with K contiguous",
+            )
+        return major
+
+    def check_n(self, n: int) -> int:
+        """`n`, or a refusal that names the nearest legal ones."""
+        if n not in self.n:
+            near = sorted(self.n, key=lambda legal: (abs(legal - n), legal))[:2]
+            raise Refused(
+                "TW602",
+                f"m64n{n}k{self.k} does not exist for {self.name}",
+                witness={"dtype": self.name, "n": n},
+                hint=f"the nearest N are {' and '.join(map(str, sorted(near)))}",
+            )
+        return n
+
+
+def _instead(name: str) -> str:
+    return {"f32": "; 32-bit floats are multiplied as tf32", "u1": "; one-bit elements are b1"}.get(name, "")
+
+
+_F8 = ("e4m3", "e5m2")
+_I8 = ("s8", "u8")
+
+INPUTS = {
+    row.name: row
+    for row in (
+        Input("f16", ("f16",), ("f16", "f32"), EVERY_8, ("k", "mn")),
+        Input("bf16", ("bf16",), ("f32",), EVERY_8, ("k", "mn")),
+        Input("tf32", ("tf32",), ("f32",), EVERY_8, ("k",)),
+        Input("e4m3", _F8, ("f16", "f32"), EVERY_8, ("k",)),
+        Input("e5m2", _F8, ("f16", "f32"), EVERY_8, ("k",)),
+        Input("s8", _I8, ("s32",), INTEGER_N, ("k",)),
+        Input("u8", _I8, ("s32",), INTEGER_N, ("k",)),
+        Input("b1", ("b1",), ("s32",), INTEGER_N, ("k",)),
+    )
+}
+"""Every type of A and B by name."""
+
+
+def check_operand(operand: str) -> str:
+    """`operand`, which is A or B."""
+    if operand not in OPERANDS:
+        raise LayoutError("TW601", f"{operand!r} is no operand in shared memory", hint="known: A B")
+    return operand
