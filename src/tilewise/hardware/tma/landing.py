@@ -1,0 +1,97 @@
+"""Where TMA puts a box: the byte of shared memory of every element.
+
+The rows of the inner dimension stand one after another from the address that the copy is given, the
+box's own order above them; the mode's swizzle acts on the absolute address:
+
+    byte(i, ..., j) = Sw(start + row(i, ...) * pitch + j * bytes)
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_extent, as_int
+from tilewise.core.layout import Layout
+from tilewise.core.vectors import as_vector
+from tilewise.hardware.modes import Mode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tilewise.core.shapes import Mode as Extents
+
+NARROW_ROWS_ARE_PADDED = False
+"""Whether an inner box narrower than the swizzle takes a whole swizzle width: no document says it."""
+
+MAX_RANK = 5
+
+
+def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, start: int = 0) -> Layout:
+    """The byte in shared memory of every element of a box, slowest dimension first.
+
+    Elements of less than a byte are in the byte that holds them. `start` is the copy's address.
+
+        requires       1 to 5 dimensions; a row of the inner dimension is a whole number of bytes
+        postcondition  the shape is the box
+
+    >>> print(landing((128, 64), "bf16", "128B"))
+    Swizzle<3,4,3> o S[(128, 64) : (128, 2)]
+    >>> print(landing((2, 128, 64), "bf16", "128B", start=1024))
+    Swizzle<3,4,3> o (S[(2, 128, 64) : (16384, 128, 2)] + 1024)
+    """
+    mode, element = Mode.of(mode), DType.of(dtype)
+    extents = tuple(as_extent(extent) for extent in ((box,) if isinstance(box, int) else box))
+    if not 1 <= len(extents) <= MAX_RANK:
+        raise LayoutError(
+            "TW602", f"a box of {len(extents)} dimensions", hint=f"TMA copies 1 to {MAX_RANK} dimensions"
+        )
+    pitch = row_pitch(mode, row_bytes(extents[-1], element))
+    outer = [pitch * prod(extents[i + 1 : -1]) for i in range(len(extents) - 1)]
+    inner, steps = _row(extents[-1], element)
+    layout = Layout(
+        (*extents[:-1], inner),
+        tuple(map(as_vector, (*outer, *steps))),
+        offset=as_vector(as_int(start, "the address of the copy")),
+        unit="byte",
+    )
+    return layout.swizzled((mode.swizzle,)) if mode.bits else layout
+
+
+def row_pitch(mode: Mode, inner_bytes: int) -> int:
+    """Bytes from one row of the inner dimension to the next."""
+    return max(inner_bytes, mode.width) if NARROW_ROWS_ARE_PADDED and mode.bits else inner_bytes
+
+
+def row_bytes(extent: int, element: DType) -> int:
+    """Bytes of a row of the inner dimension; a part of one is refused.
+
+    >>> row_bytes(64, DType.of("bf16")), row_bytes(64, DType.of("e2m1"))
+    (128, 32)
+    """
+    count, rest = divmod(extent * element.bits, 8)
+    if rest:
+        raise Refused(
+            "TW607",
+            f"{extent} elements of {element} end inside a byte",
+            witness={"box": extent, "bits": element.bits},
+            hint="rows of the inner dimension are whole multiples of 16 bytes",
+        )
+    return count
+
+
+def _row(extent: int, element: DType) -> tuple[Extents, tuple[int, ...]]:
+    """The inner dimension and the bytes that its digits step by."""
+    if element.bits % 8 == 0:
+        return extent, (element.bits // 8,)
+    each, rest = divmod(8, element.bits)
+    if rest:
+        raise Refused(
+            "TW602",
+            f"elements of {element.bits} bits cross bytes",
+            witness={"dtype": element.name},
+            hint="describe the copy in bytes (u8)",
+        )
+    return (extent // each, each), (1, 0)
