@@ -1,0 +1,137 @@
+"""What a tensor map is made of besides numbers: element types, interleave, L2 promotion, fill.
+
+The enumerators are the driver's, with their values; each row says which of our names it carries. Types
+of less than a byte travel as bytes on Hopper: TMA moves bits and looks at none of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+
+_TYPE = "CU_TENSOR_MAP_DATA_TYPE_"
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """A row of CUtensorMapDataType.
+
+    >>> bf16 = ElementType.of("bf16")
+    >>> bf16.name, bf16.value, bf16.bits, bf16.floating
+    ('CU_TENSOR_MAP_DATA_TYPE_BFLOAT16', 9, 16, True)
+    >>> ElementType.of("CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ").value
+    10
+    """
+
+    name: str
+    value: int
+    bits: int
+    carries: tuple[str, ...] = ()
+    """Our dtypes that are written with it."""
+    floating: bool = False
+    """Whether elements out of bounds can be filled with NaN."""
+    packed: bool = False
+    """Whether it counts elements of less than a byte: such types came with Blackwell."""
+
+    @classmethod
+    def of(cls, dtype: ElementType | DType | str) -> ElementType:
+        """The row that carries a dtype, or that has the enumerator's name, with its prefix or without."""
+        if isinstance(dtype, ElementType):
+            return dtype
+        short = str(dtype).upper().removeprefix(_TYPE)
+        if short in ELEMENT_TYPES:
+            return ELEMENT_TYPES[short]
+        name = DType.of(dtype).name
+        for row in ELEMENT_TYPES.values():
+            if name in row.carries:
+                return row
+        raise Refused(
+            "TW602",
+            f"no type of a tensor map is one element of {name}",
+            witness={"dtype": name},
+            hint=_instead(DType.of(dtype)),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _instead(dtype: DType) -> str:
+    if dtype.bits > 64:
+        return "count halves: u64, with twice the extents and steps"
+    if dtype.bits == 6:
+        return "a packed type of Blackwell takes 6 bits; on Hopper keep a byte an element (u8)"
+    return f"on Hopper {8 // dtype.bits} of them travel as one u8"
+
+
+def _rows() -> dict[str, ElementType]:
+    table = (
+        ("UINT8", 8, "u8 s8 b8 e4m3 e5m2 ue8m0", ""),
+        ("UINT16", 16, "u16 s16 b16", ""),
+        ("UINT32", 32, "u32 b32", ""),
+        ("INT32", 32, "s32", ""),
+        ("UINT64", 64, "u64 b64", ""),
+        ("INT64", 64, "s64", ""),
+        ("FLOAT16", 16, "f16", "floating"),
+        ("FLOAT32", 32, "f32", "floating"),
+        ("FLOAT64", 64, "f64", "floating"),
+        ("BFLOAT16", 16, "bf16", "floating"),
+        ("FLOAT32_FTZ", 32, "", "floating"),
+        ("TFLOAT32", 32, "tf32", "floating"),
+        ("TFLOAT32_FTZ", 32, "", "floating"),
+        ("16U4_ALIGN8B", 4, "", "packed"),
+        ("16U4_ALIGN16B", 4, "", "packed"),
+        ("16U6_ALIGN16B", 6, "", "packed"),
+    )
+    return {
+        short: ElementType(
+            _TYPE + short, value, bits, tuple(carries.split()), kind == "floating", kind == "packed"
+        )
+        for value, (short, bits, carries, kind) in enumerate(table)
+    }
+
+
+ELEMENT_TYPES = _rows()
+"""Every row of CUtensorMapDataType by its name without the prefix, in the order of their values.
+
+FTZ variants flush subnormal numbers on the way; TFLOAT32 keeps 32 bits in memory. The last three count
+elements of 4 and 6 bits and came with Blackwell: Hopper has none of them.
+"""
+
+INTERLEAVES = {
+    "none": ("CU_TENSOR_MAP_INTERLEAVE_NONE", 0),
+    "16B": ("CU_TENSOR_MAP_INTERLEAVE_16B", 1),
+    "32B": ("CU_TENSOR_MAP_INTERLEAVE_32B", 2),
+}
+"""Our name: enumerator, value. The channels of a convolution in slices: NC/8HWC8 and NC/16HWC16."""
+
+L2_PROMOTIONS = {
+    "none": ("CU_TENSOR_MAP_L2_PROMOTION_NONE", 0),
+    "64B": ("CU_TENSOR_MAP_L2_PROMOTION_L2_64B", 1),
+    "128B": ("CU_TENSOR_MAP_L2_PROMOTION_L2_128B", 2),
+    "256B": ("CU_TENSOR_MAP_L2_PROMOTION_L2_256B", 3),
+}
+"""Our name: enumerator, value. How much L2 fetches from DRAM where a part of it is asked for."""
+
+FILLS = {
+    "zero": ("CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE", 0),
+    "nan": ("CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA", 1),
+}
+"""Our name: enumerator, value. What lands where the box reaches beyond the tensor."""
+
+SWIZZLE_VALUES = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
+"""The values of CUtensorMapSwizzle; a descriptor of wgmma counts the same modes the other way round."""
+
+
+def one_of(table: dict[str, tuple[str, int]], name: str, what: str) -> str:
+    """Our name of a row of one of the tables above, whichever way it was spelled.
+
+    >>> one_of(L2_PROMOTIONS, "CU_TENSOR_MAP_L2_PROMOTION_L2_128B", "an L2 promotion")
+    '128B'
+    """
+    for own, (enumerator, value) in table.items():
+        if str(name).upper() in (own.upper(), enumerator, str(value)):
+            return own
+    raise LayoutError("TW601", f"{name!r} is not {what}", hint="known: " + " ".join(table))
