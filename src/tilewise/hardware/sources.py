@@ -55,3 +55,13 @@ DRIVER_TENSOR_MAP = Source(
     "Tensor Map Object Management, cuTensorMapEncodeTiled",
     "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html",
 )
+GUIDE_TMA = Source(
+    "CUDA C++ Programming Guide",
+    "Using the Tensor Memory Accelerator (TMA), Shared-Memory Bank Swizzling",
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#tensor-memory-access",
+)
+GUIDE_CAPABILITIES = Source(
+    "CUDA C++ Programming Guide",
+    "Compute Capabilities, Technical Specifications",
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities",
+)
