@@ -1,0 +1,323 @@
+"""One TMA load as the hardware does it: a box of a tensor, and what then stands in shared memory.
+
+The element at place i of the global buffer holds i + 1, in as many passes as its bytes need; the tensor
+begins inside the buffer, so that an element from outside it would be known as well. Shared memory is
+poisoned in two ways, so that bytes which the copy left alone are known from those it wrote.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.gpu.device import package
+from tilewise.hardware.modes import Mode
+from tilewise.hardware.tma.tensor_map import TensorMap
+from tilewise.hardware.tma.types import ElementType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+POISONS = (0xA5, 0x5A)
+"""Bytes that shared memory holds before the copy: they differ in every bit."""
+
+MARGIN = 1024
+"""Elements of the buffer before the tensor."""
+
+SLACK = 2048
+"""Bytes behind the box that are watched as well."""
+
+MOST_SHARED = 230_000
+"""Bytes of dynamic shared memory that a box may take with its slack."""
+
+ELEMENTS = {1: 1 << 20, 2: 1 << 20, 4: 1 << 19, 8: 1 << 19}
+"""Elements of the buffer, by bytes of one."""
+
+UNTOUCHED, FILL = -1, 0
+"""What a slot of shared memory holds besides element i, which is i + 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A load of one box, all dimensions slowest first."""
+
+    dtype: str
+    mode: str
+    shape: tuple[int, ...]
+    box: tuple[int, ...]
+    corner: tuple[int, ...]
+    start: int = 0
+    """The copy's address, after a multiple of 1024."""
+    steps: tuple[int, ...] = ()
+    """Element strides; ones where there are none."""
+    interleave: str = "none"
+    fill: str = "zero"
+
+    @property
+    def tensor_map(self) -> TensorMap:
+        """The arguments of the driver."""
+        return TensorMap(
+            ElementType.of(self.dtype),
+            self.shape,
+            tuple(stride * self.bytes_each for stride in self.strides[:-1]),
+            self.box,
+            self.element_strides,
+            self.interleave,
+            Mode.of(self.mode),
+            fill=self.fill,
+        )
+
+    @property
+    def bytes_each(self) -> int:
+        """Bytes of an element."""
+        return DType.of(self.dtype).bits // 8
+
+    @property
+    def element_strides(self) -> tuple[int, ...]:
+        """One element stride a dimension."""
+        return self.steps or (1,) * len(self.box)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements between neighbours along each dimension; rows begin at multiples of 32 bytes."""
+        strides, each = [1], self.bytes_each
+        for extent in reversed(self.shape[1:]):
+            dense = strides[-1] * extent
+            strides.append(-(-dense * each // 32) * 32 // each)
+        return tuple(reversed(strides))
+
+    @property
+    def landed(self) -> tuple[int, ...]:
+        """The box as it stands in shared memory: every step-th element; TMA knows no step in the last."""
+        pairs = zip(self.box[:-1], self.element_strides[:-1], strict=True)
+        return (*(-(-extent // step) for extent, step in pairs), self.box[-1])
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the box in shared memory."""
+        return prod(self.landed) * self.bytes_each
+
+    @property
+    def window(self) -> int:
+        """Bytes of shared memory that are watched."""
+        width = Mode.of(self.mode).width
+        rows, inner = prod(self.landed[:-1]), self.landed[-1] * self.bytes_each
+        reach = rows * max(inner, width)
+        return -(-(self.start + reach + SLACK) // 16) * 16
+
+
+@dataclass(frozen=True, eq=False)
+class Landed:
+    """What stands in shared memory after a copy, one number an element-sized slot."""
+
+    slots: NDArray[np.int64]
+    """UNTOUCHED, FILL, the element's place in the buffer + 1, or another value that the copy wrote."""
+    complete: bool
+    """Whether the barrier saw the expected bytes."""
+    missing: int
+    """How many it did not see; -1 where no number explains it."""
+    state: int
+    """The barrier's bits at the end."""
+
+
+def place_of(box: Box) -> NDArray[np.int64]:
+    """For each element of the landed box: its place in the buffer + 1, or FILL where it is out of bounds."""
+    grids = np.indices(box.landed, dtype=np.int64, sparse=True)
+    steps = (*box.element_strides[:-1], 1)
+    inside: Any = np.ones((), bool)
+    place: Any = np.int64(MARGIN + 1)
+    for grid, corner, step, extent, stride in zip(
+        grids, box.corner, steps, box.shape, box.strides, strict=True
+    ):
+        at = corner + grid * step
+        inside = inside & (at >= 0) & (at < extent)
+        place = place + at * stride
+    return np.where(inside, place, FILL)
+
+
+def passes_of(each: int) -> int:
+    """Passes that tell every element of the buffer from the others."""
+    return -(-ELEMENTS[each].bit_length() // (8 * each))
+
+
+def decode(passes: Sequence[NDArray[np.uint8]], other: NDArray[np.uint8], each: int) -> NDArray[np.int64]:
+    """Slots out of the windows of all passes, and of the first pass once more with the other poison."""
+    untouched = (passes[0] == POISONS[0]) & (other == POISONS[1])
+    slots = np.zeros(len(passes[0]) // each, np.int64)
+    for digit, window in enumerate(passes):
+        slots += window.view(f"<u{each}").astype(np.int64) << (8 * each * digit)
+    free = untouched.reshape(-1, each)
+    slots[free.all(axis=1)] = UNTOUCHED
+    slots[free.any(axis=1) & ~free.all(axis=1)] = -2  # torn: never seen, and never to be passed over
+    return slots
+
+
+# -- the driver ------------------------------------------------------------------------------------
+
+
+class Aligned:
+    """Bytes at an address that is a multiple of 64."""
+
+    def __init__(self, size: int) -> None:
+        self._room = ctypes.create_string_buffer(size + 64)
+        self.address = -(-ctypes.addressof(self._room) // 64) * 64
+
+
+def encoder() -> Any:
+    """cuTensorMapEncodeTiled of the driver, as it is: any number may be asked."""
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        raise LayoutError("TW608", "there is no CUDA driver", hint="a machine with an NVIDIA GPU") from error
+    return library.cuTensorMapEncodeTiled
+
+
+def encode(function: Any, out: Aligned, address: int, numbers: Mapping[str, Any]) -> int:
+    """The CUresult of an encoding; `numbers` by the driver's names and in its order, whatever they are."""
+    wide, narrow = ctypes.c_uint64 * 8, ctypes.c_uint32 * 8
+    return int(
+        function(
+            ctypes.c_void_p(out.address),
+            ctypes.c_int(numbers["tensorDataType"]),
+            ctypes.c_uint32(numbers["tensorRank"]),
+            ctypes.c_void_p(address),
+            wide(*numbers["globalDim"]),
+            wide(*numbers["globalStrides"]),
+            narrow(*numbers["boxDim"]),
+            narrow(*numbers["elementStrides"]),
+            ctypes.c_int(numbers["interleave"]),
+            ctypes.c_int(numbers["swizzle"]),
+            ctypes.c_int(numbers["l2Promotion"]),
+            ctypes.c_int(numbers["oobFill"]),
+        )
+    )
+
+
+class _Request(ctypes.Structure):
+    _fields_ = (
+        ("rank", ctypes.c_int),
+        ("corner", ctypes.c_int * 5),
+        ("start", ctypes.c_uint),
+        ("window", ctypes.c_uint),
+        ("bytes", ctypes.c_uint),
+        ("poison", ctypes.c_uint),
+    )
+
+
+class TensorCopies:
+    """A device on which boxes are loaded, one launch a pass."""
+
+    def __init__(self) -> None:
+        driver = self._driver = package("cuda.bindings.driver")
+        self._check(driver.cuInit(0))
+        device = self._check(driver.cuDeviceGet(0))
+        self._context = self._check(driver.cuDevicePrimaryCtxRetain(device))
+        self._check(driver.cuCtxSetCurrent(self._context))
+        module = self._check(driver.cuModuleLoadData(_cubin()))
+        self._kernel = self._check(driver.cuModuleGetFunction(module, b"tilewise_land"))
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        self._check(driver.cuFuncSetAttribute(self._kernel, attribute, MOST_SHARED + 1024))
+        self._encode = encoder()
+        self._map = Aligned(128)
+        self._out = self._allocate(MOST_SHARED)
+        self._told = self._allocate(24)
+        self._buffers: dict[tuple[int, int], int] = {}
+
+    def describe(self) -> dict[str, Any]:
+        """The device and its driver."""
+        driver = self._driver
+        device = self._check(driver.cuDeviceGet(0))
+        name = self._check(driver.cuDeviceGetName(100, device))
+        version = self._check(driver.cuDriverGetVersion())
+        return {"device": name.decode().rstrip("\0"), "driver": int(version)}
+
+    @property
+    def anywhere(self) -> int:
+        """An address of device memory that is a multiple of 256."""
+        return self._buffer(1, 0)
+
+    def load(self, box: Box) -> Landed | int:
+        """What the hardware does with a box, or the CUresult with which the driver refuses it."""
+        if box.window > MOST_SHARED:
+            raise LayoutError("TW602", f"a box of {box.bytes} bytes with its slack does not fit")
+        each = box.bytes_each
+        windows, told = [], (0, 0, 0)
+        for digit, poison in [*((digit, 0) for digit in range(passes_of(each))), (0, 1)]:
+            refused = self._encode_box(box, self._buffer(each, digit))
+            if refused:
+                return refused
+            window, told = self._launch(box, POISONS[poison])
+            windows.append(window)
+        slots = decode(windows[:-1], windows[-1], each)
+        return Landed(slots, bool(told[0]), told[1], told[2] & (1 << 64) - 1)
+
+    def _encode_box(self, box: Box, buffer: int) -> int:
+        return encode(self._encode, self._map, buffer + MARGIN * box.bytes_each, box.tensor_map.numbers)
+
+    def _launch(self, box: Box, poison: int) -> tuple[NDArray[np.uint8], tuple[int, int, int]]:
+        driver, rank = self._driver, len(box.box)
+        corner = (ctypes.c_int * 5)(*box.corner[::-1])
+        request = _Request(rank, corner, box.start, box.window, box.bytes, poison)
+        out, told = ctypes.c_uint64(self._out), ctypes.c_uint64(self._told)
+        pointers = (ctypes.c_void_p * 4)(
+            self._map.address, *(ctypes.addressof(value) for value in (request, out, told))
+        )
+        self._check(
+            driver.cuLaunchKernel(
+                self._kernel, 1, 1, 1, 256, 1, 1, box.window + 1024, 0, ctypes.addressof(pointers), 0
+            )
+        )
+        self._check(driver.cuCtxSynchronize())
+        window = np.empty(box.window, np.uint8)
+        words = np.empty(3, np.int64)
+        self._check(driver.cuMemcpyDtoH(window.ctypes.data, self._out, window.nbytes))
+        self._check(driver.cuMemcpyDtoH(words.ctypes.data, self._told, words.nbytes))
+        return window, (int(words[0]), int(words[1]), int(words[2]))
+
+    def _buffer(self, each: int, digit: int) -> int:
+        """Device memory in which element i has a digit of i + 1."""
+        if (each, digit) not in self._buffers:
+            numbers = np.arange(1, ELEMENTS[each] + 1, dtype=np.uint64) >> np.uint64(8 * each * digit)
+            values = (numbers & np.uint64((1 << 8 * each) - 1)).astype(f"<u{each}")
+            address = self._allocate(values.nbytes)
+            self._check(self._driver.cuMemcpyHtoD(address, values.ctypes.data, values.nbytes))
+            self._buffers[each, digit] = address
+        return self._buffers[each, digit]
+
+    def _allocate(self, size: int) -> int:
+        return int(self._check(self._driver.cuMemAlloc(size)))
+
+    def _check(self, result: tuple[Any, ...]) -> Any:
+        error, *values = result
+        if int(error):
+            raise RuntimeError(f"the driver says {error}")
+        return values[0] if len(values) == 1 else tuple(values)
+
+
+def _cubin() -> bytes:
+    """The kernel for sm_90a."""
+    nvrtc = package("cuda.bindings.nvrtc")
+
+    def check(result: tuple[Any, ...]) -> Any:
+        error, *values = result
+        if int(error):
+            raise RuntimeError(f"NVRTC says {error}")
+        return values[0] if values else None
+
+    source = Path(__file__).with_name("tma.cu").read_bytes()
+    program = check(nvrtc.nvrtcCreateProgram(source, b"tma.cu", 0, [], []))
+    options = [b"--gpu-architecture=sm_90a"]
+    check(nvrtc.nvrtcCompileProgram(program, len(options), options))
+    image = b" " * int(check(nvrtc.nvrtcGetCUBINSize(program)))
+    check(nvrtc.nvrtcGetCUBIN(program, image))
+    return image
