@@ -4,7 +4,7 @@ bits     field          holds
 13-0     start          bits 17-4 of the address
 29-16    lbo            leading dimension byte offset / 16
 45-32    sbo            stride dimension byte offset / 16
-51-49    base offset    (start of the pattern >> 7) & 7, where that is not aligned to its period
+51-49    base_offset    (start of the pattern >> 7) & 7, where that is not aligned to its period
 63-62    mode           0 none, 1 128B, 2 64B, 3 32B
 """
 
@@ -12,25 +12,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
+from tilewise.hardware.fields import WORD_BITS, Field, packed, reserved, unpacked
 from tilewise.hardware.modes import CHUNK, MODES, Mode
+from tilewise.hardware.sources import PTX_DESCRIPTOR
 
 FIELD_BITS = 14
 LIMIT = CHUNK << FIELD_BITS
 """Byte offsets and addresses are below 2^18."""
 
-FIELDS = {
-    "start": (0, FIELD_BITS),
-    "lbo": (16, FIELD_BITS),
-    "sbo": (32, FIELD_BITS),
-    "base_offset": (49, 3),
-    "mode": (62, 2),
-}
-"""Every field: its lowest bit, and how many bits it has."""
+BASE_UNIT = 128
+"""Bytes that one unit of the base offset moves the pattern by."""
 
-RESERVED = (1 << 64) - 1 - sum(((1 << size) - 1) << low for low, size in FIELDS.values())
-"""The bits that no field has."""
+FIELDS = (
+    Field("start", 0, FIELD_BITS, CHUNK, "matrix start address"),
+    Field("lbo", 16, FIELD_BITS, CHUNK, "leading dimension byte offset"),
+    Field("sbo", 32, FIELD_BITS, CHUNK, "stride dimension byte offset"),
+    Field("base_offset", 49, 3, 1, "matrix base offset"),
+    Field("mode", 62, 2, 1, "swizzling mode"),
+)
+"""Every field, the lowest first."""
+
+SOURCE = PTX_DESCRIPTOR
+
+SWIZZLED_K_MAJOR_LBO = CHUNK
+"""What is written where LBO is not read: the document assumes 1 of 16 bytes, and CUTLASS writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,39 +72,99 @@ class Descriptor:
             )
 
     @property
-    def value(self) -> int:
-        """The 64 bits."""
-        fields = {
+    def encoded(self) -> dict[str, int]:
+        """What every field holds, in its own unit: start, lbo and sbo count 16 bytes.
+
+        >>> Descriptor(lbo=1024, sbo=128).encoded
+        {'start': 0, 'lbo': 64, 'sbo': 8, 'base_offset': 0, 'mode': 0}
+        """
+        return {
             "start": self.start // CHUNK,
             "lbo": self.lbo // CHUNK,
             "sbo": self.sbo // CHUNK,
             "base_offset": self.base_offset,
             "mode": self.mode.wgmma_code,
         }
-        return sum(fields[name] << low for name, (low, _) in FIELDS.items())
+
+    @property
+    def value(self) -> int:
+        """The 64 bits."""
+        return packed(FIELDS, self.encoded)
 
     @classmethod
     def decode(cls, value: int) -> Descriptor:
-        """The descriptor of 64 bits; bits that no field has are passed over."""
-        value = as_int(value, "a descriptor")
-        if not 0 <= value < 1 << 64:
-            raise LayoutError("TW604", f"{value:#x} is no number of 64 bits", hint="a descriptor has 64")
-        raw = {name: value >> low & ((1 << size) - 1) for name, (low, size) in FIELDS.items()}
-        mode = next(mode for mode in MODES.values() if mode.wgmma_code == raw["mode"])
-        start, lbo, sbo = (raw[name] * CHUNK for name in ("start", "lbo", "sbo"))
-        return cls(start, lbo, sbo, mode, raw["base_offset"])
+        """The descriptor of 64 bits; bits that no field has are passed over: see `reserved_bits`."""
+        held = unpacked(FIELDS, _word(value))
+        mode = next(mode for mode in MODES.values() if mode.wgmma_code == held["mode"])
+        start, lbo, sbo = (held[name] * CHUNK for name in ("start", "lbo", "sbo"))
+        return cls(start, lbo, sbo, mode, held["base_offset"])
+
+
+def reserved_bits(value: int) -> list[int]:
+    """The bits of a value that are set though no field has them.
+
+    Blackwell's descriptors set bit 46; on Hopper nothing says what such a bit does.
+
+    >>> reserved_bits(0x4000004000010000), reserved_bits(0x4000404000010000)
+    ([], [46])
+    """
+    return reserved(FIELDS, _word(value))
+
+
+def alignment(mode: Mode | str) -> int:
+    """Bytes to which a pattern is aligned where its base offset is 0; 16 where there is no pattern.
+
+    >>> [alignment(mode) for mode in ("none", "32B", "64B", "128B")]
+    [16, 256, 512, 1024]
+    """
+    return Mode.of(mode).period
+
+
+def base_offset_of(pattern: int, mode: Mode | str) -> int:
+    """The base offset for a swizzle pattern that starts at a byte address, by the document's formula.
+
+        requires       the pattern starts at a multiple of 128, or of 16 where nothing is swizzled
+        postcondition  0 where the pattern is aligned, else (pattern >> 7) & 7
+
+    It is the pattern's start that counts. A descriptor that starts inside a tile, because it steps along
+    K or begins at a later row, still reads the tile's pattern, and has the tile's base offset.
+
+    >>> base_offset_of(1024, "128B"), base_offset_of(1280, "128B"), base_offset_of(512, "64B")
+    (0, 2, 0)
+    """
+    mode, pattern = Mode.of(mode), as_int(pattern, "the start of the pattern")
+    unit = BASE_UNIT if mode.bits else CHUNK
+    if pattern % unit:
+        raise Refused(
+            "TW605",
+            f"a {mode} pattern that starts at {pattern:#x} has no base offset: it counts {unit} bytes",
+            witness={"address": pattern, "rest": pattern % unit},
+            hint=f"align the buffer to {mode.period} bytes, and the base offset is 0",
+        )
+    return 0 if pattern % mode.period == 0 else pattern // BASE_UNIT % 8
+
+
+def _word(value: int) -> int:
+    value = as_int(value, "a descriptor")
+    if not 0 <= value < 1 << WORD_BITS:
+        raise LayoutError("TW604", f"{value:#x} is no number of 64 bits", hint="a descriptor has 64")
+    return value
 
 
 def _check_bytes(name: str, count: int) -> None:
     if count % CHUNK:
+        below = count // CHUNK * CHUNK
         raise LayoutError(
             "TW604",
             f"the descriptor's {name} of {count} bytes is no multiple of 16",
-            hint=f"the field counts 16 bytes; {count // CHUNK * CHUNK} is the multiple below",
+            hint=f"the field counts 16 bytes; the nearest are {below} and {below + CHUNK}; "
+            f"{count} counts of 16 are {count * CHUNK} bytes",
         )
-    if not 0 <= count < LIMIT:
-        raise LayoutError(
-            "TW604",
-            f"the descriptor's {name} of {count} bytes does not fit its 14 bits of 16 bytes",
-            hint=f"it lies in 0..{LIMIT - CHUNK}",
-        )
+    if 0 <= count < LIMIT:
+        return
+    hint = f"it lies in 0..{LIMIT - CHUNK}"
+    if name == "start" and count >= LIMIT:
+        hint = f"the field keeps bits 17-4, which say {count % LIMIT:#x}: give the shared-memory address"
+    raise LayoutError(
+        "TW604", f"the descriptor's {name} of {count} bytes does not fit its 14 bits of 16 bytes", hint=hint
+    )

@@ -1,0 +1,122 @@
+"""Words of the hardware as tables of fields: packed, unpacked, and drawn bit by bit.
+
+A descriptor of any engine is such a table. Bits that no field has are reserved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilewise.core.integers import bits_of
+
+WORD_BITS = 64
+HALF = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Some neighbouring bits of a word.
+
+    >>> lbo = Field("lbo", 16, 14, 16, "leading dimension byte offset")
+    >>> lbo.where, lbo.of(0x4000004000010000)
+    ('29-16', 1)
+    """
+
+    name: str
+    low: int
+    bits: int
+    unit: int
+    """Bytes that a count of 1 stands for; 1 where the field counts no bytes."""
+    title: str
+
+    @property
+    def high(self) -> int:
+        """The highest bit."""
+        return self.low + self.bits - 1
+
+    @property
+    def mask(self) -> int:
+        """Its bits in the word."""
+        return ((1 << self.bits) - 1) << self.low
+
+    @property
+    def where(self) -> str:
+        """Its bits, the highest first, as the documents write them."""
+        return _where(self.high, self.low)
+
+    def of(self, word: int) -> int:
+        """What the field holds in a word."""
+        return (word & self.mask) >> self.low
+
+
+def packed(fields: Sequence[Field], held: Mapping[str, int]) -> int:
+    """The word whose fields hold these numbers; the others, and reserved bits, are 0.
+
+        requires       every number fits its field
+        postcondition  unpacked(fields, packed(fields, held)) == held
+
+    >>> pair = (Field("a", 0, 4, 1, ""), Field("b", 8, 4, 1, ""))
+    >>> hex(packed(pair, {"a": 3, "b": 5}))
+    '0x503'
+    """
+    return sum(held.get(field.name, 0) << field.low for field in fields)
+
+
+def unpacked(fields: Sequence[Field], word: int) -> dict[str, int]:
+    """What every field holds."""
+    return {field.name: field.of(word) for field in fields}
+
+
+def reserved(fields: Sequence[Field], word: int) -> list[int]:
+    """The bits that are set and that no field has, the lowest first.
+
+    >>> reserved((Field("a", 0, 4, 1, ""),), 0x8002)
+    [15]
+    """
+    return bits_of(word & ~sum(field.mask for field in fields))
+
+
+def picture(fields: Sequence[Field], word: int) -> list[str]:
+    """The 64 bits in two halves, high bits first: which bits, what they are, whose they are.
+
+    A reserved bit is a dot, and `!` where it is set.
+    """
+    lines: list[str] = []
+    for top in (WORD_BITS - 1, HALF - 1):
+        groups = _groups(fields, top, top - HALF + 1)
+        columns = [_column(field, high, low, word) for field, high, low in groups]
+        widths = [max(map(len, column)) for column in columns]
+        lines += [""] if lines else []
+        lines += [
+            "  ".join(
+                f"{column[row]:<{width}}" for column, width in zip(columns, widths, strict=True)
+            ).rstrip()
+            for row in range(3)
+        ]
+    return lines
+
+
+def _groups(fields: Sequence[Field], top: int, bottom: int) -> list[tuple[Field | None, int, int]]:
+    """(field or None, highest bit, lowest bit) of every run of bits from `top` down to `bottom`."""
+    groups: list[tuple[Field | None, int, int]] = []
+    bit = top
+    for field in sorted(fields, key=lambda field: -field.low):
+        if not bottom <= field.low <= top:
+            continue
+        if field.high < bit:
+            groups.append((None, bit, field.high + 1))
+        groups.append((field, field.high, field.low))
+        bit = field.low - 1
+    return groups if bit < bottom else [*groups, (None, bit, bottom)]
+
+
+def _column(field: Field | None, high: int, low: int, word: int) -> tuple[str, str, str]:
+    bits = f"{word >> low & ((1 << (high - low + 1)) - 1):0{high - low + 1}b}"
+    if field is None:
+        return _where(high, low), bits.replace("0", ".").replace("1", "!"), ""
+    return _where(high, low), bits, field.name
+
+
+def _where(high: int, low: int) -> str:
+    return str(low) if high == low else f"{high}-{low}"
