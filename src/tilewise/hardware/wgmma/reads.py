@@ -187,7 +187,7 @@ def unread(
     ('sbo', 'base_offset')
     """
     mode = descriptor.mode
-    rows, along, _ = _walk(descriptor, dtype, major, operand, n)
+    _, along, _ = _walk(descriptor, dtype, major, operand, n)
     one_step = along[0][0] == 1
     silent = {"base_offset"} if not mode.bits else set()
     if major == "k":
