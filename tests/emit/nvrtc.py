@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ctypes.util import find_library
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,27 +28,40 @@ def _paths() -> Iterator[str]:
     found = find_library("nvrtc")
     if found is not None:
         yield found
+    yield "/usr/local/cuda/lib64/libnvrtc.so"
 
 
 def compile_to_ptx(library: ctypes.CDLL, source: str, *options: str) -> str:
-    """PTX of a program; AssertionError with the compiler's log where it says anything."""
+    """PTX of a program; AssertionError with the compiler's log where it warns."""
+    code, log = _compiled(library, source, options, "PTX")
+    assert "warning" not in log, log
+    return code.removesuffix(b"\0").decode()
+
+
+def compile_to_cubin(library: ctypes.CDLL, source: str, *options: str) -> tuple[bytes, str]:
+    """Machine code of a program, so that the assembler has seen it too, and what the compilers said."""
+    return _compiled(library, source, options, "CUBIN")
+
+
+def _compiled(library: ctypes.CDLL, source: str, options: Sequence[str], kind: str) -> tuple[bytes, str]:
     program = ctypes.c_void_p()
     text = source.encode()
     assert library.nvrtcCreateProgram(ctypes.byref(program), text, b"program.cu", 0, None, None) == _SUCCESS
     words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     failed = library.nvrtcCompileProgram(program, len(options), words)
     try:
-        log = _text(library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog, program)
-        assert failed == _SUCCESS, log
-        assert "warning" not in log, log
-        return _text(library.nvrtcGetPTXSize, library.nvrtcGetPTX, program)
+        log = _bytes(library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog, program)
+        said = log.removesuffix(b"\0").decode()
+        assert failed == _SUCCESS, said
+        size_of, get = (getattr(library, f"nvrtcGet{kind}{part}") for part in ("Size", ""))
+        return _bytes(size_of, get, program), said
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def _text(size_of, get, program: ctypes.c_void_p) -> str:
+def _bytes(size_of, get, program: ctypes.c_void_p) -> bytes:
     size = ctypes.c_size_t()
     assert size_of(program, ctypes.byref(size)) == _SUCCESS
     buffer = ctypes.create_string_buffer(size.value)
     assert get(program, buffer) == _SUCCESS
-    return buffer.value.decode()
+    return buffer.raw

@@ -1,0 +1,20 @@
+"""Kernels around Hopper's wgmma, written out of layouts: where tiles lie decides each line that moves them.
+
+from tilewise.emit.wgmma import planned, kernel_source
+
+plan                what a kernel does: tile, operands, modes, loads, stages
+feeding             the descriptors, and the start of each instruction's part of the tile
+boxes               a tile as a box of a tensor map: dimensions read off the layout
+kernel              the program in CUDA C++
+loads, chain        its parts: tiles into shared memory or registers, the instructions
+host                the tensor maps and the launch, in C++
+constants, cute     the same as bare constants, or in CuTe's words
+template            text with slots
+"""
+
+from __future__ import annotations
+
+from tilewise.emit.wgmma.kernel import kernel_source
+from tilewise.emit.wgmma.plan import LOADS, Operand, Plan, planned
+
+__all__ = ["LOADS", "Operand", "Plan", "kernel_source", "planned"]

@@ -1,0 +1,113 @@
+"""The chain of wgmma instructions: the asm statement, the descriptors and what they move by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewise.emit.wgmma.plan import Operand, Plan
+from tilewise.emit.wgmma.template import filled
+from tilewise.hardware.modes import CHUNK
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """How a 32-bit register of D is declared in C++, and its constraint in asm."""
+
+    declared: str
+    constraint: str
+
+
+REGISTER = {"f32": Register("float", "f"), "s32": Register("int", "r"), "f16": Register("unsigned", "r")}
+
+_A_REGISTERS = 4
+
+MULTIPLY = """\
+// d += A B^T, $shape, by the 128 threads of a warpgroup. The 1 says that d is added to.
+__device__ __forceinline__ void multiply($accumulator (&d)[$count], $a_type, unsigned long long b)
+{
+    asm volatile(
+        "$instruction\\n"
+        "{$into},\\n"
+        "$a, %$b, $flags;"
+        : $outputs
+        : $inputs);
+}"""
+
+
+def multiply(plan: Plan) -> str:
+    """The function around one instruction."""
+    count, register = plan.registers, REGISTER[str(plan.accumulator)]
+    a_count = _A_REGISTERS if plan.a.in_registers else 1
+    a = [f"%{count + i}" for i in range(a_count)]
+    outputs = [f'"+{register.constraint}"(d[{i}])' for i in range(count)]
+    inputs = [f'"r"(a[{i}])' for i in range(_A_REGISTERS)] if plan.a.in_registers else ['"l"(a)']
+    slots = {
+        "shape": f"64 x {plan.n} x {plan.a.input.k}",
+        "accumulator": register.declared,
+        "count": count,
+        "a_type": f"const unsigned (&a)[{_A_REGISTERS}]" if plan.a.in_registers else "unsigned long long a",
+        "instruction": plan.instruction,
+        "into": _wrapped([f"%{i}" for i in range(count)], '\\n"\n        "'),
+        "a": f"{{{', '.join(a)}}}" if plan.a.in_registers else a[0],
+        "b": count + a_count,
+        "flags": ", ".join(["1", *flags(plan)]),
+        "outputs": _wrapped(outputs, "\n          "),
+        "inputs": ", ".join([*inputs, '"l"(b)']),
+    }
+    return filled(MULTIPLY, slots)
+
+
+def flags(plan: Plan) -> list[str]:
+    """The immediate operands after scale-d: signs for floats, then a transpose bit for 16-bit tiles."""
+    if plan.accumulator.name == "s32":
+        return []
+    operands = [own for own in (plan.a, plan.b) if not own.in_registers]
+    turned = [str(int(own.major == "mn")) for own in operands] if plan.a.input.dtype.bits == 16 else []
+    return ["1", "1", *turned]
+
+
+def descriptors(plan: Plan) -> str:
+    """The descriptors of the tiles of a stage, in the loop."""
+    at = "base" if plan.stages == 1 else f"base + stage * {plan.stage_bytes}"
+    return "\n".join(_descriptor(plan, own, at) for own in plan.in_shared)
+
+
+def _descriptor(plan: Plan, own: Operand, at: str) -> str:
+    letter, offset = own.name.lower(), plan.offsets[own.name]
+    start = f"({at}{f' + {offset}' if offset else ''}{_of_warpgroup(own)})"
+    return f"const unsigned long long {letter} = {own.descriptor.value:#018x} | ({start} >> 4);"
+
+
+def _of_warpgroup(own: Operand) -> str:
+    """What the rows of a warpgroup add to the start of the tile."""
+    starts = [step.delta for step in own.steps if step.k == 0]
+    if len(starts) == 1:
+        return ""
+    assert all(start == block * starts[1] for block, start in enumerate(starts))
+    return f" + warpgroup * {starts[1]}"
+
+
+def calls(plan: Plan) -> str:
+    """One instruction a line."""
+    return "\n".join(
+        f"multiply(d, {_argument(plan.a, k)}, {_argument(plan.b, k)});" for k in range(plan.k_steps)
+    )
+
+
+def _argument(own: Operand, k: int) -> str:
+    letter = own.name.lower()
+    if own.in_registers:
+        return f"{letter}[{k}]"
+    delta = next(step.delta for step in own.steps if (step.block, step.k) == (0, k))
+    return f"{letter} + {delta // CHUNK}" if delta else letter
+
+
+def _wrapped(words: list[str], between: str, width: int = 88) -> str:
+    """Words with commas, broken into lines."""
+    lines, line = [], ""
+    for word in words:
+        if line and len(line) + len(word) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += f"{word}, "
+    return between.join([*lines, line.removesuffix(", ")])

@@ -1,0 +1,108 @@
+"""The host's part of a kernel, in C++: its tensor maps, its shared memory, its launch."""
+
+from __future__ import annotations
+
+from tilewise.emit.wgmma.boxes import Dimension, box_of, tensor_map
+from tilewise.emit.wgmma.kernel import ELEMENT, kernel_source, name_of
+from tilewise.emit.wgmma.plan import Operand, Plan
+from tilewise.emit.wgmma.template import filled
+
+PROGRAM = """\
+$includes
+
+$kernel
+
+// The host's part, for nvcc -arch=sm_90a$link. A and B are addresses on the device.
+cudaError_t launch_$name(const void *A, const void *B, void *D, int M, int N, int K, cudaStream_t stream)
+{
+    if (M % $m || N % $n || K % $k)
+        return cudaErrorInvalidValue;
+    $maps
+    const cudaError_t allowed =
+        cudaFuncSetAttribute($name, cudaFuncAttributeMaxDynamicSharedMemorySize, $shared_bytes);
+    if (allowed != cudaSuccess)
+        return allowed;
+    $name<<<dim3(N / $n, M / $m), $threads, $shared_bytes, stream>>>($arguments, ($element *)D, M, N, K);
+    return cudaGetLastError();
+}"""
+
+MAP = """\
+// $name: dimensions from the fastest, strides in bytes of all but the first.
+CUtensorMap map_$letter;
+const cuuint64_t sizes_$letter[] = {$sizes};
+const cuuint64_t strides_$letter[] = {$strides};
+const cuuint32_t box_$letter[] = {$box}, every_$letter[] = {$every};
+if (cuTensorMapEncodeTiled(&map_$letter, $dtype, $rank, (void *)$name,
+                           sizes_$letter, strides_$letter, box_$letter, every_$letter,
+                           $interleave, $swizzle,
+                           $promotion,
+                           $fill) != CUDA_SUCCESS)
+    return cudaErrorInvalidValue;
+"""
+
+
+def host_source(plan: Plan) -> str:
+    """Kernel and host together, one .cu file.
+
+    >>> from tilewise.emit.wgmma.plan import planned
+    >>> "cuTensorMapEncodeTiled(&map_b" in host_source(planned((64, 64, 64), "bf16"))
+    True
+    """
+    by_tma = [own for own in plan.in_shared if own.load == "tma"]
+    includes = ["#include <cuda.h>"] * bool(by_tma) + ["#include <cuda_runtime.h>"]
+    slots = {
+        "includes": "\n".join(includes),
+        "kernel": kernel_source(plan),
+        "link": " and -lcuda" if by_tma else "",
+        "name": name_of(plan),
+        "m": plan.m,
+        "n": plan.n,
+        "k": plan.k,
+        "maps": "\n".join(_map(own) for own in by_tma),
+        "shared_bytes": plan.shared_bytes,
+        "threads": plan.threads,
+        "arguments": ", ".join(_argument(own) for own in (plan.a, plan.b)),
+        "element": ELEMENT[str(plan.accumulator)],
+    }
+    return filled(PROGRAM, slots)
+
+
+def _argument(own: Operand) -> str:
+    return f"map_{own.name.lower()}" if own.load == "tma" else f"(const unsigned char *){own.name}"
+
+
+def _map(own: Operand) -> str:
+    box = box_of(own)
+    words = tensor_map(own, own.rows, own.k).arguments  # of one tile: the enumerators are the same for all
+    whole = {"mn": "M" if own.name == "A" else "N", "k": "K" if own.input.dtype.bits >= 8 else "K / 8"}
+    slots = {
+        "name": own.name,
+        "letter": own.name.lower(),
+        "sizes": ", ".join(_size(each, whole[each.direction]) for each in box.dimensions),
+        "strides": ", ".join(
+            _stride(each, box.bytes, whole[box.contiguous], each.direction == box.contiguous)
+            for each in box.dimensions[1:]
+        ),
+        "box": ", ".join(str(each.extent) for each in box.dimensions),
+        "every": ", ".join("1" for _ in box.dimensions),
+        "rank": len(box.dimensions),
+        "dtype": words["tensorDataType"],
+        "interleave": words["interleave"],
+        "swizzle": words["swizzle"],
+        "promotion": words["l2Promotion"],
+        "fill": words["oobFill"],
+    }
+    return filled(MAP, slots)
+
+
+def _size(dimension: Dimension, whole: str) -> str:
+    if dimension.until is not None:
+        return str(dimension.until // dimension.step)
+    return f"(cuuint64_t)({whole}{f' / {dimension.step}' if dimension.step > 1 else ''})"
+
+
+def _stride(dimension: Dimension, each: int, line: str, along: bool) -> str:
+    if along:
+        return str(dimension.step * each)
+    times = f" * {dimension.step * each}" if dimension.step * each > 1 else ""
+    return f"(cuuint64_t)({line}){times}"

@@ -1,0 +1,378 @@
+"""What a kernel does, before it is written: the tile, its operands, where they lie, the chain of wgmma.
+
+The tile of a thread block is M x N x K: D [M, N] += A [M, K] B [N, K]^T, where M is a number of warpgroups,
+64 rows each, N that of one instruction, and K a number of instructions. A problem is a number of tiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
+from tilewise.core.layout import Layout
+from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
+from tilewise.hardware.wgmma.instructions import Input, M
+from tilewise.hardware.wgmma.tiles import ORDERS, tile
+
+WARPGROUP = 128
+"""Threads that issue one wgmma together."""
+
+SHARED_BYTES = 227 * 1024
+"""Dynamic shared memory that a block of sm_90 can have."""
+
+REGISTERS = 64 * 1024
+"""32-bit registers of a multiprocessor of sm_90, which one block can have to itself."""
+
+SPARE_REGISTERS = 40
+"""Registers of a thread beyond its fragments: addresses, counters, descriptors."""
+
+ALIGNED = 1024
+"""Every tile begins at a multiple of the longest period of a swizzle."""
+
+LOADS = ("tma", "copy")
+PLACES = ("smem", "reg")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One instruction of the chain: which rows and which K of the tile, and where its descriptor starts."""
+
+    block: int
+    """Of 64 rows in A; B has one block."""
+    k: int
+    """Which instruction along K."""
+    delta: int
+    """Bytes from the start of the tile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A or B: its part [rows, k] of the tile, K-major or MN-major in memory, and how it gets to the core."""
+
+    name: str
+    input: Input
+    rows: int
+    k: int
+    major: str
+    load: str
+    """tma, copy, or reg for A that goes from global memory to registers."""
+    mode: Mode = MODES["none"]
+    order: str = "mn"
+
+    @property
+    def in_registers(self) -> bool:
+        """Whether the core reads it from registers."""
+        return self.load == "reg"
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the tile."""
+        return self.rows * self.k * self.input.dtype.bits // 8
+
+    @property
+    def tile(self) -> Layout:
+        """Where each element [row, k] of the tile lies in shared memory, in elements."""
+        return tile(self.mode, self.major, self.input.dtype, self.rows, self.k, self.order)
+
+    @property
+    def fragment(self) -> Layout:
+        """Which thread of the warpgroup holds each element [row, k] of one instruction."""
+        return a_fragment(self.input.dtype)
+
+    @property
+    def descriptor(self) -> Descriptor:
+        """The descriptor of a tile that begins at address 0."""
+        return _feeding(self)[0]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What each instruction reads."""
+        return _feeding(self)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A kernel: both operands, the accumulator, and how many tiles are in flight."""
+
+    a: Operand
+    b: Operand
+    accumulator: DType
+    stages: int = 1
+    name: str = field(default="")
+
+    @property
+    def m(self) -> int:
+        """Rows of D in the tile."""
+        return self.a.rows
+
+    @property
+    def n(self) -> int:
+        """Columns of D in the tile."""
+        return self.b.rows
+
+    @property
+    def k(self) -> int:
+        """Elements along K in the tile."""
+        return self.a.k
+
+    @property
+    def k_steps(self) -> int:
+        """Instructions along K."""
+        return self.k // self.a.input.k
+
+    @property
+    def warpgroups(self) -> int:
+        """Each has 64 rows of the tile."""
+        return self.m // M
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.warpgroups * WARPGROUP
+
+    @property
+    def fragment(self) -> Layout:
+        """Which thread of the warpgroup holds each element [row, column] of its 64 rows of D."""
+        return d_fragment(self.accumulator, self.n)
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers of a thread that hold D."""
+        return self.n * self.accumulator.bits // 64
+
+    @property
+    def in_shared(self) -> tuple[Operand, ...]:
+        """The operands that pass through shared memory."""
+        return tuple(own for own in (self.a, self.b) if not own.in_registers)
+
+    @property
+    def offsets(self) -> dict[str, int]:
+        """The byte of a stage at which each operand begins."""
+        starts, at = {}, 0
+        for own in self.in_shared:
+            starts[own.name] = at
+            at += _up(own.bytes)
+        return starts
+
+    @property
+    def stage_bytes(self) -> int:
+        """Bytes of one stage."""
+        return sum(_up(own.bytes) for own in self.in_shared)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Dynamic shared memory of a block: the stages, then a barrier for each where TMA loads."""
+        return self.stages * (self.stage_bytes + 8 * self.has_barriers)
+
+    @property
+    def has_barriers(self) -> bool:
+        """Whether TMA loads an operand."""
+        return any(own.load == "tma" for own in self.in_shared)
+
+    @property
+    def instruction(self) -> str:
+        """The instruction's name in PTX."""
+        a, b = self.a.input, self.b.input
+        popc = ".and.popc" if a.name == "b1" else ""
+        shape = f"m{M}n{self.n}k{a.k}"
+        return f"wgmma.mma_async.sync.aligned.{shape}.{self.accumulator}.{a.name}.{b.name}{popc}"
+
+
+def planned(
+    shape: tuple[int, int, int],
+    dtype_a: DType | str,
+    dtype_b: DType | str | None = None,
+    *,
+    accumulator: DType | str | None = None,
+    majors: tuple[str, str] = ("k", "k"),
+    modes: tuple[Mode | str | None, Mode | str | None] = (None, None),
+    orders: tuple[str, str] = ("mn", "mn"),
+    load: str = "tma",
+    a_from: str = "smem",
+    stages: int = 1,
+    name: str = "",
+) -> Plan:
+    """The plan of a kernel for tiles M x N x K; what is not said is chosen, the widest mode that fits.
+
+        requires  M a multiple of 64, N legal for the types, K a multiple of the instruction's
+        refused   TW602 a shape or types that wgmma does not have, or too large for a multiprocessor;
+                  TW603 a tile that is no whole number of atoms
+
+    >>> plan = planned((128, 128, 64), "bf16")
+    >>> plan.instruction
+    'wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16'
+    >>> plan.b.mode.name, plan.threads, plan.shared_bytes, hex(plan.b.descriptor.value)
+    ('128B', 256, 32776, '0x4000004000010000')
+    """
+    a, b = _types(dtype_a, dtype_b)
+    into = _accumulator(a, accumulator)
+    m, n, k = (as_int(extent, "an extent of the tile") for extent in shape)
+    _check_shape(a, b, m, n, k)
+    _check_words(load, a_from, stages, orders)
+    operands = [
+        _operand(side, own, rows, k, major, mode, order, load if side == "B" else _load_of_a(load, a_from))
+        for side, own, rows, major, mode, order in zip(
+            "AB", (a, b), (m, n), majors, modes, orders, strict=True
+        )
+    ]
+    plan = Plan(operands[0], operands[1], into, stages, name)
+    _check_room(plan)
+    return plan
+
+
+def _types(dtype_a: DType | str, dtype_b: DType | str | None) -> tuple[Input, Input]:
+    a = Input.of(dtype_a)
+    b = Input.of(dtype_b) if dtype_b is not None else a
+    if b.name not in a.partners:
+        raise Refused(
+            "TW602",
+            f"no wgmma multiplies {a.name} by {b.name}",
+            witness={"A": a.name, "B": b.name},
+            hint=f"{a.name} is multiplied by {' or '.join(a.partners)}",
+        )
+    return a, b
+
+
+def _accumulator(a: Input, wanted: DType | str | None) -> DType:
+    if wanted is None:
+        return DType.of("f32" if "f32" in a.accumulators else a.accumulators[0])
+    into = DType.of(wanted)
+    if into.name not in a.accumulators:
+        raise Refused(
+            "TW602",
+            f"{a.name} does not accumulate in {into}",
+            witness={"dtype": a.name, "accumulator": into.name},
+            hint=f"it accumulates in {' or '.join(a.accumulators)}",
+        )
+    return into
+
+
+def _check_shape(a: Input, b: Input, m: int, n: int, k: int) -> None:
+    if m < M or m % M:
+        raise Refused(
+            "TW602",
+            f"{m} rows of A are no multiple of {M}",
+            witness={"m": m},
+            hint=f"a warpgroup has {M} rows of D",
+        )
+    a.check_n(n)
+    if k < a.k or k % a.k:
+        raise Refused(
+            "TW602",
+            f"K = {k} is no multiple of the {a.k} that one instruction on {a.name} multiplies",
+            witness={"dtype": a.name, "k": k},
+            hint=f"the nearest is {max(1, round(k / a.k)) * a.k}",
+        )
+
+
+def _check_words(load: str, a_from: str, stages: int, orders: tuple[str, str]) -> None:
+    known = [(load, LOADS, "way to load a tile"), (a_from, PLACES, "place of A")]
+    known += [(order, ORDERS, "order of atoms") for order in orders]
+    for word, words, what in known:
+        if word not in words:
+            raise LayoutError("TW601", f"{word!r} is no {what}", hint="known: " + " ".join(words))
+    if stages < 1:
+        raise LayoutError("TW401", f"{stages} stages hold no tile", hint="one or more")
+    if stages > 1 and load == "copy":
+        raise Refused(
+            "TW602",
+            "copies by threads have one stage",
+            witness={"stages": stages},
+            hint="threads that copy do not run ahead of themselves; --load tma does",
+        )
+
+
+def _load_of_a(load: str, a_from: str) -> str:
+    return "reg" if a_from == "reg" else load
+
+
+def _operand(
+    name: str, own: Input, rows: int, k: int, major: str, mode: Mode | str | None, order: str, load: str
+) -> Operand:
+    if load == "reg":
+        return _in_registers(name, own, rows, k, major, mode)
+    own.check_major(major)
+    operand = Operand(name, own, rows, k, major, load, MODES["none"], order)
+    chosen = Mode.of(mode) if mode is not None else _widest(operand)
+    return _laid_out(operand, chosen)
+
+
+def _in_registers(name: str, own: Input, rows: int, k: int, major: str, mode: Mode | str | None) -> Operand:
+    if mode is not None:
+        raise Refused(
+            "TW602",
+            f"{name} in registers has no swizzle mode",
+            witness={"mode": Mode.of(mode).name},
+            hint="modes are for tiles in shared memory",
+        )
+    if major == "mn" and own.dtype.bits < 8:
+        raise Refused(
+            "TW602",
+            f"{own.name} that is MN-major in global memory does not fill registers along K",
+            witness={"dtype": own.name, "major": major},
+            hint="lay it out with K contiguous",
+        )
+    if major not in ("k", "mn"):
+        raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
+    return Operand(name, own, rows, k, major, "reg")
+
+
+def _widest(operand: Operand) -> Mode:
+    """The widest mode whose atoms fill the tile, and for A the 64 rows of an instruction."""
+    extent = operand.k if operand.major == "k" else (M if operand.name == "A" else operand.rows)
+    fits = [mode for mode in MODES.values() if extent % mode.elements(operand.input.dtype) == 0]
+    return fits[-1] if fits else MODES["none"]
+
+
+def _laid_out(operand: Operand, mode: Mode) -> Operand:
+    """The operand with that mode; `tile` refuses what is no whole number of atoms."""
+    laid_out = Operand(
+        operand.name,
+        operand.input,
+        operand.rows,
+        operand.k,
+        operand.major,
+        operand.load,
+        mode,
+        operand.order,
+    )
+    assert laid_out.tile.size == operand.rows * operand.k
+    return laid_out
+
+
+def _check_room(plan: Plan) -> None:
+    if plan.shared_bytes > SHARED_BYTES:
+        raise Refused(
+            "TW602",
+            f"the tiles take {plan.shared_bytes} bytes of shared memory, and a block has {SHARED_BYTES}",
+            witness={"shared_bytes": plan.shared_bytes, "stages": plan.stages},
+            hint="take fewer stages or a shorter K" if plan.stages > 1 else "take a shorter K",
+        )
+    fragments = plan.registers + 4 * plan.k_steps * plan.a.in_registers
+    most = min(255, REGISTERS // plan.threads) if plan.threads <= 1024 else 0
+    if fragments + SPARE_REGISTERS > most:
+        raise Refused(
+            "TW602",
+            f"{plan.threads} threads with fragments of {fragments} registers are more than a "
+            "multiprocessor holds",
+            witness={"threads": plan.threads, "registers": fragments},
+            hint="take fewer rows, a smaller N"
+            + (" or a shorter K: all of A's fragments are held" if plan.a.in_registers else ""),
+        )
+
+
+def _up(count: int) -> int:
+    return -(-count // ALIGNED) * ALIGNED
+
+
+# -- descriptors ------------------------------------------------------------------------------------
+
+
+def _feeding(operand: Operand) -> tuple[Descriptor, tuple[Step, ...]]:
+    from tilewise.emit.wgmma.feeding import descriptor_and_steps
+
+    return descriptor_and_steps(operand)

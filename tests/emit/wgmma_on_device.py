@@ -1,0 +1,318 @@
+"""The emitted wgmma kernels, run on a Hopper GPU: the exact product on integer-valued random data.
+
+    PYTHONPATH=src:. python -m tests.emit.wgmma_on_device --seed 7
+
+It needs PyTorch, NVRTC and a GPU of compute capability 9.0; pytest does not run it. Values are whole numbers,
+so small that every sum is exact in its accumulator, and results are compared with the product in float64. D
+is poisoned before each launch. Where there is nvcc, the host's part is compiled and run as well, and with
+--bench the time of a large product is measured. The exit code is 1 if anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.emit import nvrtc
+from tests.emit.wgmma_cases import CASES, Case
+
+from tilewise.emit.wgmma import Operand, Plan, kernel_source, planned
+from tilewise.emit.wgmma.boxes import tensor_map
+from tilewise.emit.wgmma.host import host_source
+from tilewise.emit.wgmma.kernel import name_of
+
+_MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_EXACT = {"f16": 1 << 11, "e4m3": 1 << 13, "e5m2": 1 << 13}
+"""Below what sums are exact: f16 has 11 bits, and of 8-bit floats the core keeps some 13."""
+_LARGEST = {"e4m3": 15, "e5m2": 7, "bf16": 100, "f16": 100, "tf32": 100}
+"""Whole numbers up to here that the type has all of."""
+
+
+def main() -> int:
+    """Every case, and a table of them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--bench", action="store_true", help="time a large product as well")
+    args = parser.parse_args()
+    import torch
+
+    torch.manual_seed(args.seed)
+    torch.zeros(1, device="cuda")  # makes the context current
+    library = nvrtc.load()
+    assert library is not None, "there is no NVRTC"
+    driver = Driver()
+    print(f"{torch.cuda.get_device_name()}, seed {args.seed}")
+    wrong = 0
+    for i, case in enumerate(CASES):
+        plan = replace(case.plan, name=f"kernel_{i}")
+        data = Data(plan, case)
+        code, said = nvrtc.compile_to_cubin(library, kernel_source(plan), "--gpu-architecture=sm_90a")
+        differ = data.differences(
+            lambda out, plan=plan, code=code, data=data: driver.run(code, plan, data, out)
+        )
+        wrong += bool(differ)
+        verdict = "exact" if not differ else f"{differ} of {data.size} differ"
+        print(f"{i:3} {case}  [{data.m} x {data.n} x {data.k}]  {verdict}  {said.strip()}", flush=True)
+    print(f"{len(CASES) - wrong} of {len(CASES)} kernels give the exact product; {wrong} do not")
+    wrong += not _a_wrong_step_is_noticed(driver, library)
+    wrong += _host_parts()
+    if args.bench:
+        bench(driver, library)
+    return 1 if wrong else 0
+
+
+def _a_wrong_step_is_noticed(driver: Driver, library: ctypes.CDLL) -> bool:
+    """A kernel whose second instruction reads the first one's K again must differ."""
+    case = next(case for case in CASES if "b + 2)" in kernel_source(case.plan))
+    plan = replace(case.plan, name="mutant")
+    source = kernel_source(plan).replace("b + 2)", "b)")
+    code, _ = nvrtc.compile_to_cubin(library, source, "--gpu-architecture=sm_90a")
+    data = Data(plan, case)
+    differ = data.differences(lambda out: driver.run(code, plan, data, out))
+    print(f"a kernel with a wrong step: {differ} of {data.size} differ, as they must")
+    return differ > 0
+
+
+# -- data -----------------------------------------------------------------------------------------
+
+
+class Data:
+    """A and B of a problem on the device, as the kernel reads them, and the product."""
+
+    def __init__(self, plan: Plan, case: Case) -> None:
+        self.m, self.n, self.k = (
+            extent * many for extent, many in zip((plan.m, plan.n, plan.k), case.tiles, strict=True)
+        )
+        self.size = self.m * self.n
+        self.accumulator = plan.accumulator.name
+        a, b = (_numbers(own, rows, self.k, plan) for own, rows in ((plan.a, self.m), (plan.b, self.n)))
+        self.expected = a.double() @ b.double().T
+        self.a, self.b = (_stored(own, values) for own, values in ((plan.a, a), (plan.b, b)))
+
+    def differences(self, launch: Any) -> int:
+        """Elements of D that are not the product, after `launch` has written it."""
+        import torch
+
+        bytes_each = 2 if self.accumulator == "f16" else 4
+        out = torch.full((self.size * bytes_each,), 0xCD, dtype=torch.uint8, device="cuda")
+        launch(out)
+        torch.cuda.synchronize()
+        kind = {"f16": torch.float16, "f32": torch.float32, "s32": torch.int32}[self.accumulator]
+        found = out.view(kind).reshape(self.m, self.n).double()
+        return int((found != self.expected).sum())
+
+
+def _numbers(own: Operand, rows: int, k: int, plan: Plan) -> Any:
+    """Whole numbers whose products can be summed exactly, no zeros but for bits."""
+    import torch
+
+    name = own.input.name
+    if name == "b1":
+        return torch.randint(0, 2, (rows, k), device="cuda")
+    if name in ("s8", "u8"):
+        low, high = (-128, 128) if name == "s8" else (0, 256)
+        return torch.randint(low, high, (rows, k), device="cuda")
+    bound = min(
+        _EXACT.get(plan.accumulator.name, 1 << 22), _EXACT.get(name, 1 << 22) if name[0] == "e" else 1 << 22
+    )
+    largest = min(int((bound / k) ** 0.5), _LARGEST[name])
+    assert largest >= 1, (own, k)
+    sign = torch.randint(0, 2, (rows, k), device="cuda") * 2 - 1
+    return torch.randint(1, largest + 1, (rows, k), device="cuda") * sign
+
+
+def _stored(own: Operand, values: Any) -> Any:
+    """The bytes of an operand in global memory."""
+    import torch
+
+    name = own.input.name
+    if name == "b1":
+        weights = 2 ** torch.arange(8, device="cuda")
+        values = (values.reshape(len(values), -1, 8) * weights).sum(-1)
+    kinds = {
+        "f16": torch.float16,
+        "bf16": torch.bfloat16,
+        "tf32": torch.float32,
+        "e4m3": torch.float8_e4m3fn,
+        "e5m2": torch.float8_e5m2,
+        "s8": torch.int8,
+    }
+    kind = kinds.get(name, torch.uint8)
+    typed = values.float().to(kind) if name[0] in "fbte" and name != "b1" else values.to(kind)
+    assert (typed.double() == values.double()).all()  # each value is one of the type
+    return (typed if own.major == "k" else typed.T).contiguous()
+
+
+# -- the driver -------------------------------------------------------------------------------------
+
+
+class Driver:
+    """The CUDA driver through ctypes, every call checked."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL("libcuda.so.1")
+
+    def __call__(self, function: str, *arguments: Any) -> None:
+        status = getattr(self._library, function)(*arguments)
+        assert status == 0, f"{function}: CUresult {status}"
+
+    def run(self, code: bytes, plan: Plan, data: Data, out: Any, times: int = 1) -> float:
+        """Launch a kernel that many times; milliseconds of one."""
+        import torch
+
+        module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+        self("cuModuleLoadData", ctypes.byref(module), code)
+        self("cuModuleGetFunction", ctypes.byref(kernel), module, name_of(plan).encode())
+        self("cuFuncSetAttribute", kernel, _MAX_DYNAMIC_SHARED, plan.shared_bytes)
+        values = [
+            self._operand(plan.a, data.a, data.m, data.k),
+            self._operand(plan.b, data.b, data.n, data.k),
+            ctypes.c_uint64(out.data_ptr()),
+            *map(ctypes.c_int, (data.m, data.n, data.k)),
+        ]
+        pointers = (ctypes.c_void_p * len(values))(
+            *(value.value if isinstance(value, Aligned) else ctypes.addressof(value) for value in values)
+        )
+        grid = (data.n // plan.n, data.m // plan.m, 1)
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(times):
+            self(
+                "cuLaunchKernel",
+                kernel,
+                *grid,
+                *(plan.threads, 1, 1),
+                plan.shared_bytes,
+                stream,
+                pointers,
+                None,
+            )
+        end.record()
+        torch.cuda.synchronize()
+        self("cuModuleUnload", module)
+        return float(start.elapsed_time(end)) / times
+
+    def _operand(self, own: Operand, values: Any, rows: int, k: int) -> Any:
+        if own.load != "tma":
+            return ctypes.c_uint64(values.data_ptr())
+        made, numbers = Aligned(), tensor_map(own, rows, k).numbers
+        self(
+            "cuTensorMapEncodeTiled",
+            ctypes.c_void_p(made.value),
+            numbers["tensorDataType"],
+            numbers["tensorRank"],
+            ctypes.c_void_p(values.data_ptr()),
+            (ctypes.c_uint64 * 5)(*numbers["globalDim"]),
+            (ctypes.c_uint64 * 5)(*numbers["globalStrides"]),
+            (ctypes.c_uint32 * 5)(*numbers["boxDim"]),
+            (ctypes.c_uint32 * 5)(*numbers["elementStrides"]),
+            *(numbers[word] for word in ("interleave", "swizzle", "l2Promotion", "oobFill")),
+        )
+        return made
+
+
+class Aligned:
+    """128 bytes at an address that is a multiple of 128."""
+
+    def __init__(self) -> None:
+        self._room = ctypes.create_string_buffer(256)
+        self.value = -(-ctypes.addressof(self._room) // 128) * 128
+
+
+# -- the host's part --------------------------------------------------------------------------------
+
+
+def _host_parts() -> int:
+    """Some cases by the C++ that makes the tensor maps and launches; how many are wrong."""
+    if shutil.which("nvcc") is None:
+        print("there is no nvcc: the host's part was not run")
+        return 0
+    wrong = 0
+    chosen = [*[case for case in CASES if case.asked.get("load") != "copy"][::4], CASES[0]]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hosts.cu"
+        plans = [replace(case.plan, name=f"host_{i}") for i, case in enumerate(chosen)]
+        texts = [host_source(plan) for plan in plans]
+        heads = sorted(
+            {line for text in texts for line in text.splitlines() if line.startswith("#include <c")}
+        )
+        spaced = [
+            f"namespace space_{i} {{\n{text}\n}}".replace(
+                "cudaError_t launch_", 'extern "C" cudaError_t launch_'
+            )
+            for i, text in enumerate(
+                "\n".join(line for line in text.splitlines() if not line.startswith("#include <c"))
+                for text in texts
+            )
+        ]
+        path.write_text("\n".join([*heads, *spaced]))
+        flags = ["-std=c++17", "-arch=sm_90a", "-shared", "-Xcompiler", "-fPIC", "-lcuda"]
+        stubs = Path(shutil.which("nvcc") or "").resolve().parent.parent / "lib64/stubs"
+        subprocess.run(["nvcc", *flags, f"-L{stubs}", "-o", "hosts.so", "hosts.cu"], cwd=folder, check=True)
+        library = ctypes.CDLL(str(Path(folder) / "hosts.so"))
+        for plan, case in zip(plans, chosen, strict=True):
+            data = Data(plan, case)
+            launch = getattr(library, f"launch_{plan.name}")
+
+            def call(out: Any, launch: Any = launch, data: Data = data) -> None:
+                addresses = [ctypes.c_void_p(part.data_ptr()) for part in (data.a, data.b, out)]
+                status = launch(*addresses, data.m, data.n, data.k, None)
+                assert status == 0, f"cudaError {status}"
+
+            differ = data.differences(call)
+            wrong += bool(differ)
+            print(f"host: {case}  {'exact' if not differ else f'{differ} of {data.size} differ'}")
+    print(f"{len(chosen) - wrong} of {len(chosen)} launched by their C++ host give the exact product")
+    return wrong
+
+
+# -- speed --------------------------------------------------------------------------------------------
+
+
+def bench(driver: Driver, library: ctypes.CDLL, size: int = 8192, times: int = 20) -> None:
+    """TFLOP/s of some kernels on a square product of bf16, and of the vendor's library."""
+    import torch
+
+    asked: list[tuple[tuple[int, int, int], dict[str, Any]]] = [
+        ((128, 128, 64), {"load": "copy"}),
+        ((128, 128, 64), {"stages": 1}),
+        ((128, 128, 64), {"stages": 3}),
+        ((128, 128, 64), {"stages": 6}),
+        ((128, 256, 64), {"stages": 4}),
+        ((192, 192, 64), {"stages": 4}),
+        ((128, 256, 64), {"stages": 4, "a_from": "reg"}),
+    ]
+    for tile, more in asked:
+        plan = planned(tile, "bf16", name="bench", **more)
+        whole = tuple(-(-size // extent) for extent in tile)
+        data = Data(plan, Case(tile, ("bf16",), more, whole))  # type: ignore[arg-type]
+        code, _ = nvrtc.compile_to_cubin(library, kernel_source(plan), "--gpu-architecture=sm_90a")
+        out = torch.empty(data.size, device="cuda")
+        driver.run(code, plan, data, out, 3)
+        milliseconds = driver.run(code, plan, data, out, times)
+        rate = 2 * data.m * data.n * data.k / milliseconds / 1e9
+        print(f"bench: {plan.m}x{plan.n}x{plan.k} {more}: {milliseconds:.3f} ms, {rate:.0f} TFLOP/s")
+    a, b = (torch.randint(-3, 4, (size, size), device="cuda").bfloat16() for _ in range(2))
+    for _ in range(3):
+        a @ b.T
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(times):
+        a @ b.T
+    end.record()
+    torch.cuda.synchronize()
+    milliseconds = start.elapsed_time(end) / times
+    print(f"bench: torch {milliseconds:.3f} ms, {2 * size**3 / milliseconds / 1e9:.0f} TFLOP/s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
