@@ -413,7 +413,10 @@ def broken_rules(found: Sequence[Violation]) -> Refused:
     return Refused(
         "TW607",
         f"{first.message}{others}",
-        witness={"rule": first.rule, "rules": [violation.rule for violation in found]},
+        witness={
+            "rule": first.rule,
+            "rules": [{"rule": v.rule, "message": v.message, "hint": v.hint} for v in found],
+        },
         hint=first.hint,
     )
 

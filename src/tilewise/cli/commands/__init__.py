@@ -12,6 +12,9 @@ SUMMARIES = {
     "show": "a picture in the terminal",
     "say": "the layout in another notation",
     "code": "the index function as source: CUDA, C, Python, Triton, CuTe",
+    "agree": "whether what writes a tile and what reads it mean the same bytes",
+    "catalog": "the hardware's layouts by name, with their sources",
+    "tma": "the copy of a tile by TMA: arguments, boxes, bytes, or the rule that it breaks",
     "tour": "a guided tour, in two minutes",
     "completion": "completion for your shell",
 }

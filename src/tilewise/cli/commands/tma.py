@@ -1,0 +1,407 @@
+"""The copy that TMA makes: arguments, boxes, bytes; or the rule that it breaks.
+
+  tilewise tma --dtype bf16 --shape 4096,4096 --tile 128,64 --mode 128B
+  tilewise tma --dtype bf16 --shape 4096,4096 --tile 128,128 --mode 128B --at 256,128 --code
+  tilewise tma --dtype f16 --shape 4096,1000 --strides 1,4096 --tile 128,64 --mode 128B --order k
+  tilewise tma --dtype bf16 --shape 8,512,4096 --layout 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]'
+  tilewise tma --dtype bf16 --shape 100,64 --tile 32,64 --mode 128B --at 96,0 --reads
+  tilewise tma check --dtype bf16 --dims 100,64 --strides 200 --box 100,300 --mode 128B
+
+A plan is asked in logical order, the slowest dimension first, strides in elements. `check` takes the
+arguments of cuTensorMapEncodeTiled as they are passed, the innermost dimension first, strides in bytes, and
+names every rule that they break. `arguments` and `coordinates` are always in the driver's order.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.answer import NO, YES, Answer, witness_data
+from tilewise.cli.arguments import layout_from, layout_options, let_from
+from tilewise.cli.hints import in_a_shell
+from tilewise.core.errors import LayoutError, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from tilewise.check.tma import Plan
+    from tilewise.core.layout import Layout
+    from tilewise.hardware.tma.rules import Violation
+    from tilewise.hardware.tma.tensor_map import TensorMap
+
+LISTED = 16
+"""Boxes and rows that the text shows; JSON has all."""
+
+MAX_ADDRESSES = 1 << 20
+
+ASKED_BY = {
+    "plan": ("tile", "order", "layout", "at", "rank"),
+    "check": ("dims", "box", "element_strides", "shared", "map_address"),
+}
+"""Options that belong to one question alone; both take the others."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """[plan | check] --dtype T ..."""
+    number = {"type": lambda text: _number(text, {}), "metavar": "N"}
+    parser.add_argument(
+        "question", nargs="?", choices=("plan", "check"), default="plan", help="what is asked (plan)"
+    )
+    plan = parser.add_argument_group("a plan: logical order, elements")
+    plan.add_argument("--shape", metavar="S", help="the tensor, such as 4096,4096")
+    plan.add_argument("--tile", metavar="S", help="the tile, such as 128,64")
+    plan.add_argument("--order", choices=("mn", "k"), help="a tile of wgmma's atoms, down which first")
+    plan.add_argument("--layout", metavar="LAYOUT", help="the tile as a layout, instead of --tile and --mode")
+    plan.add_argument("--at", metavar="COORDS", help="the tile's first element, such as 256,64")
+    plan.add_argument("--rank", **number, default=5, help="dimensions that the map may have (5)")  # type: ignore[arg-type]
+    check = parser.add_argument_group("check: the driver's order, bytes")
+    check.add_argument("--dims", metavar="D", help="globalDim")
+    check.add_argument("--box", metavar="B", help="boxDim")
+    check.add_argument("--element-strides", metavar="E", help="elementStrides (1)")
+    check.add_argument("--shared", **number, default=0, help="where the box lands in shared memory")  # type: ignore[arg-type]
+    check.add_argument("--map-address", **number, default=0, help="where the map lies")  # type: ignore[arg-type]
+    both = parser.add_argument_group("both")
+    both.add_argument(
+        "--strides", metavar="N,...", help="of the tensor: in elements; of check: globalStrides, in bytes"
+    )
+    both.add_argument("--mode", help="the swizzle: none, 32B, 64B, 128B (none)")
+    both.add_argument("--interleave", default="none", help="none, 16B or 32B (none)")
+    both.add_argument("--l2", default="128B", help="L2 promotion: none, 64B, 128B, 256B (128B)")
+    both.add_argument("--fill", default="zero", help="what lands out of bounds: zero or nan (zero)")
+    both.add_argument("--address", **number, default=0, help="where the tensor starts")  # type: ignore[arg-type]
+    both.add_argument("--reads", action="store_true", help="where each element lands")
+    both.add_argument("--code", action="store_true", help="the calls in C++")
+    both.add_argument("--name", default="map", help="the name of the map in the code (map)")
+    layout_options(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The arguments, the boxes and their bytes; no with every rule that is broken."""
+    if args.dtype is None:
+        raise LayoutError("TW401", "--dtype is needed", hint="the type of an element, such as --dtype bf16")
+    for question, options in ASKED_BY.items():
+        for option in options:
+            if question != args.question and getattr(args, option) not in (None, 0, 5):
+                spelled = option.replace("_", "-")
+                raise LayoutError("TW401", f"--{spelled} belongs to `tilewise tma {question}`")
+    return _checked(args) if args.question == "check" else _planned(args)
+
+
+# -- a plan ----------------------------------------------------------------------------------------
+
+
+def _planned(args: argparse.Namespace) -> Answer:
+    from tilewise.check.tma import plan_copy
+
+    if args.interleave != "none":
+        raise LayoutError("TW401", "a plan has interleave none", hint="tilewise tma check takes interleaves")
+    shape, strides, at = (_numbers(args, option) for option in ("shape", "strides", "at"))
+    if shape is None:
+        raise LayoutError("TW401", "--shape is needed", hint="the tensor, such as --shape 4096,4096")
+    more: dict[str, Any] = {"at": at, "address": args.address, "max_rank": args.rank}
+    more |= {"l2": args.l2, "fill": args.fill}
+    try:
+        tile = _tile(shape, strides, args)
+        plan = plan_copy(shape, tile, dtype=args.dtype, strides=strides, **more)
+    except Refused as no:
+        return _refused(no)
+    notes = [*plan.notes, *_other_order(plan, shape, strides, more, args)]
+    from tilewise.hardware.tma.rules import remarks
+
+    data: dict[str, Any] = {
+        "legal": True,
+        "arguments": plan.tensor_map.arguments,
+        "boxes": [
+            {
+                "coordinates": list(box.coordinates),
+                "index": list(box.index),
+                "start": box.start,
+                "bytes": plan.tensor_map.bytes,
+                "inside": box.inside,
+            }
+            for box in plan.boxes
+        ],
+        "bytes": plan.bytes,
+        "rules": [],
+        "remarks": [_violation(remark) for remark in remarks(plan.tensor_map, args.address)],
+        "tile": str(tile),
+        "mode": plan.mode.name,
+        "alignment": plan.alignment,
+        "notes": notes,
+    }
+    lines = [*_argument_lines(plan.tensor_map), "", *_plan_lines(plan, tile), *(f"note: {n}" for n in notes)]
+    if args.reads:
+        data["reads"] = _reads(plan.tile, plan, args.fill)
+        lines += ["", *_read_lines(plan.tile, plan, args.fill)]
+    if args.code:
+        from tilewise.emit.tma import copy_calls, encode_call
+
+        data["code"] = f"{encode_call(plan.tensor_map, args.name)}\n\n{copy_calls(plan, args.name)}"
+        lines = [data["code"]]
+    return Answer(data, "\n".join(lines), YES)
+
+
+def _tile(shape: Sequence[int], strides: Sequence[int] | None, args: argparse.Namespace) -> Layout:
+    if args.layout is not None:
+        if args.tile is not None or args.mode is not None or args.order is not None:
+            raise LayoutError("TW401", "--layout says the tile, its swizzle and its order by itself")
+        asked = argparse.Namespace(**vars(args) | {"dtype": None if args.unit == "element" else args.dtype})
+        return layout_from(args.layout, asked)
+    tile = _numbers(args, "tile")
+    if tile is None:
+        raise LayoutError("TW401", "--tile or --layout is needed", hint="such as --tile 128,64 --mode 128B")
+    from tilewise.check.tma import default_tile
+
+    return default_tile(shape, tile, args.dtype, args.mode or "none", strides=strides, order=args.order)
+
+
+def _other_order(
+    plan: Plan,
+    shape: Sequence[int],
+    strides: Sequence[int] | None,
+    more: dict[str, Any],
+    args: argparse.Namespace,
+) -> list[str]:
+    """Whether a tile of atoms in another order takes fewer boxes."""
+    from tilewise.check.tma import orders
+    from tilewise.core.shapes import extents_of
+
+    extents = _numbers(args, "tile") or list(extents_of(plan.tile.shape))[-len(shape) :]
+    if plan.count == 1 or (args.layout is not None and plan.elements > 1):
+        return []
+    found = orders(shape, extents, args.dtype, plan.mode, strides=strides, **more)
+    better = min(found.items(), key=lambda item: item[1].count, default=None)
+    if better is None or better[1].count >= plan.count:
+        return []
+    box = " x ".join(map(str, better[1].tensor_map.box))
+    word = "box" if better[1].count == 1 else "boxes"
+    return [f"with --order {better[0]} it is {better[1].count} {word} of {box}"]
+
+
+def _plan_lines(plan: Plan, tile: Layout) -> list[str]:
+    boxes = "1 box" if plan.count == 1 else f"{plan.count} boxes of {plan.tensor_map.bytes}"
+    lines = [
+        f"tile  {tile}",
+        f"      at a multiple of {plan.alignment} bytes of shared memory",
+        f"{boxes}, {plan.bytes} bytes",
+    ]
+    for box in plan.boxes[:LISTED]:
+        inside = "" if box.inside is None else f", {box.inside} of them in the tensor"
+        coordinates = ", ".join(map(str, box.coordinates))
+        elements = plan.tensor_map.bytes * 8 // plan.tensor_map.dtype.bits * plan.elements
+        lines.append(f"  {{{coordinates}}} -> byte {box.start}, {elements} elements{inside}")
+    if plan.count > LISTED:
+        lines.append(f"  ... {plan.count - LISTED} more; --json has all")
+    return lines
+
+
+def _argument_lines(tensor_map: TensorMap) -> list[str]:
+    asked = tensor_map.arguments
+    width = max(map(len, asked))
+    return [
+        f"{name:<{width}}  {', '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in asked.items()
+    ]
+
+
+# -- check -----------------------------------------------------------------------------------------
+
+
+def _checked(args: argparse.Namespace) -> Answer:
+    from tilewise.hardware.modes import Mode
+    from tilewise.hardware.tma.rules import remarks, violations
+    from tilewise.hardware.tma.tensor_map import TensorMap
+    from tilewise.hardware.tma.types import ElementType
+
+    dims, box, strides, steps = (
+        _numbers(args, option) for option in ("dims", "box", "strides", "element_strides")
+    )
+    if dims is None or box is None:
+        raise LayoutError(
+            "TW401", "--dims and --box are needed", hint="such as --dims 4096,4096 --box 64,128"
+        )
+    tensor_map = TensorMap(
+        ElementType.of(args.dtype),
+        tuple(dims[::-1]),
+        tuple((strides or [])[::-1]),
+        tuple(box[::-1]),
+        tuple((steps or [])[::-1]),
+        interleave=args.interleave,
+        mode=Mode.of(args.mode or "none"),
+        l2=args.l2,
+        fill=args.fill,
+    )
+    where = {"shared": args.shared, "map_address": args.map_address}
+    broken = violations(tensor_map, args.address, **where)
+    noted = remarks(tensor_map, args.address, **where)
+    data: dict[str, Any] = {
+        "legal": not broken,
+        "arguments": tensor_map.arguments,
+        "bytes": None if broken else tensor_map.bytes,
+        "rules": [_violation(violation) for violation in broken],
+        "remarks": [_violation(remark) for remark in noted],
+    }
+    lines = [] if broken else [*_argument_lines(tensor_map), f"legal, {tensor_map.bytes} bytes a copy"]
+    if broken:
+        data["reason"] = "; ".join(map(str, broken))
+        lines = [f"no: {len(broken)} {'rule is' if len(broken) == 1 else 'rules are'} broken"]
+    lines += _rule_lines(broken)
+    lines += [f"note: {remark}" for remark in noted]
+    if not broken and args.reads:
+        landing = tensor_map.landing(args.shared)
+        data["reads"] = _reads(landing)
+        lines += ["", *_read_lines(landing)]
+    if not broken and args.code:
+        from tilewise.emit.tma import encode_call
+
+        data["code"] = encode_call(tensor_map, args.name)
+        lines = [data["code"]]
+    return Answer(data, "\n".join(lines), NO if broken else YES)
+
+
+def _violation(found: Violation) -> dict[str, str]:
+    from tilewise.hardware.tma.rules import RULES
+
+    rule = RULES[found.rule]
+    return {
+        "rule": found.rule,
+        "message": found.message,
+        "asks": rule.sentence,
+        "hint": found.hint,
+        "source": str(found.source),
+    }
+
+
+def _rule_lines(broken: Iterable[Violation]) -> list[str]:
+    from tilewise.hardware.tma.rules import RULES
+
+    lines = []
+    for violation in broken:
+        lines += [
+            f"{violation.rule}: {violation.message}",
+            f"  {RULES[violation.rule].sentence} ({violation.source})",
+            f"  hint: {violation.hint}",
+        ]
+    return lines
+
+
+def _refused(no: Refused) -> Answer:
+    """A plan that there is not: the rules as `check` has them."""
+    witness = no.witness if isinstance(no.witness, dict) else {}
+    rules = witness.get("rules") or [
+        {"rule": witness["rule"], "message": no.reason, "hint": no.hint} for _ in ("",) if "rule" in witness
+    ]
+    data = {
+        "legal": False,
+        "arguments": None,
+        "boxes": [],
+        "bytes": None,
+        "rules": rules,
+        "reason": no.reason,
+        "witness": witness_data(no.witness),
+        "hint": in_a_shell(no.hint),
+    }
+    first = f"{rules[0]['rule']}: " if rules else ""
+    lines = [f"no: {first}{no.reason}", *([f"  hint: {data['hint']}"] if no.hint else [])]
+    for rule in rules[1:]:
+        lines += [f"{rule['rule']}: {rule['message']}", f"  hint: {rule['hint']}"]
+    return Answer(data, "\n".join(lines), NO)
+
+
+# -- where elements land ---------------------------------------------------------------------------
+
+
+def _reads(layout: Layout, plan: Plan | None = None, fill: str = "zero") -> dict[str, Any]:
+    """The byte of every element, and which of them get the fill."""
+    from tilewise.core.shapes import extents_of
+    from tilewise.tables import table
+
+    if layout.size > MAX_ADDRESSES:
+        raise LayoutError(
+            "TW301",
+            f"the list has {layout.size} addresses, and at most {MAX_ADDRESSES} are listed",
+            hint="the layout says them all; ask without --reads",
+        )
+    data: dict[str, Any] = {
+        "shape": list(extents_of(layout.shape)),
+        "unit": "byte",
+        "layout": str(layout),
+        "addresses": table(layout).array.tolist(),
+    }
+    if plan is not None and plan.tensor.at is not None:
+        data |= {"inside": [list(ends) for ends in _inside(plan)], "fill": fill}
+    return data
+
+
+def _inside(plan: Plan) -> list[tuple[int, int]]:
+    """(first, end) of the tile's indices that lie in the tensor, a dimension."""
+    from tilewise.core.shapes import extents_of
+
+    at = plan.tensor.at or ()
+    ends = zip(extents_of(plan.tile.shape), at, plan.tensor.shape, strict=True)
+    return [
+        (first := min(tile, max(0, -start)), max(first, min(tile, extent - start)))
+        for tile, start, extent in ends
+    ]
+
+
+def _read_lines(layout: Layout, plan: Plan | None = None, fill: str = "zero") -> list[str]:
+    """The first rows, an address every 16 bytes."""
+    from itertools import islice, product
+
+    from tilewise.core.shapes import extents_of
+
+    extents = extents_of(layout.shape)
+    inside = _inside(plan) if plan is not None and plan.tensor.at is not None else None
+    dim = _contiguous(plan) if plan is not None else len(extents) - 1
+    size = layout.size // extents[dim]
+    step = max(1, 16 // (plan.tensor.element if plan is not None else _step(layout)))
+    width = len(str(layout.max()))
+    columns = range(0, extents[dim], step)
+    lines = [f"{layout}", f"byte of every {step}th element along dimension {dim}:"]
+    rows = product(*(range(1) if i == dim else range(extent) for i, extent in enumerate(extents)))
+    for row in islice(rows, LISTED):
+        cells = []
+        for column in columns:
+            index = tuple(column if i == dim else x for i, x in enumerate(row))
+            out = inside is not None and not all(a <= x < b for x, (a, b) in zip(index, inside, strict=True))
+            cells.append(f"{fill if out else layout.place(*index)['m']:>{max(width, 4)}}")
+        name = ", ".join(":" if i == dim else str(x) for i, x in enumerate(row))
+        lines.append(f"  [{name}]  {' '.join(cells)}")
+    if size > LISTED:
+        lines.append(f"  ... {size - LISTED} more rows; --json has all")
+    return lines
+
+
+def _contiguous(plan: Plan) -> int:
+    return plan.fold.dimensions[0].dim
+
+
+def _step(layout: Layout) -> int:
+    return max(1, abs(layout.strides[-1]["m"])) if layout.strides else 1
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _numbers(args: argparse.Namespace, option: str) -> list[int] | None:
+    """The numbers of an option, with the values of --let for names; None where it is not given."""
+    text = getattr(args, option)
+    if text is None:
+        return None
+    names = let_from(args)
+    return [_number(part, names) for part in text.strip().strip("()").split(",") if part.strip()]
+
+
+def _number(text: str, names: dict[str, int]) -> int:
+    spelled = text.strip()
+    if spelled in names:
+        return names[spelled]
+    try:
+        return int(spelled, 0)
+    except ValueError:
+        raise LayoutError(
+            "TW401", f"{spelled!r} is no whole number", hint="numbers with commas between, such as 128,64"
+        ) from None
