@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise import algebra
-    from tilewise.notation import parse
+    from tilewise.hardware.calls import parse
 
 __version__ = "0.1.0"
 
@@ -67,7 +67,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "parse":
-        from tilewise.notation import parse
+        from tilewise.hardware.calls import parse
 
         return parse
     if name == "algebra":

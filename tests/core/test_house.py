@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "cli": f"{BELOW_SHOW} gpu move show numpy rich __init__",
     "testing": "core hypothesis",
     "algebra": "core",
-    "__init__": "core notation algebra",
+    "__init__": "core notation algebra hardware",
     "__main__": "cli",
 }
 """Room: the rooms and the packages that it may import, besides itself and the standard library."""

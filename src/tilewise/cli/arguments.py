@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 PROLOGUE = "tilewise tells where every element of a tensor lives."
 EPILOGUE = """\
-LAYOUT is text, such as 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' or CuTe's '(8,4):(4,1)', a document
-that `tilewise say --as json` wrote, or - for standard input, where another command's answer in JSON
-will do as well.
+LAYOUT is text, such as 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' or CuTe's '(8,4):(4,1)', an entry of
+`tilewise catalog` as a call, such as 'wgmma.D(f32, n=64)', a document that `tilewise say --as json` wrote,
+or - for standard input, where another command's answer in JSON will do as well.
 
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
@@ -36,9 +36,19 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse the words."""
         hint = f"{self.prog} --help shows how it is called"
-        if message.startswith("unrecognized arguments") and "--" not in message:
-            hint = "an index, a place or a layout is one word: 37,21, or in quotes"
+        if message.startswith("unrecognized arguments"):
+            hint = self._meant(message.partition(": ")[2].split()) or hint
         raise LayoutError("TW401", message, hint=hint)
+
+    def _meant(self, words: Sequence[str]) -> str:
+        """A hint to the option that is near, or that words were not kept together."""
+        options = [word.partition("=")[0] for word in words if word.startswith("--")]
+        if not options:
+            return "an index, a place or a layout is one word: 37,21, or in quotes"
+        from difflib import get_close_matches
+
+        near = get_close_matches(options[0], self._option_string_actions, n=1)
+        return f"did you mean {near[0]}?" if near else ""
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         return argparse.RawDescriptionHelpFormatter(self.prog, width=100)
@@ -125,7 +135,7 @@ def one_layout(parser: argparse.ArgumentParser) -> None:
 
 def layout_from(text: str, args: argparse.Namespace) -> Layout:
     """The layout that LAYOUT spells, as the options say."""
-    from tilewise.notation import parse
+    from tilewise import parse
 
     text = text_from(text)
     if text.startswith("{"):

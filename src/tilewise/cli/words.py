@@ -19,6 +19,7 @@ KEEP = ("_", ":")
 """The tilers of a mode that stays as it is."""
 
 _STATIC = re.compile(r"(?<!\w)_(?=\d)")
+_CALL = re.compile(r"\s*[A-Za-z]\w*\.[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,7 @@ def misplaced(words: Sequence[tuple[Word, str]]) -> int | None:
 
 
 def _is_layout(text: str) -> bool:
-    return "S[" in text or ":" in text or text.startswith("{")
+    return "S[" in text or ":" in text or text.startswith("{") or _CALL.match(text) is not None
 
 
 _KINDS: dict[str, Callable[[Reader, str], Any]] = {

@@ -23,6 +23,13 @@ class Source:
 
 _PTX = "https://docs.nvidia.com/cuda/parallel-thread-execution/"
 
+
+def ptx(section: str, anchor: str) -> Source:
+    """A section of the PTX manual."""
+    return Source("PTX ISA", section, f"{_PTX}#{anchor}")
+
+
+
 PTX_FRAGMENTS = Source(
     "PTX ISA",
     "Register Fragments and Shared Memory Matrix Layouts (wgmma)",

@@ -305,6 +305,8 @@ def looks_like_cute(cursor: Cursor) -> bool:
     tokens = cursor.tokens
     if any(a.text in _OWN_LETTERS and b.text == "[" for a, b in pairwise(tokens)):
         return False
+    if any(a.kind == NAME and b.text == "." for a, b in pairwise(tokens)):
+        return False  # an entry of a catalogue
     first = tokens[0].text
     if first in _POINTERS + _ATTACHED:
         return True

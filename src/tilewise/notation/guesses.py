@@ -6,7 +6,8 @@ from difflib import get_close_matches
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import NAMED_BITS
-from tilewise.notation.tokens import END, NAME, Cursor, Token, shortened
+from tilewise.notation.calls import dotted
+from tilewise.notation.tokens import END, NAME, Cursor, shortened
 
 _LETTERS = ("S", "R", "O")
 _ELSEWHERE = {
@@ -18,9 +19,12 @@ _ELSEWHERE = {
 }
 
 
-def unknown_word(cursor: Cursor) -> LayoutError | None:
-    """Why the next word cannot begin an addend, or None where it may be the name of a number."""
-    words = _dotted(cursor)
+def unknown_word(cursor: Cursor, calls: bool = False) -> LayoutError | None:
+    """Why the next word cannot begin an addend, or None where it may be the name of a number.
+
+    With `calls`, also where it may be an entry of a catalogue.
+    """
+    words = dotted(cursor)
     first, last, after = words[0], words[-1], cursor.ahead(2 * len(words) - 1)
     span = (first.start, last.end)
     spelled = shortened(cursor.source[slice(*span)])
@@ -39,25 +43,14 @@ def unknown_word(cursor: Cursor) -> LayoutError | None:
     if after.text == "<":
         return cursor.error("TW002", f"'{spelled}<' is not known", span, "did you mean Swizzle<B,M,S>?")
     if len(words) > 1 or after.text == "(":
-        return cursor.error(
-            "TW007",
-            f"'{spelled}' is no layout; this version has no catalogue of named ones",
-            span,
-            "write the layout out: S[...]",
-        )
+        hint = "tilewise.parse knows the catalogue; or write the layout out: S[...]"
+        return None if calls else cursor.error("TW001", f"'{spelled}' is no layout here", span, hint)
     if after.text == "=":
         return cursor.error("TW004", "a layout is given no name here", span, "write what follows the '='")
     if cursor.at == 0 and after.kind in (END, NAME):
         hint = "a layout looks like S[(8, 4) : (4, 1)]"
         return cursor.error("TW001", f"'{spelled}' is no layout", span, hint)
     return None
-
-
-def _dotted(cursor: Cursor) -> list[Token]:
-    words = [cursor.next]
-    while cursor.ahead(2 * len(words) - 1).text == "." and cursor.ahead(2 * len(words)).kind == NAME:
-        words.append(cursor.ahead(2 * len(words)))
-    return words
 
 
 def _swizzle(cursor: Cursor, spelled: str, span: tuple[int, int]) -> LayoutError:

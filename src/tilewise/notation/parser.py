@@ -2,8 +2,9 @@
 
     sum      =  part { ("+" | "-") part }
     part     =  chain | "R" "[" tuple ":" tuple "]" | "O" "[" vector { "," vector } "]" | vector
-    chain    =  { swizzle "o" | "O" "[" ... "]" "o" } ( "S" "[" tuple [ ":" tuple ] "]" | "(" sum ")" )
+    chain    =  { swizzle "o" | "O" "[" ... "]" "o" } ( "S" "[" tuple [ ":" tuple ] "]" | "(" sum ")" | call )
     swizzle  =  "Swizzle" "<" B "," M "," S ">" [ "@" axis ]  |  "SWIZZLE_128B" [ "(" dtype ")" ]
+    call     =  an entry of a catalogue and its arguments; see `calls`
 
 `o` is also written `∘` or, as in Python, `@`; `Swizzle(B, M, S)` is Python's spelling.
 """
@@ -22,6 +23,7 @@ from tilewise.core.layout import Iter, Layout, Replicas
 from tilewise.core.shapes import MAX_NESTING, as_shape, leaves
 from tilewise.core.swizzles import NAMED_BITS, Swizzle
 from tilewise.core.vectors import Term, Vector, as_vector
+from tilewise.notation.calls import Catalog, call, opens_call
 from tilewise.notation.guesses import unknown_word
 from tilewise.notation.tokens import END, NAME, Cursor, Token
 from tilewise.notation.trees import (
@@ -55,6 +57,7 @@ class Parser:
     names: Names
     unit: str = "element"
     dtype: DType | None = None
+    catalog: Catalog | None = None
     depth: int = 0
 
     def layout(self) -> Layout:
@@ -129,8 +132,11 @@ class Parser:
             return self.chain()
         if token.kind == END:
             raise cursor.error("TW004", "expected a layout, copies or an offset, found the end")
-        if token.kind == NAME and token.text not in self.names.values and (error := unknown_word(cursor)):
-            raise error
+        if token.kind == NAME and token.text not in self.names.values:
+            if error := unknown_word(cursor, self.catalog is not None):
+                raise error
+            if self.catalog is not None and opens_call(cursor):
+                return self.called(self.catalog)
         return term(cursor, self.names)
 
     def _opens_layout(self, token: Token) -> bool:
@@ -200,6 +206,19 @@ class Parser:
             raise self.cursor.error("TW005", f"{what} nested deeper than {MAX_NESTING}", at.span)
         yield
         self.depth -= 1
+
+    def called(self, catalog: Catalog) -> Layout:
+        """An entry of the catalogue with its arguments."""
+        start = self.cursor.next
+        layout: Layout = call(self.cursor, self.names, catalog)
+        if self.unit != layout.unit:
+            raise self.cursor.error(
+                "TW106",
+                f"the catalogue counts {layout.unit}s, and strides count {self.unit}s",
+                self.cursor.since(start),
+                "drop the unit",
+            )
+        return layout
 
     # -- S, R, O, Swizzle ----------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
 from tilewise.core.units import converted
+from tilewise.notation.calls import Catalog
 from tilewise.notation.cute import CuteParser, looks_like_cute
 from tilewise.notation.parser import Parser
 from tilewise.notation.tokens import Cursor
@@ -24,13 +25,15 @@ def parse(
     unit: str = "element",
     dtype: DType | str | None = None,
     let: Mapping[str, int] | None = None,
+    catalog: Catalog | None = None,
 ) -> Layout:
     """The layout that a text spells, in the notation or in CuTe's, told apart by their looks.
 
         postcondition  parse(str(L)) == L, with the storage axes and the unit of L where it has such
 
     `storage` names axes of your own that hold elements; `let` gives values to names. With `unit`
-    "byte" or "bit" strides, offsets and swizzle count those; a `dtype` then converts to elements.
+    "byte" or "bit" strides, offsets and swizzle count those; a `dtype` then converts to elements. A
+    `catalog` makes layouts of calls such as `wgmma.D(f32, n=64)`; `tilewise.parse` has the hardware's.
 
     >>> parse("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]").place(5, 3, 1)
     23@laneid + 1@reg
@@ -53,7 +56,7 @@ def parse(
         layout = (
             CuteParser(cursor, names, unit).layout()
             if cute
-            else Parser(cursor, names, unit, element).layout()
+            else Parser(cursor, names, unit, element, catalog).layout()
         )
         return converted(layout, "element", element) if element and unit != "element" else layout
 

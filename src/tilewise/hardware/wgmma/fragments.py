@@ -12,9 +12,11 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
-from tilewise.hardware.wgmma.instructions import INPUTS, Input
+from tilewise.hardware.wgmma.instructions import INPUTS, Input, nearest
 
 WARP, LANE, REG = Axis("wid_in_wg"), Axis("laneid"), Axis("reg")
+REGISTER = 32
+"""Bits of a register."""
 
 
 def a_fragment(dtype: DType | str) -> Layout:
@@ -25,7 +27,7 @@ def a_fragment(dtype: DType | str) -> Layout:
     >>> print(a_fragment("tf32").canonical())
     S[(4, 2, 8, 2, 4) : (1@wid_in_wg, 1@reg, 4@laneid, 2@reg, 1@laneid)]
     """
-    each = 32 // Input.of(dtype).dtype.bits
+    each = REGISTER // Input.of(dtype).dtype.bits
     rows = (1 @ WARP, each @ REG, 4 @ LANE)
     columns = (2 * each @ REG, 1 @ LANE, 1 @ REG)
     return _fragment(rows, (2, 4, each), columns)
@@ -54,7 +56,13 @@ def check_accumulator(dtype: DType | str, n: int) -> None:
             witness={"dtype": name},
             hint="it accumulates in f16, f32 and s32",
         )
-    inputs[0].check_n(n)
+    if all(n not in row.n for row in inputs):
+        raise Refused(
+            "TW602",
+            f"no wgmma has N = {n} with {name} accumulators",
+            witness={"dtype": name, "n": n},
+            hint=nearest(inputs[0].n, n),
+        )
 
 
 def _fragment(rows: tuple[Vector, ...], columns: tuple[int, ...], strides: tuple[Vector, ...]) -> Layout:

@@ -9,6 +9,7 @@ m64nNk256  b1 x b1 -> s32 (and.popc)                            N as for s8; K-m
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
@@ -86,14 +87,23 @@ class Input:
     def check_n(self, n: int) -> int:
         """`n`, or a refusal that names the nearest legal ones."""
         if n not in self.n:
-            near = sorted(self.n, key=lambda legal: (abs(legal - n), legal))[:2]
             raise Refused(
                 "TW602",
                 f"m64n{n}k{self.k} does not exist for {self.name}",
                 witness={"dtype": self.name, "n": n},
-                hint=f"the nearest N are {' and '.join(map(str, sorted(near)))}",
+                hint=nearest(self.n, n),
             )
         return n
+
+
+def nearest(legal: Iterable[int], n: int) -> str:
+    """The two legal N nearest to `n`, in words.
+
+    >>> nearest(INTEGER_N, 40)
+    'the nearest N are 32 and 48'
+    """
+    near = sorted(legal, key=lambda one: (abs(one - n), one))[:2]
+    return f"the nearest N are {' and '.join(map(str, sorted(near)))}"
 
 
 def _instead(name: str) -> str:

@@ -1,0 +1,125 @@
+"""Calls of the catalogue in texts: `wgmma.D(f32, n=64)` wherever a layout is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.notation import read
+from tilewise.notation.calls import Argument, whole_call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.dtypes import DType
+    from tilewise.hardware.catalog.entry import Entry, Value
+
+
+def parse(
+    text: str,
+    *,
+    dialect: str | None = None,
+    storage: Iterable[str] = (),
+    unit: str = "element",
+    dtype: DType | str | None = None,
+    let: Mapping[str, int] | None = None,
+) -> Layout:
+    """The layout that a text spells, in the notation or in CuTe's, told apart by their looks.
+
+        postcondition  parse(str(L)) == L, with the storage axes and the unit of L where it has such
+
+    `storage` names axes of your own that hold elements; `let` gives values to names. With `unit`
+    "byte" or "bit" strides, offsets and swizzle count those; a `dtype` then converts to elements. A
+    layout of the hardware is written as a call: an entry of the catalogue and its parameters.
+
+    >>> parse("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]").place(5, 3, 1)
+    23@laneid + 1@reg
+    >>> parse("((8,2),(4,4)):((8,64),(1,4))")
+    S[((2, 8), (4, 4)) : ((64, 8), (4, 1))]
+    >>> parse("SWIZZLE_128B o S[(8, K) : (K, 1)]", dtype="bf16", let={"K": 64})
+    Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]
+    >>> parse("wgmma.D(f32, n=N) + 4@wid_in_wg", let={"N": 64}).place(9, 3)
+    4@wid_in_wg + 3@reg + 5@laneid
+    """
+    return read.parse(
+        text, dialect=dialect, storage=storage, unit=unit, dtype=dtype, let=let, catalog=layout_named
+    )
+
+
+def layout_named(name: str) -> Callable[[Sequence[Argument]], Layout]:
+    """What makes the layout of an entry from the arguments of a call."""
+    from tilewise.hardware.catalog import find
+
+    entry = find(name)
+    return lambda arguments: layout_of(entry, arguments)
+
+
+def layout_of(entry: Entry, arguments: Sequence[Argument]) -> Layout:
+    """The layout of an entry; what is wrong with an argument is said at its place in the text."""
+    given, named = values_of(entry, arguments)
+    layout = entry(*given, **named).layout
+    if layout is None:
+        raise Refused(
+            "TW601",
+            f"{entry.name} is a table, and no layout",
+            witness={"entry": entry.name},
+            hint=f"tilewise catalog {entry.name} shows it",
+        )
+    return layout
+
+
+def values_of(entry: Entry, arguments: Sequence[Argument]) -> tuple[list[Value], dict[str, Value]]:
+    """The values by position and by name, each of its parameter's kind."""
+    given: list[Value] = []
+    named: dict[str, Value] = {}
+    for position, argument in enumerate(arguments):
+        try:
+            if not argument.name and named:
+                hint = f"{entry.usage}; those without a name come first"
+                raise LayoutError("TW601", "a value without a name after values with names", hint=hint)
+            value = _value(entry, argument, position)
+            taken = [parameter.name for parameter in entry.parameters[: len(given)]]
+            if argument.name in (*taken, *named):
+                raise LayoutError("TW601", f"{argument.name} is given twice", hint=entry.usage)
+            if argument.name:
+                named[argument.name] = value
+            else:
+                given.append(value)
+        except LayoutError as error:
+            error.span = argument.span
+            raise
+    return given, named
+
+
+def _value(entry: Entry, argument: Argument, position: int) -> Value:
+    if not argument.name and position >= len(entry.parameters):
+        raise LayoutError(
+            "TW601", f"{entry.name} has {len(entry.parameters)} parameters, not more", hint=entry.usage
+        )
+    parameter = entry.parameter(argument.name) if argument.name else entry.parameters[position]
+    if not parameter.number:
+        return parameter.read(argument.text)
+    if argument.number is not None:
+        return parameter.read(argument.number)
+    raise LayoutError(
+        "TW007",
+        f"{parameter.name} is a number, and '{argument.text}' has no value",
+        hint=f"give it one: --let {argument.text}=64" if argument.text.isidentifier() else entry.usage,
+    )
+
+
+def read_call(text: str) -> tuple[Entry, list[Value], dict[str, Value]]:
+    """The entry that a call names, and its values by position and by name.
+
+    >>> entry, given, named = read_call("wgmma.D(f32, n=64)")
+    >>> entry.name, given, named
+    ('wgmma.D', ['f32'], {'n': 64})
+    """
+    from tilewise.hardware.catalog import find
+
+    def values(name: str) -> Callable[[Sequence[Argument]], tuple[Entry, list[Value], dict[str, Value]]]:
+        entry = find(name)
+        return lambda arguments: (entry, *values_of(entry, arguments))
+
+    entry, given, named = whole_call(text, values)
+    return entry, given, named

@@ -1,0 +1,226 @@
+"""What an entry of the catalogue is: data, and one function that builds its layout.
+
+An engine adds entries and nothing else: a name, a summary, parameters, the source, an example and `build`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
+from tilewise.core.layout import Layout
+from tilewise.hardware.catalog.confirmed import confirmed_by
+from tilewise.hardware.sources import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Value = str | int
+_NAME = re.compile(r"[a-z]\w*(\.[A-Za-z]\w*)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What an entry depends on.
+
+    >>> major = Parameter("major", "which direction is contiguous", legal=("k", "mn"))
+    >>> major.read("mn")
+    'mn'
+    >>> major.read("m")
+    Traceback (most recent call last):
+        ...
+    tilewise.LayoutError: TW601: 'm' is no major
+      hint: did you mean mn? known: k mn
+    """
+
+    name: str
+    meaning: str
+    legal: tuple[Value, ...] = ()
+    """Every value, where they can be listed."""
+    rule: str = ""
+    """What else a value has to fulfil, in words."""
+    default: Value | None = None
+    optional: bool = False
+    """May be left out though it has no default."""
+    number: bool = False
+    normal: Callable[[str], str] | None = None
+    """Words to the one spelling of a value, for types and modes; it refuses words that are none."""
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier() or not self.meaning or not (self.legal or self.rule):
+            raise ValueError(f"the parameter {self.name!r} does not say what it is")
+        if self.default is not None and self.read(self.default) != self.default:
+            raise ValueError(f"the default {self.default!r} of {self.name} is no value of it")
+
+    @property
+    def needed(self) -> bool:
+        """Whether it has to be given."""
+        return self.default is None and not self.optional
+
+    def read(self, given: Value) -> Value:
+        """The value that is meant, or an error that names the nearest one."""
+        return self._number(given) if self.number else self._word(str(given))
+
+    def _number(self, given: Value) -> int:
+        try:
+            value = int(given, 0) if isinstance(given, str) else as_int(given, self.name)
+        except ValueError:
+            hint = f"such as {self.name}={self.default or (self.legal or (64,))[0]}"
+            raise LayoutError("TW101", f"{self.name} is a number, not {given!r}", hint=hint) from None
+        if self.legal and value not in self.legal:
+            near = min(self.legal, key=lambda legal: abs(int(legal) - value))
+            raise LayoutError(
+                "TW601", f"there is no {self.name} {value}", hint=f"did you mean {near}? {self._known()}"
+            )
+        return value
+
+    def _word(self, given: str) -> str:
+        if self.normal is not None:
+            return self.normal(given)
+        for legal in self.legal:
+            if given.lower() == str(legal).lower():
+                return str(legal)
+        raise LayoutError(
+            "TW601",
+            f"{given!r} is no {self.name}",
+            hint=did_you_mean(given, map(str, self.legal)) + self._known(),
+        )
+
+    def _known(self) -> str:
+        return "known: " + " ".join(map(str, self.legal)) if self.legal else self.rule
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What an entry gives for some values."""
+
+    layout: Layout | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What follows from the values, as JSON, in the order in which it is shown."""
+    dtype: DType | None = None
+    """The type of the layout's elements."""
+    letter: str = ""
+    """What the elements of a fragment are called: d0, d1, ..."""
+    notes: tuple[str, ...] = ()
+    source: Source | None = None
+    """Where it stands, if more exactly than the entry says."""
+    measurable: bool = True
+    """Whether a device can be asked: there are layouts in the documents that no instruction reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A family of layouts of the hardware, by name.
+
+    postcondition  entry.build(**entry.bind(...)) is the layout and what follows from the values
+    """
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    source: Source
+    build: Callable[..., Built]
+    example: Mapping[str, Value] = field(default_factory=dict)
+    """Values that are legal."""
+    words: str = ""
+    """Other words that it is looked for by."""
+
+    def __post_init__(self) -> None:
+        names = [parameter.name for parameter in self.parameters]
+        if not _NAME.fullmatch(self.name) or not self.summary or len(set(names)) != len(names):
+            raise ValueError(f"the entry {self.name!r} does not hold together")
+        if self.build(**self.bind(named=self.example)).layout is None and "layout" in self.words:
+            raise ValueError(f"the example of {self.name} gives no layout")
+
+    @property
+    def confirmed(self) -> tuple[str, ...]:
+        """How the entry is known to be right."""
+        return confirmed_by(self.name)
+
+    @property
+    def engine(self) -> str:
+        """The first word of the name."""
+        return self.name.partition(".")[0]
+
+    @property
+    def call(self) -> str:
+        """The example, as a call."""
+        return self.spelled(self.bind(named=self.example))
+
+    def __call__(self, *given: Value, **named: Value) -> Built:
+        """The layout and the facts for some values, in the order of the parameters or by name."""
+        return self.build(**self.bind(given, named))
+
+    def confirmed_for(self, built: Built) -> tuple[str, ...]:
+        """How it is known to be right for these values."""
+        return tuple(how for how in self.confirmed if built.measurable or not how.startswith("device"))
+
+    def parameter(self, name: str) -> Parameter:
+        """The parameter of that name."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        names = [parameter.name for parameter in self.parameters]
+        raise LayoutError(
+            "TW601",
+            f"{self.name} has no parameter {name}",
+            hint=did_you_mean(name, names) + "it has " + (" ".join(names) or "none"),
+        )
+
+    def bind(self, given: tuple[Value, ...] = (), named: Mapping[str, Value] | None = None) -> dict[str, Any]:
+        """{parameter: value} of all parameters; each value read, each left out at its default."""
+        if len(given) > len(self.parameters):
+            raise LayoutError(
+                "TW601",
+                f"{self.name} has {len(self.parameters)} parameters, and {len(given)} values were given",
+                hint=self.usage,
+            )
+        values: dict[str, Any] = {
+            parameter.name: parameter.read(value)
+            for parameter, value in zip(self.parameters, given, strict=False)
+        }
+        for name, value in (named or {}).items():
+            parameter = self.parameter(name)
+            if name in values:
+                raise LayoutError("TW601", f"{name} is given twice", hint=self.usage)
+            values[name] = parameter.read(value)
+        missing = [p.name for p in self.parameters if p.needed and p.name not in values]
+        if missing:
+            raise LayoutError("TW601", f"{self.name} needs {' and '.join(missing)}", hint=self.usage)
+        return {p.name: values.get(p.name, p.default) for p in self.parameters}
+
+    @property
+    def usage(self) -> str:
+        """How it is called: what may be left out in brackets."""
+        words = [p.name if p.needed else f"[{p.name}]" for p in self.parameters]
+        return f"{self.name}({', '.join(words)})"
+
+    def spelled(self, values: Mapping[str, Any]) -> str:
+        """The call that gives these values: a first word bare, the others by name.
+
+        >>> from tilewise.hardware.catalog import find
+        >>> find("wgmma.D").spelled({"dtype": "f32", "n": 64})
+        'wgmma.D(f32, n=64)'
+        """
+        shown = [
+            (p, values[p.name])
+            for p in self.parameters
+            if values.get(p.name) is not None and values[p.name] != p.default
+        ]
+        first = self.parameters[0] if self.parameters else None
+        words = [str(value) if p is first else f"{p.name}={value}" for p, value in shown]
+        return f"{self.name}({', '.join(words)})"
+
+
+def did_you_mean(given: str, known: Any) -> str:
+    """`did you mean X? `, or nothing where nothing is near."""
+    from difflib import get_close_matches
+
+    spelled = {word.lower(): word for word in known}
+    near = get_close_matches(given.lower(), spelled, n=1)
+    return f"did you mean {spelled[near[0]]}? " if near else ""

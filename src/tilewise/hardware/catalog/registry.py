@@ -1,0 +1,100 @@
+"""All entries by name, and the search through them.
+
+An engine is a line of `ENGINES`: the module whose `ENTRIES` it adds. Names that the hardware has and the
+catalogue does not, stand in its `ABSENT`, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.hardware.catalog.confirmed import confirmations
+from tilewise.hardware.catalog.entry import Entry, did_you_mean
+
+ENGINES = {"wgmma": "tilewise.hardware.wgmma.catalog"}
+"""{first word of the names: the module that holds the entries}."""
+
+LIST = "tilewise catalog lists the entries"
+
+
+class Registry(Mapping[str, Entry]):
+    """Entries by name; each name once, each confirmed in some way.
+
+    >>> registry = Registry([find("wgmma.D")])
+    >>> [*registry]
+    ['wgmma.D']
+    """
+
+    def __init__(self, entries: Sequence[Entry], absent: Mapping[str, str] | None = None) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._absent = dict(absent or {})
+        for entry in entries:
+            if entry.name in self._entries or entry.name in self._absent:
+                raise ValueError(f"{entry.name} is in the catalogue twice")
+            if not entry.confirmed:
+                raise ValueError(f"{entry.name} is confirmed by nothing")
+            self._entries[entry.name] = entry
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def find(self, name: str) -> Entry:
+        """The entry of that name, or an error that names the nearest; refused where it is left out."""
+        if name in self._entries:
+            return self._entries[name]
+        for word, reason in self._absent.items():
+            if name == word or name.startswith(f"{word}."):
+                raise Refused("TW602", reason, witness={"entry": name}, hint=LIST)
+        hint = did_you_mean(name, self._entries).strip() or LIST
+        raise LayoutError("TW601", f"the catalogue has no entry {name}", hint=hint)
+
+    def search(self, words: Sequence[str]) -> list[Entry]:
+        """The entries in whose text every word stands, in any case."""
+        wanted = [word.lower() for word in words]
+        return [entry for entry in self.values() if all(word in _text(entry) for word in wanted)]
+
+
+@cache
+def registry() -> Registry:
+    """The whole catalogue, checked."""
+    modules = [import_module(module) for module in ENGINES.values()]
+    entries = [entry for module in modules for entry in module.ENTRIES]
+    absent = {name: reason for module in modules for name, reason in module.ABSENT.items()}
+    whole = Registry(entries, absent)
+    if unknown := confirmations().keys() - set(whole):
+        raise ValueError(f"{sorted(unknown)[0]} is confirmed, and is no entry")
+    return whole
+
+
+def find(name: str) -> Entry:
+    """The entry of that name.
+
+    >>> print(find("wgmma.D")("f32", n=8).layout)
+    S[((4, 2, 8), (1, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
+    """
+    return registry().find(name)
+
+
+def search(*words: str) -> list[Entry]:
+    """The entries in whose text every word stands.
+
+    >>> [entry.name for entry in search("accumulator D")]
+    ['wgmma.D']
+    """
+    return registry().search(words)
+
+
+def _text(entry: Entry) -> str:
+    parameters = " ".join(
+        f"{p.name} {p.meaning} {p.rule} {' '.join(map(str, p.legal))}" for p in entry.parameters
+    )
+    return f"{entry.name} {entry.summary} {entry.words} {parameters} {entry.source}".lower()

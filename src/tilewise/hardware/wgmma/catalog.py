@@ -1,0 +1,350 @@
+"""wgmma's entries of the catalogue."""
+
+from __future__ import annotations
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import Refused
+from tilewise.core.layout import Layout
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
+from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
+from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
+from tilewise.hardware.wgmma.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
+from tilewise.hardware.wgmma.figures import FIGURES, figure
+from tilewise.hardware.wgmma.fragments import REGISTER, a_fragment, d_fragment
+from tilewise.hardware.wgmma.instructions import INPUTS, MAJORS, OPERANDS, Input, M
+from tilewise.hardware.wgmma.tiles import ORDERS, atom, tile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ABSENT = {
+    "wgmma.sp": "sparse wgmma (wgmma.mma_async.sp) is not in the catalogue: its A is half as wide and comes "
+    "with metadata; all entries are of dense wgmma",
+}
+"""Names that are left out, and why."""
+
+_ACCUMULATORS = tuple(sorted({name for row in INPUTS.values() for name in row.accumulators}))
+
+
+# -- parameters ------------------------------------------------------------------------------------
+
+
+def _dtype(given: str) -> str:
+    return DType.of(given).name
+
+
+def _mode(given: str) -> str:
+    return Mode.of(given).name
+
+
+INPUT = Parameter("dtype", "the type of A's and B's elements", legal=tuple(INPUTS), normal=_dtype)
+ANY = Parameter("dtype", "the type of an element", rule="any whose bits divide 128", normal=_dtype)
+MODE = Parameter("mode", "the swizzle mode", legal=tuple(MODES), normal=_mode)
+MAJOR = Parameter("major", "the direction in which neighbours are contiguous", legal=MAJORS)
+
+
+# -- what is built ---------------------------------------------------------------------------------
+
+
+def _registers(layout: Layout, dtype: DType, letter: str) -> dict[str, Any]:
+    elements = layout.span("reg")
+    each = REGISTER // dtype.bits
+    return {
+        "dtype": dtype.name,
+        "elements": {"count": elements, "first": f"{letter}0", "last": f"{letter}{elements - 1}"},
+        "registers": {"count": elements // each, "bits": REGISTER, "elements_each": each},
+    }
+
+
+def _a(dtype: str) -> Built:
+    layout = a_fragment(dtype)
+    row = Input.of(dtype)
+    facts = {"instruction": f"m64nNk{row.k}", **_registers(layout, row.dtype, "a")}
+    return Built(layout, facts, row.dtype, "a")
+
+
+def _d(dtype: str, n: int) -> Built:
+    layout = d_fragment(dtype, n)
+    inputs = [row for row in INPUTS.values() if dtype in row.accumulators and n in row.n]
+    facts = {
+        "instructions": [f"m64n{n}k{k}" for k in sorted({row.k for row in inputs})],
+        "inputs": [row.name for row in inputs],
+        **_registers(layout, DType.of(dtype), "d"),
+    }
+    return Built(layout, facts, DType.of(dtype), "d")
+
+
+def _atom(mode: str, major: str, dtype: str) -> Built:
+    chosen, element = Mode.of(mode), DType.of(dtype)
+    layout = atom(mode, major, dtype)
+    across = (chosen.chunks, ROWS)
+    facts = {
+        "dtype": element.name,
+        "chunks": list(across if major == "mn" else reversed(across)),
+        "bytes": ROWS * chosen.width,
+        "alignment": chosen.period,
+        "byte_swizzle": str(chosen.swizzle) if chosen.bits else None,
+    }
+    known = INPUTS.get(element.name)
+    return Built(layout, facts, element, measurable=known is not None and major in known.majors)
+
+
+def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, order: str) -> Built:
+    row, chosen = Input.of(dtype), Mode.of(mode)
+    row.check_major(major)
+    layout = tile(mode, major, dtype, rows, k, order)
+    _check_whole(operand, row, rows, k)
+    size = ROWS * chosen.width
+    deep = _deep(chosen, major, row.dtype)
+    many = (rows // deep[0], k // deep[1])
+    far = (size, size * many[0]) if order == "mn" else (size * many[1], size)
+    lbo, sbo = _strides(chosen, major, many, far)
+    facts = {
+        "dtype": row.name,
+        "atom": list(deep),
+        "atoms": list(many),
+        "lbo": lbo,
+        "sbo": sbo,
+        "bytes": rows * k * row.dtype.bits // 8,
+        "alignment": chosen.period,
+        "k_steps": k // row.k,
+        "meaning": {
+            "lbo": _meaning(LBO_IS[major, chosen.bits > 0], lbo, major == "k" and chosen.bits > 0),
+            "sbo": _meaning(SBO_IS[major, chosen.bits > 0], sbo),
+        },
+    }
+    return Built(layout, facts, row.dtype)
+
+
+def _meaning(said: str, count: int | None, unused: bool = False) -> str:
+    return said if unused or count is not None else f"{said}, and the tile has no next: any value will do"
+
+
+def _deep(mode: Mode, major: str, dtype: DType) -> tuple[int, int]:
+    """(rows, elements along K) of an atom."""
+    long = mode.elements(dtype)
+    return (ROWS, long) if major == "k" else (long, ROWS)
+
+
+def _strides(
+    mode: Mode, major: str, many: tuple[int, int], far: tuple[int, int]
+) -> tuple[int | None, int | None]:
+    """(LBO, SBO) in bytes; None where the tile has no such step, or the field is not used."""
+    down, across = (step if count > 1 else None for step, count in zip(far, many, strict=True))
+    if major == "k":
+        return (None if mode.bits else across), down
+    return (down, across) if mode.bits else (across, down)
+
+
+def _check_whole(operand: str, row: Input, rows: int, k: int) -> None:
+    if operand == "A" and rows % M:
+        raise Refused(
+            "TW603",
+            f"A has {rows} rows, and every wgmma reads 64",
+            witness={"operand": "A", "rows": rows},
+            hint="take a multiple of 64",
+        )
+    if k % row.k:
+        raise Refused(
+            "TW603",
+            f"K = {k} is no whole number of wgmmas, which multiply {row.k} of {row.name}",
+            witness={"dtype": row.name, "k": k},
+            hint=f"take a multiple of {row.k}",
+        )
+
+
+def _canonical(mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None) -> Built:
+    form, element = form_of(mode, major), DType.of(dtype)
+    layout = canonical(mode, major, dtype, m, k, lbo, sbo)
+    dense = offsets(mode, major, m)
+    facts = {
+        "dtype": element.name,
+        "form": str(form),
+        "form_cute": form.cute,
+        "T": CHUNK * 8 // element.bits,
+        "m": m,
+        "k": k,
+        **_encoded(
+            (dense[0] if lbo is None else lbo) if form.uses_lbo else None, dense[1] if sbo is None else sbo
+        ),
+        "cute_bytes": _as_printed(layout, form.mode),
+    }
+    known = INPUTS.get(element.name)
+    return Built(
+        layout,
+        facts,
+        element,
+        notes=_overlap(layout),
+        measurable=known is not None and major in known.majors,
+    )
+
+
+def _encoded(lbo: int | None, sbo: int) -> dict[str, Any]:
+    """LBO and SBO in bytes and as a descriptor holds them; where LBO is not used, the field is 1."""
+    return {
+        "lbo": lbo,
+        "sbo": sbo,
+        "encoded": {"lbo": 1 if lbo is None else lbo // CHUNK, "sbo": sbo // CHUNK},
+    }
+
+
+def _as_printed(layout: Layout, mode: Mode) -> str:
+    """The layout as the document prints such: CuTe's digits in elements after a swizzle of bytes."""
+    from tilewise.notation import to_cute
+
+    plain = to_cute(layout).rpartition(" o ")[2]
+    return f"{mode.swizzle} o {plain}"
+
+
+def _overlap(layout: Layout) -> tuple[str, ...]:
+    verdict = layout.injective
+    return (f"it overlaps itself: {verdict.reason}",) if verdict.answer is False else ()
+
+
+def _figure(number: int) -> Built:
+    drawn = figure(number)
+    facts: dict[str, Any] = {
+        "figure": number,
+        "caption": drawn.caption,
+        "major": drawn.major,
+        "mode": drawn.mode.name,
+        "dtype": drawn.dtype.name,
+    }
+    if drawn.printed:
+        facts |= {"printed": drawn.printed, "canonical": drawn.canonical, "T": drawn.t}
+        facts |= {"m": drawn.m, "k": drawn.k, "lbo": drawn.lbo, "sbo": drawn.sbo}
+        facts |= {"encoded": {"lbo": drawn.lbo_encoded, "sbo": drawn.sbo_encoded}}
+    known = INPUTS.get(drawn.dtype.name)
+    return Built(
+        drawn.layout,
+        facts,
+        drawn.dtype,
+        notes=drawn.notes,
+        source=drawn.source,
+        measurable=known is not None and drawn.major in known.majors,
+    )
+
+
+def _shapes(dtype: str, n: int | None) -> Built:
+    row = Input.of(dtype)
+    if n is not None:
+        row.check_n(n)
+    every = range(8, 257, 8)
+    facts = {
+        "dtype": row.name,
+        "instruction": f"m64n{'N' if n is None else n}k{row.k}",
+        "m": M,
+        "k": row.k,
+        "n": list(row.n) if n is None else n,
+        "illegal": [count for count in every if count not in row.n],
+        "partners": list(row.partners),
+        "accumulators": list(row.accumulators),
+        "majors": list(row.majors),
+    }
+    return Built(None, facts, row.dtype)
+
+
+# -- the entries -----------------------------------------------------------------------------------
+
+_EVEN = "8, 16, ..., 256; of s32 8, 16, 24, 32, 48, 64, ..., 256"
+_TILE: dict[str, Value] = {
+    "operand": "B",
+    "major": "k",
+    "mode": "128B",
+    "dtype": "bf16",
+    "rows": 128,
+    "k": 64,
+}
+
+ENTRIES = (
+    Entry(
+        "wgmma.A",
+        "the A operand of a wgmma in registers: which thread holds which element",
+        (INPUT,),
+        PTX_FRAGMENTS,
+        _a,
+        {"dtype": "bf16"},
+        "layout fragment register warpgroup multiplicand",
+    ),
+    Entry(
+        "wgmma.D",
+        "the accumulator D of a wgmma in registers: which thread holds which element",
+        (
+            Parameter("dtype", "the type of D's elements", legal=_ACCUMULATORS, normal=_dtype),
+            Parameter("n", "columns of D", rule=_EVEN, number=True),
+        ),
+        PTX_FRAGMENTS,
+        _d,
+        {"dtype": "f32", "n": 64},
+        "layout fragment register warpgroup result C",
+    ),
+    Entry(
+        "wgmma.smem",
+        "a tile in shared memory that wgmma reads: swizzled, with LBO, SBO and alignment",
+        (
+            Parameter("operand", "A is [M, K], B is [N, K]", legal=OPERANDS),
+            MAJOR,
+            MODE,
+            INPUT,
+            Parameter("rows", "rows of the tile: M of A, N of B", rule="whole atoms; of A 64s", number=True),
+            Parameter("k", "columns of the tile, along K", rule="whole atoms and whole wgmmas", number=True),
+            Parameter("order", "the direction in which atoms follow one another", legal=ORDERS, default="mn"),
+        ),
+        PTX_STRIDES,
+        _smem,
+        _TILE,
+        "layout shared memory leading stride dimension byte offset descriptor swizzle",
+    ),
+    Entry(
+        "wgmma.atom",
+        "a swizzle atom of Table 38: the smallest block that repeats, [rows, K]",
+        (MODE, MAJOR, ANY),
+        PTX_ATOMS,
+        _atom,
+        {"mode": "128B", "major": "k", "dtype": "bf16"},
+        "layout shared memory core matrix",
+    ),
+    Entry(
+        "wgmma.canonical",
+        "a canonical layout, with symbols and with numbers, in both notations",
+        (
+            MODE,
+            MAJOR,
+            ANY,
+            Parameter("m", "patterns along the rows", rule="1 or more", default=2, number=True),
+            Parameter("k", "patterns along K", rule="1 or more", default=2, number=True),
+            Parameter(
+                "lbo", "the leading dimension byte offset", rule="bytes; dense", optional=True, number=True
+            ),
+            Parameter(
+                "sbo", "the stride dimension byte offset", rule="bytes; dense", optional=True, number=True
+            ),
+        ),
+        PTX_CANONICAL,
+        _canonical,
+        {"mode": "64B", "major": "mn", "dtype": "bf16"},
+        "layout shared memory CuTe T LBO SBO",
+    ),
+    Entry(
+        "wgmma.figure",
+        "figures 156 to 170 of the PTX manual, with the numbers printed beside them",
+        (Parameter("number", "the number of the figure", legal=tuple(FIGURES), number=True),),
+        PTX_CANONICAL,
+        _figure,
+        {"number": 170},
+        "layout shared memory example",
+    ),
+    Entry(
+        "wgmma.shapes",
+        "which wgmma there are: K, the legal N, majors and accumulators of a type",
+        (
+            INPUT,
+            Parameter("n", "asks whether this N is legal", rule="a number", optional=True, number=True),
+        ),
+        PTX_SHAPES,
+        _shapes,
+        {"dtype": "s8"},
+        "instructions types illegal",
+    ),
+)

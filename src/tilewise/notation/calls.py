@@ -1,0 +1,106 @@
+"""Calls in a text: a name with dots, and its arguments.
+
+    call      =  name { "." name } [ "(" [ argument { "," argument } ] ")" ]
+    argument  =  [ name "=" ] ( number | name | "128B" )
+
+The notation reads them and knows none: `Catalog`, given by those above, makes a layout of a name and its
+arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.notation.tokens import NAME, NUMBER, WIDTH, Cursor, Token
+from tilewise.notation.trees import Names, product
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What is given for a parameter, as a word and, where it is one, as a number."""
+
+    name: str
+    """The parameter, or nothing where the position tells."""
+    text: str
+    number: int | None
+    span: tuple[int, int]
+
+
+Catalog = Callable[[str], Callable[[Sequence[Argument]], Layout]]
+"""From a name to what makes a layout of arguments; it refuses names that it does not know.
+
+What it refuses has the span of the argument at fault, or none where it is the whole call.
+"""
+
+
+def dotted(cursor: Cursor) -> list[Token]:
+    """The names ahead that dots join."""
+    words = [cursor.next]
+    while cursor.ahead(2 * len(words) - 1).text == "." and cursor.ahead(2 * len(words)).kind == NAME:
+        words.append(cursor.ahead(2 * len(words)))
+    return words
+
+
+def opens_call(cursor: Cursor) -> bool:
+    """Whether a call is ahead: a name with dots, or one with an opening parenthesis after it."""
+    return cursor.next.kind == NAME and (len(dotted(cursor)) > 1 or cursor.ahead(1).text == "(")
+
+
+def whole_call(text: str, catalog: Callable[[str], Callable[[Sequence[Argument]], Any]]) -> Any:
+    """What a catalogue makes of a text that is one call."""
+    cursor = Cursor(text)
+    made = call(cursor, Names({}, frozenset(), given=False), catalog)
+    cursor.expect_end("the call")
+    return made
+
+
+def call(cursor: Cursor, names: Names, catalog: Callable[[str], Callable[[Sequence[Argument]], Any]]) -> Any:
+    """What a catalogue makes of the call ahead."""
+    start, words = cursor.next, dotted(cursor)
+    for _ in range(2 * len(words) - 1):
+        cursor.take()
+    with cursor.blame(start):
+        made_of = catalog(".".join(word.text for word in words))
+    arguments = _arguments(cursor, names)
+    try:
+        with cursor.blame(start):
+            return made_of(arguments)
+    except LayoutError as error:
+        error.source = error.source or cursor.source
+        raise
+
+
+def _arguments(cursor: Cursor, names: Names) -> list[Argument]:
+    opened = cursor.accept("(")
+    arguments: list[Argument] = []
+    while opened and not cursor.accept(")"):
+        if arguments and not cursor.accept(","):
+            cursor.expect(")", opened, "separate the arguments with commas")
+        if cursor.accept(")"):
+            break
+        arguments.append(_argument(cursor, names))
+    return arguments
+
+
+def _argument(cursor: Cursor, names: Names) -> Argument:
+    start, name = cursor.next, ""
+    if start.kind == NAME and cursor.ahead(1).text == "=":
+        name = cursor.take().text
+        cursor.take()
+    first = cursor.next
+    number = None
+    if first.kind == NUMBER or first.text == "-" or first.text in names.values:
+        number = product(cursor, names)
+    elif first.kind in (NAME, WIDTH):
+        cursor.take()
+    else:
+        raise cursor.error("TW004", f"expected a value, found {first}", hint="such as f32, n=64, mode=128B")
+    text = cursor.source[slice(*cursor.since(first))]
+    return Argument(name, text, number, cursor.since(start))
