@@ -1,0 +1,114 @@
+"""CUDA C++ to machine code with NVRTC: in parallel, kept on disk by what was compiled, errors with the log.
+
+Neither a GPU nor a driver is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from tilewise.core.errors import LayoutError
+from tilewise.gpu.device import package
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A program, and the architecture that it is compiled for."""
+
+    name: str
+    text: str
+    arch: str = "sm_90a"
+
+
+class CompileError(LayoutError):
+    """The compiler refused a program that tilewise wrote; `log` is what it said."""
+
+    def __init__(self, name: str, log: str) -> None:
+        super().__init__("TW608", f"{name} does not compile: {log.strip()[:2000]}")
+        self.name, self.log = name, log
+
+    def __reduce__(self) -> tuple[type[CompileError], tuple[str, str]]:
+        return CompileError, (self.name, self.log)
+
+
+def cubin(source: Source, *, cache: Path | None = None) -> bytes:
+    """Machine code of a program; from the cache where it was compiled before.
+
+    `cache` is a folder, the user's cache folder where it is None.
+    """
+    core = package("cuda.core")
+    kept = (cache or cache_folder()) / f"{_key(source)}.cubin"
+    try:
+        return kept.read_bytes()
+    except OSError:
+        pass
+    log = io.StringIO()
+    try:
+        options = core.ProgramOptions(arch=source.arch, name=source.name)
+        code = bytes(core.Program(source.text, "c++", options).compile("cubin", logs=log).code)
+    except Exception as error:  # the binding's own kinds; the log says more than they do
+        raise CompileError(source.name, f"{log.getvalue()}\n{error}") from error
+    _keep(kept, code)
+    return code
+
+
+def cubins(
+    sources: Sequence[Source],
+    *,
+    workers: int | None = None,
+    cache: Path | None = None,
+    done: Callable[[str], None] = lambda name: None,
+) -> list[bytes]:
+    """Machine code of many programs, in their order; `done` is told the name of each that is ready."""
+    workers = min(len(sources), workers or len(os.sched_getaffinity(0)))
+    if workers <= 1:
+        return [_told(done, source.name, cubin(source, cache=cache)) for source in sources]
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(cubin, source, cache=cache): source.name for source in sources}
+        for future in as_completed(futures):
+            done(futures[future])
+        return [future.result() for future in futures]
+
+
+def cache_folder() -> Path:
+    """Where machine code is kept: $TILEWISE_CACHE, or `tilewise` in the user's cache folder."""
+    if named := os.environ.get("TILEWISE_CACHE"):
+        return Path(named)
+    home = Path.home()
+    usual = {"win32": home / "AppData/Local", "darwin": home / "Library/Caches"}.get(sys.platform)
+    return Path(os.environ.get("XDG_CACHE_HOME") or usual or home / ".cache") / "tilewise"
+
+
+def _key(source: Source) -> str:
+    """A name that changes with the program, the target and the compiler."""
+    words: Iterable[str] = (source.arch, _compiler_version(), source.name, source.text)
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
+
+
+def _compiler_version() -> str:
+    error, major, minor = package("cuda.bindings.nvrtc").nvrtcVersion()
+    return f"{error}{major}.{minor}"
+
+
+def _keep(path: Path, code: bytes) -> None:
+    """Write a file whole or not at all; a folder that cannot be written to costs time alone."""
+    part = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(code)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+
+
+def _told(done: Callable[[str], None], name: str, code: bytes) -> bytes:
+    done(name)
+    return code

@@ -1,0 +1,78 @@
+"""The GPU of this machine, or a plain word why there is none to use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from tilewise.core.errors import Refused
+
+INSTALL = "pip install 'tilewise[gpu]'"
+HOPPER = (9, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU of this machine.
+
+    >>> Gpu(0, "NVIDIA H200", (9, 0)).arch
+    'sm_90a'
+    """
+
+    index: int
+    name: str
+    capability: tuple[int, int]
+
+    @property
+    def arch(self) -> str:
+        """The target of the compiler; `a` for the instructions of this generation alone."""
+        major, minor = self.capability
+        return f"sm_{major}{minor}" + ("a" if major >= 9 else "")
+
+
+def find(index: int = 0, *, capability: tuple[int, int] | None = None) -> Gpu:
+    """The GPU of that number.
+
+    requires       NVIDIA's packages, a driver, the GPU, and its capability where one is asked for
+    """
+    core = package("cuda.core")
+    try:
+        device = core.Device(index)
+        major, minor = device.compute_capability
+        gpu = Gpu(index, device.name, (int(major), int(minor)))
+    except Exception as error:  # every binding raises its own kinds; none of them is of use to a caller
+        raise _no_gpu(index, error) from error
+    if capability is not None and gpu.capability != capability:
+        wanted, found = (".".join(map(str, pair)) for pair in (capability, gpu.capability))
+        raise Refused(
+            "TW608",
+            f"{gpu.name} has compute capability {found}; {wanted} is needed",
+            witness={"name": gpu.name, "capability": found, "wanted": wanted},
+            hint="wgmma is Hopper's alone: take an H100, H200 or GH200" if capability == HOPPER else "",
+        )
+    return gpu
+
+
+def package(name: str) -> ModuleType:
+    """A module of NVIDIA's Python packages, or a refusal that says how to install it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise Refused(
+            "TW608",
+            f"no GPU can be reached: the Python package {name} is not installed",
+            witness={"package": name},
+            hint=INSTALL,
+        ) from error
+
+
+def _no_gpu(index: int, error: Exception) -> Refused:
+    words: Any = str(error).strip().splitlines() or [type(error).__name__]
+    return Refused(
+        "TW608",
+        f"no GPU {index} can be used here: {words[0]}",
+        witness={"gpu": index},
+        hint="it takes an NVIDIA GPU and its driver; everything but `verify` works without",
+    )

@@ -1,0 +1,1 @@
+"""Kernels through which the hardware says which byte it reads and writes."""
