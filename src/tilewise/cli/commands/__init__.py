@@ -15,6 +15,7 @@ SUMMARIES = {
     "agree": "whether what writes a tile and what reads it mean the same bytes",
     "catalog": "the hardware's layouts by name, with their sources",
     "tma": "the copy of a tile by TMA: arguments, boxes, bytes, or the rule that it breaks",
+    "verify": "the catalogue held against the GPU of this machine: the hardware is the judge",
     "tour": "a guided tour, in two minutes",
     "completion": "completion for your shell",
 }

@@ -98,14 +98,18 @@ class Box:
 
     @property
     def landed(self) -> tuple[int, ...]:
-        """The box as it stands in shared memory: every step-th element; TMA knows no step in the last."""
-        pairs = zip(self.box[:-1], self.element_strides[:-1], strict=True)
-        return (*(-(-extent // step) for extent, step in pairs), self.box[-1])
+        """The box as it stands in shared memory."""
+        return self.tensor_map.loaded
 
     @property
     def bytes(self) -> int:
-        """Bytes of the box in shared memory."""
-        return prod(self.landed) * self.bytes_each
+        """Bytes of the box in shared memory, which the barrier is told to expect."""
+        return self.tensor_map.bytes
+
+    @property
+    def filling(self) -> int:
+        """What a slot holds for an element out of bounds."""
+        return FILL
 
     @property
     def window(self) -> int:

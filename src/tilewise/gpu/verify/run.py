@@ -1,0 +1,142 @@
+"""Part after part on a device: resumable, so that no answer is asked for twice, and recorded."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from tilewise.gpu.verify.part import Comparison, Part
+from tilewise.gpu.verify.truth import Truth, load, save
+from tilewise.hardware.catalog.confirmed import confirmations
+
+SAME_DEVICE = ("name", "driver")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a part went."""
+
+    part: Part
+    truth: Truth | None
+    comparison: Comparison
+    seconds: float
+    failed: str = ""
+    """Why the device gave no answers."""
+    resumed: bool = False
+    """Whether the answers are those of an earlier run."""
+
+    @property
+    def right(self) -> bool:
+        """Whether the device answered, and as the catalogue says."""
+        return not self.failed and not self.comparison.different
+
+    def data(self) -> dict[str, Any]:
+        """As JSON."""
+        found = self.comparison
+        return {
+            "name": self.part.name,
+            "title": self.part.title,
+            "cases": found.cases,
+            "answers": found.numbers,
+            "different": found.different,
+            "differences": [difference.data() for difference in found.differences],
+            "covered": found.covered,
+            "seconds": round(self.seconds, 1),
+            "resumed": self.resumed,
+            "failed": self.failed or None,
+        }
+
+
+def run(
+    parts: Sequence[Part],
+    device: Mapping[str, Any],
+    *,
+    state: Path,
+    resume: bool = False,
+    told: Callable[[Part, int, int], None] = lambda part, done, total: None,
+) -> Iterator[Outcome]:
+    """The outcome of each part, as soon as there is one.
+
+    With `resume`, a part that has its answers in the folder `state`, of the same device and driver, is
+    not asked again. What a device cannot answer is an outcome too, and the other parts go on.
+    """
+    state.mkdir(parents=True, exist_ok=True)
+    for part in parts:
+        begin = time.monotonic()
+        kept = _kept(part, device, state) if resume else None
+        truth, comparison, failed = kept, Comparison(), ""
+        try:
+            if truth is None:
+                truth = replace(part.measure(partial(told, part)), device=device)
+                save(_file(part, state), [truth])
+            comparison = part.compare(truth)
+        except Exception as error:  # the bindings raise kinds of their own, and the other parts go on
+            failed = f"{type(error).__name__}: {error}"
+        yield Outcome(part, truth, comparison, time.monotonic() - begin, failed, kept is not None)
+
+
+def _kept(part: Part, device: Mapping[str, Any], state: Path) -> Truth | None:
+    path = _file(part, state)
+    if not path.exists():
+        return None
+    (truth,) = load(path)
+    same = all(truth.device.get(key) == device.get(key) for key in SAME_DEVICE)
+    return truth if same else None
+
+
+def _file(part: Part, state: Path) -> Path:
+    return state / f"{part.name}.zip"
+
+
+# -- the record ------------------------------------------------------------------------------------
+
+
+def record(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
+    """Write what the device said, one file a family, and the table of what it confirmed.
+
+    Parts of an earlier record stay where no newer one has taken their place.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    answered = sorted((o for o in outcomes if o.truth is not None), key=lambda o: o.part.name)
+    written = []
+    for family, group in groupby(answered, key=lambda outcome: outcome.part.family):
+        path = folder / f"{family}.zip"
+        truths = {truth.part: truth for truth in (load(path) if path.exists() else [])}
+        truths |= {outcome.part.name: outcome.truth for outcome in group if outcome.truth is not None}
+        save(path, [truths[name] for name in sorted(truths)])
+        written.append(path)
+    table = folder / "confirmed.json"
+    table.write_text(confirmed_text(confirmed(outcomes, confirmations())), encoding="utf-8")
+    return [*written, table]
+
+
+def confirmed(outcomes: Sequence[Outcome], table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The catalogue's table with the device at each entry of which every part was right."""
+    judged: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        for entry in outcome.part.confirms:
+            judged.setdefault(entry, []).append(outcome)
+    return {name: _ways(ways, judged.get(name, [])) for name, ways in table.items()}
+
+
+def _ways(ways: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
+    devices = {
+        "device: " + str(outcome.truth.device["name"]).removeprefix("NVIDIA ")
+        for outcome in outcomes
+        if outcome.truth is not None
+    }
+    if outcomes and all(outcome.right for outcome in outcomes):
+        return [*ways, *sorted(devices - set(ways))]
+    return [way for way in ways if way not in devices]
+
+
+def confirmed_text(table: Mapping[str, Sequence[str]]) -> str:
+    """The table as the catalogue keeps it, an entry a line."""
+    rows = [f"  {json.dumps(name)}: {json.dumps(list(table[name]))}" for name in sorted(table)]
+    return "{\n" + ",\n".join(rows) + "\n}\n"

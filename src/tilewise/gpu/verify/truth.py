@@ -1,0 +1,111 @@
+"""What a device said, kept: the cases of a part as they were asked, and the answers as arrays.
+
+A record is a zip of some parts, compressed with LZMA. Each part has `cases.json`, with the device that
+was asked, and its arrays as `.npy` of neighbours' differences, which compress ten times better than
+addresses do. Nothing of the catalogue is in it: what is recorded are answers, not agreements.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewise.core.errors import LayoutError
+
+Array = np.ndarray[Any, Any]
+
+VERSION = 1
+_DAY = (1980, 1, 1, 0, 0, 0)  # the same truth is the same file
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The answers of a device to the cases of one part.
+
+    >>> truth = Truth("a.b", [{"length": 2}, {"length": 1}], {"bytes": np.array([7, 8, 9])})
+    >>> [part.tolist() for part in truth.parted("bytes")]
+    [[7, 8], [9]]
+    """
+
+    part: str
+    cases: Sequence[Mapping[str, Any]]
+    """Each as JSON; `length` says how many numbers of the arrays are its own."""
+    arrays: Mapping[str, Array]
+    """Whole numbers, case after case."""
+    device: Mapping[str, Any] = field(default_factory=dict)
+    """Name, driver, versions, date."""
+
+    def parted(self, name: str) -> Iterator[Array]:
+        """An array, a part a case."""
+        array, at = self.arrays[name], 0
+        for case in self.cases:
+            length = int(case["length"])
+            yield array[at : at + length]
+            at += length
+        if at != len(array):
+            raise LayoutError("TW402", f"{self.part}: {len(array)} numbers of {name} for cases of {at}")
+
+
+def save(path: Path, truths: Sequence[Truth]) -> None:
+    """Write some parts to one record, whole or not at all."""
+    part = path.with_suffix(".part")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_LZMA) as record:
+        for truth in truths:
+            head = {"version": VERSION, "device": dict(truth.device), "cases": list(truth.cases)}
+            _put(record, f"{truth.part}/cases.json", json.dumps(head, separators=(",", ":")).encode())
+            for name, array in truth.arrays.items():
+                _put(record, f"{truth.part}/{name}.npy", _packed(array))
+    part.replace(path)
+
+
+def load(path: Path) -> list[Truth]:
+    """Every part of a record."""
+    try:
+        with zipfile.ZipFile(path) as record:
+            names = record.namelist()
+            parts = [name.removesuffix("/cases.json") for name in names if name.endswith("/cases.json")]
+            return [_part(record, part, names) for part in parts]
+    except (OSError, zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
+        raise LayoutError("TW402", f"{path.name} is no record of a device: {error}") from error
+
+
+def _part(record: zipfile.ZipFile, part: str, names: Sequence[str]) -> Truth:
+    head = json.loads(record.read(f"{part}/cases.json"))
+    if head["version"] != VERSION:
+        raise LayoutError("TW402", f"{part} is a record of version {head['version']}, not {VERSION}")
+    arrays = {
+        name.removeprefix(f"{part}/").removesuffix(".npy"): _unpacked(record.read(name))
+        for name in names
+        if name.startswith(f"{part}/") and name.endswith(".npy")
+    }
+    return Truth(part, head["cases"], arrays, head["device"])
+
+
+def _put(record: zipfile.ZipFile, name: str, data: bytes) -> None:
+    info = zipfile.ZipInfo(name, _DAY)
+    info.compress_type = zipfile.ZIP_LZMA
+    record.writestr(info, data)
+
+
+def _packed(array: Array) -> bytes:
+    """The differences of neighbours, the bytes of equal weight together."""
+    flat = np.ascontiguousarray(array).astype(np.int32)
+    if not np.array_equal(flat, array):
+        raise ValueError("a record holds numbers of 32 bits")
+    deltas = np.diff(flat, prepend=np.int32(0)).astype("<i4")  # wraps around, and so does the sum
+    out = io.BytesIO()
+    np.save(out, deltas.view(np.uint8).reshape(-1, 4).T.copy())
+    return out.getvalue()
+
+
+def _unpacked(data: bytes) -> Array:
+    planes = np.load(io.BytesIO(data), allow_pickle=False)
+    deltas = np.ascontiguousarray(planes.T).view("<i4").ravel()
+    return np.cumsum(deltas, dtype=np.int32)
