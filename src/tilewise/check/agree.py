@@ -1,0 +1,346 @@
+"""Whether a writer of a tile and its reader mean the same byte by every element.
+
+The tile is [rows, K]. Each side is a list of boxes of it with a layout of addresses each. The reader's
+boxes are cut where the writer's end, and piece by piece the two layouts are compared by `same`: in
+closed form, whatever the size. A no is the first element, row by row, that is read from another byte
+than it was written to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
+
+from tilewise.check.sides import Copied, Described, Part, Setting, Side, times
+from tilewise.check.spelling import Reading, side_of
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.core.verdict import Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from tilewise.check.sides import Interval, Pair, Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An element that is read from another byte than it was written to.
+
+    Addresses count bytes, and bits where elements are narrower. `written` is None where the writer has
+    no such element; `holds` is the element that the writer put where this one is read, None for none.
+    """
+
+    index: Pair
+    written: int | None
+    read: int | None
+    holds: Pair | None = None
+    unit: str = "byte"
+
+
+_NOBODY = Side("", "", DType.of("u8"), (0, 0), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement(Verdict):
+    """The answer of `agree`: yes with what was proven, no with the first difference, or not decided."""
+
+    first: Difference | None = None
+    elements: int = 0
+    """How many elements were compared: those that are read."""
+    rows: Interval = (0, 0)
+    k: Interval = (0, 0)
+    """The box of the tile that was compared."""
+    proof: str = ""
+    hint: str = ""
+    notes: tuple[str, ...] = ()
+    writer: Side = field(default=_NOBODY, repr=False)
+    reader: Side = field(default=_NOBODY, repr=False)
+    base: int = 0
+
+    @property
+    def agree(self) -> bool | None:
+        """Whether the two agree; None where that was not decided."""
+        return self.answer
+
+
+def agree(
+    writer: Spec | Layout | str,
+    reader: Spec | Layout | str,
+    *,
+    dtype: DType | str | None = None,
+    base: int = 0,
+    steps: bool = False,
+    let: Mapping[str, int] | None = None,
+) -> Agreement:
+    """Whether what is written by one side is read by the other, element by element, byte by byte.
+
+    Sides are texts as `tilewise.check.spelling` reads them, layouts [rows, K] in elements, or made by
+    hand. `base` is the tile's address in shared memory. Of a tile that takes several instructions one
+    is compared, and all of them with `steps`.
+
+        postcondition  yes iff written(r, k) == read(r, k) for every element that is read, and no byte
+                       is written twice; a no has the first element that differs, row by row, or else
+                       two that are written to one byte
+
+    >>> found = agree("tma(128x64, 64B)", "wgmma(A, 128B)", dtype="bf16")
+    >>> found.answer, found.first.index, found.first.written, found.first.read
+    (False, (1, 0), 64, 144)
+    >>> agree("tma(128x64, 128B)", "wgmma(A, 128B)", dtype="bf16", steps=True).answer
+    True
+    """
+    element = None if dtype is None else DType.of(dtype)
+    reading = Reading(let=let, dtype=element)
+    return agree_of(
+        *(_spec(side, reading) for side in (writer, reader)), dtype=element, base=base, steps=steps
+    )
+
+
+def agree_of(
+    writer: Spec, reader: Spec, *, dtype: DType | None = None, base: int = 0, steps: bool = False
+) -> Agreement:
+    """`agree` of sides that are read already."""
+    base = as_int(base, "the base address")
+    if base < 0:
+        raise LayoutError("TW203", f"an address of {base} is negative", hint="addresses count from 0")
+    shared = Setting(dtype, base, steps=steps)
+    tiles = writer.tile, reader.tile
+    written = writer.placed(replace(shared, tile=tiles[1] or _reach(reader, shared)))
+    read = reader.placed(replace(shared, tile=tiles[0] or written.tile))
+    return _compared(written, read, base)
+
+
+def _spec(side: Spec | Layout | str, reading: Reading) -> Spec:
+    if isinstance(side, str):
+        return side_of(side, reading)
+    return Copied(side) if isinstance(side, Layout) else side
+
+
+def _reach(spec: Spec, shared: Setting) -> Pair | None:
+    """The tile that one descriptor reaches to, for a writer that does not say its own."""
+    return spec.placed(shared).tile if isinstance(spec, Described) else None
+
+
+# -- the comparison --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What was found in one piece."""
+
+    answer: bool | None
+    index: Pair | None = None
+    written: int | None = None
+    read: int | None = None
+    first: bool = True
+
+
+def _compared(writer: Side, reader: Side, base: int) -> Agreement:
+    rows, k = (_hull([getattr(part, way) for part in reader.parts]) for way in ("rows", "k"))
+    elements = sum(_size(part) for part in reader.parts)
+    asked = Agreement(
+        None, elements=elements, rows=rows, k=k, notes=(), writer=writer, reader=reader, base=base
+    )
+    if writer.dtype.bits != reader.dtype.bits:
+        return _other_widths(asked)
+    found = [finding for part in reader.parts for finding in _pieces(writer, part)]
+    different = [finding for finding in found if finding.answer is False]
+    if different:
+        return _different(asked, min(different, key=lambda finding: finding.index or (0, 0)))
+    if any(finding.answer is None for finding in found):
+        return replace(asked, reason="not decided within the bound: no closed form compares the two layouts")
+    twice = _written_twice(asked)
+    if twice is not None:
+        return twice
+    return replace(asked, answer=True, proof=_proof(asked, len(found)), notes=_notes(asked))
+
+
+def _pieces(writer: Side, part: Part) -> Iterator[_Finding]:
+    """The part of the reader, cut where the writer's parts end, piece by piece."""
+    cuts = [sorted({end for own in writer.parts for end in getattr(own, way)}) for way in ("rows", "k")]
+    for rows, k in product(_cells(cuts[0], part.rows), _cells(cuts[1], part.k)):
+        own = next((own for own in writer.parts if _inside(rows, own.rows) and _inside(k, own.k)), None)
+        if own is None:
+            address = _address(part, (rows[0], k[0]))
+            yield _Finding(False, (rows[0], k[0]), None, address)
+        else:
+            yield from _same(own, part, rows, k)
+
+
+def _same(writer: Part, reader: Part, rows: Interval, k: Interval) -> Iterator[_Finding]:
+    """Both sides over one box of the tile; a box that is no one layout comes in several."""
+    for box, layout in _sliced(writer, rows, k):
+        own_rows, own_k = ((way[0], way[1]) for way in box)
+        for inner, other in _sliced(reader, own_rows, own_k):
+            one = layout
+            if inner != box:
+                one = next(piece for _, piece in _sliced(writer, *inner))
+            found = one.same(other)
+            if found.answer is not False or found.witness is None:
+                yield _Finding(found.answer)
+                continue
+            width = inner[1][1] - inner[1][0]
+            down, across = divmod(found.witness, width)
+            index = (inner[0][0] + down, inner[1][0] + across)
+            yield _Finding(False, index, _address(writer, index), _address(reader, index), found.first)
+
+
+def _sliced(part: Part, rows: Interval, k: Interval) -> Iterator[tuple[tuple[Interval, Interval], Layout]]:
+    """(box of the tile, layout) of a box inside a part."""
+    down, across = part.rows[0], part.k[0]
+    if (rows, k) == (part.rows, part.k):
+        yield (rows, k), part.layout
+        return
+    pieces = part.layout.slice((rows[0] - down, rows[1] - down), (k[0] - across, k[1] - across))
+    for piece in pieces:
+        own_rows, own_k = piece.box
+        yield (
+            ((own_rows[0] + down, own_rows[1] + down), (own_k[0] + across, own_k[1] + across)),
+            piece.layout,
+        )
+
+
+def _address(part: Part, index: Pair) -> int:
+    return part.layout.place(index[0] - part.rows[0], index[1] - part.k[0])["m"]
+
+
+def _cells(cuts: list[int], interval: Interval) -> Iterator[Interval]:
+    """An interval, cut."""
+    inside = [cut for cut in cuts if interval[0] < cut < interval[1]]
+    yield from pairwise([interval[0], *inside, interval[1]])
+
+
+def _inside(inner: Interval, outer: Interval) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def _hull(intervals: list[Interval]) -> Interval:
+    return min(first for first, _ in intervals), max(last for _, last in intervals)
+
+
+def _size(part: Part) -> int:
+    rows, k = extents_of(part.layout.shape)
+    return rows * k
+
+
+def _holder(side: Side, address: int) -> Pair | None:
+    """The element that a side has at an address, at its first byte or in the middle of it."""
+    unit = max(side.dtype.bits // 8, 1) if side.parts[0].layout.unit == "byte" else 1
+    for part in side.parts:
+        for back in range(unit):
+            found = part.layout.who(m=address - back, limit=1)
+            if found:
+                return _index(part, part.layout.flat_index(*found[0]))
+    return None
+
+
+def _index(part: Part, flat: int) -> Pair:
+    """The element of the tile that a part counts as `flat`."""
+    row, k = part.layout.coordinates(flat)
+    return part.rows[0] + row, part.k[0] + k
+
+
+# -- the answers -----------------------------------------------------------------------------------
+
+
+def _different(base: Agreement, found: _Finding) -> Agreement:
+    writer, reader, index = base.writer, base.reader, found.index or (0, 0)
+    holds = None if found.read is None else _holder(writer, found.read)
+    first = Difference(index, found.written, found.read, holds, writer.parts[0].layout.unit)
+    head = f"written {writer.label}, read {reader.label}"
+    if writer.label == reader.label:
+        head = f"written and read {writer.label}"
+    earlier = "" if found.first else "; an earlier one may differ as well"
+    return replace(
+        base,
+        answer=False,
+        reason=f"{head}: {_told(first, writer)}{earlier}",
+        witness={"index": index, "written": first.written, "read": first.read},
+        first=first,
+        hint=_way_on(base, first),
+    )
+
+
+def _told(first: Difference, writer: Side) -> str:
+    element = f"element {first.index}"
+    if first.written is None:
+        return f"{element} is read and never written, the writer's tile is {times(writer.tile)}"
+    held = f"where {first.holds} is" if first.holds else "where nothing is written"
+    places = [_at(address, first.unit) for address in (first.written, first.read)]
+    return f"{element} is written to {places[0]} and read from {places[1]}, {held}"
+
+
+def _at(address: int | None, unit: str) -> str:
+    if address is None or unit == "byte":
+        return f"byte {address}"
+    return f"bit {address % 8} of byte {address // 8}"
+
+
+def _way_on(base: Agreement, first: Difference) -> str:
+    """What to change, where one cause is plain."""
+    if first.written is None:
+        return "write a tile as large as the one that is read"
+    for side in (base.writer, base.reader):
+        if base.base % side.period:
+            return (
+                f"the layout's swizzle counts from the base {base.base:#x}, the hardware's from address 0: "
+                f"align the base to {side.period} bytes, or let swizzle=address act on addresses"
+            )
+    if base.writer.label != base.reader.label:
+        return "take one swizzle for both"
+    return "the swizzle is one and the same: it is the steps between rows, atoms or tiles that differ"
+
+
+def _other_widths(base: Agreement) -> Agreement:
+    writer, reader = base.writer.dtype, base.reader.dtype
+    return replace(
+        base,
+        answer=False,
+        reason=f"written as {writer}, {writer.bits} bits an element, read as {reader}, {reader.bits} bits",
+        witness={"written": writer.name, "read": reader.name},
+        hint="give both sides elements of one width",
+    )
+
+
+def _written_twice(base: Agreement) -> Agreement | None:
+    """No, where two elements are written to one byte; not decided, where that is not; else nothing."""
+    for part in base.writer.parts:
+        verdict = part.layout.injective
+        if verdict.answer is None:
+            return replace(base, reason=verdict.reason)
+        if not verdict.answer:
+            return _shared(base, part, verdict.witness)
+    return None
+
+
+def _shared(base: Agreement, part: Part, witness: Sequence[Any]) -> Agreement:
+    one, other = sorted(_index(part, flat) for flat in witness[:2])
+    address = _address(part, other)
+    unit = part.layout.unit
+    return replace(
+        base,
+        answer=False,
+        reason=f"elements {one} and {other} are both written to {_at(address, unit)}",
+        witness={"index": other, "written": address, "read": address},
+        first=Difference(other, address, address, one, unit),
+        hint="a layout that overlaps itself keeps one element of the two",
+    )
+
+
+def _proof(base: Agreement, pieces: int) -> str:
+    layout = base.reader.parts[0].layout.coalesce(by_mode=True)
+    if pieces == 1:
+        return f"in closed form: both are {layout} in {layout.unit}s"
+    return f"in closed form, {pieces} pieces: the first is {layout} in {layout.unit}s for both"
+
+
+def _notes(base: Agreement) -> tuple[str, ...]:
+    writer, reader = base.writer.dtype, base.reader.dtype
+    if writer.name == reader.name:
+        return ()
+    return (f"written as {writer} and read as {reader}: the same bytes, and other numbers in them",)

@@ -1,0 +1,486 @@
+"""Who writes a tile of shared memory, and who reads it: the byte of every element [row, k], by either.
+
+    Copied     a layout: threads store to, or load from, a pointer plus what the layout says
+    Boxes      TMA: boxes that land one after another
+    Fed        wgmma: the descriptors that walk a tile
+    Described  wgmma: one descriptor, as it is
+
+A side that does not say its tile takes the other's. What comes of it is a list of parts: boxes of the
+tile with a layout of addresses each, in bytes, and in bits where elements are narrower.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of, leaves, spell
+from tilewise.core.swizzles import Swizzle
+from tilewise.core.units import converted
+from tilewise.core.vectors import as_vector
+from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
+from tilewise.hardware.tma.landing import landing
+from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.instructions import Input, M, check_operand
+from tilewise.hardware.wgmma.reads import pieces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from tilewise.core.shapes import Mode as Extents
+
+    Digits: TypeAlias = list[tuple[int, int]]
+
+Interval = tuple[int, int]
+"""[first, past the last)."""
+
+Pair = tuple[int, int]
+"""(rows, elements along K)."""
+
+BOX_LIMIT = 256
+"""Elements of a box along any one dimension."""
+
+TMA_ALIGNMENT = 128
+"""Bytes to which the shared address of a tensor copy is aligned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A box of the tile, and the address of every element in it."""
+
+    rows: Interval
+    k: Interval
+    layout: Layout
+    """[rows, K], counted in bytes, or in bits where elements are narrower."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A writer or a reader in a place: what it is called, and where it has its elements."""
+
+    words: str
+    """What it is, for people."""
+    label: str
+    """Its swizzle in a word: 128B, 64B, 32B, none."""
+    dtype: DType
+    tile: Pair
+    parts: tuple[Part, ...]
+    period: int = 1
+    """Bytes to which the base is aligned where the swizzle does not see it; 1 where it does."""
+    instructions: int = 1
+    """How many instructions, or copies, the parts are of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What both sides share: the type where a side names none, the address, the other side's tile."""
+
+    dtype: DType | None = None
+    base: int = 0
+    tile: Pair | None = None
+    steps: bool = False
+
+    def element(self, own: DType | None) -> DType:
+        """The type of a side."""
+        found = own or self.dtype
+        if found is None:
+            raise LayoutError("TW004", "bytes need the type of an element", hint="such as dtype=bf16")
+        return found
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """Threads that store to, or load from, base + layout; with `absolute` the swizzle acts on the address.
+
+    >>> from tilewise import S
+    >>> side = Copied(S[(8, 64) : (64, 1)]).placed(Setting(DType.of("bf16"), base=256))
+    >>> print(side.parts[0].layout)
+    S[(8, 64) : (128, 2)] + 256
+    """
+
+    layout: Layout
+    dtype: DType | None = None
+    absolute: bool = False
+
+    @property
+    def tile(self) -> Pair:
+        """The layout's own [rows, K]."""
+        extents = extents_of(self.layout.shape)
+        if len(extents) != 2:
+            raise LayoutError(
+                "TW202",
+                f"a tile is [rows, K], and the layout's shape is {spell(self.layout.shape)}",
+                hint="give it two modes; brackets make one mode of several: S[((4, 8), 64) : ...]",
+            )
+        return extents[0], extents[1]
+
+    def placed(self, setting: Setting) -> Side:
+        """The side at its address."""
+        element = setting.element(self.dtype)
+        rows, k = self.tile
+        self._check()
+        unit = _unit(element)
+        counted = converted(converted(self.layout, "element", element), unit, element)
+        base = setting.base * _units_of_a_byte(unit)
+        sees = self.absolute or not counted.swizzles
+        placed = (
+            replace(counted, offset=counted.offset + base)
+            if sees
+            else replace(counted, outer=counted.outer + base)
+        )
+        return Side(
+            f"the layout {self.layout}",
+            _label(counted.swizzles, unit),
+            element,
+            (rows, k),
+            (Part((0, rows), (0, k), placed),),
+            1 if sees else counted.period // _units_of_a_byte(unit),
+        )
+
+    def _check(self) -> None:
+        others = [axis for axis in self.layout.moving if axis != "m"]
+        if others:
+            raise LayoutError(
+                "TW203",
+                f"the layout moves on {others[0]}, which is no address",
+                hint="a tile of shared memory is a layout on m alone",
+            )
+        if self.layout.copies > 1:
+            raise LayoutError(
+                "TW509",
+                f"every element has {self.layout.copies} places",
+                hint="compare one copy of the tile at a time: drop R[...]",
+            )
+
+
+# -- TMA -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """A tile that TMA fills: boxes of [rows, K], one after another down `order` first.
+
+    In a box, `inner` elements of the major direction are its inner dimension; groups of them follow one
+    another as TMA's further dimensions do. Nothing said, `inner` is a row of the swizzle's atom, or all
+    of a narrower tile; without a swizzle all of it.
+
+    >>> side = Boxes(Mode.of("128B"), tile=(128, 128)).placed(Setting(DType.of("bf16")))
+    >>> print(side.parts[0].layout)
+    Swizzle<3,4,3> o S[(128, (2, 64)) : (128, (16384, 2))]
+    """
+
+    mode: Mode
+    tile: Pair | None = None
+    major: str = "k"
+    order: str | None = None
+    box: Pair | None = None
+    inner: int | None = None
+    start: int | None = None
+    dtype: DType | None = None
+
+    def placed(self, setting: Setting) -> Side:
+        """The side at its address, which is one that TMA can write to."""
+        element = setting.element(self.dtype)
+        tile = _said(self.tile, setting.tile)
+        box = self.box or tile
+        start = setting.base if self.start is None else self.start
+        _check_address(start)
+        _check_divides(tile, box)
+        boxes = prod(many // one for many, one in zip(tile, box, strict=True))
+        words = f"TMA, {times(box)} {element} a box, {major_words(self.major)}, {swizzle_words(self.mode)}"
+        words += f", {boxes} boxes" if boxes > 1 else ""
+        part = Part((0, tile[0]), (0, tile[1]), self._landed(element, tile, box, start))
+        return Side(words, self.mode.name, element, tile, (part,))
+
+    def _landed(self, element: DType, tile: Pair, box: Pair, start: int) -> Layout:
+        dims, digits = self._dimensions(element, box)
+        landed = in_unit(landing(dims, element, self.mode, start), element)
+        modes = _modes(landed)
+        rows, columns = ([digit for i in way for digit in modes[i]] for way in digits)
+        size = modes[-2][0][1] * prod(dims[:-1])  # the rows of a box, one after another
+        down, across = (many // one for many, one in zip(tile, box, strict=True))
+        far_rows, far_k = (size, size * down) if self._order == "mn" else (size * across, size)
+        return _of_digits(landed, [(down, far_rows), *rows], [(across, far_k), *columns])
+
+    @property
+    def _order(self) -> str:
+        return self.order or first_down(self.major)
+
+    def _dimensions(self, element: DType, box: Pair) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+        """TMA's dimensions of a box, slowest first; and which of them make up rows and K."""
+        along, across = box[::-1] if self.major == "k" else box
+        inner = self._inner(element, along)
+        groups = along // inner
+        dims: tuple[int, ...] = (groups, across, inner)
+        ways: tuple[tuple[int, ...], ...] = ((1,), (0, 2))
+        if groups > 1 and self._order != first_down(self.major):
+            if across % ROWS:
+                raise _no_whole(f"{across} elements across the major direction", ROWS)
+            dims, ways = (across // ROWS, groups, ROWS, inner), ((0, 2), (1, 3))
+        return dims, ways if self.major == "k" else ways[::-1]
+
+    def _inner(self, element: DType, along: int) -> int:
+        inner = self.inner or (min(along, self.mode.elements(element)) if self.mode.bits else along)
+        if along % inner:
+            raise _no_whole(f"{along} elements along the major direction", inner)
+        size = inner * element.bits
+        if size % (8 * CHUNK):
+            raise Refused(
+                "TW607",
+                f"TMA does not copy an inner row of {size / 8:g} bytes",
+                witness={"inner": inner, "dtype": element.name},
+                hint="an inner row is a multiple of 16 bytes",
+            )
+        if self.mode.bits and size > self.mode.width * 8:
+            raise Refused(
+                "TW607",
+                f"an inner row of {size // 8} bytes is wider than the {self.mode} swizzle",
+                witness={"inner": inner, "mode": self.mode.name},
+                hint=f"an inner row is at most {self.mode.elements(element)} elements of {element}",
+            )
+        return inner
+
+
+def first_down(major: str) -> str:
+    """The order of atoms in which a whole tile is one box: across the major direction first.
+
+    >>> first_down("k"), first_down("mn")
+    ('mn', 'k')
+    """
+    return "mn" if major == "k" else "k"
+
+
+def _check_address(start: int) -> None:
+    if start % TMA_ALIGNMENT:
+        raise Refused(
+            "TW607",
+            f"TMA does not write to {start:#x}: its shared address is a multiple of {TMA_ALIGNMENT}",
+            witness={"address": start},
+            hint=f"{start // TMA_ALIGNMENT * TMA_ALIGNMENT:#x} is the multiple below",
+        )
+
+
+def _check_divides(tile: Pair, box: Pair) -> None:
+    if any(many % one for many, one in zip(tile, box, strict=True)):
+        raise Refused(
+            "TW603",
+            f"a tile of {times(tile)} is no whole number of boxes of {times(box)}",
+            witness={"tile": list(tile), "box": list(box)},
+            hint="take a box that divides the tile both ways",
+        )
+
+
+def _no_whole(what: str, of: int) -> Refused:
+    return Refused(
+        "TW603",
+        f"{what} are no whole number of {of}",
+        witness={"of": of},
+        hint="take a narrower mode, or say inner=... that divides it",
+    )
+
+
+# -- wgmma -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """A tile that wgmma reads, walked by descriptors: nothing said, by those of the mode's own tile.
+
+    One instruction is compared, the one at `at`, and all of them where the setting says steps. With the
+    pattern "address" the base offset is 0, and the swizzle acts on addresses; with "tile" the base offset
+    moves it to where the tile begins.
+
+    >>> side = Fed("B", Mode.of("128B"), tile=(128, 64)).placed(Setting(DType.of("bf16")))
+    >>> print(side.parts[0].layout)
+    Swizzle<3,4,3> o S[((16, 8), (2, 8)) : ((1024, 128), (16, 2))]
+    """
+
+    operand: str
+    mode: Mode
+    tile: Pair | None = None
+    major: str = "k"
+    order: str | None = None
+    n: int | None = None
+    lbo: int | None = None
+    sbo: int | None = None
+    start: int | None = None
+    base_offset: int | None = None
+    at: Pair | None = None
+    dtype: DType | None = None
+    pattern: str = "address"
+
+    def placed(self, setting: Setting) -> Side:
+        """The side at its address."""
+        from tilewise.hardware.wgmma.stepping import feeding
+
+        element = setting.element(self.dtype)
+        tile = _said(self.tile, setting.tile)
+        fed = feeding(
+            self.mode,
+            self.major,
+            element,
+            *tile,
+            self.order or first_down(self.major),
+            operand=self.operand,
+            n=None if self.operand == "A" else self.n,
+            base=setting.base if self.start is None else self.start,
+            pattern=self.pattern,
+        )
+        steps = {(step.mn * fed.n, step.k * fed.depth): step.descriptor for step in fed.steps}
+        chosen = [*steps] if setting.steps else [self._chosen(steps, (fed.n, fed.depth))]
+        parts = [
+            part
+            for at in chosen
+            for part in read_by(self._as_said(steps[at]), element, self.major, self.operand, fed.n, at)
+        ]
+        words = self._words(fed.n, len(steps), len(chosen))
+        return Side(words, self.mode.name, element, tile, tuple(parts), instructions=len(chosen))
+
+    def _chosen(self, steps: dict[Pair, Descriptor], deep: Pair) -> Pair:
+        at = self.at or (0, 0)
+        if at not in steps:
+            raise LayoutError(
+                "TW201",
+                f"no instruction begins at {at}",
+                hint=f"they begin at multiples of {times(deep)} inside the tile",
+            )
+        return at
+
+    def _as_said(self, descriptor: Descriptor) -> Descriptor:
+        said: dict[str, Any] = {"lbo": self.lbo, "sbo": self.sbo, "base_offset": self.base_offset}
+        return replace(descriptor, **{name: value for name, value in said.items() if value is not None})
+
+    def _words(self, many: int, steps: int, chosen: int) -> str:
+        n = f" with n = {many}" if self.operand == "B" else ""
+        which = f", {chosen} of {steps} instructions" if steps > 1 else ""
+        return f"wgmma's {self.operand}{n}, {major_words(self.major)}, {swizzle_words(self.mode)}{which}"
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What one descriptor reads, as the operand's elements from `at` on; the address is its own."""
+
+    descriptor: Descriptor
+    operand: str
+    major: str = "k"
+    n: int | None = None
+    at: Pair = (0, 0)
+    dtype: DType | None = None
+
+    @property
+    def tile(self) -> None:
+        """One instruction reads a part of a tile, and does not say of which."""
+        return
+
+    def placed(self, setting: Setting) -> Side:
+        """The side."""
+        element = setting.element(self.dtype)
+        if check_operand(self.operand) == "B" and self.n is None:
+            raise LayoutError("TW004", "a descriptor of operand B needs n", hint="such as n=64")
+        many = M if self.operand == "A" else Input.of(element).check_n(self.n or 0)
+        parts = read_by(self.descriptor, element, self.major, self.operand, many, self.at)
+        mode = self.descriptor.mode
+        words = (
+            f"the descriptor {self.descriptor.value:#x} of {self.operand}, "
+            f"{major_words(self.major)}, {swizzle_words(mode)}"
+        )
+        return Side(words, mode.name, element, (parts[-1].rows[1], parts[-1].k[1]), parts)
+
+
+def read_by(
+    descriptor: Descriptor, dtype: DType, major: str, operand: str, many: int, at: Pair = (0, 0)
+) -> tuple[Part, ...]:
+    """What one instruction reads, as parts of the tile from `at` on: two where N ends inside an atom."""
+    n = many if operand == "B" else ROWS
+    found = pieces(descriptor, dtype=dtype, major=major, operand=operand, n=n)
+    parts = []
+    for piece in found:
+        rows, k = ((first + moved, last + moved) for (first, last), moved in zip(piece.box, at, strict=True))
+        parts.append(Part(rows, k, in_unit(piece.layout, dtype)))
+    return tuple(parts)
+
+
+if TYPE_CHECKING:
+    Spec: TypeAlias = Copied | Boxes | Fed | Described
+
+
+# -- units and digits ------------------------------------------------------------------------------
+
+
+def _unit(dtype: DType) -> str:
+    return "byte" if dtype.bits % 8 == 0 else "bit"
+
+
+def _units_of_a_byte(unit: str) -> int:
+    return 8 if unit == "bit" else 1
+
+
+def in_unit(layout: Layout, dtype: DType) -> Layout:
+    """Addresses of the hardware in the unit of a part: of narrow elements every one at its own bits.
+
+    The hardware room says which byte holds an element, and the fastest digit of the last mode walks
+    through a byte: there it steps by the element's bits, from the lowest up.
+    """
+    if _unit(dtype) == "byte":
+        return layout
+    bits = converted(layout, "bit", dtype)
+    return replace(bits, strides=(*bits.strides[:-1], as_vector(dtype.bits)))
+
+
+def _modes(layout: Layout) -> list[Digits]:
+    """The (extent, steps) of every mode."""
+    digits = iter([(extent, stride["m"]) for extent, stride in layout.digits])
+    return [[next(digits) for _ in leaves((mode,))] for mode in layout.shape]
+
+
+def _of_digits(landed: Layout, *modes: Digits) -> Layout:
+    """The landing's swizzle and offset over modes of these digits; those of extent 1 are left out."""
+    kept = [[digit for digit in digits if digit[0] > 1] or [(1, 0)] for digits in modes]
+    shape: tuple[Extents, ...] = tuple(tuple(extent for extent, _ in digits) for digits in kept)
+    strides = tuple(as_vector(step) for digits in kept for _, step in digits)
+    return replace(landed, shape=shape, strides=strides)
+
+
+def _said(own: Pair | None, other: Pair | None) -> Pair:
+    found = own or other
+    if found is None:
+        raise LayoutError("TW004", "neither side says its tile", hint="say it at one: tile=128x64")
+    return found
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _label(swizzles: tuple[Swizzle, ...], unit: str) -> str:
+    """The mode whose swizzle it is, or the swizzle itself, on bytes."""
+    in_bytes = tuple(swizzle.scaled(1, 8) for swizzle in swizzles) if unit == "bit" else swizzles
+    if not in_bytes:
+        return "none"
+    named = (mode.name for mode in MODES.values() if in_bytes == (mode.swizzle,))
+    return next(named, " o ".join(map(str, in_bytes)))
+
+
+def times(pair: Pair) -> str:
+    """A pair as people say it.
+
+    >>> times((128, 64))
+    '128 x 64'
+    """
+    return f"{pair[0]} x {pair[1]}"
+
+
+def major_words(major: str) -> str:
+    """A major direction, for people."""
+    return "K-major" if major == "k" else "MN-major"
+
+
+def swizzle_words(mode: Mode) -> str:
+    """A mode, for people."""
+    return f"{mode} swizzle" if mode.bits else "no swizzle"

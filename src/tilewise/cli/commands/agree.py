@@ -1,0 +1,113 @@
+"""Whether what writes a tile of shared memory and what reads it mean the same byte by every element.
+
+  tilewise agree 'tma(tile=128x64, mode=128B)' 'wgmma(operand=A, mode=128B)' --dtype bf16 --steps
+  tilewise agree 'tma(tile=128x64, mode=64B)' 'wgmma(operand=A, mode=128B)' --dtype bf16
+  tilewise agree 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' 'descriptor(0x4000004000010000, A)' --dtype f16
+  tilewise agree 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' 'wgmma(A, 128B)' --dtype bf16 --base 0x200
+
+A side is a layout [rows, K] in either dialect, which threads store or load through a pointer, or one of
+
+  copy(LAYOUT, ...)           dtype= unit= dialect= storage= swizzle=pointer|address
+  tma(mode=, tile=, ...)      major= order= box= inner= start= dtype=
+  wgmma(operand=, mode=, ...) tile= major= order= n= start= lbo= sbo= base_offset= at= dtype=
+                              pattern=address|tile: whether the base offset is 0, or that of the tile's start
+  descriptor(0x..., operand=) major= n= at= dtype=
+
+A word that can mean one thing alone needs no name: tma(128x64, 64B). What does not say its tile takes the
+other side's. Of a tile that takes several instructions one is compared, and with --steps all.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.addresses import address_from
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
+from tilewise.cli.arguments import layout_from, layout_options, let_from, text_from
+from tilewise.cli.hints import in_a_shell
+from tilewise.core.errors import LayoutError, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.check.agree import Agreement, Difference
+    from tilewise.check.sides import Side, Spec
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """WRITER READER --dtype T [--base ADDR] [--steps]."""
+    parser.add_argument("writer", metavar="WRITER", help="what writes the tile, or - for standard input")
+    parser.add_argument("reader", metavar="READER", help="what reads it, or - for standard input")
+    parser.add_argument("--base", metavar="ADDR", default="0", help="the tile's byte address (0)")
+    parser.add_argument("--steps", action="store_true", help="all instructions of the tile, not one")
+    layout_options(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """Yes with its proof, no with the first element that differs, or not decided."""
+    from tilewise.check.agree import agree_of
+    from tilewise.core.dtypes import DType
+
+    if args.writer == args.reader == "-":
+        raise LayoutError("TW401", "only one side can come from standard input")
+    sides = [_side(text, args) for text in (args.writer, args.reader)]
+    dtype = None if args.dtype is None else DType.of(args.dtype)
+    try:
+        found = agree_of(*sides, dtype=dtype, base=address_from(args.base, "--base"), steps=args.steps)
+    except Refused as no:
+        return _refused(no)
+    return _answered(found)
+
+
+def _side(text: str, args: argparse.Namespace) -> Spec:
+    from tilewise.check.sides import Copied
+    from tilewise.check.spelling import Reading, side_of
+    from tilewise.core.dtypes import DType
+
+    text = text_from(text)
+    dtype = None if args.dtype is None else DType.of(args.dtype)
+    if text.startswith("{"):
+        return Copied(layout_from(text, args), dtype)
+    storage = tuple(name for names in args.storage for name in names.split(","))
+    return side_of(text, Reading(let_from(args), args.unit, args.dialect, storage, dtype))
+
+
+def _refused(no: Refused) -> Answer:
+    hint = in_a_shell(no.hint)
+    data = {"agree": False, "first": None, "code": no.code, "reason": no.reason}
+    data |= {"witness": witness_data(no.witness), "hint": hint}
+    return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+
+
+def _answered(found: Agreement) -> Answer:
+    compared = {"rows": list(found.rows), "k": list(found.k), "instructions": found.reader.instructions}
+    sides = {"writer": _side_data(found.writer), "reader": _side_data(found.reader)}
+    data: dict[str, Any] = {"agree": found.answer, "elements": found.elements, "compared": compared} | sides
+    about = [f"written by {found.writer.words}", f"read by {found.reader.words}"]
+    if found.answer:
+        data |= {"proof": found.proof, "notes": list(found.notes)}
+        told = f"agree: {found.elements} elements, {found.proof}"
+        return Answer(data, "\n  ".join([told, *about, *found.notes]), YES)
+    data |= {"reason": found.reason}
+    if found.answer is None:
+        return Answer(data, "\n  ".join([found.reason, *about]), UNDECIDED)
+    data |= {"code": "TW606", "first": _first_data(found.first), "hint": found.hint}
+    hints = [f"hint: {found.hint}"] if found.hint else []
+    return Answer(data, "\n  ".join([f"no: {found.reason}", *about, *hints]), NO)
+
+
+def _side_data(side: Side) -> dict[str, object]:
+    return {"is": side.words, "mode": side.label, "dtype": side.dtype.name, "tile": list(side.tile)}
+
+
+def _first_data(first: Difference | None) -> dict[str, object] | None:
+    if first is None:
+        return None
+    return {
+        "index": list(first.index),
+        "written": first.written,
+        "read": first.read,
+        "holds": None if first.holds is None else list(first.holds),
+        "unit": first.unit,
+    }

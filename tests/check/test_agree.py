@@ -1,0 +1,408 @@
+"""`agree`: over 80 pairs of writers and readers, each held to a byte-by-byte oracle and to its golden."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.check.naive import addresses, first_difference
+
+from tilewise import LayoutError, Refused, S, Swizzle
+from tilewise.check.agree import agree
+from tilewise.check.sides import Boxes, Copied, Described, Fed
+from tilewise.check.spelling import side_of
+from tilewise.core.dtypes import DType
+from tilewise.hardware.modes import Mode
+from tilewise.hardware.wgmma.instructions import Input
+
+GOLDENS = Path(__file__).parent / "goldens"
+
+ROW_MAJOR = "S[(128, 64) : (64, 1)]"
+SWIZZLED = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
+CUTE = "Sw<3,3,3> o _0 o ((8,16),(64,1)):((64,512),(1,0))"
+D128 = "0x4000004000010000"
+D64 = "0x8000002000010000"
+D32 = "0xC000001000010000"
+
+PAIRS = {
+    # -- TMA and wgmma, one mode for both ----------------------------------------------------------
+    "A 128B": ("tma(128x64, 128B)", "wgmma(A, 128B)", "bf16"),
+    "A 128B, all instructions": ("tma(128x64, 128B)", "wgmma(A, 128B)", "bf16", {"steps": True}),
+    "A 64B": ("tma(128x32, 64B)", "wgmma(A, 64B)", "f16", {"steps": True}),
+    "A 32B": ("tma(64x16, 32B)", "wgmma(A, 32B)", "f16", {"steps": True}),
+    "A none, chunks of 16 bytes": ("tma(64x64, none, inner=8)", "wgmma(A, none)", "f16", {"steps": True}),
+    "A none, row-major": ("tma(64x64, none)", "wgmma(A, none)", "f16", {"steps": True}),
+    "B 128B, wide": ("tma(256x128, 128B)", "wgmma(B, 128B)", "bf16", {"steps": True}),
+    "B 128B, N below the rows": ("tma(256x64, 128B)", "wgmma(B, 128B, n=64)", "bf16", {"steps": True}),
+    "B 64B, e4m3": ("tma(96x128, 64B)", "wgmma(B, 64B, n=96)", "e4m3", {"steps": True}),
+    "B 128B, s8": ("tma(80x128, 128B)", "wgmma(B, 128B)", "s8", {"steps": True}),
+    "A tf32": ("tma(64x32, 128B)", "wgmma(A, 128B)", "tf32", {"steps": True}),
+    "B tf32 32B": ("tma(8x8, 32B)", "wgmma(B, 32B)", "tf32", {"steps": True}),
+    "A b1": ("tma(64x1024, 128B)", "wgmma(A, 128B)", "b1", {"steps": True}),
+    "B b1 64B": ("tma(16x512, 64B)", "wgmma(B, 64B)", "b1", {"steps": True}),
+    "A MN-major": ("tma(128x64, 128B, mn)", "wgmma(A, 128B, mn)", "bf16", {"steps": True}),
+    "A MN-major 64B": ("tma(64x32, 64B, mn)", "wgmma(A, 64B, mn)", "f16", {"steps": True}),
+    "A MN-major 32B": ("tma(64x32, 32B, mn)", "wgmma(A, 32B, mn)", "f16", {"steps": True}),
+    "A MN-major none": ("tma(64x32, none, mn, inner=8)", "wgmma(A, none, mn)", "f16", {"steps": True}),
+    "B MN-major": ("tma(192x64, 128B, mn)", "wgmma(B, 128B, mn)", "bf16", {"steps": True}),
+    "B MN-major, order mn": (
+        "tma(128x64, 128B, mn, order=mn)", "wgmma(B, 128B, mn, order=mn)", "bf16", {"steps": True},
+    ),
+    "A K-major, order k": (
+        "tma(128x128, 128B, order=k)", "wgmma(A, 128B, order=k)", "bf16", {"steps": True},
+    ),
+    "boxes one by one": ("tma(128x128, 128B, box=128x64)", "wgmma(A, 128B)", "bf16", {"steps": True}),
+    "boxes of rows": ("tma(128x64, 128B, box=64x64)", "wgmma(A, 128B)", "bf16", {"steps": True}),
+    "the later instruction": ("tma(128x64, 128B)", "wgmma(A, 128B, at=(64, 48))", "bf16"),
+    # -- one mode, another order, another major ----------------------------------------------------
+    "orders differ": ("tma(128x128, 128B, order=k)", "wgmma(A, 128B)", "bf16", {"steps": True}),
+    "orders differ, the first instruction": ("tma(128x128, 128B, order=k)", "wgmma(A, 128B)", "bf16"),
+    "boxes of rows of a wide tile": (
+        "tma(128x128, 128B, box=64x128)", "wgmma(A, 128B)", "bf16", {"steps": True},
+    ),
+    "majors differ": ("tma(64x64, 128B)", "wgmma(A, 128B, mn)", "bf16", {"steps": True}),
+    "majors differ, the other way": ("tma(64x64, 128B, mn)", "wgmma(A, 128B)", "bf16", {"steps": True}),
+    # -- modes differ ------------------------------------------------------------------------------
+    "written 64B, read 128B": ("tma(128x64, 64B)", "wgmma(A, 128B)", "bf16"),
+    "written 128B, read 64B": ("tma(128x64, 128B)", "wgmma(A, 64B)", "bf16"),
+    "written 32B, read 64B": ("tma(64x32, 32B)", "wgmma(A, 64B)", "bf16"),
+    "written none, read 128B": ("tma(128x64, none)", "wgmma(A, 128B)", "bf16"),
+    "written 128B, read none": ("tma(128x64, 128B)", "wgmma(A, none)", "bf16"),
+    "a box narrower than its swizzle": ("tma(64x32, 128B)", "wgmma(A, 64B)", "bf16", {"steps": True}),
+    "a row of half the swizzle, twice": ("tma(64x64, 128B, inner=32)", "wgmma(A, 128B)", "bf16"),
+    # -- layouts -----------------------------------------------------------------------------------
+    "threads, swizzled": (SWIZZLED, "wgmma(A, 128B)", "bf16", {"steps": True}),
+    "threads, swizzled, in CuTe": (CUTE, "wgmma(A, 128B)", "bf16", {"steps": True}),
+    "threads, row-major": (ROW_MAJOR, "wgmma(A, 128B)", "bf16"),
+    "threads, bytes meant": ("Swizzle<3,4,3> o S[(128, 64) : (64, 1)]", "wgmma(A, 128B)", "bf16"),
+    "threads, in bytes": (
+        "copy(Swizzle<3,4,3> o S[(128, 64) : (128, 2)], unit=byte)", "wgmma(A, 128B)", "bf16",
+    ),
+    "threads, padded rows": ("S[(64, 64) : (72, 1)]", "tma(64x64, none)", "bf16"),
+    "threads read what TMA wrote": ("tma(128x64, 128B)", SWIZZLED, "bf16"),
+    "threads read plainly what TMA wrote": ("tma(128x64, 128B)", ROW_MAJOR, "bf16"),
+    "threads to threads": (ROW_MAJOR, "(128,64):(64,1)", "bf16"),
+    "threads to threads, transposed": (ROW_MAJOR, "(128,64):(1,128)", "bf16"),
+    "a layout that overlaps itself": (
+        "((8,2),(4,4)):((8,64),(1,4))", "((8,2),(4,4)):((8,64),(1,4))", "tf32",
+    ),
+    "odd extents": ("S[(12, 40) : (40, 1)]", "S[(12, 40) : (41, 1)]", "f32"),
+    "a tall swizzle of threads": (
+        "Swizzle<3,3,4> o S[(128, 64) : (64, 1)]", "wgmma(A, 128B)", "bf16",
+    ),
+    # -- descriptors -------------------------------------------------------------------------------
+    "descriptor of A": ("tma(128x64, 128B)", f"descriptor({D128}, A)", "bf16"),
+    "descriptor of B": ("tma(128x64, 128B)", f"descriptor({D128}, B, n=128)", "f16"),
+    "descriptor of 64B": ("tma(128x32, 64B)", f"descriptor({D64}, B, n=128)", "f16"),
+    "descriptor of 32B": ("tma(64x16, 32B)", f"descriptor({D32}, B, n=64)", "f16"),
+    "descriptor, the wrong mode": ("tma(128x64, 128B)", f"descriptor({D64}, A)", "bf16"),
+    "descriptor past the tile": ("tma(64x64, 128B)", f"descriptor({D128}, B, n=128)", "bf16"),
+    "descriptor without SBO": (SWIZZLED, "descriptor(0x4000000000010000, A)", "bf16"),
+    "descriptor, SBO too large": (SWIZZLED, "descriptor(0x4000008000010000, A)", "bf16"),
+    "descriptor, the second step": (
+        "tma(128x64, 128B)", "descriptor(0x4000004000010002, A, at=(0, 16))", "bf16",
+    ),
+    "descriptor, a step too far": (
+        "tma(128x64, 128B)", "descriptor(0x4000004000010004, A, at=(0, 16))", "bf16",
+    ),
+    "descriptor with a base offset": ("tma(128x64, 128B)", "descriptor(0x4002004000010000, A)", "bf16"),
+    "descriptor, MN-major": ("tma(64x64, 128B, mn)", "descriptor(0x4000004000010000, A, mn)", "bf16"),
+    "descriptor writes, descriptor reads": (
+        f"descriptor({D128}, B, n=64)", "descriptor(0x4000004000200000, B, n=64)", "f16",
+    ),
+    "figure 168": (
+        "((8,1,2),(8,2)):((1,8,64),(8,128))", "descriptor(0x0000000800100000, B, mn, n=16)", "bf16",
+    ),
+    "figure 169": (
+        "Swizzle<1,3,3> o ((8,2,2),(8,2)):((1,8,128),(16,256))",
+        "descriptor(0xC000002000100000, B, mn, n=32)", "bf16",
+    ),
+    "figure 170": (
+        "Swizzle<2,3,3> o ((8,4,2),(8,2)):((1,8,256),(32,512))",
+        "descriptor(0x8000004000200000, B, mn, n=64)", "bf16",
+    ),
+    "figure 166": (
+        "((8,2),(4,4)):((4,32),(1,64))", "descriptor(0x0000000800100000, B, n=16)", "tf32",
+    ),
+    # -- base addresses ----------------------------------------------------------------------------
+    "aligned base": (SWIZZLED, "wgmma(A, 128B)", "bf16", {"base": 0x2C00, "steps": True}),
+    "misaligned base, threads": (SWIZZLED, "wgmma(A, 128B)", "bf16", {"base": 0x200}),
+    "misaligned base, threads read": ("tma(128x64, 128B)", SWIZZLED, "bf16", {"base": 0x480}),
+    "misaligned base, TMA to wgmma": (
+        "tma(128x64, 128B)", "wgmma(A, 128B)", "bf16", {"base": 0x480, "steps": True},
+    ),
+    "misaligned base, a base offset for threads": (
+        SWIZZLED, "wgmma(A, 128B, pattern=tile)", "bf16", {"base": 0x480, "steps": True},
+    ),
+    "misaligned base, a base offset for TMA": (
+        "tma(128x64, 128B)", "wgmma(A, 128B, pattern=tile)", "bf16", {"base": 0x480},
+    ),
+    "misaligned base, addresses swizzled": (
+        f"copy({SWIZZLED}, swizzle=address)", "tma(128B)", "bf16", {"base": 0x480},
+    ),
+    "misaligned base, 64B": (
+        "Swizzle<2,3,3> o S[(64, 32) : (32, 1)]", "tma(64B)", "bf16", {"base": 0x600},
+    ),
+    "misaligned base, 64B aligned enough": (
+        "Swizzle<2,3,3> o S[(64, 32) : (32, 1)]", "tma(64B)", "bf16", {"base": 0x400},
+    ),
+    "misaligned base, no swizzle": (ROW_MAJOR, "tma(none)", "bf16", {"base": 0x80}),
+    "a start of its own": ("tma(128x64, 128B, start=0x400)", SWIZZLED, "bf16"),
+    "a start of its own, and the base": ("tma(128x64, 128B, start=0x400)", SWIZZLED, "bf16", {"base": 0x400}),
+    # -- types, sizes ------------------------------------------------------------------------------
+    "f16 and bf16": ("tma(64x64, 128B, dtype=f16)", "wgmma(A, 128B, dtype=bf16)", None),
+    "f32 and tf32": ("tma(64x32, 128B, dtype=f32)", "wgmma(A, 128B, dtype=tf32)", None),
+    "f32 and bf16": ("copy(S[(64, 64) : (64, 1)], dtype=f32)", "wgmma(A, 128B, dtype=bf16)", None),
+    "b1 and s8": ("copy(S[(64, 256) : (256, 1)], dtype=b1)", "wgmma(A, 32B, tile=64x32, dtype=s8)", None),
+    "a writer too narrow": ("S[(64, 32) : (32, 1)]", "wgmma(A, 64B, tile=64x64)", "bf16", {"steps": True}),
+    "a writer too short": ("S[(64, 64) : (64, 1)]", "tma(128x64, none)", "bf16"),
+    "a writer larger than the reader": (ROW_MAJOR, "S[(64, 64) : (64, 1)]", "bf16"),
+}  # fmt: skip
+
+
+def asked(name):
+    writer, reader, dtype, *more = PAIRS[name]
+    return writer, reader, dtype, more[0] if more else {}
+
+
+def naive(name):
+    """What the plainest loops say: nothing where the two agree, else the first difference."""
+    writer, reader, dtype, options = asked(name)
+    sides = [side_of(text) for text in (writer, reader)]
+    types = [side.dtype or DType.of(dtype) for side in sides]
+    tiles = [side.tile for side in sides]
+    for i, side in enumerate(sides):
+        if tiles[i] is None:
+            tiles[i] = (
+                (64 if side.operand == "A" else side.n, 256 // types[i].bits)
+                if isinstance(side, Described)
+                else None
+            )
+    tiles = [tiles[0] or tiles[1], tiles[1] or tiles[0]]
+    maps = []
+    for side, dtype_, tile in zip(sides, types, tiles, strict=True):
+        n = None
+        if isinstance(side, Fed) and side.operand == "B":
+            legal = Input.of(dtype_).n
+            n = side.n or max(n for n in legal if tile[0] % n == 0)
+        maps.append(
+            addresses(side, dtype_.bits, tile, options.get("base", 0), n, options.get("steps", False))
+        )
+    return maps, [dtype_.bits for dtype_ in types]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs_against_the_plainest_loops(name):
+    writer, reader, dtype, options = asked(name)
+    found = agree(writer, reader, dtype=dtype, **options)
+    maps, bits = naive(name)
+    if bits[0] != bits[1]:
+        assert found.answer is False
+        assert "bits" in found.reason
+        return
+    assert found.elements == len(maps[1])
+    expected = first_difference(*maps)
+    if expected is not None:
+        assert found.answer is False
+        first = found.first
+        assert (first.index, first.written, first.read) == expected[:3]
+        if expected[3] is None:
+            assert first.holds is None
+        else:
+            assert maps[0][first.holds] == first.read
+        return
+    twice = len(set(maps[0].values())) < len(maps[0])
+    assert found.answer is (not twice), found.reason
+    if twice:
+        assert maps[0][found.first.index] == maps[0][found.first.holds] == found.first.written
+        assert found.first.index != found.first.holds
+
+
+def test_the_oracle_sees_both_answers():
+    answers = [first_difference(*maps) is None for name in PAIRS for maps, _ in [naive(name)]]
+    assert len(PAIRS) >= 80
+    assert answers.count(True) >= 30
+    assert answers.count(False) >= 30
+
+
+def test_what_is_said_of_every_pair(tilewise, golden):
+    lines = []
+    for name in PAIRS:
+        writer, reader, dtype, options = asked(name)
+        words = ["agree", writer, reader]
+        words += ["--dtype", dtype] if dtype else []
+        words += ["--base", hex(options["base"])] if "base" in options else []
+        words += ["--steps"] if options.get("steps") else []
+        run = tilewise(*words)
+        assert run.err == ""
+        lines += [f"# {name}", "tilewise " + " ".join(f"'{w}'" if " " in w or "(" in w else w for w in words)]
+        lines += [run.out.rstrip(), f"exit {run.code}", ""]
+        as_json = tilewise(*words, "--json")
+        assert as_json.code == run.code == (0 if as_json.json["agree"] else 1)
+    golden(GOLDENS / "agree.txt", "\n".join(lines))
+
+
+# -- from Python -----------------------------------------------------------------------------------
+
+
+def test_sides_made_by_hand():
+    tile = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
+    read = Fed("A", Mode.of("128B"))
+    assert agree(tile, read, dtype="bf16", steps=True)
+    assert agree(Copied(tile), Boxes(Mode.of("128B")), dtype="bf16")
+    found = agree(tile, read, dtype="bf16", base=128)
+    assert (found.answer, found.first.index) == (False, (0, 0))
+    assert "align the base to 1024" in found.hint
+
+
+def test_a_large_tile_costs_no_more():
+    huge = S[(1 << 20, 1 << 20) : (1 << 20, 1)]
+    found = agree(huge, huge + 1, dtype="bf16")
+    assert (found.answer, found.first.index, found.first.read) == (False, (0, 0), 2)
+    assert agree(huge, S[((1 << 10, 1 << 10), 1 << 20) : ((1 << 30, 1 << 20), 1)], dtype="bf16")
+
+
+def test_names_with_values():
+    assert agree("S[(M, K) : (K, 1)]", "tma(tile=(M, K), mode=none)", dtype="f16", let={"M": 16, "K": 32})
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "code", "words", "at"),
+    [
+        ("tmma(64x64, 128B)", ROW_MAJOR, "TW002", "did you mean tma", "tmma"),
+        ("tma(64x64, moed=128B)", ROW_MAJOR, "TW002", "did you mean mode", "moed=128B"),
+        ("tma(64x64, 96B)", ROW_MAJOR, "TW002", "'96B' says nothing here", "96B"),
+        ("tma(64x64, mode=96B)", ROW_MAJOR, "TW601", "no swizzle mode", "96B"),
+        ("tma(64x64", ROW_MAJOR, "TW004", "never closed", "("),
+        ("tma(64x64, 128B) twice", ROW_MAJOR, "TW004", "ends before", "twice"),
+        ("tma(64x64, 128B, mode=64B)", ROW_MAJOR, "TW004", "mode is given twice", "mode=64B"),
+        ("tma(64x0, 128B)", ROW_MAJOR, "TW102", "not positive", "64x0"),
+        ("tma(tile=64, mode=128B)", ROW_MAJOR, "TW004", "no pair of rows and K", "64"),
+        ("tma(64x64)", ROW_MAJOR, "TW004", "does not say its mode", ""),
+        ("tma(64x64, 128B, inner=few)", ROW_MAJOR, "TW101", "no whole number", "few"),
+        ("tma(64x64, 128B, dtype=f15)", ROW_MAJOR, "TW105", "did you mean f16", "f15"),
+        ("tma(64x64, 128B, order=rows)", ROW_MAJOR, "TW601", "known: mn k", "rows"),
+        (ROW_MAJOR, "wgmma(128B)", "TW004", "operand", ""),
+        (ROW_MAJOR, "wgmma(operand=C, mode=128B)", "TW601", "known: A B", "C"),
+        (ROW_MAJOR, "descriptor(A)", "TW101", "no whole number", "A"),
+        (ROW_MAJOR, "descriptor(operand=A)", "TW004", "does not say its value", ""),
+        (ROW_MAJOR, "descriptor(0x1ffffffffffffffff, A)", "TW604", "64 bits", "0x1ffffffffffffffff"),
+        (ROW_MAJOR, f"descriptor({D128}, B)", "TW004", "needs n", ""),
+        ("copy(S[(4, 4) : (4, x)])", ROW_MAJOR, "TW007", "no value", "x"),
+        ("copy()", ROW_MAJOR, "TW004", "does not say its layout", ""),
+        ("S[(4, 4) : (4, x)]", ROW_MAJOR, "TW007", "no value", "x"),
+        ("S[8192 : 1]", ROW_MAJOR, "TW202", "a tile is [rows, K]", ""),
+        ("S[(128, 64) : (64@laneid, 1)]", ROW_MAJOR, "TW203", "laneid", ""),
+        ("S[(128, 64) : (64, 1)] + R[2 : 8192]", ROW_MAJOR, "TW509", "2 places", ""),
+        ("copy(S[(128, 64) : (65, 1)], unit=byte)", ROW_MAJOR, "TW106", "no multiple", ""),
+        ("tma(128B)", "wgmma(A, 128B)", "TW004", "neither side says its tile", ""),
+        ("tma(128x64, 128B)", "wgmma(A, 128B, at=(1, 0))", "TW201", "no instruction begins", ""),
+    ],
+)  # fmt: skip
+def test_what_is_not_understood(writer, reader, code, words, at):
+    with pytest.raises(LayoutError) as refused:
+        agree(writer, reader, dtype="bf16")
+    error = refused.value
+    assert not isinstance(error, Refused)
+    assert error.code == code
+    assert words in str(error)
+    if at:
+        assert error.source[slice(*error.span)] == at
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "dtype", "options", "code", "words"),
+    [
+        ("tma(128x64, 128B)", ROW_MAJOR, "bf16", {"base": 64}, "TW607", "does not write to 0x40"),
+        ("tma(128x64, 64B, inner=64)", ROW_MAJOR, "bf16", {}, "TW607", "wider than the 64B swizzle"),
+        ("tma(128x4, none)", "S[(128, 4) : (4, 1)]", "bf16", {}, "TW607", "inner row of 8 bytes"),
+        ("tma(128x96, 128B)", "S[(128, 96) : (96, 1)]", "bf16", {}, "TW603", "no whole number of 64"),
+        ("tma(128x64, 128B, box=48x64)", ROW_MAJOR, "bf16", {}, "TW603", "boxes of 48 x 64"),
+        (ROW_MAJOR, "wgmma(A, 128B)", "f64", {}, "TW602", "does not multiply f64"),
+        ("tma(64x64, 128B)", "wgmma(A, 128B, mn)", "e4m3", {}, "TW602", "K-major alone"),
+        (ROW_MAJOR, "wgmma(B, 128B, n=20)", "bf16", {}, "TW602", "n20"),
+        ("S[(100, 64) : (64, 1)]", "wgmma(B, 128B)", "bf16", {}, "TW603", "100 rows"),
+        ("S[(100, 64) : (64, 1)]", "wgmma(A, 128B)", "bf16", {}, "TW603", "100"),
+    ],
+)
+def test_what_is_refused(tilewise, writer, reader, dtype, options, code, words):
+    with pytest.raises(Refused) as refused:
+        agree(writer, reader, dtype=dtype, **options)
+    assert refused.value.code == code
+    assert words in refused.value.reason
+    base = ["--base", str(options["base"])] if "base" in options else []
+    run = tilewise("agree", writer, reader, "--dtype", dtype, *base, "--json")
+    assert run.code == 1
+    assert (run.json["agree"], run.json["code"], run.json["reason"]) == (False, code, refused.value.reason)
+
+
+def test_no_type_no_bytes():
+    with pytest.raises(LayoutError, match="TW004: bytes need the type"):
+        agree(ROW_MAJOR, ROW_MAJOR)
+
+
+def test_a_negative_base():
+    with pytest.raises(LayoutError, match="TW203"):
+        agree(ROW_MAJOR, ROW_MAJOR, dtype="bf16", base=-128)
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def test_json_of_a_yes(tilewise):
+    run = tilewise("agree", "tma(64x64, 128B)", "wgmma(A, 128B)", "--dtype", "bf16", "--steps", "--json")
+    assert run.code == 0
+    assert run.json == {
+        "agree": True,
+        "elements": 4096,
+        "compared": {"rows": [0, 64], "k": [0, 64], "instructions": 4},
+        "writer": {
+            "is": "TMA, 64 x 64 bf16 a box, K-major, 128B swizzle",
+            "mode": "128B",
+            "dtype": "bf16",
+            "tile": [64, 64],
+        },
+        "reader": {
+            "is": "wgmma's A, K-major, 128B swizzle, 4 of 4 instructions",
+            "mode": "128B",
+            "dtype": "bf16",
+            "tile": [64, 64],
+        },
+        "proof": run.json["proof"],
+        "notes": [],
+    }
+    assert run.json["proof"].startswith("in closed form")
+
+
+def test_json_of_a_no(tilewise):
+    run = tilewise("agree", ROW_MAJOR, "wgmma(A, 128B)", "--dtype", "bf16", "--json")
+    assert run.code == 1
+    assert run.json["first"] == {
+        "index": [1, 0], "written": 128, "read": 144, "holds": [1, 8], "unit": "byte",
+    }  # fmt: skip
+    assert run.json["code"] == "TW606"
+    assert run.json["reason"] == (
+        "written none, read 128B: "
+        "element (1, 0) is written to byte 128 and read from byte 144, where (1, 8) is"
+    )
+
+
+def test_a_layout_from_standard_input(tilewise):
+    run = tilewise("agree", "-", "wgmma(A, 128B)", "--dtype", "bf16", stdin=SWIZZLED)
+    assert run.code == 0
+    document = tilewise("say", SWIZZLED, "--as", "json").out
+    assert tilewise("agree", "-", "wgmma(A, 128B)", "--dtype", "bf16", stdin=document).code == 0
+    assert tilewise("agree", "-", "-", "--dtype", "bf16", stdin=SWIZZLED).code == 2
+
+
+def test_not_decided(tilewise, monkeypatch):
+    from tilewise.core.compare import Comparison
+    from tilewise.core.layout import Layout
+
+    monkeypatch.setattr(Layout, "same", lambda *_: Comparison(None, "not decided within the bound: test"))
+    run = tilewise("agree", ROW_MAJOR, "tma(none)", "--dtype", "bf16", "--json")
+    assert run.code == 3
+    assert run.json["agree"] is None
