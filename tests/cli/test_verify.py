@@ -1,0 +1,89 @@
+"""`tilewise verify` where there is no GPU, and with a device that is made up."""
+
+import json
+import sys
+
+import pytest
+from tests.gpu.parts import DEVICE, Squares
+
+from tilewise.cli.main import main
+from tilewise.gpu.verify import parts as registry
+
+
+@pytest.fixture
+def toys(monkeypatch, tmp_path):
+    """Two parts of a device that is made up, in place of the real ones."""
+    import tilewise.gpu.device
+    import tilewise.gpu.verify.device
+
+    found = [Squares("toy.right").part, Squares("toy.wrong", wrong=(5,)).part]
+    monkeypatch.setattr(registry, "PARTS", {part.name: part for part in found})
+    monkeypatch.setattr(tilewise.gpu.device, "find", lambda **asked: None)
+    monkeypatch.setattr(tilewise.gpu.verify.device, "described", lambda gpu: DEVICE)
+    monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path / "cache"))
+
+
+def json_of(capsys, *words):
+    code = main(["verify", *words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_the_parts_are_listed_without_a_device(capsys):
+    code, data = json_of(capsys, "--list")
+    assert code == 0
+    names = [part["name"] for part in data["parts"]]
+    assert names == list(registry.PARTS)
+    assert all(part["cases"] > 100 and part["confirms"] for part in data["parts"])
+    assert main(["verify", "--list", "--only", "tma.rules"]) == 0
+    assert capsys.readouterr().out.startswith("tma.rules")
+
+
+def test_without_the_packages_it_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda.core", None)
+    code, data = json_of(capsys)
+    assert code == 2
+    assert data["error"]["code"] == "TW608"
+    assert data["error"]["hint"] == "pip install 'tilewise[gpu]'"
+
+
+def test_an_unknown_part_is_not_understood(capsys):
+    code, data = json_of(capsys, "--only", "tam")
+    assert (code, data["error"]["code"]) == (2, "TW601")
+
+
+def test_a_device_that_is_right_is_a_yes(capsys, toys):
+    code, data = json_of(capsys, "--only", "toy.right")
+    assert code == 0
+    assert data["schema"] == 1
+    assert (data["answer"], data["different"], data["device"]["name"]) == (True, 0, "NVIDIA H200")
+
+
+def test_a_difference_is_a_no_with_its_witness(capsys, toys):
+    code, data = json_of(capsys)
+    assert code == 1
+    assert data["reason"] == "toy.wrong: x = 5: 26"
+    assert data["witness"] == {"x": 5, "found": 26}
+    assert main(["verify"]) == 1
+    assert capsys.readouterr().out.endswith("1 differences in 20 cases and 20 answers\n")
+
+
+def test_reports_and_records_are_written(capsys, toys, tmp_path):
+    main(["verify", "--report", str(tmp_path / "out"), "--record", str(tmp_path / "out")])
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "report.txt",
+        "report.json",
+        "report.html",
+        "toy.zip",
+        "confirmed.json",
+    }
+    assert (tmp_path / "out" / "report.txt").read_text() == capsys.readouterr().out
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["different"] == 1
+
+
+def test_a_run_is_resumed_from_where_its_state_is(capsys, toys, tmp_path):
+    state = ("--state", str(tmp_path / "state"))
+    main(["verify", *state])
+    capsys.readouterr()
+    code, data = json_of(capsys, *state, "--resume")
+    assert code == 1
+    assert [part["resumed"] for part in data["parts"]] == [True, True]

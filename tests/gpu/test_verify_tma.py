@@ -1,0 +1,173 @@
+"""TMA's parts with a device that follows the tables, and with faults planted in what it says."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.gpu.parts import boxes_truth, loaded, rules_truth
+
+from tilewise.gpu.probes.tensor_arguments import Arguments
+from tilewise.gpu.probes.tensor_copy import (
+    ELEMENTS,
+    FILL,
+    MARGIN,
+    MOST_SHARED,
+    POISONS,
+    UNTOUCHED,
+    Box,
+    decode,
+    passes_of,
+    place_of,
+)
+from tilewise.gpu.verify import boxes, rules
+from tilewise.gpu.verify.truth import load, save
+
+PLAIN = Box("u16", "128B", (32, 256), (16, 64), (-3, 200), 128)
+
+
+# -- the cases -------------------------------------------------------------------------------------
+
+
+def test_the_boxes_cover_what_they_are_to_cover():
+    every = list(boxes.cases())
+    assert len(set(every)) >= 500
+    assert {(box.mode, box.bytes_each) for box in every} == {
+        (mode, each) for mode in ("none", "32B", "64B", "128B") for each in (1, 2, 4, 8)
+    }
+    assert {len(box.box) for box in every} == {1, 2, 3, 4, 5}
+    for rank in range(2, 6):
+        for mode in ("none", "32B", "64B", "128B"):
+            reaching = [b for b in every if (len(b.box), b.mode) == (rank, mode) and boxes._reaches_out(b)]
+            assert any(min(box.corner) < 0 for box in reaching)
+            assert any(
+                corner + extent > whole
+                for box in reaching
+                for corner, extent, whole in zip(box.corner, box.box, box.shape, strict=True)
+            )
+
+
+def test_every_box_fits_the_memories_that_it_is_loaded_between():
+    for box in boxes.cases():
+        assert box.window <= MOST_SHARED, box
+        assert box.shape[0] * box.strides[0] + MARGIN <= ELEMENTS[box.bytes_each], box
+        assert box.start % 128 == 0, box
+
+
+def test_the_cases_are_the_same_every_time():
+    assert list(boxes.cases()) == list(boxes.cases())
+    assert list(rules.cases()) == list(rules.cases())
+
+
+# -- what the windows spell ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("each", [1, 2, 4, 8])
+def test_windows_are_decoded(each):
+    slots = np.array([5, UNTOUCHED, FILL, ELEMENTS[each], UNTOUCHED, 258])
+    windows = []
+    for digit, poison in [*((digit, 0) for digit in range(passes_of(each))), (0, 1)]:
+        numbers = slots.astype(np.uint64) >> np.uint64(8 * each * digit)
+        window = numbers.astype(f"<u{each}").view(np.uint8).reshape(-1, each).copy()
+        window[slots == UNTOUCHED] = POISONS[poison]
+        windows.append(window.ravel())
+    assert decode(windows[:-1], windows[-1], each).tolist() == slots.tolist()
+
+
+def test_half_an_element_is_no_element():
+    windows = [np.array([1, POISONS[0]], np.uint8), np.array([1, POISONS[1]], np.uint8)]
+    assert decode(windows[:1], windows[1], 2).tolist() == [-2]
+
+
+def test_places_are_those_of_the_tensor_in_its_buffer():
+    box = Box("u32", "none", (3, 5, 7), (2, 9, 8), (2, -2, 3))
+    places = place_of(box)
+    for index in np.ndindex(*box.box):
+        at = [corner + i for corner, i in zip(box.corner, index, strict=True)]
+        inside = all(0 <= x < extent for x, extent in zip(at, box.shape, strict=True))
+        wanted = MARGIN + 1 + sum(x * stride for x, stride in zip(at, box.strides, strict=True))
+        assert places[index] == (wanted if inside else FILL), index
+
+
+# -- faults ----------------------------------------------------------------------------------------
+
+
+def test_a_device_that_follows_the_tables_has_no_difference(tmp_path):
+    every = [PLAIN, replace(PLAIN, steps=(2, 1)), replace(PLAIN, mode="64B")]
+    save(tmp_path / "tma.zip", [boxes_truth(every)])
+    (truth,) = load(tmp_path / "tma.zip")
+    found = boxes.compare(truth)
+    assert (found.cases, found.different) == (3, 0)
+    assert found.covered["outcome"] == {"loaded": 2, "refused by the driver": 1}
+    assert found.covered["reach"] == {"beyond the tensor": 3}
+
+
+def faulty(landed):
+    return boxes.compare(boxes.truth_of([boxes.row(PLAIN, landed)], [landed.slots]))
+
+
+def test_two_elements_that_changed_places_are_found():
+    landed = loaded(PLAIN)
+    slots = landed.slots.copy()
+    first, second = np.flatnonzero(slots > 0)[[10, 90]]
+    slots[[first, second]] = slots[[second, first]]
+    (found,) = faulty(replace(landed, slots=slots)).differences
+    assert found.witness["byte"] == 2 * first
+    assert found.message.startswith(f"byte {2 * first} holds element ")
+
+
+@pytest.mark.parametrize("planted", [UNTOUCHED, FILL, -2])
+def test_an_element_that_did_not_arrive_is_found(planted):
+    landed = loaded(PLAIN)
+    slots = landed.slots.copy()
+    slots[np.flatnonzero(slots > 0)[-1]] = planted
+    assert faulty(replace(landed, slots=slots)).different == 1
+
+
+def test_a_byte_behind_the_box_that_was_written_is_found():
+    landed = loaded(PLAIN)
+    slots = landed.slots.copy()
+    slots[-1] = FILL
+    (found,) = faulty(replace(landed, slots=slots)).differences
+    assert "holds zero, not what it held before" in found.message
+
+
+@pytest.mark.parametrize(("missing", "counted"), [(32, PLAIN.bytes - 32), (-1, None)])
+def test_a_barrier_that_counted_other_bytes_is_found(missing, counted):
+    (found,) = faulty(replace(loaded(PLAIN), missing=missing, complete=False)).differences
+    assert found.witness == {"counted": counted, "expected": PLAIN.bytes}
+
+
+def test_a_box_that_the_driver_refuses_without_a_rule_is_found():
+    found = boxes.compare(boxes.truth_of([boxes.row(PLAIN, 1)], []))
+    assert found.differences[0].message == "the driver refuses it with 1, and no rule of ours does"
+
+
+def test_a_box_that_the_driver_takes_against_a_rule_is_found():
+    wide = replace(PLAIN, box=(16, 128))
+    slots = np.zeros(wide.window // 2, np.int64)
+    found = boxes.compare(boxes.truth_of([boxes.row(wide, replace(loaded(PLAIN), slots=slots))], [slots]))
+    assert found.differences[0].message == "the driver takes it, and we name box-swizzle"
+
+
+# -- rules -----------------------------------------------------------------------------------------
+
+
+def test_a_driver_that_follows_the_rules_has_no_difference():
+    found = rules.compare(rules_truth())
+    assert found.different == 0
+    assert found.cases == len(list(rules.cases()))
+    assert set(found.covered["outcome"]) == {"taken", "refused"}
+
+
+def test_each_verdict_that_is_turned_round_is_found():
+    truth = rules_truth()
+    for turned in (0, 100, len(truth.cases) - 1):
+        results = truth.arrays["results"].copy()
+        results[turned] = not results[turned]
+        found = rules.compare(replace(truth, arrays={"results": results}))
+        assert found.different == 1
+        assert ("the driver takes it" in found.differences[0].message) == (results[turned] == 0)
+
+
+def test_arguments_in_words_are_those_that_are_not_usual():
+    assert rules.named(Arguments(box=(16, 300, 4))) == "rank 3, box (16, 300, 4)"
