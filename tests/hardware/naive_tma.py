@@ -16,11 +16,9 @@ def swizzled(address: int, mode: str) -> int:
 
 def landed(box: Sequence[int], bits: int, mode: str, start: int, pitch: int) -> Iterator[int]:
     """The byte of every element of a box, row-major, the last dimension innermost."""
-    row = 0
-    for _ in product(*map(range, box[:-1])):
+    for row, _ in enumerate(product(*map(range, box[:-1]))):
         for column in range(box[-1]):
             yield swizzled(start + row * pitch + column * bits // 8, mode)
-        row += 1
 
 
 def copied(
@@ -33,11 +31,10 @@ def copied(
     dims, box = numbers["globalDim"], numbers["boxDim"]
     steps, strides = numbers["elementStrides"], [size, *numbers["globalStrides"]]
     ranges = [range(0, extent, step) for extent, step in zip(box, steps, strict=True)]
-    row, columns = 0, len(ranges[0])
-    for index in product(*reversed(ranges)):
+    columns = len(ranges[0])
+    for flat, index in enumerate(product(*reversed(ranges))):
         at = [c + i for c, i in zip(coordinates, reversed(index), strict=True)]
         inside = all(0 <= a < extent for a, extent in zip(at, dims, strict=True))
         source = sum(a * stride for a, stride in zip(at, strides, strict=True)) if inside else None
-        column = row % columns
-        yield source, swizzled(start + row // columns * pitch + column * size, mode)
-        row += 1
+        row, column = divmod(flat, columns)
+        yield source, swizzled(start + row * pitch + column * size, mode)

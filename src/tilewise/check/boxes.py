@@ -19,7 +19,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import size_of
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.tma.landing import row_pitch
-from tilewise.hardware.tma.rules import MAX_BOX, MAX_RANK
+from tilewise.hardware.tma.rules import MAX_BOX, MAX_RANK, MAX_STRIDE
 from tilewise.hardware.tma.types import ElementType
 
 
@@ -170,6 +170,8 @@ def _hindrance(digit: Digit, reach: int, box: Sequence[Digit], tensor: Tensor, m
         )
     if digit.step > 1 and tensor.strides[digit.dim] * digit.step % CHUNK:
         return f"{digit.step} elements of dimension {digit.dim} are no multiple of 16 bytes"
+    if tensor.strides[digit.dim] * digit.step >= MAX_STRIDE:
+        return f"{digit.step} elements of dimension {digit.dim} are 2^40 bytes or more"
     if _divisor(digit.extent, MAX_BOX) == 1:
         return f"{digit.extent} elements have no divisor up to {MAX_BOX}"
     rank = len(list(_steps([*box, digit], tensor)))

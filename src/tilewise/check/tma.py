@@ -28,6 +28,7 @@ from tilewise.hardware.tma.rules import (
     MAX_RANK,
     RULES,
     SHARED_ALIGNMENT,
+    SHARED_LIMIT,
     Violation,
     violations,
 )
@@ -39,9 +40,6 @@ from tilewise.hardware.wgmma.tiles import tile as tile_of_atoms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-MAX_BOXES = 1 << 16
-"""More boxes than that are counted and not listed."""
 
 LAYOUT_RULES = {
     "storage": "a tile of shared memory lives on one storage axis, in one copy",
@@ -104,10 +102,6 @@ class Plan:
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
         """Every box, in the order of their addresses."""
-        if self.count > MAX_BOXES:
-            raise LayoutError(
-                "TW301", f"{self.count} boxes are more than a list takes", hint="ask for `count` and `fold`"
-            )
         return tuple(self._boxes())
 
     def _boxes(self) -> Iterator[Box]:
@@ -254,8 +248,13 @@ def _same_rank(
     extents: tuple[int, ...], steps: tuple[int, ...], tile: Layout, at: Sequence[int] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], Layout, tuple[int, ...] | None]:
     """The tile with a mode for every dimension of the tensor, and `at` with a coordinate for each."""
-    if not extents:
-        raise refusal("rank", "the tensor has no dimension", "name one")
+    if not 1 <= len(extents) <= MAX_RANK:
+        raise refusal(
+            "rank",
+            f"the tensor has {counted(len(extents), 'dimension')}, and TMA takes 1 to {MAX_RANK}",
+            "merge dimensions that follow one another in memory",
+            rank=len(extents),
+        )
     missing = len(extents) - len(tile.shape)
     if missing < 0:
         raise LayoutError(
@@ -335,6 +334,12 @@ def _check_tile(shared: Layout) -> None:
             f"the tile names {' and '.join(axis.name for axis in shared.axes)}"
             + (", and has copies" if shared.replica else ""),
             "a tile of shared memory is a map to addresses: one axis, one copy",
+        )
+    if shared.span(shared.axes[0]) > SHARED_LIMIT:
+        raise refusal(
+            "shared-size",
+            f"the tile reaches over {shared.span(shared.axes[0])} bytes",
+            f"a block has {SHARED_LIMIT} bytes of shared memory at most",
         )
     alone = shared.injective
     if alone.answer is False:

@@ -214,7 +214,7 @@ def _box_extent(m: TensorMap, at: Addresses) -> Found:
                 f"the box takes {counted(extent, 'element')} of dimension {i}",
                 "a box has an element at least"
                 if extent < 1
-                else f"take {-(-extent // MAX_BOX)} boxes of {-(-extent // -(-extent // MAX_BOX))}",
+                else f"take {-(-extent // MAX_BOX)} boxes, or a dimension more",
             )
 
 
