@@ -30,6 +30,19 @@ from tilewise.hardware.modes import CHUNK, ROWS
 from tilewise.hardware.wgmma.descriptor import BASE_UNIT, Descriptor
 from tilewise.hardware.wgmma.instructions import Input, M, check_operand
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Asked(TypedDict):
+        """What a descriptor is read for: the keywords of `reads`."""
+
+        dtype: str
+        major: str
+        operand: str
+        n: int
+
+
 Digits = list[tuple[int, int]]
 """(extent, bytes), slowest first."""
 

@@ -1,0 +1,423 @@
+"""Matrix descriptors: 64 bits made, taken apart, explained, and what they read.
+
+  tilewise descriptor encode --mode 128B --sbo 1024 --start 0x400
+  tilewise descriptor decode 0x4000004000010000
+  tilewise descriptor decode 0x4000004000010000 --operand B --dtype bf16 --n 64
+  tilewise descriptor reads 0x4000004000010000 --operand B --dtype f16 --n 64
+  tilewise descriptor steps --mode 128B --operand A --dtype bf16 --tile 128x64 --stages 4
+
+encode makes a descriptor out of --mode, --start, --lbo, --sbo and --base-offset, all in bytes, decimal
+or 0x hexadecimal. decode shows every bit and says every field in words: for both majors, or for that of
+--major, and for one operand where --dtype is given. reads gives the byte of shared memory of every
+element (row, k) of one instruction: A is [64, K], B is [n, K]. steps gives the descriptors of a whole
+tile of rows x K elements, as `tilewise catalog wgmma.smem` makes it, and what to add from one to the next.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from tilewise.cli.addresses import address_from
+from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.hints import in_a_shell
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.hardware.engines import ENGINES, Engine, engine
+from tilewise.hardware.fields import WORD_BITS, picture
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+OPERATIONS = ("encode", "decode", "reads", "steps")
+
+_OF_OPERAND = ("operand", "dtype", "major", "n")
+_TAKES = {
+    "encode": ("mode", "start", "lbo", "sbo", "base_offset", *_OF_OPERAND),
+    "decode": ("value", *_OF_OPERAND),
+    "reads": ("value", *_OF_OPERAND),
+    "steps": ("mode", *_OF_OPERAND, "tile", "order", "base", "pattern", "stages", "stage_stride"),
+}
+"""What each operation takes; --engine goes with all."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """OP [VALUE] and the options of each."""
+    parser.usage = (
+        "tilewise descriptor encode --mode MODE [--start A] [--lbo BYTES] [--sbo BYTES] [--base-offset B]\n"
+        "       tilewise descriptor decode VALUE [--operand A|B --dtype T] [--major k|mn] [--n N]\n"
+        "       tilewise descriptor reads VALUE --operand A|B --dtype T [--major k|mn] [--n N]\n"
+        "       tilewise descriptor steps --mode MODE --operand A|B --dtype T --tile RxK [options]"
+    )
+    parser.add_argument("op", metavar="OP", choices=OPERATIONS, help="encode, decode, reads or steps")
+    parser.add_argument("value", metavar="VALUE", nargs="?", help="the 64 bits, such as 0x4000004000010000")
+    parser.add_argument("--engine", choices=tuple(ENGINES), default="wgmma", help="whose descriptor (wgmma)")
+    made = parser.add_argument_group("the fields, in bytes")
+    made.add_argument("--mode", metavar="MODE", help="the swizzle mode: none, 32B, 64B or 128B")
+    made.add_argument("--start", metavar="A", help="the start address in shared memory (0)")
+    made.add_argument("--lbo", metavar="BYTES", help="leading dimension byte offset (16 where none reads it)")
+    made.add_argument("--sbo", metavar="BYTES", help="stride dimension byte offset (0)")
+    made.add_argument("--base-offset", metavar="B", help="0 to 7: 128 bytes that the pattern is past (0)")
+    read = parser.add_argument_group("the operand")
+    read.add_argument("--operand", choices=("A", "B"), help="A [64, K] or B [n, K] (B)")
+    read.add_argument("--dtype", metavar="T", help="the type of an element, such as bf16")
+    read.add_argument("--major", choices=("k", "mn"), help="the direction that is contiguous (k)")
+    read.add_argument("--n", metavar="N", help="N of the instruction, for B")
+    tile = parser.add_argument_group("the tile")
+    tile.add_argument("--tile", metavar="RxK", help="rows and K in elements, such as 128x64")
+    tile.add_argument("--order", choices=("mn", "k"), help="the direction in which atoms follow (mn)")
+    tile.add_argument("--base", metavar="A", help="the address where the tile begins (0)")
+    tile.add_argument(
+        "--pattern",
+        choices=("tile", "address"),
+        help="where the swizzle counts from: the tile, or address 0 as TMA does (tile)",
+    )
+    tile.add_argument("--stages", metavar="N", help="so many tiles, one after another")
+    tile.add_argument("--stage-stride", metavar="BYTES", help="from one to the next")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The value, its words, what it reads, or the steps; no where the engine has no such thing."""
+    _check_words(args)
+    run = {"encode": _encode, "decode": _decode, "reads": _reads, "steps": _steps}[args.op]
+    try:
+        return run(args, engine(args.engine))
+    except Refused as no:
+        hint = in_a_shell(no.hint)
+        data = {"op": args.op, "code": no.code, "reason": no.reason, "witness": witness_data(no.witness)}
+        return Answer(data | {"hint": hint}, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+
+
+def _check_words(args: argparse.Namespace) -> None:
+    takes = _TAKES[args.op]
+    for name in dict.fromkeys(name for names in _TAKES.values() for name in names):
+        if name not in takes and getattr(args, name) is not None:
+            spelled = args.value if name == "value" else _flag(name)
+            others = ", ".join(op for op in OPERATIONS if name in _TAKES[op])
+            raise LayoutError("TW401", f"{args.op} does not take {spelled}", hint=f"it goes with {others}")
+    if "value" in takes and args.value is None:
+        raise LayoutError("TW401", f"{args.op} takes a value", hint="such as 0x4000004000010000")
+
+
+def _needed(args: argparse.Namespace, *names: str) -> None:
+    such = {"mode": "128B", "dtype": "bf16", "operand": "B", "tile": "128x64", "n": "64"}
+    missing = [name for name in names if getattr(args, name) is None]
+    if missing:
+        raise LayoutError(
+            "TW401",
+            f"{args.op} needs {' and '.join(_flag(name) for name in missing)}",
+            hint="such as " + " ".join(f"{_flag(name)} {such[name]}" for name in missing),
+        )
+
+
+# -- one descriptor --------------------------------------------------------------------------------
+
+
+def _encode(args: argparse.Namespace, of: Engine) -> Answer:
+    _needed(args, "mode")
+    major = args.major or "k"
+    notes = []
+    lbo, sbo = (_number(args, name) for name in ("lbo", "sbo"))
+    if lbo is None:
+        lbo = of.default_lbo(args.mode, major)
+    descriptor = of.descriptor(
+        start=_number(args, "start") or 0,
+        lbo=lbo or 0,
+        sbo=sbo or 0,
+        mode=args.mode,
+        base_offset=_number(args, "base_offset") or 0,
+    )
+    operand = _operand(args, of)
+    silent = of.ignored(descriptor, major, operand)
+    for name, given in (("lbo", lbo), ("sbo", sbo)):
+        if given is None and name not in silent:
+            notes.append(f"{_flag(name)} was not given and is read here: 0")
+    if notes:
+        return _shown(of, descriptor, descriptor.value, [major], operand, notes)
+    return _shown(of, descriptor, descriptor.value, [major], operand)
+
+
+def _decode(args: argparse.Namespace, of: Engine) -> Answer:
+    value = _value(args)
+    descriptor = of.decode(value)
+    operand = _operand(args, of)
+    majors = [operand.major] if operand is not None else [args.major] if args.major else [*of.majors]
+    return _shown(of, descriptor, value, majors, operand)
+
+
+def _shown(
+    of: Engine, descriptor: Any, value: int, majors: Sequence[str], operand: Any, notes: Sequence[str] = ()
+) -> Answer:
+    """A descriptor with all that is said of it."""
+    by_major = {major: of.words(descriptor, major, operand) for major in majors}
+    first = next(iter(by_major.values()))
+    remarks = [*notes, *_common([of.remarks(descriptor, major, operand, value) for major in majors])]
+    silent = _common([of.ignored(descriptor, major, operand) for major in majors])
+    says = {
+        said.name: _says([words[i].says for words in by_major.values()], majors)
+        for i, said in enumerate(first)
+    }
+    data = {
+        "engine": of.name,
+        "value": _hex(value),
+        "fields": _fields(descriptor),
+        "encoded": {said.name: said.encoded for said in first},
+        "bits": {said.name: said.where for said in first},
+        "words": {name: "; ".join(lines) for name, lines in says.items()},
+        "ignored": silent,
+        "reserved": of.reserved(value),
+        "remarks": remarks,
+    }
+    rows = [("field", "bits", "bytes", "encoded", "")]
+    for said in first:
+        in_bytes = "" if said.bytes is None else str(said.bytes)
+        lines = says[said.name]
+        rows.append((said.name, said.where, in_bytes, str(said.encoded), lines[0]))
+        rows += [("", "", "", "", line) for line in lines[1:]]
+    parts = [
+        [_hex(value)],
+        picture(of.fields, value),
+        _table(rows, "<<>><"),
+        [f"note: {said}" for said in remarks],
+    ]
+    return Answer(data, "\n\n".join("\n".join(lines) for lines in parts if lines))
+
+
+def _says(sentences: list[str], majors: Sequence[str]) -> list[str]:
+    """One sentence, or one for each major where they differ."""
+    if len(set(sentences)) == 1:
+        return sentences[:1]
+    return [f"{major.upper()}-major: {said}" for major, said in zip(majors, sentences, strict=True)]
+
+
+def _common(lists: Sequence[Sequence[str]]) -> list[str]:
+    """What all lists have."""
+    return [one for one in lists[0] if all(one in other for other in lists[1:])]
+
+
+def _fields(descriptor: Any) -> dict[str, int | str]:
+    """The fields in bytes, the mode by its name."""
+    return {
+        "start": descriptor.start,
+        "lbo": descriptor.lbo,
+        "sbo": descriptor.sbo,
+        "base_offset": descriptor.base_offset,
+        "mode": descriptor.mode.name,
+    }
+
+
+# -- what it reads ---------------------------------------------------------------------------------
+
+
+def _reads(args: argparse.Namespace, of: Engine) -> Answer:
+    _needed(args, "dtype", *(() if args.operand == "A" else ("n",)))
+    value = _value(args)
+    descriptor, operand = of.decode(value), _operand(args, of)
+    pieces = of.pieces(descriptor, **operand.asked)
+    addresses = of.addresses(descriptor, **operand.asked)
+    silent = of.ignored(descriptor, operand.major, operand)
+    remarks = of.remarks(descriptor, operand.major, operand, value)
+    first, last = of.extremes(descriptor, **operand.asked)
+    shape = [len(addresses), len(addresses[0])]
+    boxes = [{"box": witness_data(piece.box), "layout": str(piece.layout)} for piece in pieces]
+    data = {
+        "engine": of.name,
+        "value": _hex(value),
+        "shape": shape,
+        "unit": "byte",
+        "layout": boxes[0]["layout"] if len(boxes) == 1 else None,
+        "pieces": boxes,
+        "first": first,
+        "last": last,
+        "ignored": [*silent],
+        "remarks": [*remarks],
+        "addresses": addresses,
+    }
+    name = f"{operand.operand} [{shape[0]}, {shape[1]}] of {operand.dtype}, {operand.major.upper()}-major"
+    lines = [f"{name}: bytes {first} to {last}"]
+    lines += [str(pieces[0].layout)] if len(boxes) == 1 else []
+    if len(boxes) > 1:
+        lines += [f"rows {piece.box[0][0]} to {piece.box[0][1] - 1}  {piece.layout}" for piece in pieces]
+    lines += ["", *_corner(addresses), ""]
+    lines += [f"not read: {', '.join(silent)}"] if silent else []
+    lines += [f"note: {said}" for said in remarks]
+    return Answer(data, "\n".join(lines).rstrip())
+
+
+_LANDMARKS = (0, 1, 2, 4, 7, 8, 9, 15, 16, 31, 32, 63, 64)
+"""Rows and columns where the next core matrix, chunk or atom begins, and their neighbours."""
+
+
+def _corner(addresses: list[list[int]]) -> list[str]:
+    rows, columns = (_landmarks(len(lines)) for lines in (addresses, addresses[0]))
+    head = ("row", *(f"k={k}" for k in columns))
+    return _table(
+        [head, *((str(r), *(str(addresses[r][k]) for k in columns)) for r in rows)], ">" * len(head)
+    )
+
+
+def _landmarks(extent: int) -> list[int]:
+    return sorted({*(one for one in _LANDMARKS if one < extent), extent - 1})
+
+
+# -- a whole tile ----------------------------------------------------------------------------------
+
+
+def _steps(args: argparse.Namespace, of: Engine) -> Answer:
+    _needed(args, "mode", "dtype", "operand", "tile")
+    rows, k = _tile(args.tile)
+    fed = of.feeding(
+        args.mode,
+        args.major or "k",
+        args.dtype,
+        rows,
+        k,
+        args.order or "mn",
+        operand=args.operand,
+        n=_number(args, "n"),
+        base=_number(args, "base") or 0,
+        pattern=args.pattern or "tile",
+    )
+    ring = of.stages(fed, _number(args, "stages") or 1, _number(args, "stage_stride") or 0)
+    stages = [*ring]
+    data = {
+        "engine": of.name,
+        "instruction": of.instruction(fed.dtype, fed.n if args.operand == "B" else None),
+        "tile": str(fed.tile),
+        "unit": "byte",
+        "bytes": fed.bytes,
+        "value": _hex(fed.descriptor.value),
+        "fields": _fields(fed.descriptor),
+        "advance": {
+            "layout": str(fed.advance),
+            "mn": [_step_data(count, step) for count, step in fed.along_mn],
+            "k": [_step_data(count, step) for count, step in fed.along_k],
+        },
+        "steps": [
+            {
+                "mn": step.mn,
+                "k": step.k,
+                "bytes": step.bytes,
+                "encoded": step.encoded,
+                "value": _hex(step.descriptor.value),
+                "base_offset": step.base_offset,
+            }
+            for step in fed.steps
+        ],
+        "stages": {
+            "count": ring.count,
+            "stride": ring.stride,
+            "encoded": ring.stride // 16,
+            "alignment": ring.alignment,
+            "one_step": ring.one_step,
+            "bytes": ring.bytes,
+            "values": [_hex(stage.descriptor.value) for stage in stages],
+        },
+        "placements": [
+            {"multiple": row.multiple, "base_offset": row.base_offset, "says": row.says}
+            for row in of.placements(fed.mode)
+        ],
+    }
+    return Answer(data, _steps_text(data, fed, ring))
+
+
+def _step_data(count: int, step: int) -> dict[str, int]:
+    return {"count": count, "bytes": step, "encoded": step // 16}
+
+
+def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
+    rows = [("mn", "k", "add bytes", "add encoded", "descriptor")]
+    rows += [
+        (str(step["mn"]), str(step["k"]), str(step["bytes"]), str(step["encoded"]), step["value"])
+        for step in data["steps"]
+    ]
+    along = [
+        f"along {name}: " + ", then ".join(map(_advance, reversed(digits)))
+        for name, digits in ((("M" if fed.operand == "A" else "N"), fed.along_mn), ("K", fed.along_k))
+    ]
+    lines = [
+        f"{fed.operand} [{fed.rows}, {fed.k}] of {fed.dtype}, {fed.major.upper()}-major, {fed.mode}: "
+        f"{len(data['steps'])} descriptors, {data['instruction']}",
+        *along,
+        "",
+        *_table(rows, ">>>><"),
+    ]
+    if ring.count > 1:
+        lines += ["", *_stages_text(data["stages"], ring)]
+    return "\n".join(lines)
+
+
+def _advance(digit: tuple[int, int]) -> str:
+    count, step = digit
+    return f"{count} steps of {step} bytes (add {step // 16})" if count > 1 else "one step"
+
+
+def _stages_text(stages: dict[str, Any], ring: Any) -> Iterable[str]:
+    same = "and nothing else changes" if ring.one_step else "and the base offset changes too"
+    yield f"{ring.count} stages of {ring.first.bytes} bytes:"
+    yield f"  {ring.stride} apart: add {stages['encoded']}, {same}"
+    yield f"  any multiple of {ring.alignment} keeps the base offset of all"
+    yield from (f"stage {i}  {value}" for i, value in enumerate(stages["values"]))
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _operand(args: argparse.Namespace, of: Engine) -> Any:
+    """What the descriptor is for; None where no type is named."""
+    if args.dtype is None:
+        for name in ("operand", "n"):
+            if getattr(args, name) is not None:
+                raise LayoutError("TW401", f"{_flag(name)} needs --dtype", hint="such as --dtype bf16")
+        return None
+    operand = args.operand or "B"
+    n = _number(args, "n")
+    if n is None and operand == "B":
+        raise LayoutError("TW401", "B needs --n, the N of the instruction", hint="such as --n 64")
+    return of.operand(args.dtype, args.major or "k", operand, n or 8)
+
+
+def _value(args: argparse.Namespace) -> int:
+    try:
+        value = int(args.value, 0)
+    except ValueError:
+        raise LayoutError(
+            "TW401", f"{args.value} is no descriptor", hint="64 bits as a number, such as 0x4000004000010000"
+        ) from None
+    if value >> WORD_BITS:
+        raise LayoutError("TW604", f"{value:#x} is no number of 64 bits", hint="a descriptor has 64")
+    return value
+
+
+def _number(args: argparse.Namespace, name: str) -> int | None:
+    spelled = getattr(args, name)
+    return None if spelled is None else address_from(spelled, _flag(name))
+
+
+def _tile(spelled: str) -> tuple[int, int]:
+    found = re.fullmatch(r"\s*(\d{1,9})\s*[x,]\s*(\d{1,9})\s*", spelled)
+    if not found:
+        raise LayoutError(
+            "TW401", f"--tile {spelled} is no tile", hint="rows x K in elements, such as 128x64"
+        )
+    return int(found[1]), int(found[2])
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _hex(value: int) -> str:
+    return f"0x{value:016x}"
+
+
+def _table(rows: Sequence[Sequence[str]], align: str) -> list[str]:
+    """Rows in columns, each aligned as `align` says."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            f"{cell:{side}{width}}" for cell, side, width in zip(row, align, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
