@@ -13,10 +13,12 @@ SUMMARIES = {
     "say": "the layout in another notation",
     "code": "the index function as source: CUDA, C, Python, Triton, CuTe",
     "agree": "whether what writes a tile and what reads it mean the same bytes",
+    "match": "whether wgmma reads a tile: its descriptors, or why not and what is nearest",
     "catalog": "the hardware's layouts by name, with their sources",
     "descriptor": "a matrix descriptor: its 64 bits, what they mean, which bytes they read, how to step it",
     "tma": "the copy of a tile by TMA: arguments, boxes, bytes, or the rule that it breaks",
     "verify": "the catalogue held against the GPU of this machine: the hardware is the judge",
+    "emit": "a kernel for the tensor cores as source, out of its layouts",
     "tour": "a guided tour, in two minutes",
     "completion": "completion for your shell",
 }

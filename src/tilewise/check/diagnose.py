@@ -1,0 +1,351 @@
+"""Why no descriptor reads a tile, in the order in which an engineer would look.
+
+First the faults that one change repairs: the swizzle in bytes before strides in elements, the swizzle of
+another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps are
+the strides themselves held against what the tensor core wants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilewise.check.difference import first_difference
+from tilewise.check.fitting import REACH
+from tilewise.check.operand import Operand, Reason
+from tilewise.check.strides import (
+    chain_of,
+    faults,
+    major_name,
+    mode_name,
+    mode_of,
+    start_reason,
+    step,
+    swizzle_reason,
+)
+from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.core.vectors import Vector
+from tilewise.hardware.modes import CHUNK, MODES, Mode
+from tilewise.hardware.wgmma.descriptor import BASE_UNIT
+from tilewise.hardware.wgmma.instructions import M
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.check.fitting import Fit
+    from tilewise.check.match import Question
+
+MAX_LISTED = 1 << 12
+"""So many elements are looked through for the first two that share a byte."""
+
+
+def diagnose(question: Question, shape: list[Reason], shared: list[Reason]) -> tuple[Reason, ...]:
+    """Every reason, the one to look at first in front; never none.
+
+    requires  the question has no fit, or its shape or its bytes forbid one
+    """
+    reasons = [*question.said, *shape]
+    whole = _whole_instructions(question.operand)
+    if shape and any(_transposed(question)):
+        return (*reasons, *_transposed(question))
+    if whole is not None:
+        found = list(_strides(replace(question, operand=whole)))
+        units = [reason for reason in found if reason.rule in ("unit", "swizzle-unit")]
+        rest = [reason for reason in found if reason not in units]
+        return tuple(_once([*question.said, *shared, *units, *shape, *rest]))
+    return tuple(_once([*reasons, *shared]))
+
+
+def _once(reasons: list[Reason]) -> list[Reason]:
+    return list({(reason.rule, reason.message): reason for reason in reasons}.values())
+
+
+# -- shape and bytes -----------------------------------------------------------------------------------
+
+
+def shape_reasons(question: Question) -> list[Reason]:
+    """Rows and K that no whole number of instructions covers, and tiles beyond what descriptors name."""
+    operand = question.operand
+    rows, k, name = operand.rows, operand.columns * operand.elements, operand.row.name
+    found = []
+    if k % operand.row.k:
+        found.append(
+            Reason(
+                "k",
+                f"K of {k} is no multiple of {operand.row.k}, the K of one {name} instruction",
+                {"k": k, "instruction": operand.row.k},
+                f"pad K to {-(-k // operand.row.k) * operand.row.k} with zeros",
+            )
+        )
+    if operand.name == "A" and rows % M:
+        found.append(
+            Reason(
+                "rows",
+                f"A has {rows} rows, and every wgmma takes {M}",
+                {"rows": rows, "instruction": M},
+                f"pad M to {-(-rows // M) * M}, or swap the operands: B may have 8 rows",
+            )
+        )
+    legal = operand.row.n if question.n is None else (question.n,)
+    if operand.name == "B" and all(rows % n for n in legal):
+        wanted = f"{question.n}, the N that was asked" if question.n else f"{legal[0]}, the least N"
+        found.append(
+            Reason(
+                "rows",
+                f"B has {rows} rows, no multiple of {wanted}",
+                {"rows": rows, "n": question.n or legal[0]},
+                f"pad N to {-(-rows // (question.n or legal[0])) * (question.n or legal[0])}",
+            )
+        )
+    size = rows * operand.columns * operand.size
+    if size > REACH:
+        found.append(
+            Reason(
+                "range",
+                f"the tile has {size} bytes, and a descriptor names addresses below {REACH}",
+                {"bytes": size, "limit": REACH},
+                "cut it into stages: shared memory is smaller still",
+            )
+        )
+    return found
+
+
+def overlap(operand: Operand) -> list[Reason]:
+    """Two elements in one byte.
+
+    not decided  where it is too hard to say whether there are
+    """
+    verdict = operand.layout.injective
+    if verdict.answer is None:
+        raise NotDecided(verdict.reason)
+    if verdict.answer:
+        return []
+    first, second = _first_shared(operand) or sorted(verdict.witness[:2])
+    one, other = operand.index(first), operand.index(second)
+    at = operand.byte(*divmod(first, operand.columns))
+    return [
+        Reason(
+            "overlap",
+            f"elements {one} and {other} share byte {at}: the tile overlaps itself",
+            {"elements": [list(one), list(other)], "byte": at},
+            "every element of a tile needs bytes of its own",
+        )
+    ]
+
+
+def _first_shared(operand: Operand) -> tuple[int, int] | None:
+    """The first element, row by row, that has a byte of an earlier one, and that one."""
+    taken: dict[int, int] = {}
+    for flat in range(min(operand.layout.size, MAX_LISTED)):
+        at = operand.byte(*divmod(flat, operand.columns))
+        if at in taken:
+            return taken[at], flat
+        taken[at] = flat
+    return None
+
+
+def _whole_instructions(operand: Operand) -> Operand | None:
+    """The most of the tile that whole instructions cover, so that its strides can be looked at."""
+    unit = M if operand.name == "A" else operand.row.n[0]
+    rows, columns = operand.rows - operand.rows % unit, operand.columns - operand.columns % operand.k
+    if not rows or not columns:
+        return None
+    if (rows, columns) == (operand.rows, operand.columns):
+        return operand
+    pieces = operand.layout.slice((0, rows), (0, columns))
+    return operand.with_layout(pieces.layout) if len(pieces) == 1 else None
+
+
+# -- one change that repairs it ------------------------------------------------------------------------
+
+
+def _strides(question: Question) -> Iterator[Reason]:
+    """What is wrong with the addresses: one change that repairs them, or every fault that is found."""
+    if question.fit() is not None:
+        return
+    for repair in (
+        _other_base,
+        _other_major,
+        _other_unit,
+        _byte_swizzle,
+        _other_swizzle,
+        _transposed,
+        _offset,
+    ):
+        found = list(repair(question))
+        if found:
+            yield from found
+            return
+    yield from list(faults(question)) or [first_difference(question)]
+
+
+def _fits(question: Question, layout: Layout) -> Fit | None:
+    return question.fit(question.operand.with_layout(layout))
+
+
+def _other_base(question: Question) -> Iterator[Reason]:
+    operand = question.operand
+    at_zero = replace(operand, base=0)
+    fit = question.fit(at_zero) if operand.base else None
+    if fit is None:
+        return
+    mode, base = fit.form.mode, operand.base
+    if base % CHUNK:
+        yield Reason(
+            "base",
+            f"the tile's address {base:#x} is no multiple of 16",
+            {"base": base, "alignment": mode.period},
+            _aligned(mode),
+            operand.layout,
+            mode,
+        )
+    elif mode.bits and operand.pattern % BASE_UNIT:
+        yield Reason(
+            "base",
+            f"the pattern of {mode} mode starts at {operand.pattern:#x}, no multiple of {BASE_UNIT}: it "
+            f"repeats every {mode.period} B, and a base offset moves it by {BASE_UNIT} B",
+            {"base": base, "alignment": mode.period},
+            _aligned(mode),
+            operand.layout,
+            mode,
+        )
+    else:
+        last = base + max(part.descriptor.start for part in fit.parts)
+        yield Reason(
+            "range",
+            f"at {base:#x} a step would start at byte {last}, and a descriptor names addresses below {REACH}",
+            {"base": base, "start": last, "limit": REACH},
+        )
+
+
+def _aligned(mode: Mode) -> str:
+    return f"align the tile to {mode.period} bytes" + (", 128 where TMA fills it" if not mode.bits else "")
+
+
+def _other_major(question: Question) -> Iterator[Reason]:
+    others = tuple(major for major in question.operand.row.majors if major not in question.majors)
+    fit = question.fit(majors=others) if others else None
+    if fit is not None:
+        asked = question.majors[0]
+        yield Reason(
+            "major",
+            f"the tile is {major_name(others[0])}, {mode_name(fit.form.mode)}, and {major_name(asked)} "
+            "was asked",
+            {"found": others[0], "wanted": asked},
+            f"ask for --major {others[0]}, with the transpose bit {int(others[0] == 'mn')}",
+            question.operand.layout,
+            fit.form.mode,
+        )
+
+
+def _other_unit(question: Question) -> Iterator[Reason]:
+    """Numbers that count bytes where they were read as elements, or the other way round."""
+    operand, unit = question.operand, question.layout.unit
+    if operand.size == 1:
+        return
+    ratio = (1, operand.size) if unit == "element" else (operand.size, 1)
+    try:
+        layout = _scaled(operand.layout, *ratio)
+    except LayoutError:
+        return
+    fit = _fits(question, layout)
+    if fit is not None:
+        other = "bytes" if unit == "element" else "elements"
+        yield Reason(
+            "unit",
+            f"the strides count {other}: read so it is {major_name(fit.form.major)}, "
+            f"{mode_name(fit.form.mode)}, and as {unit}s its rows are {step(operand, 1, 0)} B apart",
+            {"unit": unit, "wanted": other.removesuffix("s")},
+            f"say --unit {other.removesuffix('s')}",
+            layout,
+            fit.form.mode,
+        )
+
+
+def _scaled(layout: Layout, numerator: int, denominator: int) -> Layout:
+    from tilewise.core.units import storage_scaled
+
+    def no_multiple(_: object, steps: int) -> LayoutError:
+        return LayoutError("TW106", f"{steps} is no multiple")
+
+    return storage_scaled(layout, numerator, denominator, no_multiple)
+
+
+def _byte_swizzle(question: Question) -> Iterator[Reason]:
+    """A swizzle of bytes, as PTX prints it, before strides of elements."""
+    operand = question.operand
+    size = operand.size
+    chain = chain_of(operand)
+    if size == 1 or question.layout.unit != "element" or len(chain) != 1:
+        return
+    (read,) = chain
+    if read.base < size.bit_length() - 1:
+        return
+    meant = read.scaled(1, size)
+    mode = mode_of((meant,))
+    if mode is None:
+        return
+    repaired = replace(operand.layout, swizzles=(meant,))
+    fit = _fits(question, repaired)
+    right = meant.scaled(8, 8 * size)
+    yield Reason(
+        "swizzle-unit",
+        f"{meant} counts elements here, which is {read} on bytes and no mode of the hardware; on bytes it "
+        f"is that of {mode} mode" + (", in which the tile is read" if fit else ""),
+        {"found": [read.bits, read.base, read.shift], "wanted": [meant.bits, meant.base, meant.shift]},
+        f"PTX and CuTe print byte swizzles before element strides: for {operand.row.name} write {right}",
+        repaired if fit else None,
+        mode,
+    )
+    if fit is None:
+        yield from _strides(replace(question, operand=operand.with_layout(repaired)))
+
+
+def _other_swizzle(question: Question) -> Iterator[Reason]:
+    """Strides of one mode under the swizzle of another, or under none, or under what no mode has."""
+    operand = question.operand
+    for mode in reversed(MODES.values()):
+        swizzles = (mode.swizzle,) if mode.bits else ()
+        repaired = replace(operand.layout, swizzles=swizzles)
+        fit = _fits(question, repaired)
+        if fit is not None and fit.form.mode is mode:
+            yield replace(swizzle_reason(operand, mode, fit.form.major), repair=repaired)
+            return
+
+
+def _transposed(question: Question) -> Iterator[Reason]:
+    """[K, rows] given for [rows, K]."""
+    operand = question.operand
+    if operand.elements > 1:
+        return
+    turned = operand.layout.permute(1, 0)
+    fit = _fits(question, turned)
+    if fit is not None:
+        rows = "M" if operand.name == "A" else "N"
+        yield Reason(
+            "transposed",
+            f"the modes are [K, {rows}]: as [{rows}, K] it is {major_name(fit.form.major)}, "
+            f"{mode_name(fit.form.mode)}",
+            {"shape": list(extents_of(operand.layout.shape))},
+            "permute the modes: tilewise algebra permute LAYOUT 1,0",
+            turned,
+            fit.form.mode,
+        )
+
+
+def _offset(question: Question) -> Iterator[Reason]:
+    """A start that no field holds."""
+    operand = question.operand
+    repaired = replace(operand.layout, offset=Vector(), outer=Vector())
+    fit = _fits(question, repaired)
+    if fit is None:
+        return
+    start, period = operand.plain(0, 0), fit.form.mode.period
+    reason = start_reason(start) or Reason(
+        "start",
+        f"the tile starts at byte {start}, inside a pattern of {period}, where no descriptor follows it",
+        {"start": start},
+        f"start at a multiple of {period} bytes",
+    )
+    yield replace(reason, repair=repaired, mode=fit.form.mode)

@@ -1,0 +1,254 @@
+"""Whether wgmma reads a tile of shared memory: the descriptors, or why none does and what is nearest.
+
+A tile is recognised by what it maps, however it is written: from a few addresses follows the only descriptor
+that may read it, and `same` proves that it does, part by part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilewise.check.fitting import REACH, Fit, fits
+from tilewise.check.operand import Operand, Reason, Unreadable, operand_of
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
+from tilewise.core.layout import Layout
+from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.instructions import MAJORS, Input, M, check_operand
+from tilewise.hardware.wgmma.stepping import PATTERNS, Step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from tilewise.check.nearest import Near
+
+ENGINES = ("wgmma",)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A tile that wgmma reads.
+
+    postcondition  for every step, `reads(step.descriptor, ...)` places each element of the step's part of
+                   [rows, K] where the layout has it, at `base` and more
+    """
+
+    operand: str
+    dtype: str
+    mode: Mode
+    major: str
+    lbo: int | None
+    """Bytes; None where the field is ignored or free."""
+    sbo: int | None
+    ignored: tuple[str, ...]
+    instruction: tuple[int, int | None, int]
+    """(m, n, k); n is None for A where none was asked."""
+    steps: tuple[Step, ...]
+    base: int = 0
+
+    legal = True
+
+    @property
+    def descriptor(self) -> Descriptor:
+        """The descriptor of the first step."""
+        return self.steps[0].descriptor
+
+    @property
+    def value(self) -> int:
+        """Its 64 bits."""
+        return self.descriptor.value
+
+    @property
+    def trans(self) -> int:
+        """imm-trans of the operand: 0 for K-major, 1 for MN-major."""
+        return MAJORS.index(self.major)
+
+    @property
+    def k_steps(self) -> int:
+        """How many instructions go along K."""
+        return 1 + max(step.k for step in self.steps)
+
+    @property
+    def mn_steps(self) -> int:
+        """How many go down the rows."""
+        return 1 + max(step.mn for step in self.steps)
+
+    @property
+    def alignment(self) -> int:
+        """What the tile's address must be a multiple of, with the base offset as it is."""
+        return self.mode.period
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A tile that wgmma does not read: why, and the nearest ones that it does."""
+
+    reasons: tuple[Reason, ...]
+    question: Question | None = None
+
+    legal = False
+
+    @cached_property
+    def nearest(self) -> tuple[Near, ...]:
+        """The nearest layouts that work, the cheapest first."""
+        from tilewise.check.nearest import nearest
+
+        return nearest(self.question, self.reasons) if self.question else ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked, once the layout is understood as an operand."""
+
+    layout: Layout
+    operand: Operand
+    n: int | None
+    majors: tuple[str, ...]
+    said: tuple[Reason, ...] = ()
+    """What was asked for and no instruction has."""
+
+    @property
+    def ns(self) -> tuple[int, ...]:
+        """Rows of one instruction that divide the tile, the most first."""
+        return instruction_rows(self.operand, self.n)
+
+    def fit(self, operand: Operand | None = None, majors: tuple[str, ...] | None = None) -> Fit | None:
+        """The fit of the operand, or of another in its place."""
+        operand = operand or self.operand
+        if too_large(operand):
+            return None
+        return fits(operand, instruction_rows(operand, self.n), majors or self.majors, tuple(MODES))
+
+
+def instruction_rows(operand: Operand, n: int | None) -> tuple[int, ...]:
+    """Rows of one instruction that divide the operand's, the most first; none where K does not divide."""
+    if operand.columns % operand.k:
+        return ()
+    legal = (M,) if operand.name == "A" else operand.row.n if n is None else (n,)
+    return tuple(rows for rows in sorted(legal, reverse=True) if operand.rows % rows == 0)
+
+
+def too_large(operand: Operand) -> bool:
+    """Whether there are more bytes than descriptors can name."""
+    return operand.rows * operand.columns * operand.size > REACH
+
+
+def match(
+    layout: Layout,
+    *,
+    engine: str = "wgmma",
+    operand: str,
+    dtype: DType | str,
+    major: str | None = None,
+    n: int | None = None,
+    base: int = 0,
+    pattern: str = "tile",
+) -> Match | Mismatch:
+    """Whether wgmma reads a tile [rows, K] of shared memory, and with which descriptors.
+
+    The layout counts elements of `dtype`, or what its unit says, from the tile's address `base`. Its swizzle
+    counts from there as well, or with the pattern "address" from address 0, as TMA's does. Of several sizes
+    of the instruction the largest is taken that reads the tile.
+
+        requires       operand is A [M, K] or B [N, K]
+        postcondition  a Match iff no two elements share a byte and descriptors of one mode, major, LBO
+                       and SBO read every element where the layout has it
+
+    >>> from tilewise import S, Swizzle
+    >>> found = match(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)], operand="B", dtype="bf16")
+    >>> found.mode.name, found.major, found.lbo, found.sbo, hex(found.value), found.instruction
+    ('128B', 'k', None, 1024, '0x4000004000010000', (64, 128, 16))
+    >>> [step.bytes for step in found.steps]
+    [0, 32, 64, 96]
+    >>> print(*match(S[(128, 64) : (64, 1)], operand="B", dtype="bf16").reasons)
+    rows are 128 B apart, as in 128B mode, but the addresses are not swizzled
+    """
+    _check_names(engine, operand, major, base, pattern)
+    try:
+        question = _question(layout, operand, dtype, major, n, base, pattern)
+    except Unreadable as no:
+        return Mismatch(no.reasons)
+    from tilewise.check.diagnose import overlap, shape_reasons
+
+    shape = shape_reasons(question)
+    shared = overlap(question.operand)
+    fit = None if question.said or shape or shared else question.fit()
+    if fit is not None:
+        return _matched(question, fit)
+    from tilewise.check.diagnose import diagnose
+
+    return Mismatch(diagnose(question, shape, shared), question)
+
+
+def _check_names(engine: str, operand: str, major: str | None, base: int, pattern: str) -> None:
+    """Refuse names that nothing has, and addresses that are none."""
+    check_operand(operand)
+    for name, known, what in (
+        (engine, ENGINES, "engine that match knows"),
+        (major, (None, *MAJORS), "major direction"),
+        (pattern, PATTERNS, "origin of a pattern"),
+    ):
+        if name not in known:
+            raise LayoutError(
+                "TW601", f"{name!r} is no {what}", hint="known: " + " ".join(filter(None, known))
+            )
+    if as_int(base, "a base") < 0:
+        raise LayoutError("TW604", f"a base of {base} is no address", hint="addresses are 0 and more")
+
+
+def _question(
+    layout: Layout, name: str, dtype: DType | str, major: str | None, n: int | None, base: int, pattern: str
+) -> Question:
+    try:
+        row = Input.of(dtype)
+    except Refused as no:
+        raise Unreadable(Reason("type", no.reason, no.witness, no.hint)) from None
+    said = []
+    if n is not None and n not in row.n:
+        said.append(_refusal("n", row.check_n, as_int(n, "N")))
+        n = None
+    if major is not None and major not in row.majors:
+        said.append(_refusal("major-type", row.check_major, major))
+        major = None
+    majors = row.majors if major is None else (major,)
+    operand = operand_of(layout, name, row, base)
+    if pattern == "address":
+        operand = operand.seen_from_zero()
+    return Question(layout, operand, n, majors, tuple(said))
+
+
+def _refusal(rule: str, check: Callable[[Any], object], asked: object) -> Reason:
+    """What an instruction's table says to something that it does not have."""
+    try:
+        check(asked)
+    except Refused as no:
+        return Reason(rule, no.reason, no.witness, no.hint)
+    raise AssertionError(f"{rule} {asked} is legal")
+
+
+def _matched(question: Question, fit: Fit) -> Match:
+    operand, form, first = question.operand, fit.form, fit.descriptor
+    ignored = form.ignored
+    n = question.n if operand.name == "A" else fit.n
+    return Match(
+        operand.name,
+        operand.row.name,
+        form.mode,
+        form.major,
+        None if "lbo" in ignored else first.lbo,
+        None if "sbo" in ignored else first.sbo,
+        ignored,
+        (M, n, operand.row.k),
+        tuple(
+            Step(part.mn, part.k, part.descriptor.start - first.start, part.descriptor) for part in fit.parts
+        ),
+        operand.base,
+    )
+
+
+__all__ = ["Match", "Mismatch", "Question", "Reason", "Step", "match"]

@@ -1,0 +1,288 @@
+"""An operand in shared memory: the byte of each element of [rows, K], and the part of one instruction.
+
+All questions of `match` are asked in bytes. One-bit elements are taken eight at a time, so that K counts
+bytes for them too: `elements` says how many elements a cell of the layout holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tilewise.core.axes import STORAGE, m
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.core.swizzles import Swizzle
+from tilewise.core.vectors import Vector, as_vector
+from tilewise.hardware.modes import Mode
+from tilewise.hardware.wgmma.instructions import Input
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NOT_SHARED = {"reg": "registers", "TCol": "tensor memory"}
+"""Storage that no descriptor of wgmma points to."""
+
+CELL = "u8"
+"""The type as which eight one-bit elements are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a layout cannot be read: the rule that it breaks, a sentence, and what shows it."""
+
+    rule: str
+    message: str
+    witness: Any = None
+    hint: str = ""
+    repair: Layout | None = None
+    """The operand in bytes with this one fault mended, where that makes it legal."""
+    mode: Mode | None = None
+    """The mode that seems to be meant."""
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Unreadable(Exception):
+    """A reason that ends the questions: without an answer to it nothing else can be asked."""
+
+    def __init__(self, *reasons: Reason) -> None:
+        super().__init__(*reasons)
+        self.reasons = reasons
+
+
+@dataclass(frozen=True)
+class Operand:
+    """[rows, K] in bytes of shared memory; element (0, 0) of the layout's own numbers is at `base`."""
+
+    name: str
+    row: Input
+    layout: Layout
+    """In bytes, on the axis m, of two modes, in one copy."""
+    base: int = 0
+    elements: int = 1
+    """Elements in a cell of the layout: 8 where they are bits."""
+
+    @property
+    def rows(self) -> int:
+        """M of A, N of B."""
+        return extents_of(self.layout.shape)[0]
+
+    @property
+    def columns(self) -> int:
+        """Cells along K."""
+        return extents_of(self.layout.shape)[1]
+
+    @property
+    def size(self) -> int:
+        """Bytes of a cell."""
+        return max(8, self.row.dtype.bits) // 8
+
+    @property
+    def type(self) -> str:
+        """The type as which a cell is read."""
+        return CELL if self.elements > 1 else self.row.name
+
+    @property
+    def k(self) -> int:
+        """Cells along K that one instruction reads."""
+        return self.row.k // self.elements
+
+    @cached_property
+    def pattern(self) -> int:
+        """Where the swizzle's pattern starts."""
+        return self.base + self.layout.outer[m]
+
+    def byte(self, row: int, column: int) -> int:
+        """The address of a cell."""
+        return self.base + self._relative(row * self.columns + column)
+
+    def _relative(self, flat: int) -> int:
+        place = self.layout.after_swizzle(self.layout.before_swizzle(flat))
+        return sum(place)
+
+    def plain(self, row: int, column: int) -> int:
+        """The address of a cell before the layout's own swizzle."""
+        return sum(self.layout.before_swizzle(row * self.columns + column)) + self.pattern
+
+    def seen_from_zero(self) -> Operand:
+        """The operand with a swizzle that counts from address 0: the base is part of what it acts on."""
+        return replace(self, layout=replace(self.layout, offset=self.layout.offset + self.base), base=0)
+
+    def with_layout(self, layout: Layout) -> Operand:
+        """The same question about another layout."""
+        return replace(self, layout=layout)
+
+    def of(self, layout: Layout) -> Operand:
+        """The same operand with the elements of another layout, in elements."""
+        cells, _ = _in_cells(layout, self.row)
+        return replace(self, layout=cells.coalesce(by_mode=True), base=0)
+
+    def in_elements(self) -> Layout | None:
+        """The layout in elements; None where it has no whole ones."""
+        try:
+            if self.elements > 1:
+                return self.layout.counted("element").unpack(self.elements)
+            return self.layout.in_elements(self.row.dtype)
+        except LayoutError:
+            return None
+
+    def blocks(self, n: int) -> Blocks | None:
+        """The tile cut into parts of n rows and the K of one instruction; None where digits do not divide."""
+        shape = (self.rows // n, n), (self.columns // self.k, self.k)
+        try:
+            return Blocks(self, n, self.layout.group(*shape))
+        except Refused:
+            return None
+
+    def index(self, flat: int) -> tuple[int, int]:
+        """(row, k) of a flat index, k in elements."""
+        row, column = divmod(flat, self.columns)
+        return row, column * self.elements
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The parts of a tile that single instructions read."""
+
+    operand: Operand
+    n: int
+    grouped: Layout
+    """The operand's layout in the shape ((blocks, n), (blocks, k))."""
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many there are along the rows and along K."""
+        (many_rows, _), (many_k, _) = self._modes
+        return many_rows, many_k
+
+    @cached_property
+    def _modes(self) -> Any:
+        operand = self.operand
+        return (operand.rows // self.n, self.n), (operand.columns // operand.k, operand.k)
+
+    @cached_property
+    def _digits(self) -> list[list[tuple[int, Vector]]]:
+        """The digits of (which rows, rows, which K, K), each slowest first."""
+        digits, found = iter(self.grouped.digits), []
+        for mode in self._modes:
+            for extent in mode:
+                part: list[tuple[int, Vector]] = []
+                covered = 1
+                while covered < extent or (extent == 1 and not part):
+                    part.append(next(digits))
+                    covered *= part[-1][0]
+                found.append(part)
+        return found
+
+    def block(self, row: int, column: int) -> Layout:
+        """The layout of one part, in the operand's own bytes."""
+        which_rows, rows, which_k, columns = self._digits
+        offset = self.grouped.offset + _stepped(which_rows, row) + _stepped(which_k, column)
+        shape = tuple(tuple(extent for extent, _ in part) for part in (rows, columns))
+        strides = tuple(stride for _, stride in (*rows, *columns))
+        return self.grouped.with_parts(shape, strides, (), offset)
+
+
+def _stepped(digits: list[tuple[int, Vector]], index: int) -> Vector:
+    total = Vector()
+    for extent, stride in reversed(digits):
+        index, digit = divmod(index, extent)
+        total = total + stride * digit
+    return total
+
+
+# -- from a layout -------------------------------------------------------------------------------------
+
+
+def operand_of(layout: Layout, name: str, row: Input, base: int = 0) -> Operand:
+    """The operand that a layout describes; `Unreadable` where it is no [rows, K] of bytes."""
+    placed = _in_one_memory(_in_one_copy(layout))
+    if len(extents_of(placed.shape)) != 2:
+        raise Unreadable(_rank(placed, name))
+    try:
+        cells, elements = _in_cells(placed, row)
+    except LayoutError as error:
+        message = f"{error.message}: {row.name} elements do not lie at whole bytes"
+        raise Unreadable(Reason("unit", message, hint=error.hint)) from None
+    return Operand(name, row, cells.coalesce(by_mode=True), base, elements)
+
+
+def _in_one_copy(layout: Layout) -> Layout:
+    if layout.copies != 1:
+        raise Unreadable(
+            Reason(
+                "copies",
+                f"every element has {layout.copies} copies (R), and a descriptor names one",
+                {"copies": layout.copies},
+                "match the layout without R; each copy has a descriptor of its own",
+            )
+        )
+    return replace(layout, replica=(), offset=layout.canonical().offset if layout.replica else layout.offset)
+
+
+def _in_one_memory(layout: Layout) -> Layout:
+    moving = [layout.axis(name) for name in layout.moving]
+    owners = [axis.name for axis in moving if axis.kind != STORAGE]
+    elsewhere = {axis.name: NOT_SHARED[axis.name] for axis in moving if axis.name in NOT_SHARED}
+    if owners or elsewhere:
+        what = ", ".join([*owners, *(f"{name} ({where})" for name, where in elsewhere.items())])
+        raise Unreadable(
+            Reason(
+                "axis",
+                f"the layout moves on {what}: the tensor core reads bytes of shared memory, one storage axis",
+                {"axes": [axis.name for axis in moving]},
+                "A may come from registers, as tilewise catalog wgmma.A lays them out"
+                if "reg" in elsewhere
+                else "slice the layout of one owner's memory first",
+            )
+        )
+    if len(moving) > 1:
+        names = [axis.name for axis in moving]
+        message = f"the layout moves on {' and '.join(names)}, and a tile lies in one memory"
+        raise Unreadable(Reason("axis", message, {"axes": names}, "match each of them alone"))
+    return _on_m(layout, moving[0].name) if moving else layout
+
+
+def _on_m(layout: Layout, axis: str) -> Layout:
+    return replace(
+        layout,
+        strides=tuple(as_vector(stride[axis]) for stride in layout.strides),
+        offset=as_vector(layout.offset[axis]),
+        outer=as_vector(layout.outer[axis]),
+        swizzles=tuple(Swizzle(s.bits, s.base, s.shift) for s in layout.swizzles),
+    )
+
+
+def _rank(layout: Layout, name: str) -> Reason:
+    extents = extents_of(layout.shape)
+    rows = "M" if name == "A" else "N"
+    if len(extents) == 3:
+        hint = "of several stages match one: tilewise algebra slice LAYOUT 0"
+    else:
+        hint = f"give it the shape ({rows}, K): tilewise algebra reshape"
+    return Reason(
+        "rank",
+        f"{name} is [{rows}, K], two modes, and the layout has {len(extents)}: {extents}",
+        {"shape": list(extents)},
+        hint,
+    )
+
+
+def _in_cells(layout: Layout, row: Input) -> tuple[Layout, int]:
+    """The layout in bytes, and how many elements a byte of it holds."""
+    if row.dtype.bits >= 8:
+        return layout.in_bytes(row.dtype), 1
+    many = 8 // row.dtype.bits
+    rows, columns = extents_of(layout.shape)
+    if columns % many:
+        raise LayoutError("TW106", f"K of {columns} {row.name} is no whole number of bytes")
+    if layout.unit != "byte":
+        return layout.in_elements(row.dtype).pack(many).counted("byte"), many
+    grouped = layout.group(rows, columns // many, many)
+    if grouped.slice(0, 0).layout.span() != 1:
+        raise LayoutError("TW106", f"{many} {row.name} that follow along K are in several bytes")
+    return grouped.slice(None, None, 0).layout, many

@@ -1,0 +1,338 @@
+"""The addresses of a tile, held step by step against what the tensor core wants: every fault that is found.
+
+From the finest step to the widest: 16 bytes that stay together, eight rows a mode's width apart, the
+swizzle of that mode, then one stride from group to group, which a field of the descriptor holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilewise.check.fitting import REACH
+from tilewise.check.operand import Operand, Reason
+from tilewise.core.swizzles import Swizzle, one_permutation
+from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
+from tilewise.hardware.wgmma.instructions import M
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.check.match import Question
+
+    Steps = list[tuple[int, int]]
+    """(element, bytes from the first one)."""
+
+WIDTHS = {mode.width: mode for mode in MODES.values()}
+"""The mode by the bytes from row to row."""
+
+WANTED = "16, 32, 64 or 128 B apart (no swizzle, 32B, 64B, 128B)"
+
+
+def faults(question: Question) -> Iterator[Reason]:
+    """Every fault of the strides; nothing where none of these questions finds one."""
+    operand = question.operand
+    down, along = step(operand, 1, 0), step(operand, 0, 1)
+    if along == operand.size:
+        yield from _Walk(question, "k").faults()
+    elif down != operand.size:
+        yield _not_contiguous(operand, down, along)
+    elif "mn" in operand.row.majors:
+        yield from _Walk(question, "mn").faults()
+    else:
+        yield Reason(
+            "major-type",
+            f"rows are contiguous (MN-major), and wgmma reads {operand.row.name} K-major alone",
+            {"row_step": down, "k_step": along},
+            "only f16 and bf16 have the transpose bit; lay the tile out with K contiguous",
+        )
+
+
+def step(operand: Operand, row: int, column: int) -> int:
+    """Bytes from element (0, 0) to another, before the layout's own swizzle."""
+    return operand.plain(row, column) - operand.plain(0, 0)
+
+
+def _not_contiguous(operand: Operand, down: int, along: int) -> Reason:
+    size, name = operand.size, operand.row.name
+    witness = {"row_step": down, "k_step": along, "wanted": size}
+    steps = f"{in_bytes(along, size)} from k = 0 to 1 and {in_bytes(down, size)} from row 0 to 1"
+    if -size in (along, down):
+        return Reason(
+            "negative",
+            f"the elements run backwards ({steps}): wanted {size} B forwards in one of them",
+            witness,
+            "descriptors only go up",
+        )
+    return Reason(
+        "contiguous",
+        f"neither direction is contiguous: {steps}; {name} wants {size} B in one of them",
+        witness,
+        "16 bytes of one row (K-major) or of one k (MN-major) stay together",
+    )
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """A tile whose elements follow one another in one direction: along; the other one is across."""
+
+    question: Question
+    major: str
+
+    @property
+    def operand(self) -> Operand:
+        return self.question.operand
+
+    @property
+    def one_across(self) -> str:
+        return "row" if self.major == "k" else "k"
+
+    @property
+    def many_across(self) -> str:
+        return "rows" if self.major == "k" else "columns of K"
+
+    @property
+    def one_along(self) -> str:
+        return "k" if self.major == "k" else "row"
+
+    def at(self, across: int, along: int) -> int:
+        """Bytes from the first element to another."""
+        return step(self.operand, *((across, along) if self.major == "k" else (along, across)))
+
+    @property
+    def extents(self) -> tuple[int, int]:
+        """Elements across and along, in one instruction's part of the tile."""
+        rows = max(self.question.ns or (ROWS,)) if self.operand.name == "B" else M
+        return (rows, self.operand.k) if self.major == "k" else (self.operand.k, rows)
+
+    def faults(self) -> Iterator[Reason]:
+        """Every fault, from the finest step to the widest."""
+        if self.major not in self.question.majors:
+            asked = self.question.majors[0]
+            message = f"the tile is {major_name(self.major)}, and {major_name(asked)} was asked"
+            yield Reason("major", message, {"found": self.major, "wanted": asked})
+        start = start_reason(self.operand.plain(0, 0))
+        if start is not None:
+            yield start
+        chunk = self._chunk()
+        if chunk is not None:
+            yield chunk
+            return
+        across = self.at(1, 0)
+        if across in WIDTHS:
+            yield from self._core_matrix(across)
+        else:
+            yield self._across(across)
+        yield from self._swizzle(WIDTHS.get(across))
+        if across in WIDTHS:
+            yield from self._groups(WIDTHS[across])
+
+    def _chunk(self) -> Reason | None:
+        """16 bytes whose elements do not follow one another."""
+        size = self.operand.size
+        for number in range(CHUNK // size):
+            found, wanted = self.at(0, number), number * size
+            if found != wanted:
+                return Reason(
+                    "chunk",
+                    f"16 bytes must stay together: {self.one_along} = {number} is {found} B from "
+                    f"{self.one_along} = 0, wanted {wanted}",
+                    {"element": number, "found": found, "wanted": wanted},
+                    f"{CHUNK // size} elements along {self.one_along} are one chunk of 16 bytes",
+                )
+        return None
+
+    def _across(self, found: int) -> Reason:
+        """Rows that are no mode's width apart."""
+        witness = {"found": found, "wanted": sorted(WIDTHS)}
+        apart = f"{self.many_across} are {in_bytes(found, self.operand.size)} apart"
+        wanted = f"the tensor core wants eight of them {WANTED}"
+        padding = self._padding(found)
+        said = f" with {padding} B of padding" if padding else ""
+        if found < 0:
+            return Reason("negative", f"{apart}, backwards; {wanted}", witness, "descriptors only go up")
+        if found % CHUNK:
+            hint = "swizzle instead of padding" if padding else ""
+            return Reason("stride-16", f"{apart}{said}, no multiple of 16; {wanted}", witness, hint)
+        wide = MODES["128B"].width // self.operand.size
+        if padding:
+            hint = "swizzle instead of padding"
+        elif found > MODES["128B"].width:
+            what = "K" if self.major == "k" else "the rows"
+            hint = f"cut {what} into strips of {wide} elements, which are atoms of 8 x 128 B"
+        else:
+            hint = ""
+        return Reason("row-stride", f"{apart}{said}; {wanted}", witness, hint)
+
+    def _padding(self, found: int) -> int:
+        """Bytes that a row leaves unused, where that looks meant."""
+        used = (self.operand.columns if self.major == "k" else self.operand.rows) * self.operand.size
+        unused = found - used
+        return unused if 0 < unused <= 64 and unused < used else 0
+
+    def _core_matrix(self, width: int) -> Iterator[Reason]:
+        """Eight rows that are not evenly spaced."""
+        for number in range(2, ROWS):
+            found, wanted = self.at(number, 0), number * width
+            if found != wanted:
+                yield Reason(
+                    "core-matrix",
+                    f"eight {self.many_across} must be evenly spaced: {self.one_across} {number} is "
+                    f"{found} B from {self.one_across} 0, wanted {wanted}",
+                    {"element": number, "found": found, "wanted": wanted},
+                    "a core matrix is 8 rows of 16 bytes",
+                )
+                return
+
+    def _swizzle(self, mode: Mode | None) -> Iterator[Reason]:
+        written = chain_of(self.operand)
+        found = mode_of(written)
+        if found is None or (mode is not None and found is not mode):
+            yield swizzle_reason(self.operand, mode, self.major)
+
+    # -- groups ----------------------------------------------------------------------------------------
+
+    def _groups(self, mode: Mode) -> Iterator[Reason]:
+        """The steps from chunk to chunk, and from group to group."""
+        across, along = self.extents
+        together = CHUNK // self.operand.size
+        if mode.bits and together < along and self.at(0, together) != CHUNK:
+            found = self.at(0, together)
+            yield Reason(
+                "chunk-stride",
+                f"chunks of 16 bytes must follow one another: {self.one_along} = {together} is {found} B "
+                f"from {self.one_along} = 0, wanted {CHUNK}",
+                {"found": found, "wanted": CHUNK},
+            )
+        wide = mode.chunks * together
+        far_along = {"k": "" if mode.bits else "LBO", "mn": "LBO" if mode.bits else "SBO"}[self.major]
+        far_across = "LBO" if self.major == "mn" and not mode.bits else "SBO"
+        if far_along:
+            steps = [(i, self.at(0, i)) for i in range(wide, along, wide)]
+            yield from self._even(far_along, steps, self.one_along)
+        steps = [(i, self.at(i, 0)) for i in range(ROWS, across, ROWS)]
+        yield from self._even(far_across, steps, self.one_across)
+
+    def _even(self, field: str, steps: Steps, what: str) -> Iterator[Reason]:
+        """One stride for all steps, which a field must hold."""
+        if not steps:
+            return
+        first, stride = steps[0]
+        witness = {"field": field.lower(), "found": stride}
+        where = f"{field}, from {what} 0 to {what} {first}, is {in_bytes(stride, self.operand.size)}"
+        if stride % CHUNK:
+            yield Reason("stride-16", f"{where}, no multiple of 16", witness)
+        elif stride < 0:
+            yield Reason("negative", f"{where}, backwards", witness, "descriptors only go up")
+        elif stride >= REACH:
+            message = f"{where}, beyond the 14 bits of 16 bytes: at most {REACH - CHUNK}"
+            yield Reason("range", message, witness | {"limit": REACH})
+        for at, found in steps:
+            wanted = stride * (at // first)
+            if found != wanted:
+                yield Reason(
+                    "uneven",
+                    f"{field} is one stride: {what} {first} is {stride} B from {what} 0, so {what} {at} "
+                    f"should be {wanted} B from it and is {found}",
+                    {"field": field.lower(), "element": at, "found": found, "wanted": wanted},
+                    "a smaller N has fewer groups in one instruction",
+                )
+                return
+
+
+# -- swizzles ------------------------------------------------------------------------------------------
+
+
+def chain_of(operand: Operand) -> tuple[Swizzle, ...]:
+    """The swizzles that are written, on bytes."""
+    return tuple(swizzle for swizzle in operand.layout.swizzles if swizzle.bits)
+
+
+def mode_of(chain: tuple[Swizzle, ...]) -> Mode | None:
+    """The mode whose permutation of bytes a chain is; None where it is no mode's.
+
+    >>> print(mode_of((Swizzle(2, 4, 3),)), mode_of((Swizzle(2, 5, 3),)))
+    64B None
+    """
+    for mode in MODES.values():
+        if one_permutation(chain, (mode.swizzle,) if mode.bits else ()):
+            return mode
+    return None
+
+
+def swizzle_reason(operand: Operand, mode: Mode | None, major: str) -> Reason:
+    """A swizzle that is not that of the mode which the strides are of; None where they are of no mode."""
+    written = chain_of(operand)
+    found = mode_of(written)
+    witness: dict[str, object] = {
+        "found": found.name if found else [[s.bits, s.base, s.shift] for s in written]
+    }
+    strides = ""
+    if mode is not None:
+        witness["wanted"] = mode.name
+        across = "rows" if major == "k" else "columns of K"
+        strides = f"{across} are {mode.width} B apart, as {'in' if mode.bits else 'with'} {mode_name(mode)}"
+    hint = how_to_write(operand, mode)
+    if found is None:
+        chain = " o ".join(map(str, written))
+        message = f"{chain} on bytes is no mode of the hardware, which has Swizzle<1|2|3,4,3>"
+        return Reason("swizzle", "; ".join(filter(None, (message, strides))), witness, hint, mode=mode)
+    if not written:
+        return Reason(
+            "no-swizzle", f"{strides}, but the addresses are not swizzled", witness, hint, mode=mode
+        )
+    message = f"the swizzle is that of {mode_name(found)}, but {strides}"
+    return Reason("swizzle-strides", message, witness, hint, mode=mode)
+
+
+def how_to_write(operand: Operand, mode: Mode | None) -> str:
+    """What to write for the swizzle of a mode."""
+    if mode is None:
+        return ""
+    if not mode.bits:
+        return "leave the swizzle out, or lay the rows out as its mode has them"
+    of_elements = mode.swizzle.scaled(8, operand.row.dtype.bits)
+    if of_elements == mode.swizzle:
+        return f"{mode_name(mode)} is {mode.swizzle}"
+    return f"{mode_name(mode)} is {of_elements} on {operand.row.name}, {mode.swizzle} on bytes"
+
+
+# -- words ---------------------------------------------------------------------------------------------
+
+
+def mode_name(mode: Mode) -> str:
+    """A mode as a sentence has it."""
+    return f"{mode} mode" if mode.bits else "no swizzle"
+
+
+def major_name(major: str) -> str:
+    """A major as the documents have it."""
+    return "K-major" if major == "k" else "MN-major"
+
+
+def in_bytes(count: int, size: int) -> str:
+    """Bytes, and elements where they are more than bytes.
+
+    >>> in_bytes(136, 2), in_bytes(7, 2)
+    ('136 B (68 elements)', '7 B')
+    """
+    if size == 1 or count % size:
+        return f"{count} B"
+    return f"{count} B ({count // size} element{'' if abs(count) == size else 's'})"
+
+
+def start_reason(start: int) -> Reason | None:
+    """A start that the descriptor's field does not hold."""
+    if start % CHUNK:
+        return Reason(
+            "start",
+            f"the tile starts at byte {start}, no multiple of 16",
+            {"start": start},
+            f"the field counts 16 bytes; {start // CHUNK * CHUNK} is the multiple below",
+        )
+    if not 0 <= start < REACH:
+        return Reason(
+            "range",
+            f"the tile starts at byte {start}, and a descriptor names addresses in 0..{REACH - CHUNK}",
+            {"start": start, "limit": REACH},
+        )
+    return None
