@@ -35,12 +35,12 @@ _WHO_LIMIT = 4096
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[ENTRY | WORD ...] [--PARAMETER VALUE ...] [--at INDEX] [--who PLACE] [--show]."""
-    from tilewise.hardware.catalog import registry
+    from tilewise.hardware.catalog import entries
 
     parser.add_argument("words", metavar="ENTRY", nargs="*", help="an entry, a call of one, or a word")
     group = parser.add_argument_group("parameters of entries")
     said: dict[str, list[str]] = {}
-    for entry in registry().values():
+    for entry in entries().values():
         for parameter in entry.parameters:
             said.setdefault(parameter.name, [])
             if parameter.meaning not in said[parameter.name]:

@@ -54,6 +54,10 @@ def _first_words(command: str) -> Iterable[str]:
     """What may stand first, where it is one of a few words."""
     from tilewise.cli.operations import OPERATIONS
 
+    if command == "catalog":
+        from tilewise.hardware.catalog import entries
+
+        return [*entries()]
     return {"completion": SHELLS, "algebra": OPERATIONS}.get(command, ())
 
 

@@ -8,6 +8,6 @@ parse("wgmma.D(f32, n=64)")      a call, wherever a layout is read
 from __future__ import annotations
 
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter
-from tilewise.hardware.catalog.registry import Registry, find, registry, search
+from tilewise.hardware.catalog.registry import Registry, entries, find, search
 
-__all__ = ["Built", "Entry", "Parameter", "Registry", "find", "registry", "search"]
+__all__ = ["Built", "Entry", "Parameter", "Registry", "entries", "find", "search"]

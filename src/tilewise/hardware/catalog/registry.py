@@ -23,8 +23,7 @@ LIST = "tilewise catalog lists the entries"
 class Registry(Mapping[str, Entry]):
     """Entries by name; each name once, each confirmed in some way.
 
-    >>> registry = Registry([find("wgmma.D")])
-    >>> [*registry]
+    >>> [*Registry([find("wgmma.D")])]
     ['wgmma.D']
     """
 
@@ -64,12 +63,12 @@ class Registry(Mapping[str, Entry]):
 
 
 @cache
-def registry() -> Registry:
+def entries() -> Registry:
     """The whole catalogue, checked."""
     modules = [import_module(module) for module in ENGINES.values()]
-    entries = [entry for module in modules for entry in module.ENTRIES]
+    every = [entry for module in modules for entry in module.ENTRIES]
     absent = {name: reason for module in modules for name, reason in module.ABSENT.items()}
-    whole = Registry(entries, absent)
+    whole = Registry(every, absent)
     if unknown := confirmations().keys() - set(whole):
         raise ValueError(f"{sorted(unknown)[0]} is confirmed, and is no entry")
     return whole
@@ -81,7 +80,7 @@ def find(name: str) -> Entry:
     >>> print(find("wgmma.D")("f32", n=8).layout)
     S[((4, 2, 8), (1, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
     """
-    return registry().find(name)
+    return entries().find(name)
 
 
 def search(*words: str) -> list[Entry]:
@@ -90,7 +89,7 @@ def search(*words: str) -> list[Entry]:
     >>> [entry.name for entry in search("accumulator D")]
     ['wgmma.D']
     """
-    return registry().search(words)
+    return entries().search(words)
 
 
 def _text(entry: Entry) -> str:

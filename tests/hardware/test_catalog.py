@@ -1,0 +1,376 @@
+"""The catalogue: it checks itself, is searched, says its sources, and takes new engines as they are."""
+
+import json
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from tilewise import LayoutError, Refused, S
+from tilewise.cli.main import main
+from tilewise.core.dtypes import DType
+from tilewise.hardware.catalog import Built, Entry, Parameter, Registry, entries, find, search
+from tilewise.hardware.catalog.confirmed import checked, confirmations
+from tilewise.hardware.catalog.sheet import sheet_of, summary_of
+from tilewise.hardware.sources import PTX_SHAPES
+
+# -- entries ---------------------------------------------------------------------------------------
+
+
+def test_every_entry_gives_its_example_and_is_confirmed():
+    assert len(entries()) >= 7
+    for name, entry in entries().items():
+        values = entry.bind(named=entry.example)
+        built = entry(**entry.example)
+        assert (built.layout is None) == (name == "wgmma.shapes")
+        sheet = sheet_of(entry, values, built)
+        assert json.loads(json.dumps(sheet)) == sheet
+        assert sheet["source"]["url"].startswith("https://")
+        assert "document" in sheet["confirmed"]
+        assert find(name) is entry
+        assert json.dumps(summary_of(entry))
+
+
+def test_every_source_is_cited_with_a_section():
+    for entry in entries().values():
+        assert entry.source.document
+        assert entry.source.section
+        assert "#" in entry.source.url
+
+
+WIDTH = Parameter("width", "how wide", legal=(8, 16), number=True)
+
+
+def entry(**changes):
+    fields = {
+        "name": "toy.row",
+        "summary": "a row",
+        "parameters": (WIDTH,),
+        "source": PTX_SHAPES,
+        "build": lambda width: Built(S[width:1], {}, DType.of("f16")),
+        "example": {"width": 8},
+        "words": "layout",
+    }
+    return Entry(**(fields | changes))
+
+
+@pytest.fixture
+def toy_is_confirmed(monkeypatch):
+    monkeypatch.setattr(
+        "tilewise.hardware.catalog.entry.confirmed_by", lambda name: ("document", "device: H200")
+    )
+
+
+@pytest.mark.usefixtures("toy_is_confirmed")
+def test_another_engine_is_data_and_one_function():
+    toys = Registry([entry(), entry(name="toy.column")], {"toy.gone": "it went"})
+    assert [*toys] == ["toy.row", "toy.column"]
+    assert toys.find("toy.row")(16).layout == S[16:1]
+    assert toys.find("toy.row").call == "toy.row(8)"
+    assert toys.search(["column"]) == [toys["toy.column"]]
+    with pytest.raises(Refused, match="it went"):
+        toys.find("toy.gone.far")
+
+
+@pytest.mark.usefixtures("toy_is_confirmed")
+def test_what_no_device_can_be_asked_is_not_confirmed_by_one():
+    toy = entry()
+    assert toy.confirmed_for(toy(8)) == ("document", "device: H200")
+    assert toy.confirmed_for(replace(toy(8), measurable=False)) == ("document",)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "toy"},
+        {"name": "Toy.row"},
+        {"summary": ""},
+        {"parameters": (WIDTH, WIDTH)},
+        {"example": {}},
+        {"example": {"width": 9}},
+        {"example": {"wide": 8}},
+        {"build": lambda width: Built(None)},
+    ],
+    ids=str,
+)
+def test_an_entry_that_does_not_hold_together_is_not_made(changes):
+    with pytest.raises(ValueError, match=r"."):
+        entry(**changes)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "a b", "meaning": "m", "legal": ("x",)},
+        {"name": "a", "meaning": "", "legal": ("x",)},
+        {"name": "a", "meaning": "m"},
+        {"name": "a", "meaning": "m", "legal": ("x",), "default": "y"},
+    ],
+    ids=str,
+)
+def test_a_parameter_that_says_nothing_is_not_made(fields):
+    with pytest.raises(ValueError, match=r"."):
+        Parameter(**fields)
+
+
+def test_an_entry_stands_once_and_is_confirmed():
+    d = find("wgmma.D")
+    with pytest.raises(ValueError, match="twice"):
+        Registry([d, d])
+    with pytest.raises(ValueError, match="twice"):
+        Registry([d], {"wgmma.D": "no"})
+    with pytest.raises(ValueError, match="confirmed by nothing"):
+        Registry([entry()])
+
+
+def test_confirmations_are_of_entries_and_in_known_words(monkeypatch):
+    assert confirmations().keys() == entries().keys()
+    assert checked({"a": ["document", "device: H200", "oracle: CUTLASS"]})["a"][1] == "device: H200"
+    for way in ("hearsay", "device:", "device: ", "Document", "oracle"):
+        with pytest.raises(ValueError, match="is confirmed by"):
+            checked({"a": [way]})
+    monkeypatch.setattr(
+        "tilewise.hardware.catalog.registry.confirmations", lambda: {"wgmma.Z": ("document",)}
+    )
+    with pytest.raises(ValueError, match=r"wgmma\.Z is confirmed"):
+        entries.__wrapped__()
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "named", "code", "said"),
+    [
+        ("wgmma.D", (), {"dtype": "f32"}, "TW601", "needs n"),
+        ("wgmma.D", ("f32", 64, 1), {}, "TW601", "2 parameters"),
+        ("wgmma.D", ("f32",), {"dtype": "f16", "n": 8}, "TW601", "twice"),
+        ("wgmma.D", ("f32",), {"m": 8}, "TW601", "no parameter m"),
+        ("wgmma.D", ("f32", "8.0"), {}, "TW101", "a number"),
+        ("wgmma.D", ("f32", True), {}, "TW101", "a number, not True"),
+        ("wgmma.D", ("floaty", 8), {}, "TW105", "unknown dtype"),
+        ("wgmma.figure", (171,), {}, "TW601", "no number 171"),
+        ("wgmma.atom", ("128B", "row", "f16"), {}, "TW601", "no major"),
+        ("wgmma.atom", ("128", "k", "f6"), {}, "TW105", "f6"),
+        ("wgmma.smem", ("C", "k", "128B", "bf16", 64, 64), {}, "TW601", "no operand"),
+    ],
+)
+def test_values_that_are_not_understood(name, given, named, code, said):
+    with pytest.raises(LayoutError) as error:
+        find(name)(*given, **named)
+    assert error.value.code == code
+    assert said in error.value.message
+    assert not isinstance(error.value, Refused)
+
+
+def test_values_have_other_spellings():
+    assert find("wgmma.atom")("SWIZZLE_128B", "K", "bfloat16") == find("wgmma.atom")("128B", "k", "bf16")
+    assert find("wgmma.D")("float32", "0x40").layout == find("wgmma.D")("f32", 64).layout
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["fragment"], ["wgmma.A", "wgmma.D"]),
+        (["FRAGMENT", "accumulator", "n"], ["wgmma.D"]),
+        (["128B"], ["wgmma.smem", "wgmma.atom", "wgmma.canonical"]),
+        (["Table", "38"], ["wgmma.atom"]),
+        (["zebra"], []),
+    ],
+)
+def test_search(words, names):
+    assert [entry.name for entry in search(*words) if entry.engine == "wgmma"] == names
+
+
+# -- wgmma.shapes ----------------------------------------------------------------------------------
+
+EVERY_8 = list(range(8, 257, 8))
+SOME = [*range(8, 33, 8), *range(48, 257, 16)]  # 8i for i = 1..4, 16i for i = 3..16, as the manual has it
+
+
+@pytest.mark.parametrize(
+    ("dtype", "k", "n", "accumulators", "majors"),
+    [
+        ("f16", 16, EVERY_8, ["f16", "f32"], ["k", "mn"]),
+        ("bf16", 16, EVERY_8, ["f32"], ["k", "mn"]),
+        ("tf32", 8, EVERY_8, ["f32"], ["k"]),
+        ("e4m3", 32, EVERY_8, ["f16", "f32"], ["k"]),
+        ("e5m2", 32, EVERY_8, ["f16", "f32"], ["k"]),
+        ("s8", 32, SOME, ["s32"], ["k"]),
+        ("u8", 32, SOME, ["s32"], ["k"]),
+        ("b1", 256, SOME, ["s32"], ["k"]),
+    ],
+)
+def test_the_shapes_of_the_manual(dtype, k, n, accumulators, majors):
+    facts = find("wgmma.shapes")(dtype).facts
+    assert (facts["k"], facts["n"]) == (k, n)
+    assert (facts["accumulators"], facts["majors"]) == (accumulators, majors)
+    assert sorted(facts["n"] + facts["illegal"]) == EVERY_8
+    for asked in range(300):
+        if asked in n:
+            assert find("wgmma.shapes")(dtype, asked).facts["n"] == asked
+        else:
+            with pytest.raises(Refused, match=f"m64n{asked}k{k} does not exist for {dtype}"):
+                find("wgmma.shapes")(dtype, asked)
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def asked(capsys, *words):
+    """(exit code, JSON) of a command."""
+    code = main(["catalog", *words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_the_issues_example(capsys):
+    code, data = asked(capsys, "wgmma.D", "--dtype", "f32", "--n", "64")
+    assert code == 0
+    layout = "S[((4, 2, 8), (8, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]"
+    wanted = {"schema": 1, "entry": "wgmma.D", "shape": [64, 64], "layout": layout}
+    assert wanted.items() <= data.items()
+    assert data["source"]["document"] == "PTX ISA"
+    assert data["confirmed"][0] == "document"
+    assert data["parameters"] == {"dtype": "f32", "n": 64}
+    assert data["call"] == "wgmma.D(f32, n=64)"
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        (["wgmma.A", "--dtype", "f16"], "wgmma.A(f16)"),
+        (
+            "wgmma.smem --operand B --major mn --mode 32B --dtype f16 --rows 64 --k 32".split(),
+            "wgmma.smem(B, major=mn, mode=32B, dtype=f16, rows=64, k=32)",
+        ),
+        (["wgmma.figure", "--number", "170"], "wgmma.figure(170)"),
+        (["wgmma.figure(170)"], "wgmma.figure(170)"),
+        (["wgmma.D(f32)", "--n", "16"], "wgmma.D(f32, n=16)"),
+        ("wgmma.canonical --mode none --major k --dtype tf32 --k 3".split(), None),
+    ],
+)
+def test_options_and_calls_are_one(capsys, words, call):
+    code, data = asked(capsys, *words)
+    assert code == 0
+    if call:
+        assert data["call"] == call
+    assert asked(capsys, data["call"]) == (0, data)
+    assert main(["say", data["call"], "--as", "tilewise"]) == 0
+    assert capsys.readouterr().out.strip() == data["layout"]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("wgmma.shapes --dtype s8 --n 40", "m64n40k32 does not exist for s8"),
+        ("wgmma.D --dtype s32 --n 40", "no wgmma has N = 40 with s32 accumulators"),
+        ("wgmma.D --dtype s8 --n 40", "wgmma does not accumulate in s8"),
+        ("wgmma.A --dtype f64", "wgmma does not multiply f64"),
+        ("wgmma.sp", "sparse wgmma"),
+        ("wgmma.sp.A --dtype f16", "sparse wgmma"),
+        ("zebra crossing", "no entry speaks of zebra crossing"),
+        ("wgmma.D --dtype f32 --n 8 --who laneid=32", "nothing lives there"),
+    ],
+)
+def test_what_the_hardware_has_not_is_a_no(capsys, words, reason):
+    code, data = asked(capsys, *words.split())
+    assert code == 1
+    assert data["reason"].startswith(reason)
+    assert data["witness"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        ("wgmma.d", "TW601", "did you mean wgmma.D?"),
+        ("wgma.smem --rows 8", "TW601", "did you mean wgmma.smem?"),
+        ("tcgen05.ld", "TW601", "tilewise catalog lists the entries"),
+        ("wgmma.D --dtype f32 --rows 64", "TW601", "it has dtype n"),
+        ("wgmma.smem --operand B --order m", "TW601", "did you mean mn?"),
+        ("wgmma.D --dtype f31 --n 64", "TW105", "did you mean f32?"),
+        ("wgmma.D --dtype f32 --n many", "TW101", "such as n=64"),
+        ("wgmma.D --dtype f32", "TW601", "wgmma.D(dtype, n)"),
+        ("wgmma.D --dtpye f32", "TW401", "did you mean --dtype?"),
+        ("fragment --n 8", "TW401", "such as wgmma.D"),
+        ("wgmma.figure --number 155", "TW601", "did you mean 156?"),
+        ("wgmma.shapes --dtype s8 --at 0,0", "TW601", ""),
+        ("wgmma.shapes --dtype s8 --show", "TW401", ""),
+        ("wgmma.D(f32 --n 8", "TW004", "close it"),
+    ],
+)
+def test_what_is_not_understood(capsys, words, code, hint):
+    exit_code, data = asked(capsys, *words.split())
+    assert exit_code == 2
+    assert data["error"]["code"] == code
+    assert hint in data["error"]["hint"]
+
+
+def test_a_call_has_carets_under_its_fault(capsys):
+    assert main(["catalog", "wgmma.D(f32, n=x)"]) == 2
+    assert "wgmma.D(f32, n=x)\n               ^^^" in capsys.readouterr().err
+
+
+def test_the_list_and_the_search(capsys):
+    code, data = asked(capsys)
+    assert code == 0
+    assert [row["entry"] for row in data["entries"]] == [*entries()]
+    assert data["entries"][0]["parameters"][0]["name"] == "dtype"
+    code, data = asked(capsys, "fragment")
+    assert code == 0
+    assert [row["entry"] for row in data["entries"]] == ["wgmma.A", "wgmma.D"]
+    assert asked(capsys, "shared memory") == asked(capsys, "shared", "memory")
+
+
+def test_an_entry_alone_says_what_it_takes(capsys):
+    code, data = asked(capsys, "wgmma.smem")
+    assert code == 0
+    by_name = {parameter["name"]: parameter for parameter in data["parameters"]}
+    assert by_name["mode"]["legal"] == ["none", "32B", "64B", "128B"]
+    assert by_name["order"] == {
+        "name": "order",
+        "meaning": "the direction in which atoms follow one another",
+        "legal": ["mn", "k"],
+        "rule": None,
+        "default": "mn",
+        "needed": False,
+    }
+
+
+def test_elements_and_places_both_ways(capsys):
+    words = ["wgmma.D", "--dtype", "f16", "--n", "64"]
+    _, data = asked(capsys, *words, "--at", "9,3")
+    [there] = data["elements_at"]
+    assert there == {
+        "element": [9, 3],
+        "place": {"wid_in_wg": 0, "laneid": 5, "reg": 3},
+        "name": "d3",
+        "register": 1,
+        "bits": [16, 31],
+    }
+    _, data = asked(capsys, *words, "--who", "wid_in_wg=0,laneid=5,reg=3")
+    assert data["elements_at"] == [there]
+    _, data = asked(capsys, *words, "--who", "laneid=5,wid_in_wg=0")
+    assert len(data["elements_at"]) == 32
+
+
+def test_memory_is_told_in_bytes(capsys):
+    words = "wgmma.smem --operand B --major k --mode 128B --dtype bf16 --rows 8 --k 64 --at 1,8".split()
+    _, data = asked(capsys, *words)
+    assert data["elements_at"] == [{"element": [1, 8], "place": {"m": 64}, "byte": 128, "bits": [0, 15]}]
+    _, data = asked(capsys, *"wgmma.atom --mode none --major k --dtype e2m1 --at 0,3".split())
+    assert data["elements_at"][0] | {"byte": 1, "bits": [4, 7]} == data["elements_at"][0]
+
+
+def test_pictures(capsys):
+    assert main(["catalog", "wgmma.atom(32B, k, b128)", "--show"]) == 0
+    drawn = capsys.readouterr().out.splitlines()
+    assert drawn[-4].split() == ["4", "9", "8"]
+    _, data = asked(capsys, "wgmma.D(f32, 256)", "--show")
+    assert len(data["picture"]["cells"]) == 16
+    assert len(data["picture"]["cells"][0]) == 16
+
+
+def test_every_call_of_every_fragment_is_read_by_other_commands(capsys):
+    for dtype, n in product(("f16", "f32", "s32"), (8, 32, 256)):
+        assert main(["at", f"wgmma.D({dtype}, n={n})", "63,7"]) == 0
+    assert "31@laneid" in capsys.readouterr().out
