@@ -1,0 +1,174 @@
+"""`tilewise tma`: arguments, boxes and bytes; or every rule that is broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tilewise.check.tma import LAYOUT_RULES
+from tilewise.hardware.tma.rules import RULES
+
+USUAL = ("tma", "--dtype", "bf16", "--shape", "4096,4096", "--tile", "128,64", "--mode", "128B")
+CHECK = ("tma", "check", "--dtype", "bf16", "--dims", "4096,4096", "--strides", "8192", "--box", "64,128")
+PAGE = Path(__file__).parents[2] / "docs/tma.md"
+
+
+def test_the_arguments_by_name_the_boxes_and_their_bytes(tilewise):
+    answer = tilewise(*USUAL, "--json")
+    assert answer.code == 0
+    data = answer.json
+    assert data["legal"] is True
+    assert data["arguments"] == {
+        "tensorDataType": "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16",
+        "tensorRank": 2,
+        "globalDim": [4096, 4096],
+        "globalStrides": [8192],
+        "boxDim": [64, 128],
+        "elementStrides": [1, 1],
+        "interleave": "CU_TENSOR_MAP_INTERLEAVE_NONE",
+        "swizzle": "CU_TENSOR_MAP_SWIZZLE_128B",
+        "l2Promotion": "CU_TENSOR_MAP_L2_PROMOTION_L2_128B",
+        "oobFill": "CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE",
+    }
+    assert data["boxes"] == [
+        {"coordinates": [0, 0], "index": [0, 0], "start": 0, "bytes": 16384, "inside": None}
+    ]
+    assert (data["bytes"], data["rules"], data["remarks"]) == (16384, [], [])
+    assert (data["tile"], data["alignment"]) == ("Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", 1024)
+
+
+def test_the_text_says_the_same(tilewise):
+    text = tilewise(*USUAL, "--at", "4032,0").out
+    assert "boxDim          64, 128\n" in text
+    assert "{0, 4032} -> byte 0, 8192 elements, 4096 of them in the tensor" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "rules"),
+    [
+        (
+            ("tma", "--dtype", "bf16", "--shape", "100,100", "--tile", "32,64", "--mode", "128B"),
+            ["stride-multiple"],
+        ),
+        (("tma", "--dtype", "bf16", "--shape", "64,64", "--layout", "S[(64, 64) : (1, 64)]"), ["contiguous"]),
+        ((*USUAL, "--fill", "nan", "--dtype", "s8", "--tile", "128,128"), ["fill"]),
+        ((*CHECK, "--mode", "64B", "--address", "8"), ["address", "box-swizzle"]),
+        ((*CHECK, "--shared", "64", "--map-address", "8"), ["map-address", "shared-address"]),
+    ],
+)
+def test_what_is_illegal_names_its_rules(tilewise, words, rules):
+    answer = tilewise(*words, "--json")
+    assert answer.code == 1
+    data = answer.json
+    assert data["legal"] is False
+    assert [rule["rule"] for rule in data["rules"]] == rules
+    assert data["reason"]
+    assert data["bytes"] is None
+    text = tilewise(*words)
+    assert text.code == 1
+    assert all(f"{rule}: " in text.out for rule in rules)
+
+
+def test_check_takes_the_driver_s_order(tilewise):
+    data = tilewise(*CHECK, "--mode", "CU_TENSOR_MAP_SWIZZLE_128B", "--json").json
+    assert data["arguments"]["boxDim"] == [64, 128]
+    assert (data["legal"], data["bytes"]) == (True, 16384)
+    strided = tilewise(*CHECK, "--element-strides", "1,4", "--json").json
+    assert strided["bytes"] == 64 * 32 * 2
+
+
+def test_remarks_are_no_refusal(tilewise):
+    answer = tilewise(*CHECK, "--mode", "128B", "--shared", "128", "--json")
+    assert answer.code == 0
+    assert [remark["rule"] for remark in answer.json["remarks"]] == ["shared-pattern"]
+
+
+def test_where_each_element_lands(tilewise):
+    words = (
+        "tma",
+        "--dtype",
+        "bf16",
+        "--shape",
+        "100,64",
+        "--tile",
+        "8,64",
+        "--mode",
+        "128B",
+        "--at",
+        "96,-8",
+    )
+    reads = tilewise(*words, "--reads", "--json").json["reads"]
+    assert (reads["shape"], reads["unit"], reads["fill"]) == ([8, 64], "byte", "zero")
+    assert reads["addresses"][1][:3] == [144, 146, 148]
+    assert reads["inside"] == [[0, 4], [8, 64]]
+    text = tilewise(*words, "--reads").out
+    assert "  [1, :]  zero  128  176" in text
+    landed = tilewise(*CHECK, "--mode", "128B", "--shared", "1024", "--reads", "--json").json["reads"]
+    assert landed["addresses"][0][0] == 1024
+
+
+def test_the_code_has_every_argument(tilewise):
+    code = tilewise(*USUAL, "--at", "256,128", "--code", "--name", "a_map").out
+    assert "&a_map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, /* tensorRank */ 2, global," in code
+    assert "expect_tx.shared::cta.b64 _, [%0], 16384;" in code
+    assert '"r"(128), "r"(256), "r"(bar)' in code
+    assert "a_map_boxDim[] = {64, 128};" in tilewise(*CHECK, "--code", "--name", "a_map").out
+
+
+def test_another_order_is_said_where_it_takes_fewer_boxes(tilewise):
+    words = ("tma", "--dtype", "f16", "--shape", "4096,1004", "--strides", "1,4096", "--tile", "128,64")
+    notes = tilewise(*words, "--mode", "128B", "--order", "mn", "--json").json["notes"]
+    assert notes[-1] == "with --order k it is 1 box of 2 x 64 x 64"
+    assert tilewise(*words, "--mode", "128B", "--order", "k", "--json").json["notes"] == []
+
+
+def test_a_layout_in_any_dialect_and_unit(tilewise):
+    shape = ("tma", "--dtype", "bf16", "--shape", "4096,4096")
+    ways = [
+        tilewise(*shape, "--layout", "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", "--json"),
+        tilewise(*shape, "--layout", "Sw<3,3,3> o _0 o (128,64):(64,1)", "--json"),
+        tilewise(
+            *shape,
+            "--layout",
+            "Swizzle<3,4,3> o S[(128, K) : (128, 2)]",
+            "--unit",
+            "byte",
+            "--let",
+            "K=64",
+            "--json",
+        ),
+        tilewise(*shape, "--layout", "-", "--json", stdin="Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"),
+    ]
+    boxes = [way.json["arguments"]["boxDim"] for way in ways]
+    assert boxes == [[64, 128]] * len(ways)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tma",),
+        ("tma", "--dtype", "bf16"),
+        ("tma", "--dtype", "bf16", "--shape", "64,64"),
+        ("tma", "--dtype", "bf16", "--shape", "64,x", "--tile", "8,64"),
+        ("tma", "--dtype", "bf16", "--shape", "64,64", "--tile", "8,64", "--box", "8,64"),
+        ("tma", "--dtype", "bf16", "--shape", "64,64", "--tile", "8,64", "--interleave", "32B"),
+        ("tma", "--dtype", "bf16", "--shape", "64,64", "--tile", "8,64", "--layout", "S[(8, 64) : (64, 1)]"),
+        ("tma", "--dtype", "bf16", "--shape", "64,64", "--tile", "8,64", "--mode", "256B"),
+        ("tma", "--dtype", "bf16", "--shape", "64,64", "--tile", "8,64", "--at", "0"),
+        ("tma", "--dtype", "bf16", "--shape", "64,64", "--tile", "8,64", "--code", "--name", "a b"),
+        ("tma", "check", "--dtype", "bf16", "--dims", "64,64"),
+        ("tma", "check", "--dtype", "bf16", "--dims", "64,64", "--box", "64,8"),
+        ("tma", "check", "--dtype", "bf16", "--dims", "64", "--box", "64", "--tile", "8,64"),
+        ("tma", "check", "--dtype", "e2m3x", "--dims", "64", "--box", "64"),
+    ],
+)
+def test_what_is_not_understood(tilewise, words):
+    answer = tilewise(*words, "--json")
+    assert answer.code == 2
+    assert answer.json["error"]["code"].startswith("TW")
+
+
+def test_the_page_has_every_rule():
+    page = PAGE.read_text(encoding="utf-8")
+    assert [rule for rule in (*RULES, *LAYOUT_RULES) if f"`{rule}`" not in page] == []
