@@ -279,8 +279,10 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
         base=_number(args, "base") or 0,
         pattern=args.pattern or "tile",
     )
-    ring = of.stages(fed, _number(args, "stages") or 1, _number(args, "stage_stride") or 0)
-    stages = [*ring]
+    stages, stride = _number(args, "stages"), _number(args, "stage_stride")
+    if stride == 0:
+        raise LayoutError("TW401", "--stage-stride 0 puts all stages in one place", hint="leave it out")
+    ring = of.stages(fed, 1 if stages is None else stages, stride or 0)
     data = {
         "engine": of.name,
         "instruction": of.instruction(fed.dtype, fed.n if args.operand == "B" else None),
@@ -312,7 +314,7 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
             "alignment": ring.alignment,
             "one_step": ring.one_step,
             "bytes": ring.bytes,
-            "values": [_hex(stage.descriptor.value) for stage in stages],
+            "values": [_hex(stage.descriptor.value) for stage in ring],
         },
         "placements": [
             {"multiple": row.multiple, "base_offset": row.base_offset, "says": row.says}
@@ -375,7 +377,7 @@ def _operand(args: argparse.Namespace, of: Engine) -> Any:
     n = _number(args, "n")
     if n is None and operand == "B":
         raise LayoutError("TW401", "B needs --n, the N of the instruction", hint="such as --n 64")
-    return of.operand(args.dtype, args.major or "k", operand, n or 8)
+    return of.operand(args.dtype, args.major or "k", operand, 8 if n is None else n)
 
 
 def _value(args: argparse.Namespace) -> int:

@@ -224,20 +224,23 @@ class Stages:
     first: Feeding
     count: int
     stride: int = 0
-    """Bytes from stage to stage; the tile's, rounded up to the pattern, where none is given."""
+    """Bytes from stage to stage; with 0 the tile's, rounded up to what keeps the base offset."""
 
     def __post_init__(self) -> None:
-        tile_bytes, period = self.first.bytes, self.alignment
-        stride = as_int(self.stride, "the stride of the stages") or -(-tile_bytes // period) * period
+        stride = as_int(self.stride, "the stride of the stages") or self._closest
         object.__setattr__(self, "count", as_extent(self.count))
         object.__setattr__(self, "stride", stride)
-        if stride < tile_bytes:
+        if stride < self.first.bytes:
             raise Refused(
                 "TW605",
-                f"stages {stride} bytes apart overlap: a tile has {tile_bytes}",
-                witness={"stride": stride, "bytes": tile_bytes},
-                hint=f"{-(-tile_bytes // period) * period} bytes is the least that keeps them aligned",
+                f"stages {stride} bytes apart overlap: a tile has {self.first.bytes}",
+                witness={"stride": stride, "bytes": self.first.bytes},
+                hint=f"{self._closest} bytes is the least that keeps them aligned",
             )
+
+    @property
+    def _closest(self) -> int:
+        return -(-self.first.bytes // self.alignment) * self.alignment
 
     @property
     def alignment(self) -> int:
