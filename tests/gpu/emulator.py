@@ -44,7 +44,7 @@ class Emulator:
         out[:] = 0
         held, laid = held.reshape(-1, 128, 4), laid.reshape(-1)
         for plane in range(planes):
-            memory = filled(this, plane)
+            memory = filled(this, plane, this.b if from_held else this.a)
             overlay = laid[laid_each * 4 * plane :][: chunks * 4]
             memory[at // 4 : at // 4 + len(overlay)] = overlay
             for job in range(jobs):
@@ -77,14 +77,14 @@ class Emulator:
         return number(memory[bit // 32] >> (bit % 32), dtype)
 
 
-def filled(this: Instruction, plane: int):
+def filled(this: Instruction, plane: int, dtype: str):
     """Memory from address 0 on, as 32-bit words; nothing below the base."""
     each = 32 // this.bits
     index = np.arange(WINDOW // 4 * each).reshape(-1, each)
     on = np.ones_like(index) if plane >= this.planes - 1 else index >> plane & 1
     memory = np.zeros(WINDOW // 4, np.uint32)
     for place in range(each):
-        memory |= (on[:, place] * ONE[this.b] << this.bits * place).astype(np.uint32)
+        memory |= (on[:, place] * ONE[dtype] << this.bits * place).astype(np.uint32)
     memory[: BASE // 4] = 0
     memory[(BASE + SHARED) // 4 :] = 0
     return memory

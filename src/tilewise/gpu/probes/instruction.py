@@ -95,13 +95,18 @@ def source(instructions: tuple[Instruction, ...]) -> str:
 
 
 def _constants(first: Instruction) -> str:
-    each = 32 // first.bits
+    each, bits = 32 // first.bits, first.bits
     log = each.bit_length() - 1
-    ones = [(ONE[first.b] << first.bits * place) for place in range(each)]
-    low = [sum(one for place, one in enumerate(ones) if place >> bit & 1) for bit in range(log)]
+    mask = (1 << bits) - 1
+    low = [sum(mask << bits * place for place in range(each) if place >> bit & 1) for bit in range(log)]
     words = ", ".join(f"{word:#x}u" for word in [*low, 0])
+    ones = {
+        name: sum(ONE[dtype] << bits * place for place in range(each))
+        for name, dtype in zip("AB", (first.a, first.b), strict=True)
+    }
     return (
-        f"#define LOG_PER_WORD {log}\n#define ONES {sum(ones):#x}u\n#define LAST {first.planes - 1}\n"
+        f"#define LOG_PER_WORD {log}\n#define LAST {first.planes - 1}\n"
+        f"#define ONES_A {ones['A']:#x}u\n#define ONES_B {ones['B']:#x}u\n"
         f"__constant__ unsigned LOW[] = {{{words}}};\n"
     )
 

@@ -43,11 +43,10 @@ class Job:
 def packed(ones: Bits, dtype: str) -> Words:
     """Rows of K elements, each one or zero, as 32-bit words in the order of K."""
     bits = Input.of(dtype).dtype.bits
-    if bits == 1:
-        words: Words = np.packbits(ones, axis=-1, bitorder="little").view("<u4")
-        return words
-    kind = f"<u{bits // 8}"
-    return (ones.astype(kind) * np.array(ONE[dtype], kind)).view("<u4")
+    kind = np.dtype(f"<u{max(bits, 8) // 8}")
+    numbers = ones.astype(kind) * kind.type(ONE[dtype])
+    cut: Words = (numbers if bits >= 8 else np.packbits(ones, axis=-1, bitorder="little")).view("<u4")
+    return cut
 
 
 def core_matrices(ones: Bits, dtype: str) -> Words:

@@ -1,7 +1,7 @@
 // A probe of one wgmma: every element of D spells, bit by bit, the index of the element that it read.
 //
-// LOG_PER_WORD, ONES, LOW and LAST come from the types: elements of a 32-bit word, a word of ones, words
-// with ones where a low bit of the element's number is set, and the plane in which every element is one.
+// LOG_PER_WORD, LOW, LAST, ONES_A and ONES_B come from the types: elements of a 32-bit word, masks of those
+// whose number has a low bit set, the plane in which every element is one, and words of ones.
 
 #define THREADS 128
 #define STRANGE 0x80000000u
@@ -19,19 +19,19 @@ __device__ unsigned dynamic_bytes() {
 }
 
 // The four bytes at an address, when each element holds bit `plane` of its index from address 0 on.
-__device__ unsigned plane_word(unsigned address, int plane) {
-    if (plane >= LAST) return ONES;
-    if (plane < LOG_PER_WORD) return LOW[plane];
-    return (address / 4) >> (plane - LOG_PER_WORD) & 1 ? ONES : 0;
+__device__ unsigned plane_word(unsigned address, int plane, unsigned ones) {
+    if (plane >= LAST) return ones;
+    if (plane < LOG_PER_WORD) return LOW[plane] & ones;
+    return (address / 4) >> (plane - LOG_PER_WORD) & 1 ? ones : 0;
 }
 
-__device__ void fill(int plane) {
+__device__ void fill(int plane, unsigned ones) {
     const unsigned base = shared_address(memory);
     const unsigned chunks = dynamic_bytes() / 16;
     for (unsigned chunk = threadIdx.x; chunk < chunks; chunk += THREADS) {
         const unsigned at = base + 16 * chunk;
-        memory[chunk] = make_uint4(plane_word(at, plane), plane_word(at + 4, plane),
-                                   plane_word(at + 8, plane), plane_word(at + 12, plane));
+        memory[chunk] = make_uint4(plane_word(at, plane, ones), plane_word(at + 4, plane, ones),
+                                   plane_word(at + 8, plane, ones), plane_word(at + 12, plane, ones));
     }
 }
 
@@ -52,7 +52,7 @@ __device__ void probe(const unsigned long long* a, const unsigned long long* b, 
                       int from_registers, unsigned* out) {
     for (int plane = 0; plane < planes; ++plane) {
         __syncthreads();
-        fill(plane);
+        fill(plane, from_registers ? ONES_B : ONES_A);
         __syncthreads();
         lay_over(overlay + static_cast<long long>(overlay_each) * plane, overlay_chunks, overlay_at);
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
