@@ -93,7 +93,7 @@ def test_what_a_field_does_not_hold(fields, said):
 def test_a_number_of_16_bytes_is_told_from_bytes():
     with pytest.raises(LayoutError) as refused:
         Descriptor(lbo=1)
-    assert "1 counts of 16 are 16 bytes" in refused.value.hint
+    assert "1 as the field counts is 16 bytes" in refused.value.hint
 
 
 def test_an_address_beyond_18_bits_says_what_the_field_would_keep():

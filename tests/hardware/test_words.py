@@ -128,7 +128,7 @@ def test_nothing_is_remarked_on_a_tile_as_it_should_be():
 @pytest.mark.parametrize(
     ("descriptor", "operand", "says"),
     [
-        (Descriptor(sbo=64, mode="128B"), None, "were 64 counts of 16 meant, 1024 bytes"),
+        (Descriptor(sbo=64, mode="128B"), None, "64 as the field counts is 1024 bytes"),
         (
             Descriptor(sbo=512, mode="128B"),
             None,

@@ -58,6 +58,10 @@ def _first_words(command: str) -> Iterable[str]:
         from tilewise.hardware.catalog import entries
 
         return [*entries()]
+    if command == "descriptor":
+        from tilewise.cli.commands.descriptor import OPERATIONS as OF_DESCRIPTORS
+
+        return OF_DESCRIPTORS
     return {"completion": SHELLS, "algebra": OPERATIONS}.get(command, ())
 
 

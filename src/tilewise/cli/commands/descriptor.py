@@ -22,6 +22,7 @@ from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import counted
 from tilewise.hardware.engines import ENGINES, Engine, engine
 from tilewise.hardware.fields import WORD_BITS, picture
 
@@ -340,7 +341,7 @@ def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
     ]
     lines = [
         f"{fed.operand} [{fed.rows}, {fed.k}] of {fed.dtype}, {fed.major.upper()}-major, {fed.mode}: "
-        f"{len(data['steps'])} descriptors, {data['instruction']}",
+        f"{counted(len(fed.steps), 'descriptor')}, {data['instruction']}",
         *along,
         "",
         *_table(rows, ">>>><"),

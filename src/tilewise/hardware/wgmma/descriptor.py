@@ -158,7 +158,7 @@ def _check_bytes(name: str, count: int) -> None:
             "TW604",
             f"the descriptor's {name} of {count} bytes is no multiple of 16",
             hint=f"the field counts 16 bytes; the nearest are {below} and {below + CHUNK}; "
-            f"{count} counts of 16 are {count * CHUNK} bytes",
+            f"{count} as the field counts is {count * CHUNK} bytes",
         )
     if 0 <= count < LIMIT:
         return

@@ -134,7 +134,7 @@ def remarks(
 
     >>> for remark in remarks(Descriptor(sbo=64, mode="128B")):
     ...     print(remark)
-    8 rows take 1024 bytes and the next 8 begin after 64: they overlap; were 64 counts of 16 meant, 1024 bytes
+    8 rows take 1024 bytes and the next 8 begin after 64: they overlap; 64 as the field counts is 1024 bytes
     """
     if operand is not None:
         major = operand.major
@@ -208,7 +208,7 @@ def _short_sbo(descriptor: Descriptor, major: str, operand: Operand | None) -> l
     if major != "k" or not mode.bits or sbo >= group or "sbo" in ignored(descriptor, major, operand):
         return []
     said = f"{ROWS} rows take {group} bytes and the next {ROWS} begin after {sbo}: they overlap"
-    return [said + (f"; were {sbo} counts of 16 meant, {group} bytes" if sbo * CHUNK == group else "")]
+    return [said + (f"; {sbo} as the field counts is {group} bytes" if sbo * CHUNK == group else "")]
 
 
 def _unaligned(descriptor: Descriptor) -> list[str]:
