@@ -49,6 +49,8 @@ def _cases() -> Iterator[Case]:
         (192, 128, 128), ("f16",), {"majors": ("mn", "k"), "modes": ("64B", "128B"), "orders": ("k", "k")}
     )
     yield Case((64, 192, 64), ("bf16",), {"majors": ("k", "mn"), "modes": (None, "32B"), "load": "copy"})
+    yield Case((128, 64, 32), ("f16",), {"majors": ("mn", "mn")})
+    yield Case((192, 64, 32), ("bf16",), {"majors": ("mn", "k"), "orders": ("k", "k"), "load": "copy"})
     # every N has its own registers: the least, the largest, odd ones, the narrow accumulator
     yield Case((64, 8, 16), ("f16",), {"accumulator": "f16"}, (3, 5, 7))
     yield Case((64, 256, 64), ("f16",), {"accumulator": "f16", "stages": 3}, (2, 2, 8))

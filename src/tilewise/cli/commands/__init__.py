@@ -12,6 +12,7 @@ SUMMARIES = {
     "show": "a picture in the terminal",
     "say": "the layout in another notation",
     "code": "the index function as source: CUDA, C, Python, Triton, CuTe",
+    "suggest": "which tile of shared memory to take for an operand, and all that follows",
     "agree": "whether what writes a tile and what reads it mean the same bytes",
     "match": "whether wgmma reads a tile: its descriptors, or why not and what is nearest",
     "catalog": "the hardware's layouts by name, with their sources",

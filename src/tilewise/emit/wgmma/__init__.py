@@ -3,8 +3,7 @@
 from tilewise.emit.wgmma import planned, kernel_source
 
 plan                what a kernel does: tile, operands, modes, loads, stages
-feeding             the descriptors, and the start of each instruction's part of the tile
-boxes               a tile as a box of a tensor map: dimensions read off the layout
+boxes               tensor maps of problems whose extents are not known yet
 kernel              the program in CUDA C++
 loads, chain        its parts: tiles into shared memory or registers, the instructions
 host                the tensor maps and the launch, in C++

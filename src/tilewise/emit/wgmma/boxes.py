@@ -1,117 +1,124 @@
-"""A tile as one box of a tensor map: its dimensions are the digits of the layout, fastest in memory first.
+"""The tensor map of an operand whose extents are not known yet: sizes and coordinates as C++.
 
-A box is written into shared memory one dimension after another. So a digit of the tile's layout is a
-dimension of the tensor map, and a direction of the matrix that has two digits is seen as two dimensions.
+`check.tma` plans the copy of a tile. Here its numbers become expressions: of M, N and K of the problem, and
+of where the block's tile begins.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilewise.core.axes import m
-from tilewise.core.shapes import leaves
+from tilewise.check.boxes import Dimension
+from tilewise.check.tma import Plan as Copy
+from tilewise.check.tma import plan_copy
 from tilewise.hardware.tma.tensor_map import TensorMap
-from tilewise.hardware.tma.types import ElementType
-from tilewise.hardware.wgmma.tiles import tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.emit.wgmma.plan import Operand
 
-LONGEST = 256
-"""Elements of a box along one dimension."""
-
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
-    """One dimension of a box: every `step`-th element along one direction of the matrix."""
+class Fetch:
+    """One box of a tile: the byte of the tile at which it lands, and its coordinates, fastest first."""
 
-    extent: int
-    """Elements of the box."""
-    direction: str
-    """mn or k."""
-    step: int
-    """Elements of the matrix from one to the next."""
-    until: int | None
-    """Elements of the matrix that the dimension covers; None where that is the whole of it."""
-
-    def size(self, whole: int) -> int:
-        """Elements of the tensor along it, where the matrix has `whole` along the direction."""
-        return (whole if self.until is None else self.until) // self.step
-
-    def coordinate(self, start: int) -> int:
-        """Where the box begins, for a tile that begins at `start` along the direction."""
-        return start // self.step if self.until is None else 0
+    start: int
+    coordinates: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
-    """The tensor map of an operand: its element type and its dimensions, fastest first."""
-
-    dtype: str
-    bytes: int
-    """Bytes of an element."""
-    dimensions: tuple[Dimension, ...]
-    contiguous: str
-    """The direction in which the matrix is contiguous."""
-
-
-def box_of(operand: Operand) -> Box:
-    """The box that lands as the operand's tile does.
-
-        postcondition  its elements, in order, land where the layout has them before the swizzle
+def copy_of(operand: Operand, rows: int, k: int) -> Copy:
+    """The copy of a tile of a whole operand [rows, K].
 
     >>> from tilewise.emit.wgmma.plan import planned
-    >>> box = box_of(planned((128, 128, 128), "bf16").a)
-    >>> [(own.extent, own.direction, own.step) for own in box.dimensions]
-    [(64, 'k', 1), (128, 'mn', 1), (2, 'k', 64)]
-    """
-    bits, name = operand.input.dtype.bits, operand.input.name
-    shrunk = max(1, 8 // bits)  # elements below a byte travel as bytes
-    carrier = operand.input.dtype if shrunk == 1 else "u8"
-    layout = tile(operand.mode, operand.major, carrier, operand.rows, operand.k // shrunk, operand.order)
-    digits = []
-    strides = iter(layout.strides)
-    for direction, mode in zip(("mn", "k"), layout.shape, strict=True):
-        step = operand.rows if direction == "mn" else operand.k // shrunk
-        for extent in leaves(mode):
-            step //= extent
-            digits.append((next(strides)[m], extent, direction, step))
-    merged: list[tuple[int, str, int]] = []
-    for _, extent, direction, step in sorted(digit for digit in digits if digit[1] > 1):
-        if merged and _continues(merged[-1], extent, direction, step):
-            merged[-1] = merged[-1][0] * extent, direction, merged[-1][2]
-        else:
-            merged.append((extent, direction, step))
-    dimensions = []
-    for i, (extent, direction, step) in enumerate(merged):
-        later = [own for _, where, own in merged[i + 1 :] if where == direction]
-        dimensions.append(Dimension(extent, direction, step, min(later) if later else None))
-    return Box("u8" if shrunk > 1 else name, max(8, bits) // 8, tuple(dimensions), operand.major)
-
-
-def _continues(before: tuple[int, str, int], extent: int, direction: str, step: int) -> bool:
-    together, where, first = before
-    return where == direction and first * together == step and together * extent <= LONGEST
-
-
-def tensor_map(operand: Operand, rows: int, k: int) -> TensorMap:
-    """The tensor map of a whole operand [rows, K], of which a box is a tile.
-
-    >>> from tilewise.emit.wgmma.plan import planned
-    >>> made = tensor_map(planned((128, 128, 128), "bf16").a, 4096, 8192)
+    >>> made = copy_of(planned((128, 128, 128), "bf16").a, 4096, 8192).tensor_map
     >>> made.global_shape, made.global_strides_bytes, made.box
     ((128, 4096, 64), (128, 16384), (2, 128, 64))
     """
-    box = box_of(operand)
-    whole = {"mn": rows, "k": k * operand.input.dtype.bits // (8 * box.bytes)}
-    line = whole[box.contiguous] * box.bytes
-    slowest_first = box.dimensions[::-1]
-    strides = [own.step * (box.bytes if own.direction == box.contiguous else line) for own in slowest_first]
-    return TensorMap(
-        ElementType.of(box.dtype),
-        tuple(own.size(whole[own.direction]) for own in slowest_first),
-        tuple(strides[:-1]),
-        tuple(own.extent for own in slowest_first),
-        mode=operand.mode,
-    )
+    strides = (k, 1) if operand.major == "k" else (1, rows)
+    return plan_copy((rows, k), operand.tile, dtype=operand.input.dtype, strides=strides)
+
+
+def tensor_map(operand: Operand, rows: int, k: int) -> TensorMap:
+    """The tensor map of a whole operand [rows, K], of which a box is a tile or a part of one."""
+    return copy_of(operand, rows, k).tensor_map
+
+
+class Symbolic:
+    """The tensor map of an operand, its extents M, N and K not known.
+
+    >>> from tilewise.emit.wgmma.plan import planned
+    >>> made = Symbolic(planned((128, 128, 128), "bf16").a)
+    >>> made.sizes, made.strides, made.box
+    (('64', 'M', 'K / 64'), ('K * 2', '128'), (64, 128, 2))
+    >>> [fetch.coordinates for fetch in made.fetches("row", "t")]
+    [('0', 'row', 't * 2')]
+    """
+
+    def __init__(self, operand: Operand) -> None:
+        self._operand = operand
+        self._copy = copy_of(operand, 2 * operand.rows, 2 * operand.k)  # no extent of the tile is the whole
+        self._packed = self._copy.elements
+        self._bytes = operand.input.dtype.bits * self._packed // 8
+        self.map = self._copy.tensor_map
+        self._dimensions = self._copy.fold.dimensions
+        self._top = {
+            own.dim: max(d.step for d in self._dimensions if d.dim == own.dim) for own in self._dimensions
+        }
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """Elements of the box, fastest dimension first."""
+        return self.map.box[::-1]
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """Elements of the tensor along every dimension."""
+        return tuple(self._size(own) for own in self._dimensions)
+
+    @property
+    def strides(self) -> tuple[str, ...]:
+        """Bytes from one element to the next, of all dimensions but the first."""
+        return tuple(self._stride(own) for own in self._dimensions[1:])
+
+    def fetches(self, start: str, tile: str) -> Iterator[Fetch]:
+        """The boxes of the tile that begins at row `start`, and is number `tile` along K."""
+        for box in self._copy.boxes:
+            yield Fetch(
+                box.start, tuple(self._coordinate(own, box.index, start, tile) for own in self._dimensions)
+            )
+
+    def _size(self, own: Dimension) -> str:
+        if own.step < self._top[own.dim]:
+            return str(own.extent)
+        return _quotient(self._whole(own.dim), own.step)
+
+    def _stride(self, own: Dimension) -> str:
+        line = 0 if self._operand.major == "mn" else 1
+        if own.dim == line:
+            return str(own.step * self._bytes)
+        return _product(self._whole(line), own.step * self._bytes)
+
+    def _whole(self, dim: int) -> str:
+        if dim == 0:
+            return "M" if self._operand.name == "A" else "N"
+        return _quotient("K", self._packed)
+
+    def _coordinate(self, own: Dimension, index: tuple[int, ...], start: str, tile: str) -> str:
+        inside = index[own.dim]
+        if own.step < self._top[own.dim]:
+            return str(inside // own.step % own.extent)
+        first = (
+            _quotient(start, own.step)
+            if own.dim == 0
+            else _product(tile, self._operand.k // self._packed // own.step)
+        )
+        return f"{first} + {inside // own.step}" if inside // own.step else first
+
+
+def _quotient(word: str, by: int) -> str:
+    return f"{word} / {by}" if by > 1 else word
+
+
+def _product(word: str, by: int) -> str:
+    return f"{word} * {by}" if by > 1 else word

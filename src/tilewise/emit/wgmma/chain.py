@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from tilewise.emit.wgmma.plan import Operand, Plan
 from tilewise.emit.wgmma.template import filled
-from tilewise.hardware.modes import CHUNK
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +74,12 @@ def descriptors(plan: Plan) -> str:
 def _descriptor(plan: Plan, own: Operand, at: str) -> str:
     letter, offset = own.name.lower(), plan.offsets[own.name]
     start = f"({at}{f' + {offset}' if offset else ''}{_of_warpgroup(own)})"
-    return f"const unsigned long long {letter} = {own.descriptor.value:#018x} | ({start} >> 4);"
+    return f"const unsigned long long {letter} = {own.feeding.descriptor.value:#018x} | ({start} >> 4);"
 
 
 def _of_warpgroup(own: Operand) -> str:
     """What the rows of a warpgroup add to the start of the tile."""
-    starts = [step.delta for step in own.steps if step.k == 0]
+    starts = [step.bytes for step in own.feeding.steps if step.k == 0]
     if len(starts) == 1:
         return ""
     assert all(start == block * starts[1] for block, start in enumerate(starts))
@@ -98,8 +97,8 @@ def _argument(own: Operand, k: int) -> str:
     letter = own.name.lower()
     if own.in_registers:
         return f"{letter}[{k}]"
-    delta = next(step.delta for step in own.steps if (step.block, step.k) == (0, k))
-    return f"{letter} + {delta // CHUNK}" if delta else letter
+    added = own.feeding.step(0, k).encoded
+    return f"{letter} + {added}" if added else letter
 
 
 def _wrapped(words: list[str], between: str, width: int = 88) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewise.emit.wgmma.boxes import Dimension, box_of, tensor_map
+from tilewise.emit.wgmma.boxes import Symbolic
 from tilewise.emit.wgmma.kernel import ELEMENT, kernel_source, name_of
 from tilewise.emit.wgmma.plan import Operand, Plan
 from tilewise.emit.wgmma.template import filled
@@ -72,20 +72,16 @@ def _argument(own: Operand) -> str:
 
 
 def _map(own: Operand) -> str:
-    box = box_of(own)
-    words = tensor_map(own, own.rows, own.k).arguments  # of one tile: the enumerators are the same for all
-    whole = {"mn": "M" if own.name == "A" else "N", "k": "K" if own.input.dtype.bits >= 8 else "K / 8"}
+    made = Symbolic(own)
+    words = made.map.arguments
     slots = {
         "name": own.name,
         "letter": own.name.lower(),
-        "sizes": ", ".join(_size(each, whole[each.direction]) for each in box.dimensions),
-        "strides": ", ".join(
-            _stride(each, box.bytes, whole[box.contiguous], each.direction == box.contiguous)
-            for each in box.dimensions[1:]
-        ),
-        "box": ", ".join(str(each.extent) for each in box.dimensions),
-        "every": ", ".join("1" for _ in box.dimensions),
-        "rank": len(box.dimensions),
+        "sizes": ", ".join(map(_wide, made.sizes)),
+        "strides": ", ".join(map(_wide, made.strides)),
+        "box": ", ".join(map(str, made.box)),
+        "every": ", ".join("1" for _ in made.box),
+        "rank": len(made.box),
         "dtype": words["tensorDataType"],
         "interleave": words["interleave"],
         "swizzle": words["swizzle"],
@@ -95,14 +91,6 @@ def _map(own: Operand) -> str:
     return filled(MAP, slots)
 
 
-def _size(dimension: Dimension, whole: str) -> str:
-    if dimension.until is not None:
-        return str(dimension.until // dimension.step)
-    return f"(cuuint64_t)({whole}{f' / {dimension.step}' if dimension.step > 1 else ''})"
-
-
-def _stride(dimension: Dimension, each: int, line: str, along: bool) -> str:
-    if along:
-        return str(dimension.step * each)
-    times = f" * {dimension.step * each}" if dimension.step * each > 1 else ""
-    return f"(cuuint64_t)({line}){times}"
+def _wide(size: str) -> str:
+    """A size or a stride that is computed in 64 bits."""
+    return size if size.isdigit() else f"(cuuint64_t){size}"

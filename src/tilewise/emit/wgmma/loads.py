@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewise.emit.source import Source, source_of
-from tilewise.emit.wgmma.boxes import Box, Dimension, box_of
+from tilewise.emit.wgmma.boxes import Fetch, Symbolic
 from tilewise.emit.wgmma.plan import Operand, Plan
 from tilewise.emit.wgmma.template import filled
 from tilewise.hardware.modes import CHUNK
@@ -281,15 +281,19 @@ if (thread == 0 && t + $stages < tiles)
 
 def _by_tma(plan: Plan, own: list[Operand]) -> tuple[str, str, str, str]:
     """What stands before the kernel, before its loop, and in the loop before and after the chain."""
-    boxes = [box_of(each) for each in own]
+    fetches = [
+        (each, fetch)
+        for each in own
+        for fetch in Symbolic(each).fetches("row" if each.name == "A" else "column", "t")
+    ]
     slots = {
         "stages": plan.stages,
         "stage_bytes": plan.stage_bytes,
         "barriers": plan.stages * plan.stage_bytes,
         "bytes": sum(each.bytes for each in own),
-        "copies": "\n".join(_fetched(plan, each, box) for each, box in zip(own, boxes, strict=True)),
+        "copies": "\n".join(_fetched(plan, each, fetch) for each, fetch in fetches),
     }
-    ranks = sorted({len(box.dimensions) for box in boxes})
+    ranks = sorted({len(fetch.coordinates) for _, fetch in fetches})
     head = "\n".join([MAP_TYPE, BARRIER, *map(_fetch, ranks)])
     single = plan.stages == 1
     before, wait = (BEFORE_ONE, WAIT_ONE) if single else (BEFORE, WAIT)
@@ -308,19 +312,7 @@ def _fetch(rank: int) -> str:
     return filled(FETCH, slots)
 
 
-def _fetched(plan: Plan, own: Operand, box: Box) -> str:
-    to, offset = "base" if plan.stages == 1 else "to", plan.offsets[own.name]
-    coordinates = ", ".join(_coordinate(own, box, each) for each in box.dimensions)
+def _fetched(plan: Plan, own: Operand, fetch: Fetch) -> str:
+    to, offset = "base" if plan.stages == 1 else "to", plan.offsets[own.name] + fetch.start
+    coordinates = ", ".join(fetch.coordinates)
     return f"fetch({to}{f' + {offset}' if offset else ''}, map_{own.name.lower()}, barrier, {coordinates});"
-
-
-def _coordinate(own: Operand, box: Box, dimension: Dimension) -> str:
-    """Where the box begins along a dimension of the tensor map."""
-    if dimension.until is not None:
-        return "0"
-    if dimension.direction == "k":
-        inside = own.k * own.input.dtype.bits // (8 * box.bytes)
-        blocks = inside // dimension.step
-        return f"t * {blocks}" if blocks > 1 else "t"
-    start = "row" if own.name == "A" else "column"
-    return f"{start} / {dimension.step}" if dimension.step > 1 else start

@@ -13,9 +13,9 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.hardware.modes import MODES, Mode
-from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
+from tilewise.hardware.wgmma.stepping import Feeding, feeding
 from tilewise.hardware.wgmma.tiles import ORDERS, tile
 
 WARPGROUP = 128
@@ -35,18 +35,6 @@ ALIGNED = 1024
 
 LOADS = ("tma", "copy")
 PLACES = ("smem", "reg")
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One instruction of the chain: which rows and which K of the tile, and where its descriptor starts."""
-
-    block: int
-    """Of 64 rows in A; B has one block."""
-    k: int
-    """Which instruction along K."""
-    delta: int
-    """Bytes from the start of the tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +72,19 @@ class Operand:
         return a_fragment(self.input.dtype)
 
     @property
-    def descriptor(self) -> Descriptor:
-        """The descriptor of a tile that begins at address 0."""
-        return _feeding(self)[0]
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """What each instruction reads."""
-        return _feeding(self)[1]
+    def feeding(self) -> Feeding:
+        """The descriptor of a tile that begins at address 0, and the step of each instruction."""
+        rows = M if self.name == "A" else self.rows
+        return feeding(
+            self.mode,
+            self.major,
+            self.input.dtype,
+            self.rows,
+            self.k,
+            self.order,
+            operand=self.name,
+            n=rows,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +198,12 @@ def planned(
     >>> plan = planned((128, 128, 64), "bf16")
     >>> plan.instruction
     'wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16'
-    >>> plan.b.mode.name, plan.threads, plan.shared_bytes, hex(plan.b.descriptor.value)
+    >>> plan.b.mode.name, plan.threads, plan.shared_bytes, hex(plan.b.feeding.descriptor.value)
     ('128B', 256, 32776, '0x4000004000010000')
     """
     a, b = _types(dtype_a, dtype_b)
     into = _accumulator(a, accumulator)
+    stages = as_int(stages, "the number of stages")
     m, n, k = (as_int(extent, "an extent of the tile") for extent in shape)
     _check_shape(a, b, m, n, k)
     _check_words(load, a_from, stages, orders)
@@ -367,12 +361,3 @@ def _check_room(plan: Plan) -> None:
 
 def _up(count: int) -> int:
     return -(-count // ALIGNED) * ALIGNED
-
-
-# -- descriptors ------------------------------------------------------------------------------------
-
-
-def _feeding(operand: Operand) -> tuple[Descriptor, tuple[Step, ...]]:
-    from tilewise.emit.wgmma.feeding import descriptor_and_steps
-
-    return descriptor_and_steps(operand)

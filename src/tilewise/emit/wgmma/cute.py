@@ -1,0 +1,112 @@
+"""The same tiles, instruction and chain in CuTe's words."""
+
+from __future__ import annotations
+
+from tilewise.core.errors import Refused
+from tilewise.emit.wgmma.kernel import facts
+from tilewise.emit.wgmma.plan import Operand, Plan
+from tilewise.emit.wgmma.template import filled
+from tilewise.hardware.wgmma.instructions import M
+
+ELEMENT = {
+    "f16": "half_t",
+    "bf16": "bfloat16_t",
+    "tf32": "tfloat32_t",
+    "e4m3": "float_e4m3_t",
+    "e5m2": "float_e5m2_t",
+    "s8": "int8_t",
+    "u8": "uint8_t",
+}
+ATOM = {"none": "INTER", "32B": "SW32", "64B": "SW64", "128B": "SW128"}
+PLAIN_N = (8, 16, 32, 64, 96, 128, 192, 256)
+"""The N that CuTe has without being asked for more."""
+
+PROGRAM = """\
+// $instruction
+//
+$facts
+$extended
+#include <cute/tensor.hpp>
+using namespace cute;
+
+$tiles
+
+// A warpgroup for each 64 rows of the tile.
+using Mma = decltype(make_tiled_mma(
+    $atom{}, Layout<Shape<Int<$warpgroups>, _1, _1>>{}));
+
+// d += A B^T over the K of one tile, by the $threads threads of a block.
+template <$given>
+__device__ void multiply($a, $b_type const *b, D &d)
+{
+    const auto mine = Mma{}.get_thread_slice(threadIdx.x);
+    $a_tensor
+    Tensor b_tile = make_tensor(make_smem_ptr(b), BTile{});
+    warpgroup_fence_operand(d);
+    warpgroup_arrive();
+    gemm(Mma{}, $a_fragment, mine.partition_fragment_B(b_tile), d);
+    warpgroup_commit_batch();
+    warpgroup_wait<0>();
+    warpgroup_fence_operand(d);
+}"""
+
+
+def cute_source(plan: Plan) -> str:
+    """C++ on CuTe.
+
+        refused  TW008 types that CuTe has no instruction for
+
+    >>> from tilewise.emit.wgmma.plan import planned
+    >>> text = cute_source(planned((64, 64, 64), "bf16"))
+    >>> "SM90_64x64x16_F32BF16BF16_SS<GMMA::Major::K, GMMA::Major::K>" in text
+    True
+    """
+    if plan.a.input.name not in ELEMENT:
+        raise Refused(
+            "TW008",
+            f"CuTe has no wgmma on {plan.a.input.name}",
+            witness={"dtype": plan.a.input.name},
+            hint="--style kernel and --style constants have it",
+        )
+    if plan.a.in_registers and plan.a.major == "mn":
+        raise Refused(
+            "TW008",
+            "CuTe's wgmma takes A from registers K-major alone",
+            witness={"major": "mn"},
+            hint="its fragment is the same whatever the matrix was: --major-a k",
+        )
+    held = plan.a.in_registers
+    slots = {
+        "instruction": plan.instruction,
+        "facts": "\n".join(f"// {line}" for line in facts(plan)),
+        "extended": "" if plan.n in PLAIN_N else "#define CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED",
+        "tiles": "\n".join(_tile(own) for own in plan.in_shared),
+        "atom": _atom(plan),
+        "warpgroups": plan.warpgroups,
+        "threads": plan.threads,
+        "given": "class A, class D" if held else "class D",
+        "a": "A const &a" if held else f"{ELEMENT[plan.a.input.name]} const *a",
+        "a_tensor": "" if held else "Tensor a_tile = make_tensor(make_smem_ptr(a), ATile{});",
+        "a_fragment": "a" if held else "mine.partition_fragment_A(a_tile)",
+        "b_type": ELEMENT[plan.b.input.name],
+    }
+    return filled(PROGRAM, slots)
+
+
+def _tile(own: Operand) -> str:
+    major = "MN" if own.major == "mn" else "K"
+    atom = f"GMMA::Layout_{major}_{ATOM[own.mode.name]}_Atom<{ELEMENT[own.input.name]}>"
+    order = "Step<_1, _2>" if own.order == "mn" else "Step<_2, _1>"
+    shape = f"Shape<Int<{own.rows}>, Int<{own.k}>>"
+    return f"using {own.name}Tile = decltype(tile_to_shape(\n    {atom}{{}}, {shape}{{}}, {order}{{}}));"
+
+
+def _atom(plan: Plan) -> str:
+    a, b = plan.a.input, plan.b.input
+    where = "RS" if plan.a.in_registers else "SS"
+    types = f"{plan.accumulator.name}{a.name}{b.name}".upper()
+    name = f"SM90_{M}x{plan.n}x{a.k}_{types}_{where}"
+    if a.dtype.bits != 16:
+        return f"{name}_TN<>" if plan.accumulator.name != "s32" else f"{name}_TN"
+    majors = ", ".join(f"GMMA::Major::{own.major.upper()}" for own in (plan.a, plan.b))
+    return f"{name}<{majors}>"

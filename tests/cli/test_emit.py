@@ -1,0 +1,153 @@
+"""`tilewise emit wgmma`: its styles, its JSON, its refusals."""
+
+from __future__ import annotations
+
+import pytest
+
+
+D64 = "S[((4, 2, 8), (8, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]"
+
+
+def emit(tilewise, *words):
+    return tilewise("emit", "wgmma", *words)
+
+
+def test_a_kernel_is_the_style_unless_another_is_named(tilewise):
+    run = emit(tilewise, "--tile", "64x64x64", "--dtype", "bf16", "--name", "mine")
+    assert (run.code, run.err) == (0, "")
+    assert 'extern "C" __global__ void __launch_bounds__(128) mine(' in run.out
+    assert "cudaLaunch" not in run.out
+    assert (
+        run.out
+        == emit(tilewise, "--tile", "64,64,64", "--dtype", "bf16", "--name", "mine", "--style", "kernel").out
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["--host"], "cudaError_t launch_gemm_bf16_64x64x64("),
+        (["--style", "constants"], "constexpr unsigned long long B_DESCRIPTOR = 0x4000004000010000;"),
+        (["--style", "cute"], "SM90_64x64x16_F32BF16BF16_SS<GMMA::Major::K, GMMA::Major::K>"),
+        (["--load", "copy"], "fence.proxy.async.shared::cta"),
+        (["--stages", "3"], "t % 3"),
+        (["--a", "reg"], "const unsigned char *A"),
+        (
+            ["--major-a", "mn", "--mode-a", "32B", "--order-a", "k"],
+            "A [64, 64] bf16, MN-major in global memory, mode 32B",
+        ),
+    ],
+)
+def test_what_is_asked_is_written(tilewise, words, shown):
+    run = emit(tilewise, "--tile", "64x64x64", "--dtype", "bf16", *words)
+    assert (run.code, run.err) == (0, "")
+    assert shown in run.out
+
+
+def test_two_types(tilewise):
+    run = emit(tilewise, "--tile", "64x64x64", "--dtype-a", "e4m3", "--dtype-b", "e5m2", "--acc", "f16")
+    assert "m64n64k32.f16.e4m3.e5m2" in run.out
+    assert (
+        "m64n64k32.s32.s8.u8" in emit(tilewise, "--tile", "64x64x64", "--dtype", "s8", "--dtype-b", "u8").out
+    )
+
+
+def test_json(tilewise):
+    run = emit(tilewise, "--tile", "128x64x128", "--dtype", "bf16", "--load", "tma", "--json")
+    data = run.json
+    code = data.pop("code")
+    assert code.startswith("// D [M, N] = A [M, K] B [N, K]^T")
+    assert data == {
+        "engine": "wgmma",
+        "style": "kernel",
+        "name": "gemm_bf16_128x64x128",
+        "instruction": "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16",
+        "tile": [128, 64, 128],
+        "threads": 256,
+        "shared_bytes": 49160,
+        "stages": 1,
+        "A": {
+            "dtype": "bf16",
+            "major": "k",
+            "load": "tma",
+            "mode": "128B",
+            "order": "mn",
+            "layout": "Swizzle<3,3,3> o S[((16, 8), (2, 64)) : ((512, 64), (8192, 1))]",
+            "offset": 0,
+            "descriptor": {"value": "0x4000004000010000", "lbo": 16, "sbo": 1024},
+            "steps": {"k": [0, 2, 4, 6, 1024, 1026, 1028, 1030], "mn": [0, 512], "unit": 16},
+            "tensor_map": {
+                "tensorDataType": "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16",
+                "globalDim": ["64", "M", "K / 64"],
+                "globalStrides": ["K * 2", "128"],
+                "boxDim": [64, 128, 2],
+                "swizzle": "CU_TENSOR_MAP_SWIZZLE_128B",
+            },
+        },
+        "B": {
+            "dtype": "bf16",
+            "major": "k",
+            "load": "tma",
+            "mode": "128B",
+            "order": "mn",
+            "layout": "Swizzle<3,3,3> o S[((8, 8), (2, 64)) : ((512, 64), (4096, 1))]",
+            "offset": 32768,
+            "descriptor": {"value": "0x4000004000010000", "lbo": 16, "sbo": 1024},
+            "steps": {"k": [0, 2, 4, 6, 512, 514, 516, 518], "mn": [0], "unit": 16},
+            "tensor_map": {
+                "tensorDataType": "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16",
+                "globalDim": ["64", "N", "K / 64"],
+                "globalStrides": ["K * 2", "128"],
+                "boxDim": [64, 64, 2],
+                "swizzle": "CU_TENSOR_MAP_SWIZZLE_128B",
+            },
+        },
+        "D": {"dtype": "f32", "layout": D64},
+    }
+
+
+def test_a_in_registers_has_no_descriptor(tilewise):
+    data = emit(tilewise, "--tile", "64x64x64", "--dtype", "f16", "--a", "reg", "--json").json
+    assert data["A"] == {
+        "dtype": "f16",
+        "major": "k",
+        "load": "reg",
+        "layout": "S[((4, 2, 8), (2, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]",
+    }
+
+
+def test_a_no_has_its_reason_and_what_would_do(tilewise):
+    run = emit(tilewise, "--tile", "64x100x64", "--dtype", "bf16")
+    assert run.code == 1
+    assert run.out == "no: m64n100k16 does not exist for bf16\n  hint: the nearest N are 96 and 104\n"
+    data = emit(tilewise, "--tile", "64x100x64", "--dtype", "bf16", "--json").json
+    assert data == {
+        "code": None,
+        "reason": "m64n100k16 does not exist for bf16",
+        "witness": {"dtype": "bf16", "n": 100},
+        "hint": "the nearest N are 96 and 104",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--tile", "64x64", "--dtype", "bf16"], "TW401"),
+        (["--tile", "64x64x64"], "TW401"),
+        (["--tile", "64x64x64", "--dtype-a", "bf16"], "TW401"),
+        (["--dtype", "bf16"], "TW401"),
+        (["--tile", "64x64x64", "--dtype", "bf15"], "TW105"),
+        (["--tile", "64x64x64", "--dtype", "bf16", "--stages", "two"], "TW401"),
+        (["--tile", "64x64x64", "--dtype", "bf16", "--mode-a", "256B"], "TW601"),
+        (["--tile", "64x64x64", "--dtype", "bf16", "--style", "cute", "--host"], "TW401"),
+        (["--tile", "64x64x64", "--dtype", "bf16", "--name", "2nd"], "TW401"),
+    ],
+)
+def test_what_is_not_understood(tilewise, words, code):
+    run = emit(tilewise, *words, "--json")
+    assert run.code == 2
+    assert run.json["error"]["code"] == code
+
+
+def test_another_engine(tilewise):
+    assert tilewise("emit", "tcgen05", "--tile", "64x64x64", "--dtype", "bf16").code == 2
