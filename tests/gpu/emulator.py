@@ -74,6 +74,8 @@ class Emulator:
         )
         column = np.arange(byte.shape[1])
         bit = 8 * byte + (column % 8 if this.bits == 1 else 0)
+        assert byte.min() >= BASE
+        assert byte.max() < BASE + SHARED
         return number(memory[bit // 32] >> (bit % 32), dtype)
 
 

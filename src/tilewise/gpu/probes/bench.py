@@ -35,7 +35,7 @@ from tilewise.hardware.wgmma.instructions import M
 TOGETHER = 4
 """Kernels of one program: few enough that all cores have work, enough that none starts for nothing."""
 
-AREA = END - 8192
+AREA = END - 16 * 1024
 """Where B lies that picks columns of A: above all that descriptors of A are asked to read."""
 
 ROW_BITS, COLUMN_BITS = 6, 8

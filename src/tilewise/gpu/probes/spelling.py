@@ -63,12 +63,13 @@ def canonical(start: int) -> int:
 
 
 def select_k(this: Instruction) -> tuple[Words, list[int]]:
-    """B that picks columns of A, from address 0 on: row n of the s-th has a one at k = n + N s, and nothing
-    else; with the starts of each."""
-    rows = max(this.n, this.k)
-    return core_matrices(np.eye(rows, this.k, dtype=bool), this.b), list(
-        range(0, this.k * ROW_BYTES, this.n * ROW_BYTES)
-    )
+    """B that picks columns of A, and from where on each of them lies.
+
+    Row n of the s-th has a one at k = n + N s, and nothing else; the last may have rows of nothing.
+    """
+    starts = range(0, this.k, this.n)
+    ones = np.eye(len(starts) * this.n, this.k, dtype=bool)
+    return core_matrices(ones, this.b), [row * ROW_BYTES for row in starts]
 
 
 def select_registers(this: Instruction) -> Words:
