@@ -88,7 +88,7 @@ def any_tile(rng, extents, contiguous, dtype, mode):
 @pytest.mark.parametrize("seed", range(4))
 def test_every_element_of_a_plan_comes_from_its_place_and_lands_in_it(seed):
     rng, outcomes = random.Random(seed), Counter()
-    for _ in range(150):
+    for _ in range(100):
         shape, strides, extents, contiguous, dtype, mode, at = any_question(rng)
         known = rng.random() < 0.7
         try:
@@ -108,8 +108,8 @@ def test_every_element_of_a_plan_comes_from_its_place_and_lands_in_it(seed):
         assert [box.inside for box in plan.boxes] == (counts if known else [None] * plan.count)
         assert plan.bytes == len(found) * (DType.of(dtype).bits // 8)
         assert not violations(plan.tensor_map)
-    assert outcomes["box"] > 40
-    assert outcomes["boxes"] > 3
+    assert outcomes["box"] > 25
+    assert outcomes["boxes"] > 1
     assert {"box-multiple", "contiguous", "shared-address"} <= outcomes.keys()
 
 
@@ -190,6 +190,8 @@ def test_elements_below_a_byte_travel_as_bytes(dtype):
     assert plan.tensor_map.arguments["boxDim"] == [128, 64]
     assert plan.boxes[0].coordinates == (128, 64)
     assert plan.boxes[0].inside == 64 * 128 * each
+    split = plan_copy((256, 1024 * each + 16 * each), tile("128B", "k", dtype, 8, 256 * each), dtype=dtype)
+    assert [box.index for box in split.boxes] == [(0, 0), (0, 128 * each)]
     with pytest.raises(Refused, match="inside a byte"):
         plan_copy((256, 1024 * each), layout, dtype=dtype, at=(0, 1))
     with pytest.raises(Refused, match="no whole bytes"):
@@ -268,6 +270,7 @@ REFUSED = {
     "rank": [((8,) * 6, S[(8, 8) : (8, 1)], {}), ((), S[()], {})],
     "fill": [((64, 64), S[(8, 64) : (64, 1)], {"dtype": "s8", "fill": "nan"})],
     "type": [((64, 64), S[(8, 64) : (64, 1)], {"dtype": "e2m3"})],
+    "coordinate": [((1 << 32, 64), S[(8, 64) : (64, 1)], {"at": (1 << 31, 0)})],
     "extent": [((1, (1 << 32) + 1), S[(1, 64) : (64, 1)], {"dtype": "u8"})],
     "stride-range": [((2, 1 << 32), S[(2, 64) : (64, 1)], {"dtype": "u8", "strides": (1 << 40, 1)})],
 }
@@ -293,9 +296,9 @@ def test_every_rule_of_layouts_is_refused_by():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"strides": (64,)}, "1 stride"),
-        ({"at": (0,)}, "1 coordinate"),
-        ({"shape": (64,)}, "2 modes"),
+        ({"strides": (64,)}, "and 1 stride"),
+        ({"at": (0,)}, "and 1 coordinate"),
+        ({"shape": (64,)}, "a tile of 2 modes"),
         ({"shape": (64, 0)}, "positive"),
         ({"dtype": "f33"}, "unknown dtype"),
         ({"dtype": "b128"}, "no type of a tensor map"),

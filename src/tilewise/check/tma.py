@@ -9,47 +9,35 @@ A plan is proven when it is made: the bytes where its boxes land, put together, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
 
 from tilewise.check.boxes import Digit, Fold, Tensor, digits_of, fold
+from tilewise.check.tma_question import LAYOUT_RULES, Question, asked, check_digits, readings, refusal
+from tilewise.check.tma_tiles import default_tile
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_extent, as_int, counted
+from tilewise.core.errors import Refused
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import spell
 from tilewise.core.vectors import as_vector
-from tilewise.hardware.modes import CHUNK, MODES, Mode
-from tilewise.hardware.tma.landing import landing, row_bytes
+from tilewise.hardware.modes import Mode
 from tilewise.hardware.tma.rules import (
     MAX_RANK,
-    RULES,
     SHARED_ALIGNMENT,
-    SHARED_LIMIT,
     Violation,
     violations,
 )
 from tilewise.hardware.tma.tensor_map import TensorMap
-from tilewise.hardware.tma.types import ElementType
 from tilewise.hardware.wgmma.tiles import ORDERS
-from tilewise.hardware.wgmma.tiles import tile as tile_of_atoms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LAYOUT_RULES = {
-    "storage": "a tile of shared memory lives on one storage axis, in one copy",
-    "overlap": "two elements of the tile have two places",
-    "ascending": "the tile runs upwards in memory",
-    "swizzle": "the tile is swizzled as the hardware swizzles: Swizzle<1|2|3,4,3> on bytes, or not at all",
-    "element": "the tile's elements follow one another somewhere: one digit steps by one element",
-    "contiguous": "the dimension along which the tile is contiguous is the one along which the tensor is",
-}
-"""Rules that the driver does not have, since it never sees the tile."""
+__all__ = ["LAYOUT_RULES", "Box", "Plan", "broken_rules", "default_tile", "orders", "plan_copy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +103,7 @@ class Plan:
                 inside[digit.dim] += position * digit.step
                 start += position * digit.stride
             coordinates = self.fold.coordinates([a + i for a, i in zip(at, inside, strict=True)])
+            inside[-1] *= self.elements
             yield Box(
                 coordinates,
                 tuple(inside),
@@ -159,204 +148,20 @@ def plan_copy(
     tilewise.Refused: TW607: the tile is contiguous along dimension 0, the tensor along dimension 1
       hint: TMA does not transpose: lay the tile out along dimension 1, or copy by threads
     """
-    element, packed, extents, steps, tile = _in_whole_bytes(DType.of(dtype), shape, strides, tile)
-    row = ElementType.of(element)
-    extents, steps, tile, at = _same_rank(extents, steps, tile, at)
-    contiguous = _contiguous(extents, steps, row)
-    if at is not None:
-        at = tuple(
-            _parts(as_int(x, "a coordinate"), packed if dim == contiguous else 1) for dim, x in enumerate(at)
-        )
-    tensor = Tensor(row, extents, _stride_bytes(extents, steps, row, contiguous), at)
-    shared = tile.in_bytes(element).relabel({tile.axes[0]: m}) if _is_storage(tile) else tile
-    plans = [
-        _planned(tensor, mode, plain, contiguous, max_rank, l2, fill) for mode, plain in _readings(shared)
-    ]
-    best = min(plans, key=lambda plan: (bool(violations(plan.tensor_map, address)), plan.count))
+    question = asked(shape, tile, DType.of(dtype), strides, at)
+    made = [_planned(question, *reading, max_rank, l2, fill) for reading in readings(question.tile)]
+    best = min(made, key=lambda plan: (bool(violations(plan.tensor_map, address)), plan.count))
     _check_rules(best.tensor_map, address)
     _check_starts(best)
-    _prove(best, shared)
-    return replace(best, elements=packed)
+    _check_coordinates(best)
+    _prove(best, question.tile)
+    return best
 
 
-# -- reading the question --------------------------------------------------------------------------
-
-
-def refusal(rule: str, message: str, hint: str, **witness: Any) -> Refused:
-    """There is no such copy: the rule that it breaks is in the witness.
-
-    >>> refusal("contiguous", "the tile runs along M", "turn it").witness
-    {'rule': 'contiguous'}
-    """
-    assert rule in LAYOUT_RULES or rule in RULES
-    return Refused("TW607", message, witness={"rule": rule, **witness}, hint=hint)
-
-
-def _in_whole_bytes(
-    dtype: DType, shape: Sequence[int], strides: Sequence[int] | None, tile: Layout
-) -> tuple[DType, int, tuple[int, ...], tuple[int, ...], Layout]:
-    """(type, how many of the asked ones it holds, shape, strides, tile): elements below a byte as bytes."""
-    extents = tuple(as_extent(extent) for extent in shape)
-    steps = tuple(as_int(step, "a stride of the tensor") for step in strides or _dense(extents))
-    if len(steps) != len(extents):
-        raise LayoutError(
-            "TW003",
-            f"a tensor of {counted(len(extents), 'dimension')} and {counted(len(steps), 'stride')}",
-            hint="one stride a dimension, in elements, slowest first",
-        )
-    if tile.unit != "element":
-        tile = tile.in_elements(dtype)
-    if dtype.bits >= 8:
-        return dtype, 1, extents, steps, tile
-    if 8 % dtype.bits:
-        raise refusal(
-            "type",
-            f"elements of {dtype.bits} bits are none of TMA's on Hopper",
-            "keep one in a byte (u8)",
-            dtype=dtype.name,
-        )
-    each = 8 // dtype.bits
-    dim = len(extents) - 1
-    if steps[dim] != 1 or extents[dim] % each or any(step % each for step in steps[:-1]):
-        raise refusal(
-            "type",
-            f"{each} elements of {dtype} travel as a byte, and rows of the tensor are no whole bytes",
-            f"the last dimension is contiguous, and its extent and all other strides are multiples of {each}",
-            shape=list(extents),
-            strides=list(steps),
-        )
-    whole = (*extents[:-1], extents[-1] // each), (*(step // each for step in steps[:-1]), 1)
-    return DType.of("u8"), each, *whole, tile.pack(each)
-
-
-def _parts(coordinate: int, each: int) -> int:
-    if coordinate % each:
-        raise refusal(
-            "type",
-            f"a tile that starts at element {coordinate} starts inside a byte",
-            f"start at a multiple of {each}",
-            at=coordinate,
-        )
-    return coordinate // each
-
-
-def _dense(extents: Sequence[int]) -> tuple[int, ...]:
-    return tuple(prod(extents[i + 1 :]) for i in range(len(extents)))
-
-
-def _same_rank(
-    extents: tuple[int, ...], steps: tuple[int, ...], tile: Layout, at: Sequence[int] | None
-) -> tuple[tuple[int, ...], tuple[int, ...], Layout, tuple[int, ...] | None]:
-    """The tile with a mode for every dimension of the tensor, and `at` with a coordinate for each."""
-    if not 1 <= len(extents) <= MAX_RANK:
-        raise refusal(
-            "rank",
-            f"the tensor has {counted(len(extents), 'dimension')}, and TMA takes 1 to {MAX_RANK}",
-            "merge dimensions that follow one another in memory",
-            rank=len(extents),
-        )
-    missing = len(extents) - len(tile.shape)
-    if missing < 0:
-        raise LayoutError(
-            "TW003",
-            f"a tile of {counted(len(tile.shape), 'mode')}, a tensor of {counted(len(extents), 'dimension')}",
-            hint="one mode a dimension; digits of one dimension share a mode: S[((16, 8), 64) : ...]",
-        )
-    if missing:
-        tile = replace(
-            tile, shape=(1,) * missing + tile.shape, strides=(as_vector(0),) * missing + tile.strides
-        )
-    if at is not None and len(at) != len(extents):
-        raise LayoutError(
-            "TW003",
-            f"{counted(len(at), 'coordinate')} for a tensor of {counted(len(extents), 'dimension')}",
-            hint="one a dimension, slowest first",
-        )
-    return extents, steps, tile, None if at is None else tuple(at)
-
-
-def _contiguous(extents: Sequence[int], steps: Sequence[int], row: ElementType) -> int:
-    """The dimension along which the tensor's elements follow one another."""
-    found = [dim for dim, step in enumerate(steps) if step == 1]
-    if not found:
-        raise refusal(
-            "contiguous",
-            f"no dimension of the tensor is contiguous: its strides are {spell(tuple(steps))}",
-            "TMA reads rows of neighbouring elements; view the tensor so that one stride is 1",
-            strides=list(steps),
-        )
-    return max(found, key=lambda dim: (extents[dim], dim))
-
-
-def _stride_bytes(
-    extents: Sequence[int], steps: Sequence[int], row: ElementType, contiguous: int
-) -> tuple[int, ...]:
-    """Strides in bytes; that of a dimension with one element means nothing, and is made one that is legal."""
-    size = row.bits // 8
-    return tuple(
-        -(-abs(step) * size // CHUNK) * CHUNK if extent == 1 and dim != contiguous else step * size
-        for dim, (extent, step) in enumerate(zip(extents, steps, strict=True))
-    )
-
-
-# -- reading the tile ------------------------------------------------------------------------------
-
-
-def _is_storage(tile: Layout) -> bool:
-    return len(tile.axes) == 1 and tile.axes[0].kind == "storage"
-
-
-def _readings(shared: Layout) -> list[tuple[Mode, Layout]]:
-    """Every mode that explains the tile, with the layout before its swizzle: one map can be several.
-
-    The one that is written comes first.
-    """
-    _check_tile(shared)
-    found = []
-    for mode in sorted(MODES.values(), key=lambda mode: shared.swizzles != (mode.swizzle,)):
-        undone = (shared.swizzled((mode.swizzle,)) if mode.bits else shared).swizzle_chain()
-        if not undone.swizzles and not undone.outer:
-            found.append((mode, undone))
-    if not found:
-        raise refusal(
-            "swizzle",
-            f"no swizzle of the hardware explains the tile, in bytes {shared}",
-            "they are Swizzle<1|2|3,4,3> on bytes, Swizzle<1|2|3,3,3> on 16-bit elements",
-            swizzles=[str(swizzle) for swizzle in shared.swizzles],
-        )
-    return found
-
-
-def _check_tile(shared: Layout) -> None:
-    if not _is_storage(shared) or shared.replica:
-        raise refusal(
-            "storage",
-            f"the tile names {' and '.join(axis.name for axis in shared.axes)}"
-            + (", and has copies" if shared.replica else ""),
-            "a tile of shared memory is a map to addresses: one axis, one copy",
-        )
-    if shared.span(shared.axes[0]) > SHARED_LIMIT:
-        raise refusal(
-            "shared-size",
-            f"the tile reaches over {shared.span(shared.axes[0])} bytes",
-            f"a block has {SHARED_LIMIT} bytes of shared memory at most",
-        )
-    alone = shared.injective
-    if alone.answer is False:
-        raise refusal("overlap", f"the tile overlaps itself: {alone.reason}", "give every element a place")
-
-
-def _planned(
-    tensor: Tensor,
-    mode: Mode,
-    plain: Layout,
-    contiguous: int,
-    max_rank: int,
-    l2: str,
-    fill: str,
-) -> Plan:
-    digits = digits_of(plain) or [Digit(contiguous, 1, 1, tensor.element)]
-    _check_digits(digits, tensor, contiguous)
+def _planned(question: Question, mode: Mode, plain: Layout, max_rank: int, l2: str, fill: str) -> Plan:
+    tensor = question.tensor
+    digits = digits_of(plain) or [Digit(question.contiguous, 1, 1, tensor.element)]
+    check_digits(digits, tensor, question.contiguous)
     folded = fold(digits, tensor, mode, max_rank)
     slow_first = folded.dimensions[::-1]
     tensor_map = TensorMap(
@@ -369,43 +174,8 @@ def _planned(
         fill=fill,
     )
     notes = (f"{folded.boxes} boxes, since {folded.stopped}",) if folded.boxes > 1 else ()
-    return Plan(tensor_map, _landed(tensor_map, folded, plain), folded, tensor, notes=notes)
-
-
-def _check_digits(digits: Sequence[Digit], tensor: Tensor, contiguous: int) -> None:
-    for digit in digits:
-        if digit.stride < 0:
-            raise refusal(
-                "ascending",
-                f"dimension {digit.dim} of the tile runs backwards, by {digit.stride} bytes",
-                "TMA writes upwards: turn the dimension round in the tensor and the tile",
-                stride=digit.stride,
-            )
-    first = digits[0]
-    if first.stride != tensor.element:
-        raise refusal(
-            "element",
-            f"neighbours in the tile are {first.stride} bytes apart, and an element is {tensor.element}",
-            "is the layout in elements? --unit byte reads bytes"
-            if first.stride % tensor.element
-            else "TMA leaves no gaps inside a row",
-            stride=first.stride,
-        )
-    if first.dim != contiguous or first.step != 1:
-        if first.dim == contiguous:
-            raise refusal(
-                "contiguous",
-                f"neighbours in the tile are {first.step} elements apart along dimension {first.dim}",
-                "TMA takes rows of neighbouring elements",
-                step=first.step,
-            )
-        raise refusal(
-            "contiguous",
-            f"the tile is contiguous along dimension {first.dim}, the tensor along dimension {contiguous}",
-            f"TMA does not transpose: lay the tile out along dimension {contiguous}, or copy by threads",
-            tile=first.dim,
-            tensor=contiguous,
-        )
+    landed = _landed(tensor_map, folded, plain)
+    return Plan(tensor_map, landed, folded, tensor, question.elements, notes)
 
 
 # -- checks and proof ------------------------------------------------------------------------------
@@ -449,6 +219,19 @@ def _check_starts(plan: Plan) -> None:
             )
 
 
+def _check_coordinates(plan: Plan) -> None:
+    """The instruction takes coordinates of 32 bits with a sign."""
+    for box in (plan.boxes[0], plan.boxes[-1]):
+        for coordinate in box.coordinates:
+            if not -(1 << 31) <= coordinate < 1 << 31:
+                raise refusal(
+                    "coordinate",
+                    f"a box starts at coordinate {coordinate}",
+                    "coordinates fit 32 bits with a sign; make the map of a part of the tensor",
+                    coordinate=coordinate,
+                )
+
+
 def _landed(tensor_map: TensorMap, folded: Fold, plain: Layout) -> Layout:
     """Where the boxes land, put together on the tile's shape: what TMA does, not what the tile says."""
     start = plain.offset[m]
@@ -478,78 +261,6 @@ def _prove(plan: Plan, shared: Layout) -> None:
         raise refusal(
             "swizzle", f"the boxes land elsewhere: {found.reason}", "take one of the hardware's tiles"
         )
-
-
-# -- tiles -----------------------------------------------------------------------------------------
-
-
-def default_tile(
-    shape: Sequence[int],
-    tile: Sequence[int],
-    dtype: DType | str,
-    mode: Mode | str,
-    *,
-    strides: Sequence[int] | None = None,
-    order: str | None = None,
-) -> Layout:
-    """The tile that TMA fills in one box: rows as wide as the swizzle, all of them, then the next columns.
-
-    Contiguous where the tensor is. With `order`, a tile of wgmma's atoms, which follow one another down
-    the rows (mn) or along K (k) first: for swizzled K-major tiles mn is the tile without `order`, for
-    MN-major ones k is.
-
-    >>> print(default_tile((4096, 4096), (128, 128), "bf16", "128B"))
-    Swizzle<3,3,3> o S[(128, (2, 64)) : (64, (8192, 1))]
-    >>> print(default_tile((4096, 4096), (128, 64), "bf16", "128B", strides=(1, 4096)))
-    Swizzle<3,3,3> o S[((2, 64), 64) : ((4096, 1), 64)]
-    """
-    mode, element = Mode.of(mode), DType.of(dtype)
-    extents = tuple(as_extent(extent) for extent in tile)
-    steps = tuple(strides) if strides is not None else _dense(shape)
-    dim = _contiguous(shape, steps, ElementType.of("u8")) - len(shape) + len(extents)
-    if dim < 0:
-        raise refusal(
-            "contiguous",
-            "the tile has one element of the dimension along which the tensor is contiguous",
-            "give the tile a mode for that dimension",
-        )
-    if order is not None:
-        if order not in ORDERS:
-            raise LayoutError("TW601", f"{order!r} is no order of atoms", hint="known: mn k")
-        if len(extents) != 2:
-            raise LayoutError(
-                "TW003",
-                f"atoms in order {order} for a tile of {counted(len(extents), 'mode')}",
-                hint="[rows, K]",
-            )
-        return tile_of_atoms(mode, ("mn", "k")[dim], element, *extents, order=order)
-    wide = mode.elements(element) if mode.bits else extents[dim]
-    if extents[dim] > wide and extents[dim] % wide:
-        raise Refused(
-            "TW603",
-            f"{extents[dim]} elements of {element} are no whole rows of the {mode} swizzle, {wide} each",
-            witness={"mode": mode.name, "row": wide, "tile": list(extents)},
-            hint=f"take a multiple of {wide}, or a narrower mode",
-        )
-    inner = min(wide, extents[dim])
-    outer = [extent for i, extent in enumerate(extents) if i != dim]
-    row_bytes(inner, element)
-    box = landing((extents[dim] // inner, *outer, inner), element, mode)
-    return _as_tile(box, dim, len(extents)).in_elements(element)
-
-
-def _as_tile(box: Layout, dim: int, rank: int) -> Layout:
-    """A box (column group, other dimensions, column) as a tile of the tensor's dimensions."""
-    group, *outer, inner = box.shape
-    many, *steps = box.strides
-    between, columns = steps[: rank - 1], steps[rank - 1 :]
-    modes: list[Any] = list(outer)
-    strides: list[Any] = [[step] for step in between]
-    inside = inner if isinstance(inner, tuple) else (inner,)
-    modes.insert(dim, inner if group == 1 else (group, *inside))
-    strides.insert(dim, columns if group == 1 else [many, *columns])
-    flat = tuple(step for steps in strides for step in steps)
-    return replace(box, shape=tuple(modes), strides=flat)
 
 
 def orders(

@@ -262,16 +262,17 @@ def _checked(args: argparse.Namespace) -> Answer:
 
 
 def _violation(found: Violation) -> dict[str, str]:
+    return _full({"rule": found.rule, "message": found.message, "hint": found.hint})
+
+
+def _full(found: dict[str, str]) -> dict[str, str]:
+    """A broken rule with what it asks, and the document that says so."""
+    from tilewise.check.tma import LAYOUT_RULES
     from tilewise.hardware.tma.rules import RULES
 
-    rule = RULES[found.rule]
-    return {
-        "rule": found.rule,
-        "message": found.message,
-        "asks": rule.sentence,
-        "hint": found.hint,
-        "source": str(found.source),
-    }
+    rule = RULES.get(found["rule"])
+    asks = LAYOUT_RULES[found["rule"]] if rule is None else rule.sentence
+    return {**found, "asks": asks, "source": "" if rule is None else str(rule.source)}
 
 
 def _rule_lines(broken: Iterable[Violation]) -> list[str]:
@@ -290,9 +291,8 @@ def _rule_lines(broken: Iterable[Violation]) -> list[str]:
 def _refused(no: Refused) -> Answer:
     """A plan that there is not: the rules as `check` has them."""
     witness = no.witness if isinstance(no.witness, dict) else {}
-    rules = witness.get("rules") or [
-        {"rule": witness["rule"], "message": no.reason, "hint": no.hint} for _ in ("",) if "rule" in witness
-    ]
+    own = [{"rule": witness["rule"], "message": no.reason, "hint": no.hint}] if "rule" in witness else []
+    rules = [_full(rule) for rule in witness.get("rules", own)]
     data = {
         "legal": False,
         "arguments": None,

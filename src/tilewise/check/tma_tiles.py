@@ -1,0 +1,88 @@
+"""Tiles that TMA fills in one box, and wgmma's tiles of atoms for a tensor as it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tilewise.check.tma_question import contiguous_dimension, dense, refusal
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_extent, counted
+from tilewise.core.layout import Layout
+from tilewise.hardware.modes import Mode
+from tilewise.hardware.tma.landing import landing
+from tilewise.hardware.wgmma.tiles import ORDERS
+from tilewise.hardware.wgmma.tiles import tile as tile_of_atoms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def default_tile(
+    shape: Sequence[int],
+    tile: Sequence[int],
+    dtype: DType | str,
+    mode: Mode | str,
+    *,
+    strides: Sequence[int] | None = None,
+    order: str | None = None,
+) -> Layout:
+    """The tile that TMA fills in one box: rows as wide as the swizzle, all of them, then the next columns.
+
+    Contiguous where the tensor is. With `order`, a tile of wgmma's atoms, which follow one another down
+    the rows (mn) or along K (k) first: for swizzled K-major tiles mn is the tile without `order`, for
+    MN-major ones k is.
+
+    >>> print(default_tile((4096, 4096), (128, 128), "bf16", "128B"))
+    Swizzle<3,3,3> o S[(128, (2, 64)) : (64, (8192, 1))]
+    >>> print(default_tile((4096, 4096), (128, 64), "bf16", "128B", strides=(1, 4096)))
+    Swizzle<3,3,3> o S[((2, 64), 64) : ((4096, 1), 64)]
+    """
+    mode, element = Mode.of(mode), DType.of(dtype)
+    extents = tuple(as_extent(extent) for extent in tile)
+    steps = tuple(strides) if strides is not None else dense(shape)
+    dim = contiguous_dimension(shape, steps) - len(shape) + len(extents)
+    if dim < 0:
+        raise refusal(
+            "contiguous",
+            "the tile has one element of the dimension along which the tensor is contiguous",
+            "give the tile a mode for that dimension",
+        )
+    if order is not None:
+        if order not in ORDERS:
+            raise LayoutError("TW601", f"{order!r} is no order of atoms", hint="known: mn k")
+        if len(extents) != 2:
+            raise LayoutError(
+                "TW003",
+                f"atoms in order {order} for a tile of {counted(len(extents), 'mode')}",
+                hint="[rows, K]",
+            )
+        return tile_of_atoms(mode, ("mn", "k")[dim], element, *extents, order=order)
+    wide = mode.elements(element) if mode.bits else extents[dim]
+    if extents[dim] > wide and extents[dim] % wide:
+        raise Refused(
+            "TW603",
+            f"{extents[dim]} elements of {element} are no whole rows of the {mode} swizzle, {wide} each",
+            witness={"mode": mode.name, "row": wide, "tile": list(extents)},
+            hint=f"take a multiple of {wide}, or a narrower mode",
+        )
+    inner = min(wide, extents[dim])
+    outer = [extent for i, extent in enumerate(extents) if i != dim]
+    box = landing((extents[dim] // inner, *outer, inner), element, mode)
+    return _as_tile(box, dim, len(extents)).in_elements(element)
+
+
+def _as_tile(box: Layout, dim: int, rank: int) -> Layout:
+    """A box (column group, other dimensions, column) as a tile of the tensor's dimensions."""
+    group, *outer, inner = box.shape
+    many, *steps = box.strides
+    between, columns = steps[: rank - 1], steps[rank - 1 :]
+    modes: list[Any] = list(outer)
+    strides: list[Any] = [[step] for step in between]
+    inside = inner if isinstance(inner, tuple) else (inner,)
+    modes.insert(dim, inner if group == 1 else (group, *inside))
+    strides.insert(dim, columns if group == 1 else [many, *columns])
+    flat = tuple(step for steps in strides for step in steps)
+    return replace(box, shape=tuple(modes), strides=flat)
