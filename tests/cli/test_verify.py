@@ -33,7 +33,7 @@ def test_the_parts_are_listed_without_a_device(capsys):
     assert code == 0
     names = [part["name"] for part in data["parts"]]
     assert names == list(registry.PARTS)
-    assert all(part["cases"] > 100 and part["confirms"] for part in data["parts"])
+    assert all(part["cases"] > 10 and part["confirms"] for part in data["parts"])
     assert main(["verify", "--list", "--only", "tma.rules"]) == 0
     assert capsys.readouterr().out.startswith("tma.rules")
 
@@ -87,3 +87,23 @@ def test_a_run_is_resumed_from_where_its_state_is(capsys, toys, tmp_path):
     code, data = json_of(capsys, *state, "--resume")
     assert code == 1
     assert [part["resumed"] for part in data["parts"]] == [True, True]
+
+
+def test_a_record_takes_the_place_of_a_device(capsys, toys, tmp_path):
+    main(["verify", "--record", str(tmp_path)])
+    capsys.readouterr()
+    code, data = json_of(capsys, "--from", str(tmp_path))
+    assert code == 1
+    assert (data["device"], data["reason"]) == (DEVICE, "toy.wrong: x = 5: 26")
+
+
+def test_a_record_that_is_missing_is_not_understood(capsys, toys, tmp_path):
+    code, data = json_of(capsys, "--from", str(tmp_path / "nowhere"))
+    assert (code, data["error"]["code"]) == (2, "TW402")
+
+
+def test_a_record_without_a_part_is_not_understood(capsys, toys, tmp_path):
+    main(["verify", "--only", "toy.right", "--record", str(tmp_path)])
+    capsys.readouterr()
+    code, data = json_of(capsys, "--from", str(tmp_path))
+    assert (code, data["error"]["message"]) == (2, "toy.zip has no answers to toy.wrong")

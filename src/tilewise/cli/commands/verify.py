@@ -4,11 +4,12 @@
   tilewise verify
   tilewise verify --only tma --report report
   tilewise verify --resume --record tests/hardware/truth
+  tilewise verify --from tests/hardware/truth
 
 Kernels spell out which thread and register owns each element, which byte of shared memory a descriptor
 reads, and where TMA puts a box; the driver says which tensor maps it takes. All of it is compared with
 the catalogue. Exit 0: no difference. Exit 1: the differences. It takes a GPU of the Hopper generation,
-and pip install 'tilewise[gpu]'.
+and pip install 'tilewise[gpu]'; --from takes neither.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """[--list] [--only PART] [--resume] [--record DIR] [--report DIR] [--state DIR]."""
+    """[--list] [--only PART] [--from DIR] [--resume] [--record DIR] [--report DIR] [--state DIR]."""
     parser.add_argument("--list", action="store_true", help="the parts, and ask no device")
     parser.add_argument(
         "--only", action="append", default=[], metavar="PART", help="this part or family alone; repeatable"
@@ -38,6 +39,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--record", type=Path, metavar="DIR", help="write what the device said, compressed")
     parser.add_argument(
         "--report", type=Path, metavar="DIR", help="write report.txt, report.json, report.html"
+    )
+    parser.add_argument(
+        "--from", type=Path, metavar="DIR", dest="source", help="a record's answers, and ask no device"
     )
     parser.add_argument("--state", type=Path, metavar="DIR", help="where answers are kept for --resume")
 
@@ -49,7 +53,7 @@ def answer(args: argparse.Namespace) -> Answer:
     parts = chosen(args.only)
     if args.list:
         return _listed(parts)
-    report = _verified(parts, args)
+    report = _recorded(parts, args.source) if args.source else _verified(parts, args)
     if args.report:
         _write(report, args.report)
     return Answer(report.data(), report.text(), YES if report.right else NO)
@@ -79,6 +83,14 @@ def _verified(parts: list[Part], args: argparse.Namespace) -> Report:
     if args.record:
         record(outcomes, args.record)
     return Report(device, outcomes)
+
+
+def _recorded(parts: list[Part], folder: Path) -> Report:
+    from tilewise.gpu.verify.report import Report
+    from tilewise.gpu.verify.run import recorded
+
+    outcomes = list(recorded(parts, folder))
+    return Report(outcomes[0].truth.device if outcomes[0].truth else {}, outcomes)
 
 
 def _write(report: Report, folder: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewise.core.errors import LayoutError
-from tilewise.gpu.verify import boxes, rules
+from tilewise.gpu.verify import boxes, descriptors, fragments, rules
 from tilewise.gpu.verify.part import Part
 
-PARTS = {part.name: part for part in (boxes.PART, rules.PART)}
+PARTS = {part.name: part for part in (*fragments.PARTS, *descriptors.PARTS, boxes.PART, rules.PART)}
 """Every part by name."""
 
 

@@ -87,10 +87,10 @@ class Report:
 def _lines(outcome: Outcome, width: int) -> list[str]:
     found = outcome.comparison
     word = "failed" if outcome.failed else "differs" if found.different else "ok"
-    kept = ", kept from before" if outcome.resumed else ""
+    kept = "; as said before" if outcome.resumed else ""
     head = (
         f"{outcome.part.name:<{width}}  {word:<7} {found.cases:>7,} cases {found.numbers:>12,} answers"
-        f" {found.different:>6,} differ {outcome.seconds:>7.1f} s{kept}"
+        f" {found.different:>6,} differ{kept or f' {outcome.seconds:>7.1f} s'}"
     )
     lines = [head] + [f"  {outcome.failed}"] * bool(outcome.failed)
     for difference in found.differences[:FEW]:

@@ -65,13 +65,13 @@ def save(path: Path, truths: Sequence[Truth]) -> None:
     part.replace(path)
 
 
-def load(path: Path) -> list[Truth]:
-    """Every part of a record."""
+def load(path: Path, part: str | None = None) -> list[Truth]:
+    """Every part of a record, or the one of that name if the record has it."""
     try:
         with zipfile.ZipFile(path) as record:
             names = record.namelist()
             parts = [name.removesuffix("/cases.json") for name in names if name.endswith("/cases.json")]
-            return [_part(record, part, names) for part in parts]
+            return [_part(record, name, names) for name in parts if part in (None, name)]
     except (OSError, zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
         raise LayoutError("TW402", f"{path.name} is no record of a device: {error}") from error
 

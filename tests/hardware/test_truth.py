@@ -1,0 +1,86 @@
+"""What an H200 said, recorded: every machine without a GPU holds the code to it, case after case.
+
+`truth/` is written by `tilewise verify --record tests/hardware/truth` on a Hopper GPU. A record that is
+missing is a failure: without it nothing here is known to be so.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilewise.gpu.verify.parts import PARTS
+from tilewise.gpu.verify.run import confirmed_text, recorded_truth
+from tilewise.gpu.verify.truth import load
+from tilewise.hardware.catalog.confirmed import confirmations
+
+TRUTH = Path(__file__).with_name("truth")
+MOST_BYTES = 8 << 20
+
+LEAST = {"fragments.d": 256, "fragments.a": 8, "tma.boxes": 500, "tma.rules": 1000}
+"""Cases that a part has at least."""
+
+LEAST_DESCRIPTORS = 5000
+
+
+@pytest.fixture(scope="module", params=list(PARTS))
+def truth(request):
+    return recorded_truth(PARTS[request.param], TRUTH)
+
+
+def test_the_device_did_what_the_catalogue_says(truth):
+    found = PARTS[truth.part].compare(truth)
+    assert found.different == 0, [difference.data() for difference in found.differences[:5]]
+    assert found.cases == len(truth.cases) >= LEAST.get(truth.part, 1)
+
+
+def test_a_record_with_one_other_answer_is_noticed(truth):
+    """The comparison looks at every number: one that is changed anywhere is a difference."""
+    rng = np.random.default_rng(len(truth.cases))
+    name, _ = max(truth.arrays.items(), key=lambda pair: len(pair[1]))
+    few = _first_cases(truth, 200)
+    changed = few.arrays[name].copy()
+    at = int(rng.integers(len(changed)))
+    changed[at] = 0 if changed[at] else 1
+    assert PARTS[truth.part].compare(replace(few, arrays={name: changed})).different == 1
+
+
+def _first_cases(truth, count):
+    cases = truth.cases[:count]
+    length = sum(case["length"] for case in cases)
+    return replace(truth, cases=cases, arrays={name: array[:length] for name, array in truth.arrays.items()})
+
+
+def test_the_record_was_made_on_hopper(truth):
+    assert truth.device["capability"] == "9.0"
+    assert truth.device["name"]
+    assert truth.device["driver"]
+    assert truth.device["date"]
+
+
+def test_the_cases_are_those_that_would_be_asked_today(truth):
+    assert len(truth.cases) == PARTS[truth.part].size()
+
+
+def test_enough_descriptors_were_asked():
+    truths = [recorded_truth(part, TRUTH) for part in PARTS.values() if part.family == "descriptors"]
+    assert sum(len(truth.cases) for truth in truths) >= LEAST_DESCRIPTORS
+
+
+def test_the_record_is_small():
+    assert sum(path.stat().st_size for path in TRUTH.iterdir()) <= MOST_BYTES
+
+
+def test_nothing_is_recorded_that_no_part_compares():
+    recorded = {truth.part for path in TRUTH.glob("*.zip") for truth in load(path)}
+    assert recorded == set(PARTS)
+
+
+def test_what_the_catalogue_says_is_confirmed_is_in_the_record(truth):
+    table = json.loads((TRUTH / "confirmed.json").read_text())
+    name = "device: " + truth.device["name"].removeprefix("NVIDIA ")
+    assert confirmed_text(table) == confirmed_text(confirmations())
+    for entry in PARTS[truth.part].confirms:
+        assert entry not in table or name in table[entry]
