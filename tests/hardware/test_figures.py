@@ -92,7 +92,7 @@ def test_worked_examples_digit_for_digit(number):
     typed = printed.replace(" o ", f" o smem_ptr[{8 * size}b](unset) o ")
     assert drawn.layout.same(parse(typed)).answer
     assert drawn.layout.shape == parse(typed).shape
-    assert find("wgmma.canonical")(mode, major, dtype).facts["cute_bytes"] == printed
+    assert find("wgmma.canonical")(mode, major, dtype).facts["as_printed"] == printed
     assert find("wgmma.canonical")(mode, major, dtype).facts["encoded"] == {
         "lbo": lbo_encoded,
         "sbo": sbo_encoded,

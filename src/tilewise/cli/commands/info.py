@@ -100,7 +100,7 @@ def _comma_for_colon(text: str, layout: Layout) -> list[str]:
     """Where what stands for a second mode may be meant as strides."""
     from tilewise.core.shapes import spell
 
-    if ":" in text or len(layout.shape) != 2:
+    if "S[" not in text or ":" in text or len(layout.shape) != 2:
         return []
     shape, strides = layout.shape
     if not (isinstance(shape, tuple) and isinstance(strides, tuple)) or _profile(shape) != _profile(strides):

@@ -13,8 +13,8 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.hardware import sources
 from tilewise.hardware.catalog.confirmed import confirmed_by
-from tilewise.hardware.sources import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Built:
     letter: str = ""
     """What the elements of a fragment are called: d0, d1, ..."""
     notes: tuple[str, ...] = ()
-    source: Source | None = None
+    source: sources.Source | None = None
     """Where it stands, if more exactly than the entry says."""
     measurable: bool = True
     """Whether a device can be asked: there are layouts in the documents that no instruction reads."""
@@ -123,7 +123,7 @@ class Entry:
     name: str
     summary: str
     parameters: tuple[Parameter, ...]
-    source: Source
+    source: sources.Source
     build: Callable[..., Built]
     example: Mapping[str, Value] = field(default_factory=dict)
     """Values that are legal."""

@@ -168,7 +168,7 @@ def _canonical(mode: str, major: str, dtype: str, m: int, k: int, lbo: int | Non
         **_encoded(
             (dense[0] if lbo is None else lbo) if form.uses_lbo else None, dense[1] if sbo is None else sbo
         ),
-        "cute_bytes": _as_printed(layout, form.mode),
+        "as_printed": _as_printed(layout, form.mode),
     }
     known = INPUTS.get(element.name)
     return Built(

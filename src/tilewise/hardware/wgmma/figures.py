@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.hardware import sources
 from tilewise.hardware.modes import CHUNK, Mode
-from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.wgmma.canonical import canonical, form_of
 from tilewise.hardware.wgmma.tiles import atom
 
@@ -67,9 +67,9 @@ class Figure:
         return CHUNK * 8 // self.dtype.bits
 
     @property
-    def source(self) -> Source:
+    def source(self) -> sources.Source:
         """Where it stands."""
-        return ptx(f"Figure {self.number}, {self.caption}", self.anchor)
+        return sources.ptx(f"Figure {self.number}, {self.caption}", self.anchor)
 
 
 def figure(number: int) -> Figure:
