@@ -201,6 +201,7 @@ def test_stages(tilewise):
         ("steps --mode 128B --dtype f16 --operand A --tile 0x64", "TW102", "an extent must be positive"),
         ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --stages 0", "TW102", "must be positive"),
         ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --base 0x40000", "TW604", "does not fit"),
+        ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --base -1024", "TW604", "does not fit"),
         ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --stage-stride 0", "TW401", "in one place"),
         ("frobnicate", "TW401", "invalid choice"),
         ("decode 0x0 --engine wmma", "TW401", "invalid choice"),
@@ -226,6 +227,16 @@ def test_what_is_not_understood(tilewise, words, code, said):
             "steps --mode 128B --dtype f16 --operand B --major mn --tile 192x16 --n 96",
             "TW603",
             "begins inside an atom",
+        ),
+        (
+            "steps --mode 128B --dtype f16 --operand A --tile 1024x512",
+            "TW605",
+            "the tile ends at byte 1048576",
+        ),
+        (
+            "steps --mode 128B --dtype f16 --operand A --tile 128x64 --stages 15",
+            "TW605",
+            "15 stages end at byte 245760",
         ),
         (
             "steps --mode 128B --dtype f16 --operand A --tile 64x64 --stages 2 --stage-stride 64",

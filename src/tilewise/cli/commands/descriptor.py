@@ -25,6 +25,7 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
 from tilewise.hardware.engines import ENGINES, Engine, engine
 from tilewise.hardware.fields import WORD_BITS, picture
+from tilewise.hardware.wgmma.reads import SHARED_END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _shown(
     data = {
         "engine": of.name,
         "value": _hex(value),
-        "fields": _fields(descriptor),
+        "fields": descriptor.named,
         "encoded": {said.name: said.encoded for said in first},
         "bits": {said.name: said.where for said in first},
         "words": {name: "; ".join(lines) for name, lines in says.items()},
@@ -195,17 +196,6 @@ def _says(sentences: list[str], majors: Sequence[str]) -> list[str]:
 def _common(lists: Sequence[Sequence[str]]) -> list[str]:
     """What all lists have."""
     return [one for one in lists[0] if all(one in other for other in lists[1:])]
-
-
-def _fields(descriptor: Any) -> dict[str, int | str]:
-    """The fields in bytes, the mode by its name."""
-    return {
-        "start": descriptor.start,
-        "lbo": descriptor.lbo,
-        "sbo": descriptor.sbo,
-        "base_offset": descriptor.base_offset,
-        "mode": descriptor.mode.name,
-    }
 
 
 # -- what it reads ---------------------------------------------------------------------------------
@@ -284,6 +274,7 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
     if stride == 0:
         raise LayoutError("TW401", "--stage-stride 0 puts all stages in one place", hint="leave it out")
     ring = of.stages(fed, 1 if stages is None else stages, stride or 0)
+    _check_room(fed.base + ring.bytes, ring)
     data = {
         "engine": of.name,
         "instruction": of.instruction(fed.dtype, fed.n if args.operand == "B" else None),
@@ -291,7 +282,7 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
         "unit": "byte",
         "bytes": fed.bytes,
         "value": _hex(fed.descriptor.value),
-        "fields": _fields(fed.descriptor),
+        "fields": fed.descriptor.named,
         "advance": {
             "layout": str(fed.advance),
             "mn": [_step_data(count, step) for count, step in fed.along_mn],
@@ -323,6 +314,18 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
         ],
     }
     return Answer(data, _steps_text(data, fed, ring))
+
+
+def _check_room(end: int, ring: Any) -> None:
+    if end <= SHARED_END:
+        return
+    what = "the tile ends" if ring.count == 1 else f"{ring.count} stages end"
+    raise Refused(
+        "TW605",
+        f"{what} at byte {end}, and the shared memory of an SM at {SHARED_END}",
+        witness={"end": end, "shared": SHARED_END},
+        hint=f"one tile takes {ring.first.bytes} bytes: cut it along K, or take fewer stages",
+    )
 
 
 def _step_data(count: int, step: int) -> dict[str, int]:

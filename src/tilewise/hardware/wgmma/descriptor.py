@@ -87,6 +87,21 @@ class Descriptor:
         }
 
     @property
+    def named(self) -> dict[str, int | str]:
+        """Every field as a reader has it: in bytes, the mode by its name.
+
+        >>> Descriptor(lbo=16, sbo=1024, mode="64B").named
+        {'start': 0, 'lbo': 16, 'sbo': 1024, 'base_offset': 0, 'mode': '64B'}
+        """
+        return {
+            "start": self.start,
+            "lbo": self.lbo,
+            "sbo": self.sbo,
+            "base_offset": self.base_offset,
+            "mode": self.mode.name,
+        }
+
+    @property
     def value(self) -> int:
         """The 64 bits."""
         return packed(FIELDS, self.encoded)
