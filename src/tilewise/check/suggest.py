@@ -1,0 +1,408 @@
+"""Which shared-memory tile to take for an operand of wgmma, and all that follows from it.
+
+The rule, from the chapter: the largest swizzle atom that the contiguous dimension fills. An atom of N bytes
+needs a contiguous dimension of at least N bytes, and a multiple of it; 128B is tried first, then 64B, 32B,
+and none. The atoms stand in the order that TMA fills with fewer boxes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilewise.check.tma import Plan, plan_copy
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_extent, as_int
+from tilewise.core.layout import Layout
+from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.tma.rules import MAX_RANK, SHARED_LIMIT
+from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.instructions import MAJORS, Input, M, check_operand
+from tilewise.hardware.wgmma.reads import unread
+from tilewise.hardware.wgmma.stepping import Feeding, Stages, Step, feeding
+from tilewise.hardware.wgmma.tiles import ORDERS, atom, tile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ENGINES = ("wgmma",)
+
+TILES = 64
+"""Tiles each way in the tensor that a copy is planned from."""
+
+BLAS_MAJORS = {("A", "N"): "mn", ("A", "T"): "k", ("B", "N"): "k", ("B", "T"): "mn"}
+"""What BLAS's letters say of an operand: its matrices are column-major, op(A) is M x K, op(B) is K x N.
+
+A matrix as it is (N) is contiguous down its columns: A along M, B along K. Transposed (T) it is the other
+way round. PTX's table beside "a column-major default BLAS library" lists what its own transpose bit says:
+for A, non-transposed is K-major. That is T in BLAS.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A mode that was looked at, and why it was taken or passed over."""
+
+    mode: Mode
+    fits: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """What TMA takes for a tile: boxes of the tensor with dimensions split, and of the tensor as it is."""
+
+    boxes: int
+    rank: int
+    plain: int
+    """Boxes of a tensor map of two dimensions."""
+
+    @classmethod
+    def of(cls, row: Input, mode: Mode, major: str, rows: int, k: int, order: str) -> Copies:
+        """The counts of one order of atoms."""
+        split = plan_of(row, mode, major, rows, k, order)
+        plain = plan_of(row, mode, major, rows, k, order, max_rank=2)
+        return cls(split.count, split.tensor_map.rank, plain.count)
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """The smaller, the better."""
+        return self.boxes, self.rank, self.plain
+
+    def __str__(self) -> str:
+        split = f"{self.boxes} {'box' if self.boxes == 1 else 'boxes'} of {self.rank} dimensions"
+        return split if self.rank == 2 else f"{split}, or {self.plain} of 2"
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A tile for an operand: its layout, its copy, its descriptors.
+
+        postcondition  `match` finds `descriptor` for `tile`; what TMA writes by `plan`, `steps` read
+
+    >>> found = suggest(operand="A", rows=128, k=64, dtype="bf16")
+    >>> found.mode.name, hex(found.value), found.instruction, found.plan.count
+    ('128B', '0x4000004000010000', (64, None, 16), 1)
+    >>> print(found.tile)
+    Swizzle<3,3,3> o S[((16, 8), (1, 64)) : ((512, 64), (8192, 1))]
+    """
+
+    operand: str
+    dtype: DType
+    rows: int
+    k: int
+    major: str
+    mode: Mode
+    order: str
+    choices: tuple[Choice, ...]
+    """The modes in the order in which they were tried; the last is the one."""
+    copies: Mapping[str, Copies]
+    """What TMA takes for each order of atoms."""
+    plan: Plan
+    feeding: Feeding
+    stages: Stages
+    notes: tuple[str, ...] = ()
+
+    @property
+    def trans(self) -> int:
+        """imm-trans of the operand: 0 for K-major, 1 for MN-major."""
+        return MAJORS.index(self.major)
+
+    @cached_property
+    def atom(self) -> Layout:
+        """The swizzle atom, [rows, K], in elements."""
+        return atom(self.mode, self.major, self.dtype)
+
+    @cached_property
+    def tile(self) -> Layout:
+        """The whole tile, [rows, K], in elements."""
+        return tile(self.mode, self.major, self.dtype, self.rows, self.k, self.order)
+
+    @property
+    def descriptor(self) -> Descriptor:
+        """The descriptor of the first instruction of a tile at address 0."""
+        return self.feeding.descriptor
+
+    @property
+    def value(self) -> int:
+        """Its 64 bits, to which a tile's address / 16 is added."""
+        return self.descriptor.value
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The fields of the descriptor that are not read here."""
+        n = self.feeding.n if self.operand == "B" else 8
+        return unread(self.descriptor, dtype=self.dtype, major=self.major, operand=self.operand, n=n)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every instruction's descriptor, K fastest."""
+        return self.feeding.steps
+
+    @property
+    def instruction(self) -> tuple[int, int | None, int]:
+        """(m, n, k) of one instruction; n is the other operand's for A."""
+        return M, self.feeding.n if self.operand == "B" else None, self.feeding.depth
+
+    @property
+    def alignment(self) -> int:
+        """What the tile's address is a multiple of: of TMA's 128 bytes, and of the pattern."""
+        return self.plan.alignment
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one tile."""
+        return self.feeding.bytes
+
+    @property
+    def why_order(self) -> str:
+        """Why the atoms stand in this order, in a sentence."""
+        other = next(order for order in ORDERS if order != self.order)
+        one, more = self.copies[self.order], self.copies[other]
+        if one == more:
+            return f"{_direction(self.order)} first; TMA takes {one} either way"
+        return f"{_direction(self.order)} first: TMA takes {one}; {_direction(other)} first it takes {more}"
+
+
+def suggest(
+    *,
+    engine: str = "wgmma",
+    operand: str,
+    rows: int,
+    k: int,
+    dtype: DType | str,
+    major: str | None = None,
+    blas: str | None = None,
+    stages: int = 1,
+) -> Suggestion:
+    """The tile to take for operand A [rows = M, K] or B [rows = N, K].
+
+    `major` says which direction is contiguous, "k" where nothing is said; or `blas` does, by the two letters
+    of a column-major library: "TN" is A transposed and B not, both K-major.
+
+        requires  whole instructions: 64 rows of A, a legal N's of B, 32 bytes of K
+
+    >>> suggest(operand="B", rows=96, k=64, dtype="f16", blas="NT").mode.name
+    '64B'
+    """
+    _check_engine(engine)
+    row = Input.of(dtype)
+    check_operand(operand)
+    rows, k = as_extent(rows), as_extent(k)
+    major = _major(row, operand, major, blas)
+    _check_tile(row, operand, rows, k)
+    choices = mode_for((k if major == "k" else rows) * row.dtype.bits // 8)
+    mode = choices[-1].mode
+    count = as_extent(as_int(stages, "the number of stages"))
+    _check_bytes(rows * k * row.dtype.bits // 8, count, mode)
+    copies = {order: Copies.of(row, mode, major, rows, k, order) for order in ORDERS}
+    order = min(ORDERS, key=lambda order: (copies[order].key, order != _usual(major)))
+    fed = feeding(mode, major, row.dtype, rows, k, order, operand=operand)
+    staged = Stages(fed, count)
+    plan = plan_of(row, mode, major, rows, k, order)
+    notes = (*_split_notes(plan, operand), *_n_notes(fed, operand))
+    return Suggestion(
+        operand, row.dtype, rows, k, major, mode, order, choices, copies, plan, fed, staged, notes
+    )
+
+
+# -- the rule --------------------------------------------------------------------------------------
+
+
+def mode_for(size: int) -> tuple[Choice, ...]:
+    """The modes that a contiguous dimension of that many bytes passes over, and the one that it fills.
+
+        requires  a multiple of 16 bytes
+
+    >>> for choice in mode_for(96):
+    ...     print(choice.mode, choice.fits, choice.why)
+    128B False 96 bytes are less than a row of 128
+    64B False 96 bytes are no whole number of rows of 64
+    32B True 96 bytes fill 3 rows of 32
+    """
+    found: list[Choice] = []
+    for mode in reversed(MODES.values()):
+        times, rest = divmod(size, mode.width)
+        if not rest:
+            rows = f"a row of {mode.width}" if times == 1 else f"{times} rows of {mode.width}"
+            return (*found, Choice(mode, True, f"{size} bytes fill {rows}"))
+        small = (
+            f"less than a row of {mode.width}" if not times else f"no whole number of rows of {mode.width}"
+        )
+        found.append(Choice(mode, False, f"{size} bytes are {small}"))
+    raise Refused(
+        "TW603",
+        f"a contiguous dimension of {size} bytes is no whole number of 16",
+        witness={"bytes": size},
+        hint="core matrices have rows of 16 bytes: pad the dimension",
+    )
+
+
+def _usual(major: str) -> str:
+    """The order that is taken where both take as many boxes: across the major direction first."""
+    return "mn" if major == "k" else "k"
+
+
+def _direction(order: str) -> str:
+    return "down the rows" if order == "mn" else "along K"
+
+
+# -- what is asked ---------------------------------------------------------------------------------
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise LayoutError(
+            "TW601", f"{engine!r} is no engine that suggest knows", hint="known: " + " ".join(ENGINES)
+        )
+
+
+def _major(row: Input, operand: str, major: str | None, blas: str | None) -> str:
+    if major is not None and blas is not None:
+        raise LayoutError("TW401", "major and blas say the same thing twice", hint="give one of them")
+    if major is not None and major not in MAJORS:
+        raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
+    found = major_of_blas(operand, blas) if blas is not None else major or "k"
+    if found not in row.majors:
+        raise Refused(
+            "TW602",
+            f"wgmma reads {row.name} K-major alone, and {operand} would be MN-major",
+            witness={"dtype": row.name, "major": found},
+            hint="keep it K-contiguous in global memory, or let threads transpose it as they store the tile",
+        )
+    return found
+
+
+def major_of_blas(operand: str, letters: str) -> str:
+    """The major direction of an operand of a column-major library, from two letters: A's, then B's.
+
+    >>> [(major_of_blas("A", x), major_of_blas("B", x)) for x in ("TN", "NN", "NT", "TT")]
+    [('k', 'k'), ('mn', 'k'), ('mn', 'mn'), ('k', 'mn')]
+    """
+    said = str(letters).upper()
+    if len(said) != 2 or not set(said) <= set("NT"):
+        raise LayoutError(
+            "TW601", f"{letters!r} are no two letters of BLAS", hint="A's and B's, N or T each: TN NN NT TT"
+        )
+    return BLAS_MAJORS[check_operand(operand), said["AB".index(operand)]]
+
+
+def _check_tile(row: Input, operand: str, rows: int, k: int) -> None:
+    name, deep = ("M", M) if operand == "A" else ("N", 8)
+    if rows % deep:
+        raise _off(f"{name} = {rows} is no whole number of {deep}", name, rows, deep, _why_rows(operand))
+    if k % row.k:
+        why = f"one instruction on {row.name} takes {row.k} along K"
+        raise _off(f"K = {k} is no whole number of {row.k}", "K", k, row.k, why)
+
+
+def _why_rows(operand: str) -> str:
+    return "wgmma takes 64 rows of A" if operand == "A" else "every legal N is a multiple of 8"
+
+
+def _off(message: str, name: str, found: int, deep: int, why: str) -> Refused:
+    below, above = found // deep * deep, -(-found // deep) * deep
+    near = f"{below} and {above} fit" if below else f"{above} fits"
+    return Refused("TW602", message, witness={name: found, "multiple": deep}, hint=f"{why}: {near}, padded")
+
+
+def _check_bytes(tile_bytes: int, count: int, mode: Mode) -> None:
+    """Refuse stages that are more than a block's shared memory; stages begin where the pattern does."""
+    stride = -(-tile_bytes // mode.period) * mode.period
+    whole = stride * (count - 1) + tile_bytes
+    if whole <= SHARED_LIMIT:
+        return
+    most = max((SHARED_LIMIT - tile_bytes) // stride + 1, 0)
+    fit = f"{most} {'stage fits' if most == 1 else 'stages fit'}" if most else "not one fits"
+    raise Refused(
+        "TW602",
+        f"{whole} bytes of shared memory, and a block has {SHARED_LIMIT}",
+        witness={"bytes": whole, "limit": SHARED_LIMIT},
+        hint=f"a tile has {tile_bytes} bytes: {fit}",
+    )
+
+
+# -- what follows ----------------------------------------------------------------------------------
+
+
+def plan_of(
+    row: Input, mode: Mode, major: str, rows: int, k: int, order: str, max_rank: int = MAX_RANK
+) -> Plan:
+    """The copy of the tile from a large tensor of whole tiles, contiguous as the tile is."""
+    shape = (TILES * rows, TILES * k)
+    strides = (shape[1], 1) if major == "k" else (1, shape[0])
+    whole = tile(mode, major, row.dtype, rows, k, order)
+    return plan_copy(shape, whole, dtype=row.dtype, strides=strides, max_rank=max_rank)
+
+
+def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
+    """The tensor map's dimensions and strides in bytes, in the driver's order, by the names of the tensor's.
+
+    >>> global_words(suggest(operand="A", rows=128, k=128, dtype="bf16"))
+    (['64', 'M', 'K/64'], ['K*2', '128'])
+    """
+    plan, names = found.plan, ("M" if found.operand == "A" else "N", "K")
+    dimensions = plan.fold.dimensions
+    contiguous = 1 if found.major == "k" else 0
+    top = {d.dim: max(other.step for other in dimensions if other.dim == d.dim) for d in dimensions}
+    extents, strides = [], []
+    for d in dimensions:
+        step = d.step * plan.elements if d.dim == contiguous else d.step
+        name = f"{names[d.dim]}/{step}" if step > 1 else names[d.dim]
+        extents.append(name if d.step == top[d.dim] else str(d.extent))
+        if d.dim == contiguous:
+            strides.append(str(step * found.dtype.bits // 8))
+        else:
+            strides.append(_row_words(names[contiguous], step, found.dtype.bits))
+    return extents, strides[1:]
+
+
+def _row_words(name: str, step: int, bits: int) -> str:
+    """Bytes of `step` rows of the tensor."""
+    per, rest = divmod(step * bits, 8)
+    if rest:
+        return f"{name}*{step * bits}/8" if step * bits > 1 else f"{name}/8"
+    return f"{name}*{per}" if per > 1 else name
+
+
+def _split_notes(plan: Plan, operand: str) -> list[str]:
+    """What the tensor map takes for granted of the extents that it splits: no edge lies inside."""
+    names = ("M" if operand == "A" else "N", "K")
+    split = {
+        names[d.dim]: d.step * (plan.elements if d.dim == plan.fold.dimensions[0].dim else 1)
+        for d in plan.fold.dimensions
+        if d.step > 1
+    }
+    return [
+        f"the tensor map splits {name}: the tensor's {name} is a multiple of {step}"
+        for name, step in split.items()
+    ]
+
+
+def _n_notes(fed: Feeding, operand: str) -> list[str]:
+    """Why N takes several instructions."""
+    if operand == "A" or fed.rows == fed.n:
+        return []
+    notes = [f"N = {fed.rows} takes {fed.rows // fed.n} instructions of n = {fed.n}"]
+    padded = next((n for n in Input.of(fed.dtype).n if n > fed.rows), None)
+    if padded is not None and fed.rows not in Input.of(fed.dtype).n:
+        notes.append(f"{padded} rows, padded, are one instruction")
+    other = _wider_n(fed)
+    if other is not None:
+        notes.append(
+            f"an instruction does not end inside an atom, {fed.mode.elements(fed.dtype)} rows here; "
+            f"mode {other.mode} feeds n = {other.n}"
+        )
+    return notes
+
+
+def _wider_n(fed: Feeding) -> Feeding | None:
+    """The feeding of a narrower mode that takes fewer instructions, by the widest of such modes."""
+    for mode in reversed(MODES.values()):
+        if fed.major == "mn" and mode.width < fed.mode.width:
+            other = feeding(mode, fed.major, fed.dtype, fed.rows, fed.k, fed.order, operand="B")
+            if other.n > fed.n:
+                return other
+    return None

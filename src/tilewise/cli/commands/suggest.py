@@ -1,0 +1,227 @@
+"""Which tile of shared memory to take for an operand: swizzle, TMA box, descriptor, steps, code.
+
+  tilewise suggest --engine wgmma --operand A --tile 128x64 --dtype bf16
+  tilewise suggest --operand B --tile 256x64 --dtype f16 --blas NT --stages 4
+  tilewise suggest --operand A --tile 64x128 --dtype e4m3 --code cuda
+
+The tile is rows x K: M x K for A, N x K for B. --major says which direction is contiguous; --blas says it
+by the letters of a column-major library, A's and then B's: TN has both K-major.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.answer import NO, YES, Answer, witness_data
+from tilewise.cli.hints import in_a_shell
+from tilewise.core.errors import LayoutError, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.check.suggest import Suggestion
+    from tilewise.hardware.wgmma.stepping import Step
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """--operand A|B --tile RxK --dtype T [--engine wgmma] [--major M | --blas XY] [--stages N] [--code L]."""
+    parser.add_argument("--engine", default="wgmma", help="what reads the tile (wgmma)")
+    parser.add_argument("--operand", required=True, help="A or B")
+    parser.add_argument("--tile", required=True, metavar="RxK", help="rows and K of the tile, such as 128x64")
+    parser.add_argument("--dtype", required=True, help="the type of an element, such as bf16")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--major", choices=("k", "mn"), help="the contiguous direction (k)")
+    way.add_argument("--blas", metavar="XY", help="BLAS letters, N or T of A and of B, such as TN")
+    parser.add_argument("--stages", type=int, default=1, metavar="N", help="tiles in flight (1)")
+    parser.add_argument("--code", choices=("cuda", "cute"), help="the source text alone")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The suggestion; no where the hardware has no such tile."""
+    from tilewise.check.suggest import suggest
+
+    rows, k = _tile(args.tile)
+    try:
+        found = suggest(
+            engine=args.engine,
+            operand=args.operand.upper(),
+            rows=rows,
+            k=k,
+            dtype=args.dtype,
+            major=args.major,
+            blas=args.blas,
+            stages=args.stages,
+        )
+    except Refused as no:
+        hint = in_a_shell(no.hint)
+        data = {"mode": None, "code": no.code, "reason": no.reason}
+        data |= {"witness": witness_data(no.witness), "hint": hint}
+        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+    return _answered(found, args)
+
+
+def _tile(text: str) -> tuple[int, int]:
+    parts = text.lower().replace("×", "x").replace(",", "x").split("x")
+    try:
+        rows, k = (int(part, 0) for part in parts)
+    except ValueError:
+        raise LayoutError(
+            "TW401", f"--tile {text} is not rows x K", hint="such as 128x64: M x K for A, N x K for B"
+        ) from None
+    return rows, k
+
+
+def _answered(found: Suggestion, args: argparse.Namespace) -> Answer:
+    from tilewise.emit.suggested import cuda_of, cute_of
+
+    code = {"cuda": cuda_of(found), "cute": cute_of(found)}
+    data = _data(found) | {"code": code}
+    if args.code is None:
+        return Answer(data, _text(found, args), YES)
+    if code[args.code] is None:
+        reason = f"CuTe has no wgmma on {found.dtype}"
+        return Answer(data | {"reason": reason}, f"no: {reason}", NO)
+    return Answer(data, code[args.code] or "", YES)
+
+
+def _data(found: Suggestion) -> dict[str, Any]:
+    from tilewise.check.suggest import global_words
+
+    dims, strides = global_words(found)
+    arguments = found.plan.tensor_map.arguments
+    descriptor = found.descriptor
+    return {
+        "engine": "wgmma",
+        "operand": found.operand,
+        "dtype": found.dtype.name,
+        "shape": [found.rows, found.k],
+        "major": found.major,
+        "trans": found.trans,
+        "mode": found.mode.name,
+        "why": [
+            {"mode": choice.mode.name, "fits": choice.fits, "why": choice.why} for choice in found.choices
+        ],
+        "atom": {"shape": list(map(_extent, found.atom.shape)), "layout": str(found.atom)},
+        "tile": str(found.tile.coalesce(by_mode=True)),
+        "order": {"first": found.order, "why": found.why_order},
+        "tma": {
+            "boxes": found.plan.count,
+            "globalDim": dims,
+            "globalStrides": strides,
+            **{name: value for name, value in arguments.items() if not name.startswith("global")},
+            "bytes": found.plan.bytes,
+        },
+        "lbo": None if "lbo" in found.ignored else descriptor.lbo,
+        "sbo": None if "sbo" in found.ignored else descriptor.sbo,
+        "ignored": list(found.ignored),
+        "value": f"{found.value:#018x}",
+        "instruction": dict(zip("mnk", found.instruction, strict=True)),
+        "steps": [
+            {"mn": step.mn, "k": step.k, "bytes": step.bytes, "encoded": step.encoded} for step in found.steps
+        ],
+        "alignment": found.alignment,
+        "bytes": found.bytes,
+        "stages": {
+            "count": found.stages.count, "stride": found.stages.stride, "bytes": found.stages.bytes,
+        },
+        "notes": list(found.notes),
+    }  # fmt: skip
+
+
+def _extent(mode: Any) -> int:
+    from tilewise.core.shapes import size_of
+
+    return size_of((mode,))
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+def _text(found: Suggestion, args: argparse.Namespace) -> str:
+    m, n, k = found.instruction
+    rows = [
+        ("mode", _mode_words(found)),
+        ("atom", f"{found.atom}"),
+        ("tile", f"{found.tile.coalesce(by_mode=True)}"),
+        ("order", found.why_order),
+        ("TMA", _tma_words(found)),
+        ("descriptor", _descriptor_words(found)),
+        ("wgmma", f"m{m}n{n or 'N'}k{k}{'' if n else ' with N up to 256'}, {_steps_words(found)}"),
+        *_step_rows(found),
+        ("shared", _shared_words(found)),
+        *(("note", note) for note in found.notes),
+    ]
+    major = "K-major" if found.major == "k" else f"{'M' if found.operand == 'A' else 'N'}-major"
+    blas = f" ({args.blas.upper()} in BLAS)" if args.blas else ""
+    head = f"{found.operand} [{found.rows}, {found.k}] {found.dtype}, {major}{blas}, imm-trans {found.trans}"
+    asked = f"--operand {found.operand} --tile {args.tile} --dtype {found.dtype}"
+    foot = f"the code: tilewise suggest {asked}{_way(args)} --code cuda, or cute"
+    lines = [head, *(f"  {name:<10}  {words}" for name, words in rows), f"  {foot}"]
+    return "\n".join(lines)
+
+
+def _way(args: argparse.Namespace) -> str:
+    parts = [f" --{name} {getattr(args, name)}" for name in ("major", "blas") if getattr(args, name)]
+    return "".join(parts) + (f" --stages {args.stages}" if args.stages > 1 else "")
+
+
+def _mode_words(found: Suggestion) -> str:
+    taken = found.choices[-1]
+    passed = "; ".join(f"not {choice.mode}, {choice.why}" for choice in found.choices[:-1])
+    return f"{taken.mode}: {taken.why}" + (f"; {passed}" if passed else "")
+
+
+def _tma_words(found: Suggestion) -> str:
+    from tilewise.check.suggest import global_words
+
+    dims, strides = (", ".join(words) for words in global_words(found))
+    arguments = found.plan.tensor_map.arguments
+    box = ", ".join(map(str, arguments["boxDim"]))
+    boxes = "1 box" if found.plan.count == 1 else f"{found.plan.count} boxes"
+    kind = arguments["tensorDataType"].removeprefix("CU_TENSOR_MAP_DATA_TYPE_")
+    return (
+        f"{boxes} of {{{box}}} {kind}, dims {{{dims}}}, strides {{{strides}}} bytes, "
+        f"{found.plan.bytes} on the mbarrier"
+    )
+
+
+def _descriptor_words(found: Suggestion) -> str:
+    fields = [
+        f"{name} {getattr(found.descriptor, name)}" + (" (not read)" if name in found.ignored else "")
+        for name in ("lbo", "sbo")
+    ]
+    return f"{found.value:#018x}, {', '.join(fields)} bytes; + address / 16"
+
+
+def _steps_words(found: Suggestion) -> str:
+    along = 1 + max(step.k for step in found.steps)
+    down = 1 + max(step.mn for step in found.steps)
+    times = f"{along} along K" + (f" x {down} down the rows" if down > 1 else "")
+    return f"{len(found.steps)} a tile: {times}"
+
+
+def _step_rows(found: Suggestion) -> list[tuple[str, str]]:
+    ways = {
+        "K steps": [step for step in found.steps if step.mn == 0],
+        "row steps": [step for step in found.steps if step.k == 0],
+    }
+    return [(name, _deltas(steps)) for name, steps in ways.items() if len(steps) > 1]
+
+
+def _deltas(steps: list[Step]) -> str:
+    in_bytes, encoded = (_listed([getattr(step, name) for step in steps]) for name in ("bytes", "encoded"))
+    return f"+ {in_bytes} bytes, encoded + {encoded}"
+
+
+def _listed(numbers: list[int]) -> str:
+    shown = [*map(str, numbers)]
+    return ", ".join(shown if len(shown) <= 6 else [*shown[:4], "...", shown[-1]])
+
+
+def _shared_words(found: Suggestion) -> str:
+    words = f"{found.bytes} bytes, aligned to {found.alignment}"
+    stages = found.stages
+    if stages.count > 1:
+        words += f"; {stages.count} stages {stages.stride} apart, {stages.bytes} in all"
+    return words

@@ -1,0 +1,138 @@
+"""A suggested tile as source text: shared memory and descriptors in CUDA, and the same in CuTe's words."""
+
+from __future__ import annotations
+
+from tilewise.check.suggest import Suggestion
+from tilewise.emit.wgmma.cute import ATOM, ELEMENT
+from tilewise.emit.wgmma.template import filled
+from tilewise.hardware.modes import CHUNK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.hardware.wgmma.stepping import Digits
+
+STATIC_BYTES = 48 * 1024
+"""Shared memory that a kernel can declare; more is asked for at the launch."""
+
+CUDA = """\
+// $operand [$rows, $k] $dtype, $major, mode $mode: $tile
+$declaration
+constexpr unsigned ${NAME}_STRIDE = $stride;  // bytes from stage to stage
+constexpr unsigned ${NAME}_EXPECT = $bytes;  // bytes of a stage, for the mbarrier: TMA takes $copies
+constexpr unsigned long long ${NAME}_DESCRIPTOR = $value;  // lbo $lbo, sbo $sbo bytes$ignored
+
+// The descriptor of one instruction: $each. `smem` is the shared address of the stage.
+__device__ __forceinline__ constexpr unsigned long long ${name}_descriptor($arguments)
+{
+    return ${NAME}_DESCRIPTOR + ($sum);
+}"""
+
+CUTE = """\
+// $operand [$rows, $k] $dtype, $major, mode $mode
+using ${operand}Atom = cute::GMMA::Layout_${way}_${atom}_Atom<$type>;
+using ${operand}Layout = decltype(cute::tile_to_shape(
+    ${operand}Atom{},
+    cute::Shape<cute::Int<$rows>, cute::Int<$k>, cute::Int<$stages>>{},
+    $order{}));
+struct ${operand}Storage {
+    alignas($alignment) cute::ArrayEngine<$type, cute::cosize_v<${operand}Layout>> data;
+};"""
+
+
+def cuda_of(found: Suggestion) -> str:
+    """Shared memory, the bare constant, and a function from a step to its descriptor, in CUDA C++.
+
+    >>> from tilewise.check.suggest import suggest
+    >>> print(cuda_of(suggest(operand="A", rows=128, k=128, dtype="bf16")).splitlines()[-1 - 1])
+        return A_DESCRIPTOR + ((smem >> 4) + m * 512 + k / 4 * 1024 + k % 4 * 2);
+    """
+    fed, name = found.feeding, found.operand.lower()
+    letters = {"m" if found.operand == "A" else "n": fed.along_mn, "k": fed.along_k}
+    moving = {letter: digits for letter, digits in letters.items() if _count(digits) > 1}
+    sizes = {"m": f"rows {fed.n} m", "n": f"rows {fed.n} n", "k": f"K from {fed.depth} k"}
+    slots = _slots(found) | {
+        "NAME": found.operand,
+        "name": name,
+        "tile": found.tile.coalesce(by_mode=True),
+        "declaration": _declaration(found, name),
+        "stride": found.stages.stride,
+        "copies": found.copies[found.order],
+        "value": f"{found.value:#018x}",
+        "lbo": found.descriptor.lbo,
+        "sbo": found.descriptor.sbo,
+        "ignored": f"; {' and '.join(found.ignored)} not read" if found.ignored else "",
+        "each": " and ".join(sizes[letter] for letter in moving) or "all of the stage",
+        "arguments": ", ".join(["unsigned smem", *(f"unsigned {letter}" for letter in moving)]),
+        "sum": " + ".join(["(smem >> 4)", *(_step(letter, digits) for letter, digits in moving.items())]),
+    }
+    return filled(CUDA, slots)
+
+
+def cute_of(found: Suggestion) -> str | None:
+    """The layout as CuTe makes it of an atom; None for types that CuTe has no wgmma for.
+
+    >>> from tilewise.check.suggest import suggest
+    >>> print(cute_of(suggest(operand="A", rows=128, k=64, dtype="bf16", major="mn")).splitlines()[1])
+    using AAtom = cute::GMMA::Layout_MN_SW128_Atom<cute::bfloat16_t>;
+    """
+    if found.dtype.name not in ELEMENT:
+        return None
+    name = ELEMENT[found.dtype.name]
+    first, second = (1, 2) if found.order == "mn" else (2, 1)
+    slots = _slots(found) | {
+        "way": found.major.upper(),
+        "atom": ATOM[found.mode.name],
+        "type": name if name.endswith("int8_t") else f"cute::{name}",
+        "stages": found.stages.count,
+        "order": f"cute::Step<cute::_{first}, cute::_{second}, cute::_3>",
+    }
+    return filled(CUTE, slots)
+
+
+def _slots(found: Suggestion) -> dict[str, object]:
+    return {
+        "operand": found.operand,
+        "rows": found.rows,
+        "k": found.k,
+        "dtype": found.dtype,
+        "major": "K-major" if found.major == "k" else f"{'M' if found.operand == 'A' else 'N'}-major",
+        "mode": found.mode,
+        "bytes": found.bytes,
+        "alignment": found.alignment,
+    }
+
+
+def _declaration(found: Suggestion, name: str) -> str:
+    size, count = found.stages.stride, found.stages.count
+    if found.stages.bytes <= STATIC_BYTES:
+        return f"alignas({found.alignment}) __shared__ unsigned char {name}_smem[{count}][{size}];"
+    return "\n".join(
+        (
+            f"// {found.stages.bytes} bytes are more than a kernel declares: the launch asks for them,",
+            "// cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes).",
+            f"extern __shared__ __align__({found.alignment}) unsigned char {name}_smem[];"
+            f"  // [{count}][{size}]",
+        )
+    )
+
+
+def _count(digits: Digits) -> int:
+    result = 1
+    for count, _ in digits:
+        result *= count
+    return result
+
+
+def _step(letter: str, digits: Digits) -> str:
+    """What an index adds to the descriptor, in 16 bytes.
+
+    >>> _step("k", ((2, 16384), (4, 32)))
+    'k / 4 * 1024 + k % 4 * 2'
+    """
+    terms, place = [], 1
+    for i, (count, step) in reversed(list(enumerate(digits))):
+        term = letter if place == 1 else f"{letter} / {place}"
+        term = term if i == 0 else f"{term} % {count}"
+        terms.append(f"{term} * {step // CHUNK}")
+        place *= count
+    return " + ".join(reversed(terms))
