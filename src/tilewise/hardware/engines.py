@@ -28,6 +28,8 @@ class Engine:
     source: Source
     majors: tuple[str, ...]
     operands: tuple[str, ...]
+    shared_end: int
+    """The first byte past the shared memory of an SM."""
     descriptor: Callable[..., Any]
     decode: Callable[[int], Any]
     reserved: Callable[[int], list[int]]

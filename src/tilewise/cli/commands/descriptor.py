@@ -25,7 +25,6 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
 from tilewise.hardware.engines import ENGINES, Engine, engine
 from tilewise.hardware.fields import WORD_BITS, picture
-from tilewise.hardware.wgmma.reads import SHARED_END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -274,7 +273,7 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
     if stride == 0:
         raise LayoutError("TW401", "--stage-stride 0 puts all stages in one place", hint="leave it out")
     ring = of.stages(fed, 1 if stages is None else stages, stride or 0)
-    _check_room(fed.base + ring.bytes, ring)
+    _check_room(ring, fed.base + ring.bytes, of.shared_end)
     data = {
         "engine": of.name,
         "instruction": of.instruction(fed.dtype, fed.n if args.operand == "B" else None),
@@ -316,14 +315,14 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
     return Answer(data, _steps_text(data, fed, ring))
 
 
-def _check_room(end: int, ring: Any) -> None:
-    if end <= SHARED_END:
+def _check_room(ring: Any, end: int, room: int) -> None:
+    if end <= room:
         return
     what = "the tile ends" if ring.count == 1 else f"{ring.count} stages end"
     raise Refused(
         "TW605",
-        f"{what} at byte {end}, and the shared memory of an SM at {SHARED_END}",
-        witness={"end": end, "shared": SHARED_END},
+        f"{what} at byte {end}, and the shared memory of an SM at {room}",
+        witness={"end": end, "shared": room},
         hint=f"one tile takes {ring.first.bytes} bytes: cut it along K, or take fewer stages",
     )
 

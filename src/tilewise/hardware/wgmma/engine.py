@@ -22,6 +22,7 @@ ENGINE = Engine(
     source=PTX_DESCRIPTOR,
     majors=MAJORS,
     operands=OPERANDS,
+    shared_end=reads.SHARED_END,
     descriptor=Descriptor,
     decode=Descriptor.decode,
     reserved=reserved_bits,

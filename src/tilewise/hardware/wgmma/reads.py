@@ -27,6 +27,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import Mode as Extents
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import CHUNK, ROWS
+from tilewise.hardware.sources import GUIDE_CAPABILITIES
 from tilewise.hardware.wgmma.descriptor import BASE_UNIT, Descriptor
 from tilewise.hardware.wgmma.instructions import Input, M, check_operand
 
@@ -47,7 +48,9 @@ Digits = list[tuple[int, int]]
 """(extent, bytes), slowest first."""
 
 SHARED_END = 228 * 1024
-"""The first byte past the shared memory of an SM of compute capability 9.0."""
+"""The first byte past the shared memory of an SM of compute capability 9.0: 1 KB of the system, and 227."""
+
+SHARED_SOURCE = GUIDE_CAPABILITIES
 
 
 @dataclass(frozen=True, slots=True)
