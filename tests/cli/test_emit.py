@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-
 D64 = "S[((4, 2, 8), (8, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]"
 
 

@@ -255,7 +255,8 @@ def _host_parts() -> int:
             )
         ]
         path.write_text("\n".join([*heads, *spaced]))
-        flags = ["-std=c++17", "-arch=sm_90a", "-shared", "-Xcompiler", "-fPIC", "-lcuda"]
+        arch = ["-gencode", "arch=compute_90a,code=sm_90a"]
+        flags = ["-std=c++17", *arch, "-shared", "-Xcompiler", "-fPIC", "-lcuda"]
         stubs = Path(shutil.which("nvcc") or "").resolve().parent.parent / "lib64/stubs"
         subprocess.run(["nvcc", *flags, f"-L{stubs}", "-o", "hosts.so", "hosts.cu"], cwd=folder, check=True)
         library = ctypes.CDLL(str(Path(folder) / "hosts.so"))

@@ -12,7 +12,7 @@ $includes
 
 $kernel
 
-// The host's part, for nvcc -arch=sm_90a$link. A and B are addresses on the device.
+// The host's part, for nvcc -gencode arch=compute_90a,code=sm_90a$link. A, B and D are on the device.
 cudaError_t launch_$name(const void *A, const void *B, void *D, int M, int N, int K, cudaStream_t stream)
 {
     if (M % $m || N % $n || K % $k)
@@ -53,7 +53,7 @@ def host_source(plan: Plan) -> str:
     slots = {
         "includes": "\n".join(includes),
         "kernel": kernel_source(plan),
-        "link": " and -lcuda" if by_tma else "",
+        "link": " -lcuda" if by_tma else "",
         "name": name_of(plan),
         "m": plan.m,
         "n": plan.n,

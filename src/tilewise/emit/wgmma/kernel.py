@@ -46,10 +46,10 @@ extern "C" __global__ void __launch_bounds__($threads) $name(
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         $chain
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-        __syncthreads(); // every warpgroup has read the tile: it may be overwritten
+        $ended
         $again
     }
+    $end
 
     // A thread holds pairs of neighbours of a row.
     #pragma unroll
@@ -59,6 +59,13 @@ extern "C" __global__ void __launch_bounds__($threads) $name(
         *($pair_type *)(D + to) = $pair;
     }
 }"""
+
+
+ENDED = """\
+asm volatile("wgmma.wait_group.sync.aligned $running;" ::: "memory");
+__syncthreads(); // every warpgroup has read the $which: it may be overwritten"""
+
+WAIT_FOR_ALL = 'asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");'
 
 
 def kernel_source(plan: Plan) -> str:
@@ -85,6 +92,10 @@ def kernel_source(plan: Plan) -> str:
         "registers": plan.registers,
         "arrive": parts.arrive,
         "again": parts.again,
+        "ended": filled(
+            ENDED, {"running": int(plan.overlaps), "which": "tile before" if plan.overlaps else "tile"}
+        ),
+        "end": WAIT_FOR_ALL if plan.overlaps else "",
         "descriptors": chain.descriptors(plan),
         "chain": chain.calls(plan),
         "instruction_k": plan.a.input.k,

@@ -278,6 +278,10 @@ AGAIN = """\
 if (thread == 0 && t + $stages < tiles)
     load(t + $stages);"""
 
+AGAIN_LATER = """\
+if (thread == 0 && t > 0 && t + $later < tiles)
+    load(t + $later);"""
+
 
 def _by_tma(plan: Plan, own: list[Operand]) -> tuple[str, str, str, str]:
     """What stands before the kernel, before its loop, and in the loop before and after the chain."""
@@ -288,6 +292,7 @@ def _by_tma(plan: Plan, own: list[Operand]) -> tuple[str, str, str, str]:
     ]
     slots = {
         "stages": plan.stages,
+        "later": plan.stages - 1,
         "stage_bytes": plan.stage_bytes,
         "barriers": plan.stages * plan.stage_bytes,
         "bytes": sum(each.bytes for each in own),
@@ -297,7 +302,8 @@ def _by_tma(plan: Plan, own: list[Operand]) -> tuple[str, str, str, str]:
     head = "\n".join([MAP_TYPE, BARRIER, *map(_fetch, ranks)])
     single = plan.stages == 1
     before, wait = (BEFORE_ONE, WAIT_ONE) if single else (BEFORE, WAIT)
-    return head, filled(before, slots), filled(wait, slots), filled(AGAIN, slots)
+    again = AGAIN_LATER if plan.overlaps else AGAIN
+    return head, filled(before, slots), filled(wait, slots), filled(again, slots)
 
 
 def _fetch(rank: int) -> str:

@@ -167,6 +167,15 @@ class Plan:
         return any(own.load == "tma" for own in self.in_shared)
 
     @property
+    def overlaps(self) -> bool:
+        """Whether the chain of a tile runs while the next tile is waited for.
+
+        A stage is then filled again one tile later. Fragments of A in registers cannot be loaded anew
+        before the chain that reads them has ended.
+        """
+        return self.stages > 1 and not self.a.in_registers
+
+    @property
     def instruction(self) -> str:
         """The instruction's name in PTX."""
         a, b = self.a.input, self.b.input
