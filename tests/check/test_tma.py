@@ -141,6 +141,13 @@ def test_a_dimension_that_would_read_past_the_edge_is_not_made():
     assert "past the edge" in plan.notes[0]
 
 
+def test_a_row_is_cut_where_that_takes_fewer_boxes():
+    wide = Swizzle(3, 3, 3) @ S[(128, 128) : (128, 1)]
+    assert boxes((4096, 4096), wide) == (1, [64, 2, 128])
+    assert boxes((4096, 4128), wide) == (1, [32, 4, 128])
+    assert boxes((16, 520), S[(16, 512) : (512, 1)], "u8", strides=(528, 1))[0] == 32
+
+
 def test_a_tile_that_starts_inside_a_group_takes_more_boxes():
     layout = tile("128B", "k", "bf16", 8, 128)
     assert boxes((64, 4096), layout, at=(0, 128))[0] == 1
@@ -166,7 +173,8 @@ def test_core_matrices_without_swizzle_have_the_boxes_of_cute():
 
 def test_boxes_above_256_are_split():
     assert boxes((4096, 64), default_tile((4096, 64), (512, 64), "bf16", "128B")) == (1, [64, 256, 2])
-    assert boxes((4000, 64), default_tile((4000, 64), (512, 64), "bf16", "128B")) == (2, [64, 256])
+    assert boxes((4000, 64), default_tile((4000, 64), (512, 64), "bf16", "128B")) == (1, [64, 32, 16])
+    assert boxes((4001, 64), default_tile((4001, 64), (512, 64), "bf16", "128B")) == (2, [64, 256])
     assert boxes((16, 512), default_tile((16, 512), (16, 512), "u8", "none"), "u8") == (1, [256, 2, 16])
 
 

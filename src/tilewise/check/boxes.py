@@ -125,33 +125,56 @@ def _digits_in(mode: object) -> int:
 def fold(digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int = MAX_RANK) -> Fold:
     """The largest box that the digits begin with.
 
-    requires       the first digit runs along the tensor's contiguous dimension, element by element
-    postcondition  the box's digits follow one another without a gap, none above 256; the map has at most
-                   `max_rank` dimensions, or as many as the tensor where that is more
+    A row may be cut where that helps: 128 columns are 4 x 32 in a tensor of 4128, which 64 does not divide.
+
+        requires       the first digit runs along the tensor's contiguous dimension, element by element
+        postcondition  the box's digits follow one another without a gap, none above 256; the map has at most
+                       `max_rank` dimensions, or as many as the tensor where that is more
     """
-    first, *others = digits
-    row, left = first.split(_row(first, tensor, mode))
-    box, rest = [row], [*([left] if left else []), *others]
-    reach = row_pitch(mode, row.extent * tensor.element)
+    rows = _rows(digits[0], tensor, mode)
+    folds = (_with_rows(row, digits, tensor, mode, max_rank) for row in rows)
+    return min(folds, key=lambda found: found.boxes)
+
+
+def _rows(first: Digit, tensor: Tensor, mode: Mode) -> list[int]:
+    """Elements that a row of the box can have, most first: in whole chunks where that can be."""
+    most = min(MAX_BOX, mode.width // tensor.element) if mode.bits else MAX_BOX
+    sizes = _divisors(first.extent, most)
+    return [size for size in sizes if size * tensor.element % CHUNK == 0] or sizes[:1]
+
+
+def _with_rows(row: int, digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int) -> Fold:
+    first, left = digits[0].split(row)
+    box, rest = [first], [*([left] if left else []), *digits[1:]]
+    reach = row_pitch(mode, row * tensor.element)
     stopped = ""
     while rest and not (stopped := _hindrance(rest[0], reach, box, tensor, max_rank)):
-        taken, left = rest[0].split(_divisor(rest[0].extent, MAX_BOX))
+        taken, left = _part(rest[0], reach, box, tensor, max_rank)
         box.append(taken)
         rest[:1] = [left] if left else []
         reach *= taken.extent
     return Fold(tuple(box), tuple(rest), tuple(_dimensions(box, tensor)), stopped)
 
 
-def _row(first: Digit, tensor: Tensor, mode: Mode) -> int:
-    """Elements of a row of the box: as many as the swizzle is wide, in whole chunks where that can be."""
-    most = min(MAX_BOX, mode.width // tensor.element) if mode.bits else MAX_BOX
-    sizes = [size for size in range(most, 0, -1) if first.extent % size == 0]
-    return next((size for size in sizes if size * tensor.element % CHUNK == 0), sizes[0])
+def _part(
+    digit: Digit, reach: int, box: Sequence[Digit], tensor: Tensor, max_rank: int
+) -> tuple[Digit, Digit | None]:
+    """What one dimension takes of a digit, and what is left: such that the next can go on, if possible."""
+    sizes = _divisors(digit.extent, MAX_BOX)
+    parts = [digit.split(size) for size in sizes if size > 1]
+    for taken, left in parts:
+        if left is None or not _hindrance(left, reach * taken.extent, [*box, taken], tensor, max_rank):
+            return taken, left
+    return parts[0]
 
 
-def _divisor(number: int, most: int) -> int:
-    """The largest divisor of a number that is not above `most`."""
-    return next(size for size in range(min(number, most), 0, -1) if number % size == 0)
+def _divisors(number: int, most: int) -> list[int]:
+    """The divisors of a number that are not above `most`, the largest first.
+
+    >>> _divisors(96, 64)
+    [48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1]
+    """
+    return [size for size in range(min(number, most), 0, -1) if number % size == 0]
 
 
 def _hindrance(digit: Digit, reach: int, box: Sequence[Digit], tensor: Tensor, max_rank: int) -> str:
@@ -172,7 +195,7 @@ def _hindrance(digit: Digit, reach: int, box: Sequence[Digit], tensor: Tensor, m
         return f"{digit.step} elements of dimension {digit.dim} are no multiple of 16 bytes"
     if tensor.strides[digit.dim] * digit.step >= MAX_STRIDE:
         return f"{digit.step} elements of dimension {digit.dim} are 2^40 bytes or more"
-    if _divisor(digit.extent, MAX_BOX) == 1:
+    if _divisors(digit.extent, MAX_BOX) == [1]:
         return f"{digit.extent} elements have no divisor up to {MAX_BOX}"
     rank = len(list(_steps([*box, digit], tensor)))
     if rank > max(max_rank, len(tensor.shape)):
