@@ -17,14 +17,14 @@ from tilewise.gpu.probes.bench import AREA, Bench
 from tilewise.gpu.probes.instruction import Instruction
 from tilewise.gpu.probes.spelling import BASE, END, Integers, indices
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
-from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.descriptor import Descriptor, reserved_bits
 from tilewise.hardware.wgmma.instructions import INPUTS, OPERANDS
 from tilewise.hardware.wgmma.reads import pieces
 from tilewise.tables.build import table
 
 SEED = 20_261
-LEGAL, ODD = 14, 50
-"""Descriptors of a cell."""
+LEGAL, ODD, RESERVED = 14, 48, 2
+"""Descriptors of a cell; the last have bits set that no field has."""
 
 MIDDLE = 64 * 1024
 """Odd descriptors start about here, so that what they read stays inside."""
@@ -47,6 +47,13 @@ class Case:
     instruction: Instruction
     operand: str
     descriptor: Descriptor
+    reserved: int = 0
+    """Bits that are set where the descriptor has no field."""
+
+    @property
+    def value(self) -> int:
+        """The 64 bits that the instruction is given."""
+        return self.descriptor.value | self.reserved
 
     @property
     def dtype(self) -> str:
@@ -66,7 +73,7 @@ def cases(seed: int = SEED) -> list[Case]:
     for kind, operand, mode in product(KINDS, OPERANDS, MODES.values()):
         for major in INPUTS[kind[0]].majors:
             cell = _cell(dice, kind, operand, major, mode)
-            found += [next(cell) for _ in range(LEGAL + ODD)]
+            found += [next(cell) for _ in range(LEGAL + ODD + RESERVED)]
     return found
 
 
@@ -92,7 +99,7 @@ def read(bench: Bench, asked: Sequence[Case], told: Callable[[int], None]) -> li
         groups.setdefault((case.instruction, case.operand), []).append(at)
     found: dict[int, Integers] = {}
     for (this, operand), places in groups.items():
-        words = bench.reads(this, operand, [asked[at].descriptor.value for at in places])
+        words = bench.reads(this, operand, [asked[at].value for at in places])
         found |= zip(places, indices(words, this), strict=True)
         told(len(found))
     return [found[at] for at in range(len(asked))]
@@ -121,14 +128,16 @@ def spread(numbers: Integers, case: Case) -> Integers:
 def _cell(
     dice: random.Random, kind: tuple[str, str, str], operand: str, major: str, mode: Mode
 ) -> Iterator[Case]:
-    """Legal descriptors, then odd ones, without end."""
+    """Legal descriptors, then odd ones, then legal ones with reserved bits, without end."""
     count = 0
     while True:
         n = dice.choice(_sizes(kind, operand, major))
         majors = (major, "k") if operand == "A" else ("k", major)
         this = Instruction(*kind, n, *majors)
-        draw = _legal if count < LEGAL else _odd
-        case = Case(this, operand, draw(dice, this, operand, major, mode))
+        draw = _odd if LEGAL <= count < LEGAL + ODD else _legal
+        bits = reserved_bits(dice.getrandbits(64)) if count >= LEGAL + ODD else []
+        reserved = sum(1 << bit for bit in bits)
+        case = Case(this, operand, draw(dice, this, operand, major, mode), reserved)
         if _inside(case):
             count += 1
             yield case

@@ -59,7 +59,7 @@ def _row(case: Case) -> dict[str, Any]:
         "n": this.n,
         "operand": case.operand,
         "major": case.major,
-        "value": hex(case.descriptor.value),
+        "value": hex(case.value),
     }
 
 
@@ -67,9 +67,10 @@ def case_of(row: Mapping[str, Any]) -> Case:
     """The case of a recorded row."""
     a, b, d = row["types"]
     majors = (row["major"], "k") if row["operand"] == "A" else ("k", row["major"])
-    return Case(
-        Instruction(a, b, d, row["n"], *majors), row["operand"], Descriptor.decode(int(row["value"], 16))
-    )
+    value = int(row["value"], 16)
+    descriptor = Descriptor.decode(value)
+    instruction = Instruction(a, b, d, row["n"], *majors)
+    return Case(instruction, row["operand"], descriptor, value ^ descriptor.value)
 
 
 def compare(truth: Truth) -> Comparison:
@@ -98,6 +99,7 @@ def _count(found: Comparison, case: Case, elements: int) -> None:
         start=_start(descriptor),
         base_offset=descriptor.base_offset,
         strides=_strides(descriptor),
+        reserved_bits="some set" if case.reserved else "none set",
     )
 
 
@@ -128,7 +130,7 @@ def named(case: Case) -> str:
     """A case in words."""
     d = case.descriptor
     return (
-        f"{case.instruction}: {case.operand} by {d.value:#018x}, mode {d.mode}, start {d.start},"
+        f"{case.instruction}: {case.operand} by {case.value:#018x}, mode {d.mode}, start {d.start},"
         f" LBO {d.lbo}, SBO {d.sbo}, base offset {d.base_offset}"
     )
 
