@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from math import prod
 
 import pytest
 from tests.hardware.naive_tma import copied
 
 from tilewise import Layout, LayoutError, R, Refused, S, Swizzle, laneid, parse
+from tilewise.check.boxes import Digit, Tensor, fold, hindrance
 from tilewise.check.tma import LAYOUT_RULES, default_tile, orders, plan_copy
 from tilewise.core.dtypes import DType
 from tilewise.core.shapes import coordinates, extents_of
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.tma.landing import row_pitch
 from tilewise.hardware.tma.rules import RULES, violations
+from tilewise.hardware.tma.types import ElementType
 from tilewise.hardware.wgmma.tiles import tile
 
 
@@ -244,6 +247,54 @@ def test_a_plan_costs_by_digits_and_not_by_elements():
     with pytest.raises(Refused, match="shared memory") as no:
         plan_copy((1 << 30, 1 << 30), S[(1 << 30, 1 << 30) : (1 << 30, 1)], dtype="u8")
     assert no.value.witness["rule"] == "shared-size"
+
+
+def fewest_boxes(digits, tensor, mode, max_rank):
+    """The fewest boxes over every way of cutting every digit."""
+
+    def after(box, rest, reach):
+        counts = [prod(digit.extent for digit in rest)]
+        if rest and not hindrance(rest[0], reach, box, tensor, max_rank):
+            for size in range(2, min(rest[0].extent, 256) + 1):
+                if rest[0].extent % size == 0:
+                    taken, left = rest[0].split(size)
+                    others = [*([left] if left else []), *rest[1:]]
+                    counts.append(after([*box, taken], others, reach * size))
+        return min(counts)
+
+    counts = []
+    widest = min(256, mode.width // tensor.element if mode.bits else 256)
+    for row in range(1, widest + 1):
+        if digits[0].extent % row == 0 and row * tensor.element % 16 == 0:
+            first, left = digits[0].split(row)
+            others = [*([left] if left else []), *digits[1:]]
+            counts.append(after([first], others, row_pitch(mode, row * tensor.element)))
+    return min(counts)
+
+
+def test_no_cut_takes_fewer_boxes():
+    rng, several = random.Random(7), 0
+    for _ in range(400):
+        dtype, mode = ElementType.of(rng.choice(["u8", "bf16"])), rng.choice(list(MODES.values()))
+        element = dtype.bits // 8
+        shape = tuple(rng.choice([96, 512, 520, 768, 960, 1000, 4096, 4128]) for _ in range(2))
+        columns, rows = (
+            rng.choice([(64,), (128,), (384,), (32, 4), (16, 8)]),
+            rng.choice([(300,), (512,), (8, 16)]),
+        )
+        digits = [(dim, part) for dim, parts in ((1, columns), (0, rows)) for part in parts]
+        order = [digits[0], *rng.sample(digits[1:], len(digits) - 1)]
+        steps, stride, made = [1, 1], element, []
+        for dim, part in order:
+            made.append(Digit(dim, steps[dim], part, stride))
+            steps[dim] *= part
+            stride *= part
+        tensor = Tensor(dtype, shape, (-(-shape[1] * element // 16) * 16, element))
+        rank = rng.choice([2, 3, 4, 5])
+        found = fold(made, tensor, mode, rank)
+        assert found.boxes == fewest_boxes(made, tensor, mode, rank)
+        several += found.boxes > 1
+    assert 50 < several < 350
 
 
 # -- refusals --------------------------------------------------------------------------------------

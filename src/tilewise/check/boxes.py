@@ -148,7 +148,7 @@ def _with_rows(row: int, digits: Sequence[Digit], tensor: Tensor, mode: Mode, ma
     box, rest = [first], [*([left] if left else []), *digits[1:]]
     reach = row_pitch(mode, row * tensor.element)
     stopped = ""
-    while rest and not (stopped := _hindrance(rest[0], reach, box, tensor, max_rank)):
+    while rest and not (stopped := hindrance(rest[0], reach, box, tensor, max_rank)):
         taken, left = _part(rest[0], reach, box, tensor, max_rank)
         box.append(taken)
         rest[:1] = [left] if left else []
@@ -163,7 +163,7 @@ def _part(
     sizes = _divisors(digit.extent, MAX_BOX)
     parts = [digit.split(size) for size in sizes if size > 1]
     for taken, left in parts:
-        if left is None or not _hindrance(left, reach * taken.extent, [*box, taken], tensor, max_rank):
+        if left is None or not hindrance(left, reach * taken.extent, [*box, taken], tensor, max_rank):
             return taken, left
     return parts[0]
 
@@ -177,7 +177,7 @@ def _divisors(number: int, most: int) -> list[int]:
     return [size for size in range(min(number, most), 0, -1) if number % size == 0]
 
 
-def _hindrance(digit: Digit, reach: int, box: Sequence[Digit], tensor: Tensor, max_rank: int) -> str:
+def hindrance(digit: Digit, reach: int, box: Sequence[Digit], tensor: Tensor, max_rank: int) -> str:
     """Why a digit cannot be part of the box; nothing where it can."""
     if digit.stride != reach:
         return f"the tile goes on at byte {digit.stride}, and the box at {reach}"
