@@ -24,7 +24,8 @@ def every_inner_row() -> Iterator[Box]:
     for mode, each, start in product(MODES.values(), UNSIGNED, STARTS):
         widths = range(CHUNK, mode.width + 1, CHUNK) if mode.bits else (16, 48, 128, 256)
         for inner in widths:
-            yield Box(UNSIGNED[each], mode.name, (32, 512), (20, inner // each), (3, 5), start)
+            corner = (3, CHUNK // each)
+            yield Box(UNSIGNED[each], mode.name, (32, 512), (20, inner // each), corner, start)
 
 
 def too_wide() -> Iterator[Box]:
@@ -70,8 +71,8 @@ def filled_with_nan() -> Iterator[Box]:
     """Boxes of floats that reach out of the tensor, filled with zeros and with NaN; u16 is to be refused."""
     for dtype, mode, fill in product(FLOATS, ("none", "32B", "128B"), ("zero", "nan")):
         each = 8 if dtype == "f64" else 4 if dtype == "f32" else 2
-        yield Box(dtype, mode, (20, 64), (12, 32 // each), (-3, -2), fill=fill)
-    yield Box("u16", "none", (20, 64), (12, 16), (-3, -2), fill="nan")
+        yield Box(dtype, mode, (20, 64), (12, 32 // each), (-3, -CHUNK // each), fill=fill)
+    yield Box("u16", "none", (20, 64), (12, 16), (-3, -8), fill="nan")
 
 
 def interleaved() -> Iterator[Box]:
@@ -98,7 +99,8 @@ def _reaching(
         inner = _inner(dice, mode, each)
         box = (*(dice.choice((1, 2, 3, 5, 8, 9, 16, 24, 33)) for _ in range(rank - 1)), inner)
         shape = tuple(extent + dice.choice((0, 1, 3, 7, 20)) for extent in box)
-        corner = tuple(map(_corner, [dice] * rank, box, shape, _outs(dice, rank, out)))
+        *outer, last = map(_corner, [dice] * rank, box, shape, _outs(dice, rank, out))
+        corner = (*outer, _aligned(last, each))
         case = Box(UNSIGNED[each], mode.name, shape, box, corner, dice.choice(starts))
         room = ELEMENTS[each] - 2 * MARGIN
         if case.bytes <= MOST_BYTES and case.window <= MOST_SHARED and _reach(case) <= room:
@@ -133,6 +135,13 @@ def _corner(dice: random.Random, box: int, shape: int, out: str) -> int:
     if out == "behind":
         return dice.randint(max(shape - box + 1, 0), shape)
     return dice.choice((-box, -box - 7, shape, shape + 9) if out == "apart" else (-(10**6), 10**6))
+
+
+def _aligned(corner: int, each: int) -> int:
+    """The corner along the innermost dimension, farther out where it is out: any but a multiple of 16 bytes
+    is an illegal instruction."""
+    unit = CHUNK // each
+    return (corner // unit if corner <= 0 else -(-corner // unit)) * unit
 
 
 def volume(box: Box) -> int:

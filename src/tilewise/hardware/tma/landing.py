@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from tilewise.core.shapes import Mode as Extents
 
-NARROW_ROWS_ARE_PADDED = False
-"""Whether an inner box narrower than the swizzle takes a whole swizzle width: no document says it."""
-
 MAX_RANK = 5
 
 
@@ -61,8 +58,15 @@ def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, star
 
 
 def row_pitch(mode: Mode, inner_bytes: int) -> int:
-    """Bytes from one row of the inner dimension to the next."""
-    return max(inner_bytes, mode.width) if NARROW_ROWS_ARE_PADDED and mode.bits else inner_bytes
+    """Bytes from one row of the inner dimension to the next.
+
+    Under a swizzle a row takes its whole width, as a device showed; what a narrower one leaves is not
+    written. Without a swizzle rows are packed.
+
+    >>> row_pitch(Mode.of("128B"), 32), row_pitch(Mode.of("none"), 32)
+    (128, 32)
+    """
+    return max(inner_bytes, mode.width) if mode.bits else inner_bytes
 
 
 def row_bytes(extent: int, element: DType) -> int:
