@@ -1,5 +1,6 @@
 """The catalogue: it checks itself, is searched, says its sources, and takes new engines as they are."""
 
+import io
 import json
 from dataclasses import replace
 from itertools import product
@@ -351,6 +352,28 @@ def test_elements_and_places_both_ways(capsys):
     assert data["elements_at"] == [there]
     _, data = asked(capsys, *words, "--who", "laneid=5,wid_in_wg=0")
     assert len(data["elements_at"]) == 32
+
+
+def test_the_next_command_reads_the_answer(capsys, monkeypatch):
+    for call in ("wgmma.D(f32, n=64)", "wgmma.smem(B, k, 128B, bf16, 64, 64)"):
+        assert main(["catalog", call, "--json"]) == 0
+        monkeypatch.setattr("sys.stdin", io.StringIO(capsys.readouterr().out))
+        assert main(["same", "-", call]) == 0
+        assert capsys.readouterr().out == "the same map\n"
+
+
+def test_what_no_descriptor_and_no_block_holds_is_noted(capsys):
+    small = asked(capsys, "wgmma.smem(B, k, none, bf16, 256, 448)")
+    assert "notes" not in small[1]
+    _, data = asked(capsys, "wgmma.smem(B, k, none, bf16, 16384, 64)")
+    assert [note.split()[0] for note in data["notes"]] == ["LBO", "a"]
+    _, data = asked(capsys, "wgmma.canonical(none, k, bf16, m=2048)")
+    assert data["notes"] == ["LBO of 262144 bytes does not fit the descriptor's field, which ends at 262128"]
+    _, data = asked(capsys, "wgmma.canonical(none, k, bf16, m=2047)")
+    assert "notes" not in data
+    for value in ("-16", "24", "262144"):
+        code, data = asked(capsys, "wgmma.canonical(none, k, bf16)", f"--lbo={value}")
+        assert (code, data["error"]["code"]) == (2, "TW604")
 
 
 def test_memory_is_told_in_bytes(capsys):

@@ -1,7 +1,7 @@
 """What one command answers in JSON, as the next one reads it.
 
-A result that is a layout is read as its text, in the dialect in which it is written; a layout that its
-text does not tell in full, as a document; bases and tables as JSON.
+A layout, as `algebra`, `catalog` and others answer it, is read as its text, in the dialect in which it is
+written; one that its text does not tell in full, as a document; bases and tables as JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def result_in(text: str) -> str:
-    """What an answer of `algebra` or `table` in JSON holds, as a word; any other JSON as it is.
+    """What an answer of `algebra`, `catalog` or `table` in JSON holds, as a word; any other JSON as it is.
 
     >>> result_in('{"schema": 1, "op": "compose", "result": "S[4 : 9]"}')
     'S[4 : 9]'
@@ -32,6 +32,8 @@ def result_in(text: str) -> str:
         return text
     if "op" in answer and "result" in answer:
         return _result(answer)
+    if isinstance(answer.get("layout"), str):
+        return _written(answer["layout"], answer)
     return json.dumps(_table(answer)) if answer.keys() >= {"shape", "axes", "places"} else text
 
 
@@ -46,11 +48,16 @@ def _result(answer: Mapping[str, Any]) -> str:
         )
     if not isinstance(result, str):
         return json.dumps(result)
+    return _written(result, answer)
+
+
+def _written(text: str, answer: Mapping[str, Any]) -> str:
+    """The text of a layout, or a document where the answer says more than the text does."""
     if "unit" not in answer and "storage" not in answer:
-        return result
+        return text
     from tilewise.notation import parse, to_json
 
-    read = parse(result, unit=answer.get("unit", "element"), storage=answer.get("storage", ()))
+    read = parse(text, unit=answer.get("unit", "element"), storage=answer.get("storage", ()))
     return json.dumps(to_json(read))
 
 

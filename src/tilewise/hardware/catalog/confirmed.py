@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 import json
-import pkgutil
 import re
 from functools import cache
+from pathlib import Path
 
 TABLE = "confirmed.json"
 WAYS = re.compile(r"document|(device|oracle): \S.*")
@@ -23,9 +23,7 @@ def confirmations() -> dict[str, tuple[str, ...]]:
     >>> "document" in confirmations()["wgmma.D"]
     True
     """
-    held = pkgutil.get_data(__package__, TABLE)
-    assert held is not None
-    return checked(json.loads(held))
+    return checked(json.loads(Path(__file__).with_name(TABLE).read_text(encoding="utf-8")))
 
 
 def checked(table: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:

@@ -6,9 +6,11 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
+from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
 from tilewise.hardware.wgmma.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
+from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
 from tilewise.hardware.wgmma.figures import FIGURES, figure
 from tilewise.hardware.wgmma.fragments import REGISTER, a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import INPUTS, MAJORS, OPERANDS, Input, M
@@ -100,7 +102,7 @@ def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, or
     many = (rows // deep[0], k // deep[1])
     far = (size, size * many[0]) if order == "mn" else (size * many[1], size)
     lbo, sbo = _strides(chosen, major, many, far)
-    facts = {
+    facts: dict[str, Any] = {
         "dtype": row.name,
         "atom": list(deep),
         "atoms": list(many),
@@ -114,7 +116,10 @@ def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, or
             "sbo": _meaning(SBO_IS[major, chosen.bits > 0], sbo),
         },
     }
-    return Built(layout, facts, row.dtype)
+    notes = _too_far(LBO=lbo, SBO=sbo)
+    if facts["bytes"] > SHARED_BYTES:
+        notes = (*notes, f"a block has at most {SHARED_BYTES} bytes of shared memory")
+    return Built(layout, facts, row.dtype, notes=notes)
 
 
 def _meaning(said: str, count: int | None, unused: bool = False) -> str:
@@ -154,10 +159,22 @@ def _check_whole(operand: str, row: Input, rows: int, k: int) -> None:
         )
 
 
+def _too_far(**counts: int | None) -> tuple[str, ...]:
+    """What does not fit the 14 bits of a descriptor's field."""
+    return tuple(
+        f"{name} of {count} bytes does not fit the descriptor's field, which ends at {LIMIT - CHUNK}"
+        for name, count in counts.items()
+        if count is not None and count >= LIMIT
+    )
+
+
 def _canonical(mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None) -> Built:
     form, element = form_of(mode, major), DType.of(dtype)
+    Descriptor(lbo=lbo or 0, sbo=sbo or 0)  # refuses what its fields do not hold
     layout = canonical(mode, major, dtype, m, k, lbo, sbo)
     dense = offsets(mode, major, m)
+    used = (dense[0] if lbo is None else lbo) if form.uses_lbo else None
+    step = dense[1] if sbo is None else sbo
     facts = {
         "dtype": element.name,
         "form": str(form),
@@ -165,9 +182,7 @@ def _canonical(mode: str, major: str, dtype: str, m: int, k: int, lbo: int | Non
         "T": CHUNK * 8 // element.bits,
         "m": m,
         "k": k,
-        **_encoded(
-            (dense[0] if lbo is None else lbo) if form.uses_lbo else None, dense[1] if sbo is None else sbo
-        ),
+        **_encoded(used, step),
         "as_printed": _as_printed(layout, form.mode),
     }
     known = INPUTS.get(element.name)
@@ -175,7 +190,7 @@ def _canonical(mode: str, major: str, dtype: str, m: int, k: int, lbo: int | Non
         layout,
         facts,
         element,
-        notes=_overlap(layout),
+        notes=(*_overlap(layout), *_too_far(LBO=used, SBO=step)),
         measurable=known is not None and major in known.majors,
     )
 
