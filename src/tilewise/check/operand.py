@@ -182,7 +182,8 @@ class Blocks:
         """The layout of one part, in the operand's own bytes."""
         which_rows, rows, which_k, columns = self._digits
         offset = self.grouped.offset + _stepped(which_rows, row) + _stepped(which_k, column)
-        shape = tuple(tuple(extent for extent, _ in part) for part in (rows, columns))
+        modes = [tuple(extent for extent, _ in part) for part in (rows, columns)]
+        shape = tuple(mode[0] if len(mode) == 1 else mode for mode in modes)
         strides = tuple(stride for _, stride in (*rows, *columns))
         return self.grouped.with_parts(shape, strides, (), offset)
 
