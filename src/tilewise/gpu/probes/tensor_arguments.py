@@ -175,6 +175,25 @@ def _boxes(base: Arguments) -> Iterator[Arguments]:
         (0, 1, 2, 4), (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 128, 256)
     ):
         yield replace(base, dtype=dtype, box=(inner, 8, 4))
+    for outer in (
+        (128, 64),
+        (224, 64),
+        (227, 64),
+        (167, 87),
+        (228, 64),
+        (229, 64),
+        (253, 59),
+        (256, 63),
+        (256, 64),
+    ):
+        yield replace(base, dtype=0, box=(16, *outer))  # about the shared memory of a block
+        yield replace(base, dtype=0, swizzle=3, box=(16, *outer))
+        yield replace(base, dtype=0, interleave=1, box=(16, *outer))
+        yield replace(base, dtype=4, box=(2, *outer))
+        yield replace(base, dtype=0, box=(16, outer[0], 2 * outer[1]), element_strides=(1, 1, 2))
+        yield replace(base, dtype=0, box=(16, outer[0], 2 * outer[1] + 1), element_strides=(1, 1, 2))
+        yield replace(base, dtype=0, box=(32, *outer), element_strides=(2, 1, 1))
+        yield replace(of_rank(4, base), dtype=0, box=(16, *outer, 1), element_strides=(1, 1, 1, 2))
     yield replace(base, box=(256, 256, 256))
     yield replace(base, box=(256, 256, 4))
     yield replace(base, box=(16, 128, 64))  # larger than the tensor
@@ -234,20 +253,20 @@ def _thrown(dice: random.Random) -> Arguments:
     interleave = dice.choice((0, 0, 0, 0, 1, 2))
     swizzle = dice.randrange(4)
     each = BITS[dtype] // 8
-    inner = dice.choice((16, 32, 48, 64, 96, 128, 128, 160)) // each
-    outer = tuple(dice.choice((1, 2, 8, 64, 255, 256, 256, 257)) for _ in base.box[1:])
+    inner = dice.choice((16, 16, 32, 32, 48, 64, 96, 128, 160)) // each
+    outer = tuple(dice.choice((1, 1, 2, 3, 8, 8, 16, 64, 256, 257)) for _ in base.box[1:])
     result = replace(
         base,
         dtype=dtype,
         interleave=interleave,
         swizzle=swizzle,
         box=(inner, *outer),
-        element_strides=tuple(dice.choice((1, 1, 1, 1, 1, 2, 8, 9)) for _ in base.box),
-        address=dice.choice((0, 0, 0, 0, 16, 32, 48, 8)),
+        element_strides=tuple(dice.choice((*(1,) * 12, 2, 3, 8, 9)) for _ in base.box),
+        address=dice.choice((0, 0, 0, 0, 0, 0, 16, 32, 48, 8)),
         l2=dice.randrange(4),
-        fill=dice.choice((0, 0, 0, 1)),
+        fill=dice.choice((0, 0, 0, 0, 0, 0, 1)),
     )
-    if dice.random() < 0.3:
+    if dice.random() < 0.2:
         bad = dice.choice((16, 32, 504, 544, 2**40 - 32, 2**40))
         result = replace(result, strides=tuple(dice.choice((s, s, bad)) for s in result.strides))
     return result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from itertools import product
-from math import prod
 
 from tilewise.gpu.probes.tensor_copy import ELEMENTS, MARGIN, MOST_SHARED, Box
 from tilewise.hardware.modes import CHUNK, MODES, Mode
@@ -99,8 +98,8 @@ def _reaching(
         inner = _inner(dice, mode, each)
         box = (*(dice.choice((1, 2, 3, 5, 8, 9, 16, 24, 33)) for _ in range(rank - 1)), inner)
         shape = tuple(extent + dice.choice((0, 1, 3, 7, 20)) for extent in box)
-        *outer, last = map(_corner, [dice] * rank, box, shape, _outs(dice, rank, out))
-        corner = (*outer, _aligned(last, each))
+        units = (*(1 for _ in range(rank - 1)), CHUNK // each)
+        corner = tuple(map(_corner, [dice] * rank, box, shape, units, _outs(dice, rank, out)))
         case = Box(UNSIGNED[each], mode.name, shape, box, corner, dice.choice(starts))
         room = ELEMENTS[each] - 2 * MARGIN
         if case.bytes <= MOST_BYTES and case.window <= MOST_SHARED and _reach(case) <= room:
@@ -127,23 +126,14 @@ def _outs(dice: random.Random, rank: int, out: str) -> list[str]:
     return [out if i == which else "inside" for i in range(rank)]
 
 
-def _corner(dice: random.Random, box: int, shape: int, out: str) -> int:
+def _corner(dice: random.Random, box: int, shape: int, unit: int, out: str) -> int:
+    """A coordinate that is a multiple of the unit: TMA faults where an innermost one is no whole chunk."""
     if out == "inside":
-        return dice.randint(0, shape - box)
+        return unit * dice.randint(0, (shape - box) // unit)
     if out == "before":
-        return -dice.randint(1, box)
+        return -unit * dice.randint(1, box // unit)
     if out == "behind":
-        return dice.randint(max(shape - box + 1, 0), shape)
-    return dice.choice((-box, -box - 7, shape, shape + 9) if out == "apart" else (-(10**6), 10**6))
-
-
-def _aligned(corner: int, each: int) -> int:
-    """The corner along the innermost dimension, farther out where it is out: any but a multiple of 16 bytes
-    is an illegal instruction."""
-    unit = CHUNK // each
-    return (corner // unit if corner <= 0 else -(-corner // unit)) * unit
-
-
-def volume(box: Box) -> int:
-    """Elements of a box."""
-    return prod(box.landed)
+        return unit * dice.randint((shape - box) // unit + 1, max((shape - box) // unit + 1, shape // unit))
+    if out == "apart":
+        return dice.choice((-box, -box - 7 * unit, -(-shape // unit) * unit, (shape // unit + 9) * unit))
+    return dice.choice((-(10**6) * unit, 10**6 * unit))

@@ -36,7 +36,10 @@ def measure(told: Told) -> Truth:
     device, every = TensorCopies(), list(cases())
     rows, slots = [], []
     for done, box in enumerate(every):
-        landed = device.load(box)
+        try:
+            landed = device.load(box)
+        except RuntimeError as error:
+            raise RuntimeError(f"{named(box)}: {error}") from error
         rows.append(row(box, landed))
         if isinstance(landed, Landed):
             slots.append(landed.slots)
