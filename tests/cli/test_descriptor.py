@@ -184,7 +184,7 @@ def test_stages(tilewise):
         ("encode --mode 128B --start -16", "TW604", "does not fit its 14 bits"),
         ("encode --mode 128B --base-offset 8", "TW604", "does not fit 3 bits"),
         ("encode --mode 256B", "TW601", "no swizzle mode"),
-        ("encode --mode 128B --sbo x", "TW401", "--sbo x is no address"),
+        ("encode --mode 128B --sbo x", "TW401", "x is no number for --sbo"),
         ("encode --mode 128B --tile 64x64", "TW401", "encode does not take --tile"),
         ("encode 0x1 --mode 128B", "TW401", "encode does not take 0x1"),
         ("encode --mode 128B --n 8", "TW401", "--n needs --dtype"),

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import re
 
-from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
@@ -384,12 +383,7 @@ def _operand(args: argparse.Namespace, of: Engine) -> Any:
 
 
 def _value(args: argparse.Namespace) -> int:
-    try:
-        value = int(args.value, 0)
-    except ValueError:
-        raise LayoutError(
-            "TW401", f"{args.value} is no descriptor", hint="64 bits as a number, such as 0x4000004000010000"
-        ) from None
+    value = _integer(args.value, "no descriptor", "64 bits as a number, such as 0x4000004000010000")
     if value >> WORD_BITS:
         raise LayoutError("TW604", f"{value:#x} is no number of 64 bits", hint="a descriptor has 64")
     return value
@@ -397,7 +391,16 @@ def _value(args: argparse.Namespace) -> int:
 
 def _number(args: argparse.Namespace, name: str) -> int | None:
     spelled = getattr(args, name)
-    return None if spelled is None else address_from(spelled, _flag(name))
+    return (
+        None if spelled is None else _integer(spelled, f"no number for {_flag(name)}", "such as 64 or 0x40")
+    )
+
+
+def _integer(spelled: str, wanted: str, hint: str) -> int:
+    try:
+        return int(spelled, 0)
+    except ValueError:
+        raise LayoutError("TW401", f"{spelled} is {wanted}", hint=hint) from None
 
 
 def _tile(spelled: str) -> tuple[int, int]:
