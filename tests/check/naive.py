@@ -67,6 +67,7 @@ def landed(side: Boxes, bits: int, tile: tuple[int, int], base: int) -> Map:
     along = box[1] if side.major == "k" else box[0]
     across = box[0] if side.major == "k" else box[1]
     inner = side.inner or (min(along, WIDTH[mode] * 8 // bits) if mode != "none" else along)
+    pitch = max(inner * bits, WIDTH[mode] * 8) if mode != "none" else inner * bits  # a narrow row is padded
     corners = list(product(range(0, tile[0], box[0]), range(0, tile[1], box[1])))
     if order == "mn":
         corners.sort(key=lambda corner: (corner[1], corner[0]))
@@ -80,9 +81,10 @@ def landed(side: Boxes, bits: int, tile: tuple[int, int], base: int) -> Map:
         for group, deep in walk:
             for i in range(inner):
                 row, column = (deep, group + i) if side.major == "k" else (group + i, deep)
-                byte = swizzled(at // 8, mode)
-                found[corner[0] + row, corner[1] + column] = units(byte, at % 8, bits)
-                at += bits
+                place = at + i * bits
+                byte = swizzled(place // 8, mode)
+                found[corner[0] + row, corner[1] + column] = units(byte, place % 8, bits)
+            at += pitch
     return found
 
 

@@ -385,7 +385,7 @@ def test_json_of_a_no(tilewise):
     }  # fmt: skip
     assert run.json["code"] == "TW606"
     assert run.json["reason"] == (
-        "written none, read 128B: "
+        "written unswizzled, read 128B: "
         "element (1, 0) is written to byte 128 and read from byte 144, where (1, 8) is"
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
-from tilewise.check.sides import Copied, Described, Part, Setting, Side, times
+from tilewise.check.sides import Copied, Described, Part, Setting, Side, major_words, swizzle_words, times
 from tilewise.check.spelling import Reading, side_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.sides import Interval, Pair, Spec
+    from tilewise.hardware.wgmma.stepping import Step
+
+MAX_STEPS = 6
+"""So many steps of a tile are listed in a hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,9 +256,9 @@ def _different(base: Agreement, found: _Finding) -> Agreement:
     writer, reader, index = base.writer, base.reader, found.index or (0, 0)
     holds = None if found.read is None else _holder(writer, found.read)
     first = Difference(index, found.written, found.read, holds, writer.parts[0].layout.unit)
-    head = f"written {writer.label}, read {reader.label}"
+    head = f"written {_way(writer)}, read {_way(reader)}"
     if writer.label == reader.label:
-        head = f"written and read {writer.label}"
+        head = f"written and read {_way(writer)}"
     earlier = "" if found.first else "; an earlier one may differ as well"
     return replace(
         base,
@@ -264,6 +268,10 @@ def _different(base: Agreement, found: _Finding) -> Agreement:
         first=first,
         hint=_way_on(base, first),
     )
+
+
+def _way(side: Side) -> str:
+    return "unswizzled" if side.label == "none" else side.label
 
 
 def _told(first: Difference, writer: Side) -> str:
@@ -282,18 +290,60 @@ def _at(address: int | None, unit: str) -> str:
 
 
 def _way_on(base: Agreement, first: Difference) -> str:
-    """What to change, where one cause is plain."""
+    """What to change: the plain causes first, then what the reader would have to be."""
+    writer, reader = base.writer, base.reader
     if first.written is None:
         return "write a tile as large as the one that is read"
-    for side in (base.writer, base.reader):
+    for side in (writer, reader):
         if base.base % side.period:
             return (
                 f"the layout's swizzle counts from the base {base.base:#x}, the hardware's from address 0: "
                 f"align the base to {side.period} bytes, or let swizzle=address act on addresses"
             )
-    if base.writer.label != base.reader.label:
+    for side, other in ((writer, reader), (reader, writer)):
+        if side.meant == other.label != side.label:
+            return (
+                f"the layout's swizzle counts elements of {side.dtype} and is {side.label} on bytes; "
+                f"were it meant on bytes, it would be {side.meant}: unit=byte, or the swizzle of elements"
+            )
+    return _reader_of(writer, reader) or _words_of_a_difference(writer, reader)
+
+
+def _words_of_a_difference(writer: Side, reader: Side) -> str:
+    if writer.label != reader.label:
         return "take one swizzle for both"
-    return "the swizzle is one and the same: it is the steps between rows, atoms or tiles that differ"
+    if writer.major and reader.major and writer.major != reader.major:
+        return f"the writer is {major_words(writer.major)}, the reader {major_words(reader.major)}"
+    return "the swizzle is one and the same: steps between rows, atoms or tiles differ"
+
+
+def _reader_of(writer: Side, reader: Side) -> str:
+    """What wgmma would have to be told to read what is written, or why nothing does."""
+    part = writer.parts[0]
+    if not reader.operand or len(writer.parts) > 1 or part.layout.unit != "byte":
+        return ""
+    from tilewise.check.match import Match, match
+
+    try:
+        found = match(part.layout, operand=reader.operand, dtype=reader.dtype)
+    except LayoutError:
+        return ""
+    if isinstance(found, Match):
+        return (
+            f"what is written is read by descriptor {found.value:#018x}: {swizzle_words(found.mode)}, "
+            f"{major_words(found.major)}, lbo {found.descriptor.lbo}, sbo {found.descriptor.sbo} bytes"
+            + _walked(found.steps)
+        )
+    return f"no descriptor reads what is written: {found.reasons[0].message}"
+
+
+def _walked(steps: Sequence[Step]) -> str:
+    """How far the steps of a tile go, where it has several."""
+    if len(steps) == 1:
+        return ""
+    shown = [str(step.bytes) for step in steps]
+    listed = ", ".join(shown if len(shown) <= MAX_STEPS else [*shown[: MAX_STEPS - 1], "...", shown[-1]])
+    return f", steps + {listed}"
 
 
 def _other_widths(base: Agreement) -> Agreement:

@@ -72,7 +72,13 @@ class Side:
     period: int = 1
     """Bytes to which the base is aligned where the swizzle does not see it; 1 where it does."""
     instructions: int = 1
-    """How many instructions, or copies, the parts are of."""
+    """How many instructions the parts are of."""
+    major: str = ""
+    """Its contiguous direction, where it says one."""
+    operand: str = ""
+    """The operand of wgmma that it is, where it is one."""
+    meant: str = ""
+    """What its swizzle would be if it counted bytes, where that is the hardware's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,14 @@ class Copied:
             (rows, k),
             (Part((0, rows), (0, k), placed),),
             1 if sees else counted.period // _units_of_a_byte(unit),
+            meant=self._meant(element),
         )
+
+    def _meant(self, element: DType) -> str:
+        """The mode that the swizzle would be on bytes, where it counts other elements."""
+        as_bytes = _label(self.layout.swizzles, "byte")
+        counts_bytes = self.layout.unit != "element" or element.bits == 8
+        return as_bytes if as_bytes in MODES and self.layout.swizzles and not counts_bytes else ""
 
     def _check(self) -> None:
         others = [axis for axis in self.layout.moving if axis != "m"]
@@ -197,7 +210,7 @@ class Boxes:
         words = f"TMA, {times(box)} {element} a box, {major_words(self.major)}, {swizzle_words(self.mode)}"
         words += f", {boxes} boxes" if boxes > 1 else ""
         part = Part((0, tile[0]), (0, tile[1]), self._landed(element, tile, box, start))
-        return Side(words, self.mode.name, element, tile, (part,))
+        return Side(words, self.mode.name, element, tile, (part,), major=self.major)
 
     def _landed(self, element: DType, tile: Pair, box: Pair, start: int) -> Layout:
         dims, digits = self._dimensions(element, box)
@@ -341,7 +354,16 @@ class Fed:
             for part in read_by(self._as_said(steps[at]), element, self.major, self.operand, fed.n, at)
         ]
         words = self._words(fed.n, len(steps), len(chosen))
-        return Side(words, self.mode.name, element, tile, tuple(parts), instructions=len(chosen))
+        return Side(
+            words,
+            self.mode.name,
+            element,
+            tile,
+            tuple(parts),
+            instructions=len(chosen),
+            major=self.major,
+            operand=self.operand,
+        )
 
     def _chosen(self, steps: dict[Pair, Descriptor], deep: Pair) -> Pair:
         at = self.at or (0, 0)
@@ -391,7 +413,8 @@ class Described:
             f"the descriptor {self.descriptor.value:#x} of {self.operand}, "
             f"{major_words(self.major)}, {swizzle_words(mode)}"
         )
-        return Side(words, mode.name, element, (parts[-1].rows[1], parts[-1].k[1]), parts)
+        tile = parts[-1].rows[1], parts[-1].k[1]
+        return Side(words, mode.name, element, tile, parts, major=self.major, operand=self.operand)
 
 
 def read_by(

@@ -132,9 +132,10 @@ class Suggestion:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """The fields of the descriptor that are not read here."""
+        """Which of lbo and sbo are not read here."""
         n = self.feeding.n if self.operand == "B" else 8
-        return unread(self.descriptor, dtype=self.dtype, major=self.major, operand=self.operand, n=n)
+        found = unread(self.descriptor, dtype=self.dtype, major=self.major, operand=self.operand, n=n)
+        return tuple(name for name in found if name != "base_offset")
 
     @property
     def steps(self) -> tuple[Step, ...]:
