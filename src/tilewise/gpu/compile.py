@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -68,7 +69,7 @@ def cubins(
     done: Callable[[str], None] = lambda name: None,
 ) -> list[bytes]:
     """Machine code of many programs, in their order; `done` is told the name of each that is ready."""
-    workers = min(len(sources), workers or len(os.sched_getaffinity(0)))
+    workers = min(len(sources), workers or _cores())
     if workers <= 1:
         return [_told(done, source.name, cubin(source, cache=cache)) for source in sources]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
@@ -85,6 +86,12 @@ def cache_folder() -> Path:
     home = Path.home()
     usual = {"win32": home / "AppData/Local", "darwin": home / "Library/Caches"}.get(sys.platform)
     return Path(os.environ.get("XDG_CACHE_HOME") or usual or home / ".cache") / "tilewise"
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    ours = getattr(os, "sched_getaffinity", None)
+    return len(ours(0)) if ours else os.cpu_count() or 1
 
 
 def _key(source: Source) -> str:
@@ -106,7 +113,8 @@ def _keep(path: Path, code: bytes) -> None:
         part.write_bytes(code)
         part.replace(path)
     except OSError:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _told(done: Callable[[str], None], name: str, code: bytes) -> bytes:

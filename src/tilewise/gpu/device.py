@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
 from tilewise.core.errors import Refused
 
@@ -69,10 +68,12 @@ def package(name: str) -> ModuleType:
 
 
 def _no_gpu(index: int, error: Exception) -> Refused:
-    words: Any = str(error).strip().splitlines() or [type(error).__name__]
+    first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    without_driver = type(error).__name__ == "DynamicLibNotFoundError"
+    why = "no NVIDIA driver is installed" if without_driver else first
     return Refused(
         "TW608",
-        f"no GPU {index} can be used here: {words[0]}",
+        f"no GPU {index} can be used here: {why}",
         witness={"gpu": index},
         hint="it takes an NVIDIA GPU and its driver; everything but `verify` works without",
     )

@@ -1,0 +1,130 @@
+"""Compiling: kept by what was compiled, in order, with the compiler's log; NVIDIA's packages are made up."""
+
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from tilewise import LayoutError
+from tilewise.gpu import compile as compiling
+from tilewise.gpu.compile import CompileError, Source, cache_folder, cubin, cubins
+
+
+class Compiler:
+    """Stands where NVRTC does: the machine code is the program backwards."""
+
+    version = (0, 13, 0)
+
+    def __init__(self, monkeypatch):
+        self.compiled = []
+        for name in ("cuda", "cuda.bindings"):
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        core, nvrtc = ModuleType("cuda.core"), ModuleType("cuda.bindings.nvrtc")
+        core.ProgramOptions = SimpleNamespace
+        core.Program = lambda text, kind, options: SimpleNamespace(
+            compile=lambda target, logs: self.compile(text, kind, options, target, logs)
+        )
+        nvrtc.nvrtcVersion = lambda: self.version
+        monkeypatch.setitem(sys.modules, "cuda.core", core)
+        monkeypatch.setitem(sys.modules, "cuda.bindings.nvrtc", nvrtc)
+
+    def compile(self, text, kind, options, target, logs):
+        assert (kind, target) == ("c++", "cubin")
+        self.compiled.append((options.name, options.arch, text))
+        if "mistake" in text:
+            logs.write("line 1: a mistake")
+            raise RuntimeError("NVRTC_ERROR_COMPILATION")
+        return SimpleNamespace(code=text[::-1].encode())
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    return Compiler(monkeypatch)
+
+
+def test_a_program_is_compiled_once(compiler, tmp_path):
+    source = Source("k", "abc")
+    assert cubin(source, cache=tmp_path) == cubin(source, cache=tmp_path) == b"cba"
+    assert compiler.compiled == [("k", "sm_90a", "abc")]
+
+
+@pytest.mark.parametrize("other", [Source("k", "abd"), Source("k", "abc", "sm_100a"), Source("j", "abc")])
+def test_another_program_or_target_is_another_entry(compiler, tmp_path, other):
+    cubin(Source("k", "abc"), cache=tmp_path)
+    cubin(other, cache=tmp_path)
+    assert len(compiler.compiled) == 2
+
+
+def test_another_compiler_is_another_entry(compiler, tmp_path):
+    cubin(Source("k", "abc"), cache=tmp_path)
+    compiler.version = (0, 13, 1)
+    cubin(Source("k", "abc"), cache=tmp_path)
+    assert len(compiler.compiled) == 2
+
+
+def test_no_half_written_file_is_left(compiler, tmp_path):
+    cubin(Source("k", "abc"), cache=tmp_path / "new" / "folder")
+    (kept,) = (tmp_path / "new" / "folder").iterdir()
+    assert kept.suffix == ".cubin"
+    assert kept.read_bytes() == b"cba"
+
+
+def test_a_cache_that_cannot_be_written_costs_time_alone(compiler, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    assert cubin(Source("k", "abc"), cache=tmp_path / "file") == b"cba"
+    assert cubin(Source("k", "abc"), cache=tmp_path / "file") == b"cba"
+    assert len(compiler.compiled) == 2
+
+
+def test_a_mistake_comes_with_the_log(compiler, tmp_path):
+    with pytest.raises(CompileError, match="k does not compile: line 1: a mistake") as caught:
+        cubin(Source("k", "mistake"), cache=tmp_path)
+    assert isinstance(caught.value, LayoutError)
+    assert "NVRTC_ERROR_COMPILATION" in caught.value.log
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_error_reaches_the_parent_of_a_worker():
+    import pickle
+
+    back = pickle.loads(pickle.dumps(CompileError("k", "line 1")))
+    assert (back.name, back.log, str(back)) == ("k", "line 1", str(CompileError("k", "line 1")))
+
+
+def test_many_come_in_order_and_are_told(compiler, tmp_path):
+    told = []
+    sources = [Source(f"k{i}", "abc"[: i + 1]) for i in range(3)]
+    assert cubins(sources, workers=1, cache=tmp_path, done=told.append) == [b"a", b"ba", b"cba"]
+    assert told == ["k0", "k1", "k2"]
+    assert cubins([], cache=tmp_path) == []
+
+
+def test_workers_give_what_one_does(compiler, tmp_path):
+    """They are processes of their own, which do not know the compiler made up here: the cache has it all."""
+    sources = [Source(f"k{i}", "abc"[: i + 1]) for i in range(3)]
+    alone = cubins(sources, workers=1, cache=tmp_path)
+    told = []
+
+    def in_threads(workers, mp_context):
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(workers)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiling, "ProcessPoolExecutor", in_threads)
+        assert cubins(sources, workers=2, cache=tmp_path, done=told.append) == alone
+    assert sorted(told) == ["k0", "k1", "k2"]
+    assert len(compiler.compiled) == 3
+
+
+def test_the_cache_is_where_the_user_keeps_such_things(monkeypatch, tmp_path):
+    monkeypatch.delenv("TILEWISE_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "tilewise"
+    monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path / "mine"))
+    assert cache_folder() == tmp_path / "mine"
+    monkeypatch.delenv("TILEWISE_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder().name == "tilewise"
+    assert cache_folder().is_relative_to(Path.home())
