@@ -29,6 +29,7 @@ from tilewise.emit.wgmma.boxes import tensor_map
 from tilewise.emit.wgmma.host import host_source
 from tilewise.emit.wgmma.kernel import name_of
 
+DEVICE = "cuda"
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _EXACT = {"f16": 1 << 11, "e4m3": 1 << 13, "e5m2": 1 << 13}
 """Below what sums are exact: f16 has 11 bits, and of 8-bit floats the core keeps some 13."""
@@ -45,7 +46,7 @@ def main() -> int:
     import torch
 
     torch.manual_seed(args.seed)
-    torch.zeros(1, device="cuda")  # makes the context current
+    torch.zeros(1, device=DEVICE)  # makes the context current
     library = nvrtc.load()
     assert library is not None, "there is no NVRTC"
     driver = Driver()
@@ -102,7 +103,7 @@ class Data:
         import torch
 
         bytes_each = 2 if self.accumulator == "f16" else 4
-        out = torch.full((self.size * bytes_each,), 0xCD, dtype=torch.uint8, device="cuda")
+        out = torch.full((self.size * bytes_each,), 0xCD, dtype=torch.uint8, device=DEVICE)
         launch(out)
         torch.cuda.synchronize()
         kind = {"f16": torch.float16, "f32": torch.float32, "s32": torch.int32}[self.accumulator]
@@ -116,17 +117,17 @@ def _numbers(own: Operand, rows: int, k: int, plan: Plan) -> Any:
 
     name = own.input.name
     if name == "b1":
-        return torch.randint(0, 2, (rows, k), device="cuda")
+        return torch.randint(0, 2, (rows, k), device=DEVICE)
     if name in ("s8", "u8"):
         low, high = (-128, 128) if name == "s8" else (0, 256)
-        return torch.randint(low, high, (rows, k), device="cuda")
+        return torch.randint(low, high, (rows, k), device=DEVICE)
     bound = min(
         _EXACT.get(plan.accumulator.name, 1 << 22), _EXACT.get(name, 1 << 22) if name[0] == "e" else 1 << 22
     )
     largest = min(int((bound / k) ** 0.5), _LARGEST[name])
     assert largest >= 1, (own, k)
-    sign = torch.randint(0, 2, (rows, k), device="cuda") * 2 - 1
-    return torch.randint(1, largest + 1, (rows, k), device="cuda") * sign
+    sign = torch.randint(0, 2, (rows, k), device=DEVICE) * 2 - 1
+    return torch.randint(1, largest + 1, (rows, k), device=DEVICE) * sign
 
 
 def _stored(own: Operand, values: Any) -> Any:
@@ -135,7 +136,7 @@ def _stored(own: Operand, values: Any) -> Any:
 
     name = own.input.name
     if name == "b1":
-        weights = 2 ** torch.arange(8, device="cuda")
+        weights = 2 ** torch.arange(8, device=DEVICE)
         values = (values.reshape(len(values), -1, 8) * weights).sum(-1)
     kinds = {
         "f16": torch.float16,
@@ -281,8 +282,6 @@ def _host_parts() -> int:
 
 def bench(driver: Driver, library: ctypes.CDLL, size: int = 8192, times: int = 20) -> None:
     """TFLOP/s of some kernels on a square product of bf16, and of the vendor's library."""
-    import torch
-
     asked: list[tuple[tuple[int, int, int], dict[str, Any]]] = [
         ((128, 128, 64), {"load": "copy"}),
         ((128, 128, 64), {"stages": 1}),
@@ -297,12 +296,28 @@ def bench(driver: Driver, library: ctypes.CDLL, size: int = 8192, times: int = 2
         whole = tuple(-(-size // extent) for extent in tile)
         data = Data(plan, Case(tile, ("bf16",), more, whole))  # type: ignore[arg-type]
         code, _ = nvrtc.compile_to_cubin(library, kernel_source(plan), "--gpu-architecture=sm_90a")
-        out = torch.empty(data.size, device="cuda")
+        print(
+            f"bench: {plan.m}x{plan.n}x{plan.k} {more}: {_timed(driver, plan, code, data, times)}", flush=True
+        )
+    print(f"bench: torch {_of_the_library(size, times):.0f} TFLOP/s")
+
+
+def _timed(driver: Driver, plan: Plan, code: bytes, data: Data, times: int) -> str:
+    """The rate of a kernel once it is warm, and whether its product is exact."""
+    rates = []
+
+    def launch(out: Any) -> None:
         driver.run(code, plan, data, out, 3)
-        milliseconds = driver.run(code, plan, data, out, times)
-        rate = 2 * data.m * data.n * data.k / milliseconds / 1e9
-        print(f"bench: {plan.m}x{plan.n}x{plan.k} {more}: {milliseconds:.3f} ms, {rate:.0f} TFLOP/s")
-    a, b = (torch.randint(-3, 4, (size, size), device="cuda").bfloat16() for _ in range(2))
+        rates.append(2 * data.m * data.n * data.k / driver.run(code, plan, data, out, times) / 1e9)
+
+    differ = data.differences(launch)
+    return f"{rates[0]:.0f} TFLOP/s, {f'{differ} differ' if differ else 'exact'}"
+
+
+def _of_the_library(size: int, times: int) -> float:
+    import torch
+
+    a, b = (torch.randint(-3, 4, (size, size), device=DEVICE).bfloat16() for _ in range(2))
     for _ in range(3):
         a @ b.T
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -311,8 +326,7 @@ def bench(driver: Driver, library: ctypes.CDLL, size: int = 8192, times: int = 2
         a @ b.T
     end.record()
     torch.cuda.synchronize()
-    milliseconds = start.elapsed_time(end) / times
-    print(f"bench: torch {milliseconds:.3f} ms, {2 * size**3 / milliseconds / 1e9:.0f} TFLOP/s")
+    return 2 * size**3 / (float(start.elapsed_time(end)) / times) / 1e9
 
 
 if __name__ == "__main__":
