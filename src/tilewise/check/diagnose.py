@@ -19,6 +19,7 @@ from tilewise.check.strides import (
     major_name,
     mode_name,
     mode_of,
+    pattern_reason,
     start_reason,
     step,
     swizzle_reason,
@@ -27,8 +28,7 @@ from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
-from tilewise.hardware.modes import CHUNK, MODES, Mode
-from tilewise.hardware.wgmma.descriptor import BASE_UNIT
+from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.instructions import M
 
 TYPE_CHECKING = False
@@ -185,42 +185,21 @@ def _fits(question: Question, layout: Layout) -> Fit | None:
 
 
 def _other_base(question: Question) -> Iterator[Reason]:
+    """A tile that is read elsewhere, and not at its address."""
     operand = question.operand
-    at_zero = replace(operand, base=0)
-    fit = question.fit(at_zero) if operand.base else None
+    repaired = replace(operand.layout, outer=Vector())
+    fit = question.fit(replace(operand, layout=repaired, base=0)) if operand.pattern else None
     if fit is None:
         return
-    mode, base = fit.form.mode, operand.base
-    if base % CHUNK:
-        yield Reason(
-            "base",
-            f"the tile's address {base:#x} is no multiple of 16",
-            {"base": base, "alignment": mode.period},
-            _aligned(mode),
-            operand.layout,
-            mode,
-        )
-    elif mode.bits and operand.pattern % BASE_UNIT:
-        yield Reason(
-            "base",
-            f"the pattern of {mode} mode starts at {operand.pattern:#x}, no multiple of {BASE_UNIT}: it "
-            f"repeats every {mode.period} B, and a base offset moves it by {BASE_UNIT} B",
-            {"base": base, "alignment": mode.period},
-            _aligned(mode),
-            operand.layout,
-            mode,
-        )
-    else:
-        last = base + max(part.descriptor.start for part in fit.parts)
-        yield Reason(
-            "range",
-            f"at {base:#x} a step would start at byte {last}, and a descriptor names addresses below {REACH}",
-            {"base": base, "start": last, "limit": REACH},
-        )
-
-
-def _aligned(mode: Mode) -> str:
-    return f"align the tile to {mode.period} bytes" + (", 128 where TMA fills it" if not mode.bits else "")
+    reason = pattern_reason(operand, fit.form.mode)
+    if reason is not None:
+        yield replace(reason, repair=repaired)
+        return
+    last = operand.pattern + max(part.descriptor.start for part in fit.parts)
+    if last >= REACH:
+        message = f"a step would start at byte {last}, and a descriptor names addresses below {REACH}"
+        witness = {"base": operand.base, "start": last, "limit": REACH}
+        yield Reason("range", message, witness, repair=repaired, mode=fit.form.mode)
 
 
 def _other_major(question: Question) -> Iterator[Reason]:

@@ -60,10 +60,9 @@ def _of_block(
     corner = row * form.n, column * operand.k
     where = f"the instruction at row {corner[0]}, k {corner[1] * operand.elements}"
     start, fields = _fields(operand, form, corner)
-    reason = start_reason(start)
+    reason = start_reason(start, where)
     if reason is not None:
-        message = f"{where} starts at byte {start}: " + reason.message.partition(", ")[2]
-        return replace(reason, message=message), None
+        return reason, None
     for name, value in fields.items():
         wanted = value if first is None else getattr(first, name)
         if not holds(value) or value != wanted:

@@ -39,6 +39,7 @@ _REPAIRED = {
     "major": ("nothing", "the tile as it is, with the other transpose bit"),
     "base": ("address", "the tile as it is, at an address that its pattern allows"),
     "start": ("address", "the tile as it is, from another start"),
+    "range": ("address", "the tile as it is, at an address that descriptors name"),
     "no-swizzle": ("tma", "the same strides, swizzled as it is written"),
     "swizzle": ("tma", "the same strides under the swizzle of their mode"),
     "swizzle-strides": ("tma", "the same strides under the swizzle of their mode"),

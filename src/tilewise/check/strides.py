@@ -13,6 +13,7 @@ from tilewise.check.fitting import REACH
 from tilewise.check.operand import Operand, Reason
 from tilewise.core.swizzles import Swizzle, one_permutation
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
+from tilewise.hardware.wgmma.descriptor import BASE_UNIT
 from tilewise.hardware.wgmma.instructions import M
 
 TYPE_CHECKING = False
@@ -110,14 +111,14 @@ class _Walk:
             asked = self.question.majors[0]
             message = f"the tile is {major_name(self.major)}, and {major_name(asked)} was asked"
             yield Reason("major", message, {"found": self.major, "wanted": asked})
-        start = start_reason(self.operand.plain(0, 0))
-        if start is not None:
-            yield start
+        across = self.at(1, 0)
+        base = pattern_reason(self.operand, WIDTHS.get(across, MODES["none"]))
+        start = None if base else start_reason(self.operand.plain(0, 0))
+        yield from filter(None, (base, start))
         chunk = self._chunk()
         if chunk is not None:
             yield chunk
             return
-        across = self.at(1, 0)
         if across in WIDTHS:
             yield from self._core_matrix(across)
         else:
@@ -320,19 +321,35 @@ def in_bytes(count: int, size: int) -> str:
     return f"{count} B ({count // size} element{'' if abs(count) == size else 's'})"
 
 
-def start_reason(start: int) -> Reason | None:
+def start_reason(start: int, what: str = "the tile") -> Reason | None:
     """A start that the descriptor's field does not hold."""
     if start % CHUNK:
         return Reason(
             "start",
-            f"the tile starts at byte {start}, no multiple of 16",
+            f"{what} starts at byte {start}, no multiple of 16",
             {"start": start},
             f"the field counts 16 bytes; {start // CHUNK * CHUNK} is the multiple below",
         )
     if not 0 <= start < REACH:
         return Reason(
             "range",
-            f"the tile starts at byte {start}, and a descriptor names addresses in 0..{REACH - CHUNK}",
+            f"{what} starts at byte {start}, and a descriptor names addresses in 0..{REACH - CHUNK}",
             {"start": start, "limit": REACH},
         )
     return None
+
+
+def pattern_reason(operand: Operand, mode: Mode) -> Reason | None:
+    """A pattern that starts where no base offset says so, or a tile at an address that is none."""
+    witness = {"base": operand.base, "pattern": operand.pattern, "alignment": mode.period}
+    hint = f"align the tile to {mode.period} bytes" + (", 128 where TMA writes it" if not mode.bits else "")
+    if operand.base % CHUNK:
+        message = f"the tile's address {operand.base:#x} is no multiple of 16"
+    elif mode.bits and operand.pattern % BASE_UNIT:
+        message = (
+            f"the pattern of {mode} mode starts at byte {operand.pattern:#x}, no multiple of {BASE_UNIT}: it "
+            f"repeats every {mode.period} B, and a base offset moves it by {BASE_UNIT} B"
+        )
+    else:
+        return None
+    return Reason("base", message, witness, hint, mode=mode)
