@@ -13,7 +13,7 @@ from tilewise import LayoutError, Refused
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS
-from tilewise.hardware.wgmma.reads import ASSUMPTIONS, addresses, byte_of, extremes, pieces, reads, unread
+from tilewise.hardware.wgmma.reads import FINDINGS, addresses, byte_of, extremes, pieces, reads, unread
 
 ASKED = [
     {"dtype": row.name, "major": major, "operand": operand, "n": n}
@@ -163,7 +163,7 @@ def test_an_element_outside_the_operand(row, k):
     assert refused.value.code == "TW201"
 
 
-def test_assumptions_have_names_of_their_own():
-    names = [assumption.name for assumption in ASSUMPTIONS]
+def test_findings_have_names_of_their_own():
+    names = [finding.name for finding in FINDINGS]
     assert len(set(names)) == len(names) > 5
-    assert all(assumption.says and assumption.probe for assumption in ASSUMPTIONS)
+    assert all(finding.says and finding.asked and finding.confirmed for finding in FINDINGS)

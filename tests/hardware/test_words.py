@@ -143,7 +143,11 @@ def test_nothing_is_remarked_on_a_tile_as_it_should_be():
             "elements (row, k) (0, 8) and (12, 0) share byte 128",
         ),
         (Descriptor(sbo=1024, mode="128B"), Operand("f16", "mn", "B", 96), "what is read is 2 layouts"),
-        (Descriptor(start=230 << 10, sbo=1024, mode="128B"), Operand("f16", "k", "A"), "past the 233472"),
+        (
+            Descriptor(start=230 << 10, sbo=1024, mode="128B"),
+            Operand("f16", "k", "A"),
+            "shared memory ends at 233472: it faults",
+        ),
     ],
 )
 def test_remarks(descriptor, operand, says):
@@ -155,4 +159,4 @@ def test_reserved_bits_are_remarked():
     assert one.startswith("reserved bit 46 is set")
     assert "Blackwell" in one
     (two,) = remarks(Descriptor(sbo=1024, mode="128B"), "k", None, 0x403000400000C000)
-    assert two == "reserved bits [14, 15, 52, 53] are set: no document says what that does"
+    assert two == "reserved bits [14, 15, 52, 53] are set: Hopper passes them over"

@@ -23,7 +23,7 @@ from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
 from tilewise.hardware.engines import ENGINES, Engine, engine
-from tilewise.hardware.fields import WORD_BITS, picture
+from tilewise.hardware.fields import picture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -383,10 +383,7 @@ def _operand(args: argparse.Namespace, of: Engine) -> Any:
 
 
 def _value(args: argparse.Namespace) -> int:
-    value = _integer(args.value, "no descriptor", "64 bits as a number, such as 0x4000004000010000")
-    if value >> WORD_BITS:
-        raise LayoutError("TW604", f"{value:#x} is no number of 64 bits", hint="a descriptor has 64")
-    return value
+    return _integer(args.value, "no descriptor", "64 bits as a number, such as 0x4000004000010000")
 
 
 def _number(args: argparse.Namespace, name: str) -> int | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_int
+from tilewise.core.integers import as_int, number_text
 from tilewise.hardware.fields import WORD_BITS, Field, packed, reserved, unpacked
 from tilewise.hardware.modes import CHUNK, MODES, Mode
 from tilewise.hardware.sources import PTX_DESCRIPTOR
@@ -118,7 +118,7 @@ class Descriptor:
 def reserved_bits(value: int) -> list[int]:
     """The bits of a value that are set though no field has them.
 
-    Blackwell's descriptors set bit 46; on Hopper nothing says what such a bit does.
+    Hopper passes them over, as the hardware says and no document does; Blackwell's descriptors set bit 46.
 
     >>> reserved_bits(0x4000004000010000), reserved_bits(0x4000404000010000)
     ([], [46])
@@ -162,7 +162,8 @@ def base_offset_of(pattern: int, mode: Mode | str) -> int:
 def _word(value: int) -> int:
     value = as_int(value, "a descriptor")
     if not 0 <= value < 1 << WORD_BITS:
-        raise LayoutError("TW604", f"{value:#x} is no number of 64 bits", hint="a descriptor has 64")
+        spelled = f"{value:#x}" if abs(value) < 1 << 2 * WORD_BITS else number_text(value)
+        raise LayoutError("TW604", f"{spelled} is no number of 64 bits", hint="a descriptor has 64")
     return value
 
 

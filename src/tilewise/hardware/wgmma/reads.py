@@ -11,7 +11,7 @@ and the swizzle of the mode acts on the sum, in a pattern that begins at 128 byt
 
     byte = Sw(sum - 128 b) + 128 b
 
-`ASSUMPTIONS` names what of this the documents do not say.
+`FINDINGS` names what of this the documents do not say, and the hardware does.
 """
 
 from __future__ import annotations
@@ -54,53 +54,52 @@ SHARED_SOURCE = GUIDE_CAPABILITIES
 
 
 @dataclass(frozen=True, slots=True)
-class Assumption:
-    """A sentence of the model that no document says: what it says, and what shows it on the hardware."""
+class Finding:
+    """A sentence of the model that no document says: what it says, what asks the hardware, who answered."""
 
     name: str
     says: str
-    probe: str
+    asked: str
+    confirmed: str = "device: H200"
 
 
-ASSUMPTIONS = (
-    Assumption(
+FINDINGS = (
+    Finding(
         "absolute",
         "the swizzle acts on the address in shared memory, the start included, not on the way from the start",
-        "a start inside the atom: a multiple of 16 that is none of the period, in every mode and major",
+        "starts inside the atom: multiples of 16 that are none of the period, in every mode and major",
     ),
-    Assumption(
+    Finding(
         "sum",
         "start and offsets are added with carries before the swizzle: none is or-ed in",
-        "a start whose chunk is the last of its row; strides that are no multiple of the period",
+        "starts in the last chunk of a row; strides that are no multiple of the period, or of a row",
     ),
-    Assumption(
+    Finding(
         "base offset",
         "a base offset b subtracts b from address bits 9-7 before they are XORed into bits 6-4",
         "base offsets 1 to 7 in each mode, the start aligned and not aligned to the period",
     ),
-    Assumption(
-        "base offset, none", "mode none does not read the base offset", "mode none, base offsets 1 to 7"
+    Finding("base offset, none", "mode none does not read the base offset", "mode none, base offsets 1 to 7"),
+    Finding(
+        "lbo", "K-major with a swizzle does not read LBO", "LBO from 0 to 4112 with each swizzle, K-major"
     ),
-    Assumption(
-        "lbo", "K-major with a swizzle does not read LBO", "LBO of 0, 16, 4096 and 262128 in each mode"
-    ),
-    Assumption(
+    Finding(
         "part of an atom",
         "MN-major: rows that end inside an atom read a part of the last one, LBO after the one before",
-        "N = 8, 96 and 160 in mode 128B, N = 8, 24 and 40 in 64B and 32B",
+        "MN-major N of 8 to 256 in every mode, 24, 40, 72, 96 and 160 among them",
     ),
-    Assumption(
-        "no wrap",
-        "the sum has more than 18 bits: a stride past 2^17 goes forward and does not come back",
-        "SBO = 2^18 - 1024 with a start in the middle of the window",
+    Finding(
+        "past the end",
+        "the sum does not wrap at 18 bits: what lies past the end of shared memory is an illegal address",
+        "LBO and SBO of 2^18 - 1024, starts near the end: each faults",
     ),
-    Assumption(
+    Finding(
         "reserved bits",
         "bits 15-14, 31-30, 48-46 and 61-52 change nothing",
-        "each of them set alone",
+        "each of them set alone, in mode none",
     ),
 )
-"""All that the model assumes, in one place."""
+"""All that the model adds to the documents, in one place."""
 
 
 def reads(

@@ -196,9 +196,13 @@ def _bits(value: int | None) -> list[str]:
     bits = [] if value is None else reserved_bits(value)
     if not bits:
         return []
-    named = f"reserved bit {bits[0]} is set" if len(bits) == 1 else f"reserved bits {bits} are set"
+    named, it = (
+        (f"reserved bit {bits[0]} is set", "it")
+        if len(bits) == 1
+        else (f"reserved bits {bits} are set", "them")
+    )
     blackwell = "; bits 47-46 are the version in Blackwell's descriptors" if {46, 47} & {*bits} else ""
-    return [f"{named}: no document says what that does{blackwell}"]
+    return [f"{named}: Hopper passes {it} over{blackwell}"]
 
 
 def _short_sbo(descriptor: Descriptor, major: str, operand: Operand | None) -> list[str]:
@@ -236,7 +240,9 @@ def _about_the_operand(descriptor: Descriptor, operand: Operand) -> list[str]:
         said.append(f"{operand.rows} rows end inside an atom of {atom}: what is read is {len(found)} layouts")
     _, last = extremes(descriptor, **operand.asked)
     if last >= SHARED_END:
-        said.append(f"the last byte is {last}, past the {SHARED_END} of an SM's shared memory")
+        said.append(
+            f"the last byte is {last}, and shared memory ends at {SHARED_END}: it faults, an illegal address"
+        )
     if DType.of(operand.dtype).bits >= 8 and len(found) == 1:
         layout = found[0].layout
         verdict = layout.injective
