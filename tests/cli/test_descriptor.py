@@ -127,6 +127,14 @@ def test_reads(tilewise, words, shape):
     assert (data["first"], data["last"] >= max(map(max, table))) == (min(map(min, table)), True)
 
 
+def test_reads_past_the_end_of_shared_memory(tilewise):
+    words = ("--operand", "A", "--dtype", "f16")
+    assert tilewise("descriptor", "reads", CUTLASS, *words, "--json").json["faults"] is False
+    far = tilewise("descriptor", "reads", "0x4000004000013980", *words, "--json").json
+    assert (far["first"], far["faults"]) == (0x39800, True)
+    assert "illegal address" in far["remarks"][0]
+
+
 def test_reads_in_pieces(tilewise):
     value = tilewise(*"descriptor encode --mode 128B --lbo 4096 --sbo 1024 --major mn --json".split()).json
     words = ("--operand", "B", "--major", "mn", "--dtype", "f16", "--n", "96")

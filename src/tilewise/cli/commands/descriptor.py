@@ -219,6 +219,7 @@ def _reads(args: argparse.Namespace, of: Engine) -> Answer:
         "pieces": boxes,
         "first": first,
         "last": last,
+        "faults": last >= of.shared_end,
         "ignored": [*silent],
         "remarks": [*remarks],
         "addresses": addresses,
