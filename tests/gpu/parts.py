@@ -6,7 +6,7 @@ import numpy as np
 
 from tilewise.gpu.probes.tensor_copy import Box, Landed
 from tilewise.gpu.verify import boxes, rules
-from tilewise.gpu.verify.part import Comparison, Part
+from tilewise.gpu.verify.part import Findings, Part
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.tma.rules import DRIVER, RULES, violations
 
@@ -28,8 +28,8 @@ class Squares:
         cases = [{"x": x, "length": 1} for x in range(self.count)]
         return Truth(self.part.name, cases, {"answers": np.array(answers)})
 
-    def compare(self, truth: Truth) -> Comparison:
-        found = Comparison()
+    def compare(self, truth: Truth) -> Findings:
+        found = Findings()
         for case, (answer,) in zip(truth.cases, truth.parted("answers"), strict=True):
             found.count(1, parity=("even", "odd")[case["x"] % 2])
             if answer != case["x"] ** 2:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewise.gpu.probes import tensor_boxes
 from tilewise.gpu.probes.tensor_copy import FILL, UNTOUCHED, Box, Landed, place_of
-from tilewise.gpu.verify.part import Comparison, Part, Told
+from tilewise.gpu.verify.part import Findings, Part, Told
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.tma.rules import DRIVER, RULES, violations
 from tilewise.tables import table
@@ -60,9 +60,9 @@ def truth_of(rows: list[dict[str, Any]], slots: list[Array]) -> Truth:
     return Truth("tma.boxes", rows, {"slots": np.concatenate(slots) if slots else np.zeros(0, np.int32)})
 
 
-def compare(truth: Truth) -> Comparison:
+def compare(truth: Truth) -> Findings:
     """Hold every slot of shared memory, and every count of bytes, against the tables."""
-    found = Comparison()
+    found = Findings()
     for case, slots in zip(truth.cases, truth.parted("slots"), strict=True):
         box = box_of(case)
         _compare(found, box, case, slots)
@@ -97,7 +97,7 @@ def expected(box: Box) -> Array:
     return slots
 
 
-def _compare(found: Comparison, box: Box, case: Mapping[str, Any], slots: Array) -> None:
+def _compare(found: Findings, box: Box, case: Mapping[str, Any], slots: Array) -> None:
     broken = [v.rule for v in violations(box.tensor_map) if RULES[v.rule].kind == DRIVER]
     if case["result"] or broken:
         if bool(case["result"]) != bool(broken):
@@ -123,7 +123,7 @@ def _compare(found: Comparison, box: Box, case: Mapping[str, Any], slots: Array)
         )
 
 
-def _differs_on_the_rule(found: Comparison, box: Box, result: int, broken: list[str]) -> None:
+def _differs_on_the_rule(found: Findings, box: Box, result: int, broken: list[str]) -> None:
     message = (
         f"the driver refuses it with {result}, and no rule of ours does"
         if result

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewise.gpu.probes.descriptors import Case, cases, chunks, expected, read
 from tilewise.gpu.probes.instruction import Instruction
-from tilewise.gpu.verify.part import Comparison, Part, Told
+from tilewise.gpu.verify.part import Findings, Part, Told
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.wgmma.descriptor import BASE_UNIT, Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS
@@ -73,9 +73,9 @@ def case_of(row: Mapping[str, Any]) -> Case:
     return Case(instruction, row["operand"], descriptor, value ^ descriptor.value)
 
 
-def compare(truth: Truth) -> Comparison:
+def compare(truth: Truth) -> Findings:
     """Hold the place of every element against what the catalogue says is read."""
-    found = Comparison()
+    found = Findings()
     for row, places in zip(truth.cases, truth.parted("places"), strict=True):
         case = case_of(row)
         elements = expected(case)
@@ -88,7 +88,7 @@ def compare(truth: Truth) -> Comparison:
     return found
 
 
-def _count(found: Comparison, case: Case, elements: int) -> None:
+def _count(found: Findings, case: Case, elements: int) -> None:
     descriptor, this = case.descriptor, case.instruction
     found.count(
         elements,
@@ -103,7 +103,7 @@ def _count(found: Comparison, case: Case, elements: int) -> None:
     )
 
 
-def _differs(found: Comparison, case: Case, want: Array, places: Array, *, whole: bool) -> None:
+def _differs(found: Findings, case: Case, want: Array, places: Array, *, whole: bool) -> None:
     at = np.argwhere(want != places)
     first = tuple(int(i) for i in at[0])
     row, k = _element(case, *first) if whole else first

@@ -10,7 +10,7 @@ import numpy as np
 from tilewise.core.layout import Layout
 from tilewise.gpu.probes.fragments import instructions
 from tilewise.gpu.probes.instruction import THREADS, Instruction
-from tilewise.gpu.verify.part import Comparison, Part, Told
+from tilewise.gpu.verify.part import Findings, Part, Told
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import M
@@ -86,9 +86,9 @@ def truth_of(part: str, operand: str, every: Iterable[Instruction], owned: Itera
     return Truth(part, rows, {"owned": np.concatenate(numbers)})
 
 
-def compare(truth: Truth) -> Comparison:
+def compare(truth: Truth) -> Findings:
     """Hold the owner of every element against the catalogue's fragment."""
-    found = Comparison()
+    found = Findings()
     for case, owned in zip(truth.cases, truth.parted("owned"), strict=True):
         want = expected(fragment_of(case))
         if not np.array_equal(want, owned):
@@ -111,7 +111,7 @@ def expected(fragment: Layout) -> Array:
     return owned
 
 
-def _differs(found: Comparison, case: Mapping[str, Any], want: Array, owned: Array) -> None:
+def _differs(found: Findings, case: Mapping[str, Any], want: Array, owned: Array) -> None:
     at = int(np.flatnonzero(want != owned)[0])
     thread, element = divmod(at, len(want) // THREADS)
     wanted, seen = (list(divmod(int(index), len(want) // M)) for index in (want[at], owned[at]))

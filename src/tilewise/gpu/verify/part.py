@@ -30,7 +30,7 @@ class Difference:
 
 
 @dataclass(slots=True)
-class Comparison:
+class Findings:
     """A part's truth held against the catalogue: counts of what was covered, and every difference."""
 
     cases: int = 0
@@ -73,7 +73,7 @@ class Part:
     size: Callable[[], int]
     """How many cases there are."""
     measure: Callable[[Told], Truth]
-    compare: Callable[[Truth], Comparison]
+    compare: Callable[[Truth], Findings]
 
     @property
     def family(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewise.gpu.probes import tensor_arguments
 from tilewise.gpu.probes.tensor_arguments import Arguments
-from tilewise.gpu.verify.part import Comparison, Part, Told
+from tilewise.gpu.verify.part import Findings, Part, Told
 from tilewise.gpu.verify.truth import Truth
 
 SEED = 20_261
@@ -41,9 +41,9 @@ def truth_of(every: list[Arguments], results: list[int]) -> Truth:
     return Truth("tma.rules", rows, {"results": np.array(results, np.int32)})
 
 
-def compare(truth: Truth) -> Comparison:
+def compare(truth: Truth) -> Findings:
     """The driver refuses what breaks a rule of ours or has no name in our tables, and nothing else."""
-    found = Comparison()
+    found = Findings()
     for case, (result,) in zip(truth.cases, truth.parted("results"), strict=True):
         arguments = arguments_of(case)
         broken = arguments.broken

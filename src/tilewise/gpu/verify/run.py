@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewise.core.errors import LayoutError
-from tilewise.gpu.verify.part import Comparison, Part
+from tilewise.gpu.verify.part import Findings, Part
 from tilewise.gpu.verify.truth import Truth, load, save
 from tilewise.hardware.catalog.confirmed import confirmations
 
@@ -25,7 +25,7 @@ class Outcome:
 
     part: Part
     truth: Truth | None
-    comparison: Comparison
+    comparison: Findings
     seconds: float
     failed: str = ""
     """Why the device gave no answers."""
@@ -71,7 +71,7 @@ def run(
     for part in parts:
         begin = time.monotonic()
         kept = _kept(part, device, state) if resume else None
-        truth, comparison, failed = kept, Comparison(), ""
+        truth, comparison, failed = kept, Findings(), ""
         try:
             if truth is None:
                 truth = replace(part.measure(partial(told, part)), device=device)
