@@ -225,6 +225,9 @@ def _figure(number: int) -> Built:
         "major": drawn.major,
         "mode": drawn.mode.name,
         "dtype": drawn.dtype.name,
+        "taken_from": "the numbers printed beside it"
+        if drawn.printed
+        else "Table 38, in the figure's elements",
     }
     if drawn.printed:
         facts |= {"printed": drawn.printed, "canonical": drawn.canonical, "T": drawn.t}
