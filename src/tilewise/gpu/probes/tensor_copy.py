@@ -16,7 +16,8 @@ import numpy as np
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.gpu.device import package
+from tilewise.gpu.compile import Source, cubin
+from tilewise.gpu.device import HOPPER, find, package
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.tma.tensor_map import TensorMap
 from tilewise.hardware.tma.types import ElementType
@@ -222,12 +223,13 @@ class TensorCopies:
     """A device on which boxes are loaded, one launch a pass."""
 
     def __init__(self) -> None:
+        gpu = find(capability=HOPPER)
         driver = self._driver = package("cuda.bindings.driver")
         self._check(driver.cuInit(0))
-        device = self._check(driver.cuDeviceGet(0))
+        device = self._check(driver.cuDeviceGet(gpu.index))
         self._context = self._check(driver.cuDevicePrimaryCtxRetain(device))
         self._check(driver.cuCtxSetCurrent(self._context))
-        module = self._check(driver.cuModuleLoadData(_cubin()))
+        module = self._check(driver.cuModuleLoadData(_code(gpu.arch)))
         self._kernel = self._check(driver.cuModuleGetFunction(module, b"tilewise_land"))
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         self._check(driver.cuFuncSetAttribute(self._kernel, attribute, MOST_SHARED + 1024))
@@ -243,7 +245,7 @@ class TensorCopies:
         device = self._check(driver.cuDeviceGet(0))
         name = self._check(driver.cuDeviceGetName(100, device))
         version = self._check(driver.cuDriverGetVersion())
-        return {"device": name.decode().rstrip("\0"), "driver": int(version)}
+        return {"device": name.split(b"\0")[0].decode(), "driver": int(version)}
 
     @property
     def anywhere(self) -> int:
@@ -308,20 +310,7 @@ class TensorCopies:
         return values[0] if len(values) == 1 else tuple(values)
 
 
-def _cubin() -> bytes:
-    """The kernel for sm_90a."""
-    nvrtc = package("cuda.bindings.nvrtc")
-
-    def check(result: tuple[Any, ...]) -> Any:
-        error, *values = result
-        if int(error):
-            raise RuntimeError(f"NVRTC says {error}")
-        return values[0] if values else None
-
-    source = Path(__file__).with_name("tma.cu").read_bytes()
-    program = check(nvrtc.nvrtcCreateProgram(source, b"tma.cu", 0, [], []))
-    options = [b"--gpu-architecture=sm_90a"]
-    check(nvrtc.nvrtcCompileProgram(program, len(options), options))
-    image = b" " * int(check(nvrtc.nvrtcGetCUBINSize(program)))
-    check(nvrtc.nvrtcGetCUBIN(program, image))
-    return image
+def _code(arch: str) -> bytes:
+    """The kernel, compiled."""
+    text = Path(__file__).with_name("tma.cu").read_text(encoding="utf-8")
+    return cubin(Source("tilewise_land", text, arch))
