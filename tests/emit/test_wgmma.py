@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.emit.wgmma_cases import CASES, Case
+from tests.emit.wgmma_cases import CASES, Case, random_cases
 
 from tilewise import LayoutError, Refused
 from tilewise.emit import source_of
@@ -18,11 +18,11 @@ from tilewise.emit.wgmma.constants import constants_source
 from tilewise.emit.wgmma.cute import cute_source
 from tilewise.emit.wgmma.host import host_source
 from tilewise.emit.wgmma.loads import chunks
-from tilewise.emit.wgmma.plan import SHARED_BYTES
 from tilewise.emit.wgmma.template import filled
+from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.wgmma.reads import reads
 
-SHARED = [(case, own) for case in CASES for own in case.plan.in_shared]
+SHARED = [(case, own) for case in (*CASES, *random_cases(40, seed=4)) for own in case.plan.in_shared]
 NAMES = [f"{case} {own.name}" for case, own in SHARED]
 
 

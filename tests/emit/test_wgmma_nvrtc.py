@@ -6,7 +6,7 @@ import ctypes
 
 import pytest
 from tests.emit import nvrtc
-from tests.emit.wgmma_cases import CASES, Case
+from tests.emit.wgmma_cases import CASES, Case, random_cases
 
 from tilewise.emit.wgmma import kernel_source
 from tilewise.emit.wgmma.constants import constants_source
@@ -22,7 +22,7 @@ def library() -> ctypes.CDLL:
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [*CASES, *random_cases(12, seed=5)], ids=str)
 def test_each_kernel_is_assembled_without_a_note(library: ctypes.CDLL, case: Case) -> None:
     """Notes are how the assembler says that it had to serialise a chain, or that registers were spilled."""
     code, said = nvrtc.compile_to_cubin(

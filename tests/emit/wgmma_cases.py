@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tilewise import Refused
 from tilewise.emit.wgmma import Plan, planned
+from tilewise.hardware.modes import MODES
+from tilewise.hardware.wgmma.instructions import INPUTS
 
 
 @dataclass(frozen=True)
@@ -82,3 +86,35 @@ def _cases() -> Iterator[Case]:
 
 
 CASES = tuple(_cases())
+
+
+def random_cases(count: int, seed: int) -> Iterator[Case]:
+    """Kernels of all kinds; what does not exist or does not fit is drawn again."""
+    draw = random.Random(seed)
+    while count:
+        one = draw.choice(list(INPUTS.values()))
+        partner = draw.choice(one.partners)
+        depth = draw.choice((1, 1, 2, 3, 4, 4, 8))
+        load, a_from = draw.choice(("tma", "copy")), draw.choice(("smem", "smem", "reg"))
+        majors = tuple(draw.choice(one.majors) for _ in "AB")
+        if a_from == "reg" and one.dtype.bits >= 8:
+            majors = draw.choice(("k", "mn")), majors[1]
+        modes = tuple(draw.choice((None, *MODES)) for _ in "AB")
+        asked = {
+            "accumulator": draw.choice(one.accumulators),
+            "majors": majors,
+            "modes": (None if a_from == "reg" else modes[0], modes[1]),
+            "orders": tuple(draw.choice(("mn", "k")) for _ in "AB"),
+            "load": load,
+            "a_from": a_from,
+            "stages": draw.choice((1, 2, 3, 4)) if load == "tma" else 1,
+        }
+        tile = 64 * draw.choice((1, 1, 2, 3, 4, 6, 8)), draw.choice(one.n), one.k * depth
+        tiles = draw.randint(1, 3), draw.randint(1, 3), draw.randint(1, 6)
+        case = Case(tile, (one.name, partner), asked, tiles)
+        try:
+            case.plan  # noqa: B018 - asked for its refusals
+        except Refused:
+            continue
+        count -= 1
+        yield case

@@ -1,11 +1,12 @@
 """The emitted wgmma kernels, run on a Hopper GPU: the exact product on integer-valued random data.
 
-    PYTHONPATH=src:. python -m tests.emit.wgmma_on_device --seed 7
+    PYTHONPATH=src:. python -m tests.emit.wgmma_on_device --random 300 --bench
 
 It needs PyTorch, NVRTC and a GPU of compute capability 9.0; pytest does not run it. Values are whole numbers,
 so small that every sum is exact in its accumulator, and results are compared with the product in float64. D
-is poisoned before each launch. Where there is nvcc, the host's part is compiled and run as well, and with
---bench the time of a large product is measured. The exit code is 1 if anything differs.
+is poisoned before each launch. --random adds kernels that are drawn at random. Where there is nvcc, the C++
+of the host is compiled and run too, and with --bench the rate of a large product is measured. The exit code is 1 if
+anything differs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.emit import nvrtc
-from tests.emit.wgmma_cases import CASES, Case
+from tests.emit.wgmma_cases import CASES, Case, random_cases
 
 from tilewise.emit.wgmma import Operand, Plan, kernel_source, planned
 from tilewise.emit.wgmma.boxes import tensor_map
@@ -41,6 +42,7 @@ def main() -> int:
     """Every case, and a table of them."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--random", type=int, default=0, help="so many more kernels, drawn at random")
     parser.add_argument("--bench", action="store_true", help="time a large product as well")
     args = parser.parse_args()
     import torch
@@ -51,8 +53,8 @@ def main() -> int:
     assert library is not None, "there is no NVRTC"
     driver = Driver()
     print(f"{torch.cuda.get_device_name()}, seed {args.seed}")
-    wrong = 0
-    for i, case in enumerate(CASES):
+    wrong, cases = 0, [*CASES, *random_cases(args.random, args.seed)]
+    for i, case in enumerate(cases):
         plan = replace(case.plan, name=f"kernel_{i}")
         data = Data(plan, case)
         code, said = nvrtc.compile_to_cubin(library, kernel_source(plan), "--gpu-architecture=sm_90a")
@@ -62,11 +64,11 @@ def main() -> int:
         wrong += bool(differ)
         verdict = "exact" if not differ else f"{differ} of {data.size} differ"
         print(f"{i:3} {case}  [{data.m} x {data.n} x {data.k}]  {verdict}  {said.strip()}", flush=True)
-    print(f"{len(CASES) - wrong} of {len(CASES)} kernels give the exact product; {wrong} do not")
+    print(f"{len(cases) - wrong} of {len(cases)} kernels give the exact product; {wrong} do not")
     wrong += not _a_wrong_step_is_noticed(driver, library)
-    wrong += _host_parts()
     if args.bench:
         bench(driver, library)
+    wrong += _host_parts()
     return 1 if wrong else 0
 
 

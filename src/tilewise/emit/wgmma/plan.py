@@ -12,6 +12,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.hardware.limits import REGISTERS, SHARED_BYTES, THREAD_REGISTERS, THREADS
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
@@ -20,12 +21,6 @@ from tilewise.hardware.wgmma.tiles import ORDERS, tile
 
 WARPGROUP = 128
 """Threads that issue one wgmma together."""
-
-SHARED_BYTES = 227 * 1024
-"""Dynamic shared memory that a block of sm_90 can have."""
-
-REGISTERS = 64 * 1024
-"""32-bit registers of a multiprocessor of sm_90, which one block can have to itself."""
 
 SPARE_REGISTERS = 40
 """Registers of a thread beyond its fragments: addresses, counters, descriptors."""
@@ -356,7 +351,7 @@ def _check_room(plan: Plan) -> None:
             hint="take fewer stages or a shorter K" if plan.stages > 1 else "take a shorter K",
         )
     fragments = plan.registers + 4 * plan.k_steps * plan.a.in_registers
-    most = min(255, REGISTERS // plan.threads) if plan.threads <= 1024 else 0
+    most = min(THREAD_REGISTERS, REGISTERS // plan.threads) if plan.threads <= THREADS else 0
     if fragments + SPARE_REGISTERS > most:
         raise Refused(
             "TW602",
