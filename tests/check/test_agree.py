@@ -83,6 +83,10 @@ PAIRS = {
     "threads read plainly what TMA wrote": ("tma(128x64, 128B)", ROW_MAJOR, "bf16"),
     "threads to threads": (ROW_MAJOR, "(128,64):(64,1)", "bf16"),
     "threads to threads, transposed": (ROW_MAJOR, "(128,64):(1,128)", "bf16"),
+    "an entry of the catalogue": (
+        "tma(128x64, 128B)", "wgmma.smem(operand=A, major=k, mode=128B, dtype=bf16, rows=128, k=64)", "bf16",
+    ),
+    "figure 167 of the catalogue": ("wgmma.figure(167)", "descriptor(0xC000001000010000, B, n=16)", "tf32"),
     "a layout that overlaps itself": (
         "((8,2),(4,4)):((8,64),(1,4))", "((8,2),(4,4)):((8,64),(1,4))", "tf32",
     ),

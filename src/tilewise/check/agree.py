@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from tilewise.check.sides import Interval, Pair, Spec
     from tilewise.hardware.wgmma.stepping import Step
 
+MAX_LISTED = 1 << 16
+"""The elements of a tile of shared memory, and more."""
+
 MAX_STEPS = 6
 """So many steps of a tile are listed in a hint."""
 
@@ -90,7 +93,7 @@ def agree(
 
         postcondition  yes iff written(r, k) == read(r, k) for every element that is read, and no byte
                        is written twice; a no has the first element that differs, row by row, or else
-                       two that are written to one byte
+                       the first that is written where another one is
 
     >>> found = agree("tma(128x64, 64B)", "wgmma(A, 128B)", dtype="bf16")
     >>> found.answer, found.first.index, found.first.written, found.first.read
@@ -369,7 +372,8 @@ def _written_twice(base: Agreement) -> Agreement | None:
 
 
 def _shared(base: Agreement, part: Part, witness: Sequence[Any]) -> Agreement:
-    one, other = sorted(_index(part, flat) for flat in witness[:2])
+    flats = _first_shared(part.layout) or witness[:2]
+    one, other = sorted(_index(part, flat) for flat in flats)
     address = _address(part, other)
     unit = part.layout.unit
     return replace(
@@ -380,6 +384,16 @@ def _shared(base: Agreement, part: Part, witness: Sequence[Any]) -> Agreement:
         first=Difference(other, address, address, one, unit),
         hint="a layout that overlaps itself keeps one element of the two",
     )
+
+
+def _first_shared(layout: Layout) -> tuple[int, int] | None:
+    """The first element whose address an earlier one has, and that one, in layouts that can be listed."""
+    taken: dict[tuple[int, ...], int] = {}
+    for flat in range(layout.size if layout.size <= MAX_LISTED else 0):
+        earlier = taken.setdefault(layout.before_swizzle(flat), flat)
+        if earlier != flat:
+            return earlier, flat
+    return None
 
 
 def _proof(base: Agreement, pieces: int) -> str:
@@ -393,4 +407,4 @@ def _notes(base: Agreement) -> tuple[str, ...]:
     writer, reader = base.writer.dtype, base.reader.dtype
     if writer.name == reader.name:
         return ()
-    return (f"written as {writer} and read as {reader}: the same bytes, and other numbers in them",)
+    return (f"written as {writer} and read as {reader}: the bytes are the same, the types are two",)

@@ -2,8 +2,9 @@
 
     SIDE  = LAYOUT | copy(LAYOUT, ...) | tma(...) | wgmma(...) | descriptor(0x..., ...)
 
-A layout stands in either dialect. In the brackets stand name=value and bare words, in any order: a word
-that can mean one thing alone, such as 64B, k, A, bf16 or 128x64, needs no name.
+A layout stands in either dialect, or is an entry of the catalogue, `wgmma.smem(...)`. In the brackets stand
+name=value and bare words, in any order: a word that can mean one thing alone, such as 64B, k, A, bf16 or
+128x64, needs no name.
 
     tma(tile=128x64, mode=64B)                   also major, order, box, inner, start, dtype
     wgmma(operand=B, mode=128B, major=k, n=128)  also tile, order, start, lbo, sbo, base_offset,
@@ -88,7 +89,7 @@ def _unknown_call(text: str, called: re.Match[str]) -> LayoutError:
 
 def _layout(text: str, how: Reading, source: str = "", at: int = 0) -> Layout:
     """A layout in either dialect; what it refuses is shown in the whole text."""
-    from tilewise.notation import parse
+    from tilewise.hardware.calls import parse
 
     try:
         return parse(

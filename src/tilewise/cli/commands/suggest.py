@@ -141,10 +141,11 @@ def _extent(mode: Any) -> int:
 def _text(found: Suggestion, args: argparse.Namespace) -> str:
     m, n, k = found.instruction
     rows = [
-        ("mode", _mode_words(found)),
+        ("mode", f"{found.mode}: {found.choices[-1].why}"),
+        *(("", f"not {choice.mode}: {choice.why}") for choice in found.choices[:-1]),
         ("atom", f"{found.atom}"),
         ("tile", f"{found.tile.coalesce(by_mode=True)}"),
-        ("order", found.why_order),
+        *zip(("order", ""), found.why_order.split("; "), strict=False),
         ("TMA", _tma_words(found)),
         ("descriptor", _descriptor_words(found)),
         ("wgmma", f"m{m}n{n or 'N'}k{k}{'' if n else ' with N up to 256'}, {_steps_words(found)}"),
@@ -164,12 +165,6 @@ def _text(found: Suggestion, args: argparse.Namespace) -> str:
 def _way(args: argparse.Namespace) -> str:
     parts = [f" --{name} {getattr(args, name)}" for name in ("major", "blas") if getattr(args, name)]
     return "".join(parts) + (f" --stages {args.stages}" if args.stages > 1 else "")
-
-
-def _mode_words(found: Suggestion) -> str:
-    taken = found.choices[-1]
-    passed = "; ".join(f"not {choice.mode}, {choice.why}" for choice in found.choices[:-1])
-    return f"{taken.mode}: {taken.why}" + (f"; {passed}" if passed else "")
 
 
 def _tma_words(found: Suggestion) -> str:
