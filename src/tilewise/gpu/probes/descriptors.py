@@ -162,7 +162,7 @@ def _legal(dice: random.Random, this: Instruction, operand: str, major: str, mod
         down_first = dice.choice((True, False))
         lbo, sbo = (atom * rows // ROWS, atom) if down_first else (atom, atom * 2 * deep)
         return Descriptor(start, lbo, sbo, mode)
-    atoms = max(1, rows // mode.elements(this.a))
+    atoms = -(-rows // mode.elements(this.a))
     near, far = atom, atom * atoms
     sbo, lbo = (far, near) if dice.choice((True, False)) else (near, atom * 2 * deep)
     if not mode.bits:
@@ -189,8 +189,16 @@ def _odd(dice: random.Random, this: Instruction, operand: str, major: str, mode:
 
 
 def _inside(case: Case) -> bool:
-    """Whether everything that is read lies where the probe put it."""
-    bits = case.instruction.bits
-    index = expected(case)
-    first, last = int(index.min()) * bits // 8, int(index.max()) * bits // 8
-    return first >= BASE and last < (AREA if case.operand == "A" else END)
+    """Whether everything that is read lies where the probe put it; a swizzle stays in its row of the atom."""
+    d, rows = case.descriptor, 64 if case.operand == "A" else case.instruction.n
+    groups, width = rows // ROWS - 1, d.mode.width
+    if case.major == "k":
+        last = groups * d.sbo + (ROWS - 1) * width + (CHUNK if d.mode.bits else d.lbo)
+    elif d.mode.bits:
+        chunks = rows * case.instruction.bits // 8 // CHUNK - 1
+        across, along = divmod(chunks, d.mode.chunks)
+        last = across * d.lbo + CHUNK * (d.mode.chunks - 1 if across else along) + d.sbo + (ROWS - 1) * width
+    else:
+        last = groups * d.sbo + d.lbo + (ROWS - 1) * CHUNK
+    first, end = d.start // width * width, (d.start + last) // width * width + width
+    return first >= BASE and end <= (AREA if case.operand == "A" else END)
