@@ -117,7 +117,6 @@ def _needed(args: argparse.Namespace, *names: str) -> None:
 def _encode(args: argparse.Namespace, of: Engine) -> Answer:
     _needed(args, "mode")
     major = args.major or "k"
-    notes = []
     lbo, sbo = (_number(args, name) for name in ("lbo", "sbo"))
     if lbo is None:
         lbo = of.default_lbo(args.mode, major)
@@ -130,12 +129,12 @@ def _encode(args: argparse.Namespace, of: Engine) -> Answer:
     )
     operand = _operand(args, of)
     silent = of.ignored(descriptor, major, operand)
-    for name, given in (("lbo", lbo), ("sbo", sbo)):
-        if given is None and name not in silent:
-            notes.append(f"{_flag(name)} was not given and is read here: 0")
-    if notes:
-        return _shown(of, descriptor, descriptor.value, [major], operand, notes)
-    return _shown(of, descriptor, descriptor.value, [major], operand)
+    notes = [
+        f"{_flag(name)} was not given and is read here: 0"
+        for name, given in (("lbo", lbo), ("sbo", sbo))
+        if given is None and name not in silent
+    ]
+    return _shown(of, descriptor, descriptor.value, [major], operand, notes)
 
 
 def _decode(args: argparse.Namespace, of: Engine) -> Answer:
@@ -282,37 +281,45 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
         "bytes": fed.bytes,
         "value": _hex(fed.descriptor.value),
         "fields": fed.descriptor.named,
-        "advance": {
-            "layout": str(fed.advance),
-            "mn": [_step_data(count, step) for count, step in fed.along_mn],
-            "k": [_step_data(count, step) for count, step in fed.along_k],
-        },
-        "steps": [
-            {
-                "mn": step.mn,
-                "k": step.k,
-                "bytes": step.bytes,
-                "encoded": step.encoded,
-                "value": _hex(step.descriptor.value),
-                "base_offset": step.base_offset,
-            }
-            for step in fed.steps
-        ],
-        "stages": {
-            "count": ring.count,
-            "stride": ring.stride,
-            "encoded": ring.stride // 16,
-            "alignment": ring.alignment,
-            "one_step": ring.one_step,
-            "bytes": ring.bytes,
-            "values": [_hex(stage.descriptor.value) for stage in ring],
-        },
+        "advance": _advance_data(fed),
+        "steps": [_step_data(step) for step in fed.steps],
+        "stages": _stages_data(ring),
         "placements": [
             {"multiple": row.multiple, "base_offset": row.base_offset, "says": row.says}
             for row in of.placements(fed.mode)
         ],
     }
     return Answer(data, _steps_text(data, fed, ring))
+
+
+def _advance_data(fed: Any) -> dict[str, Any]:
+    def digits(along: Iterable[tuple[int, int]]) -> list[dict[str, int]]:
+        return [{"count": count, "bytes": step, "encoded": step // 16} for count, step in along]
+
+    return {"layout": str(fed.advance), "mn": digits(fed.along_mn), "k": digits(fed.along_k)}
+
+
+def _step_data(step: Any) -> dict[str, Any]:
+    return {
+        "mn": step.mn,
+        "k": step.k,
+        "bytes": step.bytes,
+        "encoded": step.encoded,
+        "value": _hex(step.descriptor.value),
+        "base_offset": step.base_offset,
+    }
+
+
+def _stages_data(ring: Any) -> dict[str, Any]:
+    return {
+        "count": ring.count,
+        "stride": ring.stride,
+        "encoded": ring.stride // 16,
+        "alignment": ring.alignment,
+        "one_step": ring.one_step,
+        "bytes": ring.bytes,
+        "values": [_hex(stage.descriptor.value) for stage in ring],
+    }
 
 
 def _check_room(ring: Any, end: int, room: int) -> None:
@@ -325,10 +332,6 @@ def _check_room(ring: Any, end: int, room: int) -> None:
         witness={"end": end, "shared": room},
         hint=f"one tile takes {ring.first.bytes} bytes: cut it along K, or take fewer stages",
     )
-
-
-def _step_data(count: int, step: int) -> dict[str, int]:
-    return {"count": count, "bytes": step, "encoded": step // 16}
 
 
 def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
@@ -344,6 +347,7 @@ def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
     lines = [
         f"{fed.operand} [{fed.rows}, {fed.k}] of {fed.dtype}, {fed.major.upper()}-major, {fed.mode}: "
         f"{counted(len(fed.steps), 'descriptor')}, {data['instruction']}",
+        _all_have(fed.descriptor),
         *along,
         "",
         *_table(rows, ">>>><"),
@@ -351,6 +355,15 @@ def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
     if ring.count > 1:
         lines += ["", *_stages_text(data["stages"], ring)]
     return "\n".join(lines)
+
+
+def _all_have(descriptor: Any) -> str:
+    """The fields in which the descriptors of a tile do not differ."""
+    held = descriptor.encoded
+    return (
+        f"all: LBO {descriptor.lbo} bytes ({held['lbo']}), SBO {descriptor.sbo} bytes ({held['sbo']}), "
+        f"base offset {descriptor.base_offset}"
+    )
 
 
 def _advance(digit: tuple[int, int]) -> str:
