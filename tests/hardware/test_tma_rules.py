@@ -16,7 +16,7 @@ U4_8, U4_16, U6 = "16U4_ALIGN8B", "16U4_ALIGN16B", "16U6_ALIGN16B"
 
 
 def made(dtype="bf16", shape=(64, 64), strides=None, box=(8, 64), **more):
-    where = {name: more.pop(name) for name in ("shared", "map_address") if name in more}
+    where = {name: more.pop(name) for name in ("shared", "map_address", "coordinates") if name in more}
     address = more.pop("address", 0)
     if strides is None:
         return TensorMap.of(dtype, shape, box, **more), address, where
@@ -91,7 +91,16 @@ CASES = {
         ({"dtype": "u8", "box": (8, 8)}, False),
         ({"dtype": "f64", "box": (8, 2)}, True),
         ({"dtype": "f64", "box": (8, 1)}, False),
-        (rank(3) | {"box": (1, 1, 4), "interleave": "16B"}, True),
+        (rank(3) | {"box": (1, 1, 8), "interleave": "16B"}, True),
+        (rank(3) | {"box": (1, 1, 4), "interleave": "16B"}, False),
+    ],
+    "box-bytes": [
+        ({"shape": (256, 4, 256), "box": (227, 4, 128)}, True),
+        ({"shape": (256, 4, 256), "box": (228, 4, 128)}, False),
+        ({"shape": (256, 8, 256), "box": (227, 8, 128), "element_strides": (1, 2, 1)}, True),
+        ({"shape": (256, 8, 256), "box": (255, 8, 256), "element_strides": (2, 2, 1)}, False),
+        ({"shape": (256, 8, 256), "box": (255, 8, 256), "element_strides": (2, 2, 2)}, True),
+        ({"shape": (256, 4, 256), "box": (256, 4, 256), "element_strides": (1, 8, 1)}, True),
     ],
     "box-packed": [
         ({"dtype": U4_16, "shape": (64, 256), "box": (8, 128)}, True),
@@ -143,6 +152,20 @@ CASES = {
         ({"shape": (256, 4, 256), "box": (227, 4, 128)}, True),
         ({"shape": (256, 4, 256), "box": (228, 4, 128)}, False),
         ({"shape": (256, 4, 256), "box": (227, 4, 128), "shared": 128}, False),
+    ],
+    "coordinate": [
+        ({"coordinates": (0, (1 << 31) - 1)}, True),
+        ({"coordinates": (0, 1 << 31)}, False),
+        ({"coordinates": (0, -(1 << 31))}, True),
+        ({"coordinates": (0, -(1 << 31) - 1)}, False),
+    ],
+    "coordinate-multiple": [
+        ({"coordinates": (8, 3)}, True),
+        ({"coordinates": (-8, 3)}, True),
+        ({"coordinates": (4, 3)}, False),
+        ({"coordinates": (-1, 3)}, False),
+        ({"dtype": "f64", "shape": (64, 8), "box": (8, 8), "coordinates": (2, 0)}, True),
+        ({"dtype": "u8", "coordinates": (8, 0)}, False),
     ],
     "shared-pattern": [
         ({"mode": "128B", "shared": 1024}, True),
@@ -211,3 +234,11 @@ def test_what_the_driver_refuses_is_told_from_what_the_hardware_does():
     assert kinds == {"driver", "hardware", "advice"}
     assert RULES["box-swizzle"].kind == DRIVER
     assert RULES["shared-address"].kind == "hardware"
+    assert RULES["interleave-swizzle"].kind == ADVICE
+
+
+def test_a_padded_row_takes_its_width_of_shared_memory():
+    padded = TensorMap.of("bf16", (256, 64), (256, 8), mode="128B")
+    assert (padded.bytes, padded.shared_bytes) == (4096, 32768)
+    many = TensorMap.of("bf16", (8, 256, 64), (8, 256, 8), mode="128B")
+    assert [found.rule for found in violations(many)] == ["shared-size"]

@@ -19,7 +19,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import size_of
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.tma.landing import row_pitch
-from tilewise.hardware.tma.rules import MAX_BOX, MAX_RANK, MAX_STRIDE
+from tilewise.hardware.tma.rules import MAX_BOX, MAX_RANK, MAX_STRIDE, SHARED_ALIGNMENT
 from tilewise.hardware.tma.types import ElementType
 
 
@@ -85,6 +85,11 @@ class Fold:
         """How many boxes the tile takes."""
         return prod(digit.extent for digit in self.rest)
 
+    @property
+    def aligned(self) -> bool:
+        """Whether the boxes start where a box may."""
+        return all(map(_starts_well, self.rest))
+
     def coordinates(self, index: Sequence[int]) -> tuple[int, ...]:
         """The coordinates of an element of the tensor, in the order of the driver."""
         top = {dimension.dim: dimension.step for dimension in self._by_step}
@@ -133,7 +138,7 @@ def fold(digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int = MA
     """
     rows = _rows(digits[0], tensor, mode)
     folds = (_with_rows(row, digits, tensor, mode, max_rank) for row in rows)
-    return min(folds, key=lambda found: found.boxes)
+    return min(folds, key=lambda found: (not found.aligned, found.boxes))
 
 
 def _rows(first: Digit, tensor: Tensor, mode: Mode) -> list[int]:
@@ -153,7 +158,35 @@ def _with_rows(row: int, digits: Sequence[Digit], tensor: Tensor, mode: Mode, ma
         box.append(taken)
         rest[:1] = [left] if left else []
         reach *= taken.extent
+    _back_to_alignment(box, rest)
     return Fold(tuple(box), tuple(rest), tuple(_dimensions(box, tensor)), stopped)
+
+
+def _back_to_alignment(box: list[Digit], rest: list[Digit]) -> None:
+    """Give back the least that makes every box start where a box may; all but the row, if nothing does."""
+    while len(box) > 1 and not all(_starts_well(digit) for digit in rest):
+        last = _joined(box.pop(), rest)
+        for size in _divisors(last.extent, min(MAX_BOX, last.extent - 1)):
+            taken, left = last.split(size)
+            assert left is not None
+            if _starts_well(left) and all(map(_starts_well, rest)):
+                box += [taken] if size > 1 else []
+                rest.insert(0, left)
+                break
+        else:
+            rest.insert(0, last)
+
+
+def _joined(digit: Digit, rest: list[Digit]) -> Digit:
+    """A digit with the first of the rest, where that is what was cut from it."""
+    many = digit.extent
+    if rest and rest[0] == Digit(digit.dim, digit.step * many, rest[0].extent, digit.stride * many):
+        return replace(digit, extent=many * rest.pop(0).extent)
+    return digit
+
+
+def _starts_well(digit: Digit) -> bool:
+    return digit.stride % SHARED_ALIGNMENT == 0
 
 
 def _part(

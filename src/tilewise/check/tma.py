@@ -151,7 +151,7 @@ def plan_copy(
     question = asked(shape, tile, DType.of(dtype), strides, at)
     made = [_planned(question, *reading, max_rank, l2, fill) for reading in readings(question.tile)]
     best = min(made, key=lambda plan: (bool(violations(plan.tensor_map, address)), plan.count))
-    _check_rules(best.tensor_map, address)
+    _check_map(best, address)
     _check_starts(best)
     _check_coordinates(best)
     _prove(best, question.tile)
@@ -196,9 +196,17 @@ def broken_rules(found: Sequence[Violation]) -> Refused:
     )
 
 
-def _check_rules(tensor_map: TensorMap, address: int) -> None:
-    if found := violations(tensor_map, address):
+def _check_map(plan: Plan, address: int) -> None:
+    if found := violations(plan.tensor_map, address):
         raise broken_rules(found)
+
+
+def _check_coordinates(plan: Plan) -> None:
+    """The rules of the first and the last box, where it is known where they are."""
+    if plan.tensor.at is not None:
+        for box in (plan.boxes[0], plan.boxes[-1]):
+            if found := violations(plan.tensor_map, coordinates=box.coordinates):
+                raise broken_rules(found)
 
 
 def _check_starts(plan: Plan) -> None:
@@ -217,19 +225,6 @@ def _check_starts(plan: Plan) -> None:
                 f"boxes land at multiples of {SHARED_ALIGNMENT} bytes; take a tile without gaps",
                 bytes=stride,
             )
-
-
-def _check_coordinates(plan: Plan) -> None:
-    """The instruction takes coordinates of 32 bits with a sign."""
-    for box in (plan.boxes[0], plan.boxes[-1]):
-        for coordinate in box.coordinates:
-            if not -(1 << 31) <= coordinate < 1 << 31:
-                raise refusal(
-                    "coordinate",
-                    f"a box starts at coordinate {coordinate}",
-                    "coordinates fit 32 bits with a sign; make the map of a part of the tensor",
-                    coordinate=coordinate,
-                )
 
 
 def _landed(tensor_map: TensorMap, folded: Fold, plain: Layout) -> Layout:

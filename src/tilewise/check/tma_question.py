@@ -29,7 +29,6 @@ LAYOUT_RULES = {
     "swizzle": "the tile is swizzled as the hardware swizzles: Swizzle<1|2|3,4,3> on bytes, or not at all",
     "element": "the tile's elements follow one another somewhere: one digit steps by one element",
     "contiguous": "the dimension along which the tile is contiguous is the one along which the tensor is",
-    "coordinate": "a coordinate fits 32 bits with a sign",
 }
 """Rules that the driver does not have, since it never sees the tile."""
 

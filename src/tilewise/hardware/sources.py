@@ -29,7 +29,6 @@ def ptx(section: str, anchor: str) -> Source:
     return Source("PTX ISA", section, f"{_PTX}#{anchor}")
 
 
-
 PTX_FRAGMENTS = Source(
     "PTX ISA",
     "Register Fragments and Shared Memory Matrix Layouts (wgmma)",
@@ -71,4 +70,9 @@ GUIDE_CAPABILITIES = Source(
     "CUDA C++ Programming Guide",
     "Compute Capabilities, Technical Specifications",
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities",
+)
+DEVICE_TENSOR_MAP = Source(
+    "an H200 with driver 13.0",
+    "cuTensorMapEncodeTiled and cp.async.bulk.tensor asked at every bound",
+    "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html",
 )

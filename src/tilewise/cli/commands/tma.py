@@ -37,7 +37,7 @@ LISTED = 16
 MAX_ADDRESSES = 1 << 20
 
 ASKED_BY = {
-    "plan": ("tile", "order", "layout", "at", "rank"),
+    "plan": ("shape", "tile", "order", "layout", "rank"),
     "check": ("dims", "box", "element_strides", "shared", "map_address"),
 }
 """Options that belong to one question alone; both take the others."""
@@ -54,7 +54,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     plan.add_argument("--tile", metavar="S", help="the tile, such as 128,64")
     plan.add_argument("--order", choices=("mn", "k"), help="a tile of wgmma's atoms, down which first")
     plan.add_argument("--layout", metavar="LAYOUT", help="the tile as a layout, instead of --tile and --mode")
-    plan.add_argument("--at", metavar="COORDS", help="the tile's first element, such as 256,64")
     plan.add_argument("--rank", **number, default=5, help="dimensions that the map may have (5)")  # type: ignore[arg-type]
     check = parser.add_argument_group("check: the driver's order, bytes")
     check.add_argument("--dims", metavar="D", help="globalDim")
@@ -65,6 +64,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     both = parser.add_argument_group("both")
     both.add_argument(
         "--strides", metavar="N,...", help="of the tensor: in elements; of check: globalStrides, in bytes"
+    )
+    both.add_argument(
+        "--at", metavar="COORDS", help="the tile's first element; of check: the instruction's coordinates"
     )
     both.add_argument("--mode", help="the swizzle: none, 32B, 64B, 128B (none)")
     both.add_argument("--interleave", default="none", help="none, 16B or 32B (none)")
@@ -234,7 +236,7 @@ def _checked(args: argparse.Namespace) -> Answer:
         fill=args.fill,
     )
     where = {"shared": args.shared, "map_address": args.map_address}
-    broken = violations(tensor_map, args.address, **where)
+    broken = violations(tensor_map, args.address, **where, coordinates=_numbers(args, "at") or ())
     noted = remarks(tensor_map, args.address, **where)
     data: dict[str, Any] = {
         "legal": not broken,

@@ -5,7 +5,8 @@
     advice    written in a document, and not known to be enforced
 
 `violations` has the first two, `remarks` the third. A rule is a row of the table; each check tells what
-it found in numbers, and what to change.
+it found in numbers, and what to change. Where the documents are silent, or say what the driver does not
+hold to, a device was asked.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewise.core.integers import as_int, counted
-from tilewise.hardware.sources import DRIVER_TENSOR_MAP, GUIDE_CAPABILITIES, GUIDE_TMA, Source
+from tilewise.hardware.sources import (
+    DEVICE_TENSOR_MAP,
+    DRIVER_TENSOR_MAP,
+    GUIDE_CAPABILITIES,
+    GUIDE_TMA,
+    PTX_TENSOR_COPY,
+    Source,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
     from tilewise.hardware.tma.tensor_map import TensorMap
@@ -39,14 +47,20 @@ MAP_ALIGNMENT = 64
 SHARED_LIMIT = 232_448
 """Bytes of shared memory that one block of an H100 or H200 can have: 227 KiB."""
 
+MAX_BOX_BYTES = SHARED_LIMIT
+"""Of floor(box / element stride), also along the innermost dimension: a driver took 131,072 bytes and
+refused 252,960; the bound is taken to be what a block can have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where the parts of a copy lie: the tensor, the box in shared memory, the map itself."""
+    """Where the parts of a copy lie: the tensor, the box in shared memory, the map, the box in the tensor."""
 
     tensor: int = 0
     shared: int = 0
     map: int = 0
+    coordinates: tuple[int, ...] = ()
+    """As the instruction takes them: the innermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +93,17 @@ class Rule:
 
 
 def violations(
-    tensor_map: TensorMap, address: int = 0, *, shared: int = 0, map_address: int = 0
+    tensor_map: TensorMap,
+    address: int = 0,
+    *,
+    shared: int = 0,
+    map_address: int = 0,
+    coordinates: Sequence[int] = (),
 ) -> tuple[Violation, ...]:
     """Every rule that the driver or the hardware holds a copy to and this one breaks.
 
-    `address` is the tensor's, `shared` that of the box in shared memory, `map_address` the map's own.
+    `address` is the tensor's, `shared` that of the box in shared memory, `map_address` the map's own,
+    `coordinates` what the instruction is given, the innermost first.
 
     >>> from tilewise.hardware.tma.tensor_map import TensorMap
     >>> for broken in violations(TensorMap.of("bf16", (64, 100), (300, 100), mode="128B")):
@@ -93,7 +113,8 @@ def violations(
     box-multiple: a row of the box is 100 elements, 200 bytes
     box-swizzle: a row of the box is 200 bytes, and the swizzle is 128 wide
     """
-    return _broken(tensor_map, (DRIVER, HARDWARE), address, shared, map_address)
+    where = Addresses(address, shared, map_address, tuple(coordinates))
+    return _broken(tensor_map, (DRIVER, HARDWARE), where)
 
 
 def remarks(
@@ -106,13 +127,12 @@ def remarks(
     ...     print(remark)
     shared-pattern: the box is at shared address 128, 128 bytes past a start of the pattern
     """
-    return _broken(tensor_map, (ADVICE,), address, shared, map_address)
+    return _broken(tensor_map, (ADVICE,), Addresses(address, shared, map_address))
 
 
-def _broken(
-    tensor_map: TensorMap, kinds: tuple[str, ...], address: int, shared: int, map_address: int
-) -> tuple[Violation, ...]:
-    at = Addresses(*(as_int(number, "an address") for number in (address, shared, map_address)))
+def _broken(tensor_map: TensorMap, kinds: tuple[str, ...], at: Addresses) -> tuple[Violation, ...]:
+    for number in (at.tensor, at.shared, at.map, *at.coordinates):
+        as_int(number, "an address or a coordinate")
     return tuple(
         broken for rule in RULES.values() if rule.kind in kinds for broken in rule.broken(tensor_map, at)
     )
@@ -220,12 +240,21 @@ def _box_extent(m: TensorMap, at: Addresses) -> Found:
 
 def _box_multiple(m: TensorMap, at: Addresses) -> Found:
     bits = m.box[-1] * m.dtype.bits if m.rank else 0
-    if m.interleave == "none" and bits % 128:
+    if bits % 128:
         size = f"{bits // 8} bytes" if bits % 8 == 0 else f"{bits} bits"
         yield (
             f"a row of the box is {counted(m.box[-1], 'element')}, {size}",
             f"take a multiple of {max(1, 128 // m.dtype.bits)} elements",
         )
+
+
+def _box_bytes(m: TensorMap, at: Addresses) -> Found:
+    if 0 in m.element_strides:
+        return
+    floors = [extent // step for extent, step in zip(m.box, m.element_strides, strict=True)]
+    size = prod(floors) * m.dtype.bits // 8
+    if size > MAX_BOX_BYTES:
+        yield f"the box is {size} bytes", f"the driver makes maps of {MAX_BOX_BYTES} at most: take more boxes"
 
 
 def _box_packed(m: TensorMap, at: Addresses) -> Found:
@@ -277,10 +306,30 @@ def _shared_address(m: TensorMap, at: Addresses) -> Found:
 
 
 def _shared_size(m: TensorMap, at: Addresses) -> Found:
-    if prod(m.box) > 0 and at.shared + m.bytes > SHARED_LIMIT:
+    size = m.shared_bytes
+    if size > 0 and at.shared + size > SHARED_LIMIT:
         yield (
-            f"the box is {m.bytes} bytes" + (f", from {at.shared:#x} on" if at.shared else ""),
+            f"the box takes {size} bytes" + (f", from {at.shared:#x} on" if at.shared else ""),
             f"a block has {SHARED_LIMIT} bytes at most",
+        )
+
+
+def _coordinate(m: TensorMap, at: Addresses) -> Found:
+    for coordinate in at.coordinates:
+        if not -(1 << 31) <= coordinate < 1 << 31:
+            yield (
+                f"a box starts at coordinate {coordinate}",
+                "make the map of a nearer part of the tensor",
+            )
+
+
+def _coordinate_multiple(m: TensorMap, at: Addresses) -> Found:
+    if at.coordinates and at.coordinates[0] * m.dtype.bits % 128:
+        first = at.coordinates[0]
+        yield (
+            f"a box starts at element {first} of a row",
+            f"start at a multiple of {max(1, 128 // m.dtype.bits)}: "
+            "the instruction is illegal anywhere else, also before the row",
         )
 
 
@@ -363,6 +412,13 @@ RULES = {
             _box_multiple,
         ),
         Rule(
+            "box-bytes",
+            "a box is no more than the shared memory of a block",
+            DEVICE_TENSOR_MAP,
+            DRIVER,
+            _box_bytes,
+        ),
+        Rule(
             "box-packed",
             "a row of the box of a packed type aligned to 16 B is 128 elements",
             DRIVER_TENSOR_MAP,
@@ -370,13 +426,6 @@ RULES = {
             _box_packed,
         ),
         Rule("element-stride", "element strides are 1 to 8", DRIVER_TENSOR_MAP, DRIVER, _element_stride),
-        Rule(
-            "interleave-swizzle",
-            "an interleave of 32 B takes swizzle 32B",
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            _interleave_swizzle,
-        ),
         Rule(
             "box-swizzle",
             "a row of the box is no wider than the swizzle",
@@ -417,6 +466,20 @@ RULES = {
             _shared_size,
         ),
         Rule(
+            "coordinate",
+            "a coordinate fits 32 bits with a sign",
+            PTX_TENSOR_COPY,
+            HARDWARE,
+            _coordinate,
+        ),
+        Rule(
+            "coordinate-multiple",
+            "the innermost coordinate is a multiple of 16 bytes",
+            DEVICE_TENSOR_MAP,
+            HARDWARE,
+            _coordinate_multiple,
+        ),
+        Rule(
             "shared-pattern",
             "a swizzled box starts where the pattern does: 8 rows of its width",
             GUIDE_TMA,
@@ -429,6 +492,13 @@ RULES = {
             GUIDE_TMA,
             ADVICE,
             _address_swizzled,
+        ),
+        Rule(
+            "interleave-swizzle",
+            "an interleave of 32 B takes swizzle 32B",
+            DRIVER_TENSOR_MAP,
+            ADVICE,
+            _interleave_swizzle,
         ),
         Rule(
             "stride-covers",

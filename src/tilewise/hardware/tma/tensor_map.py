@@ -12,7 +12,7 @@ from math import prod
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int, counted
 from tilewise.hardware.modes import MODES, Mode
-from tilewise.hardware.tma.landing import landing
+from tilewise.hardware.tma.landing import landing, row_pitch
 from tilewise.hardware.tma.types import (
     FILLS,
     INTERLEAVES,
@@ -150,6 +150,16 @@ class TensorMap:
         16384
         """
         return prod(self.loaded) * self.dtype.bits // 8
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory from the first row's start to the last row's end, padding and all.
+
+        >>> TensorMap.of("bf16", (64, 64), (8, 16), mode="128B").shared_bytes
+        1024
+        """
+        *outer, inner = self.loaded or (0,)
+        return prod(outer) * row_pitch(self.mode, inner * self.dtype.bits // 8)
 
     def landing(self, start: int = 0) -> Layout:
         """The byte of shared memory of every element that lands, slowest dimension first.
