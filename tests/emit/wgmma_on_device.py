@@ -5,8 +5,8 @@
 It needs PyTorch, NVRTC and a GPU of compute capability 9.0; pytest does not run it. Values are whole numbers,
 so small that every sum is exact in its accumulator, and results are compared with the product in float64. D
 is poisoned before each launch. --random adds kernels that are drawn at random. Where there is nvcc, the C++
-of the host is compiled and run too, and with --bench the rate of a large product is measured. The exit code is 1 if
-anything differs.
+of the host is compiled and run too, and with --bench the rate of a large product is measured. The exit code
+is 1 if anything differs.
 """
 
 from __future__ import annotations

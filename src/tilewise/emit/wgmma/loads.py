@@ -94,7 +94,7 @@ COPY = """\
 #pragma unroll 4
 for (unsigned x = thread; x < $count; x += $threads) {
     const unsigned i = x / $across, j = x % $across;
-    const uint4 *from = (const uint4 *)($name + (size_t)($outer + i) * ($pitch) + $inner) + j;
+    const uint4 *from = (const uint4 *)($name + (size_t)($outer + i) * $pitch + $inner) + j;
     ((uint4 *)$to)[$place] = *from;
 }"""
 
@@ -118,7 +118,7 @@ def _copies(plan: Plan, own: Operand) -> str:
             "threads": plan.threads,
             "across": across,
             "outer": start,
-            "pitch": _in_bytes(_along(own), own),
+            "pitch": _pitch(own),
             "inner": _in_bytes(inner, own),
             "to": f"(shared + {offset})" if offset else "shared",
             "place": call(_place_of(own), i="i", j="j"),
@@ -135,6 +135,12 @@ def _starts(own: Operand) -> tuple[str, str]:
 def _along(own: Operand) -> str:
     """The extent of a line in global memory, in elements."""
     return "K" if own.major == "k" else "M" if own.name == "A" else "N"
+
+
+def _pitch(own: Operand) -> str:
+    """Bytes from line to line in global memory."""
+    line = _in_bytes(_along(own), own)
+    return f"({line})" if " " in line else line
 
 
 def _in_bytes(elements: str, own: Operand) -> str:
@@ -154,7 +160,7 @@ for (unsigned s = 0; s < $steps; ++s)
     #pragma unroll
     for (unsigned r = 0; r < 4; ++r) {
         const auto at = $index;
-        const unsigned char *line = $name + (size_t)(row + 64 * warpgroup + at.i) * ($pitch);
+        const unsigned char *line = $name + (size_t)(row + 64 * warpgroup + at.i) * $pitch;
         a[s][r] = *((const unsigned *)(line + $inner) + s * $words + at.j);
     }"""
 
@@ -166,7 +172,7 @@ for (unsigned s = 0; s < $steps; ++s)
     #pragma unroll
     for (unsigned r = 0; r < 4 * $each; ++r) {
         const auto at = $index;
-        const unsigned char *line = $name + (size_t)(t * $k + s * $step + at.j) * ($pitch);
+        const unsigned char *line = $name + (size_t)(t * $k + s * $step + at.j) * $pitch;
         a[s][r / $each] |= (unsigned)((const $type *)line)[row + 64 * warpgroup + at.i] << r % $each * $bits;
     }"""
 
@@ -184,7 +190,7 @@ def _in_registers(own: Operand) -> str:
         "k": own.k,
         "bits": own.input.dtype.bits,
         "type": _UNSIGNED.get(own.input.dtype.bits, ""),
-        "pitch": _in_bytes(_along(own), own),
+        "pitch": _pitch(own),
         "inner": _in_bytes(f"t * {own.k}", own),
         "index": call(_place_of(own), wid_in_wg="warp", laneid="lane", reg="r"),
     }

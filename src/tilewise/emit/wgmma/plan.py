@@ -25,6 +25,9 @@ WARPGROUP = 128
 SPARE_REGISTERS = 40
 """Registers of a thread beyond its fragments: addresses, counters, descriptors."""
 
+COPYING_REGISTERS = 16
+"""Registers more where threads copy tiles, or load A: four times 16 bytes are on their way."""
+
 ALIGNED = 1024
 """Every tile begins at a multiple of the longest period of a swizzle."""
 
@@ -351,8 +354,9 @@ def _check_room(plan: Plan) -> None:
             hint="take fewer stages or a shorter K" if plan.stages > 1 else "take a shorter K",
         )
     fragments = plan.registers + 4 * plan.k_steps * plan.a.in_registers
+    spare = SPARE_REGISTERS + COPYING_REGISTERS * any(own.load != "tma" for own in (plan.a, plan.b))
     most = min(THREAD_REGISTERS, REGISTERS // plan.threads) if plan.threads <= THREADS else 0
-    if fragments + SPARE_REGISTERS > most:
+    if fragments + spare > most:
         raise Refused(
             "TW602",
             f"{plan.threads} threads with fragments of {fragments} registers are more than a "
