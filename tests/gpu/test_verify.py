@@ -126,9 +126,11 @@ def test_the_same_truth_is_the_same_file(tmp_path):
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
 
 
-def test_numbers_that_do_not_fit_are_not_cut(tmp_path):
-    with pytest.raises(ValueError, match="32 bits"):
-        save(tmp_path / "a.zip", [Truth("a.b", [], {"x": np.array([2**31])})])
+@pytest.mark.parametrize("numbers", [[2**31, 0, -1], [2**63 - 1, -(2**63), 7], [-(2**31), 2**31 - 1]])
+def test_wide_numbers_are_not_cut(tmp_path, numbers):
+    save(tmp_path / "a.zip", [Truth("a.b", [], {"x": np.array(numbers)})])
+    (back,) = load(tmp_path / "a.zip")
+    assert back.arrays["x"].tolist() == numbers
 
 
 def test_a_record_that_is_short_of_numbers_says_so():

@@ -96,16 +96,18 @@ def _put(record: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 def _packed(array: Array) -> bytes:
     """The differences of neighbours, the bytes of equal weight together."""
-    flat = np.ascontiguousarray(array).astype(np.int32)
-    if not np.array_equal(flat, array):
-        raise ValueError("a record holds numbers of 32 bits")
-    deltas = np.diff(flat, prepend=np.int32(0)).astype("<i4")  # wraps around, and so does the sum
+    flat = np.ascontiguousarray(array)
+    narrow = flat.astype(np.int32)
+    flat = (
+        narrow if np.array_equal(narrow, flat) else flat.astype(np.int64)
+    )  # a NaN of 64 bits is one of these
+    deltas = np.diff(flat, prepend=flat.dtype.type(0))  # wraps around, and so does the sum
     out = io.BytesIO()
-    np.save(out, deltas.view(np.uint8).reshape(-1, 4).T.copy())
+    np.save(out, deltas.view(np.uint8).reshape(-1, flat.itemsize).T.copy())
     return out.getvalue()
 
 
 def _unpacked(data: bytes) -> Array:
     planes = np.load(io.BytesIO(data), allow_pickle=False)
-    deltas = np.ascontiguousarray(planes.T).view("<i4").ravel()
-    return np.cumsum(deltas, dtype=np.int32)
+    deltas = np.ascontiguousarray(planes.T).view(f"<i{len(planes)}").ravel()
+    return np.cumsum(deltas, dtype=deltas.dtype)
