@@ -95,9 +95,9 @@ CASES = {
         (rank(3) | {"box": (1, 1, 4), "interleave": "16B"}, False),
     ],
     "box-bytes": [
-        ({"shape": (256, 4, 256), "box": (227, 4, 128)}, True),
-        ({"shape": (256, 4, 256), "box": (228, 4, 128)}, False),
-        ({"shape": (256, 8, 256), "box": (227, 8, 128), "element_strides": (1, 2, 1)}, True),
+        ({"shape": (256, 4, 256), "box": (228, 4, 128)}, True),
+        ({"shape": (256, 4, 256), "box": (229, 4, 128)}, False),
+        ({"shape": (256, 8, 256), "box": (228, 9, 128), "element_strides": (1, 2, 1)}, True),
         ({"shape": (256, 8, 256), "box": (255, 8, 256), "element_strides": (2, 2, 1)}, False),
         ({"shape": (256, 8, 256), "box": (255, 8, 256), "element_strides": (2, 2, 2)}, True),
         ({"shape": (256, 4, 256), "box": (256, 4, 256), "element_strides": (1, 8, 1)}, True),

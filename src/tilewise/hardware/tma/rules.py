@@ -47,9 +47,8 @@ MAP_ALIGNMENT = 64
 SHARED_LIMIT = 232_448
 """Bytes of shared memory that one block of an H100 or H200 can have: 227 KiB."""
 
-MAX_BOX_BYTES = SHARED_LIMIT
-"""Of floor(box / element stride), also along the innermost dimension: a driver took 131,072 bytes and
-refused 252,960; the bound is taken to be what a block can have."""
+MAX_BOX_BYTES = 233_472
+"""228 KiB, of floor(box / element stride) along every dimension, the innermost too: so a driver counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,7 +412,7 @@ RULES = {
         ),
         Rule(
             "box-bytes",
-            "a box is no more than the shared memory of a block",
+            "a box is no more than 228 KiB, the shared memory of an SM",
             DEVICE_TENSOR_MAP,
             DRIVER,
             _box_bytes,
