@@ -50,7 +50,8 @@ def loaded(box: Box) -> Landed | int:
     """What a device that follows the tables does with a box, element after element."""
     if any(RULES[found.rule].kind == DRIVER for found in violations(box.tensor_map)):
         return 1
-    return Landed(boxes.expected(box), complete=True, missing=0, state=0)
+    others = (0x7FFF,) if box.fill == "nan" else ()
+    return Landed(boxes.expected(box), complete=True, missing=0, state=0, others=others)
 
 
 def boxes_truth(every: list[Box]) -> Truth:

@@ -12,7 +12,9 @@ from tilewise.gpu.probes.tensor_copy import (
     FILL,
     MARGIN,
     MOST_SHARED,
+    OTHER,
     POISONS,
+    TORN,
     UNTOUCHED,
     Box,
     decode,
@@ -64,18 +66,22 @@ def test_the_cases_are_the_same_every_time():
 @pytest.mark.parametrize("each", [1, 2, 4, 8])
 def test_windows_are_decoded(each):
     slots = np.array([5, UNTOUCHED, FILL, ELEMENTS[each], UNTOUCHED, 258])
+    nan = (1 << 8 * each * passes_of(each)) - 1
     windows = []
     for digit, poison in [*((digit, 0) for digit in range(passes_of(each))), (0, 1)]:
-        numbers = slots.astype(np.uint64) >> np.uint64(8 * each * digit)
+        numbers = np.append(slots.astype(np.uint64), np.uint64(nan)) >> np.uint64(8 * each * digit)
         window = numbers.astype(f"<u{each}").view(np.uint8).reshape(-1, each).copy()
-        window[slots == UNTOUCHED] = POISONS[poison]
+        window[:-1][slots == UNTOUCHED] = POISONS[poison]
         windows.append(window.ravel())
-    assert decode(windows[:-1], windows[-1], each).tolist() == slots.tolist()
+    found, others = decode(windows[:-1], windows[-1], each)
+    assert found.tolist() == [*slots.tolist(), OTHER]
+    assert others == ((1 << 8 * each) - 1,)
 
 
 def test_half_an_element_is_no_element():
     windows = [np.array([1, POISONS[0]], np.uint8), np.array([1, POISONS[1]], np.uint8)]
-    assert decode(windows[:1], windows[1], 2).tolist() == [-2]
+    found, others = decode(windows[:1], windows[1], 2)
+    assert (found.tolist(), others) == ([TORN], ())
 
 
 def test_places_are_those_of_the_tensor_in_its_buffer():
@@ -115,7 +121,7 @@ def test_two_elements_that_changed_places_are_found():
     assert found.message.startswith(f"byte {2 * first} holds element ")
 
 
-@pytest.mark.parametrize("planted", [UNTOUCHED, FILL, -2])
+@pytest.mark.parametrize("planted", [UNTOUCHED, FILL, TORN, OTHER])
 def test_an_element_that_did_not_arrive_is_found(planted):
     landed = loaded(PLAIN)
     slots = landed.slots.copy()
@@ -147,6 +153,21 @@ def test_a_box_that_the_driver_takes_against_a_rule_is_found():
     slots = np.zeros(wide.window // 2, np.int64)
     found = boxes.compare(boxes.truth_of([boxes.row(wide, replace(loaded(PLAIN), slots=slots))], [slots]))
     assert found.differences[0].message == "the driver takes it, and we name box-swizzle"
+
+
+@pytest.mark.parametrize(
+    ("bits", "right"), [(0x7FFF, True), (0xFFFF, True), (0x7C01, True), (0x7C00, False), (1, False)]
+)
+def test_a_fill_of_nan_is_a_nan(bits, right):
+    box = replace(PLAIN, dtype="f16", fill="nan")
+    landed = replace(loaded(box), others=(bits,))
+    found = boxes.compare(boxes.truth_of([boxes.row(box, landed)], [landed.slots]))
+    assert found.different == (not right)
+
+
+def test_a_value_from_nowhere_is_found():
+    (found,) = faulty(replace(loaded(PLAIN), others=(0x1234,))).differences
+    assert found.message == "the value 0x1234 is no element of the tensor"
 
 
 # -- rules -----------------------------------------------------------------------------------------

@@ -44,8 +44,9 @@ MOST_SHARED = 230_000
 ELEMENTS = {1: 1 << 20, 2: 1 << 20, 4: 1 << 19, 8: 1 << 19}
 """Elements of the buffer, by bytes of one."""
 
-UNTOUCHED, FILL = -1, 0
-"""What a slot of shared memory holds besides element i, which is i + 1."""
+UNTOUCHED, FILL, TORN, OTHER = -1, 0, -2, -3
+"""What a slot of shared memory holds besides element i, which is i + 1: what it held before, zero, a part
+of an element, or, at OTHER - i, the i-th value that is no element of the buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +109,6 @@ class Box:
         return self.tensor_map.bytes
 
     @property
-    def filling(self) -> int:
-        """What a slot holds for an element out of bounds."""
-        return FILL
-
-    @property
     def window(self) -> int:
         """Bytes of shared memory that are watched."""
         width = Mode.of(self.mode).width
@@ -126,13 +122,15 @@ class Landed:
     """What stands in shared memory after a copy, one number an element-sized slot."""
 
     slots: NDArray[np.int64]
-    """UNTOUCHED, FILL, the element's place in the buffer + 1, or another value that the copy wrote."""
+    """UNTOUCHED, FILL, the element's place in the buffer + 1, or OTHER and below."""
     complete: bool
     """Whether the barrier saw the expected bytes."""
     missing: int
     """How many it did not see; -1 where no number explains it."""
     state: int
     """The barrier's bits at the end."""
+    others: tuple[int, ...] = ()
+    """The bits of values that are no element of the buffer."""
 
 
 def place_of(box: Box) -> NDArray[np.int64]:
@@ -155,16 +153,23 @@ def passes_of(each: int) -> int:
     return -(-ELEMENTS[each].bit_length() // (8 * each))
 
 
-def decode(passes: Sequence[NDArray[np.uint8]], other: NDArray[np.uint8], each: int) -> NDArray[np.int64]:
-    """Slots out of the windows of all passes, and of the first pass once more with the other poison."""
-    untouched = (passes[0] == POISONS[0]) & (other == POISONS[1])
-    slots = np.zeros(len(passes[0]) // each, np.int64)
+def decode(
+    passes: Sequence[NDArray[np.uint8]], other: NDArray[np.uint8], each: int
+) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    """Slots and other values, out of the windows of all passes, and of the first pass once more with the
+    other poison."""
+    numbers = np.zeros(len(passes[0]) // each, np.uint64)
     for digit, window in enumerate(passes):
-        slots += window.view(f"<u{each}").astype(np.int64) << (8 * each * digit)
-    free = untouched.reshape(-1, each)
+        numbers |= window.view(f"<u{each}").astype(np.uint64) << np.uint64(8 * each * digit)
+    free = ((passes[0] == POISONS[0]) & (other == POISONS[1])).reshape(-1, each)
+    slots = np.where(numbers <= ELEMENTS[each], numbers, 0).astype(np.int64)
+    strange = (numbers > ELEMENTS[each]) & ~free.any(axis=1)
+    values, which = np.unique(numbers[strange], return_inverse=True)
+    slots[strange] = OTHER - which
     slots[free.all(axis=1)] = UNTOUCHED
-    slots[free.any(axis=1) & ~free.all(axis=1)] = -2  # torn: never seen, and never to be passed over
-    return slots
+    slots[free.any(axis=1) & ~free.all(axis=1)] = TORN
+    element = (1 << 8 * each) - 1
+    return slots, tuple(int(value) & element for value in values)
 
 
 # -- the driver ------------------------------------------------------------------------------------
@@ -264,8 +269,8 @@ class TensorCopies:
                 return refused
             window, told = self._launch(box, POISONS[poison])
             windows.append(window)
-        slots = decode(windows[:-1], windows[-1], each)
-        return Landed(slots, bool(told[0]), told[1], told[2] & (1 << 64) - 1)
+        slots, others = decode(windows[:-1], windows[-1], each)
+        return Landed(slots, bool(told[0]), told[1], told[2] & (1 << 64) - 1, others)
 
     def _encode_box(self, box: Box, buffer: int) -> int:
         return encode(self._encode, self._map, buffer + MARGIN * box.bytes_each, box.tensor_map.numbers)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.gpu.probes import tensor_boxes
-from tilewise.gpu.probes.tensor_copy import FILL, UNTOUCHED, Box, Landed, place_of
+from tilewise.gpu.probes.tensor_copy import FILL, OTHER, UNTOUCHED, Box, Landed, place_of
 from tilewise.gpu.verify.part import Findings, Part, Told
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.tma.rules import DRIVER, RULES, violations
@@ -52,7 +52,8 @@ def row(box: Box, landed: Landed | int) -> dict[str, Any]:
     if isinstance(landed, int):
         return asdict(box) | {"result": landed, "length": 0}
     counted = box.bytes - landed.missing if landed.missing >= 0 else None
-    return asdict(box) | {"result": 0, "counted": counted, "length": len(landed.slots)}
+    others = [hex(value) for value in landed.others]
+    return asdict(box) | {"result": 0, "counted": counted, "others": others, "length": len(landed.slots)}
 
 
 def truth_of(rows: list[dict[str, Any]], slots: list[Array]) -> Truth:
@@ -93,8 +94,26 @@ def expected(box: Box) -> Array:
     at = np.asarray(table(box.tensor_map.landing(box.start)).array).ravel() // box.bytes_each
     slots = np.full(box.window // box.bytes_each, UNTOUCHED, np.int64)
     places = place_of(box).ravel()
-    slots[at] = np.where(places == FILL, box.filling, places)
+    slots[at] = np.where(places == FILL, filling(box), places)
     return slots
+
+
+def filling(box: Box) -> int:
+    """What a slot holds for an element out of bounds: zero, or the one value besides elements, a NaN."""
+    return OTHER if box.fill == "nan" else FILL
+
+
+NAN_EXPONENTS = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF0000000000000}
+
+
+def is_nan(dtype: str, bits: int) -> bool:
+    """Whether bits are a NaN.
+
+    >>> is_nan("f16", 0x7FFF), is_nan("f16", 0x7C00)
+    (True, False)
+    """
+    exponent = NAN_EXPONENTS[dtype]
+    return bits & exponent == exponent and bool(bits & (exponent & -exponent) - 1)
 
 
 def _compare(found: Findings, box: Box, case: Mapping[str, Any], slots: Array) -> None:
@@ -110,6 +129,10 @@ def _compare(found: Findings, box: Box, case: Mapping[str, Any], slots: Array) -
             counted=case["counted"],
             expected=box.bytes,
         )
+        return
+    strange = [bits for bits in case["others"] if box.fill != "nan" or not is_nan(box.dtype, int(bits, 16))]
+    if strange:
+        found.differs(named(box), f"the value {strange[0]} is no element of the tensor", others=strange)
         return
     want = expected(box)
     if not np.array_equal(want, slots):
@@ -146,8 +169,8 @@ def _said(box: Box, slot: int) -> str:
         return "what it held before"
     if slot == FILL:
         return "zero"
-    if slot == box.filling:
-        return "the fill"
+    if slot < UNTOUCHED:
+        return "a NaN" if slot == OTHER else "a part of an element"
     return f"element {slot - 1} of the buffer"
 
 
