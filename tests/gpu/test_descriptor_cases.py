@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.gpu import rivals
 
 from tilewise.gpu.probes.bench import AREA
 from tilewise.gpu.probes.descriptors import LEGAL, ODD, RESERVED, Case, cases, chunks, expected, spread
@@ -93,3 +94,17 @@ def test_chunks_are_counted_from_address_zero():
     case = Case(Instruction("tf32", "tf32", "f32", 8), "B", Descriptor(start=2048, lbo=256, sbo=0))
     assert expected(case)[1].tolist() == [516, 517, 518, 519, 580, 581, 582, 583]
     assert chunks(expected(case), case)[1].tolist() == [129, 145]
+
+
+# -- what the record would tell apart --------------------------------------------------------------
+
+
+def test_the_tables_are_what_the_manual_says_once_more_in_plain_arithmetic():
+    for case in EVERY[::5]:
+        assert np.array_equal(rivals.ours(case), in_bytes(case)), case
+
+
+@pytest.mark.parametrize("rival", rivals.RIVALS, ids=lambda rival: rival.__name__)
+def test_no_other_reading_would_give_the_same_answers(rival):
+    some = EVERY[::3]
+    assert sum(not np.array_equal(rival(case), rivals.ours(case)) for case in some) > 150

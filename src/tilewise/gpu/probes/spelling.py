@@ -27,7 +27,6 @@ BASE = 1024
 """The address at which the driver puts dynamic shared memory; the probe checks it."""
 
 END = BASE + SHARED
-STRANGE = 1 << 31
 ROW_BYTES, GROUP, CORE = 32, 256, 128
 
 
