@@ -101,9 +101,9 @@ def _packed(array: Array) -> bytes:
     flat = (
         narrow if np.array_equal(narrow, flat) else flat.astype(np.int64)
     )  # a NaN of 64 bits is one of these
-    deltas = np.diff(flat, prepend=flat.dtype.type(0))  # wraps around, and so does the sum
+    deltas = np.diff(narrow, prepend=narrow.dtype.type(0))  # wraps around, and so does the sum
     out = io.BytesIO()
-    np.save(out, deltas.view(np.uint8).reshape(-1, flat.itemsize).T.copy())
+    np.save(out, deltas.view(np.uint8).reshape(-1, narrow.itemsize).T.copy())
     return out.getvalue()
 
 
