@@ -204,6 +204,12 @@ def test_a_tile_of_some_dimensions_stands_in_the_last_ones():
     assert plan.boxes[0].coordinates == (64, 128, 3)
 
 
+def test_a_tile_of_five_dimensions_has_no_room_for_one_more():
+    shape, extents = (4, 4, 4, 4, 128), (1, 2, 1, 2, 128)
+    assert boxes(shape, default_tile(shape, extents, "bf16", "128B")) == (2, [64, 2, 2, 1, 1])
+    assert boxes(shape[1:], default_tile(shape[1:], extents[1:], "bf16", "128B")) == (1, [64, 2, 2, 2, 1])
+
+
 def test_a_dimension_of_one_element_has_a_stride_that_the_driver_takes():
     plan = plan_copy((1, 100), S[(1, 64) : (64, 1)], dtype="bf16")
     assert plan.tensor_map.global_strides_bytes == (208,)
@@ -220,6 +226,8 @@ def test_elements_below_a_byte_travel_as_bytes(dtype):
     assert plan.boxes[0].inside == 64 * 128 * each
     split = plan_copy((256, 1024 * each + 16 * each), tile("128B", "k", dtype, 8, 256 * each), dtype=dtype)
     assert [box.index for box in split.boxes] == [(0, 0), (0, 128 * each)]
+    own = default_tile((256, 1024 * each), (64, 256 * each), dtype, "128B")
+    assert boxes((256, 1024 * each), own, dtype) == (1, [128, 64, 2])
     with pytest.raises(Refused, match="inside a byte"):
         plan_copy((256, 1024 * each), layout, dtype=dtype, at=(0, 1))
     with pytest.raises(Refused, match="no whole bytes"):

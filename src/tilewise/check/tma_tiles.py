@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from math import prod
 
 from tilewise.check.tma_question import contiguous_dimension, dense, refusal
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, counted
 from tilewise.core.layout import Layout
+from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import Mode
-from tilewise.hardware.tma.landing import landing
+from tilewise.hardware.tma.landing import row_bytes, row_pitch
 from tilewise.hardware.wgmma.tiles import ORDERS
 from tilewise.hardware.wgmma.tiles import tile as tile_of_atoms
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def default_tile(
@@ -68,21 +65,20 @@ def default_tile(
             witness={"mode": mode.name, "row": wide, "tile": list(extents)},
             hint=f"take a multiple of {wide}, or a narrower mode",
         )
-    inner = min(wide, extents[dim])
-    outer = [extent for i, extent in enumerate(extents) if i != dim]
-    box = landing((extents[dim] // inner, *outer, inner), element, mode)
-    return _as_tile(box, dim, len(extents)).in_elements(element)
+    return _rows_of(min(wide, extents[dim]), extents, dim, mode, element)
 
 
-def _as_tile(box: Layout, dim: int, rank: int) -> Layout:
-    """A box (column group, other dimensions, column) as a tile of the tensor's dimensions."""
-    group, *outer, inner = box.shape
-    many, *steps = box.strides
-    between, columns = steps[: rank - 1], steps[rank - 1 :]
-    modes: list[Any] = list(outer)
-    strides: list[Any] = [[step] for step in between]
-    inside = inner if isinstance(inner, tuple) else (inner,)
-    modes.insert(dim, inner if group == 1 else (group, *inside))
-    strides.insert(dim, columns if group == 1 else [many, *columns])
-    flat = tuple(step for steps in strides for step in steps)
-    return replace(box, shape=tuple(modes), strides=flat)
+def _rows_of(inner: int, extents: tuple[int, ...], dim: int, mode: Mode, element: DType) -> Layout:
+    """Rows of `inner` elements along a dimension, over the other dimensions, then the next group."""
+    pitch = row_pitch(mode, row_bytes(inner, element)) * 8 // element.bits
+    modes: list[int | tuple[int, int]] = list(extents)
+    strides: list[tuple[int, ...]] = []
+    for i in range(len(extents)):
+        below = prod(extent for j, extent in enumerate(extents) if j > i and j != dim)
+        strides.append((pitch * below,))
+    modes[dim], strides[dim] = inner, (1,)
+    if inner < extents[dim]:
+        rows = prod(extent for i, extent in enumerate(extents) if i != dim)
+        modes[dim], strides[dim] = (extents[dim] // inner, inner), (pitch * rows, 1)
+    layout = Layout(tuple(modes), tuple(as_vector(step) for steps in strides for step in steps))
+    return layout.swizzled((mode.swizzle.scaled(8, element.bits),)) if mode.bits else layout
