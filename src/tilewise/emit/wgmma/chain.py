@@ -73,7 +73,8 @@ def descriptors(plan: Plan) -> str:
 
 def _descriptor(plan: Plan, own: Operand, at: str) -> str:
     letter, offset = own.name.lower(), plan.offsets[own.name]
-    start = f"({at}{f' + {offset}' if offset else ''}{_of_warpgroup(own)})"
+    start = f"{at}{f' + {offset}' if offset else ''}{_of_warpgroup(own)}"
+    start = f"({start})" if " " in start else start
     return f"const unsigned long long {letter} = {own.feeding.descriptor.value:#018x} | ({start} >> 4);"
 
 

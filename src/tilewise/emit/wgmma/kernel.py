@@ -43,9 +43,9 @@ extern "C" __global__ void __launch_bounds__($threads) $name(
 
         // Each step multiplies $instruction_k of K. What a descriptor moves by counts 16 bytes.
         $descriptors
-        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); // registers are as they were written
         $chain
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); // one group, to be waited for
         $ended
         $again
     }
@@ -59,7 +59,6 @@ extern "C" __global__ void __launch_bounds__($threads) $name(
         *($pair_type *)(D + to) = $pair;
     }
 }"""
-
 
 ENDED = """\
 asm volatile("wgmma.wait_group.sync.aligned $running;" ::: "memory");
@@ -80,10 +79,10 @@ def kernel_source(plan: Plan) -> str:
     d_index = source_of(plan.fragment.pack(2, "reg"), inverse=True, flat=False, name="d_index")
     kind = str(plan.accumulator)
     slots = {
-        "instruction": plan.instruction.removesuffix(".and.popc"),
+        "instruction": plan.instruction,
         "facts": "\n".join(f"// {line}" for line in facts(plan)),
         "places": "\n\n".join([*parts.places, d_index.code]),
-        "head": f"{parts.head}\n" if parts.head else "",
+        "head": f"{parts.head}\n\n" if parts.head else "",
         "multiply": chain.multiply(plan),
         "name": name_of(plan),
         "parameters": ",\n".join([*parts.parameters, f"{ELEMENT[kind]} *D, int M, int N, int K)"]),

@@ -105,8 +105,7 @@ __syncthreads();"""
 
 def _copies(plan: Plan, own: Operand) -> str:
     layout = chunks(own)
-    lines, across = own.rows if own.major == "k" else own.k, 0
-    across = layout.size // lines
+    lines = own.rows if own.major == "k" else own.k
     offset = plan.offsets[own.name]
     start, inner = _starts(own)
     return filled(
@@ -116,10 +115,10 @@ def _copies(plan: Plan, own: Operand) -> str:
             "line": "row i" if own.major == "k" else "column i of K",
             "count": layout.size,
             "threads": plan.threads,
-            "across": across,
+            "across": layout.size // lines,
             "outer": start,
             "pitch": _pitch(own),
-            "inner": _in_bytes(inner, own),
+            "inner": inner,
             "to": f"(shared + {offset})" if offset else "shared",
             "place": call(_place_of(own), i="i", j="j"),
         },
@@ -127,9 +126,11 @@ def _copies(plan: Plan, own: Operand) -> str:
 
 
 def _starts(own: Operand) -> tuple[str, str]:
-    """Where the tile begins in global memory: the line, and how far along it."""
-    mn, k = ("row" if own.name == "A" else "column"), f"t * {own.k}"
-    return (mn, k) if own.major == "k" else (k, mn)
+    """Where the tile begins in global memory: the line, and the bytes along it."""
+    mn = "row" if own.name == "A" else "column"
+    if own.major == "k":
+        return mn, f"t * {own.k * own.input.dtype.bits // 8}"
+    return f"t * {own.k}", _in_bytes(mn, own)
 
 
 def _along(own: Operand) -> str:
@@ -153,7 +154,7 @@ def _in_bytes(elements: str, own: Operand) -> str:
 # -- A in registers -----------------------------------------------------------------------------------
 
 WORDS = """\
-// $name straight into registers, of which each holds $each neighbours along K.
+// $name straight into registers, each of them 32 bits along K.
 unsigned a[$steps][4];
 #pragma unroll
 for (unsigned s = 0; s < $steps; ++s)
@@ -191,7 +192,7 @@ def _in_registers(own: Operand) -> str:
         "bits": own.input.dtype.bits,
         "type": _UNSIGNED.get(own.input.dtype.bits, ""),
         "pitch": _pitch(own),
-        "inner": _in_bytes(f"t * {own.k}", own),
+        "inner": f"t * {own.k * own.input.dtype.bits // 8}",
         "index": call(_place_of(own), wid_in_wg="warp", laneid="lane", reg="r"),
     }
     return filled(WORDS if own.major == "k" else ELEMENTS, slots)

@@ -6,7 +6,7 @@ The tile of a thread block is M x N x K: D [M, N] += A [M, K] B [N, K]^T, where 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -26,7 +26,7 @@ SPARE_REGISTERS = 40
 """Registers of a thread beyond its fragments: addresses, counters, descriptors."""
 
 COPYING_REGISTERS = 16
-"""Registers more where threads copy tiles, or load A: four times 16 bytes are on their way."""
+"""Registers more for each operand that threads load: four times 16 bytes are on their way."""
 
 ALIGNED = 1024
 """Every tile begins at a multiple of the longest period of a swizzle."""
@@ -93,7 +93,7 @@ class Plan:
     b: Operand
     accumulator: DType
     stages: int = 1
-    name: str = field(default="")
+    name: str = ""
 
     @property
     def m(self) -> int:
@@ -354,7 +354,7 @@ def _check_room(plan: Plan) -> None:
             hint="take fewer stages or a shorter K" if plan.stages > 1 else "take a shorter K",
         )
     fragments = plan.registers + 4 * plan.k_steps * plan.a.in_registers
-    spare = SPARE_REGISTERS + COPYING_REGISTERS * any(own.load != "tma" for own in (plan.a, plan.b))
+    spare = SPARE_REGISTERS + COPYING_REGISTERS * sum(own.load != "tma" for own in (plan.a, plan.b))
     most = min(THREAD_REGISTERS, REGISTERS // plan.threads) if plan.threads <= THREADS else 0
     if fragments + spare > most:
         raise Refused(
