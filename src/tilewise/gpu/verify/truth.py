@@ -96,14 +96,13 @@ def _put(record: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 def _packed(array: Array) -> bytes:
     """The differences of neighbours, the bytes of equal weight together."""
-    flat = np.ascontiguousarray(array)
-    narrow = flat.astype(np.int32)
-    flat = (
-        narrow if np.array_equal(narrow, flat) else flat.astype(np.int64)
-    )  # a NaN of 64 bits is one of these
-    deltas = np.diff(narrow, prepend=narrow.dtype.type(0))  # wraps around, and so does the sum
+    given = np.ascontiguousarray(array)
+    flat = given.astype(np.int32)
+    if not np.array_equal(flat, given):  # the NaN of a double has 64 bits
+        flat = given.astype(np.int64)
+    deltas = np.diff(flat, prepend=flat.dtype.type(0))  # wraps around, and so does the sum
     out = io.BytesIO()
-    np.save(out, deltas.view(np.uint8).reshape(-1, narrow.itemsize).T.copy())
+    np.save(out, deltas.view(np.uint8).reshape(-1, flat.itemsize).T.copy())
     return out.getvalue()
 
 
