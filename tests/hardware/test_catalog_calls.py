@@ -36,6 +36,7 @@ TILE = find("wgmma.smem")("B", "k", "128B", "bf16", 128, 64).layout
         ("(wgmma.D(f32, n=64) + 4@wid_in_wg)", D + 4 @ wid_in_wg),
         ("wgmma.D(f32, n=64) + R[2 : 4@wid_in_wg]", parse(f"{D} + R[2 : 4@wid_in_wg]")),
         ("Swizzle<1,4,3> o wgmma.atom(none, k, bf16)", parse("Swizzle<1,4,3> o S[(8, 8) : (8, 1)]")),
+        ("Swizzle<1,4,3>@wgmma.atom(none, k, bf16)", parse("Swizzle<1,4,3> o S[(8, 8) : (8, 1)]")),
         ("SWIZZLE_64B(bf16) o wgmma.atom(none, k, bf16)", parse("Swizzle<2,3,3> o S[(8, 8) : (8, 1)]")),
         (
             "wgmma.atom(128B, k, bf16) + 512",
@@ -125,6 +126,15 @@ def test_a_call_is_read_back():
     assert entry(*given, **named).layout == TILE
     with pytest.raises(LayoutError, match="ends before"):
         read_call("wgmma.D(f32, n=64) + 1")
+
+
+def test_nothing_heavy_is_imported_for_a_call():
+    code = (
+        "import sys; from tilewise.cli.main import main; main(['at', 'wgmma.D(f32, n=8)', '3,4']);"
+        "print({'numpy', 'rich', 'typing'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
 
 
 def test_the_engines_are_imported_for_calls_alone():

@@ -3,15 +3,18 @@
 import re
 from pathlib import Path
 
-from lark import Lark, Tree
+from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
 from tilewise import Axis, Layout, LayoutError, Swizzle, m
 from tilewise.core.layout import Iter
 from tilewise.core.vectors import Vector
+from tilewise.hardware.catalog import find
 
 _GRAMMAR = Path(__file__).with_name("grammar.lark").read_text()
-_OWN, _CUTE = (Lark(_GRAMMAR, start=start, parser="lalr") for start in ("own", "cute"))
+_OWN, _CUTE = (
+    Lark(_GRAMMAR, start=start, parser="lalr", propagate_positions=True) for start in ("own", "cute")
+)
 _POINTER = re.compile(r"_?([sgrt]mem_)?ptr(?!\w)")
 _CUTE_BEGINS = re.compile(r"[-0-9_]|(Swizzle|Sw|S)\s*<")
 
@@ -22,7 +25,7 @@ class Refused(Exception):
 
 def read(text, let=None, storage=()):
     """The layout of a text, or `Refused`."""
-    words = Words(let or {}, storage)
+    words = Words(let or {}, storage, text)
     try:
         if speaks_cute(text):
             return words.cute(_CUTE.parse(text))
@@ -33,7 +36,7 @@ def read(text, let=None, storage=()):
 
 def speaks_cute(text):
     begins = text.lstrip()
-    if re.search(r"(?<!\w)[SRO]\s*\[", text):
+    if re.search(r"(?<!\w)[SRO]\s*\[|[^\W\d]\w*\s*\.", text):
         return False
     if begins.startswith("(") or _POINTER.match(begins):
         return True
@@ -43,9 +46,10 @@ def speaks_cute(text):
 class Words:
     """What the trees mean, given values for names and the axes declared storage."""
 
-    def __init__(self, let, storage):
+    def __init__(self, let, storage, source):
         self.let = let
         self.storage = storage
+        self.source = source
 
     def axis(self, name):
         return Axis(str(name), storage=True) if name in self.storage else Axis(str(name))
@@ -114,6 +118,40 @@ class Words:
         for extent in reversed(flattened(shape)):
             steps.insert(0, steps[0] * extent)
         return Layout(shape, tuple(steps[1:]))
+
+    def call(self, *children):
+        names = [child for child in children if isinstance(child, Token)]
+        given, named = [], {}
+        entry = find(".".join(names))
+        for argument in (child for child in children if isinstance(child, Tree)):
+            *name, value = argument.children
+            if not name and named:
+                raise Refused("a value without a name after values with names")
+            at = len(given) if not name else entry.parameters.index(entry.parameter(str(name[0])))
+            if at >= len(entry.parameters) or (name and (at < len(given) or name[0] in named)):
+                raise Refused("given twice, or not asked for")
+            meant = self.argument(value, entry.parameters[at].number)
+            if name:
+                named[str(name[0])] = meant
+            else:
+                given.append(meant)
+        layout = entry(*given, **named).layout
+        if layout is None:
+            raise Refused("a table")
+        return layout
+
+    def argument(self, value, number):
+        """What a parameter is given: a number where it counts, else the text as it stands."""
+        [inner] = value.children
+        if isinstance(inner, Token):
+            if number:
+                raise Refused("a word for a number")
+            return str(inner)
+        return (
+            self.product(*inner.children)
+            if number
+            else self.source[inner.meta.start_pos : inner.meta.end_pos]
+        )
 
     def replicas(self, shape, steps):
         extents, strides = self.pairs(shape, steps)

@@ -6,6 +6,19 @@ LET = {"K": 64, "M": 48, "o": 2, "S": 4, "N_2": 8}
 STORAGE = ("buf",)
 ALPHABET = "()[]<>:,@+-*/=. \n0123456789oSROKMx_bw∘?…é＋"
 
+CALLS = (
+    ("wgmma.A", (("dtype", "e4m3"),)),
+    ("wgmma.D", (("dtype", "f16"), ("n", 8))),
+    ("wgmma.atom", (("mode", "128B"), ("major", "mn"), ("dtype", "bf16"))),
+    ("wgmma.atom", (("mode", "none"), ("major", "k"), ("dtype", "e2m1"))),
+    ("wgmma.figure", (("number", 167),)),
+    (
+        "wgmma.smem",
+        (("operand", "B"), ("major", "k"), ("mode", "32B"), ("dtype", "tf32"), ("rows", 16), ("k", 64)),
+    ),
+    ("wgmma.canonical", (("mode", "64B"), ("major", "k"), ("dtype", "f16"), ("m", 1), ("k", 2))),
+)
+
 _AXES = ("m", "m", "m", "laneid", "reg", "warpid", "TLane", "gpuid_x", "o", "S", "x", "buf")
 _STORAGE_AXES = ("m", "m", "m", "reg", "TCol", "buf")
 
@@ -61,7 +74,7 @@ def mutated(rng, source):
 def whole(rng):
     """A shard behind swizzles and an outer offset, with copies and offsets at every level."""
     storage = rng.choice(_STORAGE_AXES)
-    inner = grouped(rng, shard(rng))
+    inner = grouped(rng, shard(rng, calls=storage == "m"))
     for _ in range(rng.choice((0, 0, 0, 1, 1, 2))):
         inner = grouped(rng, [*swizzle(rng, storage), rng.choice("o∘@"), *inner])
     if rng.random() < 0.1:
@@ -75,7 +88,9 @@ def grouped(rng, tokens):
     return ["(", *addends(rng, before=True), *tokens, *addends(rng), ")"]
 
 
-def shard(rng):
+def shard(rng, calls=False):
+    if calls and rng.random() < 0.2:
+        return call(rng)
     shape = nested(rng)
     if rng.random() < 0.1:
         return ["S", "[", *listed([number(rng, extent(rng)) for _ in range(rng.randint(1, 3))]), "]"]
@@ -83,6 +98,28 @@ def shard(rng):
         return ["S", "[", "(", ")", "]"]
     strides = tuple_of(rng, shape, lambda r, _: vector(r))
     return ["S", "[", *tuple_of(rng, shape, number), ":", *strides, "]"]
+
+
+def call(rng):
+    """A layout of the catalogue, its values in order or by name."""
+    name, values = rng.choice(CALLS)
+    by_name = rng.randint(0, len(values))
+    parts = []
+    for at, (parameter, value) in enumerate(values):
+        spelled = number(rng, value) if isinstance(value, int) else [value]
+        parts.append(spelled if at < by_name else [parameter, "=", *spelled])
+    tail = parts[by_name:]
+    rng.shuffle(tail)
+    engine, entry = name.split(".")
+    return [
+        engine,
+        ".",
+        entry,
+        "(",
+        *listed(parts[:by_name] + tail),
+        *([","] if rng.random() < 0.1 else []),
+        ")",
+    ]
 
 
 def addends(rng, before=False):

@@ -96,7 +96,7 @@ def _argument(cursor: Cursor, names: Names) -> Argument:
         cursor.take()
     first = cursor.next
     number = None
-    if first.kind == NUMBER or first.text == "-" or first.text in names.values:
+    if first.kind == NUMBER or first.text in ("+", "-") or first.text in names.values:
         number = product(cursor, names)
     elif first.kind in (NAME, WIDTH):
         cursor.take()

@@ -328,7 +328,7 @@ class Parser:
     def _axis_tag(self) -> Axis | None:
         """`@buf` right after a swizzle, unless the `@` is Python's composition."""
         cursor = self.cursor
-        names_axis = cursor.ahead(1).kind == NAME and cursor.ahead(2).text not in ("[", "<", "(")
+        names_axis = cursor.ahead(1).kind == NAME and cursor.ahead(2).text not in ("[", "<", "(", ".")
         if cursor.next.text == "@" and names_axis and cursor.ahead(1).text not in NAMED_BITS:
             cursor.take()
             return axis(cursor, self.names)
