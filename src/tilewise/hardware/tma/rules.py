@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewise.core.integers import as_int, counted
+from tilewise.hardware import sources
 from tilewise.hardware.sources import (
     DEVICE_TENSOR_MAP,
     DRIVER_TENSOR_MAP,
     GUIDE_CAPABILITIES,
     GUIDE_TMA,
     PTX_TENSOR_COPY,
-    Source,
 )
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ class Violation:
     rule: str
     message: str
     hint: str
-    source: Source
+    source: sources.Source
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
@@ -81,9 +81,9 @@ class Rule:
 
     name: str
     sentence: str
-    source: Source
+    source: sources.Source
     kind: str
-    check: Callable[[TensorMap, Addresses], Found]
+    check: Callable[[TensorMap, Addresses], Iterator[tuple[str, str]]]
 
     def broken(self, tensor_map: TensorMap, at: Addresses) -> Iterator[Violation]:
         """Every way in which it is broken."""
