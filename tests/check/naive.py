@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from tilewise.check.sides import Boxes, Copied, Described, Fed
+from tilewise.check.sides import Boxes, Copied, Described, Fed, Together
 
 WIDTH = {"none": 16, "32B": 32, "64B": 64, "128B": 128}
 BITS = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
@@ -54,7 +54,7 @@ def copied(side: Copied, bits: int, base: int) -> Map:
                 flat ^= ((flat >> (low + swizzle.shift)) & mask) << low
             else:
                 flat ^= ((flat >> low) & mask) << (low - swizzle.shift)
-        found[row, column] = flat if side.absolute else flat + start
+        found[side.at[0] + row, side.at[1] + column] = flat if side.absolute else flat + start
     return found
 
 
@@ -73,7 +73,7 @@ def landed(side: Boxes, bits: int, tile: tuple[int, int], base: int) -> Map:
         corners.sort(key=lambda corner: (corner[1], corner[0]))
     found, at = {}, start * 8
     for corner in corners:
-        across_first = order == ("mn" if side.major == "k" else "k")
+        across_first = along == inner or order == ("mn" if side.major == "k" else "k")
         if across_first:
             walk = ((g, a) for g in range(0, along, inner) for a in range(across))
         else:
@@ -83,7 +83,9 @@ def landed(side: Boxes, bits: int, tile: tuple[int, int], base: int) -> Map:
                 row, column = (deep, group + i) if side.major == "k" else (group + i, deep)
                 place = at + i * bits
                 byte = swizzled(place // 8, mode)
-                found[corner[0] + row, corner[1] + column] = units(byte, place % 8, bits)
+                found[side.at[0] + corner[0] + row, side.at[1] + corner[1] + column] = units(
+                    byte, place % 8, bits
+                )
             at += pitch
     return found
 
@@ -135,6 +137,12 @@ def fed(side: Fed, bits: int, tile: tuple[int, int], base: int, n: int | None, s
 
 def addresses(side, bits: int, tile, base: int, n: int | None = None, steps: bool = False) -> Map:
     """The map of any side."""
+    if isinstance(side, Together):
+        return {
+            index: address
+            for own in side.sides
+            for index, address in addresses(own, bits, own.tile, base, n, steps).items()
+        }
     if isinstance(side, Copied):
         return copied(side, bits, base)
     if isinstance(side, Boxes):

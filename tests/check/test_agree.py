@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,20 @@ PAIRS = {
     "boxes one by one": ("tma(128x128, 128B, box=128x64)", "wgmma(A, 128B)", "bf16", {"steps": True}),
     "boxes of rows": ("tma(128x64, 128B, box=64x64)", "wgmma(A, 128B)", "bf16", {"steps": True}),
     "the later instruction": ("tma(128x64, 128B)", "wgmma(A, 128B, at=(64, 48))", "bf16"),
+    "boxes at addresses of their own": (
+        "tma(64x64, 128B) + tma(64x64, 128B, at=(64, 0), start=0x2000)",
+        "wgmma(A, 128B, tile=128x64)", "bf16", {"steps": True},
+    ),
+    "boxes with a gap between": (
+        "tma(64x64, 128B) + tma(64x64, 128B, at=(64, 0), start=0x2400)",
+        "wgmma(A, 128B, tile=128x64)", "bf16", {"steps": True},
+    ),
+    "descriptors one by one": (
+        "tma(64x64, 128B)",
+        "descriptor(0x4000004000010000, A) + descriptor(0x4000004000010002, A, at=(0, 16))", "bf16",
+    ),
+    "a box of rows that TMA takes apart": ("tma(512x64, 128B)", "wgmma(B, 128B)", "bf16", {"steps": True}),
+    "a wide row, box by box": ("tma(64x512, none, box=1x256, order=k)", "S[(64, 512) : (512, 1)]", "bf16"),
     # -- one mode, another order, another major ----------------------------------------------------
     "orders differ": ("tma(128x128, 128B, order=k)", "wgmma(A, 128B)", "bf16", {"steps": True}),
     "orders differ, the first instruction": ("tma(128x128, 128B, order=k)", "wgmma(A, 128B)", "bf16"),
@@ -173,7 +189,7 @@ def naive(name):
     """What the plainest loops say: nothing where the two agree, else the first difference."""
     writer, reader, dtype, options = asked(name)
     sides = [side_of(text) for text in (writer, reader)]
-    types = [side.dtype or DType.of(dtype) for side in sides]
+    types = [getattr(side, "dtype", None) or DType.of(dtype) for side in sides]
     tiles = [side.tile for side in sides]
     for i, side in enumerate(sides):
         if tiles[i] is None:
@@ -282,6 +298,9 @@ def test_names_with_values():
         ("tma(64x64, mode=96B)", ROW_MAJOR, "TW601", "no swizzle mode", "96B"),
         ("tma(64x64", ROW_MAJOR, "TW004", "never closed", "("),
         ("tma(64x64, 128B) twice", ROW_MAJOR, "TW004", "ends before", "twice"),
+        ("tma(64x64, 128B) + S[4 : 1]", ROW_MAJOR, "TW004", "calls with +", "+ S[4 : 1]"),
+        ("tma(64x64, 128B) + tmb(64x64)", ROW_MAJOR, "TW002", "did you mean tma", "tmb"),
+        ("tma(64x64, 128B, f16) + tma(64x64, 128B, f32)", ROW_MAJOR, "TW106", "one type", ""),
         ("tma(64x64, 128B, mode=64B)", ROW_MAJOR, "TW004", "mode is given twice", "mode=64B"),
         ("tma(64x0, 128B)", ROW_MAJOR, "TW102", "not positive", "64x0"),
         ("tma(tile=64, mode=128B)", ROW_MAJOR, "TW004", "no pair of rows and K", "64"),
@@ -324,6 +343,7 @@ def test_what_is_not_understood(writer, reader, code, words, at):
         ("tma(128x64, 64B, inner=64)", ROW_MAJOR, "bf16", {}, "TW607", "wider than the 64B swizzle"),
         ("tma(128x4, none)", "S[(128, 4) : (4, 1)]", "bf16", {}, "TW607", "inner row of 8 bytes"),
         ("tma(128x96, 128B)", "S[(128, 96) : (96, 1)]", "bf16", {}, "TW603", "no whole number of 64"),
+        ("tma(64x512, none)", "S[(64, 512) : (512, 1)]", "bf16", {}, "TW607", "row of 512 elements"),
         ("tma(128x64, 128B, box=48x64)", ROW_MAJOR, "bf16", {}, "TW603", "boxes of 48 x 64"),
         (ROW_MAJOR, "wgmma(A, 128B)", "f64", {}, "TW602", "does not multiply f64"),
         ("tma(64x64, 128B)", "wgmma(A, 128B, mn)", "e4m3", {}, "TW602", "K-major alone"),
@@ -410,3 +430,76 @@ def test_not_decided(tilewise, monkeypatch):
     run = tilewise("agree", ROW_MAJOR, "tma(none)", "--dtype", "bf16", "--json")
     assert run.code == 3
     assert run.json["agree"] is None
+
+
+# -- at random -------------------------------------------------------------------------------------
+
+MODES = ("none", "32B", "64B", "128B")
+
+
+def random_way(rng):
+    return rng.choice(MODES), rng.choice(("k", "mn")), rng.choice(("k", "mn"))
+
+
+def random_side(rng, mode, major, order):
+    """A side over a tile of 64 x 64 elements of 16 bits, legal or not."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        inner = rng.choice((8, 16, 32, 64))
+        box = rng.choice(((64, 64), (32, 64), (64, 32), (8, 64)))
+        return f"tma(64x64, {mode}, {major}, order={order}, inner={inner}, box={box[0]}x{box[1]})"
+    if kind == 1:
+        return f"wgmma({rng.choice('AB')}, {mode}, {major}, order={order}, tile=64x64)"
+    if kind == 2:
+        lbo, sbo = rng.choice((1, 8, 64, 128, 512)), rng.choice((8, 16, 32, 64, 128))
+        code = {"none": 0, "128B": 1, "64B": 2, "32B": 3}[mode]
+        value = rng.choice((0, 0, 2, 64)) | lbo << 16 | sbo << 32 | code << 62
+        return f"descriptor({value:#x}, B, {major}, n={rng.choice((8, 24, 64))})"
+    swizzle = f"Swizzle<{rng.randrange(4)},{rng.choice((2, 3, 4))},3> o "
+    strides = rng.choice(("(64, 1)", "(1, 64)", "((512, 64), (8, 1))", "((512, 8), (64, 1))"))
+    shape = "(64, 64)" if strides[1] != "(" else "((8, 8), (8, 8))"
+    return f"{swizzle}S[{shape} : {strides}]"
+
+
+def test_at_random_against_the_plainest_loops():
+    rng, answers, refused = random.Random(7), [], 0
+    for _ in range(300):
+        dtype, base = rng.choice(("f16", "bf16")), rng.choice((0, 0, 1024, 128))
+        ways = [random_way(rng), random_way(rng)]
+        ways[1] = rng.choice(ways)
+        writer, reader = (random_side(rng, *way) for way in ways)
+        steps = rng.random() < 0.4
+        try:
+            found = agree(writer, reader, dtype=dtype, base=base, steps=steps)
+        except LayoutError:
+            refused += 1
+            continue
+        maps = []
+        for text in (writer, reader):
+            side = side_of(text)
+            n = 64 if isinstance(side, Fed) and side.operand == "B" else None
+            maps.append(addresses(side, 16, (64, 64), base, n, steps))
+        expected = first_difference(*maps)
+        said = f"{writer} | {reader} | {base} | {steps}"
+        if expected is None:
+            assert found.answer is (len(set(maps[0].values())) == len(maps[0])), said
+        else:
+            first = found.first
+            assert (first.index, first.written, first.read) == expected[:3], said
+        answers.append(found.answer)
+    assert answers.count(True) >= 10
+    assert answers.count(False) >= 80
+    assert refused < 200
+
+
+def test_no_text_ends_in_anything_but_an_answer_or_an_error():
+    rng = random.Random(11)
+    sources = [text for writer, reader, *_ in PAIRS.values() for text in (writer, reader)]
+    letters = "()[],=:+ 0123456789xBkmnAS<>'@-"
+    for _ in range(1500):
+        text = list(rng.choice(sources))
+        for _ in range(rng.randrange(1, 4)):
+            at = rng.randrange(len(text) + 1)
+            text[at : at + rng.randrange(3)] = rng.choice(("", rng.choice(letters)))
+        with suppress(LayoutError):
+            agree("".join(text), ROW_MAJOR, dtype="bf16")

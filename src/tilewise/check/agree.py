@@ -11,7 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
-from tilewise.check.sides import Copied, Described, Part, Setting, Side, major_words, swizzle_words, times
+from tilewise.check.sides import (
+    Copied,
+    Described,
+    Part,
+    Setting,
+    Side,
+    Together,
+    major_words,
+    swizzle_words,
+    times,
+)
 from tilewise.check.spelling import Reading, side_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -117,7 +127,8 @@ def agree_of(
         raise LayoutError("TW203", f"an address of {base} is negative", hint="addresses count from 0")
     shared = Setting(dtype, base, steps=steps)
     tiles = writer.tile, reader.tile
-    written = writer.placed(replace(shared, tile=tiles[1] or _reach(reader, shared)))
+    other = tiles[1] or (None if tiles[0] else _reach(reader, shared))
+    written = writer.placed(replace(shared, tile=other))
     read = reader.placed(replace(shared, tile=tiles[0] or written.tile))
     return _compared(written, read, base)
 
@@ -130,7 +141,7 @@ def _spec(side: Spec | Layout | str, reading: Reading) -> Spec:
 
 def _reach(spec: Spec, shared: Setting) -> Pair | None:
     """The tile that one descriptor reaches to, for a writer that does not say its own."""
-    return spec.placed(shared).tile if isinstance(spec, Described) else None
+    return spec.placed(shared).tile if isinstance(spec, Described | Together) else None
 
 
 # -- the comparison --------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
     Boxes      TMA: boxes that land one after another
     Fed        wgmma: the descriptors that walk a tile
     Described  wgmma: one descriptor, as it is
+    Together   several of them, each for its part of the tile
 
 A side that does not say its tile takes the other's. What comes of it is a list of parts: boxes of the
 tile with a layout of addresses each, in bytes, and in bits where elements are narrower.
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tilewise.core.shapes import Mode as Extents
 
     Digits: TypeAlias = list[tuple[int, int]]
+    Dims: TypeAlias = tuple[int, ...]
 
 Interval = tuple[int, int]
 """[first, past the last)."""
@@ -114,6 +116,7 @@ class Copied:
     layout: Layout
     dtype: DType | None = None
     absolute: bool = False
+    at: Pair = (0, 0)
 
     @property
     def tile(self) -> Pair:
@@ -141,12 +144,13 @@ class Copied:
             if sees
             else replace(counted, outer=counted.outer + base)
         )
+        end = self.at[0] + rows, self.at[1] + k
         return Side(
             f"the layout {self.layout}",
             _label(counted.swizzles, unit),
             element,
-            (rows, k),
-            (Part((0, rows), (0, k), placed),),
+            end,
+            (Part((self.at[0], end[0]), (self.at[1], end[1]), placed),),
             1 if sees else counted.period // _units_of_a_byte(unit),
             meant=self._meant(element),
         )
@@ -196,6 +200,7 @@ class Boxes:
     box: Pair | None = None
     inner: int | None = None
     start: int | None = None
+    at: Pair = (0, 0)
     dtype: DType | None = None
 
     def placed(self, setting: Setting) -> Side:
@@ -206,14 +211,20 @@ class Boxes:
         start = setting.base if self.start is None else self.start
         _check_address(start)
         _check_divides(tile, box)
-        boxes = prod(many // one for many, one in zip(tile, box, strict=True))
-        words = f"TMA, {times(box)} {element} a box, {major_words(self.major)}, {swizzle_words(self.mode)}"
-        words += f", {boxes} boxes" if boxes > 1 else ""
-        part = Part((0, tile[0]), (0, tile[1]), self._landed(element, tile, box, start))
-        return Side(words, self.mode.name, element, tile, (part,), major=self.major)
-
-    def _landed(self, element: DType, tile: Pair, box: Pair, start: int) -> Layout:
         dims, digits = self._dimensions(element, box)
+        boxes = prod(many // one for many, one in zip(tile, box, strict=True))
+        boxes *= prod(-(-extent // BOX_LIMIT) for extent in (*dims[:-1], _travelling(dims[-1], element)))
+        words = f"TMA, {times(box)} {element} a box, {major_words(self.major)}, {swizzle_words(self.mode)}"
+        if boxes > 1:
+            words = f"TMA, {boxes} boxes, {times(tile)} {element}" + words.partition(" a box")[2]
+        landed = self._landed(element, tile, box, start, dims, digits)
+        (row, k), end = self.at, (self.at[0] + tile[0], self.at[1] + tile[1])
+        part = Part((row, end[0]), (k, end[1]), landed)
+        return Side(words, self.mode.name, element, end, (part,), major=self.major)
+
+    def _landed(
+        self, element: DType, tile: Pair, box: Pair, start: int, dims: Dims, digits: tuple[Dims, ...]
+    ) -> Layout:
         landed = in_unit(landing(dims, element, self.mode, start), element)
         modes = _modes(landed)
         rows, columns = ([digit for i in way for digit in modes[i]] for way in digits)
@@ -226,13 +237,13 @@ class Boxes:
     def _order(self) -> str:
         return self.order or first_down(self.major)
 
-    def _dimensions(self, element: DType, box: Pair) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    def _dimensions(self, element: DType, box: Pair) -> tuple[Dims, tuple[Dims, ...]]:
         """TMA's dimensions of a box, slowest first; and which of them make up rows and K."""
         along, across = box[::-1] if self.major == "k" else box
         inner = self._inner(element, along)
         groups = along // inner
-        dims: tuple[int, ...] = (groups, across, inner)
-        ways: tuple[tuple[int, ...], ...] = ((1,), (0, 2))
+        dims: Dims = (groups, across, inner)
+        ways: tuple[Dims, ...] = ((1,), (0, 2))
         if groups > 1 and self._order != first_down(self.major):
             if across % ROWS:
                 raise _no_whole(f"{across} elements across the major direction", ROWS)
@@ -251,6 +262,14 @@ class Boxes:
                 witness={"inner": inner, "dtype": element.name},
                 hint="an inner row is a multiple of 16 bytes",
             )
+        units = _travelling(inner, element)
+        if units > BOX_LIMIT:
+            raise Refused(
+                "TW607",
+                f"an inner row of {units} elements is more than a box has along one dimension",
+                witness={"inner": inner, "limit": BOX_LIMIT},
+                hint=f"say inner=..., at most {BOX_LIMIT}, or box=...",
+            )
         if self.mode.bits and size > self.mode.width * 8:
             raise Refused(
                 "TW607",
@@ -259,6 +278,11 @@ class Boxes:
                 hint=f"an inner row is at most {self.mode.elements(element)} elements of {element}",
             )
         return inner
+
+
+def _travelling(extent: int, element: DType) -> int:
+    """Elements of a row as TMA counts them: those of less than a byte travel as bytes."""
+    return extent * element.bits // 8 if element.bits < 8 else extent
 
 
 def first_down(major: str) -> str:
@@ -430,8 +454,54 @@ def read_by(
     return tuple(parts)
 
 
+# -- several ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Several sides, each for its part of the tile: boxes at addresses of their own, a descriptor a step.
+
+    >>> halves = [Boxes(Mode.of("128B"), (64, 64), at=(row, 0), start=row * 128) for row in (0, 64)]
+    >>> side = Together(tuple(halves)).placed(Setting(DType.of("bf16")))
+    >>> side.tile, [part.rows for part in side.parts]
+    ((128, 64), [(0, 64), (64, 128)])
+    """
+
+    sides: tuple[Copied | Boxes | Fed | Described, ...]
+
+    @property
+    def tile(self) -> Pair | None:
+        """None: what each side is of has to be said."""
+        return None
+
+    def placed(self, setting: Setting) -> Side:
+        """All parts as one side."""
+        found = [side.placed(setting) for side in self.sides]
+        first = found[0]
+        for other in found[1:]:
+            if other.dtype != first.dtype:
+                raise LayoutError(
+                    "TW106",
+                    f"one part of the tile is {first.dtype}, another {other.dtype}",
+                    hint="the parts of a tile have one type",
+                )
+        labels = dict.fromkeys(side.label for side in found)
+        majors = dict.fromkeys(side.major for side in found)
+        words = "; ".join(dict.fromkeys(side.words for side in found))
+        return Side(
+            f"{len(found)} parts: {words}",
+            " and ".join(labels),
+            first.dtype,
+            (max(side.tile[0] for side in found), max(side.tile[1] for side in found)),
+            tuple(part for side in found for part in side.parts),
+            max(side.period for side in found),
+            sum(side.instructions for side in found),
+            next(iter(majors)) if len(majors) == 1 else "",
+        )
+
+
 if TYPE_CHECKING:
-    Spec: TypeAlias = Copied | Boxes | Fed | Described
+    Spec: TypeAlias = Copied | Boxes | Fed | Described | Together
 
 
 # -- units and digits ------------------------------------------------------------------------------
@@ -483,7 +553,8 @@ def _said(own: Pair | None, other: Pair | None) -> Pair:
 
 def _label(swizzles: tuple[Swizzle, ...], unit: str) -> str:
     """The mode whose swizzle it is, or the swizzle itself, on bytes."""
-    in_bytes = tuple(swizzle.scaled(1, 8) for swizzle in swizzles) if unit == "bit" else swizzles
+    moving = tuple(swizzle for swizzle in swizzles if swizzle.bits)
+    in_bytes = tuple(swizzle.scaled(1, 8) for swizzle in moving) if unit == "bit" else moving
     if not in_bytes:
         return "none"
     named = (mode.name for mode in MODES.values() if in_bytes == (mode.swizzle,))

@@ -1,16 +1,17 @@
 """How the writer and the reader of a tile are spelled.
 
-    SIDE  = LAYOUT | copy(LAYOUT, ...) | tma(...) | wgmma(...) | descriptor(0x..., ...)
+    SIDE  = LAYOUT | CALL {+ CALL}
+    CALL  = copy(LAYOUT, ...) | tma(...) | wgmma(...) | descriptor(0x..., ...)
 
 A layout stands in either dialect, or is an entry of the catalogue, `wgmma.smem(...)`. In the brackets stand
 name=value and bare words, in any order: a word that can mean one thing alone, such as 64B, k, A, bf16 or
-128x64, needs no name.
+128x64, needs no name. Calls that are added up are parts of one tile, each `at` its first element.
 
-    tma(tile=128x64, mode=64B)                   also major, order, box, inner, start, dtype
+    tma(tile=128x64, mode=64B)                   also major, order, box, inner, start, at, dtype
     wgmma(operand=B, mode=128B, major=k, n=128)  also tile, order, start, lbo, sbo, base_offset,
                                                  pattern=address|tile, at, dtype
     descriptor(0x4000004000010000, B, n=64)      also major, at, dtype
-    copy(S[(128, 64) : (64, 1)], dtype=f16)      also unit, dialect, storage, swizzle=pointer|address
+    copy(S[(128, 64) : (64, 1)], dtype=f16)      also unit, dialect, storage, at, swizzle=pointer|address
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tilewise.check.sides import Boxes, Copied, Described, Fed
+from tilewise.check.sides import Boxes, Copied, Described, Fed, Together
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
@@ -66,11 +67,33 @@ def side_of(text: str, reading: Reading | None = None) -> Spec:
     called = _CALL.match(text)
     if called is None:
         return Copied(_layout(text, how), how.dtype)
-    name = called[1]
-    if name not in _CALLS:
-        raise _unknown_call(text, called)
-    call = _Call(text, name, called.end(), how)
-    return _CALLS[name].made(call)
+    sides: list[Copied | Boxes | Fed | Described] = []
+    while called is not None:
+        name = called[1]
+        if name not in _CALLS:
+            raise _unknown_call(text, called)
+        call = _Call(text, name, called.end(), how)
+        sides.append(_CALLS[name].made(call))
+        called = _next_call(text, call.end)
+    return sides[0] if len(sides) == 1 else Together(tuple(sides))
+
+
+def _next_call(text: str, at: int) -> re.Match[str] | None:
+    """The call after a +, None at the end of the text."""
+    rest = text[at:].strip()
+    if not rest:
+        return None
+    plus = text.index(rest, at)
+    called = _CALL.match(text, plus + 1) if rest[0] == "+" else None
+    if called is None:
+        raise LayoutError(
+            "TW004",
+            f"the side ends before '{rest[:20]}'",
+            hint="a side is a layout, or calls with + between them",
+            span=(plus, len(text)),
+            source=text,
+        )
+    return called
 
 
 def _unknown_call(text: str, called: re.Match[str]) -> LayoutError:
@@ -131,6 +154,7 @@ class _Call:
         self.source, self.name, self.how = source, name, how
         self.form = _CALLS[name]
         self.words: dict[str, _Word] = {}
+        self.end = start
         for word in self._split(start):
             self._put(word)
 
@@ -138,7 +162,7 @@ class _Call:
         self, code: str, message: str, word: _Word | None = None, hint: str = "", whole: bool = False
     ) -> LayoutError:
         """A refusal at a word's value, at the whole word, or at the call."""
-        span = (len(self.source), len(self.source))
+        span = (self.end, self.end)
         if word is not None:
             span = (word.start if whole else word.value_start, word.end)
         return LayoutError(code, message, hint=hint, span=span, source=self.source)
@@ -151,7 +175,7 @@ class _Call:
                 yield from self._word(first, at)
                 first = at + 1
                 if character == ")":
-                    self._nothing_after(first)
+                    self.end = first
                     return
             else:
                 depth += (character in _OPENS) - (character in _CLOSES)
@@ -175,18 +199,6 @@ class _Call:
         if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
             value, at = value[1:-1], at + 1
         yield _Word(named[1] if named else None, value, start, at)
-
-    def _nothing_after(self, at: int) -> None:
-        rest = self.source[at:].strip()
-        if rest:
-            start = self.source.index(rest, at)
-            raise LayoutError(
-                "TW004",
-                f"the side ends before '{rest[:20]}'",
-                hint="one writer, one reader: each is one call or one layout",
-                span=(start, len(self.source)),
-                source=self.source,
-            )
 
     def _put(self, word: _Word) -> None:
         name = word.name or self._meant(word)
@@ -378,7 +390,7 @@ class _Form:
     """What a call takes, which of it comes first without a name, and what is made of it."""
 
     takes: tuple[str, ...]
-    made: Callable[[_Call], Spec]
+    made: Callable[[_Call], Copied | Boxes | Fed | Described]
     first: str = ""
 
 
@@ -395,7 +407,7 @@ def _copied(call: _Call) -> Copied:
         dtype,
     )
     layout = _layout(word.value, how, call.source, word.value_start)
-    return Copied(layout, dtype, call.take("swizzle") == "address")
+    return Copied(layout, dtype, call.take("swizzle") == "address", call.take("at") or (0, 0))
 
 
 def _boxes(call: _Call) -> Boxes:
@@ -407,6 +419,7 @@ def _boxes(call: _Call) -> Boxes:
         box=call.take("box"),
         inner=call.take("inner"),
         start=call.take("start"),
+        at=call.take("at") or (0, 0),
         dtype=call.take("dtype"),
     )
 
@@ -441,8 +454,8 @@ def _described(call: _Call) -> Described:
 
 
 _CALLS = {
-    "copy": _Form(("layout", "dtype", "unit", "dialect", "storage", "swizzle"), _copied, "layout"),
-    "tma": _Form(("tile", "mode", "major", "order", "box", "inner", "start", "dtype"), _boxes),
+    "copy": _Form(("layout", "dtype", "unit", "dialect", "storage", "swizzle", "at"), _copied, "layout"),
+    "tma": _Form(("tile", "mode", "major", "order", "box", "inner", "start", "at", "dtype"), _boxes),
     "wgmma": _Form(
         (
             *("operand", "mode", "tile", "major", "order", "n", "lbo", "sbo", "start", "base_offset"),

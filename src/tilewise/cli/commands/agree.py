@@ -7,14 +7,15 @@
 
 A side is a layout [rows, K] in either dialect, which threads store or load through a pointer, or one of
 
-  copy(LAYOUT, ...)           dtype= unit= dialect= storage= swizzle=pointer|address
-  tma(mode=, tile=, ...)      major= order= box= inner= start= dtype=
+  copy(LAYOUT, ...)           dtype= unit= dialect= storage= at= swizzle=pointer|address
+  tma(mode=, tile=, ...)      major= order= box= inner= start= at= dtype=
   wgmma(operand=, mode=, ...) tile= major= order= n= start= lbo= sbo= base_offset= at= dtype=
                               pattern=address|tile: whether the base offset is 0, or that of the tile's start
   descriptor(0x..., operand=) major= n= at= dtype=
 
 A word that can mean one thing alone needs no name: tma(128x64, 64B). What does not say its tile takes the
-other side's. Of a tile that takes several instructions one is compared, and with --steps all.
+other side's. Calls with + between them are parts of one tile, each at its first element: at=(64, 0). Of a tile that
+takes several instructions one is compared, and with --steps all.
 """
 
 from __future__ import annotations
