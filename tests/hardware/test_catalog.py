@@ -268,6 +268,8 @@ def test_options_and_calls_are_one(capsys, words, call):
         ("wgmma.D --dtype s8 --n 40", "wgmma does not accumulate in s8"),
         ("wgmma.A --dtype f64", "wgmma does not multiply f64"),
         ("wgmma.sp", "sparse wgmma"),
+        ("wgmma.B --dtype f16", "a wgmma never has B in registers"),
+        ("wgmma.C", "a wgmma has no C"),
         ("wgmma.sp.A --dtype f16", "sparse wgmma"),
         ("zebra crossing", "no entry speaks of zebra crossing"),
         ("wgmma.D --dtype f32 --n 8 --who laneid=32", "nothing lives there"),

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ABSENT = {
     "wgmma.sp": "sparse wgmma (wgmma.mma_async.sp) is not in the catalogue: its A is half as wide and comes "
     "with metadata; all entries are of dense wgmma",
+    "wgmma.B": "a wgmma never has B in registers: it reads B from shared memory, where it is wgmma.smem",
+    "wgmma.C": "a wgmma has no C of its own: it adds to D, which is wgmma.D",
 }
 """Names that are left out, and why."""
 
