@@ -36,6 +36,14 @@ def test_the_arguments_by_name_the_boxes_and_their_bytes(tilewise):
     ]
     assert (data["bytes"], data["rules"], data["remarks"]) == (16384, [], [])
     assert (data["tile"], data["alignment"]) == ("Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", 1024)
+    assert data["shared"] == 16384
+
+
+def test_narrow_rows_take_more_room_than_bytes(tilewise):
+    words = ("tma", "--dtype", "bf16", "--shape", "64,32", "--tile", "64,32", "--mode", "128B")
+    data = tilewise(*words, "--json").json
+    assert (data["bytes"], data["shared"]) == (4096, 8192)
+    assert "1 box, 4096 bytes, in 8192 of shared memory" in tilewise(*words).out
 
 
 def test_the_text_says_the_same(tilewise):

@@ -83,6 +83,11 @@ class Plan:
         return self.count * self.tensor_map.bytes
 
     @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory up to the end of the last box, the padding of narrow rows with it."""
+        return self.boxes[-1].start + self.tensor_map.shared_bytes
+
+    @property
     def alignment(self) -> int:
         """What the start of the tile's shared memory is a multiple of."""
         return max(SHARED_ALIGNMENT, self.mode.period)

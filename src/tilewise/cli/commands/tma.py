@@ -131,6 +131,7 @@ def _planned(args: argparse.Namespace) -> Answer:
         "tile": str(tile),
         "mode": plan.mode.name,
         "alignment": plan.alignment,
+        "shared": plan.shared_bytes,
         "notes": notes,
     }
     lines = [*_argument_lines(plan.tensor_map), "", *_plan_lines(plan, tile), *(f"note: {n}" for n in notes)]
@@ -187,7 +188,8 @@ def _plan_lines(plan: Plan, tile: Layout) -> list[str]:
     lines = [
         f"tile  {tile}",
         f"      at a multiple of {plan.alignment} bytes of shared memory",
-        f"{boxes}, {plan.bytes} bytes",
+        f"{boxes}, {plan.bytes} bytes"
+        + (f", in {plan.shared_bytes} of shared memory" if plan.shared_bytes != plan.bytes else ""),
     ]
     for box in plan.boxes[:LISTED]:
         inside = "" if box.inside is None else f", {box.inside} of them in the tensor"
