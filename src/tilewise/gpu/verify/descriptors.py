@@ -47,12 +47,13 @@ def truth_of(dtype: str, every: list[Case], found: list[Array]) -> Truth:
     for case, places_read in zip(every, found, strict=True):
         whole = chunks(places_read, case)
         kept = places_read if whole is None else whole
-        rows.append(_row(case) | {"whole": whole is not None, "length": kept.size})
+        rows.append(row_of(case) | {"whole": whole is not None, "length": kept.size})
         places.append(kept.ravel())
     return Truth(f"descriptors.{dtype}", rows, {"places": np.concatenate(places)})
 
 
-def _row(case: Case) -> dict[str, Any]:
+def row_of(case: Case) -> dict[str, Any]:
+    """A case as it is recorded."""
     this = case.instruction
     return {
         "types": [this.a, this.b, this.d],

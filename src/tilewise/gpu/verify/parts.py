@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewise.core.errors import LayoutError
-from tilewise.gpu.verify import boxes, descriptors, fragments, rules
+from tilewise.gpu.verify import boxes, descriptors, faults, fragments, rules
 from tilewise.gpu.verify.part import Part
 
-PARTS = {part.name: part for part in (*fragments.PARTS, *descriptors.PARTS, boxes.PART, rules.PART)}
+PARTS = {
+    part.name: part for part in (*fragments.PARTS, *descriptors.PARTS, boxes.PART, rules.PART, faults.PART)
+}
 """Every part by name."""
 
 
@@ -16,7 +18,7 @@ def chosen(names: Sequence[str]) -> list[Part]:
     """The parts of those names or families; all where there are none.
 
     >>> [part.name for part in chosen(["tma"])]
-    ['tma.boxes', 'tma.rules']
+    ['tma.boxes', 'tma.rules', 'tma.faults']
     """
     for name in names:
         if name not in PARTS and all(part.family != name for part in PARTS.values()):
