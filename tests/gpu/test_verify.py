@@ -253,7 +253,7 @@ def test_a_failed_part_alone_is_the_reason(tmp_path):
 def test_parts_are_chosen_by_name_or_family():
     assert chosen([]) == list(PARTS.values())
     assert [part.name for part in chosen(["tma.rules"])] == ["tma.rules"]
-    assert [part.name for part in chosen(["tma"])] == ["tma.boxes", "tma.rules"]
+    assert [part.name for part in chosen(["tma"])] == ["tma.boxes", "tma.rules", "tma.faults"]
 
 
 def test_an_unknown_part_is_refused():

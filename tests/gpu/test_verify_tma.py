@@ -1,5 +1,6 @@
 """TMA's parts with a device that follows the tables, and with faults planted in what it says."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -17,11 +18,12 @@ from tilewise.gpu.probes.tensor_copy import (
     TORN,
     UNTOUCHED,
     Box,
+    DriverError,
     decode,
     passes_of,
     place_of,
 )
-from tilewise.gpu.verify import boxes, rules
+from tilewise.gpu.verify import boxes, faults, rules
 from tilewise.gpu.verify.truth import load, save
 
 PLAIN = Box("u16", "128B", (32, 256), (16, 64), (-3, 200), 128)
@@ -192,3 +194,40 @@ def test_each_verdict_that_is_turned_round_is_found():
 
 def test_arguments_in_words_are_those_that_are_not_usual():
     assert rules.named(Arguments(box=(16, 300, 4))) == "rank 3, box (16, 300, 4)"
+
+
+# -- faults of copies ------------------------------------------------------------------------------
+
+
+def faults_truth():
+    """The record of a device that faults where our rules say."""
+    every = list(faults.cases())
+    whole = [box.start % 128 == 0 and box.corner[-1] * box.bytes_each % 16 == 0 for box in every]
+    return faults.truth_of(
+        every,
+        [0 if fine else 716 if box.start % 128 else 715 for box, fine in zip(every, whole, strict=True)],
+    )
+
+
+def test_a_device_that_faults_by_the_rules_has_no_difference():
+    found = faults.compare(faults_truth())
+    assert found.different == 0
+    assert set(found.covered["outcome"]) == {"done", "illegal instruction", "misaligned address"}
+    assert set(found.covered["rule"]) == {"none", "coordinate-multiple", "shared-address"}
+
+
+def test_a_copy_that_is_done_against_a_rule_and_one_that_faults_without_are_found():
+    truth = faults_truth()
+    for at in (0, len(truth.cases) - 1):
+        results = truth.arrays["results"].copy()
+        results[at] = 0 if results[at] else 719
+        (found,) = faults.compare(replace(truth, arrays={"results": results})).differences
+        assert found.message in (
+            "the device says launch failure, we say no rule",
+            "the device says done, we say shared-address",
+        )
+
+
+def test_the_error_of_the_driver_survives_another_process():
+    error = pickle.loads(pickle.dumps(DriverError(715, "CUDA_ERROR_ILLEGAL_INSTRUCTION")))
+    assert (error.code, str(error)) == (715, "the driver says CUDA_ERROR_ILLEGAL_INSTRUCTION")

@@ -56,6 +56,10 @@ def answer(args: argparse.Namespace) -> Answer:
     report = _recorded(parts, args.source) if args.source else _verified(parts, args)
     if args.report:
         _write(report, args.report)
+    if args.record:
+        from tilewise.gpu.verify.run import record
+
+        record(report.outcomes, args.record)
     return Answer(report.data(), report.text(), YES if report.right else NO)
 
 
@@ -74,14 +78,12 @@ def _verified(parts: list[Part], args: argparse.Namespace) -> Report:
     from tilewise.gpu.device import HOPPER, find
     from tilewise.gpu.verify.device import described
     from tilewise.gpu.verify.report import Report
-    from tilewise.gpu.verify.run import record, run
+    from tilewise.gpu.verify.run import run
 
     device = described(find(capability=HOPPER))
     state = args.state or cache_folder() / "verify"
     with _progress(quiet=args.json) as told:
         outcomes = list(run(parts, device, state=state, resume=args.resume, told=told))
-    if args.record:
-        record(outcomes, args.record)
     return Report(device, outcomes)
 
 

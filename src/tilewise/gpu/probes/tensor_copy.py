@@ -224,6 +224,17 @@ class _Request(ctypes.Structure):
     )
 
 
+class DriverError(RuntimeError):
+    """A call of the driver that failed, or a copy that faulted."""
+
+    def __init__(self, code: int, name: str) -> None:
+        super().__init__(code, name)
+        self.code, self.name = code, name
+
+    def __str__(self) -> str:
+        return f"the driver says {self.name}"
+
+
 class TensorCopies:
     """A device on which boxes are loaded, one launch a pass."""
 
@@ -311,7 +322,7 @@ class TensorCopies:
     def _check(self, result: tuple[Any, ...]) -> Any:
         error, *values = result
         if int(error):
-            raise RuntimeError(f"the driver says {error}")
+            raise DriverError(int(error), error.name)
         return values[0] if len(values) == 1 else tuple(values)
 
 

@@ -6,6 +6,7 @@ fragments   which thread and register owns each element
 descriptors which byte of shared memory a descriptor reads for each element
 boxes       which byte each element of a TMA box lands in
 rules       which tensor maps the driver takes
+faults      which copies end in a fault
 run         part after part, resumable, recorded
 report      as text, JSON and HTML
 """

@@ -131,7 +131,7 @@ PARTS = (
     Part(
         "fragments.d",
         "wgmma: the element of D in each register of each thread, every type at every N",
-        ("wgmma.D",),
+        ("wgmma.D", "wgmma.shapes"),
         lambda: len(instructions()),
         measure_d,
         compare,

@@ -69,7 +69,7 @@ class Part:
     """FAMILY.WORD: parts of one family are recorded in one file."""
     title: str
     confirms: tuple[str, ...]
-    """Entries of the catalogue."""
+    """Entries of the catalogue, or tables beside it."""
     size: Callable[[], int]
     """How many cases there are."""
     measure: Callable[[Told], Truth]

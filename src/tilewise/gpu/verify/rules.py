@@ -85,7 +85,7 @@ def named(arguments: Arguments) -> str:
 PART = Part(
     "tma.rules",
     "TMA: which tensor maps the driver takes, and the rule that the others break",
-    ("tma.map", "tma.rules"),
+    ("tma.rules",),
     lambda: sum(1 for _ in cases()),
     measure,
     compare,
