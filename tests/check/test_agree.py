@@ -503,3 +503,33 @@ def test_no_text_ends_in_anything_but_an_answer_or_an_error():
             text[at : at + rng.randrange(3)] = rng.choice(("", rng.choice(letters)))
         with suppress(LayoutError):
             agree("".join(text), ROW_MAJOR, dtype="bf16")
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("sbo=2048", 0x4000008000010000),
+        ("lbo=4096", 0x4000004001000000),
+        ("base_offset=3", 0x4006004000010000),
+        ("start=0x800", 0x4000004000010080),
+        ("at=(64, 32)", 0x4000004000010204),
+        ("order=k, tile=128x128", 0x4000008000010000),
+    ],
+)
+def test_fields_of_the_descriptor_that_are_said(said, value):
+    """What is said changes the field, and nothing else: the one descriptor reads the same bytes."""
+    tile = "" if "tile" in said else ", tile=128x64"
+    where = ", at=(64, 32)" if said.startswith("at") else ""
+    descriptor = f"descriptor({value:#x}, A{where})"
+    assert agree(descriptor, f"wgmma(A, 128B, {said}{tile})", dtype="bf16")
+    other = f"descriptor({value ^ 1 << 32:#x}, A{where})"
+    assert not agree(other, f"wgmma(A, 128B, {said}{tile})", dtype="bf16")
+
+
+def test_bits_are_told_apart():
+    tile = S[(64, 256) : (256, 1)]
+    turned = S[(64, (32, 8)) : (256, (8, -1))] + 7
+    found = agree(tile, turned, dtype="b1")
+    assert (found.answer, found.first.index, found.first.unit) == (False, (0, 0), "bit")
+    assert (found.first.written, found.first.read, found.first.holds) == (0, 7, (0, 7))
+    assert "bit 0 of byte 0 and read from bit 7 of byte 0, where (0, 7) is" in found.reason

@@ -14,8 +14,8 @@ A side is a layout [rows, K] in either dialect, which threads store or load thro
   descriptor(0x..., operand=) major= n= at= dtype=
 
 A word that can mean one thing alone needs no name: tma(128x64, 64B). What does not say its tile takes the
-other side's. Calls with + between them are parts of one tile, each at its first element: at=(64, 0). Of a tile that
-takes several instructions one is compared, and with --steps all.
+other side's. Calls with + between them are parts of one tile, each at its first element: at=(64, 0). Of a
+tile that takes several instructions one is compared, and with --steps all.
 """
 
 from __future__ import annotations
