@@ -90,6 +90,10 @@ def test_remarks_are_no_refusal(tilewise):
     answer = tilewise(*CHECK, "--mode", "128B", "--shared", "128", "--json")
     assert answer.code == 0
     assert [remark["rule"] for remark in answer.json["remarks"]] == ["shared-pattern"]
+    layout = "Swizzle<3,3,3> o (S[(8, 64) : (64, 1)] + 64)"
+    plan = tilewise("tma", "--dtype", "bf16", "--shape", "64,64", "--layout", layout, "--json")
+    assert plan.code == 0
+    assert [remark["rule"] for remark in plan.json["remarks"]] == ["shared-pattern"]
 
 
 def test_where_each_element_lands(tilewise):

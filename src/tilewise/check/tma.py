@@ -227,9 +227,18 @@ def _check_starts(plan: Plan) -> None:
             raise refusal(
                 "shared-address",
                 where + why,
-                f"boxes land at multiples of {SHARED_ALIGNMENT} bytes; take a tile without gaps",
+                _without_gaps(plan),
                 bytes=stride,
             )
+
+
+def _without_gaps(plan: Plan) -> str:
+    narrow = plan.mode.bits and plan.tensor_map.inner_bytes < plan.mode.width
+    if narrow:
+        return (
+            f"under {plan.mode} rows are {plan.mode.width} bytes apart: leave the room, or swizzle narrower"
+        )
+    return f"boxes land at multiples of {SHARED_ALIGNMENT} bytes; take a tile without gaps"
 
 
 def _landed(tensor_map: TensorMap, folded: Fold, plain: Layout) -> Layout:

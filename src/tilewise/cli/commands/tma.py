@@ -96,6 +96,7 @@ def answer(args: argparse.Namespace) -> Answer:
 
 def _planned(args: argparse.Namespace) -> Answer:
     from tilewise.check.tma import plan_copy
+    from tilewise.hardware.tma.rules import remarks
 
     if args.interleave != "none":
         raise LayoutError("TW401", "a plan has interleave none", hint="tilewise tma check takes interleaves")
@@ -110,8 +111,7 @@ def _planned(args: argparse.Namespace) -> Answer:
     except Refused as no:
         return _refused(no)
     notes = [*plan.notes, *_other_order(plan, shape, strides, more, args)]
-    from tilewise.hardware.tma.rules import remarks
-
+    noted = remarks(plan.tensor_map, args.address, shared=plan.boxes[0].start)
     data: dict[str, Any] = {
         "legal": True,
         "arguments": plan.tensor_map.arguments,
@@ -127,14 +127,15 @@ def _planned(args: argparse.Namespace) -> Answer:
         ],
         "bytes": plan.bytes,
         "rules": [],
-        "remarks": [_violation(remark) for remark in remarks(plan.tensor_map, args.address)],
+        "remarks": [_violation(remark) for remark in noted],
         "tile": str(tile),
         "mode": plan.mode.name,
         "alignment": plan.alignment,
         "shared": plan.shared_bytes,
         "notes": notes,
     }
-    lines = [*_argument_lines(plan.tensor_map), "", *_plan_lines(plan, tile), *(f"note: {n}" for n in notes)]
+    lines = [*_argument_lines(plan.tensor_map), "", *_plan_lines(plan, tile)]
+    lines += [f"note: {note}" for note in (*notes, *noted)]
     if args.reads:
         data["reads"] = _reads(plan.tile, plan, args.fill)
         lines += ["", *_read_lines(plan.tile, plan, args.fill)]
