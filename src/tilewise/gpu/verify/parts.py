@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewise.core.errors import LayoutError
-from tilewise.gpu.verify import boxes, descriptors, faults, fragments, rules
+from tilewise.gpu.verify import boxes, descriptors, edges, faults, fragments, rules
 from tilewise.gpu.verify.part import Part
 
-PARTS = {
-    part.name: part for part in (*fragments.PARTS, *descriptors.PARTS, boxes.PART, rules.PART, faults.PART)
-}
+WGMMA = (*fragments.PARTS, *descriptors.PARTS, edges.PART)
+TMA = (boxes.PART, rules.PART, faults.PART)
+PARTS = {part.name: part for part in (*WGMMA, *TMA)}
 """Every part by name."""
 
 
