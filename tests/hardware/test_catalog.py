@@ -378,6 +378,14 @@ def test_what_no_descriptor_and_no_block_holds_is_noted(capsys):
         assert (code, data["error"]["code"]) == (2, "TW604")
 
 
+def test_places_with_too_many_elements_are_not_listed(capsys):
+    words = ["wgmma.canonical", *"--mode none --major k --dtype bf16 --sbo 0".split()]
+    _, data = asked(capsys, *words, "--m", "4096", "--who", "0")
+    assert len(data["elements_at"]) == 4096
+    code, data = asked(capsys, *words, "--m", "4097", "--who", "0")
+    assert (code, data["error"]["code"]) == (2, "TW301")
+
+
 def test_memory_is_told_in_bytes(capsys):
     words = "wgmma.smem --operand B --major k --mode 128B --dtype bf16 --rows 8 --k 64 --at 1,8".split()
     _, data = asked(capsys, *words)
