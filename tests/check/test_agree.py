@@ -85,6 +85,9 @@ PAIRS = {
     "written none, read 128B": ("tma(128x64, none)", "wgmma(A, 128B)", "bf16"),
     "written 128B, read none": ("tma(128x64, 128B)", "wgmma(A, none)", "bf16"),
     "a box narrower than its swizzle": ("tma(64x32, 128B)", "wgmma(A, 64B)", "bf16", {"steps": True}),
+    "a box narrower than its swizzle, read in part": (
+        "tma(64x32, 128B)", "descriptor(0x4000004000010002, A, at=(0, 16))", "bf16",
+    ),
     "a row of half the swizzle, twice": ("tma(64x64, 128B, inner=32)", "wgmma(A, 128B)", "bf16"),
     # -- layouts -----------------------------------------------------------------------------------
     "threads, swizzled": (SWIZZLED, "wgmma(A, 128B)", "bf16", {"steps": True}),
@@ -147,6 +150,9 @@ PAIRS = {
     # -- base addresses ----------------------------------------------------------------------------
     "aligned base": (SWIZZLED, "wgmma(A, 128B)", "bf16", {"base": 0x2C00, "steps": True}),
     "misaligned base, threads": (SWIZZLED, "wgmma(A, 128B)", "bf16", {"base": 0x200}),
+    "misaligned base, and the wrong mode": (
+        "Swizzle<2,3,3> o S[(128, 64) : (64, 1)]", "wgmma(A, 128B)", "bf16", {"base": 0x200},
+    ),
     "misaligned base, threads read": ("tma(128x64, 128B)", SWIZZLED, "bf16", {"base": 0x480}),
     "misaligned base, TMA to wgmma": (
         "tma(128x64, 128B)", "wgmma(A, 128B)", "bf16", {"base": 0x480, "steps": True},

@@ -130,7 +130,19 @@ def agree_of(
     other = tiles[1] or (None if tiles[0] else _reach(reader, shared))
     written = writer.placed(replace(shared, tile=other))
     read = reader.placed(replace(shared, tile=tiles[0] or written.tile))
-    return _compared(written, read, base)
+    found = _compared(written, read, base)
+    period = max(written.period, read.period)
+    if found.answer is not False or base % period == 0:
+        return found
+    aligned = agree_of(writer, reader, dtype=dtype, base=base // period * period, steps=steps)
+    return replace(found, hint=_alignment(base, period)) if aligned.answer else found
+
+
+def _alignment(base: int, period: int) -> str:
+    return (
+        f"the layout's swizzle counts from the base {base:#x}, the hardware's from address 0: "
+        f"align the base to {period} bytes, or let swizzle=address act on addresses"
+    )
 
 
 def _spec(side: Spec | Layout | str, reading: Reading) -> Spec:
@@ -308,12 +320,6 @@ def _way_on(base: Agreement, first: Difference) -> str:
     writer, reader = base.writer, base.reader
     if first.written is None:
         return "write a tile as large as the one that is read"
-    for side in (writer, reader):
-        if base.base % side.period:
-            return (
-                f"the layout's swizzle counts from the base {base.base:#x}, the hardware's from address 0: "
-                f"align the base to {side.period} bytes, or let swizzle=address act on addresses"
-            )
     for side, other in ((writer, reader), (reader, writer)):
         if side.meant == other.label != side.label:
             return (
