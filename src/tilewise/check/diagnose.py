@@ -39,22 +39,26 @@ if TYPE_CHECKING:
 MAX_LISTED = 1 << 12
 """So many elements are looked through for the first two that share a byte."""
 
+READ_ALL_THE_SAME = "a descriptor reads these bytes all the same, some of them for several elements"
+
 
 def diagnose(question: Question, shape: list[Reason], shared: list[Reason]) -> tuple[Reason, ...]:
     """Every reason, the one to look at first in front; never none.
 
     requires  the question has no fit, or its shape or its bytes forbid one
     """
-    reasons = [*question.said, *shape]
+    turned = list(_transposed(question)) if shape else []
+    if turned:
+        return (*question.said, *shared, *shape, *turned)
+    if shared and not shape and question.fit() is not None:
+        shared = [replace(reason, hint=READ_ALL_THE_SAME) for reason in shared]
     whole = _whole_instructions(question.operand)
-    if shape and any(_transposed(question)):
-        return (*reasons, *_transposed(question))
-    if whole is not None:
-        found = list(_strides(replace(question, operand=whole)))
-        units = [reason for reason in found if reason.rule in ("unit", "swizzle-unit")]
-        rest = [reason for reason in found if reason not in units]
-        return tuple(_once([*question.said, *shared, *units, *shape, *rest]))
-    return tuple(_once([*reasons, *shared]))
+    if whole is None:
+        return (*question.said, *shared, *shape)
+    found = list(_strides(replace(question, operand=whole)))
+    units = [reason for reason in found if reason.rule in ("unit", "swizzle-unit")]
+    rest = [reason for reason in found if reason not in units]
+    return tuple(_once([*question.said, *shared, *units, *shape, *rest]))
 
 
 def _once(reasons: list[Reason]) -> list[Reason]:
@@ -170,7 +174,6 @@ def _strides(question: Question) -> Iterator[Reason]:
         _other_unit,
         _byte_swizzle,
         _other_swizzle,
-        _transposed,
         _offset,
     ):
         found = list(repair(question))
@@ -304,7 +307,7 @@ def _transposed(question: Question) -> Iterator[Reason]:
         rows = "M" if operand.name == "A" else "N"
         yield Reason(
             "transposed",
-            f"the modes are [K, {rows}]: as [{rows}, K] it is {major_name(fit.form.major)}, "
+            f"with its modes swapped, were they [K, {rows}], it is read: {major_name(fit.form.major)}, "
             f"{mode_name(fit.form.mode)}",
             {"shape": list(extents_of(operand.layout.shape))},
             "permute the modes: tilewise algebra permute LAYOUT 1,0",

@@ -6,7 +6,7 @@ that may read it, and `same` proves that it does, part by part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewise.check.fitting import REACH, Fit, fits
@@ -15,7 +15,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.modes import CHUNK, MODES, Mode
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import MAJORS, Input, M, check_operand
 from tilewise.hardware.wgmma.stepping import PATTERNS, Step
@@ -50,6 +50,7 @@ class Match:
     """(m, n, k); n is None for A where none was asked."""
     steps: tuple[Step, ...]
     base: int = 0
+    pattern: str = "tile"
 
     legal = True
 
@@ -80,8 +81,8 @@ class Match:
 
     @property
     def alignment(self) -> int:
-        """What the tile's address must be a multiple of, with the base offset as it is."""
-        return self.mode.period
+        """What the tile's address must be a multiple of for base offset 0."""
+        return CHUNK if self.pattern == "address" else self.mode.period
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ def match(
     shared = overlap(question.operand)
     fit = None if question.said or shape or shared else question.fit()
     if fit is not None:
-        return _matched(question, fit)
+        return replace(_matched(question, fit), base=base, pattern=pattern)
     from tilewise.check.diagnose import diagnose
 
     return Mismatch(diagnose(question, shape, shared), question)
@@ -247,7 +248,6 @@ def _matched(question: Question, fit: Fit) -> Match:
         tuple(
             Step(part.mn, part.k, part.descriptor.start - first.start, part.descriptor) for part in fit.parts
         ),
-        operand.base,
     )
 
 

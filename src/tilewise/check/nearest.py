@@ -9,13 +9,14 @@ copy       elements change their direction, and threads have to move them
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, product
 
 from tilewise.check.operand import Operand, Reason
-from tilewise.check.strides import major_name, mode_name
+from tilewise.check.strides import chain_of, major_name, mode_name
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.modes import MODES, ROWS, Mode
 from tilewise.hardware.wgmma.instructions import M
 from tilewise.hardware.wgmma.tiles import ORDERS, tile
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tilewise.check.match import Question
+
+    Choice = tuple[Mode, str, str]
+    """(mode, major, order of atoms)."""
 
 COSTS = ("nothing", "address", "tma", "copy")
 """What it takes, the cheapest first."""
@@ -35,7 +39,6 @@ BOX = 256
 _REPAIRED = {
     "unit": ("nothing", "the same numbers, read in their own unit"),
     "swizzle-unit": ("nothing", "the same tile, with its swizzle written for elements"),
-    "transposed": ("nothing", "the same bytes, with the modes in the operand's order"),
     "major": ("nothing", "the tile as it is, with the other transpose bit"),
     "base": ("address", "the tile as it is, at an address that its pattern allows"),
     "start": ("address", "the tile as it is, from another start"),
@@ -68,17 +71,20 @@ def nearest(question: Question, reasons: Sequence[Reason], shown: int = SHOWN) -
 
     postcondition  each is legal for the question's operand and type
     """
-    mended = list(_mended(question, reasons))
-    if any(near.cost in ("nothing", "address") for near in mended):
+    mended = [*_as_it_is(question), *_mended(question, reasons)]
+    if mended and COSTS.index(mended[0].cost) < COSTS.index("tma") and not _shape_is_wrong(reasons):
         return tuple(mended[:shown])
-    made = sorted(_tiles(question, _wanted_mode(question, reasons)), key=lambda ranked: ranked[0])
     found: list[Near] = []
-    for near in (*mended, *(near for _, near in made)):
-        if len(found) == shown:
-            break
+    for near in chain(mended, _tiles(question, _wanted_mode(reasons))):
         if not any(_one_tile(near, other) for other in found):
             found.append(near)
+        if len(found) == shown:
+            break
     return tuple(found)
+
+
+def _shape_is_wrong(reasons: Sequence[Reason]) -> bool:
+    return any(reason.rule in ("rows", "k") for reason in reasons)
 
 
 def _one_tile(near: Near, other: Near) -> bool:
@@ -86,6 +92,19 @@ def _one_tile(near: Near, other: Near) -> bool:
 
 
 # -- one fault mended ----------------------------------------------------------------------------------
+
+
+def _as_it_is(question: Question) -> Iterator[Near]:
+    """The tile itself, where only what was asked of the instruction is at fault."""
+    operand = question.operand
+    layout = operand.in_elements()
+    if not question.said or layout is None or operand.layout.injective.answer is not True:
+        return
+    fit = question.fit()
+    if fit is not None:
+        mode, major = fit.form.mode, fit.form.major
+        what = "the tile as it is" + (f", with N = {fit.n}" if operand.name == "B" else "")
+        yield Near(layout, "nothing", f"{mode_name(mode)}, {major_name(major)}: {what}", mode, major, 0)
 
 
 def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[Near]:
@@ -96,7 +115,7 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[Near]:
         repaired = operand.with_layout(reason.repair)
         fit = _legal(question, repaired)
         layout = repaired.in_elements()
-        if fit is None or layout is None:
+        if fit is None or layout is None or repaired.layout.size != operand.layout.size:
             continue
         cost, message = _REPAIRED[reason.rule]
         mode, major = fit
@@ -106,8 +125,6 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[Near]:
 
 def _legal(question: Question, operand: Operand) -> tuple[Mode, str] | None:
     """The mode and the major in which a tile at an aligned address is read."""
-    from dataclasses import replace
-
     if operand.layout.injective.answer is not True:
         return None
     fit = question.fit(replace(operand, base=0), operand.row.majors)
@@ -117,29 +134,35 @@ def _legal(question: Question, operand: Operand) -> tuple[Mode, str] | None:
 # -- tiles of atoms ------------------------------------------------------------------------------------
 
 
-def _tiles(question: Question, wanted: Mode | None) -> Iterator[tuple[tuple[int, ...], Near]]:
-    """Every tile of whole atoms that holds the operand, with its rank."""
-    operand = question.operand
+def _tiles(question: Question, wanted: Mode | None) -> Iterator[Near]:
+    """The tiles of whole atoms that hold the operand, the cheapest first.
+
+    In front are those whose contiguous direction stays, that few boxes write, in the wanted mode.
+    """
+    now = contiguous_along(question.operand)
+
+    def rank(choice: Choice) -> tuple[bool, bool, bool, int]:
+        mode, major, order = choice
+        return major != now, order != _few_boxes(major), mode is not wanted, -mode.width
+
     rows, k = _padded(question)
-    major_now = contiguous_along(operand)
-    for mode in MODES.values():
-        for major in question.majors:
-            for order in ORDERS:
-                try:
-                    layout = tile(mode, major, operand.row.dtype, rows, k, order)
-                except Refused:
-                    continue
-                cost = "tma" if major == major_now else "copy"
-                near = _near(question, layout, mode, major, order, cost)
-                if near is None:
-                    continue
-                few_boxes = order == ("mn" if major == "k" else "k")
-                rank = (COSTS.index(near.cost), int(not few_boxes), int(mode is not wanted), -mode.width)
-                yield rank, near
+    for mode, major, order in sorted(product(MODES.values(), question.majors, ORDERS), key=rank):
+        try:
+            layout = tile(mode, major, question.operand.row.dtype, rows, k, order)
+        except Refused:
+            continue
+        near = _near(question, layout, (mode, major, order), "tma" if major == now else "copy")
+        if near is not None:
+            yield near
 
 
-def _near(question: Question, layout: Layout, mode: Mode, major: str, order: str, cost: str) -> Near | None:
-    operand = question.operand
+def _few_boxes(major: str) -> str:
+    """The order of atoms in which a box takes a whole column of them."""
+    return "mn" if major == "k" else "k"
+
+
+def _near(question: Question, layout: Layout, choice: Choice, cost: str) -> Near | None:
+    operand, (mode, major, order) = question.operand, choice
     try:
         other = operand.of(layout)
     except LayoutError:
@@ -148,10 +171,8 @@ def _near(question: Question, layout: Layout, mode: Mode, major: str, order: str
         return None
     same_shape = (other.rows, other.columns) == (operand.rows, operand.columns)
     moved = _moved(operand, other.layout) if same_shape else None
-    if moved == 0:
-        cost = "nothing"
     changes = [*_padding(operand, other), *_changes(operand, other, mode, major)]
-    how = _how(operand, other, mode, major, order, cost, moved)
+    how = _boxes(other, mode, major, order) if cost == "tma" else _copied(operand, moved)
     message = f"{mode_name(mode)}, {major_name(major)}: " + "; ".join([*changes, how])
     return Near(layout.coalesce(by_mode=True), cost, message, mode, major, moved)
 
@@ -187,29 +208,21 @@ def _changes(operand: Operand, other: Operand, mode: Mode, major: str) -> Iterat
     now, then = (side.plain(*at) - side.plain(0, 0) for side in (operand, other))
     if now != then:
         yield f"{name} {then} B apart instead of {now}"
-    chains = [tuple(s for s in side.layout.swizzles if s.bits) for side in (operand, other)]
-    if chains[0] != chains[1]:
+    if chain_of(operand) != chain_of(other):
         swizzle = mode.swizzle.scaled(8, other.row.dtype.bits)
-        yield f"{swizzle} on the addresses" if mode.bits else "no swizzle"
+        yield f"{swizzle} on the addresses" if mode.bits else "the swizzle left out"
 
 
-def _how(
-    operand: Operand, other: Operand, mode: Mode, major: str, order: str, cost: str, moved: int | None
-) -> str:
-    if cost == "nothing":
-        return "every element is there already"
-    if cost == "copy":
-        count = (
-            ""
-            if moved is None
-            else f", {moved * operand.elements} of {operand.layout.size * operand.elements}"
-        )
-        return f"a copy that moves elements{count}"
-    inner, outer = mode.elements(other.row.dtype), other.rows
-    k = other.columns * other.elements
-    along, across = (k, other.rows) if major == "k" else (outer, k)
-    whole = order == ("mn" if major == "k" else "k")
-    deep = min(across, BOX) if whole else 8
+def _copied(operand: Operand, moved: int | None) -> str:
+    count = "" if moved is None else f", {moved} of {operand.layout.size * operand.elements}"
+    return f"a copy that moves elements{count}"
+
+
+def _boxes(other: Operand, mode: Mode, major: str, order: str) -> str:
+    """The boxes of TMA that write the tile: a mode's width along the major direction."""
+    inner, k = mode.elements(other.row.dtype), other.columns * other.elements
+    along, across = (k, other.rows) if major == "k" else (other.rows, k)
+    deep = min(across, BOX) if order == _few_boxes(major) else ROWS
     boxes = along // inner * -(-across // deep)
     names = ("K", "rows") if major == "k" else ("rows", "K")
     return (
@@ -219,12 +232,9 @@ def _how(
 
 
 def _moved(operand: Operand, layout: Layout) -> int | None:
-    """Elements that live elsewhere in another layout of the same shape."""
-    identity = tuple(range(len(layout.shape)))
-    found = operand.layout.relation(layout, permute=identity)
-    if found.kind in ("same", "view"):
-        return 0
-    return found.moves.get("m")
+    """Elements that live elsewhere in another layout of the same shape; None where counting is too hard."""
+    cells = operand.layout.relation(layout, permute=(0, 1)).moves.get("m", 0)
+    return None if cells is None else cells * operand.elements
 
 
 # -- what the layout at hand is like -------------------------------------------------------------------
@@ -239,7 +249,7 @@ def contiguous_along(operand: Operand) -> str | None:
     return None
 
 
-def _wanted_mode(question: Question, reasons: Sequence[Reason]) -> Mode | None:
+def _wanted_mode(reasons: Sequence[Reason]) -> Mode | None:
     """The mode that the layout's swizzle or its rows are meant for, if any is told."""
     for reason in reasons:
         if reason.rule in ("swizzle-unit", "no-swizzle", "swizzle-strides", "swizzle") and reason.mode:

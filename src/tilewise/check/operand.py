@@ -207,8 +207,7 @@ def operand_of(layout: Layout, name: str, row: Input, base: int = 0) -> Operand:
     try:
         cells, elements = _in_cells(placed, row)
     except LayoutError as error:
-        message = f"{error.message}: {row.name} elements do not lie at whole bytes"
-        raise Unreadable(Reason("unit", message, hint=error.hint)) from None
+        raise Unreadable(_scattered(placed, row, error)) from None
     return Operand(name, row, cells.coalesce(by_mode=True), base, elements)
 
 
@@ -273,6 +272,26 @@ def _rank(layout: Layout, name: str) -> Reason:
     )
 
 
+def _scattered(layout: Layout, row: Input, error: LayoutError) -> Reason:
+    """Why elements do not lie at whole bytes: those of a byte are apart, or steps are no whole bytes."""
+    if row.dtype.bits >= 8 or layout.unit == "byte":
+        message = f"{error.message}: {row.name} elements do not lie at whole bytes"
+        return Reason("unit", message, hint="a descriptor counts bytes, 16 at a time")
+    columns = extents_of(layout.shape)[1]
+    places = [sum(layout.before_swizzle(flat)) for flat in range(min(columns, 8))]
+    apart = next((i for i, at in enumerate(places) if at != places[0] + i), None)
+    if apart is None:
+        message = f"{error.message}: eight {row.name} elements of one byte do not stay together"
+        return Reason("chunk", message, hint=error.hint)
+    return Reason(
+        "chunk",
+        f"eight {row.name} elements along K share a byte: k = {apart} is {places[apart] - places[0]} bits "
+        f"from k = 0, wanted {apart}",
+        {"element": apart, "found": places[apart] - places[0], "wanted": apart},
+        f"wgmma reads {row.name} K-major alone: lay the tile out with K contiguous",
+    )
+
+
 def _in_cells(layout: Layout, row: Input) -> tuple[Layout, int]:
     """The layout in bytes, and how many elements a byte of it holds."""
     if row.dtype.bits >= 8:
@@ -280,7 +299,7 @@ def _in_cells(layout: Layout, row: Input) -> tuple[Layout, int]:
     many = 8 // row.dtype.bits
     rows, columns = extents_of(layout.shape)
     if columns % many:
-        raise LayoutError("TW106", f"K of {columns} {row.name} is no whole number of bytes")
+        raise LayoutError("TW106", f"K of {columns} {row.name} ends inside a byte")
     if layout.unit != "byte":
         return layout.in_elements(row.dtype).pack(many).counted("byte"), many
     grouped = layout.group(rows, columns // many, many)

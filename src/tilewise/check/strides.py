@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tilewise.check.fitting import REACH
 from tilewise.check.operand import Operand, Reason
+from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import Swizzle, one_permutation
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.wgmma.descriptor import BASE_UNIT
@@ -235,7 +236,7 @@ class _Walk:
                     f"{field} is one stride: {what} {first} is {stride} B from {what} 0, so {what} {at} "
                     f"should be {wanted} B from it and is {found}",
                     {"field": field.lower(), "element": at, "found": found, "wanted": wanted},
-                    "a smaller N has fewer groups in one instruction",
+                    "a smaller N has fewer groups in one instruction" if self.operand.name == "B" else "",
                 )
                 return
 
@@ -274,8 +275,9 @@ def swizzle_reason(operand: Operand, mode: Mode | None, major: str) -> Reason:
         strides = f"{across} are {mode.width} B apart, as {'in' if mode.bits else 'with'} {mode_name(mode)}"
     hint = how_to_write(operand, mode)
     if found is None:
-        chain = " o ".join(map(str, written))
-        message = f"{chain} on bytes is no mode of the hardware, which has Swizzle<1|2|3,4,3>"
+        message = (
+            f"{_spelled(operand, written)} no mode of the hardware, which has Swizzle<1|2|3,4,3> on bytes"
+        )
         return Reason("swizzle", "; ".join(filter(None, (message, strides))), witness, hint, mode=mode)
     if not written:
         return Reason(
@@ -283,6 +285,18 @@ def swizzle_reason(operand: Operand, mode: Mode | None, major: str) -> Reason:
         )
     message = f"the swizzle is that of {mode_name(found)}, but {strides}"
     return Reason("swizzle-strides", message, witness, hint, mode=mode)
+
+
+def _spelled(operand: Operand, chain: tuple[Swizzle, ...]) -> str:
+    """A chain on bytes, and before it on elements where that is another."""
+    on_bytes = " o ".join(map(str, chain))
+    try:
+        on_elements = " o ".join(str(swizzle.scaled(8, operand.row.dtype.bits)) for swizzle in chain)
+    except LayoutError:
+        on_elements = on_bytes
+    if on_elements == on_bytes:
+        return f"{on_bytes} is"
+    return f"{on_elements} on {operand.row.name} is {on_bytes} on bytes and"
 
 
 def how_to_write(operand: Operand, mode: Mode | None) -> str:

@@ -155,7 +155,12 @@ def _alignment(found: Match) -> str:
     text = f"a multiple of {found.alignment} B"
     if not found.mode.bits:
         return f"{text} (128 B where TMA writes the tile)"
-    return f"{text}: there the pattern starts, and the base offset is 0"
+    if found.pattern == "address":
+        return f"{text}: the swizzle counts from address 0, and the base offset is 0"
+    offset = found.descriptor.base_offset
+    if offset:
+        return f"{text}, or base offset {offset} as here: the pattern starts with the tile"
+    return f"{text}: the pattern starts with the tile, and the base offset is 0"
 
 
 # -- no --------------------------------------------------------------------------------------------
