@@ -64,7 +64,7 @@ def test_a_difference_is_a_no_with_its_witness(capsys, toys):
     assert data["reason"] == "toy.wrong: x = 5: 26"
     assert data["witness"] == {"x": 5, "found": 26}
     assert main(["verify"]) == 1
-    assert capsys.readouterr().out.endswith("1 differences in 20 cases and 20 answers\n")
+    assert capsys.readouterr().out.endswith("1 difference in 20 cases and 20 answers\n")
 
 
 def test_reports_and_records_are_written(capsys, toys, tmp_path):

@@ -208,7 +208,7 @@ def test_the_report_in_text(report):
     assert "  x = 3\n    10\n" in text
     assert "toy.broken  failed        0 cases" in text
     assert "  RuntimeError: an illegal address\n" in text
-    assert text.endswith("1 differences in 10 cases and 10 answers; 1 parts were not answered")
+    assert text.endswith("1 difference in 10 cases and 10 answers; 1 part without answers")
 
 
 def test_the_report_in_json(report):

@@ -81,15 +81,15 @@ def _section(outcome: Outcome) -> str:
     if hidden:
         parts.append(f"<p>{hidden:,} more are not listed.</p>")
     if found.covered:
-        parts.append(_coverage(found.covered))
+        parts.append(_coverage(found.in_order()))
     return "\n".join(parts)
 
 
 def _coverage(covered: Mapping[str, Mapping[str, int]]) -> str:
     rows = []
     for aspect, tally in covered.items():
-        values = ", ".join(
-            f"{escape(value)} <span class='soft'>{count:,}</span>" for value, count in tally.items()
+        values = " ".join(
+            f'<span class="value">{escape(value)} <i>{count:,}</i></span>' for value, count in tally.items()
         )
         rows.append(_row("td", [escape(aspect), values]))
     head = _row("th", ["what was covered", "value and cases"])

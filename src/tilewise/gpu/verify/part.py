@@ -50,11 +50,20 @@ class Findings:
             tally = self.covered.setdefault(aspect.replace("_", " "), {})
             tally[str(value)] = tally.get(str(value), 0) + 1
 
+    def in_order(self) -> dict[str, dict[str, int]]:
+        """`covered`, numbers in their order."""
+        return {aspect: dict(sorted(tally.items(), key=_place)) for aspect, tally in self.covered.items()}
+
     def differs(self, case: str, message: str, **witness: object) -> None:
         """One more difference."""
         self.different += 1
         if len(self.differences) < MOST_SHOWN:
             self.differences.append(Difference(case, message, witness))
+
+
+def _place(pair: tuple[str, int]) -> tuple[int, str]:
+    value = pair[0]
+    return (int(value), "") if value.isdecimal() else (-1, value)
 
 
 @dataclass(frozen=True, slots=True)

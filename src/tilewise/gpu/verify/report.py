@@ -47,8 +47,9 @@ class Report:
     @property
     def verdict(self) -> str:
         """The report in a sentence."""
-        words = f"{self.different:,} differences in {self.cases:,} cases and {self.answers:,} answers"
-        return words + (f"; {self.failed} parts were not answered" if self.failed else "")
+        words = f"{_many(self.different, 'difference')} in {_many(self.cases, 'case')}"
+        words += f" and {_many(self.answers, 'answer')}"
+        return words + (f"; {_many(self.failed, 'part')} without answers" if self.failed else "")
 
     @property
     def reason(self) -> str | None:
@@ -82,6 +83,10 @@ class Report:
         for outcome in self.outcomes:
             lines += _lines(outcome, width)
         return "\n".join([*lines, "", self.verdict])
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" + "s" * (count != 1)
 
 
 def _lines(outcome: Outcome, width: int) -> list[str]:

@@ -47,7 +47,7 @@ class Outcome:
             "answers": found.numbers,
             "different": found.different,
             "differences": [difference.data() for difference in found.differences],
-            "covered": found.covered,
+            "covered": found.in_order(),
             "seconds": round(self.seconds, 1),
             "resumed": self.resumed,
             "failed": self.failed or None,
