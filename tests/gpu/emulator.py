@@ -6,9 +6,11 @@ host's half: memory is bytes, elements are cut out of them one at a time.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
-from tilewise.gpu.probes.instruction import ONE, SHARED, Instruction
+from tilewise.gpu.probes.instruction import ONE, SHARED
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input
@@ -44,7 +46,7 @@ class Emulator:
         out[:] = 0
         held, laid = held.reshape(-1, 128, 4), laid.reshape(-1)
         for plane in range(planes):
-            memory = filled(this, plane, this.b if from_held else this.a)
+            memory = filled(plane, this.planes - 1, this.b if from_held else this.a).copy()
             overlay = laid[laid_each * 4 * plane :][: chunks * 4]
             memory[at // 4 : at // 4 + len(overlay)] = overlay
             for job in range(jobs):
@@ -58,20 +60,17 @@ class Emulator:
                 word = np.where(product == 1, 1 << plane, np.where(product == 0, 0, 1 << 31)).astype(
                     np.uint32
                 )
-                columns = table(d_fragment(this.d, this.n)).columns
-                out[job, columns["reg"], 32 * columns["wid_in_wg"] + columns["laneid"]] |= word
+                thread, element = places(d_fragment(this.d, this.n))
+                out[job, element, thread] |= word
 
     def _of_registers(self, this, words):
-        columns = table(a_fragment(this.a)).columns
-        thread, element = 32 * columns["wid_in_wg"] + columns["laneid"], columns["reg"]
+        thread, element = places(a_fragment(this.a))
         each = 32 // this.bits
         return number(words[thread, element // each] >> (element % each * this.bits), this.a)
 
     def _of_memory(self, this, memory, descriptor, operand):
         dtype, major = (this.a, this.a_major) if operand == "A" else (this.b, this.b_major)
-        byte = np.array(
-            self.reading(Descriptor.decode(descriptor), dtype=dtype, major=major, operand=operand, n=this.n)
-        )
+        byte = bytes_read(self.reading, descriptor, dtype, major, operand, this.n)
         column = np.arange(byte.shape[1])
         bit = 8 * byte + (column % 8 if this.bits == 1 else 0)
         assert byte.min() >= BASE
@@ -79,14 +78,29 @@ class Emulator:
         return number(memory[bit // 32] >> (bit % 32), dtype)
 
 
-def filled(this: Instruction, plane: int, dtype: str):
+@cache
+def places(fragment):
+    """(thread, element) of every element of a fragment."""
+    columns = table(fragment).columns
+    return 32 * columns["wid_in_wg"] + columns["laneid"], columns["reg"]
+
+
+@cache
+def bytes_read(reading, descriptor, dtype, major, operand, n):
+    """The byte of every element, [rows, K]."""
+    return np.array(reading(Descriptor.decode(descriptor), dtype=dtype, major=major, operand=operand, n=n))
+
+
+@cache
+def filled(plane: int, last: int, dtype: str):
     """Memory from address 0 on, as 32-bit words; nothing below the base."""
-    each = 32 // this.bits
+    bits = Input.of(dtype).dtype.bits
+    each = 32 // bits
     index = np.arange(WINDOW // 4 * each).reshape(-1, each)
-    on = np.ones_like(index) if plane >= this.planes - 1 else index >> plane & 1
+    on = np.ones_like(index) if plane >= last else index >> plane & 1
     memory = np.zeros(WINDOW // 4, np.uint32)
     for place in range(each):
-        memory |= (on[:, place] * ONE[dtype] << this.bits * place).astype(np.uint32)
+        memory |= (on[:, place] * ONE[dtype] << bits * place).astype(np.uint32)
     memory[: BASE // 4] = 0
     memory[(BASE + SHARED) // 4 :] = 0
     return memory

@@ -41,7 +41,7 @@ def test_every_type_operand_major_and_mode_is_asked_alike():
 
 
 def test_all_of_it_lies_in_the_shared_memory_of_the_probe():
-    for case in EVERY[::3]:
+    for case in EVERY[::7]:
         read = in_bytes(case)
         assert read.min() >= BASE, case
         assert read.max() < (AREA if case.operand == "A" else END), case
@@ -50,12 +50,12 @@ def test_all_of_it_lies_in_the_shared_memory_of_the_probe():
 def test_legal_ones_read_no_byte_twice_and_odd_ones_do():
     twice = 0
     for at, case in enumerate(EVERY):
-        if at % 7 or case.instruction.bits == 1:
+        if at % 13 or case.instruction.bits == 1:
             continue
         alone = np.unique(expected(case)).size == expected(case).size
         assert alone or LEGAL <= at % CELL < LEGAL + ODD, case
         twice += not alone
-    assert twice > 100
+    assert twice > 50
 
 
 def test_odd_ones_are_odd_in_every_way():
@@ -100,11 +100,11 @@ def test_chunks_are_counted_from_address_zero():
 
 
 def test_the_tables_are_what_the_manual_says_once_more_in_plain_arithmetic():
-    for case in EVERY[::5]:
+    for case in EVERY[::9]:
         assert np.array_equal(rivals.ours(case), in_bytes(case)), case
 
 
 @pytest.mark.parametrize("rival", rivals.RIVALS, ids=lambda rival: rival.__name__)
 def test_no_other_reading_would_give_the_same_answers(rival):
-    some = EVERY[::3]
-    assert sum(not np.array_equal(rival(case), rivals.ours(case)) for case in some) > 150
+    some = EVERY[::7]
+    assert sum(not np.array_equal(rival(case), rivals.ours(case)) for case in some) > 70

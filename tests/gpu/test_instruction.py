@@ -31,7 +31,7 @@ def sampled():
     dice = random.Random(4)
     every = [this for kind in kinds.values() for this in (kind[0], dice.choice(kind))]
     return [
-        group for group in programs(every) if sum(this.n for this in group) < 200 or dice.randrange(4) == 0
+        group for group in programs(every) if sum(this.n for this in group) < 100 or dice.randrange(4) == 0
     ]
 
 
