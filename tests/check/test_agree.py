@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from tests.check.naive import addresses, first_difference
 
-from tilewise import LayoutError, Refused, S, Swizzle
+from tilewise import Layout, LayoutError, NotDecided, Refused, S, Swizzle
 from tilewise.check.agree import agree
 from tilewise.check.sides import Boxes, Copied, Described, Fed
 from tilewise.check.spelling import side_of
 from tilewise.core.dtypes import DType
+from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.wgmma.instructions import Input
 
@@ -530,6 +531,25 @@ def test_fields_of_the_descriptor_that_are_said(said, value):
     assert agree(descriptor, f"wgmma(A, 128B, {said}{tile})", dtype="bf16")
     other = f"descriptor({value ^ 1 << 32:#x}, A{where})"
     assert not agree(other, f"wgmma(A, 128B, {said}{tile})", dtype="bf16")
+
+
+def test_a_byte_whose_element_is_hard_to_find():
+    """Steps that no digit divides: whether some sum of them is the byte is a search with a bound."""
+    rng = random.Random(3)
+    hard = Layout((2,) * 48, tuple(as_vector(rng.getrandbits(60) | 1) for _ in range(48)))
+    writer = hard.group(1 << 24, 1 << 24)
+    middle = sum(stride["m"] for stride in hard.strides) // 2
+    found = agree(writer, writer + middle, dtype="u8")
+    assert (found.answer, found.first.index) == (False, (0, 0))
+    assert (found.first.holds, found.first.searched) == (None, False)
+    assert found.reason.endswith(f"read from byte {middle}")
+    alike = agree(writer, writer, dtype="u8")
+    assert (alike.answer, alike.reason) == (
+        None,
+        "not decided within the bound: whether two elements share a place",
+    )
+    with pytest.raises(NotDecided):
+        bool(alike)
 
 
 def test_bits_are_told_apart():

@@ -24,7 +24,7 @@ from tilewise.check.sides import (
 )
 from tilewise.check.spelling import Reading, side_of
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
@@ -50,7 +50,8 @@ class Difference:
     """An element that is read from another byte than it was written to.
 
     Addresses count bytes, and bits where elements are narrower. `written` is None where the writer has
-    no such element; `holds` is the element that the writer put where this one is read, None for none.
+    no such element; `holds` is the element that the writer put where this one is read, None for none, and
+    also where the search for it ended at its bound: `searched` is False then.
     """
 
     index: Pair
@@ -58,6 +59,7 @@ class Difference:
     read: int | None
     holds: Pair | None = None
     unit: str = "byte"
+    searched: bool = True
 
 
 _NOBODY = Side("", "", DType.of("u8"), (0, 0), ())
@@ -280,8 +282,12 @@ def _index(part: Part, flat: int) -> Pair:
 
 def _different(base: Agreement, found: _Finding) -> Agreement:
     writer, reader, index = base.writer, base.reader, found.index or (0, 0)
-    holds = None if found.read is None else _holder(writer, found.read)
-    first = Difference(index, found.written, found.read, holds, writer.parts[0].layout.unit)
+    holds, searched = None, True
+    try:
+        holds = None if found.read is None else _holder(writer, found.read)
+    except NotDecided:
+        searched = False
+    first = Difference(index, found.written, found.read, holds, writer.parts[0].layout.unit, searched)
     head = f"written {_way(writer)}, read {_way(reader)}"
     if writer.label == reader.label:
         head = f"written and read {_way(writer)}"
@@ -304,9 +310,9 @@ def _told(first: Difference, writer: Side) -> str:
     element = f"element {first.index}"
     if first.written is None:
         return f"{element} is read and never written, the writer's tile is {times(writer.tile)}"
-    held = f"where {first.holds} is" if first.holds else "where nothing is written"
+    held = f", where {first.holds} is" if first.holds else ", where nothing is written"
     places = [_at(address, first.unit) for address in (first.written, first.read)]
-    return f"{element} is written to {places[0]} and read from {places[1]}, {held}"
+    return f"{element} is written to {places[0]} and read from {places[1]}{held if first.searched else ''}"
 
 
 def _at(address: int | None, unit: str) -> str:
