@@ -6,20 +6,20 @@ import sys
 import pytest
 from tests.gpu.parts import DEVICE, Squares
 
+import tilewise
 from tilewise.cli.main import main
+from tilewise.gpu import device as gpus
+from tilewise.gpu.verify import device as devices
 from tilewise.gpu.verify import parts as registry
 
 
 @pytest.fixture
 def toys(monkeypatch, tmp_path):
     """Two parts of a device that is made up, in place of the real ones."""
-    import tilewise.gpu.device
-    import tilewise.gpu.verify.device
-
     found = [Squares("toy.right").part, Squares("toy.wrong", wrong=(5,)).part]
     monkeypatch.setattr(registry, "PARTS", {part.name: part for part in found})
-    monkeypatch.setattr(tilewise.gpu.device, "find", lambda **asked: None)
-    monkeypatch.setattr(tilewise.gpu.verify.device, "described", lambda gpu: DEVICE)
+    monkeypatch.setattr(gpus, "find", lambda **asked: None)
+    monkeypatch.setattr(devices, "described", lambda gpu: DEVICE)
     monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path / "cache"))
 
 
@@ -94,7 +94,8 @@ def test_a_record_takes_the_place_of_a_device(capsys, toys, tmp_path):
     capsys.readouterr()
     code, data = json_of(capsys, "--from", str(tmp_path))
     assert code == 1
-    assert (data["device"], data["reason"]) == (DEVICE, "toy.wrong: x = 5: 26")
+    assert data["device"] == DEVICE | {"tilewise": tilewise.__version__}
+    assert data["reason"] == "toy.wrong: x = 5: 26"
 
 
 def test_a_record_that_is_missing_is_not_understood(capsys, toys, tmp_path):

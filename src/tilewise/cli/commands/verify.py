@@ -19,6 +19,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from tilewise import __version__
 from tilewise.cli.answer import NO, YES, Answer
 
 TYPE_CHECKING = False
@@ -80,7 +81,7 @@ def _verified(parts: list[Part], args: argparse.Namespace) -> Report:
     from tilewise.gpu.verify.report import Report
     from tilewise.gpu.verify.run import run
 
-    device = described(find(capability=HOPPER))
+    device = described(find(capability=HOPPER)) | {"tilewise": __version__}
     state = args.state or cache_folder() / "verify"
     with _progress(quiet=args.json) as told:
         outcomes = list(run(parts, device, state=state, resume=args.resume, told=told))

@@ -7,7 +7,6 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from tilewise import __version__
 from tilewise.gpu.device import Gpu, package
 
 PACKAGES = ("cuda-core", "cuda-bindings", "numpy")
@@ -21,7 +20,6 @@ def described(gpu: Gpu) -> dict[str, Any]:
         "driver": _driver(),
         "NVRTC": ".".join(map(str, package("cuda.bindings.nvrtc").nvrtcVersion()[1:])),
         **{name: _version(name) for name in PACKAGES},
-        "tilewise": __version__,
         "Python": platform.python_version(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
