@@ -206,7 +206,7 @@ def _changes(operand: Operand, other: Operand, mode: Mode, major: str) -> Iterat
     at = (1, 0) if major == "k" else (0, 1)
     name = "rows" if major == "k" else "columns of K"
     now, then = (side.plain(*at) - side.plain(0, 0) for side in (operand, other))
-    if now != then:
+    if now != then and major == contiguous_along(operand):
         yield f"{name} {then} B apart instead of {now}"
     if chain_of(operand) != chain_of(other):
         swizzle = mode.swizzle.scaled(8, other.row.dtype.bits)

@@ -120,7 +120,7 @@ def _lines(found: Match) -> Iterator[str]:
 
     m, n, k = found.instruction
     rows = "M" if found.operand == "A" else "N"
-    size = "n" if n is None else n
+    size = "N" if n is None else n
     yield (
         f"wgmma reads it as {found.operand} of {found.dtype}: {major_name(found.major)}, "
         f"{mode_name(found.mode)}, imm-trans-{found.operand.lower()} {found.trans}"
@@ -171,6 +171,7 @@ def _refused(found: Mismatch, asked: dict[str, Any]) -> Answer:
     data = {
         "legal": False,
         **asked,
+        "code": "TW605",
         "reason": first.message,
         "witness": witness_data(first.witness),
         "reasons": [
