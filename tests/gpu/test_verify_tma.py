@@ -145,6 +145,14 @@ def test_a_barrier_that_counted_other_bytes_is_found(missing, counted):
     assert found.witness == {"counted": counted, "expected": PLAIN.bytes}
 
 
+def test_a_barrier_that_more_bytes_came_to_is_found():
+    plain, more = loaded(PLAIN), replace(loaded(PLAIN), state=0xFFF0)
+    rows = [boxes.row(PLAIN, landed) for landed in (plain, more)]
+    found = boxes.compare(boxes.truth_of(rows, [plain.slots, more.slots]))
+    assert found.different == 1
+    assert found.differences[0].witness == {"state": "0xfff0", "expected": "0x0"}
+
+
 def test_a_box_that_the_driver_refuses_without_a_rule_is_found():
     found = boxes.compare(boxes.truth_of([boxes.row(PLAIN, 1)], []))
     assert found.differences[0].message == "the driver refuses it with 1, and no rule of ours does"

@@ -53,7 +53,8 @@ def row(box: Box, landed: Landed | int) -> dict[str, Any]:
         return asdict(box) | {"result": landed, "length": 0}
     counted = box.bytes - landed.missing if landed.missing >= 0 else None
     others = [hex(value) for value in landed.others]
-    return asdict(box) | {"result": 0, "counted": counted, "others": others, "length": len(landed.slots)}
+    told = {"counted": counted, "state": hex(landed.state), "others": others}
+    return asdict(box) | {"result": 0, **told, "length": len(landed.slots)}
 
 
 def truth_of(rows: list[dict[str, Any]], slots: list[Array]) -> Truth:
@@ -64,9 +65,10 @@ def truth_of(rows: list[dict[str, Any]], slots: list[Array]) -> Truth:
 def compare(truth: Truth) -> Findings:
     """Hold every slot of shared memory, and every count of bytes, against the tables."""
     found = Findings()
+    settled = next((case["state"] for case in truth.cases if not case["result"]), None)
     for case, slots in zip(truth.cases, truth.parted("slots"), strict=True):
         box = box_of(case)
-        _compare(found, box, case, slots)
+        _compare(found, box, case, slots, settled)
         found.count(
             max(len(slots), 1),
             swizzle=box.mode,
@@ -116,7 +118,7 @@ def is_nan(dtype: str, bits: int) -> bool:
     return bits & exponent == exponent and bool(bits & (exponent & -exponent) - 1)
 
 
-def _compare(found: Findings, box: Box, case: Mapping[str, Any], slots: Array) -> None:
+def _compare(found: Findings, box: Box, case: Mapping[str, Any], slots: Array, settled: str | None) -> None:
     broken = [v.rule for v in violations(box.tensor_map) if RULES[v.rule].kind == DRIVER]
     if case["result"] or broken:
         if bool(case["result"]) != bool(broken):
@@ -128,6 +130,14 @@ def _compare(found: Findings, box: Box, case: Mapping[str, Any], slots: Array) -
             f"the barrier counted {case['counted']} bytes, the box has {box.bytes}",
             counted=case["counted"],
             expected=box.bytes,
+        )
+        return
+    if case["state"] != settled:
+        found.differs(
+            named(box),
+            f"more bytes came than the box has: the barrier ends as {case['state']}, not as {settled}",
+            state=case["state"],
+            expected=settled,
         )
         return
     strange = [bits for bits in case["others"] if box.fill != "nan" or not is_nan(box.dtype, int(bits, 16))]
