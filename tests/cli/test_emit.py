@@ -115,6 +115,29 @@ def test_a_in_registers_has_no_descriptor(tilewise):
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Swizzle<2,3,3> o S[((8, 8), (2, 32)) : ((256, 32), (2048, 1))]",
+        "wgmma.smem(A, k, 64B, bf16, rows=64, k=64)",
+        "Sw<2,3,3> o _0 o ((8,8),(32,2)):((32,256),(1,2048))",
+    ],
+)
+def test_a_layout_of_ones_own(tilewise, text):
+    asked = emit(tilewise, "--tile", "64x64x64", "--dtype", "bf16", "--layout-a", text, "--json").json["A"]
+    usual = emit(tilewise, "--tile", "64x64x64", "--dtype", "bf16", "--mode-a", "64B", "--json").json["A"]
+    assert asked.pop("order") is None
+    assert usual.pop("order") == "mn"
+    assert asked == usual
+
+
+def test_a_layout_that_wgmma_does_not_read(tilewise):
+    run = emit(tilewise, "--tile", "64x64x64", "--dtype", "bf16", "--layout-a", "S[(64, 64) : (64, 1)]")
+    assert run.code == 1
+    assert "the addresses are not swizzled" in run.out
+    assert "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]" in run.out
+
+
 def test_a_no_has_its_reason_and_what_would_do(tilewise):
     run = emit(tilewise, "--tile", "64x100x64", "--dtype", "bf16")
     assert run.code == 1

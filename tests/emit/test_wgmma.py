@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from tests.emit.wgmma_cases import CASES, Case, random_cases
 
-from tilewise import LayoutError, Refused
+from tilewise import LayoutError, Refused, parse
 from tilewise.emit import source_of
 from tilewise.emit.wgmma import Operand, kernel_source, planned
 from tilewise.emit.wgmma.boxes import Symbolic, copy_of
@@ -23,6 +23,7 @@ from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.wgmma.reads import reads
 
 SHARED = [(case, own) for case in (*CASES, *random_cases(40, seed=4)) for own in case.plan.in_shared]
+BOXED = [(case, own) for case, own in SHARED if own.load == "tma" or own.asked is None]
 NAMES = [f"{case} {own.name}" for case, own in SHARED]
 
 
@@ -45,7 +46,7 @@ def test_there_are_forty_kernels_and_each_kind_is_among_them() -> None:
     assert {(own.mode.name, own.major) for own in shared if own.input.dtype.bits == 16} == {
         *itertools.product(("none", "32B", "64B", "128B"), ("k", "mn"))
     }
-    assert {(own.name, own.major, own.order, own.load) for own in shared} == {
+    assert {(own.name, own.major, own.order, own.load) for own in shared if own.order} == {
         *itertools.product("AB", ("k", "mn"), ("mn", "k"), ("tma", "copy"))
     }
     assert {plan.accumulator.name for plan in plans} == {"f16", "f32", "s32"}
@@ -58,7 +59,7 @@ def test_there_are_forty_kernels_and_each_kind_is_among_them() -> None:
 @pytest.mark.parametrize(("case", "own"), SHARED, ids=NAMES)
 def test_each_instruction_reads_its_part_of_the_tile(case: Case, own: Operand) -> None:
     one, rows, byte_of = own.input, 64 if own.name == "A" else own.rows, bytes_of(own)
-    for step in own.feeding.steps:
+    for step in own.steps:
         seen = reads(step.descriptor, dtype=one.dtype, major=own.major, operand=own.name, n=rows)
         for row, k in samples(rows, one.k):
             at = step.mn * rows + row, step.k * one.k + k
@@ -75,7 +76,7 @@ def test_copies_by_threads_put_every_16_bytes_where_the_tile_has_them(case: Case
         assert names["place"](line, along // each) * 16 + inside == byte_of(row, k)
 
 
-@pytest.mark.parametrize(("case", "own"), SHARED, ids=NAMES)
+@pytest.mark.parametrize(("case", "own"), BOXED, ids=[f"{case} {own.name}" for case, own in BOXED])
 def test_boxes_land_where_the_tile_has_their_elements(case: Case, own: Operand) -> None:
     """The C++ of sizes, strides and coordinates, computed for the second tile each way of three."""
     made, packed = Symbolic(own), max(1, 8 // own.input.dtype.bits)
@@ -146,7 +147,7 @@ def test_kernels_are_readable_and_complete(case: Case) -> None:
     )
     assert ("mbarrier.try_wait.parity" in source) == plan.has_barriers
     for own in plan.in_shared:
-        assert f"{own.feeding.descriptor.value:#018x}" in source
+        assert f"{own.descriptor.value:#018x}" in source
         assert str(own.tile) in source
 
 
@@ -254,6 +255,47 @@ def test_what_is_not_understood(asked, code) -> None:
         planned((64, 64, 64), "bf16", **asked)
     assert error.value.code == code
     assert not isinstance(error.value, Refused)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "code", "words"),
+    [
+        ("S[(64, 64) : (64, 1)]", {}, "TW605", "the addresses are not swizzled"),
+        ("S[(64, 32) : (64, 1)]", {}, "TW602", "the layout of A is 64 x 32, and its tile 64 x 64"),
+        ("Swizzle<3,3,3> o S[(64, 64) : (1, 64)]", {"majors": ("k", None)}, "TW605", "wgmma does not read"),
+        ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)] + R[2 : 4096]", {}, "TW605", ""),
+    ],
+)
+def test_layouts_that_wgmma_does_not_read(text, asked, code, words) -> None:
+    with pytest.raises(Refused) as no:
+        planned((64, 64, 64), "bf16", layouts=(parse(text), None), **asked)
+    assert no.value.code == code
+    assert words in no.value.reason
+
+
+def test_blocks_of_64_rows_are_evenly_apart() -> None:
+    layout = parse("Swizzle<3,3,3> o S[((2, 2, 8, 8), 64) : ((16384, 4096, 512, 64), 1)]")
+    with pytest.raises(Refused, match="not evenly apart"):
+        planned((256, 64, 64), "bf16", layouts=(layout, None))
+    assert planned((128, 64, 64), "bf16", layouts=(parse(str(layout).replace("(2, 2,", "(2, 1,")), None))
+
+
+@pytest.mark.parametrize("asked", [{"modes": ("64B", None)}, {"orders": ("mn", None)}, {"a_from": "reg"}])
+def test_a_layout_says_alone_how_the_tile_lies(asked) -> None:
+    layout = parse("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]")
+    with pytest.raises(LayoutError, match="A has a layout and") as error:
+        planned((64, 64, 64), "bf16", layouts=(layout, None), **asked)
+    assert error.value.code == "TW401"
+
+
+def test_a_layout_that_the_tables_have_gives_the_kernel_of_the_tables() -> None:
+    spelled = parse("Sw<3,4,3> o smem_ptr[16b](unset) o ((_8,_16),(_64,_1)):((_64,_512),(_1,_0))")
+    asked = planned((128, 64, 64), "bf16", layouts=(spelled, None), majors=("k", None))
+    usual = planned((128, 64, 64), "bf16")
+    texts = [re.sub(r"^//.*\n", "", kernel_source(plan), flags=re.MULTILINE) for plan in (asked, usual)]
+    assert texts[0] == texts[1]
+    with pytest.raises(Refused, match="names CuTe's atoms"):
+        cute_source(asked)
 
 
 def test_cute_has_no_bits_and_no_m_major_registers() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewise import Refused
+from tilewise import Refused, parse
 from tilewise.emit.wgmma import Plan, planned
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.instructions import INPUTS
@@ -83,6 +83,15 @@ def _cases() -> Iterator[Case]:
     yield Case((128, 88, 64), ("e4m3", "e5m2"), {"a_from": "reg"})
     yield Case((64, 64, 64), ("s8", "u8"), {"a_from": "reg", "majors": ("mn", "k"), "load": "copy"})
     yield Case((64, 16, 512), ("b1",), {"a_from": "reg"})
+    # layouts of one's own: padded, with holes, in CuTe's words, counted in bytes
+    padded = parse("S[((16, 8), (8, 8)) : ((64, 8), (1032, 1))]")
+    holes = parse("Swizzle<3,3,3> o S[((16, 8), (2, 64)) : ((1536, 64), (512, 1))]")
+    yield Case((128, 64, 64), ("bf16",), {"layouts": (padded, None), "load": "copy"})
+    yield Case((128, 64, 128), ("bf16",), {"layouts": (holes, None), "load": "copy"})
+    yield Case((128, 128, 128), ("f16",), {"layouts": (holes, holes), "stages": 2})
+    turned = parse("Sw<2,3,3> o _0 o ((32,4),(8,8)):((_1,_256),(_32,_1024))", dialect="cute")
+    in_bytes = parse("Swizzle<1,4,3> o S[(64, (4, 16)) : (32, (2048, 2))]", unit="byte")
+    yield Case((128, 64, 64), ("f16",), {"layouts": (turned, in_bytes)})
 
 
 CASES = tuple(_cases())

@@ -9,8 +9,8 @@
 D [M, N] = A [M, K] B [N, K]^T, row-major D. A block of threads has the tile of D, and goes along K tile by
 tile; M, N and K of the problem are multiples of the tile's. M of the tile is a multiple of 64, N one that
 wgmma has for the type, K a multiple of the instruction's. A mode that is not asked for is the widest that
-fits. The kernel is CUDA C++ with plain PTX and includes nothing; with --host a function that makes the
-tensor maps and launches it follows, for nvcc.
+fits; --layout-a and --layout-b take any layout that wgmma reads instead. The kernel is CUDA C++ with plain
+PTX and includes nothing; with --host a function that makes the tensor maps and launches it follows, for nvcc.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import argparse
 import re
 
 from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.arguments import text_from
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
@@ -26,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tilewise.core.layout import Layout
     from tilewise.emit.wgmma import Operand, Plan
 
 ENGINES = ("wgmma",)
@@ -45,11 +47,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     place = parser.add_argument_group("where the operands lie")
     for side in "ab":
         line = f"how {side.upper()} lies in global memory: k, contiguous along K, or mn (k)"
-        place.add_argument(f"--major-{side}", default="k", metavar="M", help=line)
+        place.add_argument(f"--major-{side}", metavar="M", help=line)
         mode = "the swizzle of its tile: none, 32B, 64B, 128B"
         place.add_argument(f"--mode-{side}", metavar="MODE", help=mode)
         order = "which way its atoms follow one another first: mn or k (mn)"
-        place.add_argument(f"--order-{side}", default="mn", metavar="ORDER", help=order)
+        place.add_argument(f"--order-{side}", metavar="ORDER", help=order)
+        layout = f"instead of mode and order: any layout of {side.upper()}'s tile that wgmma reads"
+        place.add_argument(f"--layout-{side}", metavar="LAYOUT", help=layout)
     place.add_argument(
         "--a", dest="a_from", default="smem", metavar="PLACE", help="A is read from smem or reg (smem)"
     )
@@ -81,6 +85,7 @@ def answer(args: argparse.Namespace) -> Answer:
             majors=(args.major_a, args.major_b),
             modes=(args.mode_a, args.mode_b),
             orders=(args.order_a, args.order_b),
+            layouts=(_layout(args.layout_a), _layout(args.layout_b)),
             load=args.load,
             a_from=args.a_from,
             stages=args.stages,
@@ -131,6 +136,12 @@ def _tile(text: str) -> tuple[int, int, int]:
     return m, n, k
 
 
+def _layout(text: str | None) -> Layout | None:
+    from tilewise.hardware.calls import parse
+
+    return None if text is None else parse(text_from(text))
+
+
 def _number(text: str) -> int:
     try:
         return int(text)
@@ -164,17 +175,14 @@ def _operand(plan: Plan, own: Operand) -> dict[str, Any]:
     data: dict[str, Any] = {"dtype": own.input.name, "major": own.major, "load": own.load}
     if own.in_registers:
         return data | {"layout": str(own.fragment)}
-    from tilewise.emit.wgmma.constants import steps_in_chunks
-
-    along_k, blocks = steps_in_chunks(own)
-    descriptor = own.feeding.descriptor
+    descriptor = own.descriptor
     data |= {
         "mode": own.mode.name,
         "order": own.order,
         "layout": str(own.tile),
         "offset": plan.offsets[own.name],
         "descriptor": {"value": f"{descriptor.value:#018x}", "lbo": descriptor.lbo, "sbo": descriptor.sbo},
-        "steps": {"k": along_k, "mn": blocks, "unit": 16},
+        "steps": {"k": list(own.along_k), "mn": list(own.along_rows), "unit": 16},
     }
     if own.load == "tma":
         from tilewise.emit.wgmma.boxes import Symbolic

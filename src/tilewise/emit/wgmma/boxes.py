@@ -16,7 +16,7 @@ from tilewise.hardware.tma.tensor_map import TensorMap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.emit.wgmma.plan import Operand
+    from tilewise.emit.wgmma.operands import Operand
 
 
 @dataclass(frozen=True, slots=True)

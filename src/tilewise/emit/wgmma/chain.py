@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewise.emit.wgmma.plan import Operand, Plan
+from tilewise.emit.wgmma.operands import Operand
+from tilewise.emit.wgmma.plan import Plan
 from tilewise.emit.wgmma.template import filled
+from tilewise.hardware.modes import CHUNK
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +77,13 @@ def _descriptor(plan: Plan, own: Operand, at: str) -> str:
     letter, offset = own.name.lower(), plan.offsets[own.name]
     start = f"{at}{f' + {offset}' if offset else ''}{_of_warpgroup(own)}"
     start = f"({start})" if " " in start else start
-    return f"const unsigned long long {letter} = {own.feeding.descriptor.value:#018x} | ({start} >> 4);"
+    return f"const unsigned long long {letter} = {own.descriptor.value:#018x} + ({start} >> 4);"
 
 
 def _of_warpgroup(own: Operand) -> str:
-    """What the rows of a warpgroup add to the start of the tile."""
-    starts = [step.bytes for step in own.feeding.steps if step.k == 0]
-    if len(starts) == 1:
-        return ""
-    assert all(start == block * starts[1] for block, start in enumerate(starts))
-    return f" + warpgroup * {starts[1]}"
+    """What the rows of a warpgroup add to the start of the tile, in bytes."""
+    first, *others = own.along_rows
+    return f" + warpgroup * {(others[0] - first) * CHUNK}" if others else ""
 
 
 def calls(plan: Plan) -> str:
@@ -98,7 +97,7 @@ def _argument(own: Operand, k: int) -> str:
     letter = own.name.lower()
     if own.in_registers:
         return f"{letter}[{k}]"
-    added = own.feeding.step(0, k).encoded
+    added = own.along_k[k]
     return f"{letter} + {added}" if added else letter
 
 

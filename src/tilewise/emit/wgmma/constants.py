@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilewise.emit.wgmma.chain import multiply
 from tilewise.emit.wgmma.kernel import facts
-from tilewise.emit.wgmma.plan import Operand, Plan
+from tilewise.emit.wgmma.operands import Operand
+from tilewise.emit.wgmma.plan import Plan
 
 
 def constants_source(plan: Plan) -> str:
@@ -21,27 +22,19 @@ def constants_source(plan: Plan) -> str:
     return "\n".join([*lines, multiply(plan)])
 
 
-def steps_in_chunks(own: Operand) -> tuple[list[int], list[int]]:
-    """What a descriptor grows by, in 16 bytes: for each instruction along K, and for each 64 rows of A."""
-    along_k = [step.encoded for step in own.feeding.steps if step.mn == 0]
-    blocks = [step.encoded for step in own.feeding.steps if step.k == 0]
-    return along_k, blocks
-
-
 def _of(own: Operand) -> list[str]:
-    along_k, blocks = steps_in_chunks(own)
-    descriptor = own.feeding.descriptor
+    descriptor = own.descriptor
     ignored = " (ignored)" if own.major == "k" and own.mode.bits else ""
     lines = [
         f"// {own.name}: lbo {descriptor.lbo}{ignored}, sbo {descriptor.sbo} bytes, mode {own.mode}. "
         f"The tile begins at a multiple of {own.mode.period} bytes.",
-        f"// The descriptor of step k is (constant | address >> 4) + {own.name}_STEP[k], of 16 bytes each.",
+        f"// The descriptor of step k is constant + (address >> 4) + {own.name}_STEP[k], of 16 bytes each.",
         f"constexpr unsigned long long {own.name}_DESCRIPTOR = {descriptor.value:#018x};",
-        f"constexpr unsigned {own.name}_STEP[] = {{{', '.join(map(str, along_k))}}};",
+        f"constexpr unsigned {own.name}_STEP[] = {{{', '.join(map(str, own.along_k))}}};",
     ]
-    if len(blocks) > 1:
+    if len(own.along_rows) > 1:
         lines += [
             "// What each 64 rows add to that.",
-            f"constexpr unsigned {own.name}_ROWS[] = {{{', '.join(map(str, blocks))}}};",
+            f"constexpr unsigned {own.name}_ROWS[] = {{{', '.join(map(str, own.along_rows))}}};",
         ]
     return lines

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilewise.core.errors import Refused
 from tilewise.emit.wgmma.kernel import facts
-from tilewise.emit.wgmma.plan import Operand, Plan
+from tilewise.emit.wgmma.operands import Operand
+from tilewise.emit.wgmma.plan import Plan
 from tilewise.emit.wgmma.template import filled
 from tilewise.hardware.wgmma.instructions import M
 
@@ -74,6 +75,12 @@ def cute_source(plan: Plan) -> str:
             "CuTe's wgmma takes A from registers K-major alone",
             witness={"major": "mn"},
             hint="its fragment is the same whatever the matrix was: --major-a k",
+        )
+    if any(own.asked is not None for own in plan.in_shared):
+        raise Refused(
+            "TW008",
+            "this style names CuTe's atoms, and a layout was asked for",
+            hint="tilewise code LAYOUT --lang cute spells a layout",
         )
     held = plan.a.in_registers
     slots = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilewise.emit.wgmma.boxes import Symbolic
 from tilewise.emit.wgmma.kernel import ELEMENT, kernel_source, name_of
-from tilewise.emit.wgmma.plan import Operand, Plan
+from tilewise.emit.wgmma.operands import Operand
+from tilewise.emit.wgmma.plan import Plan
 from tilewise.emit.wgmma.template import filled
 
 PROGRAM = """\

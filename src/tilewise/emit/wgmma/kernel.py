@@ -5,7 +5,8 @@ from __future__ import annotations
 from tilewise.emit.names import checked
 from tilewise.emit.source import source_of
 from tilewise.emit.wgmma import chain, loads
-from tilewise.emit.wgmma.plan import Operand, Plan
+from tilewise.emit.wgmma.operands import Operand
+from tilewise.emit.wgmma.plan import Plan
 from tilewise.emit.wgmma.template import filled
 from tilewise.hardware.wgmma.instructions import M
 

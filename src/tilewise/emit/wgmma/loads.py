@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tilewise.emit.source import Source, source_of
 from tilewise.emit.wgmma.boxes import Fetch, Symbolic
-from tilewise.emit.wgmma.plan import Operand, Plan
+from tilewise.emit.wgmma.operands import Operand
+from tilewise.emit.wgmma.plan import Plan
 from tilewise.emit.wgmma.template import filled
 from tilewise.hardware.modes import CHUNK
 

@@ -12,12 +12,12 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.emit.wgmma.operands import Operand, held, recognised, tiled
 from tilewise.hardware.limits import REGISTERS, SHARED_BYTES, THREAD_REGISTERS, THREADS
-from tilewise.hardware.modes import MODES, Mode
-from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
+from tilewise.hardware.modes import Mode
+from tilewise.hardware.wgmma.fragments import d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
-from tilewise.hardware.wgmma.stepping import Feeding, feeding
-from tilewise.hardware.wgmma.tiles import ORDERS, tile
+from tilewise.hardware.wgmma.tiles import ORDERS
 
 WARPGROUP = 128
 """Threads that issue one wgmma together."""
@@ -33,56 +33,6 @@ ALIGNED = 1024
 
 LOADS = ("tma", "copy")
 PLACES = ("smem", "reg")
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A or B: its part [rows, k] of the tile, K-major or MN-major in memory, and how it gets to the core."""
-
-    name: str
-    input: Input
-    rows: int
-    k: int
-    major: str
-    load: str
-    """tma, copy, or reg for A that goes from global memory to registers."""
-    mode: Mode = MODES["none"]
-    order: str = "mn"
-
-    @property
-    def in_registers(self) -> bool:
-        """Whether the core reads it from registers."""
-        return self.load == "reg"
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of the tile."""
-        return self.rows * self.k * self.input.dtype.bits // 8
-
-    @property
-    def tile(self) -> Layout:
-        """Where each element [row, k] of the tile lies in shared memory, in elements."""
-        return tile(self.mode, self.major, self.input.dtype, self.rows, self.k, self.order)
-
-    @property
-    def fragment(self) -> Layout:
-        """Which thread of the warpgroup holds each element [row, k] of one instruction."""
-        return a_fragment(self.input.dtype)
-
-    @property
-    def feeding(self) -> Feeding:
-        """The descriptor of a tile that begins at address 0, and the step of each instruction."""
-        rows = M if self.name == "A" else self.rows
-        return feeding(
-            self.mode,
-            self.major,
-            self.input.dtype,
-            self.rows,
-            self.k,
-            self.order,
-            operand=self.name,
-            n=rows,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +96,13 @@ class Plan:
         starts, at = {}, 0
         for own in self.in_shared:
             starts[own.name] = at
-            at += _up(own.bytes)
+            at += _up(own.room)
         return starts
 
     @property
     def stage_bytes(self) -> int:
         """Bytes of one stage."""
-        return sum(_up(own.bytes) for own in self.in_shared)
+        return sum(_up(own.room) for own in self.in_shared)
 
     @property
     def shared_bytes(self) -> int:
@@ -188,9 +138,10 @@ def planned(
     dtype_b: DType | str | None = None,
     *,
     accumulator: DType | str | None = None,
-    majors: tuple[str, str] = ("k", "k"),
+    majors: tuple[str | None, str | None] = (None, None),
     modes: tuple[Mode | str | None, Mode | str | None] = (None, None),
-    orders: tuple[str, str] = ("mn", "mn"),
+    orders: tuple[str | None, str | None] = (None, None),
+    layouts: tuple[Layout | None, Layout | None] = (None, None),
     load: str = "tma",
     a_from: str = "smem",
     stages: int = 1,
@@ -198,14 +149,16 @@ def planned(
 ) -> Plan:
     """The plan of a kernel for tiles M x N x K; what is not said is chosen, the widest mode that fits.
 
+    An operand's layout may be given instead of its mode and order: any that wgmma reads.
+
         requires  M a multiple of 64, N legal for the types, K a multiple of the instruction's
         refused   TW602 a shape or types that wgmma does not have, or too large for a multiprocessor;
-                  TW603 a tile that is no whole number of atoms
+                  TW603 a tile that is no whole number of atoms; TW605 a layout that wgmma does not read
 
     >>> plan = planned((128, 128, 64), "bf16")
     >>> plan.instruction
     'wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16'
-    >>> plan.b.mode.name, plan.threads, plan.shared_bytes, hex(plan.b.feeding.descriptor.value)
+    >>> plan.b.mode.name, plan.threads, plan.shared_bytes, hex(plan.b.descriptor.value)
     ('128B', 256, 32776, '0x4000004000010000')
     """
     a, b = _types(dtype_a, dtype_b)
@@ -214,11 +167,10 @@ def planned(
     m, n, k = (as_int(extent, "an extent of the tile") for extent in shape)
     _check_shape(a, b, m, n, k)
     _check_words(load, a_from, stages, orders)
+    loads = ("reg" if a_from == "reg" else load, load)
     operands = [
-        _operand(side, own, rows, k, major, mode, order, load if side == "B" else _load_of_a(load, a_from))
-        for side, own, rows, major, mode, order in zip(
-            "AB", (a, b), (m, n), majors, modes, orders, strict=True
-        )
+        _operand(*each)
+        for each in zip("AB", (a, b), (m, n), (k, k), loads, majors, modes, orders, layouts, strict=True)
     ]
     plan = Plan(operands[0], operands[1], into, stages, name)
     _check_room(plan)
@@ -270,9 +222,9 @@ def _check_shape(a: Input, b: Input, m: int, n: int, k: int) -> None:
         )
 
 
-def _check_words(load: str, a_from: str, stages: int, orders: tuple[str, str]) -> None:
+def _check_words(load: str, a_from: str, stages: int, orders: tuple[str | None, str | None]) -> None:
     known = [(load, LOADS, "way to load a tile"), (a_from, PLACES, "place of A")]
-    known += [(order, ORDERS, "order of atoms") for order in orders]
+    known += [(order, ORDERS, "order of atoms") for order in orders if order is not None]
     for word, words, what in known:
         if word not in words:
             raise LayoutError("TW601", f"{word!r} is no {what}", hint="known: " + " ".join(words))
@@ -287,62 +239,29 @@ def _check_words(load: str, a_from: str, stages: int, orders: tuple[str, str]) -
         )
 
 
-def _load_of_a(load: str, a_from: str) -> str:
-    return "reg" if a_from == "reg" else load
-
-
 def _operand(
-    name: str, own: Input, rows: int, k: int, major: str, mode: Mode | str | None, order: str, load: str
+    name: str,
+    own: Input,
+    rows: int,
+    k: int,
+    load: str,
+    major: str | None,
+    mode: Mode | str | None,
+    order: str | None,
+    layout: Layout | None,
 ) -> Operand:
+    if layout is not None and (load == "reg" or mode is not None or order is not None):
+        what = (
+            "a place in registers" if load == "reg" else "a mode" if mode is not None else "an order of atoms"
+        )
+        raise LayoutError(
+            "TW401", f"{name} has a layout and {what}", hint="the layout says how the tile lies, alone"
+        )
     if load == "reg":
-        return _in_registers(name, own, rows, k, major, mode)
-    own.check_major(major)
-    operand = Operand(name, own, rows, k, major, load, MODES["none"], order)
-    chosen = Mode.of(mode) if mode is not None else _widest(operand)
-    return _laid_out(operand, chosen)
-
-
-def _in_registers(name: str, own: Input, rows: int, k: int, major: str, mode: Mode | str | None) -> Operand:
-    if mode is not None:
-        raise Refused(
-            "TW602",
-            f"{name} in registers has no swizzle mode",
-            witness={"mode": Mode.of(mode).name},
-            hint="modes are for tiles in shared memory",
-        )
-    if major == "mn" and own.dtype.bits < 8:
-        raise Refused(
-            "TW602",
-            f"{own.name} that is MN-major in global memory does not fill registers along K",
-            witness={"dtype": own.name, "major": major},
-            hint="lay it out with K contiguous",
-        )
-    if major not in ("k", "mn"):
-        raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
-    return Operand(name, own, rows, k, major, "reg")
-
-
-def _widest(operand: Operand) -> Mode:
-    """The widest mode whose atoms fill the tile, and for A the 64 rows of an instruction."""
-    extent = operand.k if operand.major == "k" else (M if operand.name == "A" else operand.rows)
-    fits = [mode for mode in MODES.values() if extent % mode.elements(operand.input.dtype) == 0]
-    return fits[-1] if fits else MODES["none"]
-
-
-def _laid_out(operand: Operand, mode: Mode) -> Operand:
-    """The operand with that mode; `tile` refuses what is no whole number of atoms."""
-    laid_out = Operand(
-        operand.name,
-        operand.input,
-        operand.rows,
-        operand.k,
-        operand.major,
-        operand.load,
-        mode,
-        operand.order,
-    )
-    assert laid_out.tile.size == operand.rows * operand.k
-    return laid_out
+        return held(name, own, rows, k, major=major, mode=mode)
+    if layout is not None:
+        return recognised(name, own, rows, k, layout, load=load, major=major)
+    return tiled(name, own, rows, k, load=load, major=major, mode=mode, order=order)
 
 
 def _check_room(plan: Plan) -> None:
