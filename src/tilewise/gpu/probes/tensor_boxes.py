@@ -74,23 +74,6 @@ def filled_with_nan() -> Iterator[Box]:
     yield Box("u16", "none", (20, 64), (12, 16), (-3, -8), fill="nan")
 
 
-def interleaved() -> Iterator[Box]:
-    """A few boxes of channels in slices of 16 or 32 bytes."""
-    for (interleave, mode), inner, dtype in product(
-        (("16B", "none"), ("16B", "32B"), ("16B", "128B"), ("32B", "32B")),
-        (8, 16, 32, 64),
-        ("u16", "u8"),
-    ):
-        yield Box(dtype, mode, (3, 4, 6, inner), (2, 3, 4, inner), (0, 0, 0, 0), interleave=interleave)
-        yield Box(dtype, mode, (3, 4, 64), (2, 3, inner), (0, 0, 0), interleave=interleave)
-
-
-def misaligned() -> Iterator[Box]:
-    """Copies to addresses that are no multiple of 128: each may end the context."""
-    for mode, start in product(("none", "32B", "128B"), (64, 16, 8)):
-        yield Box("u16", mode, (32, 64), (16, 16), (0, 0), start)
-
-
 def _reaching(
     dice: random.Random, rank: int, mode: Mode, each: int, out: str, starts: tuple[int, ...] = (0,)
 ) -> Box:

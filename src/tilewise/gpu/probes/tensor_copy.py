@@ -62,7 +62,6 @@ class Box:
     """The copy's address, after a multiple of 1024."""
     steps: tuple[int, ...] = ()
     """Element strides; ones where there are none."""
-    interleave: str = "none"
     fill: str = "zero"
 
     @property
@@ -74,7 +73,7 @@ class Box:
             tuple(stride * self.bytes_each for stride in self.strides[:-1]),
             self.box,
             self.element_strides,
-            self.interleave,
+            "none",
             Mode.of(self.mode),
             fill=self.fill,
         )
@@ -254,14 +253,6 @@ class TensorCopies:
         self._out = self._allocate(MOST_SHARED)
         self._told = self._allocate(24)
         self._buffers: dict[tuple[int, int], int] = {}
-
-    def describe(self) -> dict[str, Any]:
-        """The device and its driver."""
-        driver = self._driver
-        device = self._check(driver.cuDeviceGet(0))
-        name = self._check(driver.cuDeviceGetName(100, device))
-        version = self._check(driver.cuDriverGetVersion())
-        return {"device": name.split(b"\0")[0].decode(), "driver": int(version)}
 
     @property
     def anywhere(self) -> int:
