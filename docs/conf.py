@@ -26,7 +26,7 @@ nitpick_ignore_regex = [
     # the standard library and NumPy are documented elsewhere, and the build is offline
     (r"py:.*", r"(typing|collections|random|numpy|np)\..*"),
     (r"py:.*", r"Any|SupportsIndex|Mapping(\[str)?|Sequence|Iterable|Iterator|Random|st\..*|hypothesis\..*"),
-    (r"py:.*", r"Shape|Point|Chain|Digits|Value|tuple\[str"),  # names for tuples
+    (r"py:.*", r"Shape|Point|Chain|Digits|Value|Pair|Interval|Spec|tuple\[str"),  # names for tuples
 ]
 
 smartquotes = False  # what is typed is what is shown

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilewise.check.tma import Plan, plan_copy
+from tilewise.check import tma
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, as_int
@@ -100,7 +100,7 @@ class Suggestion:
     """The modes in the order in which they were tried; the last is the one."""
     copies: Mapping[str, Copies]
     """What TMA takes for each order of atoms."""
-    plan: Plan
+    plan: tma.Plan
     feeding: Feeding
     stages: Stages
     notes: tuple[str, ...] = ()
@@ -330,12 +330,12 @@ def _check_bytes(tile_bytes: int, count: int, mode: Mode) -> None:
 
 def plan_of(
     row: Input, mode: Mode, major: str, rows: int, k: int, order: str, max_rank: int = MAX_RANK
-) -> Plan:
+) -> tma.Plan:
     """The copy of the tile from a large tensor of whole tiles, contiguous as the tile is."""
     shape = (TILES * rows, TILES * k)
     strides = (shape[1], 1) if major == "k" else (1, shape[0])
     whole = tile(mode, major, row.dtype, rows, k, order)
-    return plan_copy(shape, whole, dtype=row.dtype, strides=strides, max_rank=max_rank)
+    return tma.plan_copy(shape, whole, dtype=row.dtype, strides=strides, max_rank=max_rank)
 
 
 def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
@@ -368,7 +368,7 @@ def _row_words(name: str, step: int, bits: int) -> str:
     return f"{name}*{per}" if per > 1 else name
 
 
-def _split_notes(plan: Plan, operand: str) -> list[str]:
+def _split_notes(plan: tma.Plan, operand: str) -> list[str]:
     """What the tensor map takes for granted of the extents that it splits: no edge lies inside."""
     names = ("M" if operand == "A" else "N", "K")
     split = {
