@@ -1,5 +1,6 @@
 """`tilewise verify` where there is no GPU, and with a device that is made up."""
 
+import io
 import json
 import sys
 
@@ -108,3 +109,28 @@ def test_a_record_without_a_part_is_not_understood(capsys, toys, tmp_path):
     capsys.readouterr()
     code, data = json_of(capsys, "--from", str(tmp_path))
     assert (code, data["error"]["message"]) == (2, "toy.zip has no answers to toy.wrong")
+
+
+class Terminal(io.StringIO):
+    """Standard error as a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_how_far_each_part_is(capsys, toys, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    main(["verify"])
+    shown = sys.stderr.getvalue()
+    assert "toy.right" in shown
+    assert "toy.wrong" in shown
+    assert "10/10" in shown
+
+
+def test_nothing_is_shown_where_there_is_no_terminal_or_json_is_asked_for(capsys, toys, monkeypatch):
+    main(["verify"])
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    main(["verify", "--json"])
+    assert sys.stderr.getvalue() == ""
