@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from tilewise.gpu.probes.descriptors import expected
-from tilewise.gpu.probes.edges import cases
+from tilewise.gpu.probes.edges import INSIDE, PART, WHOLE, cases, reach
 from tilewise.gpu.probes.spelling import END
-from tilewise.gpu.verify.edges import PART, compare, truth_of
+from tilewise.gpu.verify import edges
+from tilewise.gpu.verify.edges import compare, truth_of
 from tilewise.gpu.verify.truth import load, save
 
 EVERY = cases()
@@ -17,15 +18,20 @@ def last_byte(case):
 
 
 def as_the_tables_say(case):
-    return None if last_byte(case) >= END else expected(case)
+    return {INSIDE: expected, PART: beyond_is_nothing, WHOLE: lambda case: None}[reach(case)](case)
+
+
+def beyond_is_nothing(case):
+    return np.where(expected(case) * 2 < END, expected(case), -1)
 
 
 def test_some_end_with_the_last_byte_and_some_go_past_it():
     lasts = [last_byte(case) for case in EVERY]
-    assert PART.size() == len(EVERY) == 36
+    assert edges.PART.size() == len(EVERY) == 78
     assert lasts.count(END - 1) == 6
-    assert 20 < sum(last >= END for last in lasts) < 30
-    assert min(last for last in lasts if last >= END) < END + 16
+    reaches = [reach(case) for case in EVERY]
+    assert [reaches.count(far) for far in (INSIDE, PART, WHOLE)] == [9, 42, 27]
+    assert all((last < END) == (far == INSIDE) for last, far in zip(lasts, reaches, strict=True))
 
 
 def test_some_would_come_back_if_sums_wrapped_around():
@@ -41,14 +47,15 @@ def test_what_a_device_says_is_kept_and_compared(tmp_path):
     save(tmp_path / "descriptors.zip", [truth])
     (back,) = load(tmp_path / "descriptors.zip")
     found = compare(back)
-    assert (found.cases, found.different) == (36, 0)
+    assert (found.cases, found.different) == (78, 0)
 
 
 @pytest.mark.parametrize(
     ("at", "answer", "said"),
     [
         (0, lambda case: None, "stays inside shared memory, and the device faulted"),
-        (1, expected, "goes past the end of shared memory, and the device did not fault"),
+        (8, beyond_is_nothing, "goes past the end of shared memory, and the device did not fault"),
+        (1, expected, "other elements are read"),
         (0, lambda case: expected(case) + 8, "other elements are read"),
     ],
 )
@@ -57,6 +64,11 @@ def test_another_answer_is_a_difference(at, answer, said):
     found[at] = answer(EVERY[at])
     (difference,) = compare(truth_of(EVERY, found)).differences
     assert said in difference.message
+
+
+def test_where_no_document_says_a_fault_is_no_difference():
+    found = [None if reach(case) == PART else as_the_tables_say(case) for case in EVERY]
+    assert compare(truth_of(EVERY, found)).different == 0
 
 
 def test_a_device_that_faults_at_all_is_no_empty_record():

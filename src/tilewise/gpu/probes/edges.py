@@ -15,20 +15,31 @@ from tilewise.gpu.probes.bench import Bench
 from tilewise.gpu.probes.descriptors import MIDDLE, Case, expected, read
 from tilewise.gpu.probes.instruction import Instruction
 from tilewise.gpu.probes.spelling import END, Integers
-from tilewise.hardware.modes import CHUNK, MODES
+from tilewise.hardware.modes import CHUNK, MODES, ROWS
 from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
 
 FAULT = "ILLEGAL_ADDRESS"
+INSIDE, PART, WHOLE = "inside", "past with a part of a core matrix", "past with a whole core matrix"
 
 
 def cases() -> list[Case]:
-    """Operands that end where shared memory does, that go past its end, and strides that would come back if
-    sums were taken modulo 2^18."""
+    """Operands that end where shared memory does, that go past its end row by row, and strides that would
+    come back if sums were taken modulo 2^18."""
     k_major = Instruction("f16", "f16", "f32", 16)
     mn_major = Instruction("f16", "f16", "f32", 128, "k", "mn")
     asked = [(k_major, mode) for mode in MODES.values()]
     asked += [(mn_major, MODES[name]) for name in ("none", "128B")]
     return [case for this, mode in asked for case in _cases(Case(this, "B", Descriptor(mode=mode)))]
+
+
+def reach(case: Case) -> str:
+    """How far an operand goes: INSIDE, past the end with a PART of a core matrix, or with a WHOLE one."""
+    past = expected(case) * case.instruction.bits // 8 >= END
+    each = CHUNK * 8 // case.instruction.bits
+    deep, wide = (ROWS, each) if case.major == "k" else (each, ROWS)
+    rows, columns = past.shape
+    whole = past.reshape(rows // deep, deep, columns // wide, wide).all(axis=(1, 3))
+    return WHOLE if whole.any() else PART if past.any() else INSIDE
 
 
 def ask(asked: Sequence[Case], told: Callable[[int], None]) -> list[Integers | None]:
@@ -47,8 +58,7 @@ def _cases(empty: Case) -> Iterator[Case]:
     length = (int(expected(replace(empty, descriptor=plain)).max()) + 1) * bits // 8 - MIDDLE
     last = (END - length) // plain.mode.period * plain.mode.period
     for descriptor in (
-        replace(plain, start=last),
-        replace(plain, start=last + max(plain.mode.period, CHUNK)),
+        *(replace(plain, start=last + row * plain.mode.width) for row in range(ROWS + 1)),
         replace(plain, start=END),
         replace(plain, start=LIMIT - 1024),
         replace(plain, lbo=LIMIT - 1024),
