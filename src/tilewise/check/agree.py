@@ -129,9 +129,13 @@ def agree_of(
         raise LayoutError("TW203", f"an address of {base} is negative", hint="addresses count from 0")
     shared = Setting(dtype, base, steps=steps)
     tiles = writer.tile, reader.tile
-    other = tiles[1] or (None if tiles[0] else _reach(reader, shared))
-    written = writer.placed(replace(shared, tile=other))
-    read = reader.placed(replace(shared, tile=tiles[0] or written.tile))
+    tile = tiles[1] or (None if tiles[0] else _reach(reader, shared))
+    written = writer.placed(replace(shared, tile=tile))
+    shared = replace(shared, tile=tiles[0] or written.tile)
+    other = _other_type(written, reader, shared)
+    if other is not None:
+        return other
+    read = reader.placed(shared)
     found = _compared(written, read, base)
     period = max(written.period, read.period)
     if found.answer is not False or base % period == 0:
@@ -178,8 +182,6 @@ def _compared(writer: Side, reader: Side, base: int) -> Agreement:
     asked = Agreement(
         None, elements=elements, rows=rows, k=k, notes=(), writer=writer, reader=reader, base=base
     )
-    if writer.dtype.bits != reader.dtype.bits:
-        return _other_widths(asked)
     found = [finding for part in reader.parts for finding in _pieces(writer, part)]
     different = [finding for finding in found if finding.answer is False]
     if different:
@@ -372,14 +374,20 @@ def _walked(steps: Sequence[Step]) -> str:
     return f", steps + {listed}"
 
 
-def _other_widths(base: Agreement) -> Agreement:
-    writer, reader = base.writer.dtype, base.reader.dtype
-    return replace(
-        base,
-        answer=False,
-        reason=f"written as {writer}, {writer.bits} bits an element, read as {reader}, {reader.bits} bits",
-        witness={"written": writer.name, "read": reader.name},
+def _other_type(written: Side, reader: Spec, shared: Setting) -> Agreement | None:
+    """No, where the elements that are read have another width: then no tile is the other's."""
+    one, other = written.dtype, shared.element(reader.dtype)
+    if one.bits == other.bits:
+        return None
+    read = Side(f"a reader of {other}", "", other, written.tile, ())
+    return Agreement(
+        False,
+        f"written as {one}, {one.bits} bits an element, read as {other}, {other.bits} bits",
+        {"written": one.name, "read": other.name},
         hint="give both sides elements of one width",
+        writer=written,
+        reader=read,
+        base=shared.base,
     )
 
 

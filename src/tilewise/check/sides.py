@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
@@ -134,9 +135,8 @@ class Copied:
         """The side at its address."""
         element = setting.element(self.dtype)
         rows, k = self.tile
-        self._check()
         unit = _unit(element)
-        counted = converted(converted(self.layout, "element", element), unit, element)
+        counted = converted(converted(self._on_one_axis(), "element", element), unit, element)
         base = setting.base * _units_of_a_byte(unit)
         sees = self.absolute or not counted.swizzles
         placed = (
@@ -161,8 +161,10 @@ class Copied:
         counts_bytes = self.layout.unit != "element" or element.bits == 8
         return as_bytes if as_bytes in MODES and self.layout.swizzles and not counts_bytes else ""
 
-    def _check(self) -> None:
-        others = [axis for axis in self.layout.moving if axis != "m"]
+    def _on_one_axis(self) -> Layout:
+        """The layout on m: an axis of addresses by another name is that."""
+        axes = [self.layout.axis(name) for name in self.layout.moving]
+        others = [axis for axis in axes if axis.kind != "storage"] or axes[1:]
         if others:
             raise LayoutError(
                 "TW203",
@@ -175,6 +177,7 @@ class Copied:
                 f"every element has {self.layout.copies} places",
                 hint="compare one copy of the tile at a time: drop R[...]",
             )
+        return self.layout.relabel({axes[0]: m}) if axes and axes[0].name != "m" else self.layout
 
 
 # -- TMA -------------------------------------------------------------------------------------------
@@ -473,6 +476,11 @@ class Together:
     def tile(self) -> Pair | None:
         """None: what each side is of has to be said."""
         return None
+
+    @property
+    def dtype(self) -> DType | None:
+        """The type that a side names."""
+        return next((side.dtype for side in self.sides if side.dtype is not None), None)
 
     def placed(self, setting: Setting) -> Side:
         """All parts as one side."""
