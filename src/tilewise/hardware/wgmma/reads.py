@@ -96,7 +96,7 @@ FINDINGS = (
     Finding(
         "reserved bits",
         "bits 15-14, 31-30, 48-46 and 61-52 change nothing",
-        "each of them set alone, in mode none",
+        "each of them set alone in mode none, many of them together in every mode",
     ),
 )
 """All that the model adds to the documents, in one place."""
