@@ -62,6 +62,8 @@ def test_what_wgmma_does_not_have_does_not_assemble(library):
         (("s8", "s8", "s32", 40), "TW602"),
         (("tf32", "tf32", "f32", 8, "mn"), "TW602"),
         (("e4m3", "e4m3", "f32", 8, "k", "mn"), "TW602"),
+        (("f16", "bf16", "f32", 8), "TW602"),
+        (("bf16", "bf16", "f16", 8), "TW602"),
     ],
 )
 def test_an_instruction_that_does_not_exist_is_refused(arguments, code):

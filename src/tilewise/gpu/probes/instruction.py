@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilewise.core.errors import Refused
 from tilewise.hardware.wgmma.instructions import Input
 
 SHARED = 227 * 1024
@@ -51,6 +52,8 @@ class Instruction:
 
     def __post_init__(self) -> None:
         row = Input.of(self.a)
+        if self.b not in row.partners or self.d not in row.accumulators:
+            raise Refused("TW602", f"wgmma does not multiply {self.a} by {self.b} into {self.d}")
         row.check_n(self.n)
         row.check_major(self.a_major)
         Input.of(self.b).check_major(self.b_major)
