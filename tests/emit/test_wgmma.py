@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from tests.emit import wgmma_in_cute, wgmma_on_device
 from tests.emit.wgmma_cases import CASES, Case, random_cases
 
 from tilewise import LayoutError, Refused, parse
@@ -198,6 +199,13 @@ def test_cute_names_the_atom_and_the_instruction() -> None:
     held = cute_source(planned((64, 64, 64), "s8", "u8", a_from="reg"))
     assert "SM90_64x64x32_S32S8U8_RS_TN{}" in held
     assert "ATile" not in held
+
+
+def test_the_scripts_that_need_a_gpu_or_cute_can_be_called() -> None:
+    assert callable(wgmma_on_device.main)
+    kernel = wgmma_in_cute._kernel(CASES[0].plan, 0)
+    assert "place_A(unsigned i, unsigned j)" in kernel
+    assert "multiply((half_t *)shared, (half_t *)(shared + 8192), d);" in kernel
 
 
 # -- refusals ---------------------------------------------------------------------------------------
