@@ -131,6 +131,7 @@ B bf16    swizzle-unit row-stride   Swizzle<3,4,3> o S[(64, 64) : (128, 1)]
 B bf16    unit                      Swizzle<3,4,3> o S[(64, 64) : (128, 2)]
 B tf32    unit                      Swizzle<3,4,3> o S[(64, 32) : (128, 4)]
 B bf16    unit                      Swizzle<3,3,3> o S[(64, 64) : (64, 1)] --unit byte
+B bf16    swizzle-unit              Swizzle<3,3,3> o S[(64, 64) : (128, 2)] --unit byte
 B bf16    no-swizzle                S[(64, 64) : (64, 1)]
 B bf16    no-swizzle                S[(64, 16) : (16, 1)]
 B bf16    no-swizzle                S[(64, 64) : (1, 64)]

@@ -14,7 +14,6 @@ from tilewise.check.difference import first_difference
 from tilewise.check.fitting import REACH
 from tilewise.check.operand import Operand, Reason
 from tilewise.check.strides import (
-    chain_of,
     faults,
     major_name,
     mode_name,
@@ -55,7 +54,8 @@ def diagnose(question: Question, shape: list[Reason], shared: list[Reason]) -> t
     whole = _whole_instructions(question.operand)
     if whole is None:
         return (*question.said, *shared, *shape)
-    found = list(_strides(replace(question, operand=whole)))
+    n = None if any(reason.rule == "rows" for reason in shape) else question.n
+    found = list(_strides(replace(question, operand=whole, n=n)))
     units = [reason for reason in found if reason.rule in ("unit", "swizzle-unit")]
     rest = [reason for reason in found if reason not in units]
     return tuple(_once([*question.said, *shared, *units, *shape, *rest]))
@@ -172,7 +172,7 @@ def _strides(question: Question) -> Iterator[Reason]:
         _other_base,
         _other_major,
         _other_unit,
-        _byte_swizzle,
+        _other_swizzle_unit,
         _other_swizzle,
         _offset,
     ):
@@ -254,29 +254,38 @@ def _scaled(layout: Layout, numerator: int, denominator: int) -> Layout:
     return storage_scaled(layout, numerator, denominator, no_multiple)
 
 
-def _byte_swizzle(question: Question) -> Iterator[Reason]:
-    """A swizzle of bytes, as PTX prints it, before strides of elements."""
-    operand = question.operand
-    size = operand.size
-    chain = chain_of(operand)
-    if size == 1 or question.layout.unit != "element" or len(chain) != 1:
+def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
+    """A swizzle of bytes before strides of elements, as PTX prints it, or of elements before bytes."""
+    operand, unit = question.operand, question.layout.unit
+    if operand.size == 1 or unit == "bit" or len(operand.chain) != 1:
         return
-    (read,) = chain
-    if read.base < size.bit_length() - 1:
+    (read,) = operand.chain
+    ratio = (1, operand.size) if unit == "element" else (operand.size, 1)
+    try:
+        meant = read.scaled(*ratio)
+    except LayoutError:
         return
-    meant = read.scaled(1, size)
     mode = mode_of((meant,))
     if mode is None:
         return
     repaired = replace(operand.layout, swizzles=(meant,))
     fit = _fits(question, repaired)
-    right = meant.scaled(8, 8 * size)
+    if unit == "element":
+        said = (
+            f"{meant} counts elements here, which is {read} on bytes and no mode of the hardware; on bytes it"
+        )
+        right = meant.scaled(8, 8 * operand.size)
+        hint = (
+            f"PTX and CuTe print byte swizzles before element strides: for {operand.row.name} write {right}"
+        )
+    else:
+        said = f"{read} counts bytes here and is no mode of the hardware; on {operand.row.name} elements it"
+        hint = f"on bytes write {meant}"
     yield Reason(
         "swizzle-unit",
-        f"{meant} counts elements here, which is {read} on bytes and no mode of the hardware; on bytes it "
-        f"is that of {mode} mode" + (", in which the tile is read" if fit else ""),
+        f"{said} is that of {mode} mode" + (", in which the tile is read" if fit else ""),
         {"found": [read.bits, read.base, read.shift], "wanted": [meant.bits, meant.base, meant.shift]},
-        f"PTX and CuTe print byte swizzles before element strides: for {operand.row.name} write {right}",
+        hint,
         repaired if fit else None,
         mode,
     )

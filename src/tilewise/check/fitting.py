@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from tilewise.check.operand import Blocks, Operand
 from tilewise.core.errors import NotDecided
+from tilewise.core.swizzles import one_permutation
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.wgmma.descriptor import (
     BASE_UNIT,
@@ -160,10 +161,23 @@ def _fit(blocks: Blocks, form: Form) -> Fit | None:
             found = _descriptor(operand, form, row * form.n, column * operand.k)
             if found is None or (parts and not _alike(found, parts[0].descriptor)):
                 return None
-            if not is_read(operand, blocks.block(row, column), form, found):
+            proved = bool(parts) and _swizzled_alike(operand, found)
+            if not proved and not is_read(operand, blocks.block(row, column), form, found):
                 return None
             parts.append(Part(row, column, found))
     return Fit(form, blocks.n, tuple(parts))
+
+
+def _swizzled_alike(operand: Operand, descriptor: Descriptor) -> bool:
+    """Whether the layout has the descriptor's pattern: then all parts are read where the first one is.
+
+    Under one permutation the sums inside agree, and parts differ from one another by a constant alone, on
+    both sides: that by which their first elements differ.
+    """
+    mode = descriptor.mode
+    if not one_permutation(operand.chain, (mode.swizzle,) if mode.bits else ()):
+        return False
+    return not mode.bits or (operand.pattern - BASE_UNIT * descriptor.base_offset) % mode.period == 0
 
 
 def _alike(one: Descriptor, other: Descriptor) -> bool:

@@ -54,6 +54,11 @@ class Match:
 
     legal = True
 
+    def __str__(self) -> str:
+        fields = {name: getattr(self, name) for name in ("lbo", "sbo")}
+        said = ", ".join(f"{name} {'ignored' if value is None else value}" for name, value in fields.items())
+        return f"{self.mode}, {self.major}-major, {said}: {self.value:#018x}, {len(self.steps)} steps"
+
     @property
     def descriptor(self) -> Descriptor:
         """The descriptor of the first step."""
@@ -93,6 +98,9 @@ class Mismatch:
     question: Question | None = None
 
     legal = False
+
+    def __str__(self) -> str:
+        return "\n".join(f"{reason.rule}: {reason.message}" for reason in self.reasons)
 
     @cached_property
     def nearest(self) -> tuple[Near, ...]:
@@ -166,8 +174,10 @@ def match(
     ('128B', 'k', None, 1024, '0x4000004000010000', (64, 128, 16))
     >>> [step.bytes for step in found.steps]
     [0, 32, 64, 96]
-    >>> print(*match(S[(128, 64) : (64, 1)], operand="B", dtype="bf16").reasons)
-    rows are 128 B apart, as in 128B mode, but the addresses are not swizzled
+    >>> print(found)
+    128B, k-major, lbo ignored, sbo 1024: 0x4000004000010000, 4 steps
+    >>> print(match(S[(128, 64) : (64, 1)], operand="B", dtype="bf16"))
+    no-swizzle: rows are 128 B apart, as in 128B mode, but the addresses are not swizzled
     """
     _check_names(engine, operand, major, base, pattern)
     try:

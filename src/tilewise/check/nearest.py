@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, product
 
 from tilewise.check.operand import Operand, Reason
-from tilewise.check.strides import chain_of, major_name, mode_name
+from tilewise.check.strides import WIDTHS, major_name, mode_name, step
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.modes import MODES, ROWS, Mode
@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tilewise.check.fitting import Fit
     from tilewise.check.match import Question
 
     Choice = tuple[Mode, str, str]
@@ -32,13 +33,15 @@ if TYPE_CHECKING:
 COSTS = ("nothing", "address", "tma", "copy")
 """What it takes, the cheapest first."""
 
+_ABOUT_SWIZZLES = ("swizzle-unit", "no-swizzle", "swizzle-strides", "swizzle")
+
 SHOWN = 3
 BOX = 256
 """Most elements of a TMA box in one direction."""
 
 _REPAIRED = {
     "unit": ("nothing", "the same numbers, read in their own unit"),
-    "swizzle-unit": ("nothing", "the same tile, with its swizzle written for elements"),
+    "swizzle-unit": ("nothing", "the same tile, with its swizzle in the unit of its strides"),
     "major": ("nothing", "the tile as it is, with the other transpose bit"),
     "base": ("address", "the tile as it is, at an address that its pattern allows"),
     "start": ("address", "the tile as it is, from another start"),
@@ -75,7 +78,7 @@ def nearest(question: Question, reasons: Sequence[Reason], shown: int = SHOWN) -
     if mended and COSTS.index(mended[0].cost) < COSTS.index("tma") and not _shape_is_wrong(reasons):
         return tuple(mended[:shown])
     found: list[Near] = []
-    for near in chain(mended, _tiles(question, _wanted_mode(reasons))):
+    for near in chain(mended, _tiles(question, _wanted_mode(question.operand, reasons))):
         if not any(_one_tile(near, other) for other in found):
             found.append(near)
         if len(found) == shown:
@@ -118,17 +121,16 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[Near]:
         if fit is None or layout is None or repaired.layout.size != operand.layout.size:
             continue
         cost, message = _REPAIRED[reason.rule]
-        mode, major = fit
+        mode, major = fit.form.mode, fit.form.major
         moved = 0 if cost != "tma" else _moved(operand, repaired.layout)
         yield Near(layout, cost, f"{mode_name(mode)}, {major_name(major)}: {message}", mode, major, moved)
 
 
-def _legal(question: Question, operand: Operand) -> tuple[Mode, str] | None:
-    """The mode and the major in which a tile at an aligned address is read."""
+def _legal(question: Question, operand: Operand) -> Fit | None:
+    """How a tile is read at an aligned address; None where it is not."""
     if operand.layout.injective.answer is not True:
         return None
-    fit = question.fit(replace(operand, base=0), operand.row.majors)
-    return None if fit is None else (fit.form.mode, fit.form.major)
+    return question.fit(replace(operand, base=0), operand.row.majors)
 
 
 # -- tiles of atoms ------------------------------------------------------------------------------------
@@ -167,11 +169,12 @@ def _near(question: Question, layout: Layout, choice: Choice, cost: str) -> Near
         other = operand.of(layout)
     except LayoutError:
         return None
-    if _legal(question, other) is None:
+    fit = _legal(question, other)
+    if fit is None:
         return None
     same_shape = (other.rows, other.columns) == (operand.rows, operand.columns)
     moved = _moved(operand, other.layout) if same_shape else None
-    changes = [*_padding(operand, other), *_changes(operand, other, mode, major)]
+    changes = [*_padding(operand, other), *_changes(operand, other, fit)]
     how = _boxes(other, mode, major, order) if cost == "tma" else _copied(operand, moved)
     message = f"{mode_name(mode)}, {major_name(major)}: " + "; ".join([*changes, how])
     return Near(layout.coalesce(by_mode=True), cost, message, mode, major, moved)
@@ -199,18 +202,28 @@ def _padding(operand: Operand, other: Operand) -> Iterator[str]:
             yield f"{name} padded from {now} to {then}"
 
 
-def _changes(operand: Operand, other: Operand, mode: Mode, major: str) -> Iterator[str]:
+def _changes(operand: Operand, other: Operand, fit: Fit) -> Iterator[str]:
     """In words, what the tile has otherwise than the layout at hand."""
-    if operand.rows < 2 or operand.columns < 2:
-        return
-    at = (1, 0) if major == "k" else (0, 1)
-    name = "rows" if major == "k" else "columns of K"
-    now, then = (side.plain(*at) - side.plain(0, 0) for side in (operand, other))
-    if now != then and major == contiguous_along(operand):
-        yield f"{name} {then} B apart instead of {now}"
-    if chain_of(operand) != chain_of(other):
+    form = fit.form
+    mode, major = form.mode, form.major
+    if major == contiguous_along(operand):
+        across, name = ((1, 0), "rows") if major == "k" else ((0, 1), "columns of K")
+        fields = (("LBO", form.lbo_at), ("SBO", form.sbo_at))
+        steps = _steps(operand, other, [(f"{name} {{}} B apart", across)])
+        yield from steps or _steps(operand, other, [(f"{field} {{}} B", at) for field, at in fields if at])
+    if operand.chain != other.chain:
         swizzle = mode.swizzle.scaled(8, other.row.dtype.bits)
         yield f"{swizzle} on the addresses" if mode.bits else "the swizzle left out"
+
+
+def _steps(operand: Operand, other: Operand, named: list[tuple[str, tuple[int, int]]]) -> list[str]:
+    """The steps to some elements that are others now."""
+    found = []
+    for name, (row, column) in named:
+        if row < operand.rows and column < operand.columns:
+            now, then = step(operand, row, column), step(other, row, column)
+            found += [f"{name.format(then)} instead of {now}"] if now != then else []
+    return found
 
 
 def _copied(operand: Operand, moved: int | None) -> str:
@@ -244,14 +257,15 @@ def contiguous_along(operand: Operand) -> str | None:
     """The major direction of a layout: that in which elements follow one another; None for neither."""
     for major, row, column in (("k", 0, 1), ("mn", 1, 0)):
         inside = row < operand.rows and column < operand.columns
-        if inside and operand.plain(row, column) - operand.plain(0, 0) == operand.size:
+        if inside and step(operand, row, column) == operand.size:
             return major
     return None
 
 
-def _wanted_mode(reasons: Sequence[Reason]) -> Mode | None:
+def _wanted_mode(operand: Operand, reasons: Sequence[Reason]) -> Mode | None:
     """The mode that the layout's swizzle or its rows are meant for, if any is told."""
-    for reason in reasons:
-        if reason.rule in ("swizzle-unit", "no-swizzle", "swizzle-strides", "swizzle") and reason.mode:
-            return reason.mode
-    return None
+    told = (reason.mode for reason in reasons if reason.rule in _ABOUT_SWIZZLES and reason.mode)
+    major = contiguous_along(operand)
+    inside = operand.rows > 1 and operand.columns > 1
+    across = step(operand, *((1, 0) if major == "k" else (0, 1))) if inside else 0
+    return next(told, WIDTHS.get(across))

@@ -92,6 +92,11 @@ class Operand:
         return self.row.k // self.elements
 
     @cached_property
+    def chain(self) -> tuple[Swizzle, ...]:
+        """The swizzles that are written, on bytes."""
+        return tuple(swizzle for swizzle in self.layout.swizzles if swizzle.bits)
+
+    @cached_property
     def pattern(self) -> int:
         """Where the swizzle's pattern starts."""
         return self.base + self.layout.outer[m]

@@ -186,7 +186,7 @@ class _Walk:
                 return
 
     def _swizzle(self, mode: Mode | None) -> Iterator[Reason]:
-        written = chain_of(self.operand)
+        written = self.operand.chain
         found = mode_of(written)
         if found is None or (mode is not None and found is not mode):
             yield swizzle_reason(self.operand, mode, self.major)
@@ -244,11 +244,6 @@ class _Walk:
 # -- swizzles ------------------------------------------------------------------------------------------
 
 
-def chain_of(operand: Operand) -> tuple[Swizzle, ...]:
-    """The swizzles that are written, on bytes."""
-    return tuple(swizzle for swizzle in operand.layout.swizzles if swizzle.bits)
-
-
 def mode_of(chain: tuple[Swizzle, ...]) -> Mode | None:
     """The mode whose permutation of bytes a chain is; None where it is no mode's.
 
@@ -263,7 +258,7 @@ def mode_of(chain: tuple[Swizzle, ...]) -> Mode | None:
 
 def swizzle_reason(operand: Operand, mode: Mode | None, major: str) -> Reason:
     """A swizzle that is not that of the mode which the strides are of; None where they are of no mode."""
-    written = chain_of(operand)
+    written = operand.chain
     found = mode_of(written)
     witness: dict[str, object] = {
         "found": found.name if found else [[s.bits, s.base, s.shift] for s in written]

@@ -107,7 +107,9 @@ def _legal(found: Match, asked: dict[str, Any]) -> Answer:
                 "mn": step.mn,
                 "k": step.k,
                 "bytes": step.bytes,
+                "encoded": step.encoded,
                 "value": f"{step.descriptor.value:#018x}",
+                "base_offset": step.base_offset,
             }
             for step in found.steps
         ],
