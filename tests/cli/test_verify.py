@@ -4,6 +4,7 @@ import io
 import json
 import sys
 
+import numpy as np
 import pytest
 from tests.gpu.parts import DEVICE, Squares
 
@@ -12,6 +13,7 @@ from tilewise.cli.main import main
 from tilewise.gpu import device as gpus
 from tilewise.gpu.verify import device as devices
 from tilewise.gpu.verify import parts as registry
+from tilewise.gpu.verify.truth import Truth, save
 
 
 @pytest.fixture
@@ -109,6 +111,14 @@ def test_a_record_without_a_part_is_not_understood(capsys, toys, tmp_path):
     capsys.readouterr()
     code, data = json_of(capsys, "--from", str(tmp_path))
     assert (code, data["error"]["message"]) == (2, "toy.zip has no answers to toy.wrong")
+
+
+def test_a_record_of_other_cases_is_not_understood(capsys, toys, tmp_path):
+    part = registry.PARTS["toy.right"]
+    save(tmp_path / "toy.zip", [Truth(part.name, [{"length": 1}], {"answers": np.array([1])}, DEVICE)])
+    code, data = json_of(capsys, "--from", str(tmp_path), "--only", "toy.right")
+    assert code == 2
+    assert data["error"]["message"] == "the record of toy.right is an old one: 'x'"
 
 
 class Terminal(io.StringIO):

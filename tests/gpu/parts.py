@@ -9,6 +9,7 @@ from tilewise.gpu.verify import boxes, rules
 from tilewise.gpu.verify.part import Findings, Part
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.tma.rules import DRIVER, RULES, violations
+from tilewise.hardware.tma.types import nan_fill
 
 DEVICE = {"name": "NVIDIA H200", "driver": "580.00, CUDA 13.0", "date": "2026-01-01"}
 
@@ -50,7 +51,7 @@ def loaded(box: Box) -> Landed | int:
     """What a device that follows the tables does with a box, element after element."""
     if any(RULES[found.rule].kind == DRIVER for found in violations(box.tensor_map)):
         return 1
-    others = (0x7FFF,) if box.fill == "nan" else ()
+    others = (nan_fill(8 * box.bytes_each),) if box.fill == "nan" else ()
     return Landed(boxes.expected(box), complete=True, missing=0, state=0, others=others)
 
 

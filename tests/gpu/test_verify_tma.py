@@ -165,10 +165,8 @@ def test_a_box_that_the_driver_takes_against_a_rule_is_found():
     assert found.differences[0].message == "the driver takes it, and we name box-swizzle"
 
 
-@pytest.mark.parametrize(
-    ("bits", "right"), [(0x7FFF, True), (0xFFFF, True), (0x7C01, True), (0x7C00, False), (1, False)]
-)
-def test_a_fill_of_nan_is_a_nan(bits, right):
+@pytest.mark.parametrize(("bits", "right"), [(0x7FF7, True), (0x7FFF, False), (0x7C00, False)])
+def test_a_fill_of_nan_is_the_one_that_the_tables_have(bits, right):
     box = replace(PLAIN, dtype="f16", fill="nan")
     landed = replace(loaded(box), others=(bits,))
     found = boxes.compare(boxes.truth_of([boxes.row(box, landed)], [landed.slots]))

@@ -13,6 +13,7 @@ from tilewise.gpu.probes.tensor_copy import FILL, OTHER, UNTOUCHED, Box, Landed,
 from tilewise.gpu.verify.part import Findings, Part, Told
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.tma.rules import DRIVER, RULES, violations
+from tilewise.hardware.tma.types import nan_fill
 from tilewise.tables import table
 
 Array = np.ndarray[Any, Any]
@@ -65,7 +66,7 @@ def truth_of(rows: list[dict[str, Any]], slots: list[Array]) -> Truth:
 def compare(truth: Truth) -> Findings:
     """Hold every slot of shared memory, and every count of bytes, against the tables."""
     found = Findings()
-    settled = next((case["state"] for case in truth.cases if not case["result"]), None)
+    settled = next((case.get("state") for case in truth.cases if not case["result"]), None)
     for case, slots in zip(truth.cases, truth.parted("slots"), strict=True):
         box = box_of(case)
         _compare(found, box, case, slots, settled)
@@ -105,19 +106,6 @@ def filling(box: Box) -> int:
     return OTHER if box.fill == "nan" else FILL
 
 
-NAN_EXPONENTS = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF0000000000000}
-
-
-def is_nan(dtype: str, bits: int) -> bool:
-    """Whether bits are a NaN.
-
-    >>> is_nan("f16", 0x7FFF), is_nan("f16", 0x7C00)
-    (True, False)
-    """
-    exponent = NAN_EXPONENTS[dtype]
-    return bits & exponent == exponent and bool(bits & (exponent & -exponent) - 1)
-
-
 def _compare(found: Findings, box: Box, case: Mapping[str, Any], slots: Array, settled: str | None) -> None:
     broken = [v.rule for v in violations(box.tensor_map) if RULES[v.rule].kind == DRIVER]
     if case["result"] or broken:
@@ -132,7 +120,7 @@ def _compare(found: Findings, box: Box, case: Mapping[str, Any], slots: Array, s
             expected=box.bytes,
         )
         return
-    if case["state"] != settled:
+    if case.get("state") != settled:
         found.differs(
             named(box),
             f"more bytes came than the box has: the barrier ends as {case['state']}, not as {settled}",
@@ -140,7 +128,8 @@ def _compare(found: Findings, box: Box, case: Mapping[str, Any], slots: Array, s
             expected=settled,
         )
         return
-    strange = [bits for bits in case["others"] if box.fill != "nan" or not is_nan(box.dtype, int(bits, 16))]
+    fill = [hex(nan_fill(8 * box.bytes_each))] if box.fill == "nan" else []
+    strange = [bits for bits in case["others"] if bits not in fill]
     if strange:
         found.differs(named(box), f"the value {strange[0]} is no element of the tensor", others=strange)
         return

@@ -90,7 +90,14 @@ def recorded(parts: Sequence[Part], folder: Path) -> Iterator[Outcome]:
     for part in parts:
         begin = time.monotonic()
         truth = recorded_truth(part, folder)
-        yield Outcome(part, truth, part.compare(truth), time.monotonic() - begin, resumed=True)
+        try:
+            findings = part.compare(truth)
+        except (KeyError, TypeError, ValueError) as error:
+            hint = "tilewise verify --record writes a new one, on a GPU"
+            raise LayoutError(
+                "TW402", f"the record of {part.name} is an old one: {error}", hint=hint
+            ) from error
+        yield Outcome(part, truth, findings, time.monotonic() - begin, resumed=True)
 
 
 def recorded_truth(part: Part, folder: Path) -> Truth:

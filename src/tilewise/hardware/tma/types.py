@@ -121,6 +121,16 @@ FILLS = {
 }
 """Our name: enumerator, value. What lands where the box reaches beyond the tensor."""
 
+
+def nan_fill(bits: int) -> int:
+    """The NaN that fills elements of so many bits: every 16 of them are 0x7ff7, as a device showed.
+
+    >>> hex(nan_fill(16)), hex(nan_fill(32))
+    ('0x7ff7', '0x7ff77ff7')
+    """
+    return int("7ff7" * (bits // 16), 16)
+
+
 SWIZZLE_VALUES = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
 """The values of CUtensorMapSwizzle; a descriptor of wgmma counts the same modes the other way round."""
 
