@@ -272,6 +272,7 @@ def test_what_is_not_understood(asked, code) -> None:
         ("S[(64, 32) : (64, 1)]", {}, "TW602", "the layout of A is 64 x 32, and its tile 64 x 64"),
         ("Swizzle<3,3,3> o S[(64, 64) : (1, 64)]", {"majors": ("k", None)}, "TW605", "wgmma does not read"),
         ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)] + R[2 : 4096]", {}, "TW605", ""),
+        ("O[192@m] o Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", {}, "TW607", "starts 384 bytes on"),
     ],
 )
 def test_layouts_that_wgmma_does_not_read(text, asked, code, words) -> None:

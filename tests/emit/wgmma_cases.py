@@ -92,6 +92,10 @@ def _cases() -> Iterator[Case]:
     turned = parse("Sw<2,3,3> o _0 o ((32,4),(8,8)):((_1,_256),(_32,_1024))", dialect="cute")
     in_bytes = parse("Swizzle<1,4,3> o S[(64, (4, 16)) : (32, (2048, 2))]", unit="byte")
     yield Case((128, 64, 64), ("f16",), {"layouts": (turned, in_bytes)})
+    moved = parse("O[192@m] o Swizzle<3,3,3> o S[(64, 64) : (64, 1)]")  # read with base offset 3
+    further = parse("Swizzle<2,3,3> o (S[(96, 32) : (32, 1)] + 1280)")
+    yield Case((64, 64, 64), ("bf16",), {"layouts": (moved, moved), "load": "copy"})
+    yield Case((64, 96, 32), ("f16",), {"layouts": (None, further)})
 
 
 CASES = tuple(_cases())

@@ -140,7 +140,8 @@ def recognised(
 ) -> Operand:
     """An operand as any layout that wgmma reads.
 
-        refused  TW605 one that it does not read, or not 64 rows as the next; TW602 another shape
+        refused  TW605 one that it does not read, or not 64 rows as the next; TW602 another shape;
+                 TW607 one that TMA does not write
 
     >>> from tilewise import S
     >>> padded = S[((8, 8), (8, 8)) : ((72, 8), (576, 1))]
@@ -169,6 +170,14 @@ def recognised(
     first, *others = made.along_rows
     if any(step != first + (1 + i) * (others[0] - first) for i, step in enumerate(others)):
         raise _uneven(name, "its blocks of 64 rows are not evenly apart", list(made.along_rows))
+    if load == "tma" and plain.outer:
+        start = found.descriptor.start
+        raise Refused(
+            "TW607",
+            f"TMA swizzles by the address alone, and the pattern of {name} starts {start} bytes on",
+            witness={"start": start},
+            hint="threads can write it: --load copy",
+        )
     if plain.copies > 1:
         raise _uneven(name, f"it has {plain.copies} copies of every element", plain.copies)
     return made
