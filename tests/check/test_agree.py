@@ -370,6 +370,14 @@ def test_what_is_not_understood(writer, reader, code, words, at):
         ("tma(128x4, none)", "S[(128, 4) : (4, 1)]", "bf16", {}, "TW607", "inner row of 8 bytes"),
         ("tma(128x96, 128B)", "S[(128, 96) : (96, 1)]", "bf16", {}, "TW603", "no whole number of 64"),
         ("tma(64x512, none)", "S[(64, 512) : (512, 1)]", "bf16", {}, "TW607", "row of 512 elements"),
+        (
+            "tma(64x64, none, box=1x32)",
+            "S[(64, 64) : (64, 1)]",
+            "bf16",
+            {},
+            "TW607",
+            "the second box begins there",
+        ),
         ("tma(128x64, 128B, box=48x64)", ROW_MAJOR, "bf16", {}, "TW603", "boxes of 48 x 64"),
         (ROW_MAJOR, "wgmma(A, 128B)", "f64", {}, "TW602", "does not multiply f64"),
         ("tma(64x64, 128B)", "wgmma(A, 128B, mn)", "e4m3", {}, "TW602", "K-major alone"),
@@ -489,7 +497,7 @@ def random_side(rng, mode, major, order):
 
 def test_at_random_against_the_plainest_loops():
     rng, answers, refused = random.Random(7), [], 0
-    for _ in range(300):
+    for _ in range(200):
         dtype, base = rng.choice(("f16", "bf16")), rng.choice((0, 0, 1024, 128))
         ways = [random_way(rng), random_way(rng)]
         ways[1] = rng.choice(ways)
@@ -513,9 +521,9 @@ def test_at_random_against_the_plainest_loops():
             first = found.first
             assert (first.index, first.written, first.read) == expected[:3], said
         answers.append(found.answer)
-    assert answers.count(True) >= 10
-    assert answers.count(False) >= 80
-    assert refused < 200
+    assert answers.count(True) >= 6
+    assert answers.count(False) >= 60
+    assert refused < 140
 
 
 def test_no_text_ends_in_anything_but_an_answer_or_an_error():

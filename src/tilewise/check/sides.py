@@ -25,6 +25,7 @@ from tilewise.core.units import converted
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.tma.landing import landing
+from tilewise.hardware.tma.rules import MAX_BOX, SHARED_ALIGNMENT
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import Input, M, check_operand
 from tilewise.hardware.wgmma.reads import pieces
@@ -43,12 +44,6 @@ Interval = tuple[int, int]
 
 Pair = tuple[int, int]
 """(rows, elements along K)."""
-
-BOX_LIMIT = 256
-"""Elements of a box along any one dimension."""
-
-TMA_ALIGNMENT = 128
-"""Bytes to which the shared address of a tensor copy is aligned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +211,7 @@ class Boxes:
         _check_divides(tile, box)
         dims, digits = self._dimensions(element, box)
         boxes = prod(many // one for many, one in zip(tile, box, strict=True))
-        boxes *= prod(-(-extent // BOX_LIMIT) for extent in (*dims[:-1], _travelling(dims[-1], element)))
+        boxes *= prod(-(-extent // MAX_BOX) for extent in (*dims[:-1], _travelling(dims[-1], element)))
         words = f"TMA, {times(box)} {element} a box, {major_words(self.major)}, {swizzle_words(self.mode)}"
         if boxes > 1:
             words = f"TMA, {boxes} boxes, {times(tile)} {element}" + words.partition(" a box")[2]
@@ -233,6 +228,8 @@ class Boxes:
         rows, columns = ([digit for i in way for digit in modes[i]] for way in digits)
         size = modes[-2][0][1] * prod(dims[:-1])  # the rows of a box, one after another
         down, across = (many // one for many, one in zip(tile, box, strict=True))
+        if down * across > 1:
+            _check_address(start + size // _units_of_a_byte(landed.unit), "the second box begins there")
         far_rows, far_k = (size, size * down) if self._order == "mn" else (size * across, size)
         return _of_digits(landed, [(down, far_rows), *rows], [(across, far_k), *columns])
 
@@ -266,12 +263,12 @@ class Boxes:
                 hint="an inner row is a multiple of 16 bytes",
             )
         units = _travelling(inner, element)
-        if units > BOX_LIMIT:
+        if units > MAX_BOX:
             raise Refused(
                 "TW607",
                 f"an inner row of {units} elements is more than a box has along one dimension",
-                witness={"inner": inner, "limit": BOX_LIMIT},
-                hint=f"say inner=..., at most {BOX_LIMIT}, or box=...",
+                witness={"inner": inner, "limit": MAX_BOX},
+                hint=f"say inner=..., at most {MAX_BOX}, or box=...",
             )
         if self.mode.bits and size > self.mode.width * 8:
             raise Refused(
@@ -297,13 +294,14 @@ def first_down(major: str) -> str:
     return "mn" if major == "k" else "k"
 
 
-def _check_address(start: int) -> None:
-    if start % TMA_ALIGNMENT:
+def _check_address(start: int, why: str = "") -> None:
+    if start % SHARED_ALIGNMENT:
         raise Refused(
             "TW607",
-            f"TMA does not write to {start:#x}: its shared address is a multiple of {TMA_ALIGNMENT}",
+            f"TMA does not write to {start:#x}: its shared address is a multiple of {SHARED_ALIGNMENT}"
+            + (f", and {why}" if why else ""),
             witness={"address": start},
-            hint=f"{start // TMA_ALIGNMENT * TMA_ALIGNMENT:#x} is the multiple below",
+            hint=f"{start // SHARED_ALIGNMENT * SHARED_ALIGNMENT:#x} is the multiple below",
         )
 
 
