@@ -85,7 +85,7 @@ def _answered(found: Agreement) -> Answer:
     compared = {"rows": list(found.rows), "k": list(found.k), "instructions": found.reader.instructions}
     sides = {"writer": _side_data(found.writer), "reader": _side_data(found.reader)}
     data: dict[str, Any] = {"agree": found.answer, "elements": found.elements, "compared": compared} | sides
-    about = [f"written by {found.writer.words}", f"read by {found.reader.words}"]
+    about = [f"written by {found.writer.words}", f"read by {found.reader.words}{_part(found)}"]
     if found.answer:
         data |= {"proof": found.proof, "notes": list(found.notes)}
         told = f"agree: {found.elements} elements, {found.proof}"
@@ -96,6 +96,14 @@ def _answered(found: Agreement) -> Answer:
     data |= {"code": "TW606", "first": _first_data(found.first), "hint": found.hint}
     hints = [f"hint: {found.hint}"] if found.hint else []
     return Answer(data, "\n  ".join([f"no: {found.reason}", *about, *hints]), NO)
+
+
+def _part(found: Agreement) -> str:
+    """Which part of the writer's tile was compared, where that is not all of it."""
+    rows, k = found.rows, found.k
+    if (0, 0) in (rows, k) or (rows, k) == ((0, found.writer.tile[0]), (0, found.writer.tile[1])):
+        return ""
+    return f": rows {rows[0]}..{rows[1] - 1}, K {k[0]}..{k[1] - 1}"
 
 
 def _side_data(side: Side) -> dict[str, object]:
