@@ -6,7 +6,7 @@ that may read it, and `same` proves that it does, part by part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tilewise.check.fitting import REACH, Fit, fits
@@ -95,7 +95,8 @@ class Mismatch:
     """A tile that wgmma does not read: why, and the nearest ones that it does."""
 
     reasons: tuple[Reason, ...]
-    question: Question | None = None
+    question: Any = field(default=None, repr=False, compare=False)
+    """What was asked, for `nearest`: None where the layout is no operand at all."""
 
     legal = False
 
@@ -261,4 +262,4 @@ def _matched(question: Question, fit: Fit) -> Match:
     )
 
 
-__all__ = ["Match", "Mismatch", "Question", "Reason", "Step", "match"]
+__all__ = ["Match", "Mismatch", "match"]
