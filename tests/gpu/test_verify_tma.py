@@ -2,11 +2,14 @@
 
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.emit import nvrtc
 from tests.gpu.parts import boxes_truth, loaded, rules_truth
 
+from tilewise.gpu.probes import tensor_copy
 from tilewise.gpu.probes.tensor_arguments import Arguments
 from tilewise.gpu.probes.tensor_copy import (
     ELEMENTS,
@@ -60,6 +63,19 @@ def test_every_box_fits_the_memories_that_it_is_loaded_between():
 def test_the_cases_are_the_same_every_time():
     assert list(boxes.cases()) == list(boxes.cases())
     assert list(rules.cases()) == list(rules.cases())
+
+
+# -- the kernel ------------------------------------------------------------------------------------
+
+
+def test_the_kernel_compiles_without_a_word():
+    library = nvrtc.load()
+    if library is None:
+        pytest.skip("NVRTC is not installed")
+    source = Path(tensor_copy.__file__).with_name("tma.cu").read_text()
+    ptx = nvrtc.compile_to_ptx(library, source, "--gpu-architecture=sm_90a")
+    for rank in range(1, 6):
+        assert f"cp.async.bulk.tensor.{rank}d.shared::cluster.global" in ptx
 
 
 # -- what the windows spell ------------------------------------------------------------------------

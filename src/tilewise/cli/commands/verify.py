@@ -31,20 +31,21 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """[--list] [--only PART] [--from DIR] [--resume] [--record DIR] [--report DIR] [--state DIR]."""
-    parser.add_argument("--list", action="store_true", help="the parts, and ask no device")
+    """[--list | --from DIR | --resume] [--state DIR] [--only PART] [--record DIR] [--report DIR]."""
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--list", action="store_true", help="the parts, and ask no device")
+    way.add_argument(
+        "--from", type=Path, metavar="DIR", dest="source", help="a record's answers, and ask no device"
+    )
+    way.add_argument("--resume", action="store_true", help="keep the answers of an earlier, ended run")
+    parser.add_argument("--state", type=Path, metavar="DIR", help="where answers are kept for --resume")
     parser.add_argument(
         "--only", action="append", default=[], metavar="PART", help="this part or family alone; repeatable"
     )
-    parser.add_argument("--resume", action="store_true", help="keep the answers of an earlier, ended run")
     parser.add_argument("--record", type=Path, metavar="DIR", help="write what the device said, compressed")
     parser.add_argument(
         "--report", type=Path, metavar="DIR", help="write report.txt, report.json, report.html"
     )
-    parser.add_argument(
-        "--from", type=Path, metavar="DIR", dest="source", help="a record's answers, and ask no device"
-    )
-    parser.add_argument("--state", type=Path, metavar="DIR", help="where answers are kept for --resume")
 
 
 def answer(args: argparse.Namespace) -> Answer:
