@@ -150,7 +150,7 @@ def test_confirmations_are_of_entries_and_in_known_words(monkeypatch):
         ("wgmma.D", ("f32", "8.0"), {}, "TW101", "a number"),
         ("wgmma.D", ("f32", True), {}, "TW101", "a number, not True"),
         ("wgmma.D", ("floaty", 8), {}, "TW105", "unknown dtype"),
-        ("wgmma.figure", (171,), {}, "TW601", "no number 171"),
+        ("wgmma.figure", (171,), {}, "TW601", "figure 171 is not in the catalogue"),
         ("wgmma.atom", ("128B", "row", "f16"), {}, "TW601", "no major"),
         ("wgmma.atom", ("128", "k", "f6"), {}, "TW105", "f6"),
         ("wgmma.smem", ("C", "k", "128B", "bf16", 64, 64), {}, "TW601", "no operand"),
@@ -271,6 +271,7 @@ def test_options_and_calls_are_one(capsys, words, call):
         ("wgmma.B --dtype f16", "a wgmma never has B in registers"),
         ("wgmma.C", "a wgmma has no C"),
         ("wgmma.sp.A --dtype f16", "sparse wgmma"),
+        ("wgmma.A.sp", "sparse wgmma"),
         ("zebra crossing", "no entry speaks of zebra crossing"),
         ("wgmma.D --dtype f32 --n 8 --who laneid=32", "nothing lives there"),
     ],
@@ -295,7 +296,13 @@ def test_what_the_hardware_has_not_is_a_no(capsys, words, reason):
         ("wgmma.D --dtype f32", "TW601", "wgmma.D(dtype, n)"),
         ("wgmma.D --dtpye f32", "TW401", "did you mean --dtype?"),
         ("fragment --n 8", "TW401", "such as wgmma.D"),
-        ("wgmma.figure --number 155", "TW601", "did you mean 156?"),
+        ("wgmma.figure --number 155", "TW601", "148 to 155 are the fragments"),
+        ("wgmma.figure --number 171", "TW601", "known: 156 to 170"),
+        ("wgmma.D f32 64", "TW401", "as a call: 'wgmma.D(f32, 64)'"),
+        ("wgmma.D(f32,n=64) --n 72", "TW601", "wgmma.D(dtype, n)"),
+        ("wgmma.D(f32,n=N)", "TW007", "--let N=64"),
+        ("wgmma.D(f32,n=N) --let N", "TW401", "such as --let M=4096"),
+        ("wgmma.D(f32,n=64) --at 0,0 --who laneid=3", "TW401", ""),
         ("wgmma.shapes --dtype s8 --at 0,0", "TW601", ""),
         ("wgmma.shapes --dtype s8 --show", "TW401", ""),
         ("wgmma.D(f32 --n 8", "TW004", "close it"),
@@ -306,6 +313,25 @@ def test_what_is_not_understood(capsys, words, code, hint):
     assert exit_code == 2
     assert data["error"]["code"] == code
     assert hint in data["error"]["hint"]
+
+
+def test_names_have_values(capsys):
+    code, data = asked(capsys, "wgmma.D(f32, n=N)", "--let", "N=64")
+    assert (code, data["call"]) == (0, "wgmma.D(f32, n=64)")
+    code, data = asked(capsys, *"wgmma.D --dtype f32 --n N --let N=72".split())
+    assert (code, data["call"]) == (0, "wgmma.D(f32, n=72)")
+
+
+def test_a_call_from_standard_input(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("wgmma.D(f32, n=64)\n"))
+    code, data = asked(capsys, "-")
+    assert (code, data["call"]) == (0, "wgmma.D(f32, n=64)")
+
+
+@pytest.mark.parametrize("option", ["--at", "--who"])
+def test_an_empty_place_is_not_passed_over(capsys, option):
+    code, data = asked(capsys, "wgmma.D(f32, n=64)", option, "")
+    assert (code, data["error"]["code"]) == (2, "TW004")
 
 
 def test_a_call_has_carets_under_its_fault(capsys):

@@ -108,12 +108,14 @@ def _value(entry: Entry, argument: Argument, position: int) -> Value:
     )
 
 
-def read_call(text: str) -> tuple[Entry, list[Value], dict[str, Value]]:
+def read_call(text: str, let: Mapping[str, int] | None = None) -> tuple[Entry, list[Value], dict[str, Value]]:
     """The entry that a call names, and its values by position and by name.
 
     >>> entry, given, named = read_call("wgmma.D(f32, n=64)")
     >>> entry.name, given, named
     ('wgmma.D', ['f32'], {'n': 64})
+    >>> read_call("wgmma.D(f32, n=N)", {"N": 8})[2]
+    {'n': 8}
     """
     from tilewise.hardware.catalog import find
 
@@ -121,5 +123,5 @@ def read_call(text: str) -> tuple[Entry, list[Value], dict[str, Value]]:
         entry = find(name)
         return lambda arguments: (entry, *values_of(entry, arguments))
 
-    entry, given, named = whole_call(text, values)
+    entry, given, named = whole_call(text, values, let)
     return entry, given, named

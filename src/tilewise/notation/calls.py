@@ -9,7 +9,7 @@ arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewise.core.errors import LayoutError
@@ -53,10 +53,14 @@ def opens_call(cursor: Cursor) -> bool:
     return cursor.next.kind == NAME and (len(dotted(cursor)) > 1 or cursor.ahead(1).text == "(")
 
 
-def whole_call(text: str, catalog: Callable[[str], Callable[[Sequence[Argument]], Any]]) -> Any:
-    """What a catalogue makes of a text that is one call."""
+def whole_call(
+    text: str,
+    catalog: Callable[[str], Callable[[Sequence[Argument]], Any]],
+    let: Mapping[str, int] | None = None,
+) -> Any:
+    """What a catalogue makes of a text that is one call; `let` gives values to names."""
     cursor = Cursor(text)
-    made = call(cursor, Names({}, frozenset(), given=False), catalog)
+    made = call(cursor, Names(let or {}, frozenset()), catalog)
     cursor.expect_end("the call")
     return made
 

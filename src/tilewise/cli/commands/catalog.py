@@ -7,10 +7,11 @@
   tilewise catalog wgmma.D --dtype f16 --n 64 --who wid_in_wg=0,laneid=5
   tilewise catalog wgmma.smem --operand B --major k --mode 128B --dtype bf16 --rows 128 --k 64
   tilewise catalog 'wgmma.figure(170)' --show
+  tilewise catalog 'wgmma.D(f32, n=N)' --let N=64
 
 Alone it lists the entries, and with a word those that speak of it. The name of an entry with no values says
-what it takes; with values, or as a call, it gives the layout, which any command reads as that call. An N
-that the hardware does not have is a no, with the reason.
+what it takes; with values, or as a call (- reads it from standard input), it gives the layout, which any
+command reads as that call. An N that the hardware does not have is a no, with the reason.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.arguments import let_from, text_from
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
@@ -47,6 +49,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                 said[parameter.name].append(parameter.meaning)
     for name, meanings in said.items():
         group.add_argument(f"--{name}", dest=f"{_OWN}{name}", metavar="V", help="; or ".join(meanings))
+    group.add_argument(
+        "--let", action="append", default=[], metavar="NAME=N", help="a value for a name; repeatable"
+    )
     place = parser.add_argument_group("where elements are")
     place.add_argument("--at", metavar="INDEX", help="the place of an element: ROW,COLUMN")
     place.add_argument("--who", metavar="PLACE", help="the elements at a place, such as laneid=5 or reg=0")
@@ -69,25 +74,39 @@ def answer(args: argparse.Namespace) -> Answer:
 
 
 def _answered(args: argparse.Namespace, given: dict[str, str]) -> Answer:
-    words = [word for spelled in args.words for word in ([spelled] if "(" in spelled else spelled.split())]
-    if len(words) == 1 and ("." in words[0] or "(" in words[0]):
-        entry, values = _named(words[0], given)
+    spoken = [text_from(spelled) if spelled == "-" else spelled for spelled in args.words]
+    words = [word for spelled in spoken for word in ([spelled] if "(" in spelled else spelled.split())]
+    if words and ("." in words[0] or "(" in words[0]):
+        _check_alone(words)
+        entry, values = _named(words[0], given, let_from(args))
         return _sheet(entry, values, args) if values is not None else _described(entry)
-    if given or args.at or args.who or args.show:
+    if given or args.at is not None or args.who is not None or args.show:
         raise LayoutError(
             "TW401", "values were given, and no entry", hint="such as wgmma.D --dtype f32 --n 64"
         )
     return _listed(words)
 
 
-def _named(word: str, given: dict[str, str]) -> tuple[Entry, dict[str, Any] | None]:
+def _check_alone(words: Sequence[str]) -> None:
+    """An entry stands alone: what follows it is no search."""
+    entry, *more = words
+    if not more:
+        return
+    spelled = entry if "(" in entry else f"'{entry}({', '.join(more)})'"
+    raise LayoutError("TW401", f"{entry} and more words: {' '.join(more)}", hint=f"as a call: {spelled}")
+
+
+def _named(word: str, spelled: dict[str, str], let: dict[str, int]) -> tuple[Entry, dict[str, Any] | None]:
     """The entry that a word names, and its values; none where none were given and some are needed."""
     from tilewise.hardware.catalog import find
 
+    given: dict[str, str | int] = {name: let.get(value, value) for name, value in spelled.items()}
     if "(" in word:
         from tilewise.hardware.calls import read_call
 
-        entry, positional, named = read_call(word)
+        entry, positional, named = read_call(word, let)
+        if twice := given.keys() & named.keys():
+            raise LayoutError("TW601", f"{min(twice)} is given twice", hint=entry.usage)
         return entry, entry.bind(tuple(positional), {**named, **given})
     entry = find(word)
     if not given and any(parameter.needed for parameter in entry.parameters):
@@ -115,12 +134,14 @@ def _sheet(entry: Entry, values: dict[str, Any], args: argparse.Namespace) -> An
 
 
 def _asked(built: Built, args: argparse.Namespace) -> list[Any]:
-    if not args.at and not args.who:
+    if args.at is not None and args.who is not None:
+        raise LayoutError("TW401", "--at asks for a place and --who for elements: one of them at a time")
+    if args.at is None and args.who is None:
         return []
     from tilewise.hardware.catalog.places import position_of, positions_at
     from tilewise.notation import parse_index, parse_place
 
-    if args.at:
+    if args.at is not None:
         return [position_of(built, parse_index(args.at))]
     found = positions_at(built, parse_place(args.who), _WHO_LIMIT + 1)
     if len(found) > _WHO_LIMIT:

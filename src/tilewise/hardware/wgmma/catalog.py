@@ -20,9 +20,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_SPARSE = (
+    "sparse wgmma (wgmma.mma_async.sp) is not in the catalogue: its A is half as wide and comes "
+    "with metadata; all entries are of dense wgmma"
+)
 ABSENT = {
-    "wgmma.sp": "sparse wgmma (wgmma.mma_async.sp) is not in the catalogue: its A is half as wide and comes "
-    "with metadata; all entries are of dense wgmma",
+    **dict.fromkeys(("wgmma.sp", "wgmma.A.sp", "wgmma.D.sp"), _SPARSE),
     "wgmma.B": "a wgmma never has B in registers: it reads B from shared memory, where it is wgmma.smem",
     "wgmma.C": "a wgmma has no C of its own: it adds to D, which is wgmma.D",
 }
@@ -349,7 +352,11 @@ ENTRIES = (
     Entry(
         "wgmma.figure",
         "figures 156 to 170 of the PTX manual, with the numbers printed beside them",
-        (Parameter("number", "the number of the figure", legal=tuple(FIGURES), number=True),),
+        (
+            Parameter(
+                "number", "the number of the figure", rule=f"{min(FIGURES)} to {max(FIGURES)}", number=True
+            ),
+        ),
         PTX_CANONICAL,
         _figure,
         {"number": 170},
