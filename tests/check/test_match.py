@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -250,9 +251,22 @@ def test_words_that_are_not_understood(more, tilewise):
     assert json.loads(run.out)["error"]["code"].startswith("TW")
 
 
-def test_an_answer_of_match_goes_on_from_standard_input(tilewise):
-    run = tilewise(
-        "match", "-", "--operand", "B", "--dtype", "bf16", stdin="Swizzle<3,3,3> o S[(64, 64) : (64, 1)]"
-    )
-    assert run.code == 0
-    assert "imm-trans-b 0" in run.out
+def test_answers_go_from_one_command_to_the_next(tilewise):
+    asked = ("--operand", "B", "--dtype", "bf16")
+    text = "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]"
+    assert "imm-trans-b 0" in tilewise("match", "-", *asked, stdin=text).out
+    refused = tilewise("match", "S[(64, 64) : (68, 1)]", *asked, "--json")
+    assert tilewise("match", "-", *asked, stdin=refused.out).code == 0
+    suggested = tilewise("suggest", *asked, "--tile", "64x64", "--json")
+    found = tilewise("match", "-", *asked, "--json", stdin=suggested.out).json
+    assert found["value"] == suggested.json["value"]
+
+
+def test_every_rule_of_the_page_has_a_case():
+    page = (Path(__file__).parents[2] / "docs/match.md").read_text(encoding="utf-8")
+    table = page.partition("## Every rule")[2].partition("##")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = {rule for row in rows for rule in re.findall(r"`([a-z0-9-]+)`", row)}
+    shown = {rule for _, _, expected, _ in cases(ILLEGAL) for rule in expected}
+    assert named - shown == {"differs"}
+    assert shown <= named

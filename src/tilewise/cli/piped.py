@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def result_in(text: str) -> str:
-    """What an answer of `algebra`, `catalog` or `table` in JSON holds, as a word; any other JSON as it is.
+    """What an answer in JSON holds, as a word: a layout, a table, the nearest tile; any other JSON as it is.
 
     >>> result_in('{"schema": 1, "op": "compose", "result": "S[4 : 9]"}')
     'S[4 : 9]'
@@ -32,8 +32,11 @@ def result_in(text: str) -> str:
         return text
     if "op" in answer and "result" in answer:
         return _result(answer)
-    if isinstance(answer.get("layout"), str):
-        return _written(answer["layout"], answer)
+    for name in ("layout", "tile"):
+        if isinstance(answer.get(name), str):
+            return _written(answer[name], answer)
+    if answer.get("legal") is False and answer.get("nearest"):
+        return str(answer["nearest"][0]["layout"])
     return json.dumps(_table(answer)) if answer.keys() >= {"shape", "axes", "places"} else text
 
 

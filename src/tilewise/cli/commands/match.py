@@ -19,6 +19,7 @@ import argparse
 from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, YES, Answer, witness_data
 from tilewise.cli.arguments import layout_from, one_layout
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
@@ -63,7 +64,7 @@ def answer(args: argparse.Namespace) -> Answer:
         base=address_from(args.base or "0", "--base"),
         pattern=args.pattern,
     )
-    asked = {"engine": args.engine, "operand": args.operand, "dtype": args.dtype}
+    asked = {"engine": args.engine, "operand": args.operand, "dtype": DType.of(args.dtype).name}
     return _legal(found, asked) if found.legal else _refused(found, asked)  # type: ignore[arg-type]
 
 
@@ -94,6 +95,8 @@ def _legal(found: Match, asked: dict[str, Any]) -> Answer:
         "trans": found.trans,
         "lbo": found.lbo,
         "sbo": found.sbo,
+        "base": found.base,
+        "pattern": found.pattern,
         "start": found.descriptor.start,
         "base_offset": found.descriptor.base_offset,
         "value": f"{found.value:#018x}",
