@@ -74,6 +74,25 @@ def test_decode(tilewise, spelled):
     assert k_major["words"]["sbo"] == "from the first 8 rows to the next 8"
 
 
+@pytest.mark.parametrize(
+    "spelled", ["0x4000004000010000ULL", "0x4000004000010000ull", "4611686293305360384u"]
+)
+def test_decode_reads_a_constant_of_c(tilewise, spelled):
+    assert tilewise("descriptor", "decode", spelled, "--json").json["value"] == CUTLASS
+
+
+def test_sixteen_digits_were_probably_hexadecimal(tilewise):
+    said = tilewise("descriptor", "decode", CUTLASS.removeprefix("0x"), "--json").json["remarks"]
+    assert f"in hexadecimal it is {CUTLASS}" in said[0]
+    assert tilewise("descriptor", "decode", str(int(CUTLASS, 16)), "--json").json["remarks"] == []
+
+
+def test_steps_of_a_know_the_instruction_too(tilewise):
+    words = "descriptor steps --mode 128B --dtype f16 --operand A --tile 64x64 --json".split()
+    assert tilewise(*words).json["instruction"] == "m64nNk16"
+    assert tilewise(*words, "--n", "72").json["instruction"] == "m64n72k16"
+
+
 def test_decode_names_reserved_bits(tilewise):
     run = tilewise("descriptor", "decode", "0x4000404000010000", "--json")
     assert (run.code, run.json["reserved"]) == (0, [46])
@@ -207,10 +226,17 @@ def test_stages(tilewise):
         ("steps --mode 128B", "TW401", "steps needs --dtype and --operand and --tile"),
         ("steps --mode 128B --dtype f16 --operand A --tile 64", "TW401", "--tile 64 is no tile"),
         ("steps --mode 128B --dtype f16 --operand A --tile 0x64", "TW102", "an extent must be positive"),
-        ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --stages 0", "TW102", "must be positive"),
+        ("decode 0x4000ULLL", "TW401", "is no descriptor"),
+        ("encode --mode 128B --sbo 999999999999", "TW604", "does not fit"),
+        ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --stages 0", "TW102", "number of stages"),
+        ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --stage-stride 64", "TW401", "goes with"),
         ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --base 0x40000", "TW604", "does not fit"),
         ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --base -1024", "TW604", "does not fit"),
-        ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --stage-stride 0", "TW401", "in one place"),
+        (
+            "steps --mode 128B --dtype f16 --operand A --tile 64x64 --stages 2 --stage-stride 0",
+            "TW401",
+            "in one place",
+        ),
         ("frobnicate", "TW401", "invalid choice"),
         ("decode 0x0 --engine wmma", "TW401", "invalid choice"),
     ],
@@ -229,6 +255,8 @@ def test_what_is_not_understood(tilewise, words, code, said):
         ("reads 0x0 --dtype s8 --n 40", "TW602", "m64n40k32 does not exist"),
         ("reads 0x0 --dtype s8 --n 0", "TW602", "m64n0k32 does not exist"),
         ("reads 0x0 --dtype e4m3 --n 8 --major mn", "TW602", "K-major alone"),
+        ("reads 0x0 --dtype f16 --operand A --n 77", "TW602", "m64n77k16 does not exist"),
+        ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --n 77", "TW602", "m64n77k16"),
         ("steps --mode 128B --dtype f16 --operand A --tile 64x32", "TW603", "no whole number of 128B atoms"),
         ("steps --mode 128B --dtype f16 --operand A --tile 64x64 --base 64", "TW605", "no base offset"),
         (

@@ -23,7 +23,7 @@ from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
 from tilewise.hardware.engines import ENGINES, Engine, engine
-from tilewise.hardware.fields import picture
+from tilewise.hardware.fields import WORD_BITS, picture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 OPERATIONS = ("encode", "decode", "reads", "steps")
+
+_C_SUFFIX = re.compile(r"(?<=[0-9a-f])u?l{0,2}$", re.IGNORECASE)
+"""What C and C++ write after an unsigned constant of 64 bits."""
 
 _OF_OPERAND = ("operand", "dtype", "major", "n")
 _TAKES = {
@@ -142,7 +145,7 @@ def _decode(args: argparse.Namespace, of: Engine) -> Answer:
     descriptor = of.decode(value)
     operand = _operand(args, of)
     majors = [operand.major] if operand is not None else [args.major] if args.major else [*of.majors]
-    return _shown(of, descriptor, value, majors, operand)
+    return _shown(of, descriptor, value, majors, operand, _without_0x(args))
 
 
 def _shown(
@@ -205,7 +208,7 @@ def _reads(args: argparse.Namespace, of: Engine) -> Answer:
     pieces = of.pieces(descriptor, **operand.asked)
     addresses = of.addresses(descriptor, **operand.asked)
     silent = of.ignored(descriptor, operand.major, operand)
-    remarks = of.remarks(descriptor, operand.major, operand, value)
+    remarks = [*_without_0x(args), *of.remarks(descriptor, operand.major, operand, value)]
     first, last = of.extremes(descriptor, **operand.asked)
     shape = [len(addresses), len(addresses[0])]
     boxes = [{"box": witness_data(piece.box), "layout": str(piece.layout)} for piece in pieces]
@@ -220,7 +223,7 @@ def _reads(args: argparse.Namespace, of: Engine) -> Answer:
         "last": last,
         "faults": last >= of.shared_end,
         "ignored": [*silent],
-        "remarks": [*remarks],
+        "remarks": remarks,
         "addresses": addresses,
     }
     name = f"{operand.operand} [{shape[0]}, {shape[1]}] of {operand.dtype}, {operand.major.upper()}-major"
@@ -269,13 +272,15 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
         pattern=args.pattern or "tile",
     )
     stages, stride = _number(args, "stages"), _number(args, "stage_stride")
+    if stages is None and stride is not None:
+        raise LayoutError("TW401", "--stage-stride goes with --stages", hint="such as --stages 4")
     if stride == 0:
         raise LayoutError("TW401", "--stage-stride 0 puts all stages in one place", hint="leave it out")
     ring = of.stages(fed, 1 if stages is None else stages, stride or 0)
     _check_room(ring, fed.base + ring.bytes, of.shared_end)
     data = {
         "engine": of.name,
-        "instruction": of.instruction(fed.dtype, fed.n if args.operand == "B" else None),
+        "instruction": of.instruction(fed.dtype, fed.n if args.operand == "B" else _number(args, "n")),
         "tile": str(fed.tile),
         "unit": "byte",
         "bytes": fed.bytes,
@@ -397,7 +402,16 @@ def _operand(args: argparse.Namespace, of: Engine) -> Any:
 
 
 def _value(args: argparse.Namespace) -> int:
-    return _integer(args.value, "no descriptor", "64 bits as a number, such as 0x4000004000010000")
+    spelled = _C_SUFFIX.sub("", args.value.strip())
+    return _integer(spelled, "no descriptor", "64 bits as a number, such as 0x4000004000010000")
+
+
+def _without_0x(args: argparse.Namespace) -> list[str]:
+    """A remark on 16 digits, which are as many as a descriptor has in hexadecimal, and were read as decimal."""
+    spelled = (args.value or "").strip()
+    if len(spelled) != WORD_BITS // 4 or not spelled.isdecimal():
+        return []
+    return [f"{spelled} was read as a decimal number; in hexadecimal it is 0x{spelled}"]
 
 
 def _number(args: argparse.Namespace, name: str) -> int | None:
@@ -411,7 +425,7 @@ def _integer(spelled: str, wanted: str, hint: str) -> int:
     try:
         return int(spelled, 0)
     except ValueError:
-        raise LayoutError("TW401", f"{spelled} is {wanted}", hint=hint) from None
+        raise LayoutError("TW401", f"{spelled or 'nothing'} is {wanted}", hint=hint) from None
 
 
 def _tile(spelled: str) -> tuple[int, int]:

@@ -168,7 +168,9 @@ def _word(value: int) -> int:
 
 
 def _check_bytes(name: str, count: int) -> None:
-    if count % CHUNK:
+    if 0 <= count < LIMIT and count % CHUNK == 0:
+        return
+    if 0 <= count < LIMIT:
         below = count // CHUNK * CHUNK
         raise LayoutError(
             "TW604",
@@ -176,8 +178,6 @@ def _check_bytes(name: str, count: int) -> None:
             hint=f"the field counts 16 bytes; the nearest are {below} and {below + CHUNK}; "
             f"{count} as the field counts is {count * CHUNK} bytes",
         )
-    if 0 <= count < LIMIT:
-        return
     hint = f"it lies in 0..{LIMIT - CHUNK}"
     if name == "start" and count >= LIMIT:
         hint = f"the field keeps bits 17-4, which say {count % LIMIT:#x}: give the shared-memory address"

@@ -236,7 +236,8 @@ def _walk(
     """(rows, digits of the row, digits of k); the row's may go on to the end of the last atom."""
     row = Input.of(dtype)
     row.check_major(major)
-    rows = M if check_operand(operand) == "A" else row.check_n(n)
+    row.check_n(n)
+    rows = M if check_operand(operand) == "A" else n
     along = _k_major if major == "k" else _mn_major
     return rows, *along(descriptor, row.dtype, rows)
 

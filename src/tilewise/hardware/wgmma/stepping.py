@@ -228,8 +228,10 @@ class Stages:
 
     def __post_init__(self) -> None:
         stride = as_int(self.stride, "the stride of the stages") or self._closest
-        object.__setattr__(self, "count", as_extent(self.count))
+        object.__setattr__(self, "count", as_int(self.count, "the number of stages"))
         object.__setattr__(self, "stride", stride)
+        if self.count < 1:
+            raise LayoutError("TW102", f"the number of stages must be positive, not {self.count}")
         if stride < self.first.bytes:
             raise Refused(
                 "TW605",
@@ -349,7 +351,8 @@ def _rows_of_one(mode: Mode, major: str, element: Input, rows: int, operand: str
         return rows % one == 0 and (one % deep == 0 or deep % one == 0 or one == rows)
 
     legal: tuple[int, ...] = (M,) if operand == "A" else element.n
-    one = M if operand == "A" else max(filter(fits, legal), default=0) if n is None else element.check_n(n)
+    asked = None if n is None else element.check_n(n)
+    one = M if operand == "A" else max(filter(fits, legal), default=0) if asked is None else asked
     if one and fits(one):
         return one
     good = [str(other) for other in legal if fits(other)]
