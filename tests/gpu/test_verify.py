@@ -100,6 +100,14 @@ def test_answers_of_another_device_or_driver_are_not_kept(tmp_path, other):
     assert toy.asked == 2
 
 
+def test_answers_to_fewer_cases_are_not_kept(tmp_path):
+    outcomes_of(tmp_path, Squares(count=9).part)
+    more = Squares(count=10)
+    (outcome,) = outcomes_of(tmp_path, more.part, resume=True)
+    assert more.asked == 1
+    assert not outcome.resumed
+
+
 # -- the record ------------------------------------------------------------------------------------
 
 

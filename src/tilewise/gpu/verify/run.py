@@ -64,8 +64,8 @@ def run(
 ) -> Iterator[Outcome]:
     """The outcome of each part, as soon as there is one.
 
-    With `resume`, a part that has its answers in the folder `state`, of the same device and driver, is
-    not asked again. What a device cannot answer is an outcome too, and the other parts go on.
+    With `resume`, a part that has its answers in the folder `state`, of the same device and driver and to
+    as many cases, is not asked again. What a device cannot answer is an outcome too, and the other parts go on.
     """
     state.mkdir(parents=True, exist_ok=True)
     for part in parts:
@@ -114,7 +114,7 @@ def _kept(part: Part, device: Mapping[str, Any], state: Path) -> Truth | None:
         return None
     (truth,) = load(path)
     same = all(truth.device.get(key) == device.get(key) for key in SAME_DEVICE)
-    return truth if same else None
+    return truth if same and len(truth.cases) == part.size() else None
 
 
 def _file(part: Part, state: Path) -> Path:
