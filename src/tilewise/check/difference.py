@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tilewise.check.match import Question
     from tilewise.core.layout import Layout
 
+MAX_LISTED = 1 << 12
+"""So many rows and columns are looked through."""
+
 
 def first_difference(question: Question) -> Reason:
     """The first element that the nearest descriptor would read elsewhere, or the field that stands apart.
@@ -44,12 +47,23 @@ def first_difference(question: Question) -> Reason:
 
 
 def _cut(operand: Operand, n: int) -> Reason:
-    return Reason(
-        "uneven",
-        f"a step of the layout falls inside an instruction of {n} rows x {operand.k * operand.elements} of K",
-        {"n": n, "k": operand.k * operand.elements},
-        "make the extents of the digits multiples of the instruction's",
-    )
+    """A step of the layout that falls inside an instruction: the first element that it moves."""
+    along_k = [step(operand, 0, i) for i in range(min(operand.columns, MAX_LISTED))]
+    down = [step(operand, i, 0) for i in range(min(operand.rows, MAX_LISTED))]
+    for name, at, deep, each in (("k", along_k, operand.k, operand.elements), ("row", down, n, 1)):
+        for i in range(len(at)):
+            begin = i - i % deep
+            found, wanted = at[i] - at[begin], at[i % deep]
+            if found != wanted:
+                return Reason(
+                    "uneven",
+                    f"{name} {i * each} is {found} B from {name} {begin * each}, where its instruction begins; "
+                    f"in the first instruction that is {wanted} B",
+                    {"element": i * each, "found": found, "wanted": wanted},
+                    f"a step of the layout falls inside an instruction of {deep * each} along {name}",
+                )
+    message = f"a step of the layout falls inside an instruction of {n} rows x {operand.row.k} of K"
+    return Reason("uneven", message, {"n": n, "k": operand.row.k})
 
 
 def _of_block(
