@@ -57,8 +57,8 @@ def _cut(operand: Operand, n: int) -> Reason:
             if found != wanted:
                 return Reason(
                     "uneven",
-                    f"{name} {i * each} is {found} B from {name} {begin * each}, where its instruction begins; "
-                    f"in the first instruction that is {wanted} B",
+                    f"{name} {i * each} is {found} B from {name} {begin * each}, where its instruction "
+                    f"begins; in the first instruction that is {wanted} B",
                     {"element": i * each, "found": found, "wanted": wanted},
                     f"a step of the layout falls inside an instruction of {deep * each} along {name}",
                 )
