@@ -11,6 +11,7 @@ from tests.check.match_cases import ILLEGAL, LEGAL, cases
 
 from tilewise import S, Swizzle, parse
 from tilewise.check.match import match
+from tilewise.check.nearest import COSTS
 from tilewise.core.errors import CODES, LayoutError
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.tma.landing import landing
@@ -61,6 +62,12 @@ def test_an_illegal_tile_is_refused_for_the_right_reason(case, tilewise):
     no_tile = rules[0] in ("type", "axis", "rank", "copies") or (dtype, rules[0]) == ("b1", "chunk")
     beyond_shared_memory = "bytes" in (found["witness"] or {})
     assert bool(found["nearest"]) != (no_tile or beyond_shared_memory)
+    costs = [near["cost"] for near in found["nearest"]]
+    assert costs == sorted(costs, key=COSTS.index)
+    for near in found["nearest"]:
+        again = match(parse(near["layout"]), operand=operand, dtype=dtype)
+        assert again.legal
+        assert (again.mode.name, again.major) == (near["mode"], near["major"])
 
 
 def test_what_is_said_of_all_of_them(tilewise, golden):
@@ -70,21 +77,6 @@ def test_what_is_said_of_all_of_them(tilewise, golden):
             run = tilewise(*words(operand, dtype, spelled))
             said.append(f"$ tilewise match {spelled} --operand {operand} --dtype {dtype}\n{run.out}")
     golden(GOLDENS / "match.txt", "\n".join(said))
-
-
-@pytest.mark.parametrize("case", [*cases(ILLEGAL)], ids=ids(ILLEGAL))
-def test_every_nearest_tile_is_legal(case):
-    operand, dtype, _, spelled = case
-    text, _, options = spelled.partition(" --")
-    if options:
-        return
-    found = match(parse(text, dtype=dtype), operand=operand, dtype=dtype)
-    costs = [near.cost for near in found.nearest]
-    assert costs == sorted(costs, key=("nothing", "address", "tma", "copy").index)
-    for near in found.nearest:
-        again = match(near.layout, operand=operand, dtype=dtype)
-        assert again.legal
-        assert (again.mode, again.major) == (near.mode, near.major)
 
 
 # -- the documents -------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from tilewise.check.strides import (
     step,
     swizzle_reason,
 )
-from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
@@ -116,14 +116,9 @@ def shape_reasons(question: Question) -> list[Reason]:
 
 
 def overlap(operand: Operand) -> list[Reason]:
-    """Two elements in one byte.
-
-    not decided  where it is too hard to say whether there are
-    """
+    """Two elements in one byte, where it is decided that there are."""
     verdict = operand.layout.injective
-    if verdict.answer is None:
-        raise NotDecided(verdict.reason)
-    if verdict.answer:
+    if verdict.answer is not False:
         return []
     first, second = _first_shared(operand) or sorted(verdict.witness[:2])
     one, other = operand.index(first), operand.index(second)

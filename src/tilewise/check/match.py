@@ -168,6 +168,7 @@ def match(
         requires       operand is A [M, K] or B [N, K]
         postcondition  a Match iff no two elements share a byte and descriptors of one mode, major, LBO
                        and SBO read every element where the layout has it
+        not decided    whether two elements of so many share a byte, or `same` of so many
 
     >>> from tilewise import S, Swizzle
     >>> found = match(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)], operand="B", dtype="bf16")
@@ -191,6 +192,7 @@ def match(
     shared = overlap(question.operand)
     fit = None if question.said or shape or shared else question.fit()
     if fit is not None:
+        bool(question.operand.layout.injective)  # NotDecided, where that is open
         return replace(_matched(question, fit), base=base, pattern=pattern)
     from tilewise.check.diagnose import diagnose
 
