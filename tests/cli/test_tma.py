@@ -120,6 +120,68 @@ def test_where_each_element_lands(tilewise):
     assert landed["addresses"][0][0] == 1024
 
 
+def test_elements_below_a_byte_land_in_the_byte_that_holds_them(tilewise):
+    words = "tma --dtype e2m1 --shape 128,256 --tile 32,256 --mode 128B --at 0,64 --reads".split()
+    reads = tilewise(*words, "--json").json["reads"]
+    assert (reads["shape"], reads["inside"]) == ([32, 256], [[0, 32], [0, 192]])
+    assert reads["addresses"][0][:5] == [0, 0, 1, 1, 2]
+    assert reads["addresses"][1][:3] == [144, 144, 145]
+    assert "byte of one element in 32 along dimension 1:\n  [0, :]     0   16 " in tilewise(*words).out
+
+
+def test_where_interleaved_channels_land_is_not_told(tilewise):
+    words = "tma check --dtype bf16 --dims 64,64,64 --box 8,1,1 --strides 128,8192 --interleave 16B --reads"
+    answer = tilewise(*words.split(), "--json")
+    assert (answer.code, answer.json["legal"], answer.json["reads"]) == (1, True, None)
+    assert "interleaved" in answer.json["reason"]
+
+
+@pytest.mark.parametrize(
+    "spelled", ["128,64", "128x64", "(128, 64)", "128,64,", "0x80,0x40", " 128 , 64 ", "R,64"]
+)
+def test_numbers_have_several_spellings(tilewise, spelled):
+    words = ("--dtype", "bf16", "--shape", "4096x4096", "--tile", spelled, "--let", "R=128", "--json")
+    assert tilewise("tma", *words).json["arguments"]["boxDim"] == [64, 128]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--shape 4096,,4096 --tile 8,64", "--shape: nothing is no whole number"),
+        ("--shape , --tile 8,64", "--shape: nothing is no whole number"),
+        ("--shape 64,64 --tile 8.5,64", "--tile: '8.5' is no whole number"),
+        ("--shape ((64),64) --tile 8,64", "--shape: '(64)' is no whole number"),
+        ("--shape 64,64 --tile 8,64 --address x", "--address: 'x' is no whole number"),
+        ("--shape 64,64 --tile 8,64 --rank 6", "a map of 6 dimensions"),
+        ("--shape 64,64 --tile 8,64 --rank 0", "a map of 0 dimensions"),
+        ("--shape 64,64 --tile 8,64 --strides 64", "a tensor of 2 dimensions and 1 stride"),
+    ],
+)
+def test_the_option_at_fault_is_named(tilewise, words, said):
+    answer = tilewise("tma", "--dtype", "bf16", *words.split(), "--json")
+    assert answer.code == 2
+    assert said in answer.json["error"]["message"]
+
+
+def test_every_coordinate_is_needed(tilewise):
+    answer = tilewise(*CHECK, "--at", "0", "--json")
+    assert (answer.code, answer.json["error"]["code"]) == (2, "TW003")
+    assert "2 dimensions and 1 coordinate" in answer.json["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "said"),
+    [
+        ("S[(128, 64) : (64, 1)] + 114560", "the last box ends at byte 245504"),
+        ("S[(2048, 64) : (64, 1)]", "the tile reaches over 262144 bytes"),
+    ],
+)
+def test_what_ends_beyond_shared_memory(tilewise, layout, said):
+    answer = tilewise("tma", "--dtype", "bf16", "--shape", "4096,64", "--layout", layout, "--json")
+    assert (answer.code, answer.json["rules"][0]["rule"]) == (1, "shared-size")
+    assert said in answer.json["reason"]
+
+
 def test_the_code_has_every_argument(tilewise):
     code = tilewise(*USUAL, "--at", "256,128", "--code", "--name", "a_map").out
     assert "&a_map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, /* tensorRank */ 2, global," in code

@@ -104,9 +104,9 @@ def test_bytes_are_those_of_the_whole_box_also_beyond_the_tensor():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"box": (8,)}, "1 numbers as box"),
-        ({"element_strides": (1,)}, "element_strides"),
-        ({"global_strides_bytes": (128, 2)}, "global_strides_bytes"),
+        ({"box": (8,)}, "1 extent of the box"),
+        ({"element_strides": (1,)}, "1 element stride"),
+        ({"global_strides_bytes": (128, 2)}, "2 strides in bytes"),
         ({"interleave": "64B"}, "interleave"),
         ({"l2": "512B"}, "L2 promotion"),
         ({"fill": "one"}, "fill"),

@@ -9,7 +9,7 @@ A plan is proven when it is made: the bytes where its boxes land, put together, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -19,14 +19,15 @@ from tilewise.check.tma_question import LAYOUT_RULES, Question, asked, check_dig
 from tilewise.check.tma_tiles import default_tile
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import Refused
-from tilewise.core.integers import counted
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.tma.rules import (
     MAX_RANK,
     SHARED_ALIGNMENT,
+    SHARED_LIMIT,
     Violation,
     violations,
 )
@@ -86,6 +87,21 @@ class Plan:
     def shared_bytes(self) -> int:
         """Bytes of shared memory up to the end of the last box, the padding of narrow rows with it."""
         return self.boxes[-1].start + self.tensor_map.shared_bytes
+
+    @property
+    def elementwise(self) -> Layout:
+        """The byte that holds each element of the asked type; `tile`, but for elements below a byte.
+
+        >>> from tilewise import S
+        >>> print(plan_copy((64, 256), S[(8, 256) : (256, 1)], dtype="e2m1").elementwise)
+        S[(8, (128, 2)) : (128, (1, 0))]
+        """
+        if self.elements == 1:
+            return self.tile
+        *outer, inner = self.tile.shape
+        digits = inner if isinstance(inner, tuple) else (inner,)
+        shape = (*outer, (*digits, self.elements))
+        return replace(self.tile, shape=shape, strides=(*self.tile.strides, as_vector(0)))
 
     @property
     def alignment(self) -> int:
@@ -153,11 +169,19 @@ def plan_copy(
     tilewise.Refused: TW607: the tile is contiguous along dimension 0, the tensor along dimension 1
       hint: TMA does not transpose: lay the tile out along dimension 1, or copy by threads
     """
+    if not 1 <= as_int(max_rank, "the rank of a map") <= MAX_RANK:
+        raise LayoutError(
+            "TW602", f"a map of {max_rank} dimensions", hint=f"TMA copies 1 to {MAX_RANK} dimensions"
+        )
     question = asked(shape, tile, DType.of(dtype), strides, at)
-    made = [_planned(question, *reading, max_rank, l2, fill) for reading in readings(question.tile)]
+    made = [
+        _planned(question, *reading, max_rank, l2, fill)
+        for reading in readings(question.tile, question.tensor.element)
+    ]
     best = min(made, key=lambda plan: (bool(violations(plan.tensor_map, address)), plan.count))
     _check_map(best, address)
     _check_starts(best)
+    _check_room(best)
     _check_coordinates(best)
     _prove(best, question.tile)
     return best
@@ -230,6 +254,17 @@ def _check_starts(plan: Plan) -> None:
                 _without_gaps(plan),
                 bytes=stride,
             )
+
+
+def _check_room(plan: Plan) -> None:
+    """The last box ends inside a block's shared memory."""
+    if plan.shared_bytes > SHARED_LIMIT:
+        raise refusal(
+            "shared-size",
+            f"the last box ends at byte {plan.shared_bytes}",
+            f"a block has {SHARED_LIMIT} bytes of shared memory at most",
+            bytes=plan.shared_bytes,
+        )
 
 
 def _without_gaps(plan: Plan) -> str:

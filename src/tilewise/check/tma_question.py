@@ -70,10 +70,10 @@ def asked(
     ((64, 128), (128, 1), 1024, 2)
     """
     extents = tuple(as_extent(extent) for extent in shape)
-    steps = dense(extents) if strides is None else tuple(as_int(n, "a stride of the tensor") for n in strides)
+    steps = steps_of(extents, strides)
     starts = None if at is None else tuple(as_int(n, "a coordinate") for n in at)
     _check_rank(extents)
-    _check_counts(extents, steps, tile, starts)
+    _check_counts(extents, tile, starts)
     tile = tile if tile.unit == "element" else tile.in_elements(dtype)
     elements = 8 // dtype.bits if dtype.bits < 8 else 1
     if dtype.bits < 8:
@@ -88,9 +88,21 @@ def asked(
     return Question(tensor, _in_bytes(tile, dtype, len(extents)), contiguous, elements)
 
 
-def dense(extents: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a row-major tensor without gaps."""
-    return tuple(prod(extents[i + 1 :]) for i in range(len(extents)))
+def steps_of(extents: Sequence[int], strides: Sequence[int] | None) -> tuple[int, ...]:
+    """The strides of a tensor, in elements: those of a row-major one without gaps where none are given.
+
+    >>> steps_of((4, 100), None), steps_of((4, 100), (128, 1))
+    ((100, 1), (128, 1))
+    """
+    if strides is None:
+        return tuple(prod(extents[i + 1 :]) for i in range(len(extents)))
+    if len(strides) != len(extents):
+        raise LayoutError(
+            "TW003",
+            f"a tensor of {counted(len(extents), 'dimension')} and {counted(len(strides), 'stride')}",
+            hint="one stride a dimension, in elements, slowest first",
+        )
+    return tuple(as_int(step, "a stride of the tensor") for step in strides)
 
 
 def contiguous_dimension(extents: Sequence[int], steps: Sequence[int]) -> int:
@@ -116,14 +128,9 @@ def _check_rank(extents: tuple[int, ...]) -> None:
         )
 
 
-def _check_counts(
-    extents: tuple[int, ...], steps: tuple[int, ...], tile: Layout, at: tuple[int, ...] | None
-) -> None:
+def _check_counts(extents: tuple[int, ...], tile: Layout, at: tuple[int, ...] | None) -> None:
     rank = len(extents)
     tensor = f"a tensor of {counted(rank, 'dimension')}"
-    if len(steps) != rank:
-        hint = "one stride a dimension, in elements, slowest first"
-        raise LayoutError("TW003", f"{tensor} and {counted(len(steps), 'stride')}", hint=hint)
     if len(tile.shape) > rank:
         hint = "one mode a dimension; digits of one dimension share a mode: S[((16, 8), 64) : ...]"
         raise LayoutError("TW003", f"{tensor} and a tile of {counted(len(tile.shape), 'mode')}", hint=hint)
@@ -190,12 +197,12 @@ def _in_bytes(tile: Layout, dtype: DType, rank: int) -> Layout:
     return in_bytes if tile.axes[0] == m else in_bytes.relabel({tile.axes[0]: m})
 
 
-def readings(shared: Layout) -> list[tuple[Mode, Layout]]:
+def readings(shared: Layout, element: int = 1) -> list[tuple[Mode, Layout]]:
     """Every mode that explains the tile, with the layout before its swizzle: one map can be several.
 
-    The one that is written comes first.
+    The one that is written comes first. `element` is the bytes of one.
     """
-    _check_places(shared)
+    _check_places(shared, element)
     found = []
     for mode in sorted(MODES.values(), key=lambda mode: shared.swizzles != (mode.swizzle,)):
         undone = (shared.swizzled((mode.swizzle,)) if mode.bits else shared).swizzle_chain()
@@ -211,11 +218,12 @@ def readings(shared: Layout) -> list[tuple[Mode, Layout]]:
     return found
 
 
-def _check_places(shared: Layout) -> None:
-    if shared.span(m) > SHARED_LIMIT:
+def _check_places(shared: Layout, element: int) -> None:
+    reach = shared.span(m) - 1 + element
+    if reach > SHARED_LIMIT:
         raise refusal(
             "shared-size",
-            f"the tile reaches over {shared.span(m)} bytes",
+            f"the tile reaches over {reach} bytes",
             f"a block has {SHARED_LIMIT} bytes of shared memory at most",
         )
     alone = shared.injective

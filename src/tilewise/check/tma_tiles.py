@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tilewise.check.tma_question import contiguous_dimension, dense, refusal
+from tilewise.check.tma_question import contiguous_dimension, refusal, steps_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, counted
@@ -39,7 +39,7 @@ def default_tile(
     """
     mode, element = Mode.of(mode), DType.of(dtype)
     extents = tuple(as_extent(extent) for extent in tile)
-    steps = tuple(strides) if strides is not None else dense(shape)
+    steps = steps_of(shape, strides)
     dim = contiguous_dimension(shape, steps) - len(shape) + len(extents)
     if dim < 0:
         raise refusal(

@@ -5,8 +5,14 @@ The CUDA C++ Programming Guide lists it under Compute Capabilities.
 
 from __future__ import annotations
 
+SM_SHARED_BYTES = 228 * 1024
+"""Bytes of shared memory of a multiprocessor, which are the addresses that there are."""
+
 SHARED_BYTES = 227 * 1024
-"""Bytes of shared memory that one block can have."""
+"""Bytes of shared memory that one block can have: the system keeps 1 KiB of each block's for itself."""
+
+REGISTER_BITS = 32
+"""Bits of a register."""
 
 REGISTERS = 64 * 1024
 """32-bit registers of a multiprocessor, which one block can have to itself."""

@@ -407,7 +407,7 @@ def _value(args: argparse.Namespace) -> int:
 
 
 def _without_0x(args: argparse.Namespace) -> list[str]:
-    """A remark on 16 digits, which are as many as a descriptor has in hexadecimal, and were read as decimal."""
+    """A remark on 16 decimal digits: a descriptor has as many in hexadecimal."""
     spelled = (args.value or "").strip()
     if len(spelled) != WORD_BITS // 4 or not spelled.isdecimal():
         return []

@@ -15,6 +15,7 @@ names every rule that they break. `arguments` and `coordinates` are always in th
 from __future__ import annotations
 
 import argparse
+import re
 
 from tilewise.cli.answer import NO, YES, Answer, witness_data
 from tilewise.cli.arguments import layout_from, layout_options, let_from
@@ -45,7 +46,6 @@ ASKED_BY = {
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[plan | check] --dtype T ..."""
-    number = {"type": lambda text: _number(text, {}), "metavar": "N"}
     parser.add_argument(
         "question", nargs="?", choices=("plan", "check"), default="plan", help="what is asked (plan)"
     )
@@ -54,13 +54,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     plan.add_argument("--tile", metavar="S", help="the tile, such as 128,64")
     plan.add_argument("--order", choices=("mn", "k"), help="a tile of wgmma's atoms, down which first")
     plan.add_argument("--layout", metavar="LAYOUT", help="the tile as a layout, instead of --tile and --mode")
-    plan.add_argument("--rank", **number, default=5, help="dimensions that the map may have (5)")  # type: ignore[arg-type]
+    plan.add_argument("--rank", metavar="N", help="dimensions that the map may have (5)")
     check = parser.add_argument_group("check: the driver's order, bytes")
     check.add_argument("--dims", metavar="D", help="globalDim")
     check.add_argument("--box", metavar="B", help="boxDim")
     check.add_argument("--element-strides", metavar="E", help="elementStrides (1)")
-    check.add_argument("--shared", **number, default=0, help="where the box lands in shared memory")  # type: ignore[arg-type]
-    check.add_argument("--map-address", **number, default=0, help="where the map lies")  # type: ignore[arg-type]
+    check.add_argument("--shared", metavar="A", help="where the box lands in shared memory (0)")
+    check.add_argument("--map-address", metavar="A", help="where the map lies (0)")
     both = parser.add_argument_group("both")
     both.add_argument(
         "--strides", metavar="N,...", help="of the tensor: in elements; of check: globalStrides, in bytes"
@@ -72,7 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     both.add_argument("--interleave", default="none", help="none, 16B or 32B (none)")
     both.add_argument("--l2", default="128B", help="L2 promotion: none, 64B, 128B, 256B (128B)")
     both.add_argument("--fill", default="zero", help="what lands out of bounds: zero or nan (zero)")
-    both.add_argument("--address", **number, default=0, help="where the tensor starts")  # type: ignore[arg-type]
+    both.add_argument("--address", metavar="A", help="where the tensor starts (0)")
     both.add_argument("--reads", action="store_true", help="where each element lands")
     both.add_argument("--code", action="store_true", help="the calls in C++")
     both.add_argument("--name", default="map", help="the name of the map in the code (map)")
@@ -85,10 +85,12 @@ def answer(args: argparse.Namespace) -> Answer:
         raise LayoutError("TW401", "--dtype is needed", hint="the type of an element, such as --dtype bf16")
     for question, options in ASKED_BY.items():
         for option in options:
-            if question != args.question and getattr(args, option) not in (None, 0, 5):
-                spelled = option.replace("_", "-")
-                raise LayoutError("TW401", f"--{spelled} belongs to `tilewise tma {question}`")
-    return _checked(args) if args.question == "check" else _planned(args)
+            if question != args.question and getattr(args, option) is not None:
+                raise LayoutError("TW401", f"{_flag(option)} belongs to `tilewise tma {question}`")
+    try:
+        return _checked(args) if args.question == "check" else _planned(args)
+    except Refused as no:
+        return _refused(no)
 
 
 # -- a plan ----------------------------------------------------------------------------------------
@@ -96,22 +98,20 @@ def answer(args: argparse.Namespace) -> Answer:
 
 def _planned(args: argparse.Namespace) -> Answer:
     from tilewise.check.tma import plan_copy
-    from tilewise.hardware.tma.rules import remarks
+    from tilewise.hardware.tma.rules import MAX_RANK, remarks
 
     if args.interleave != "none":
         raise LayoutError("TW401", "a plan has interleave none", hint="tilewise tma check takes interleaves")
     shape, strides, at = (_numbers(args, option) for option in ("shape", "strides", "at"))
     if shape is None:
         raise LayoutError("TW401", "--shape is needed", hint="the tensor, such as --shape 4096,4096")
-    more: dict[str, Any] = {"at": at, "address": args.address, "max_rank": args.rank}
+    address = _one(args, "address", 0)
+    more: dict[str, Any] = {"at": at, "address": address, "max_rank": _one(args, "rank", MAX_RANK)}
     more |= {"l2": args.l2, "fill": args.fill}
-    try:
-        tile = _tile(shape, strides, args)
-        plan = plan_copy(shape, tile, dtype=args.dtype, strides=strides, **more)
-    except Refused as no:
-        return _refused(no)
+    tile = _tile(shape, strides, args)
+    plan = plan_copy(shape, tile, dtype=args.dtype, strides=strides, **more)
     notes = [*plan.notes, *_other_order(plan, shape, strides, more, args)]
-    noted = remarks(plan.tensor_map, args.address, shared=plan.boxes[0].start)
+    noted = remarks(plan.tensor_map, address, shared=plan.boxes[0].start)
     data: dict[str, Any] = {
         "legal": True,
         "arguments": plan.tensor_map.arguments,
@@ -137,8 +137,8 @@ def _planned(args: argparse.Namespace) -> Answer:
     lines = [*_argument_lines(plan.tensor_map), "", *_plan_lines(plan, tile)]
     lines += [f"note: {note}" for note in (*notes, *noted)]
     if args.reads:
-        data["reads"] = _reads(plan.tile, plan, args.fill)
-        lines += ["", *_read_lines(plan.tile, plan, args.fill)]
+        data["reads"] = _reads(plan.elementwise, plan, args.fill)
+        lines += ["", *_read_lines(plan.elementwise, plan, args.fill)]
     if args.code:
         from tilewise.emit.tma import copy_calls, encode_call
 
@@ -238,9 +238,10 @@ def _checked(args: argparse.Namespace) -> Answer:
         l2=args.l2,
         fill=args.fill,
     )
-    where = {"shared": args.shared, "map_address": args.map_address}
-    broken = violations(tensor_map, args.address, **where, coordinates=_numbers(args, "at") or ())
-    noted = remarks(tensor_map, args.address, **where)
+    address, shared = _one(args, "address", 0), _one(args, "shared", 0)
+    where = {"shared": shared, "map_address": _one(args, "map_address", 0)}
+    broken = violations(tensor_map, address, **where, coordinates=_numbers(args, "at") or ())
+    noted = remarks(tensor_map, address, **where)
     data: dict[str, Any] = {
         "legal": not broken,
         "arguments": tensor_map.arguments,
@@ -255,7 +256,12 @@ def _checked(args: argparse.Namespace) -> Answer:
     lines += _rule_lines(broken)
     lines += [f"note: {remark}" for remark in noted]
     if not broken and args.reads:
-        landing = tensor_map.landing(args.shared)
+        try:
+            landing = tensor_map.landing(shared)
+        except Refused as no:
+            return Answer(
+                data | {"reads": None, "reason": no.reason}, f"no: {no.reason}\n  hint: {no.hint}", NO
+            )
         data["reads"] = _reads(landing)
         lines += ["", *_read_lines(landing)]
     if not broken and args.code:
@@ -341,15 +347,16 @@ def _reads(layout: Layout, plan: Plan | None = None, fill: str = "zero") -> dict
 
 
 def _inside(plan: Plan) -> list[tuple[int, int]]:
-    """(first, end) of the tile's indices that lie in the tensor, a dimension."""
+    """(first, end) of the tile's indices that lie in the tensor, a dimension; elements of the asked type."""
     from tilewise.core.shapes import extents_of
 
     at = plan.tensor.at or ()
     ends = zip(extents_of(plan.tile.shape), at, plan.tensor.shape, strict=True)
-    return [
+    *outer, (first, end) = [
         (first := min(tile, max(0, -start)), max(first, min(tile, extent - start)))
         for tile, start, extent in ends
     ]
+    return [*outer, (first * plan.elements, end * plan.elements)]
 
 
 def _read_lines(layout: Layout, plan: Plan | None = None, fill: str = "zero") -> list[str]:
@@ -362,10 +369,11 @@ def _read_lines(layout: Layout, plan: Plan | None = None, fill: str = "zero") ->
     inside = _inside(plan) if plan is not None and plan.tensor.at is not None else None
     dim = _contiguous(plan) if plan is not None else len(extents) - 1
     size = layout.size // extents[dim]
-    step = max(1, 16 // (plan.tensor.element if plan is not None else _step(layout)))
+    step = max(1, 16 * plan.elements // plan.tensor.element if plan is not None else 16 // _step(layout))
     width = len(str(layout.max()))
     columns = range(0, extents[dim], step)
-    lines = [f"{layout}", f"byte of every {step}th element along dimension {dim}:"]
+    each = "every element" if step == 1 else f"one element in {step}"
+    lines = [f"{layout}", f"byte of {each} along dimension {dim}:"]
     rows = product(*(range(1) if i == dim else range(extent) for i, extent in enumerate(extents)))
     for row in islice(rows, LISTED):
         cells = []
@@ -396,17 +404,29 @@ def _numbers(args: argparse.Namespace, option: str) -> list[int] | None:
     text = getattr(args, option)
     if text is None:
         return None
+    inside = re.fullmatch(r"\s*\((.*)\)\s*", text)
+    spelled = (inside[1] if inside else text).strip().removesuffix(",")
     names = let_from(args)
-    return [_number(part, names) for part in text.strip().strip("()").split(",") if part.strip()]
+    between = r"(?<=\d)(?<!\b0)x(?=\d)" if "," not in spelled else ","
+    return [_number(part.strip(), option, names) for part in re.split(between, spelled)]
 
 
-def _number(text: str, names: dict[str, int]) -> int:
-    spelled = text.strip()
+def _one(args: argparse.Namespace, option: str, usual: int) -> int:
+    """The number of an option."""
+    text = getattr(args, option)
+    return usual if text is None else _number(text.strip(), option, let_from(args))
+
+
+def _number(spelled: str, option: str, names: dict[str, int]) -> int:
     if spelled in names:
         return names[spelled]
     try:
         return int(spelled, 0)
     except ValueError:
-        raise LayoutError(
-            "TW401", f"{spelled!r} is no whole number", hint="numbers with commas between, such as 128,64"
-        ) from None
+        shown = repr(spelled) if spelled else "nothing"
+        hint = "whole numbers with commas between, such as 128,64"
+        raise LayoutError("TW401", f"{_flag(option)}: {shown} is no whole number", hint=hint) from None
+
+
+def _flag(option: str) -> str:
+    return "--" + option.replace("_", "-")

@@ -9,13 +9,11 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
 from tilewise.hardware.catalog.entry import Built
+from tilewise.hardware.limits import REGISTER_BITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-REGISTER = 32
-"""Bits of a register."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def _position(built: Built, index: tuple[int, ...], place: Vector) -> Position:
     assert built.dtype is not None
     bits, steps = built.dtype.bits, place.as_dict()
     if "reg" in steps:
-        register, low = divmod(steps["reg"] * bits, REGISTER)
+        register, low = divmod(steps["reg"] * bits, REGISTER_BITS)
         name = f"{built.letter}{steps['reg']}"
         return Position(index, place, (low, low + bits - 1), register=register, name=name)
     byte, low = divmod(steps.get("m", 0) * bits, 8)

@@ -16,14 +16,13 @@ from tilewise.core.integers import as_extent, as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import Mode
+from tilewise.hardware.tma.rules import MAX_RANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tilewise.core.shapes import Mode as Extents
-
-MAX_RANK = 5
 
 
 def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, start: int = 0) -> Layout:

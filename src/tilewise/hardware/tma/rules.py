@@ -15,8 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int, counted
 from tilewise.hardware import sources
+from tilewise.hardware.limits import SHARED_BYTES, SM_SHARED_BYTES
 from tilewise.hardware.sources import (
     DEVICE_TENSOR_MAP,
     DRIVER_TENSOR_MAP,
@@ -44,11 +46,11 @@ MAX_BOX = 256
 MAX_ELEMENT_STRIDE = 8
 SHARED_ALIGNMENT = 128
 MAP_ALIGNMENT = 64
-SHARED_LIMIT = 232_448
-"""Bytes of shared memory that one block of an H100 or H200 can have: 227 KiB."""
+SHARED_LIMIT = SHARED_BYTES
+"""Bytes of shared memory that a box can land in."""
 
-MAX_BOX_BYTES = 233_472
-"""228 KiB, of floor(box / element stride) along every dimension, the innermost too: so a driver counts."""
+MAX_BOX_BYTES = SM_SHARED_BYTES
+"""Of floor(box / element stride) along every dimension, the innermost too: so a driver counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,10 @@ def violations(
     box-multiple: a row of the box is 100 elements, 200 bytes
     box-swizzle: a row of the box is 200 bytes, and the swizzle is 128 wide
     """
+    if coordinates and len(coordinates) != tensor_map.rank:
+        tensor = f"a tensor of {counted(tensor_map.rank, 'dimension')}"
+        hint = "one a dimension, the innermost first"
+        raise LayoutError("TW003", f"{tensor} and {counted(len(coordinates), 'coordinate')}", hint=hint)
     where = Addresses(address, shared, map_address, tuple(coordinates))
     return _broken(tensor_map, (DRIVER, HARDWARE), where)
 

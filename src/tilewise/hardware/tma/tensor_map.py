@@ -74,20 +74,17 @@ class TensorMap:
         ):
             put(self, name, tuple(as_int(number, what) for number in getattr(self, name)))
         put(self, "element_strides", self.element_strides or (1,) * self.rank)
-        for name, wanted in (
-            ("box", self.rank),
-            ("element_strides", self.rank),
-            ("global_strides_bytes", max(0, self.rank - 1)),
+        inner = "; the innermost dimension is contiguous and has no stride"
+        for numbers, noun, of, wanted, why in (
+            (self.box, "extent", " of the box", self.rank, ""),
+            (self.element_strides, "element stride", "", self.rank, ""),
+            (self.global_strides_bytes, "stride", " in bytes", max(0, self.rank - 1), inner),
         ):
-            found = len(getattr(self, name))
-            if found != wanted:
+            if len(numbers) != wanted:
                 raise LayoutError(
                     "TW003",
-                    f"a tensor of {counted(self.rank, 'dimension')} and {found} numbers as {name}",
-                    hint=f"it takes {wanted}"
-                    + (
-                        "; the innermost dimension is contiguous and has no stride" if "bytes" in name else ""
-                    ),
+                    f"a tensor of {counted(self.rank, 'dimension')} and {counted(len(numbers), noun)}{of}",
+                    hint=f"it takes {wanted}{why}",
                 )
 
     @classmethod

@@ -6,13 +6,13 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.limits import SHARED_BYTES
+from tilewise.hardware.limits import REGISTER_BITS, SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
 from tilewise.hardware.wgmma.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
 from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
 from tilewise.hardware.wgmma.figures import FIGURES, figure
-from tilewise.hardware.wgmma.fragments import REGISTER, a_fragment, d_fragment
+from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import INPUTS, MAJORS, OPERANDS, Input, M
 from tilewise.hardware.wgmma.tiles import ORDERS, atom, tile
 
@@ -56,11 +56,11 @@ MAJOR = Parameter("major", "the direction in which neighbours are contiguous", l
 
 def _registers(layout: Layout, dtype: DType, letter: str) -> dict[str, Any]:
     elements = layout.span("reg")
-    each = REGISTER // dtype.bits
+    each = REGISTER_BITS // dtype.bits
     return {
         "dtype": dtype.name,
         "elements": {"count": elements, "first": f"{letter}0", "last": f"{letter}{elements - 1}"},
-        "registers": {"count": elements // each, "bits": REGISTER, "elements_each": each},
+        "registers": {"count": elements // each, "bits": REGISTER_BITS, "elements_each": each},
     }
 
 

@@ -12,11 +12,10 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
+from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.wgmma.instructions import INPUTS, Input, nearest
 
 WARP, LANE, REG = Axis("wid_in_wg"), Axis("laneid"), Axis("reg")
-REGISTER = 32
-"""Bits of a register."""
 
 
 def a_fragment(dtype: DType | str) -> Layout:
@@ -27,7 +26,7 @@ def a_fragment(dtype: DType | str) -> Layout:
     >>> print(a_fragment("tf32").canonical())
     S[(4, 2, 8, 2, 4) : (1@wid_in_wg, 1@reg, 4@laneid, 2@reg, 1@laneid)]
     """
-    each = REGISTER // Input.of(dtype).dtype.bits
+    each = REGISTER_BITS // Input.of(dtype).dtype.bits
     rows = (1 @ WARP, each @ REG, 4 @ LANE)
     columns = (2 * each @ REG, 1 @ LANE, 1 @ REG)
     return _fragment(rows, (2, 4, each), columns)

@@ -26,6 +26,7 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Mode as Extents
 from tilewise.core.vectors import as_vector
+from tilewise.hardware.limits import SM_SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, ROWS
 from tilewise.hardware.sources import GUIDE_CAPABILITIES
 from tilewise.hardware.wgmma.descriptor import BASE_UNIT, Descriptor
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 Digits = list[tuple[int, int]]
 """(extent, bytes), slowest first."""
 
-SHARED_END = 228 * 1024
-"""The first byte past the shared memory of an SM of compute capability 9.0: 1 KB of the system, and 227."""
+SHARED_END = SM_SHARED_BYTES
+"""The first byte past the shared memory of an SM: a window that begins with the system's 1 KiB."""
 
 SHARED_SOURCE = GUIDE_CAPABILITIES
 
@@ -90,8 +91,8 @@ FINDINGS = (
     ),
     Finding(
         "past the end",
-        "the sum does not wrap at 18 bits: what lies past the end of shared memory is an illegal address",
-        "LBO and SBO of 2^18 - 1024, starts near the end: each faults",
+        "the sum does not wrap at 18 bits: a core matrix past the end of shared memory is an illegal address",
+        "LBO and SBO of 2^18 - 1024, starts near the end and past it",
     ),
     Finding(
         "reserved bits",
