@@ -23,8 +23,8 @@ INSIDE, PART, WHOLE = "inside", "past with a part of a core matrix", "past with 
 
 
 def cases() -> list[Case]:
-    """Operands that end where shared memory does, that go past its end, and strides that would come
-    back if sums were taken modulo 2^18."""
+    """Operands that end where shared memory does, that go past its end row by row, and strides that would
+    come back if sums were taken modulo 2^18."""
     k_major = Instruction("f16", "f16", "f32", 16)
     mn_major = Instruction("f16", "f16", "f32", 128, "k", "mn")
     asked = [(k_major, mode) for mode in MODES.values()]
@@ -58,8 +58,7 @@ def _cases(empty: Case) -> Iterator[Case]:
     length = (int(expected(replace(empty, descriptor=plain)).max()) + 1) * bits // 8 - MIDDLE
     last = (END - length) // plain.mode.period * plain.mode.period
     for descriptor in (
-        replace(plain, start=last),
-        replace(plain, start=last + plain.mode.period),
+        *(replace(plain, start=last + row * plain.mode.width) for row in range(ROWS + 1)),
         replace(plain, start=END),
         replace(plain, start=LIMIT - 1024),
         replace(plain, lbo=LIMIT - 1024),
