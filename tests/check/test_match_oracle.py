@@ -18,7 +18,7 @@ from tilewise.hardware.wgmma.instructions import Input
 from tilewise.hardware.wgmma.reads import unread
 from tilewise.hardware.wgmma.tiles import tile
 
-CASES = 160
+CASES = 120
 
 
 def random_tile(rng):

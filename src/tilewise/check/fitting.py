@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 REACH = LIMIT
 """Bytes of shared memory that descriptors can name."""
 
+_SWIZZLES = {name: mode.swizzle for name, mode in MODES.items()}
+
 UNREAD = {"lbo": SWIZZLED_K_MAJOR_LBO, "sbo": 0}
 """What is encoded in a field that is not read."""
 
@@ -133,7 +135,8 @@ def fits(
     operand: Operand, ns: tuple[int, ...], majors: tuple[str, ...], modes: tuple[str, ...]
 ) -> Fit | None:
     """The first fit: the largest instruction of `ns`, in it the widest mode, or None."""
-    for n in ns:
+    majors = tuple(major for major in majors if _follows(operand, major))
+    for n in ns if majors else ():
         blocks = operand.blocks(n)
         if blocks is None:
             continue
@@ -142,6 +145,12 @@ def fits(
             if fit is not None:
                 return fit
     return None
+
+
+def _follows(operand: Operand, major: str) -> bool:
+    """Whether the second element along a direction follows the first: no mode's swizzle parts 16 bytes."""
+    second = (0, 1) if major == "k" else (1, 0)
+    return operand.byte(*second) - operand.byte(0, 0) == operand.size
 
 
 def forms(operand: Operand, n: int, majors: tuple[str, ...], modes: tuple[str, ...]) -> Iterator[Form]:
@@ -211,7 +220,7 @@ def _base_offset(pattern: int, mode: Mode) -> int | None:
 def counted(operand: Operand, mode: Mode, base_offset: int, row: int, column: int) -> int:
     """U of an element: its address as the descriptor counts it, before the mode's swizzle."""
     moved = BASE_UNIT * base_offset if mode.bits else 0
-    return mode.swizzle(operand.byte(row, column) - moved) + moved
+    return _SWIZZLES[mode.name](operand.byte(row, column) - moved) + moved
 
 
 def _counted(operand: Operand, form: Form, row: int, column: int, base_offset: int) -> Descriptor | None:

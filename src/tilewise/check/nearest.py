@@ -63,7 +63,7 @@ class Near:
     mode: Mode
     major: str
     moved: int | None = None
-    """Elements that live elsewhere than they did; None where they were not counted."""
+    """Elements that threads have to move; None where they were not counted, or where TMA writes the tile."""
 
     def __str__(self) -> str:
         return f"{self.layout}: {self.message}"
@@ -122,7 +122,7 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[Near]:
             continue
         cost, message = _REPAIRED[reason.rule]
         mode, major = fit.form.mode, fit.form.major
-        moved = 0 if cost != "tma" else _moved(operand, repaired.layout)
+        moved = None if cost == "tma" else 0
         yield Near(layout, cost, f"{mode_name(mode)}, {major_name(major)}: {message}", mode, major, moved)
 
 
@@ -173,7 +173,7 @@ def _near(question: Question, layout: Layout, choice: Choice, cost: str) -> Near
     if fit is None:
         return None
     same_shape = (other.rows, other.columns) == (operand.rows, operand.columns)
-    moved = _moved(operand, other.layout) if same_shape else None
+    moved = _moved(operand, other.layout) if same_shape and cost == "copy" else None
     changes = [*_padding(operand, other), *_changes(operand, other, fit)]
     how = _boxes(other, mode, major, order) if cost == "tma" else _copied(operand, moved)
     message = f"{mode_name(mode)}, {major_name(major)}: " + "; ".join([*changes, how])
