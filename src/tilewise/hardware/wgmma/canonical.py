@@ -21,6 +21,8 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.modes import CHUNK, ROWS, Mode
+from tilewise.hardware.wgmma.descriptor import SWIZZLED_K_MAJOR_LBO, leading_and_stride
+from tilewise.hardware.wgmma.instructions import check_major_word
 
 Digits = tuple[str, ...]
 """The symbols of one mode, fastest first, as the document writes them."""
@@ -132,9 +134,7 @@ def canonical(
 
 def form_of(mode: Mode | str, major: str) -> Form:
     """The row of the table."""
-    if major not in ("k", "mn"):
-        raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
-    return FORMS[major, Mode.of(mode).name]
+    return FORMS[check_major_word(major), Mode.of(mode).name]
 
 
 def offsets(mode: Mode | str, major: str, m: int) -> tuple[int, int]:
@@ -145,9 +145,8 @@ def offsets(mode: Mode | str, major: str, m: int) -> tuple[int, int]:
     """
     mode = Mode.of(mode)
     pattern = ROWS * mode.width
-    if major == "mn":
-        return (m * pattern, pattern) if not mode.bits else (pattern, m * pattern)
-    return (CHUNK if mode.bits else m * pattern), pattern
+    lbo, sbo = leading_and_stride(mode, major, pattern, m * pattern)
+    return (SWIZZLED_K_MAJOR_LBO if lbo is None else lbo), sbo
 
 
 LBO_IS = {

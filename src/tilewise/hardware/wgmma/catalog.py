@@ -10,11 +10,11 @@ from tilewise.hardware.limits import REGISTER_BITS, SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
 from tilewise.hardware.wgmma.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
-from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
+from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor, leading_and_stride
 from tilewise.hardware.wgmma.figures import FIGURES, figure
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import INPUTS, MAJORS, OPERANDS, Input, M
-from tilewise.hardware.wgmma.tiles import ORDERS, atom, tile
+from tilewise.hardware.wgmma.tiles import ORDERS, atom, extents, spacing, tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,11 +102,11 @@ def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, or
     row.check_major(major)
     layout = tile(mode, major, dtype, rows, k, order)
     _check_whole(operand, row, rows, k)
-    size = ROWS * chosen.width
-    deep = _deep(chosen, major, row.dtype)
+    deep = extents(chosen, major, row.dtype)
     many = (rows // deep[0], k // deep[1])
-    far = (size, size * many[0]) if order == "mn" else (size * many[1], size)
-    lbo, sbo = _strides(chosen, major, many, far)
+    far = spacing(chosen, major, row.dtype, rows, k, order)
+    down, across = (step if count > 1 else None for step, count in zip(far, many, strict=True))
+    lbo, sbo = leading_and_stride(chosen, major, down, across)
     facts: dict[str, Any] = {
         "dtype": row.name,
         "atom": list(deep),
@@ -129,22 +129,6 @@ def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, or
 
 def _meaning(said: str, count: int | None, unused: bool = False) -> str:
     return said if unused or count is not None else f"{said}, and the tile has no next: any value will do"
-
-
-def _deep(mode: Mode, major: str, dtype: DType) -> tuple[int, int]:
-    """(rows, elements along K) of an atom."""
-    long = mode.elements(dtype)
-    return (ROWS, long) if major == "k" else (long, ROWS)
-
-
-def _strides(
-    mode: Mode, major: str, many: tuple[int, int], far: tuple[int, int]
-) -> tuple[int | None, int | None]:
-    """(LBO, SBO) in bytes; None where the tile has no such step, or the field is not used."""
-    down, across = (step if count > 1 else None for step, count in zip(far, many, strict=True))
-    if major == "k":
-        return (None if mode.bits else across), down
-    return (down, across) if mode.bits else (across, down)
 
 
 def _check_whole(operand: str, row: Input, rows: int, k: int) -> None:

@@ -18,6 +18,12 @@ from tilewise.hardware.fields import WORD_BITS, Field, packed, reserved, unpacke
 from tilewise.hardware.modes import CHUNK, MODES, Mode
 from tilewise.hardware.sources import PTX_DESCRIPTOR
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
 FIELD_BITS = 14
 LIMIT = CHUNK << FIELD_BITS
 """Byte offsets and addresses are below 2^18."""
@@ -124,6 +130,21 @@ def reserved_bits(value: int) -> list[int]:
     ([], [46])
     """
     return reserved(FIELDS, _word(value))
+
+
+def leading_and_stride(mode: Mode, major: str, down: T, across: T) -> tuple[T | None, T]:
+    """(LBO, SBO) of patterns `down` apart along the rows and `across` along K; None where LBO is not read.
+
+    The manual's two definitions. What it calls the pattern is the atom, or a core matrix without a swizzle.
+
+    >>> [leading_and_stride(Mode.of(mode), "mn", "rows", "K") for mode in ("none", "64B")]
+    [('K', 'rows'), ('rows', 'K')]
+    >>> [leading_and_stride(Mode.of(mode), "k", "rows", "K") for mode in ("none", "64B")]
+    [('K', 'rows'), (None, 'rows')]
+    """
+    if not mode.bits:
+        return across, down
+    return (None, down) if major == "k" else (down, across)
 
 
 def alignment(mode: Mode | str) -> int:

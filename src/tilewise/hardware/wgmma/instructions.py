@@ -73,9 +73,7 @@ class Input:
 
     def check_major(self, major: str) -> str:
         """`major`, or a refusal where the type has none such."""
-        if major not in MAJORS:
-            raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
-        if major not in self.majors:
+        if check_major_word(major) not in self.majors:
             raise Refused(
                 "TW602",
                 f"wgmma reads {self.name} K-major alone",
@@ -129,8 +127,17 @@ INPUTS = {
 """Every type of A and B by name."""
 
 
+def check_major_word(major: str) -> str:
+    """`major`, which is k or mn."""
+    if major not in MAJORS:
+        raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: " + " ".join(MAJORS))
+    return major
+
+
 def check_operand(operand: str) -> str:
     """`operand`, which is A or B."""
     if operand not in OPERANDS:
-        raise LayoutError("TW601", f"{operand!r} is no operand in shared memory", hint="known: A B")
+        raise LayoutError(
+            "TW601", f"{operand!r} is no operand in shared memory", hint="known: " + " ".join(OPERANDS)
+        )
     return operand

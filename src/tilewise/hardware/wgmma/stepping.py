@@ -34,15 +34,16 @@ from tilewise.core.integers import as_extent, as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Mode as Extents
 from tilewise.core.vectors import as_vector
-from tilewise.hardware.modes import CHUNK, ROWS, Mode
+from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.wgmma.descriptor import (
     BASE_UNIT,
     SWIZZLED_K_MAJOR_LBO,
     Descriptor,
     base_offset_of,
+    leading_and_stride,
 )
 from tilewise.hardware.wgmma.instructions import K_BITS, Input, M, check_operand
-from tilewise.hardware.wgmma.tiles import tile
+from tilewise.hardware.wgmma.tiles import extents, spacing, tile
 
 Digits = tuple[tuple[int, int], ...]
 """(count, bytes), slowest first."""
@@ -186,8 +187,8 @@ def feeding(
             hint=f"take a multiple of {element.k}",
         )
     one = _rows_of_one(mode, major, element, rows, check_operand(operand), n)
-    far = _far(mode, element.dtype, major, rows, k, order)
-    lbo, sbo = _strides(mode, major, *far)
+    far = spacing(mode, major, element.dtype, rows, k, order)
+    lbo, sbo = leading_and_stride(mode, major, *far)
     base_offset = base_offset_of(base, mode) if pattern == "tile" else 0
     return Feeding(
         mode=mode,
@@ -200,7 +201,7 @@ def feeding(
         n=one,
         base=base,
         pattern=pattern,
-        descriptor=Descriptor(base, lbo, sbo, mode, base_offset),
+        descriptor=Descriptor(base, SWIZZLED_K_MAJOR_LBO if lbo is None else lbo, sbo, mode, base_offset),
         along_mn=_along_mn(mode, major, element.dtype, rows, one, far[0]),
         along_k=_along_k(mode, major, k // element.k, far[1]),
     )
@@ -310,20 +311,6 @@ def placements(mode: Mode | str) -> tuple[Placement, ...]:
 # -- the arithmetic --------------------------------------------------------------------------------
 
 
-def _far(mode: Mode, element: DType, major: str, rows: int, k: int, order: str) -> tuple[int, int]:
-    """Bytes from an atom to the next along the rows, and to the next along K."""
-    long, size = mode.elements(element), ROWS * mode.width
-    deep_rows, deep_k = (ROWS, long) if major == "k" else (long, ROWS)
-    return (size, size * (rows // deep_rows)) if order == "mn" else (size * (k // deep_k), size)
-
-
-def _strides(mode: Mode, major: str, far_rows: int, far_k: int) -> tuple[int, int]:
-    """LBO and SBO, by the document's definitions."""
-    if not mode.bits:
-        return far_k, far_rows
-    return (SWIZZLED_K_MAJOR_LBO, far_rows) if major == "k" else (far_rows, far_k)
-
-
 def _along_k(mode: Mode, major: str, count: int, far_k: int) -> Digits:
     inside = mode.width // K_BYTES if major == "k" else 0
     if not inside:  # an instruction is two atoms deep
@@ -332,7 +319,7 @@ def _along_k(mode: Mode, major: str, count: int, far_k: int) -> Digits:
 
 
 def _along_mn(mode: Mode, major: str, element: DType, rows: int, one: int, far_rows: int) -> Digits:
-    deep = ROWS if major == "k" else mode.elements(element)
+    deep, _ = extents(mode, major, element)
     if one % deep == 0 or one == rows:
         return ((rows // one, one // deep * far_rows),)
     return _trimmed((rows // deep, far_rows), (deep // one, one * element.bits // 8))
@@ -345,7 +332,7 @@ def _trimmed(*digits: tuple[int, int]) -> Digits:
 
 def _rows_of_one(mode: Mode, major: str, element: Input, rows: int, operand: str, n: int | None) -> int:
     """The rows of one instruction; for B the largest legal N that feeds the tile where none is asked."""
-    deep = ROWS if major == "k" else mode.elements(element.dtype)
+    deep, _ = extents(mode, major, element.dtype)
 
     def fits(one: int) -> bool:
         return rows % one == 0 and (one % deep == 0 or deep % one == 0 or one == rows)

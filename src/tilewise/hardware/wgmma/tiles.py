@@ -26,8 +26,29 @@ def atom(mode: Mode | str, major: str, dtype: DType | str) -> Layout:
     """
     mode, element = Mode.of(mode), DType.of(dtype)
     long = _long(mode, element)
-    shape, strides = ((ROWS, long), (long, 1)) if major == "k" else ((long, ROWS), (1, long))
-    return _swizzled(mode, element, Layout(shape, tuple(map(as_vector, strides))))
+    strides = (long, 1) if major == "k" else (1, long)
+    return _swizzled(mode, element, Layout(extents(mode, major, element), tuple(map(as_vector, strides))))
+
+
+def extents(mode: Mode, major: str, element: DType) -> tuple[int, int]:
+    """Rows of an atom, and elements along K.
+
+    >>> extents(Mode.of("128B"), "k", DType.of("bf16")), extents(Mode.of("64B"), "mn", DType.of("f16"))
+    ((8, 64), (32, 8))
+    """
+    long = _long(mode, element)
+    return (ROWS, long) if major == "k" else (long, ROWS)
+
+
+def spacing(mode: Mode, major: str, element: DType, rows: int, k: int, order: str = "mn") -> tuple[int, int]:
+    """Bytes from an atom of a tile to the next along the rows, and to the next along K.
+
+    >>> spacing(Mode.of("128B"), "k", DType.of("bf16"), 128, 128)
+    (1024, 16384)
+    """
+    deep_rows, deep_k = extents(mode, major, element)
+    size = ROWS * mode.width
+    return (size, size * (rows // deep_rows)) if order == "mn" else (size * (k // deep_k), size)
 
 
 def tile(mode: Mode | str, major: str, dtype: DType | str, rows: int, k: int, order: str = "mn") -> Layout:
@@ -42,7 +63,7 @@ def tile(mode: Mode | str, major: str, dtype: DType | str, rows: int, k: int, or
     """
     mode, element = Mode.of(mode), DType.of(dtype)
     long = _long(mode, element)
-    deep_rows, deep_k = (ROWS, long) if major == "k" else (long, ROWS)
+    deep_rows, deep_k = extents(mode, major, element)
     for extent, deep, name in ((rows, deep_rows, "rows"), (k, deep_k, "elements along K")):
         if extent < 1 or extent % deep:
             raise Refused(
@@ -53,11 +74,9 @@ def tile(mode: Mode | str, major: str, dtype: DType | str, rows: int, k: int, or
             )
     if order not in ORDERS:
         raise LayoutError("TW601", f"{order!r} is no order of atoms", hint="known: mn k")
-    many_rows, many_k = rows // deep_rows, k // deep_k
-    size = deep_rows * deep_k
-    far_rows, far_k = (size, size * many_rows) if order == "mn" else (size * many_k, size)
+    far_rows, far_k = (far * 8 // element.bits for far in spacing(mode, major, element, rows, k, order))
     row, column = (long, 1) if major == "k" else (1, long)
-    shape = ((many_rows, deep_rows), (many_k, deep_k))
+    shape = ((rows // deep_rows, deep_rows), (k // deep_k, deep_k))
     return _swizzled(mode, element, Layout(shape, tuple(map(as_vector, (far_rows, row, far_k, column)))))
 
 

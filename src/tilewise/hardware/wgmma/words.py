@@ -15,11 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
 from tilewise.hardware.modes import CHUNK, ROWS, Mode
 from tilewise.hardware.sources import PTX_STRIDES
 from tilewise.hardware.wgmma.descriptor import BASE_UNIT, FIELDS, Descriptor, reserved_bits
-from tilewise.hardware.wgmma.instructions import MAJORS
+from tilewise.hardware.wgmma.instructions import M, check_major_word
 from tilewise.hardware.wgmma.reads import SHARED_END, extremes, pieces, unread
 
 TYPE_CHECKING = False
@@ -49,7 +48,7 @@ class Operand:
     @property
     def rows(self) -> int:
         """Rows that one instruction reads."""
-        return 64 if self.operand == "A" else self.n
+        return M if self.operand == "A" else self.n
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +77,7 @@ def words(descriptor: Descriptor, major: str = "k", operand: Operand | None = No
     """
     if operand is not None:
         major = operand.major
-    if major not in MAJORS:
-        raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
+    check_major_word(major)
     mode, encoded = descriptor.mode, descriptor.encoded
     silent = _silent(descriptor, major, operand)
     says = {
