@@ -65,7 +65,8 @@ def run(
     """The outcome of each part, as soon as there is one.
 
     With `resume`, a part that has its answers in the folder `state`, of the same device and driver and to
-    as many cases, is not asked again. What a device cannot answer is an outcome too, and the other parts go on.
+    as many cases, is not asked again. What a device cannot answer is an outcome too, and the other parts
+    go on.
     """
     state.mkdir(parents=True, exist_ok=True)
     for part in parts:
