@@ -1,7 +1,7 @@
 """Whether wgmma reads a tile of shared memory: the descriptors, or why none does and what is nearest.
 
   tilewise match 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' --operand B --dtype bf16
-  tilewise match 'smem_ptr[16b](0) o Sw<3,4,3> o _0 o (128,64):(64,1)' --operand A --dtype f16 --base 0x400
+  tilewise match 'Sw<3,4,3> o smem_ptr[16b](0) o (128,64):(64,1)' --operand A --dtype f16 --base 0x400
   tilewise match 'S[(128, 64) : (68, 1)]' --operand B --dtype bf16
 
 LAYOUT is [M, K] of A or [N, K] of B, in either dialect, recognised by what it maps and not by how it is
@@ -37,13 +37,16 @@ SHOWN = 8
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT --operand A|B --dtype T [--engine E] [--major M] [--n N] [--base A] [--pattern P]."""
     one_layout(parser)
-    parser.add_argument("--engine", default="wgmma", help="the engine that reads (wgmma)")
-    parser.add_argument("--operand", help="A, [M, K], or B, [N, K]")
-    parser.add_argument("--major", help="k or mn: refuse the other one")
+    parser.add_argument("--engine", choices=("wgmma",), default="wgmma", help="the engine that reads (wgmma)")
+    parser.add_argument("--operand", choices=("A", "B"), help="A, [M, K], or B, [N, K]")
+    parser.add_argument("--major", choices=("k", "mn"), help="refuse the other one")
     parser.add_argument("--n", metavar="N", help="N of the instruction (the largest that reads the tile)")
     parser.add_argument("--base", metavar="A", help="the address of the tile in shared memory (0)")
     parser.add_argument(
-        "--pattern", default="tile", help="where the swizzle counts from: tile or address (tile)"
+        "--pattern",
+        choices=("tile", "address"),
+        default="tile",
+        help="where the swizzle counts from: the tile, or address 0 as TMA does (tile)",
     )
 
 
