@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewise import LayoutError, NotDecided, R, S, Swizzle, laneid, m, reg
+from tilewise import LayoutError, NotDecided, R, S, Swizzle, laneid, m, parse, reg, tid_in_wg, wgid, wid_in_wg
 from tilewise.core.shapes import coordinates
 from tilewise.testing import as_place, naive_map, who_in
 from tilewise.testing.generate import random_layout
@@ -128,3 +128,41 @@ def test_who_of_a_swizzled_fragment_with_copies():
     for flat in range(layout.size):
         for place in layout.places(flat):
             assert layout.coordinates(flat) in layout.who(place)
+
+
+PARTED = S[(2, 4, 2, 8) : (1 @ wgid, 1 @ wid_in_wg, 2 @ reg, 4 @ laneid)] + R[2 : 1 @ laneid]
+
+
+@pytest.mark.parametrize("axis", ["tid_in_wg", "warpid", "tx"])
+def test_a_place_on_an_axis_that_the_layout_has_in_parts(axis):
+    parts = {"tid_in_wg": ("wid_in_wg", "laneid"), "warpid": ("wgid", "wid_in_wg")}
+    fused = PARTED.fuse_axes(parts.get(axis, ("wgid", "wid_in_wg", "laneid")), axis)
+    answers = set()
+    for steps in range(-1, 260):
+        answers.add(PARTED.who({axis: steps}))
+        assert PARTED.who({axis: steps}) == fused.who({axis: steps})
+        assert PARTED.who({axis: steps, "reg": 2}) == fused.who({axis: steps, "reg": 2})
+    assert len(answers) > 8
+
+
+def test_a_thread_of_the_block_where_the_layout_has_one_warpgroup():
+    fragment = parse("wgmma.D(f32, n=16)")
+    assert fragment.who(tx=45, reg=5) == fragment.who(tid_in_wg=45, reg=5) == ((19, 11),)
+    assert fragment.who(tx=45 + 128, reg=5) == ()
+
+
+def test_a_place_that_names_an_axis_and_its_parts():
+    fragment = parse("wgmma.D(f32, n=16)")
+    assert fragment.who(tid_in_wg=45, laneid=13, reg=5) == ((19, 11),)
+    assert fragment.who(tid_in_wg=45, laneid=12, reg=5) == ()
+
+
+def test_a_place_on_an_axis_that_the_layout_has_is_not_split():
+    both = S[(2, 4, 4) : (32 @ tid_in_wg, 1 @ laneid, 1 @ reg)]
+    assert both.who(tid_in_wg=32, laneid=3, reg=1) == ((1, 3, 1),)
+    assert both.who(tid_in_wg=35, reg=1) == ()
+
+
+def test_a_lane_past_the_warp_is_no_thread():
+    wide = S[64 : 1 @ laneid]
+    assert (wide.who(laneid=37), wide.who(tx=37), wide.who(tx=5)) == (((37,),), (), ((5,),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tilewise.core.axes import SPLITS
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
@@ -41,7 +42,37 @@ def matches_at(
 
 def is_partial(layout: Layout, place: Mapping[str, int]) -> bool:
     """Whether the place leaves an axis of the layout open."""
-    return any(axis.name not in place for axis in layout.axes)
+    asked = on_its_axes(layout, place)
+    return any(axis.name not in asked for axis in layout.axes)
+
+
+def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
+    """The place as the layout names it: of a thread, say, the warp and the lane where it has those.
+
+        postcondition  whoever lives at the place lives there after fuse_axes, on the axis that was asked
+
+    A known axis that the layout has not, but parts of it, becomes its parts, unless others are asked of these.
+
+    >>> from tilewise import S, laneid, reg, wid_in_wg
+    >>> on_its_axes(S[(4, 32, 2) : (1@wid_in_wg, 1@laneid, 1@reg)], {"tid_in_wg": 45, "reg": 1})
+    {'reg': 1, 'wid_in_wg': 1, 'laneid': 13}
+    """
+    axes, asked = {axis.name for axis in layout.axes}, dict(place)
+    for name, ways in SPLITS.items():
+        if name not in asked or name in axes or not _parts(name) & axes:
+            continue
+        high, n, low = max(ways, key=lambda way: len((_parts(way[0]) | _parts(way[2])) & axes))
+        steps = as_int(asked[name], f"the place's {name}")
+        parts = {high: steps // n, low: steps % n}
+        if all(asked.get(part, step) == step for part, step in parts.items()):
+            del asked[name]
+            asked |= parts
+    return asked
+
+
+def _parts(name: str) -> set[str]:
+    """The axis and all that it splits into."""
+    return {name}.union(*(_parts(part) for high, _, low in SPLITS.get(name, ()) for part in (high, low)))
 
 
 def _collected(found: Iterator[Any], limit: int | None) -> list[Any]:
@@ -80,7 +111,8 @@ def _as_limit(limit: int) -> int:
 
 def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point]]:
     """(flat index, place) of every element and copy at the place, in the order of the search."""
-    steps = {name: as_int(value, f"the place's {name}") for name, value in place.items()}
+    asked_at = on_its_axes(layout, place)
+    steps = {name: as_int(value, f"the place's {name}") for name, value in asked_at.items()}
     for name in steps:
         if not layout.knows(name):
             layout.axis(name)

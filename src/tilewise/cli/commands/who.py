@@ -4,6 +4,7 @@
   tilewise who 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' laneid=5
   tilewise who 'S[(4, 2, 2, 4) : (16, 4, 8, 1)]' 27 --shape 8,8
   tilewise who 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --byte 0x1a40 --base 0x400 --dtype bf16
+  tilewise who 'wgmma.D(f32, n=128)' tid_in_wg=45,reg=9
   tilewise who 'S[(4, 3) : (4, 1)]' --holes
   tilewise who 'S[(2, 3) : (2, 1)]' --shared
 
@@ -70,9 +71,10 @@ def answer(args: argparse.Namespace) -> Answer:
 
 
 def _at_place(layout: Layout, args: argparse.Namespace) -> Answer:
+    from tilewise.core.inverse import on_its_axes
     from tilewise.notation import parse_place
 
-    place = parse_place(args.place, let_from(args))
+    place = on_its_axes(layout, parse_place(args.place, let_from(args)))
     found, data, code = _found(layout, [place], args)
     if code == NO:
         data["reason"] = _reason(layout, place)
