@@ -24,9 +24,14 @@ python_use_unqualified_type_names = True
 default_role = "code"  # docstrings write code in single backticks
 nitpick_ignore_regex = [
     # the standard library and NumPy are documented elsewhere, and the build is offline
-    (r"py:.*", r"(typing|collections|random|numpy|np)\..*"),
-    (r"py:.*", r"Any|SupportsIndex|Mapping(\[str)?|Sequence|Iterable|Iterator|Random|st\..*|hypothesis\..*"),
-    (r"py:.*", r"Shape|Point|Chain|Digits|Value|Pair|Interval|Spec|tuple\[str"),  # names for tuples
+    (r"py:.*", r"(typing|types|collections|pathlib|random|numpy|np)\..*"),
+    (r"py:.*", r"Any|SupportsIndex|NDArray|dict\[str|Mapping(\[str)?|Sequence|Iterable|Iterator|Random"),
+    (r"py:.*", r"st\..*|hypothesis\..*"),
+    (r"py:.*", r"tilewise\.gpu\.launch\..*|Question"),  # what opens a device, or is handed on, is on no page
+    (
+        r"py:.*",
+        r"Shape|Point|Chain|Digits|Value|Pair|Interval|Spec|T|tuple\[str",
+    ),  # names for tuples, any type
 ]
 
 smartquotes = False  # what is typed is what is shown

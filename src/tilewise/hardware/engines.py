@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from tilewise.core.errors import LayoutError
+from tilewise.hardware import sources
 from tilewise.hardware.fields import Field
-from tilewise.hardware.sources import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Engine:
 
     name: str
     fields: tuple[Field, ...]
-    source: Source
+    source: sources.Source
     majors: tuple[str, ...]
     operands: tuple[str, ...]
     shared_end: int
