@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import algebra as algebra_bench
+import hopper as hopper_bench
 from clock import once, peak_bytes, processes, side_by_side
 from page import Row, Section, page
 from peers import NAMES, imported, spelled
@@ -54,6 +55,7 @@ def main() -> None:
         memory(),
         facts(),
         *algebra_bench.sections(peers),
+        *hopper_bench.sections(peers),
         startup(peers),
     ]
     text = page(sections, map(spelled, NAMES))
