@@ -259,8 +259,11 @@ class TensorCopies:
         """An address of device memory that is a multiple of 256."""
         return self._buffer(1, 0)
 
-    def load(self, box: Box) -> Landed | int:
-        """What the hardware does with a box, or the CUresult with which the driver refuses it."""
+    def load(self, box: Box, more: int = 0) -> Landed | int:
+        """What the hardware does with a box, or the CUresult with which the driver refuses it.
+
+        `more` are bytes that the barrier is told to expect besides the box's.
+        """
         if box.window > MOST_SHARED:
             raise LayoutError("TW602", f"a box of {box.bytes} bytes with its slack does not fit")
         each = box.bytes_each
@@ -269,7 +272,7 @@ class TensorCopies:
             refused = self._encode_box(box, self._buffer(each, digit))
             if refused:
                 return refused
-            window, told = self._launch(box, POISONS[poison])
+            window, told = self._launch(box, POISONS[poison], box.bytes + more)
             windows.append(window)
         slots, others = decode(windows[:-1], windows[-1], each)
         return Landed(slots, bool(told[0]), told[1], told[2] & (1 << 64) - 1, others)
@@ -277,10 +280,10 @@ class TensorCopies:
     def _encode_box(self, box: Box, buffer: int) -> int:
         return encode(self._encode, self._map, buffer + MARGIN * box.bytes_each, box.tensor_map.numbers)
 
-    def _launch(self, box: Box, poison: int) -> tuple[NDArray[np.uint8], tuple[int, int, int]]:
+    def _launch(self, box: Box, poison: int, expected: int) -> tuple[NDArray[np.uint8], tuple[int, int, int]]:
         driver, rank = self._driver, len(box.box)
         corner = (ctypes.c_int * 5)(*box.corner[::-1])
-        request = _Request(rank, corner, box.start, box.window, box.bytes, poison)
+        request = _Request(rank, corner, box.start, box.window, expected, poison)
         out, told = ctypes.c_uint64(self._out), ctypes.c_uint64(self._told)
         pointers = (ctypes.c_void_p * 4)(
             self._map.address, *(ctypes.addressof(value) for value in (request, out, told))
