@@ -31,7 +31,7 @@ nitpick_ignore_regex = [
     (
         r"py:.*",
         r"Shape|Point|Chain|Digits|Value|Pair|Interval|Spec|T|tuple\[str",
-    ),  # names for tuples, any type
+    ),  # names for tuples
 ]
 
 smartquotes = False  # what is typed is what is shown

@@ -174,6 +174,7 @@ def test_every_coordinate_is_needed(tilewise):
     [
         ("S[(128, 64) : (64, 1)] + 114560", "the last box ends at byte 245504"),
         ("S[(2048, 64) : (64, 1)]", "the tile reaches over 262144 bytes"),
+        ("S[(8, 64) : (64, 1)] + -64", "the tile starts at byte -128"),
     ],
 )
 def test_what_ends_beyond_shared_memory(tilewise, layout, said):

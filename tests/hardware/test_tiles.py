@@ -4,11 +4,14 @@ from itertools import product
 
 import pytest
 
-from tilewise import Refused
+from tilewise import LayoutError, Refused
 from tilewise.hardware.catalog import find
 from tilewise.hardware.modes import Mode
+from tilewise.hardware.wgmma.canonical import canonical
 from tilewise.hardware.wgmma.descriptor import Descriptor
-from tilewise.hardware.wgmma.instructions import INPUTS
+from tilewise.hardware.wgmma.figures import figure
+from tilewise.hardware.wgmma.fragments import d_fragment
+from tilewise.hardware.wgmma.instructions import INPUTS, Input
 from tilewise.hardware.wgmma.reads import reads
 from tilewise.hardware.wgmma.tiles import atom, tile
 
@@ -163,3 +166,25 @@ def test_a_tile_of_one_pattern_has_no_next():
     assert (facts["lbo"], facts["sbo"]) == (None, None)
     assert "any value will do" in facts["meaning"]["sbo"]
     assert "any value" not in facts["meaning"]["lbo"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "code", "said"),
+    [
+        (lambda: atom("128B", "row", "bf16"), "TW601", "'row' is no major direction"),
+        (lambda: tile("128B", "K", "bf16", 64, 64), "TW601", "'K' is no major direction"),
+        (lambda: tile("128B", "k", "bf16", "64", 64), "TW101", "rows must be an integer"),
+        (lambda: tile("128B", "k", "bf16", 64, 64.0), "TW101", "elements along K must be an integer"),
+        (lambda: canonical("128B", "k", "bf16", m="2"), "TW101", "m must be an integer"),
+        (lambda: canonical("none", "k", "bf16", lbo="16"), "TW101", "LBO must be an integer"),
+        (lambda: figure("170"), "TW101", "the number of a figure"),
+        (lambda: d_fragment("f32", "64"), "TW101", "N must be an integer"),
+        (lambda: Input.of("bf16").check_n(None), "TW101", "N must be an integer"),
+        (lambda: Input.of("bf16").check_n(True), "TW101", "N must be an integer"),
+    ],
+)
+def test_words_and_numbers_are_what_they_must_be(ask, code, said):
+    with pytest.raises(LayoutError) as error:
+        ask()
+    assert error.value.code == code
+    assert said in error.value.message

@@ -9,7 +9,7 @@ A plan is proven when it is made: the bytes where its boxes land, put together, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -62,8 +62,8 @@ class Plan:
     tensor_map: TensorMap
     tile: Layout
     """Where every element of the tile lands, in bytes, on the tile's shape."""
-    fold: Fold
-    tensor: Tensor
+    fold: Fold = field(repr=False)
+    tensor: Tensor = field(repr=False)
     elements: int = 1
     """Elements of the asked type in one of the map: 8 where bits travel as bytes."""
     notes: tuple[str, ...] = ()
@@ -257,7 +257,14 @@ def _check_starts(plan: Plan) -> None:
 
 
 def _check_room(plan: Plan) -> None:
-    """The last box ends inside a block's shared memory."""
+    """The boxes lie inside a block's shared memory."""
+    if plan.boxes[0].start < 0:
+        raise refusal(
+            "shared-size",
+            f"the tile starts at byte {plan.boxes[0].start}",
+            "shared memory begins at 0",
+            bytes=plan.boxes[0].start,
+        )
     if plan.shared_bytes > SHARED_LIMIT:
         raise refusal(
             "shared-size",

@@ -109,7 +109,7 @@ class TensorMap:
                 f"strides {tuple(steps)} for a tensor of {counted(len(shape), 'dimension')}",
                 hint="one a dimension, slowest first, the last of them 1",
             )
-        in_bytes = tuple(step * row.bits // 8 for step in steps[:-1])
+        in_bytes = tuple(as_int(step, "a stride of the tensor") * row.bits // 8 for step in steps[:-1])
         return cls(row, tuple(shape), in_bytes, tuple(box), **more)
 
     @property

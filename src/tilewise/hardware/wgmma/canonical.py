@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.modes import CHUNK, ROWS, Mode
@@ -116,12 +117,12 @@ def canonical(
             hint="T = 128 / bits has to be a whole number",
         )
     for name, count in (("m", m), ("k", k)):
-        if count < 1:
+        if as_int(count, name) < 1:
             raise LayoutError("TW601", f"{name} = {count} patterns are none", hint=f"{name} is 1 or more")
     dense = offsets(mode, major, m)
     values = {"T": CHUNK * 8 // element.bits, "m": m, "k": k}
     for name, given, packed in (("LBO", lbo, dense[0]), ("SBO", sbo, dense[1])):
-        count = packed if given is None else given
+        count = packed if given is None else as_int(given, name)
         if count * 8 % element.bits:
             raise LayoutError(
                 "TW106",

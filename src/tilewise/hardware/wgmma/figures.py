@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.hardware import sources
 from tilewise.hardware.modes import CHUNK, Mode
@@ -74,7 +75,7 @@ class Figure:
 
 def figure(number: int) -> Figure:
     """The figure of that number."""
-    if number not in FIGURES:
+    if as_int(number, "the number of a figure") not in FIGURES:
         fragments = 148 <= number <= 155
         hint = "148 to 155 are the fragments: wgmma.A and wgmma.D" if fragments else "known: 156 to 170"
         raise LayoutError("TW601", f"figure {number} is not in the catalogue", hint=hint)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from tilewise.core.axes import Axis
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
 from tilewise.hardware.limits import REGISTER_BITS
@@ -55,7 +56,7 @@ def check_accumulator(dtype: DType | str, n: int) -> None:
             witness={"dtype": name},
             hint="it accumulates in f16, f32 and s32",
         )
-    if all(n not in row.n for row in inputs):
+    if all(as_int(n, "N") not in row.n for row in inputs):
         raise Refused(
             "TW602",
             f"no wgmma has N = {n} with {name} accumulators",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
 
 M = 64
 """Rows of A and D in every wgmma."""
@@ -61,6 +62,9 @@ class Input:
             )
         return INPUTS[name]
 
+    def __repr__(self) -> str:
+        return f"Input.of({self.name!r})"
+
     @property
     def dtype(self) -> DType:
         """The element type."""
@@ -84,7 +88,7 @@ class Input:
 
     def check_n(self, n: int) -> int:
         """`n`, or a refusal that names the nearest legal ones."""
-        if n not in self.n:
+        if as_int(n, "N") not in self.n:
             raise Refused(
                 "TW602",
                 f"m64n{n}k{self.k} does not exist for {self.name}",

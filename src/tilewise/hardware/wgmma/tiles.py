@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.modes import ROWS, Mode
+from tilewise.hardware.wgmma.instructions import check_major_word
 
 ORDERS = ("mn", "k")
 
@@ -37,7 +39,7 @@ def extents(mode: Mode, major: str, element: DType) -> tuple[int, int]:
     ((8, 64), (32, 8))
     """
     long = _long(mode, element)
-    return (ROWS, long) if major == "k" else (long, ROWS)
+    return (ROWS, long) if check_major_word(major) == "k" else (long, ROWS)
 
 
 def spacing(mode: Mode, major: str, element: DType, rows: int, k: int, order: str = "mn") -> tuple[int, int]:
@@ -65,7 +67,7 @@ def tile(mode: Mode | str, major: str, dtype: DType | str, rows: int, k: int, or
     long = _long(mode, element)
     deep_rows, deep_k = extents(mode, major, element)
     for extent, deep, name in ((rows, deep_rows, "rows"), (k, deep_k, "elements along K")):
-        if extent < 1 or extent % deep:
+        if as_int(extent, name) < 1 or extent % deep:
             raise Refused(
                 "TW603",
                 f"{extent} {name} are no whole number of {mode} atoms, which are {deep_rows} x {deep_k}",
