@@ -14,7 +14,7 @@ from tilewise.check.operand import Operand, Reason, Unreadable, operand_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
-from tilewise.core.layout import Layout
+from tilewise.core.layout import Layout, as_layout
 from tilewise.hardware.modes import CHUNK, MODES, Mode
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import MAJORS, Input, M, check_operand
@@ -48,7 +48,7 @@ class Match:
     ignored: tuple[str, ...]
     instruction: tuple[int, int | None, int]
     """(m, n, k); n is None for A where none was asked."""
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = field(repr=False)
     base: int = 0
     pattern: str = "tile"
 
@@ -181,6 +181,7 @@ def match(
     >>> print(match(S[(128, 64) : (64, 1)], operand="B", dtype="bf16"))
     no-swizzle: rows are 128 B apart, as in 128B mode, but the addresses are not swizzled
     """
+    layout = as_layout(layout)
     _check_names(engine, operand, major, base, pattern)
     try:
         question = _question(layout, operand, dtype, major, n, base, pattern)

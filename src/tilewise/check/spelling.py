@@ -59,7 +59,7 @@ def side_of(text: str, reading: Reading | None = None) -> Spec:
     """The side that a text spells.
 
     >>> side_of("tma(128x64, 64B)").mode
-    Mode(name='64B', width=64, bits=2, wgmma_code=2, tma_name='CU_TENSOR_MAP_SWIZZLE_64B')
+    Mode.of('64B')
     >>> print(side_of("copy(S[(8, 64) : (64, 1)])").layout)
     S[(8, 64) : (64, 1)]
     """

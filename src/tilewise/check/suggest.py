@@ -7,7 +7,7 @@ and none. The atoms stand in the order that TMA fills with fewer boxes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilewise.check import tma
@@ -96,13 +96,13 @@ class Suggestion:
     major: str
     mode: Mode
     order: str
-    choices: tuple[Choice, ...]
+    choices: tuple[Choice, ...] = field(repr=False)
     """The modes in the order in which they were tried; the last is the one."""
-    copies: Mapping[str, Copies]
+    copies: Mapping[str, Copies] = field(repr=False)
     """What TMA takes for each order of atoms."""
-    plan: tma.Plan
+    plan: tma.Plan = field(repr=False)
     feeding: Feeding
-    stages: Stages
+    stages: Stages = field(repr=False)
     notes: tuple[str, ...] = ()
 
     @property

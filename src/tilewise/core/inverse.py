@@ -51,7 +51,7 @@ def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
 
         postcondition  whoever lives at the place lives there after fuse_axes, on the axis that was asked
 
-    A known axis that the layout has not, but parts of it, becomes its parts, unless others are asked of these.
+    A known axis that the layout has not, but parts of it, becomes its parts, unless others are asked of them.
 
     >>> from tilewise import S, laneid, reg, wid_in_wg
     >>> on_its_axes(S[(4, 32, 2) : (1@wid_in_wg, 1@laneid, 1@reg)], {"tid_in_wg": 45, "reg": 1})

@@ -653,6 +653,23 @@ class Layout(Algebra):
         return Layout, (*fields, self.unit)
 
 
+def as_layout(value: Any) -> Layout:
+    """The layout itself; text is refused with a word on how it becomes one.
+
+    >>> as_layout("S[4 : 1]")
+    Traceback (most recent call last):
+    tilewise.LayoutError: TW107: a layout belongs here, not the str 'S[4 : 1]'
+      hint: parse(text) makes a layout of text
+    """
+    if isinstance(value, Layout):
+        return value
+    raise LayoutError(
+        "TW107",
+        f"a layout belongs here, not the {type(value).__name__} {value!r}",
+        hint="parse(text) makes a layout of text",
+    )
+
+
 def _all_of(kind: type[Any], parts: Any, what: str) -> tuple[Any, ...]:
     given = tuple(parts) if isinstance(parts, tuple | list) else (parts,)
     for part in given:

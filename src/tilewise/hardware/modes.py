@@ -76,6 +76,9 @@ class Mode:
     def __str__(self) -> str:
         return self.name
 
+    def __repr__(self) -> str:
+        return f"Mode.of({self.name!r})"
+
 
 MODES = {
     mode.name: mode

@@ -152,6 +152,9 @@ class Entry:
         """The example, as a call."""
         return self.spelled(self.bind(named=self.example))
 
+    def __repr__(self) -> str:
+        return f"<{self.usage}: {self.summary}>"
+
     def __call__(self, *given: Value, **named: Value) -> Built:
         """The layout and the facts for some values, in the order of the parameters or by name."""
         return self.build(**self.bind(given, named))

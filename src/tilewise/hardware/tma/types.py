@@ -54,6 +54,9 @@ class ElementType:
             hint=_instead(DType.of(dtype)),
         )
 
+    def __repr__(self) -> str:
+        return f"ElementType.of({self.name.removeprefix(_TYPE)!r})"
+
     def __str__(self) -> str:
         return self.name
 

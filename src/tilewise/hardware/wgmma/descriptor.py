@@ -56,6 +56,8 @@ class Descriptor:
     >>> d = Descriptor(start=1024, lbo=16, sbo=1024, mode=Mode.of("128B"))
     >>> hex(d.value), Descriptor.decode(d.value) == d
     ('0x4000004000010040', True)
+    >>> d, str(d)
+    (Descriptor(start=1024, lbo=16, sbo=1024, mode=Mode.of('128B'), base_offset=0), '0x4000004000010040')
     """
 
     start: int = 0
@@ -76,6 +78,9 @@ class Descriptor:
                 f"a base offset of {self.base_offset} does not fit 3 bits",
                 hint="it is (address of the pattern >> 7) & 7",
             )
+
+    def __str__(self) -> str:
+        return f"{self.value:#018x}"
 
     @property
     def encoded(self) -> dict[str, int]:
