@@ -77,6 +77,12 @@ def test_the_caret_is_under_the_fault(text, code, under):
     assert (error.value.code, text[start:end], error.value.source) == (code, under, text)
 
 
+def test_cute_has_no_calls():
+    with pytest.raises(LayoutError) as error:
+        parse("wgmma.D(f32, n=64)", dialect="cute")
+    assert (error.value.code, error.value.hint) == ("TW008", "leave the dialect out")
+
+
 def test_the_catalogue_counts_elements():
     for unit in ("byte", "bit"):
         with pytest.raises(LayoutError, match="counts elements"):

@@ -251,7 +251,7 @@ def _check_starts(plan: Plan) -> None:
             raise refusal(
                 "shared-address",
                 where + why,
-                _without_gaps(plan),
+                _room_for_boxes(plan),
                 bytes=stride,
             )
 
@@ -274,13 +274,16 @@ def _check_room(plan: Plan) -> None:
         )
 
 
-def _without_gaps(plan: Plan) -> str:
+def _room_for_boxes(plan: Plan) -> str:
     narrow = plan.mode.bits and plan.tensor_map.inner_bytes < plan.mode.width
     if narrow:
         return (
             f"under {plan.mode} rows are {plan.mode.width} bytes apart: leave the room, or swizzle narrower"
         )
-    return f"boxes land at multiples of {SHARED_ALIGNMENT} bytes; take a tile without gaps"
+    return (
+        f"every box lands at a multiple of {SHARED_ALIGNMENT} bytes: take more rows, "
+        "or leave room between what two boxes take"
+    )
 
 
 def _landed(tensor_map: TensorMap, folded: Fold, plain: Layout) -> Layout:

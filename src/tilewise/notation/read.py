@@ -8,7 +8,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
 from tilewise.core.units import converted
-from tilewise.notation.calls import Catalog
+from tilewise.notation.calls import Catalog, dotted
 from tilewise.notation.cute import CuteParser, looks_like_cute
 from tilewise.notation.parser import Parser
 from tilewise.notation.tokens import Cursor
@@ -52,6 +52,8 @@ def parse(
     element = None if dtype is None else DType.of(dtype)
     cursor = Cursor(text)
     cute = dialect == "cute" or (dialect is None and looks_like_cute(cursor))
+    if dialect == "cute" and len(dotted(cursor)) > 1:
+        raise cursor.error("TW008", "CuTe's dialect has no calls", hint="leave the dialect out")
     with cursor.blame(cursor.next):
         layout = (
             CuteParser(cursor, names, unit).layout()
