@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
+from tilewise.check.boxwise import boxwise
 from tilewise.check.sides import (
     Copied,
     Described,
@@ -23,6 +24,7 @@ from tilewise.check.sides import (
     times,
 )
 from tilewise.check.spelling import Reading, side_of
+from tilewise.core.algebra.slicing import Piece
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
@@ -207,36 +209,17 @@ def _pieces(writer: Side, part: Part) -> Iterator[_Finding]:
 
 
 def _same(writer: Part, reader: Part, rows: Interval, k: Interval) -> Iterator[_Finding]:
-    """Both sides over one box of the tile; a box that is no one layout comes in several."""
-    for box, layout in _sliced(writer, rows, k):
-        own_rows, own_k = ((way[0], way[1]) for way in box)
-        for inner, other in _sliced(reader, own_rows, own_k):
-            one = layout
-            if inner != box:
-                one = next(piece for _, piece in _sliced(writer, *inner))
-            found = one.same(other)
-            if found.answer is not False or found.witness is None:
-                yield _Finding(found.answer)
-                continue
-            width = inner[1][1] - inner[1][0]
-            down, across = divmod(found.witness, width)
-            index = (inner[0][0] + down, inner[1][0] + across)
-            yield _Finding(False, index, _address(writer, index), _address(reader, index), found.first)
-
-
-def _sliced(part: Part, rows: Interval, k: Interval) -> Iterator[tuple[tuple[Interval, Interval], Layout]]:
-    """(box of the tile, layout) of a box inside a part."""
-    down, across = part.rows[0], part.k[0]
-    if (rows, k) == (part.rows, part.k):
-        yield (rows, k), part.layout
-        return
-    pieces = part.layout.slice((rows[0] - down, rows[1] - down), (k[0] - across, k[1] - across))
-    for piece in pieces:
-        own_rows, own_k = piece.box
-        yield (
-            ((own_rows[0] + down, own_rows[1] + down), (own_k[0] + across, own_k[1] + across)),
-            piece.layout,
-        )
+    """Both sides over one box of the tile, in boxes in which each is one layout."""
+    one, other = (Piece((part.rows, part.k), part.layout) for part in (writer, reader))
+    for box, written, read in boxwise(one, other, (rows, k)):
+        found = written.same(read)
+        if found.answer is not False or found.witness is None:
+            yield _Finding(found.answer)
+            continue
+        (top, _), (left, right) = box
+        down, across = divmod(found.witness, right - left)
+        index = (top + down, left + across)
+        yield _Finding(False, index, _address(writer, index), _address(reader, index), found.first)
 
 
 def _address(part: Part, index: Pair) -> int:

@@ -6,13 +6,10 @@ descriptor can, have strides of their own, or follow another pattern than the ad
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from tilewise.check.fitting import Form, base_offsets, counted, holds
+from tilewise.check.fitting import Form, base_offsets, compared, counted, holds
 from tilewise.check.operand import Blocks, Operand, Reason
 from tilewise.check.strides import WIDTHS, major_name, mode_name, start_reason, step
 from tilewise.hardware.wgmma.descriptor import SWIZZLED_K_MAJOR_LBO, Descriptor
-from tilewise.hardware.wgmma.reads import pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,17 +102,15 @@ def _elsewhere(
     operand: Operand, form: Form, block: Layout, corner: tuple[int, int], descriptor: Descriptor
 ) -> Reason | None:
     """The first element of a part that the descriptor reads elsewhere."""
-    read = pieces(descriptor, dtype=operand.type, major=form.major, operand=operand.name, n=form.n)
-    placed = replace(block, outer=block.outer + operand.base)
-    for piece in read:
-        part = placed if len(read) == 1 else placed.slice(*piece.box).layout
-        found = part.same(piece.layout)
+    for box, part, read in compared(operand, block, form, descriptor):
+        found = part.same(read)
         if found.answer is not False or found.witness is None:
             continue
-        down, along = divmod(found.witness, operand.k)
-        row, column = corner[0] + piece.box[0][0] + down, corner[1] + along
+        (top, _), (left, right) = box
+        down, along = divmod(found.witness, right - left)
+        row, column = corner[0] + top + down, corner[1] + left + along
         have = operand.byte(row, column)
-        wants = sum(piece.layout.after_swizzle(piece.layout.before_swizzle(found.witness)))
+        wants = sum(read.after_swizzle(read.before_swizzle(found.witness)))
         return Reason(
             "differs",
             f"read as {major_name(form.major)}, {mode_name(form.mode)}, element "

@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tilewise.check.boxwise import boxwise
 from tilewise.check.operand import Blocks, Operand
+from tilewise.core.algebra.slicing import Piece
 from tilewise.core.errors import NotDecided
 from tilewise.core.swizzles import one_permutation
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
@@ -32,6 +34,7 @@ from tilewise.hardware.wgmma.reads import pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tilewise.core.algebra.slicing import Interval
     from tilewise.core.layout import Layout
 
 REACH = LIMIT
@@ -253,13 +256,20 @@ def is_read(operand: Operand, block: Layout, form: Form, descriptor: Descriptor)
 
     not decided  where `same` is not; parts of so few elements it lists
     """
-    placed = replace(block, outer=block.outer + operand.base)
-    read = pieces(descriptor, dtype=operand.type, major=form.major, operand=operand.name, n=form.n)
-    for piece in read:
-        part = placed if len(read) == 1 else placed.slice(*piece.box).layout
-        answer = part.same(piece.layout).answer
+    for _, part, read in compared(operand, block, form, descriptor):
+        answer = part.same(read).answer
         if answer is None:
             raise NotDecided("whether the descriptor reads the tile was not decided within the bound")
         if not answer:
             return False
     return True
+
+
+def compared(
+    operand: Operand, block: Layout, form: Form, descriptor: Descriptor
+) -> Iterator[tuple[tuple[Interval, ...], Layout, Layout]]:
+    """Boxes of a part, with the layout that it has there and the one that the descriptor reads."""
+    placed = replace(block, outer=block.outer + operand.base)
+    part = Piece(((0, form.n), (0, operand.k)), placed)
+    for read in pieces(descriptor, dtype=operand.type, major=form.major, operand=operand.name, n=form.n):
+        yield from boxwise(part, read, read.box)
