@@ -251,7 +251,7 @@ def _checked(args: argparse.Namespace) -> Answer:
     }
     lines = [] if broken else [*_argument_lines(tensor_map), f"legal, {tensor_map.bytes} bytes a copy"]
     if broken:
-        data["reason"] = "; ".join(map(str, broken))
+        data |= {"code": "TW607", "reason": "; ".join(map(str, broken))}
         lines = [f"no: {len(broken)} {'rule is' if len(broken) == 1 else 'rules are'} broken"]
     lines += _rule_lines(broken)
     lines += [f"note: {remark}" for remark in noted]
@@ -260,7 +260,9 @@ def _checked(args: argparse.Namespace) -> Answer:
             landing = tensor_map.landing(shared)
         except Refused as no:
             return Answer(
-                data | {"reads": None, "reason": no.reason}, f"no: {no.reason}\n  hint: {no.hint}", NO
+                data | {"reads": None, "code": no.code, "reason": no.reason},
+                f"no: {no.reason}\n  hint: {no.hint}",
+                NO,
             )
         data["reads"] = _reads(landing)
         lines += ["", *_read_lines(landing)]
@@ -310,6 +312,7 @@ def _refused(no: Refused) -> Answer:
         "boxes": [],
         "bytes": None,
         "rules": rules,
+        "code": no.code,
         "reason": no.reason,
         "witness": witness_data(no.witness),
         "hint": in_a_shell(no.hint),
