@@ -238,6 +238,7 @@ def test_stages(tilewise):
             "in one place",
         ),
         ("frobnicate", "TW401", "invalid choice"),
+        ("0x4000004000010000", "TW401", "did you mean decode 0x4000004000010000, or reads"),
         ("decode 0x0 --engine wmma", "TW401", "invalid choice"),
     ],
 )

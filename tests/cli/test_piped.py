@@ -153,6 +153,54 @@ def test_tilers_as_cute_prints_them(tilewise, operation):
     assert kept.out == tilewise("algebra", operation, layout, "_", "8").out
 
 
+# -- tiles and descriptors ---------------------------------------------------------------------------
+
+SUGGESTED = ("suggest", "--operand", "B", "--dtype", "bf16", "--tile", "96x64", "--major", "mn")
+
+
+def test_match_takes_the_operand_and_the_type_of_an_answer(tilewise):
+    run = piped(tilewise, SUGGESTED, ("match", "-", "--json"))
+    assert (run.code, run.json["operand"], run.json["dtype"], run.json["mode"]) == (0, "B", "bf16", "64B")
+    entry = ("catalog", "wgmma.smem(A, mn, 128B, f16, 128, 64)")
+    assert piped(tilewise, entry, ("match", "-", "--json")).json["operand"] == "A"
+
+
+def test_what_is_said_stands_before_what_an_answer_tells(tilewise):
+    run = piped(tilewise, SUGGESTED, ("match", "-", "--operand", "A", "--json"))
+    assert (run.code, run.json["operand"]) == (1, "A")  # 96 rows are no A
+
+
+def test_the_nearest_tile_goes_back_to_match(tilewise):
+    padded = tilewise("match", "S[(128, 64) : (72, 1)]", "--operand", "A", "--dtype", "bf16", "--json")
+    assert (padded.code, tilewise("match", "-", stdin=padded.out).code) == (1, 0)
+
+
+@pytest.mark.parametrize("first", [SUGGESTED, (*SUGGESTED, "--stages", "2")])
+def test_a_descriptor_is_read_with_its_operand(tilewise, first):
+    read = piped(tilewise, first, ("descriptor", "reads", "-", "--json")).json
+    asked = ("--operand", "B", "--dtype", "bf16", "--major", "mn", "--n", "96")
+    assert read == tilewise("descriptor", "reads", read["value"], *asked, "--json").json
+    assert read["shape"] == [96, 16]
+    matched = piped(tilewise, first, ("match", "-", "--json")).out
+    assert tilewise("descriptor", "reads", "-", "--json", stdin=matched).json == read
+
+
+def test_a_descriptor_is_read_as_a_number_too(tilewise):
+    encoded = tilewise("descriptor", "encode", "--mode", "64B", "--sbo", "512", "--json").out
+    assert json.loads(encoded)["value"] == "0x8000002000010000"
+    decoded = tilewise("descriptor", "decode", "0x8000002000010000").out
+    assert tilewise("descriptor", "decode", "-", stdin="0x8000002000010000\n").out == decoded
+    assert tilewise("descriptor", "decode", "-", stdin=encoded).out == decoded
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("", "TW401"), ('{"schema": 1, "layout": "S[4 : 1]"}', "TW108"), ("{", "TW108")]
+)
+def test_what_holds_no_descriptor(tilewise, text, code):
+    run = tilewise("descriptor", "decode", "-", "--json", stdin=text)
+    assert (run.code, run.json["error"]["code"]) == (2, code)
+
+
 # -- help --------------------------------------------------------------------------------------------
 
 

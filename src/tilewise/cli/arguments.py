@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from tilewise import __version__
-from tilewise.cli.commands import SUMMARIES
+from tilewise.cli.commands import GROUPS, SUMMARIES
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
 
@@ -79,11 +79,14 @@ def parser_for(command: str) -> Parser:
 def overview() -> Parser:
     """The parser that knows the commands by name."""
     width = max(map(len, SUMMARIES))
-    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in SUMMARIES.items())
+    commands = "\n\n".join(
+        "\n".join([f"{asked}:", *(f"  {name:<{width}}  {summary}" for name, summary in group.items())])
+        for asked, group in GROUPS.items()
+    )
     parser = Parser(
         prog="tilewise",
         usage="tilewise COMMAND ...",
-        description=f"{PROLOGUE}\n\ncommands:\n{commands}",
+        description=f"{PROLOGUE}\n\n{commands}",
         epilog=EPILOGUE,
     )
     parser.add_argument("--version", action="version", version=f"tilewise {__version__}")
@@ -185,6 +188,18 @@ def let_from(args: argparse.Namespace) -> dict[str, int]:
                 "TW401", f"--let {spelled} is not NAME=N", hint="such as --let M=4096"
             ) from None
     return values
+
+
+def filled_in(text: str, args: argparse.Namespace, *names: str) -> str:
+    """`text`, or standard input where it is -; an answer in JSON tells options that were not given."""
+    text = _standard_input() if text.strip() == "-" else text
+    if text.startswith("{"):
+        from tilewise.cli.piped import told_in
+
+        for name, value in told_in(text).items():
+            if name in names and getattr(args, name) is None:
+                setattr(args, name, value)
+    return text
 
 
 def text_from(text: str) -> str:

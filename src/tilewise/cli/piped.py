@@ -40,6 +40,29 @@ def result_in(text: str) -> str:
     return json.dumps(_table(answer)) if answer.keys() >= {"shape", "axes", "places"} else text
 
 
+def told_in(text: str) -> dict[str, str]:
+    """What an answer in JSON tells beside its layout, as options are spelled: the operand, the type, N.
+
+    >>> told_in('{"schema": 1, "operand": "B", "value": "0x10", "instruction": {"m": 64, "n": 96, "k": 16}}')
+    {'operand': 'B', 'value': '0x10', 'n': '96'}
+    """
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(answer, dict) or "schema" not in answer:
+        return {}
+    parameters, instruction = (answer.get(name) for name in ("parameters", "instruction"))
+    told = {**(parameters if isinstance(parameters, dict) else {}), **answer}
+    if isinstance(instruction, dict):
+        told["n"] = instruction.get("n")
+    return {
+        name: str(value)
+        for name, value in told.items()
+        if name != "schema" and isinstance(value, str | int) and not isinstance(value, bool)
+    }
+
+
 def _result(answer: Mapping[str, Any]) -> str:
     result = answer["result"]
     if result is None or isinstance(result, bool):

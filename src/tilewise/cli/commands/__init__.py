@@ -1,26 +1,35 @@
 """One module a command; only the one that is called is imported."""
 
-SUMMARIES = {
-    "at": "where an element lives: all its places",
-    "who": "which elements live at a place",
-    "table": "the whole map, or a window of it",
-    "info": "the facts of a layout",
-    "same": "whether two layouts are one map",
-    "relation": "what turns one layout into another: nothing, a view, or a move",
-    "algebra": "layouts out of layouts: compose, divide, slice, invert, exactly or with a reason",
-    "explain": "how a place comes about, step by step",
-    "show": "a picture in the terminal",
-    "say": "the layout in another notation",
-    "code": "the index function as source: CUDA, C, Python, Triton, CuTe",
-    "suggest": "which tile of shared memory to take for an operand, and all that follows",
-    "agree": "whether what writes a tile and what reads it mean the same bytes",
-    "match": "whether wgmma reads a tile: its descriptors, or why not and what is nearest",
-    "catalog": "the hardware's layouts by name, with their sources",
-    "descriptor": "a matrix descriptor: its 64 bits, what they mean, which bytes they read, how to step it",
-    "tma": "the copy of a tile by TMA: arguments, boxes, bytes, or the rule that it breaks",
-    "verify": "the catalogue held against the GPU of this machine: the hardware is the judge",
-    "emit": "a kernel for the tensor cores as source, out of its layouts",
-    "tour": "a guided tour, in two minutes",
-    "completion": "completion for your shell",
+GROUPS = {
+    "layouts": {
+        "at": "where an element lives: all its places",
+        "who": "which elements live at a place",
+        "table": "the whole map, or a window of it",
+        "info": "the facts of a layout",
+        "same": "whether two layouts are one map",
+        "relation": "what turns one layout into another: nothing, a view, or a move",
+        "algebra": "layouts out of layouts: compose, divide, slice, invert, exactly or with a reason",
+        "explain": "how a place comes about, step by step",
+        "show": "a picture in the terminal",
+        "say": "the layout in another notation",
+        "code": "the index function as source: CUDA, C, Python, Triton, CuTe",
+    },
+    "Hopper": {
+        "catalog": "the hardware's layouts by name, with their sources",
+        "suggest": "which tile of shared memory to take for an operand, and all that follows",
+        "match": "whether wgmma reads a tile: its descriptors, or why not and what is nearest",
+        "descriptor": "a matrix descriptor: its 64 bits, their meaning, the bytes that they read, its steps",
+        "tma": "the copy of a tile by TMA: arguments, boxes, bytes, or the rule that it breaks",
+        "agree": "whether what writes a tile and what reads it mean the same bytes",
+        "emit": "a kernel for the tensor cores as source, out of its layouts",
+        "verify": "the catalogue held against the GPU of this machine: the hardware is the judge",
+    },
+    "tilewise itself": {
+        "tour": "a guided tour, in two minutes",
+        "completion": "completion for your shell",
+    },
 }
 """Every command and what it answers, in the order of the help text."""
+
+SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+"""All of them."""

@@ -5,6 +5,7 @@
   tilewise descriptor decode 0x4000004000010000 --operand B --dtype bf16 --n 64
   tilewise descriptor reads 0x4000004000010000 --operand B --dtype f16 --n 64
   tilewise descriptor steps --mode 128B --operand A --dtype bf16 --tile 128x64 --stages 4
+  tilewise suggest --operand A --tile 128x64 --dtype bf16 --json | tilewise descriptor reads -
 
 encode makes a descriptor out of --mode, --start, --lbo, --sbo and --base-offset, all in bytes, decimal
 or 0x hexadecimal. decode shows every bit and says every field in words: for both majors, or for that of
@@ -19,6 +20,7 @@ import argparse
 import re
 
 from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.arguments import filled_in
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
@@ -53,8 +55,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "       tilewise descriptor reads VALUE --operand A|B --dtype T [--major k|mn] [--n N]\n"
         "       tilewise descriptor steps --mode MODE --operand A|B --dtype T --tile RxK [options]"
     )
-    parser.add_argument("op", metavar="OP", choices=OPERATIONS, help="encode, decode, reads or steps")
-    parser.add_argument("value", metavar="VALUE", nargs="?", help="the 64 bits, such as 0x4000004000010000")
+    parser.add_argument(
+        "op", metavar="OP", choices=OPERATIONS, type=_operation, help="encode, decode, reads or steps"
+    )
+    parser.add_argument(
+        "value",
+        metavar="VALUE",
+        nargs="?",
+        help="the 64 bits, such as 0x4000004000010000, or - for an answer in JSON that has them",
+    )
     parser.add_argument("--engine", choices=tuple(ENGINES), default="wgmma", help="whose descriptor (wgmma)")
     made = parser.add_argument_group("the fields, in bytes")
     made.add_argument("--mode", metavar="MODE", help="the swizzle mode: none, 32B, 64B or 128B")
@@ -80,6 +89,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     tile.add_argument("--stage-stride", metavar="BYTES", help="from one to the next")
 
 
+def _operation(word: str) -> str:
+    """The word; where it is the value itself, what is missing is said."""
+    if word[:1].isdecimal():
+        raise argparse.ArgumentTypeError(f"did you mean decode {word}, or reads {word}?")
+    return word
+
+
 def answer(args: argparse.Namespace) -> Answer:
     """The value, its words, what it reads, or the steps; no where the engine has no such thing."""
     _check_words(args)
@@ -101,6 +117,15 @@ def _check_words(args: argparse.Namespace) -> None:
             raise LayoutError("TW401", f"{args.op} does not take {spelled}", hint=f"it goes with {others}")
     if "value" in takes and args.value is None:
         raise LayoutError("TW401", f"{args.op} takes a value", hint="such as 0x4000004000010000")
+    if args.value == "-":
+        _take_answer(args)
+
+
+def _take_answer(args: argparse.Namespace) -> None:
+    """The value from standard input, and from an answer in JSON what it is for."""
+    args.value = None
+    text = filled_in("-", args, "value", *_OF_OPERAND)
+    args.value = args.value or text
 
 
 def _needed(args: argparse.Namespace, *names: str) -> None:
@@ -402,6 +427,10 @@ def _operand(args: argparse.Namespace, of: Engine) -> Any:
 
 
 def _value(args: argparse.Namespace) -> int:
+    if args.value.startswith("{"):
+        raise LayoutError(
+            "TW108", "the answer holds no descriptor", hint="those of match, suggest and encode do"
+        )
     spelled = _C_SUFFIX.sub("", args.value.strip())
     return _integer(spelled, "no descriptor", "64 bits as a number, such as 0x4000004000010000")
 

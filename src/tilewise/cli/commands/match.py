@@ -3,6 +3,7 @@
   tilewise match 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' --operand B --dtype bf16
   tilewise match 'Sw<3,4,3> o smem_ptr[16b](0) o (128,64):(64,1)' --operand A --dtype f16 --base 0x400
   tilewise match 'S[(128, 64) : (68, 1)]' --operand B --dtype bf16
+  tilewise suggest --operand A --tile 128x64 --dtype bf16 --json | tilewise match -
 
 LAYOUT is [M, K] of A or [N, K] of B, in either dialect, recognised by what it maps and not by how it is
 written. It counts from the address --base, and so does its swizzle, unless --pattern address says that it
@@ -18,7 +19,7 @@ import argparse
 
 from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, YES, Answer, witness_data
-from tilewise.cli.arguments import layout_from, one_layout
+from tilewise.cli.arguments import filled_in, layout_from, one_layout
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 
@@ -54,6 +55,7 @@ def answer(args: argparse.Namespace) -> Answer:
     """The descriptors, or the reasons."""
     from tilewise.check.match import match
 
+    args.layout = filled_in(args.layout, args, "operand", "dtype")
     for name, such in (("operand", "B"), ("dtype", "bf16")):
         if getattr(args, name) is None:
             raise LayoutError("TW401", f"match needs --{name}", hint=f"such as --{name} {such}")
