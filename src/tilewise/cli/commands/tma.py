@@ -115,16 +115,7 @@ def _planned(args: argparse.Namespace) -> Answer:
     data: dict[str, Any] = {
         "legal": True,
         "arguments": plan.tensor_map.arguments,
-        "boxes": [
-            {
-                "coordinates": list(box.coordinates),
-                "index": list(box.index),
-                "start": box.start,
-                "bytes": plan.tensor_map.bytes,
-                "inside": box.inside,
-            }
-            for box in plan.boxes
-        ],
+        "boxes": _box_data(plan),
         "bytes": plan.bytes,
         "rules": [],
         "remarks": [_violation(remark) for remark in noted],
@@ -145,6 +136,19 @@ def _planned(args: argparse.Namespace) -> Answer:
         data["code"] = f"{encode_call(plan.tensor_map, args.name)}\n\n{copy_calls(plan, args.name)}"
         lines = [data["code"]]
     return Answer(data, "\n".join(lines), YES)
+
+
+def _box_data(plan: Plan) -> list[dict[str, Any]]:
+    return [
+        {
+            "coordinates": list(box.coordinates),
+            "index": list(box.index),
+            "start": box.start,
+            "bytes": plan.tensor_map.bytes,
+            "inside": box.inside,
+        }
+        for box in plan.boxes
+    ]
 
 
 def _tile(shape: Sequence[int], strides: Sequence[int] | None, args: argparse.Namespace) -> Layout:
@@ -215,29 +219,9 @@ def _argument_lines(tensor_map: TensorMap) -> list[str]:
 
 
 def _checked(args: argparse.Namespace) -> Answer:
-    from tilewise.hardware.modes import Mode
     from tilewise.hardware.tma.rules import remarks, violations
-    from tilewise.hardware.tma.tensor_map import TensorMap
-    from tilewise.hardware.tma.types import ElementType
 
-    dims, box, strides, steps = (
-        _numbers(args, option) for option in ("dims", "box", "strides", "element_strides")
-    )
-    if dims is None or box is None:
-        raise LayoutError(
-            "TW401", "--dims and --box are needed", hint="such as --dims 4096,4096 --box 64,128"
-        )
-    tensor_map = TensorMap(
-        ElementType.of(args.dtype),
-        tuple(dims[::-1]),
-        tuple((strides or [])[::-1]),
-        tuple(box[::-1]),
-        tuple((steps or [])[::-1]),
-        interleave=args.interleave,
-        mode=Mode.of(args.mode or "none"),
-        l2=args.l2,
-        fill=args.fill,
-    )
+    tensor_map = _map_of(args)
     address, shared = _one(args, "address", 0), _one(args, "shared", 0)
     where = {"shared": shared, "map_address": _one(args, "map_address", 0)}
     broken = violations(tensor_map, address, **where, coordinates=_numbers(args, "at") or ())
@@ -249,29 +233,52 @@ def _checked(args: argparse.Namespace) -> Answer:
         "rules": [_violation(violation) for violation in broken],
         "remarks": [_violation(remark) for remark in noted],
     }
-    lines = [] if broken else [*_argument_lines(tensor_map), f"legal, {tensor_map.bytes} bytes a copy"]
+    notes = [f"note: {remark}" for remark in noted]
     if broken:
-        data |= {"code": "TW607", "reason": "; ".join(map(str, broken))}
-        lines = [f"no: {len(broken)} {'rule is' if len(broken) == 1 else 'rules are'} broken"]
-    lines += _rule_lines(broken)
-    lines += [f"note: {remark}" for remark in noted]
-    if not broken and args.reads:
+        data["reason"] = "; ".join(map(str, broken))
+        count = f"no: {len(broken)} {'rule is' if len(broken) == 1 else 'rules are'} broken"
+        return Answer(data, "\n".join([count, *_rule_lines(broken), *notes]), NO)
+    lines = [*_argument_lines(tensor_map), f"legal, {tensor_map.bytes} bytes a copy", *notes]
+    if args.reads:
         try:
             landing = tensor_map.landing(shared)
         except Refused as no:
-            return Answer(
-                data | {"reads": None, "code": no.code, "reason": no.reason},
-                f"no: {no.reason}\n  hint: {no.hint}",
-                NO,
-            )
+            said = f"no: {no.reason}\n  hint: {no.hint}"
+            return Answer(data | {"reads": None, "reason": no.reason}, said, NO)
         data["reads"] = _reads(landing)
         lines += ["", *_read_lines(landing)]
-    if not broken and args.code:
+    if args.code:
         from tilewise.emit.tma import encode_call
 
         data["code"] = encode_call(tensor_map, args.name)
         lines = [data["code"]]
-    return Answer(data, "\n".join(lines), NO if broken else YES)
+    return Answer(data, "\n".join(lines), YES)
+
+
+def _map_of(args: argparse.Namespace) -> TensorMap:
+    """The tensor map of arguments in the driver's order."""
+    from tilewise.hardware.modes import Mode
+    from tilewise.hardware.tma.tensor_map import TensorMap
+    from tilewise.hardware.tma.types import ElementType
+
+    dims, box, strides, steps = (
+        _numbers(args, option) for option in ("dims", "box", "strides", "element_strides")
+    )
+    if dims is None or box is None:
+        raise LayoutError(
+            "TW401", "--dims and --box are needed", hint="such as --dims 4096,4096 --box 64,128"
+        )
+    return TensorMap(
+        ElementType.of(args.dtype),
+        tuple(dims[::-1]),
+        tuple((strides or [])[::-1]),
+        tuple(box[::-1]),
+        tuple((steps or [])[::-1]),
+        interleave=args.interleave,
+        mode=Mode.of(args.mode or "none"),
+        l2=args.l2,
+        fill=args.fill,
+    )
 
 
 def _violation(found: Violation) -> dict[str, str]:
@@ -312,7 +319,6 @@ def _refused(no: Refused) -> Answer:
         "boxes": [],
         "bytes": None,
         "rules": rules,
-        "code": no.code,
         "reason": no.reason,
         "witness": witness_data(no.witness),
         "hint": in_a_shell(no.hint),
