@@ -161,6 +161,13 @@ def test_a_barrier_that_counted_other_bytes_is_found(missing, counted):
     assert found.witness == {"counted": counted, "expected": PLAIN.bytes}
 
 
+@pytest.mark.parametrize(("missed", "different"), [(16, 0), (0, 1), (-1, 1)])
+def test_a_barrier_that_counts_nothing_is_found_by_its_controls(missed, different):
+    landed = loaded(PLAIN)
+    row = boxes.row(PLAIN, landed) | {"controls": [[16, missed]]}
+    assert boxes.compare(boxes.truth_of([row], [landed.slots])).different == different
+
+
 def test_a_barrier_that_more_bytes_came_to_is_found():
     plain, more = loaded(PLAIN), replace(loaded(PLAIN), state=0xFFF0)
     rows = [boxes.row(PLAIN, landed) for landed in (plain, more)]

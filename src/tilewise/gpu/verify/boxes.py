@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.gpu.probes import tensor_boxes
-from tilewise.gpu.probes.tensor_copy import FILL, OTHER, UNTOUCHED, Box, Landed, place_of
+from tilewise.gpu.probes.tensor_copy import FILL, OTHER, UNTOUCHED, Box, Landed, TensorCopies, place_of
 from tilewise.gpu.verify.part import Findings, Part, Told
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.tma.rules import DRIVER, RULES, violations
@@ -18,6 +18,9 @@ from tilewise.tables import table
 
 Array = np.ndarray[Any, Any]
 SEED = 20_260
+
+TOO_MANY = (16, 1024)
+"""Bytes that the barrier is told to expect besides the first box's: it has to miss them."""
 
 
 def cases() -> Iterator[Box]:
@@ -32,8 +35,6 @@ def cases() -> Iterator[Box]:
 
 def measure(told: Told) -> Truth:
     """Load every box."""
-    from tilewise.gpu.probes.tensor_copy import TensorCopies
-
     device, every = TensorCopies(), list(cases())
     rows, slots = [], []
     for done, box in enumerate(every):
@@ -42,10 +43,18 @@ def measure(told: Told) -> Truth:
         except RuntimeError as error:
             raise RuntimeError(f"{named(box)}: {error}") from error
         rows.append(row(box, landed))
+        if not done:
+            rows[0]["controls"] = [[more, _missed(device, box, more)] for more in TOO_MANY]
         if isinstance(landed, Landed):
             slots.append(landed.slots)
         told(done + 1, len(every))
     return truth_of(rows, slots)
+
+
+def _missed(device: TensorCopies, box: Box, more: int) -> int:
+    """How many bytes the barrier misses when it is told to expect more than the box has."""
+    landed = device.load(box, more)
+    return landed if isinstance(landed, int) else landed.missing
 
 
 def row(box: Box, landed: Landed | int) -> dict[str, Any]:
@@ -119,6 +128,12 @@ def _compare(found: Findings, box: Box, case: Mapping[str, Any], slots: Array, s
             counted=case["counted"],
             expected=box.bytes,
         )
+        return
+    deaf = [pair for pair in case.get("controls", ()) if pair[0] != pair[1]]
+    if deaf:
+        more, missed = deaf[0]
+        message = f"told of {more} bytes too many, the barrier misses {missed}: its count shows nothing"
+        found.differs(named(box), message, more=more, missed=missed)
         return
     if case.get("state") != settled:
         found.differs(
