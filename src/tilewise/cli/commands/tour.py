@@ -1,4 +1,4 @@
-"""A guided tour, in two minutes: nine questions to the notation.
+"""A guided tour, in two minutes: questions to the notation, and two to the hardware.
 
 tilewise tour
 """
@@ -48,6 +48,14 @@ STOPS: Sequence[tuple[str, Sequence[str]]] = (
     (
         "And a layout can be asked for its facts, however large it is.",
         ["info", "Swizzle<3,3,3> o S[(33554432, 33554432) : (33554432, 1)]"],
+    ),
+    (
+        "The hardware's layouts have names. What thread 45 holds in element 9 of a wgmma's accumulator:",
+        ["who", "wgmma.D(f32, n=128)", "tid_in_wg=45,reg=9"],
+    ),
+    (
+        "And it can be asked what it takes: does Hopper's wgmma read this tile, by which descriptor?",
+        ["match", "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", "--operand", "A", "--dtype", "bf16"],
     ),
 )
 """What is said, and the command that shows it."""
