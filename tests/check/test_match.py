@@ -181,6 +181,26 @@ def test_the_boxes_that_are_named_make_the_tile(mode, major):
         assert part.same(box if major == "k" else box.permute(1, 0)).answer
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("S[(64, 64) : (64, 1)]", True),
+        ("S[(64, 64) : (64, 1)] + 64", True),
+        ("S[(64, 32) : (64, 1)] + 32", False),
+        ("Swizzle<1,4,-3> o S[((8, 8), (2, 8)) : ((128, 8), (64, 1))]", True),
+        ("Swizzle<1,4,-3> o (S[((8, 8), (2, 8)) : ((128, 8), (64, 1))] + 8)", False),
+        ("Swizzle<1,4,-3> o S[((8, 8), (2, 8)) : ((136, 8), (1088, 1))]", False),
+        ("Swizzle<1,4,-3> o S[((8, 8), (2, 8)) : ((64, 8), (520, 1))]", False),
+    ],
+)
+def test_what_tma_cannot_write_is_not_said_to_be_written_by_it(text, written):
+    """Where atoms start at no multiple of 128 bytes, the same strides under their swizzle are no box."""
+    found = match(parse(text), operand="B", dtype="bf16")
+    assert found.reasons[0].repair is not None
+    assert ("the same strides" in found.nearest[0].message) == written
+    assert {near.cost for near in found.nearest} == {"tma"}
+
+
 def test_a_tile_at_an_address():
     layout = Swizzle(3, 3, 3) @ S[(64, 64) : (64, 1)]
     aligned = match(layout, operand="A", dtype="bf16", base=0x400)

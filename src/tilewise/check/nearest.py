@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from heapq import merge
+from itertools import product
 
 from tilewise.check.operand import Operand, Reason
 from tilewise.check.strides import WIDTHS, major_name, mode_name, step
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.modes import MODES, ROWS, Mode
+from tilewise.hardware.tma.rules import SHARED_ALIGNMENT
 from tilewise.hardware.wgmma.instructions import M
 from tilewise.hardware.wgmma.tiles import ORDERS, tile
 
@@ -24,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tilewise.check.fitting import Fit
+    from tilewise.check.fitting import Fit, Part
     from tilewise.check.match import Question
 
     Choice = tuple[Mode, str, str]
@@ -75,15 +77,20 @@ def nearest(question: Question, reasons: Sequence[Reason], shown: int = SHOWN) -
     postcondition  each is legal for the question's operand and type
     """
     mended = [*_as_it_is(question), *_mended(question, reasons)]
-    if mended and COSTS.index(mended[0].cost) < COSTS.index("tma") and not _shape_is_wrong(reasons):
+    if mended and _rank(mended[0]) < COSTS.index("tma") and not _shape_is_wrong(reasons):
         return tuple(mended[:shown])
     found: list[Near] = []
-    for near in chain(mended, _tiles(question, _wanted_mode(question.operand, reasons))):
+    tiles = _tiles(question, _wanted_mode(question.operand, reasons))
+    for near in merge(sorted(mended, key=_rank), tiles, key=_rank):
         if not any(_one_tile(near, other) for other in found):
             found.append(near)
         if len(found) == shown:
             break
     return tuple(found)
+
+
+def _rank(near: Near) -> int:
+    return COSTS.index(near.cost)
 
 
 def _shape_is_wrong(reasons: Sequence[Reason]) -> bool:
@@ -123,7 +130,22 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[Near]:
         cost, message = _REPAIRED[reason.rule]
         mode, major = fit.form.mode, fit.form.major
         moved = None if cost == "tma" else 0
+        if cost == "tma" and not _tma_writes(repaired, fit):
+            cost, message = "copy", f"{message}, by threads: TMA writes at multiples of {SHARED_ALIGNMENT} B"
         yield Near(layout, cost, f"{mode_name(mode)}, {major_name(major)}: {message}", mode, major, moved)
+
+
+def _tma_writes(operand: Operand, fit: Fit) -> bool:
+    """Whether TMA writes each atom of a tile at an aligned address: eight rows of it are a box."""
+    form, first = fit.form, fit.descriptor
+
+    def atom(part: Part) -> int:
+        before = part.k * operand.k if form.major == "k" else part.mn * form.n
+        return part.descriptor.start - before * operand.size % form.mode.width
+
+    steps = [getattr(first, name) for name in ("lbo", "sbo") if name not in form.ignored]
+    aligned = all(at % SHARED_ALIGNMENT == 0 for at in (*map(atom, fit.parts), *steps))
+    return aligned and not any(part.descriptor.base_offset for part in fit.parts)
 
 
 def _legal(question: Question, operand: Operand) -> Fit | None:
