@@ -84,3 +84,31 @@ def test_operations_are_no_commands(tilewise, operation):
 
 def test_names_of_others_are_known_as_commands_too(tilewise):
     assert "zipped_divide" in hint_of(tilewise("local_tile", "S[4]", "--json"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("who", "wgmma.D(f32, n=8)", "thread=45"),
+            "a thread is tid_in_wg in its warpgroup, tx in its block",
+        ),
+        (("who", "wgmma.D(f32, n=8)", "warp=1"), "is wid_in_wg in its warpgroup, warpid in its block"),
+        (("who", "wgmma.D(f32, n=8)", "lane=1"), "did you mean laneid?"),
+        (("suggest", "--operand", "A", "--tile", "64x64", "--dtype", "fp8"), "fp8 is e4m3 or e5m2"),
+        (("at", "S[4 : 1]", "0", "--bse", "0"), "did you mean --base?"),
+        (("at", "S[4 : 1]", "0", "--dtpye=f16"), "did you mean --dtype?"),
+        (("at", "S[4 : 1]", "0", "--bands"), "tilewise at --help shows how it is called"),
+    ],
+)
+def test_words_of_others_and_words_that_are_near(tilewise, words, said):
+    run = tilewise(*words, "--json")
+    assert (run.code, said in hint_of(run)) == (2, True), run.out
+
+
+def test_names_of_threads_are_no_axes_and_have_none():
+    from tilewise.core.axes import CALLED, KNOWN
+
+    assert not CALLED.keys() & KNOWN.keys()
+    for said in CALLED.values():
+        assert sum(name in said.replace(",", "").split() for name in KNOWN) == 2

@@ -152,6 +152,8 @@ def test_what_is_no_record_says_so(tmp_path):
     with pytest.raises(LayoutError, match="no record of a device") as caught:
         load(tmp_path / "a.zip")
     assert caught.value.code == "TW402"
+    with pytest.raises(LayoutError, match=r"there is no record .*b\.zip"):
+        load(tmp_path / "b.zip")
 
 
 def test_parts_of_a_family_share_a_file_and_newer_ones_take_the_place_of_older(tmp_path):

@@ -390,6 +390,22 @@ def test_the_next_command_reads_the_answer(capsys, monkeypatch):
         assert capsys.readouterr().out == "the same map\n"
 
 
+@pytest.mark.parametrize("major", ["k", "mn"])
+@pytest.mark.parametrize("mode", ["none", "128B"])
+def test_the_other_order_of_atoms_is_named_where_it_differs(capsys, major, mode):
+    def strides(rows: int, k: int, order: str):
+        call = f"wgmma.smem(B, {major}, {mode}, bf16, {rows}, {k}, order={order})"
+        _, data = asked(capsys, call)
+        return {"lbo": data["lbo"], "sbo": data["sbo"]}, data.get("otherwise")
+
+    mn, in_mn = strides(128, 128, "mn")
+    k, in_k = strides(128, 128, "k")
+    assert mn != k
+    assert (in_mn, in_k) == ({"order": "k", **k}, {"order": "mn", **mn})
+    one = (64, 64) if (major, mode) == ("mn", "128B") else (8, 64) if major == "k" else (8, 16)
+    assert strides(*one, "mn")[1] is None
+
+
 def test_what_no_descriptor_and_no_block_holds_is_noted(capsys):
     small = asked(capsys, "wgmma.smem(B, k, none, bf16, 256, 448)")
     assert "notes" not in small[1]

@@ -42,13 +42,14 @@ class Parser(argparse.ArgumentParser):
 
     def _meant(self, words: Sequence[str]) -> str:
         """A hint to the option that is near, or that words were not kept together."""
-        options = [word.partition("=")[0] for word in words if word.startswith("--")]
+        options = [word.partition("=")[0][2:] for word in words if word.startswith("--")]
         if not options:
             return "an index, a place or a layout is one word: 37,21, or in quotes"
         from difflib import get_close_matches
 
-        near = get_close_matches(options[0], self._option_string_actions, n=1)
-        return f"did you mean {near[0]}?" if near else ""
+        own = [name[2:] for name in self._option_string_actions if name.startswith("--")]
+        near = get_close_matches(options[0], own, n=1, cutoff=0.8)
+        return f"did you mean --{near[0]}?" if near else ""
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         return argparse.RawDescriptionHelpFormatter(self.prog, width=100)

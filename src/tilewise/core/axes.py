@@ -58,6 +58,14 @@ The first is the one that is meant where none is named. These are facts of an NV
 CDNA has 64 lanes, which a split of one's own says: ("warpid", 64, "laneid").
 """
 
+_THREAD = "a thread is tid_in_wg in its warpgroup, tx in its block"
+_WARP = "a warp is wid_in_wg in its warpgroup, warpid in its block"
+CALLED = {
+    **dict.fromkeys(("thread", "threadid", "threadIdx", "tid"), _THREAD),
+    **dict.fromkeys(("warp", "wid", "warp_id"), _WARP),
+}
+"""{what others call an axis: what it is called here}."""
+
 _MESH_PREFIX = "gpuid_"
 
 

@@ -63,7 +63,10 @@ _ALIASES = {
     "fp16": "f16",
     "bfloat16": "bf16",
     "float8_e4m3fn": "e4m3",
+    "e4m3fn": "e4m3",
+    "fp8_e4m3": "e4m3",
     "float8_e5m2": "e5m2",
+    "fp8_e5m2": "e5m2",
     "float8_e8m0fnu": "ue8m0",
     "e8m0": "ue8m0",
     "int64": "s64",
@@ -84,7 +87,13 @@ _ALIASES = {
 }
 
 
+_SEVERAL = {"fp8": "e4m3 or e5m2", "float8": "e4m3 or e5m2", "fp6": "e2m3 or e3m2", "fp4": "e2m1"}
+"""Names of several types."""
+
+
 def _suggestion(name: str) -> str:
+    if name.lower() in _SEVERAL:
+        return f"{name} is {_SEVERAL[name.lower()]}"
     from difflib import get_close_matches
 
     near = get_close_matches(name.lower(), [*DTYPES, *_ALIASES], n=1)

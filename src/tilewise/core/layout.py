@@ -273,9 +273,12 @@ class Layout(Algebra):
                 return own
         from difflib import get_close_matches
 
+        from tilewise.core.axes import CALLED
+
         names = [own.name for own in self.axes]
         near = get_close_matches(str(axis), names, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}? " if near else ""
+        hint = f"{CALLED[str(axis)]}; " if str(axis) in CALLED else hint
         raise LayoutError("TW203", f"the layout has no axis {axis}", hint=f"{hint}it has {', '.join(names)}")
 
     def knows(self, axis: str) -> bool:

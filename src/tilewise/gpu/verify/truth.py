@@ -72,6 +72,8 @@ def load(path: Path, part: str | None = None) -> list[Truth]:
             names = record.namelist()
             parts = [name.removesuffix("/cases.json") for name in names if name.endswith("/cases.json")]
             return [_part(record, name, names) for name in parts if part in (None, name)]
+    except FileNotFoundError as error:
+        raise LayoutError("TW402", f"there is no record {path}", hint="--record DIR writes one") from error
     except (OSError, zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
         raise LayoutError("TW402", f"{path.name} is no record of a device: {error}") from error
 

@@ -104,9 +104,13 @@ def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, or
     _check_whole(operand, row, rows, k)
     deep = extents(chosen, major, row.dtype)
     many = (rows // deep[0], k // deep[1])
-    far = spacing(chosen, major, row.dtype, rows, k, order)
-    down, across = (step if count > 1 else None for step, count in zip(far, many, strict=True))
-    lbo, sbo = leading_and_stride(chosen, major, down, across)
+    strides = {}
+    for each in ORDERS:
+        far = spacing(chosen, major, row.dtype, rows, k, each)
+        down, across = (step if count > 1 else None for step, count in zip(far, many, strict=True))
+        strides[each] = leading_and_stride(chosen, major, down, across)
+    lbo, sbo = strides[order]
+    other = next(each for each in ORDERS if each != order)
     facts: dict[str, Any] = {
         "dtype": row.name,
         "atom": list(deep),
@@ -121,6 +125,8 @@ def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, or
             "sbo": _meaning(SBO_IS[major, chosen.bits > 0], sbo),
         },
     }
+    if strides[other] != strides[order]:
+        facts["otherwise"] = {"order": other, "lbo": strides[other][0], "sbo": strides[other][1]}
     notes = _too_far(LBO=lbo, SBO=sbo)
     if facts["bytes"] > SHARED_BYTES:
         notes = (*notes, f"a block has at most {SHARED_BYTES} bytes of shared memory")
