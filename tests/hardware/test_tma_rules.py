@@ -146,8 +146,8 @@ CASES = {
         ({"dtype": "tf32", "fill": "nan", "box": (8, 32)}, True),
         ({"dtype": "u8", "fill": "zero"}, True),
     ],
-    "map-address": [({"map_address": 64}, True), ({"map_address": 32}, False)],
-    "shared-address": [({"shared": 128}, True), ({"shared": 64}, False)],
+    "map-address": [({"map_address": 64}, True), ({"map_address": 32}, False), ({"map_address": -64}, False)],
+    "shared-address": [({"shared": 128}, True), ({"shared": 64}, False), ({"shared": -128}, False)],
     "shared-size": [
         ({"shape": (256, 4, 256), "box": (227, 4, 128)}, True),
         ({"shape": (256, 4, 256), "box": (228, 4, 128)}, False),

@@ -147,7 +147,9 @@ def _broken(tensor_map: TensorMap, kinds: tuple[str, ...], at: Addresses) -> tup
 
 
 def _aligned(what: str, address: int, unit: int) -> Found:
-    if address % unit:
+    if address < 0:
+        yield f"{what} is at {address}", "addresses begin at 0"
+    elif address % unit:
         yield f"{what} is at {address:#x}", f"the next multiple of {unit} is {-(-address // unit) * unit:#x}"
 
 
