@@ -314,6 +314,40 @@ def test_cute_has_no_bits_and_no_m_major_registers() -> None:
         cute_source(planned((64, 8, 16), "f16", majors=("mn", "k"), a_from="reg"))
 
 
+@pytest.mark.parametrize("name", ["shared", "float2", "size_t", "multiply", "M", "base"])
+def test_a_name_is_not_one_that_the_kernel_has_already(name: str) -> None:
+    with pytest.raises(LayoutError, match="its own text uses the word"):
+        kernel_source(replace(CASES[0].plan, name=name))
+
+
+def test_a_name_is_not_one_that_the_host_has_already() -> None:
+    plan = replace(CASES[0].plan, name="allowed")
+    assert "void __launch_bounds__" in kernel_source(plan)
+    with pytest.raises(LayoutError, match="its own text uses the word"):
+        host_source(plan)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "options", "said"),
+    [
+        (
+            "bf16",
+            {},
+            "d is added to (1), nothing is negated (1, 1), A is K-major (0), B is K-major (0).",
+        ),
+        (
+            "f16",
+            {"a_from": "reg", "majors": ("k", "mn")},
+            "d is added to (1), nothing is negated (1, 1), B is MN-major (1).",
+        ),
+        ("tf32", {}, "d is added to (1), nothing is negated (1, 1)."),
+        ("s8", {}, "d is added to (1)."),
+    ],
+)
+def test_the_operands_after_the_descriptors_are_explained(dtype, options, said) -> None:
+    assert f"// After the operands: {said}\n" in kernel_source(planned((64, 64, 64), dtype, **options))
+
+
 def test_a_name_is_an_identifier() -> None:
     with pytest.raises(LayoutError, match="cannot name a kernel"):
         kernel_source(replace(CASES[0].plan, name="my kernel"))

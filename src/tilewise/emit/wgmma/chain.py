@@ -23,7 +23,8 @@ REGISTER = {"f32": Register("float", "f"), "s32": Register("int", "r"), "f16": R
 _A_REGISTERS = 4
 
 MULTIPLY = """\
-// d += A B^T, $shape, by the 128 threads of a warpgroup. The 1 says that d is added to.
+// d += A B^T, $shape, by the 128 threads of a warpgroup.
+// After the operands: $said.
 __device__ __forceinline__ void multiply($accumulator (&d)[$count], $a_type, unsigned long long b)
 {
     asm volatile(
@@ -52,6 +53,7 @@ def multiply(plan: Plan) -> str:
         "a": f"{{{', '.join(a)}}}" if plan.a.in_registers else a[0],
         "b": count + a_count,
         "flags": ", ".join(["1", *flags(plan)]),
+        "said": ", ".join(flag_words(plan)),
         "outputs": _wrapped(outputs, "\n          "),
         "inputs": ", ".join([*inputs, '"l"(b)']),
     }
@@ -62,9 +64,22 @@ def flags(plan: Plan) -> list[str]:
     """The immediate operands after scale-d: signs for floats, then a transpose bit for 16-bit tiles."""
     if plan.accumulator.name == "s32":
         return []
-    operands = [own for own in (plan.a, plan.b) if not own.in_registers]
-    turned = [str(int(own.major == "mn")) for own in operands] if plan.a.input.dtype.bits == 16 else []
-    return ["1", "1", *turned]
+    return ["1", "1", *(str(int(own.major == "mn")) for own in _transposable(plan))]
+
+
+def flag_words(plan: Plan) -> list[str]:
+    """What scale-d and the immediate operands after it say, one by one."""
+    signs = ["nothing is negated (1, 1)"] if plan.accumulator.name != "s32" else []
+    turned = [
+        f"{own.name} is MN-major (1)" if own.major == "mn" else f"{own.name} is K-major (0)"
+        for own in _transposable(plan)
+    ]
+    return ["d is added to (1)", *signs, *turned]
+
+
+def _transposable(plan: Plan) -> tuple[Operand, ...]:
+    """The operands that have a transpose bit."""
+    return plan.in_shared if plan.a.input.dtype.bits == 16 else ()
 
 
 def descriptors(plan: Plan) -> str:

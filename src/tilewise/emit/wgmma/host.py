@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewise.emit.wgmma.boxes import Symbolic
-from tilewise.emit.wgmma.kernel import ELEMENT, kernel_source, name_of
+from tilewise.emit.wgmma.kernel import ELEMENT, check_free, kernel_source, name_of
 from tilewise.emit.wgmma.operands import Operand
 from tilewise.emit.wgmma.plan import Plan
 from tilewise.emit.wgmma.template import filled
@@ -65,6 +65,7 @@ def host_source(plan: Plan) -> str:
         "arguments": ", ".join(_argument(own) for own in (plan.a, plan.b)),
         "element": ELEMENT[str(plan.accumulator)],
     }
+    check_free(plan.name, filled(PROGRAM, slots | {"kernel": "", "name": ""}))
     return filled(PROGRAM, slots)
 
 

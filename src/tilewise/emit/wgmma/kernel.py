@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from tilewise.core.errors import LayoutError
 from tilewise.emit.names import checked
 from tilewise.emit.source import source_of
 from tilewise.emit.wgmma import chain, loads
@@ -109,7 +112,17 @@ def kernel_source(plan: Plan) -> str:
         "pair_type": PAIR[kind],
         "pair": "d[pair]" if kind == "f16" else f"make_{PAIR[kind]}(d[2 * pair], d[2 * pair + 1])",
     }
+    check_free(plan.name, filled(KERNEL, slots | {"name": ""}))
     return filled(KERNEL, slots)
+
+
+def check_free(name: str, text: str) -> None:
+    """Refuse a chosen name that the rest of the text has for something else."""
+    code = re.sub("//.*", "", text)
+    if name and re.search(rf"\b{name}\b", code):
+        raise LayoutError(
+            "TW401", f"{name!r} cannot name a kernel: its own text uses the word", hint="choose another name"
+        )
 
 
 def name_of(plan: Plan) -> str:
