@@ -52,7 +52,7 @@ def loaded(box: Box) -> Landed | int:
     if any(RULES[found.rule].kind == DRIVER for found in violations(box.tensor_map)):
         return 1
     others = (nan_fill(8 * box.bytes_each),) if box.fill == "nan" else ()
-    return Landed(boxes.expected(box), complete=True, missing=0, state=0, others=others)
+    return Landed(boxes.expected(box), box.bytes, others)
 
 
 def boxes_truth(every: list[Box]) -> Truth:

@@ -35,6 +35,9 @@ POISONS = (0xA5, 0x5A)
 MARGIN = 1024
 """Elements of the buffer before the tensor."""
 
+TOO_MANY = 16
+"""Bytes that the barrier is told to expect besides a box's, in the last pass: it has to miss just these."""
+
 SLACK = 2048
 """Bytes behind the box that are watched as well."""
 
@@ -122,12 +125,8 @@ class Landed:
 
     slots: NDArray[np.int64]
     """UNTOUCHED, FILL, the element's place in the buffer + 1, or OTHER and below."""
-    complete: bool
-    """Whether the barrier saw the expected bytes."""
-    missing: int
-    """How many it did not see; -1 where no number explains it."""
-    state: int
-    """The barrier's bits at the end."""
+    counted: int | None
+    """The bytes that the barrier counted; None where no number of missing ones explains it."""
     others: tuple[int, ...] = ()
     """The bits of values that are no element of the buffer."""
 
@@ -251,7 +250,7 @@ class TensorCopies:
         self._encode = encoder()
         self._map = Aligned(128)
         self._out = self._allocate(MOST_SHARED)
-        self._told = self._allocate(24)
+        self._told = self._allocate(16)
         self._buffers: dict[tuple[int, int], int] = {}
 
     @property
@@ -259,28 +258,26 @@ class TensorCopies:
         """An address of device memory that is a multiple of 256."""
         return self._buffer(1, 0)
 
-    def load(self, box: Box, more: int = 0) -> Landed | int:
-        """What the hardware does with a box, or the CUresult with which the driver refuses it.
-
-        `more` are bytes that the barrier is told to expect besides the box's.
-        """
+    def load(self, box: Box) -> Landed | int:
+        """What the hardware does with a box, or the CUresult with which the driver refuses it."""
         if box.window > MOST_SHARED:
             raise LayoutError("TW602", f"a box of {box.bytes} bytes with its slack does not fit")
         each = box.bytes_each
-        windows, told = [], (0, 0, 0)
+        windows, missing = [], 0
         for digit, poison in [*((digit, 0) for digit in range(passes_of(each))), (0, 1)]:
             refused = self._encode_box(box, self._buffer(each, digit))
             if refused:
                 return refused
-            window, told = self._launch(box, POISONS[poison], box.bytes + more)
+            window, missing = self._launch(box, POISONS[poison], box.bytes + TOO_MANY * poison)
             windows.append(window)
         slots, others = decode(windows[:-1], windows[-1], each)
-        return Landed(slots, bool(told[0]), told[1], told[2] & (1 << 64) - 1, others)
+        return Landed(slots, box.bytes + TOO_MANY - missing if missing >= 0 else None, others)
 
     def _encode_box(self, box: Box, buffer: int) -> int:
         return encode(self._encode, self._map, buffer + MARGIN * box.bytes_each, box.tensor_map.numbers)
 
-    def _launch(self, box: Box, poison: int, expected: int) -> tuple[NDArray[np.uint8], tuple[int, int, int]]:
+    def _launch(self, box: Box, poison: int, expected: int) -> tuple[NDArray[np.uint8], int]:
+        """The window after a copy, and how many of the expected bytes the barrier missed, or -1."""
         driver, rank = self._driver, len(box.box)
         corner = (ctypes.c_int * 5)(*box.corner[::-1])
         request = _Request(rank, corner, box.start, box.window, expected, poison)
@@ -295,10 +292,10 @@ class TensorCopies:
         )
         self._check(driver.cuCtxSynchronize())
         window = np.empty(box.window, np.uint8)
-        words = np.empty(3, np.int64)
+        words = np.empty(2, np.int64)
         self._check(driver.cuMemcpyDtoH(window.ctypes.data, self._out, window.nbytes))
         self._check(driver.cuMemcpyDtoH(words.ctypes.data, self._told, words.nbytes))
-        return window, (int(words[0]), int(words[1]), int(words[2]))
+        return window, int(words[1])
 
     def _buffer(self, each: int, digit: int) -> int:
         """Device memory in which element i has a digit of i + 1."""
