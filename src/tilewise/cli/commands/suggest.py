@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.suggest import Suggestion
-    from tilewise.hardware.wgmma.stepping import Step
+    from tilewise.hardware.wgmma.stepping import Digits, Step
+
+LISTED = 6
+"""So many steps are listed; of more it is said how they come about."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """--operand A|B --tile RxK --dtype T [--engine wgmma] [--major M | --blas XY] [--stages N] [--code L]."""
     parser.add_argument("--engine", default="wgmma", help="what reads the tile (wgmma)")
-    parser.add_argument("--operand", required=True, help="A or B")
+    parser.add_argument("--operand", required=True, metavar="A|B", help="A, [M, K], or B, [N, K]")
     parser.add_argument("--tile", required=True, metavar="RxK", help="rows and K of the tile, such as 128x64")
     parser.add_argument("--dtype", required=True, help="the type of an element, such as bf16")
     way = parser.add_mutually_exclusive_group()
@@ -198,20 +201,24 @@ def _steps_words(found: Suggestion) -> str:
 
 def _step_rows(found: Suggestion) -> list[tuple[str, str]]:
     ways = {
-        "K steps": [step for step in found.steps if step.mn == 0],
-        "row steps": [step for step in found.steps if step.k == 0],
+        "K steps": ([step for step in found.steps if step.mn == 0], found.feeding.along_k),
+        "row steps": ([step for step in found.steps if step.k == 0], found.feeding.along_mn),
     }
-    return [(name, _deltas(steps)) for name, steps in ways.items() if len(steps) > 1]
+    return [(name, _deltas(*steps)) for name, steps in ways.items() if len(steps[0]) > 1]
 
 
-def _deltas(steps: list[Step]) -> str:
+def _deltas(steps: list[Step], digits: Digits) -> str:
+    if len(steps) > LISTED:
+        from tilewise.hardware.modes import CHUNK
+
+        turns = [f"{count} of {far} bytes (encoded {far // CHUNK})" for count, far in digits if count > 1]
+        return ", then ".join(reversed(turns))
     in_bytes, encoded = (_listed([getattr(step, name) for step in steps]) for name in ("bytes", "encoded"))
     return f"+ {in_bytes} bytes, encoded + {encoded}"
 
 
 def _listed(numbers: list[int]) -> str:
-    shown = [*map(str, numbers)]
-    return ", ".join(shown if len(shown) <= 6 else [*shown[:4], "...", shown[-1]])
+    return ", ".join(map(str, numbers))
 
 
 def _shared_words(found: Suggestion) -> str:
