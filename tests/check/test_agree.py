@@ -448,6 +448,15 @@ def test_json_of_a_no(tilewise):
     )
 
 
+def test_a_yes_for_one_instruction_says_where_the_others_do_not_agree():
+    """The first 32 of K are where they are read, and the next start at another multiple of the atom."""
+    wide = "Swizzle<2,3,3> o S[(64, (2, 32)) : (32, (4096, 1))]"
+    one, whole = (agree(wide, "wgmma(A, 64B)", dtype="bf16", steps=steps) for steps in (False, True))
+    assert (one.answer, whole.answer, whole.first.index) == (True, False, (0, 32))
+    assert one.notes == (f"not all 4 instructions of the tile agree, as --steps says: {whole.reason}",)
+    assert agree("tma(64x64, 64B)", "wgmma(A, 64B)", dtype="bf16").notes == ()
+
+
 def test_a_layout_from_standard_input(tilewise):
     run = tilewise("agree", "-", "wgmma(A, 128B)", "--dtype", "bf16", stdin=SWIZZLED)
     assert run.code == 0

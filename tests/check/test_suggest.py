@@ -197,8 +197,9 @@ def test_what_is_refused(asked, code, words, hint):
         ({"blas": "T"}, "TW601", "no two letters"),
         ({"blas": "TC"}, "TW601", "no two letters"),
         ({"blas": "TN", "major": "k"}, "TW401", "one of them"),
-        ({"rows": 0}, "TW102", "positive"),
-        ({"stages": 0}, "TW102", "positive"),
+        ({"rows": 0}, "TW102", "rows of 0 is no tile"),
+        ({"k": -16}, "TW102", "K of -16 is no tile"),
+        ({"stages": 0}, "TW102", "0 stages hold no tile"),
         ({"dtype": "bf17"}, "TW105", "did you mean bf16"),
     ],
 )

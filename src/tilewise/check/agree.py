@@ -139,11 +139,22 @@ def agree_of(
         return other
     read = reader.placed(shared)
     found = _compared(written, read, base)
+    if found.answer and read.left_out:
+        rest = agree_of(writer, reader, dtype=dtype, base=base, steps=True)
+        return replace(found, notes=(*found.notes, *_of_the_rest(read, rest)))
     period = max(written.period, read.period)
     if found.answer is not False or base % period == 0:
         return found
     aligned = agree_of(writer, reader, dtype=dtype, base=base // period * period, steps=steps)
     return replace(found, hint=_alignment(base, period)) if aligned.answer else found
+
+
+def _of_the_rest(read: Side, whole: Agreement) -> list[str]:
+    """What a yes for some instructions of a tile leaves unsaid: that others read something else."""
+    if whole.answer is not False:
+        return []
+    many = read.instructions + read.left_out
+    return [f"not all {many} instructions of the tile agree, as --steps says: {whole.reason}"]
 
 
 def _alignment(base: int, period: int) -> str:
@@ -325,7 +336,8 @@ def _words_of_a_difference(writer: Side, reader: Side) -> str:
         return "take one swizzle for both"
     if writer.major and reader.major and writer.major != reader.major:
         return f"the writer is {major_words(writer.major)}, the reader {major_words(reader.major)}"
-    return "the swizzle is one and the same: steps between rows, atoms or tiles differ"
+    same = "neither is swizzled" if writer.label == "none" else "the swizzle is one and the same"
+    return f"{same}: steps between rows, atoms or tiles differ"
 
 
 def _reader_of(writer: Side, reader: Side) -> str:

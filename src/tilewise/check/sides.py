@@ -71,6 +71,8 @@ class Side:
     """Bytes to which the base is aligned where the swizzle does not see it; 1 where it does."""
     instructions: int = 1
     """How many instructions the parts are of."""
+    left_out: int = 0
+    """How many more the tile takes."""
     major: str = ""
     """Its contiguous direction, where it says one."""
     operand: str = ""
@@ -386,6 +388,7 @@ class Fed:
             tile,
             tuple(parts),
             instructions=len(chosen),
+            left_out=len(steps) - len(chosen),
             major=self.major,
             operand=self.operand,
         )
@@ -502,7 +505,7 @@ class Together:
             tuple(part for side in found for part in side.parts),
             max(side.period for side in found),
             sum(side.instructions for side in found),
-            next(iter(majors)) if len(majors) == 1 else "",
+            major=next(iter(majors)) if len(majors) == 1 else "",
         )
 
 

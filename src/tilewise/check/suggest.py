@@ -13,7 +13,7 @@ from functools import cached_property
 from tilewise.check import tma
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_extent, as_int
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.tma.rules import MAX_RANK, SHARED_LIMIT
@@ -80,7 +80,8 @@ class Copies:
 class Suggestion:
     """A tile for an operand: its layout, its copy, its descriptors.
 
-        postcondition  `match` finds `descriptor` for `tile`; what TMA writes by `plan`, `steps` read
+        postcondition  `match` finds `descriptor` for `tile`, the fields aside that are not read; what TMA
+                       writes by `plan`, `steps` read
 
     >>> found = suggest(operand="A", rows=128, k=64, dtype="bf16")
     >>> found.mode.name, hex(found.value), found.instruction, found.plan.count
@@ -191,12 +192,12 @@ def suggest(
     _check_engine(engine)
     row = Input.of(dtype)
     check_operand(operand)
-    rows, k = as_extent(rows), as_extent(k)
+    rows, k = _extent(rows, "rows"), _extent(k, "K")
     major = _major(row, operand, major, blas)
     _check_tile(row, operand, rows, k)
     choices = mode_for((k if major == "k" else rows) * row.dtype.bits // 8)
     mode = choices[-1].mode
-    count = as_extent(as_int(stages, "the number of stages"))
+    count = _counted(stages)
     _check_bytes(rows * k * row.dtype.bits // 8, count, mode)
     copies = {order: Copies.of(row, mode, major, rows, k, order) for order in ORDERS}
     order = min(ORDERS, key=lambda order: (copies[order].key, order != _usual(major)))
@@ -288,6 +289,20 @@ def major_of_blas(operand: str, letters: str) -> str:
             "TW601", f"{letters!r} are no two letters of BLAS", hint="A's and B's, N or T each: TN NN NT TT"
         )
     return BLAS_MAJORS[check_operand(operand), said["AB".index(operand)]]
+
+
+def _extent(value: int, name: str) -> int:
+    extent = as_int(value, name)
+    if extent < 1:
+        raise LayoutError("TW102", f"{name} of {extent} is no tile", hint="an extent is 1 or more")
+    return extent
+
+
+def _counted(stages: int) -> int:
+    count = as_int(stages, "the number of stages")
+    if count < 1:
+        raise LayoutError("TW102", f"{count} stages hold no tile", hint="one or more")
+    return count
 
 
 def _check_tile(row: Input, operand: str, rows: int, k: int) -> None:

@@ -93,7 +93,8 @@ def _answered(found: Agreement) -> Answer:
     data |= {"reason": found.reason}
     if found.answer is None:
         return Answer(data, "\n  ".join([found.reason, *about]), UNDECIDED)
-    data |= {"code": "TW606", "first": _first_data(found.first), "hint": found.hint}
+    data |= {"code": "TW606", "first": _first_data(found.first), "witness": witness_data(found.witness)}
+    data |= {"hint": found.hint}
     hints = [f"hint: {found.hint}"] if found.hint else []
     return Answer(data, "\n  ".join([f"no: {found.reason}", *about, *hints]), NO)
 
