@@ -372,6 +372,7 @@ def test_elements_and_places_both_ways(capsys):
     assert there == {
         "element": [9, 3],
         "place": {"wid_in_wg": 0, "laneid": 5, "reg": 3},
+        "thread": 5,
         "name": "d3",
         "register": 1,
         "bits": [16, 31],
@@ -379,6 +380,9 @@ def test_elements_and_places_both_ways(capsys):
     _, data = asked(capsys, *words, "--who", "wid_in_wg=0,laneid=5,reg=3")
     assert data["elements_at"] == [there]
     _, data = asked(capsys, *words, "--who", "laneid=5,wid_in_wg=0")
+    assert len(data["elements_at"]) == 32
+    _, data = asked(capsys, *words, "--who", "tid_in_wg=45")
+    assert {(each["thread"], each["place"]["wid_in_wg"]) for each in data["elements_at"]} == {(45, 1)}
     assert len(data["elements_at"]) == 32
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tilewise.core.axes import SPLITS
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
@@ -22,7 +23,7 @@ class Position:
 
     >>> from tilewise.hardware.catalog import find
     >>> print(position_of(find("wgmma.D")("f16", n=64), (9, 3)))
-    (9, 3) -> warp 0, lane 5, register 1, bits 16..31: d3
+    (9, 3) -> thread 5 (warp 0, lane 5), register 1, bits 16..31: d3
     >>> print(position_of(find("wgmma.atom")("128B", "k", "bf16"), (1, 8)))
     (1, 8) -> byte 128: 64@m
     """
@@ -35,13 +36,22 @@ class Position:
     byte: int | None = None
     name: str = ""
 
+    @property
+    def thread(self) -> int | None:
+        """The number of the thread in its warpgroup; None in memory."""
+        ((warp, lanes, lane),) = SPLITS["tid_in_wg"]
+        steps = self.place.as_dict()
+        return None if self.register is None else lanes * steps[warp] + steps[lane]
+
     def as_json(self) -> dict[str, Any]:
         """The element, its place, and the register or the byte."""
         unit = {"byte": self.byte} if self.register is None else {"register": self.register}
         named = {"name": self.name} if self.name else {}
+        thread = {} if self.thread is None else {"thread": self.thread}
         return {
             "element": list(self.index),
             "place": self.place.as_dict(),
+            **thread,
             **named,
             **unit,
             "bits": list(self.bits),
@@ -58,7 +68,9 @@ class Position:
             for axis, steps in sorted(self.place.terms, key=lambda term: [*_OWNERS].index(term[0].name))
             if axis.name != "reg"
         )
-        return f"{self.index} -> {owners}, register {self.register}, {bits}: {self.name}"
+        return (
+            f"{self.index} -> thread {self.thread} ({owners}), register {self.register}, {bits}: {self.name}"
+        )
 
 
 _OWNERS = {"wid_in_wg": "warp", "laneid": "lane", "reg": "reg"}
@@ -77,7 +89,7 @@ def positions_at(built: Built, place: Mapping[str, int], limit: int | None = Non
     >>> from tilewise.hardware.catalog import find
     >>> d = find("wgmma.D")("f16", n=8)
     >>> [str(p) for p in positions_at(d, {"laneid": 5, "wid_in_wg": 0, "reg": 3})]
-    ['(9, 3) -> warp 0, lane 5, register 1, bits 16..31: d3']
+    ['(9, 3) -> thread 5 (warp 0, lane 5), register 1, bits 16..31: d3']
     """
     layout = _layout(built)
     found = (layout.flat_index(index) for index in layout.who(dict(place), limit=limit))
