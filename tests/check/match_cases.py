@@ -42,6 +42,7 @@ A f16     128B mn - 1024    Swizzle<3,3,3> o S[((2, 64), 64) : ((4096, 1), 64)]
 A f16     64B mn 4096 512   Swizzle<2,3,3> o S[((2, 32), 64) : ((2048, 1), 32)]
 A f16     none mn 128 256   S[((8, 8), (2, 8)) : ((128, 1), (64, 8))]
 A bf16    128B k - 1024     Sw<3,4,3> o smem_ptr[16b](0) o (64,64):(64,1)
+A bf16    128B k - 1024     Swizzle<3,3,3> o S[(64, 64) : (64, 1)] --base 0x37000
 A bf16    128B k - 1024     SWIZZLE_128B o S[(64, 64) : (64, 1)]
 A bf16    128B k - 1024     Swizzle<1,3,3> o Swizzle<1,4,3> o Swizzle<1,5,3> o S[(64, 64) : (64, 1)]
 B bf16    128B k - 1024     Swizzle<3,3,3> o (S[(64, 16) : (64, 1)] + 16)
@@ -116,6 +117,8 @@ B bf16    range                     Swizzle<3,3,3> o S[((2, 64), 64) : ((131072,
 B bf16    range                     Swizzle<3,3,3> o (S[(64, 64) : (64, 1)] + 131072)
 B bf16    range                     Swizzle<3,3,3> o (S[(64, 64) : (64, 1)] - 512)
 B bf16    range                     Swizzle<3,3,3> o S[(64, 64) : (64, 1)] --base 0x40000
+B bf16    range                     Swizzle<3,3,3> o S[(64, 64) : (64, 1)] --base 0x37400
+B bf16    range                     Swizzle<3,3,3> o S[((2, 64), 64) : ((114688, 64), 1)] --n 64
 B bf16    start                     S[(8, (2, 8)) : (8, (64, 1))] + 4
 B bf16    start                     Swizzle<3,3,3> o (S[(64, 64) : (64, 1)] + 3)
 B e4m3    start                     Swizzle<3,4,3> o (S[(64, 128) : (128, 1)] + 8)

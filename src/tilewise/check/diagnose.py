@@ -23,12 +23,15 @@ from tilewise.check.strides import (
     step,
     swizzle_reason,
 )
+from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError
+from tilewise.core.facts import plain_extremes
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.instructions import M
+from tilewise.hardware.wgmma.reads import SHARED_END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,6 +116,23 @@ def shape_reasons(question: Question) -> list[Reason]:
             )
         )
     return found
+
+
+def past_the_end(operand: Operand) -> Reason | None:
+    """A tile whose bytes are not all in shared memory, which ends before the addresses of descriptors do."""
+    _, plain = plain_extremes(operand.layout, m.name)
+    if plain + operand.pattern + operand.size <= SHARED_END - MODES["128B"].period:
+        return None
+    last = operand.layout.extremes()[1] + operand.base + operand.size - 1
+    if last < SHARED_END:
+        return None
+    return Reason(
+        "range",
+        f"the tile's last byte is {last}, past the end of shared memory, which has {SHARED_END} bytes",
+        {"last": last, "limit": SHARED_END},
+        "place it lower" if operand.base else "bring its parts closer together, or cut it into smaller tiles",
+        operand.layout if operand.base else None,
+    )
 
 
 def overlap(operand: Operand) -> list[Reason]:

@@ -166,8 +166,8 @@ def match(
     of the instruction the largest is taken that reads the tile.
 
         requires       operand is A [M, K] or B [N, K]
-        postcondition  a Match iff no two elements share a byte and descriptors of one mode, major, LBO
-                       and SBO read every element where the layout has it
+        postcondition  a Match iff no two elements share a byte, all are in shared memory, and descriptors
+                       of one mode, major, LBO and SBO read every element where the layout has it
         not decided    whether two elements of so many share a byte, or `same` of so many
 
     >>> from tilewise import S, Swizzle
@@ -187,13 +187,16 @@ def match(
         question = _question(layout, operand, dtype, major, n, base, pattern)
     except Unreadable as no:
         return Mismatch(no.reasons)
-    from tilewise.check.diagnose import overlap, shape_reasons
+    from tilewise.check.diagnose import overlap, past_the_end, shape_reasons
 
     shape = shape_reasons(question)
     shared = overlap(question.operand)
     fit = None if question.said or shape or shared else question.fit()
     if fit is not None:
         bool(question.operand.layout.injective)  # NotDecided, where that is open
+        beyond = past_the_end(question.operand)
+        if beyond is not None:
+            return Mismatch((beyond,), question)
         return replace(_matched(question, fit), base=base, pattern=pattern)
     from tilewise.check.diagnose import diagnose
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import product
 
+from tilewise.check.diagnose import past_the_end
 from tilewise.check.operand import Operand, Reason
 from tilewise.check.strides import WIDTHS, major_name, mode_name, step
 from tilewise.core.errors import LayoutError, Refused
@@ -152,7 +153,8 @@ def _legal(question: Question, operand: Operand) -> Fit | None:
     """How a tile is read at an aligned address; None where it is not."""
     if operand.layout.injective.answer is not True:
         return None
-    return question.fit(replace(operand, base=0), operand.row.majors)
+    aligned = replace(operand, base=0)
+    return None if past_the_end(aligned) else question.fit(aligned, operand.row.majors)
 
 
 # -- tiles of atoms ------------------------------------------------------------------------------------
