@@ -92,7 +92,6 @@ def test_what_no_device_can_be_asked_is_not_confirmed_by_one():
         {"example": {"wide": 8}},
         {"build": lambda width: Built(None)},
     ],
-    ids=str,
 )
 def test_an_entry_that_does_not_hold_together_is_not_made(changes):
     with pytest.raises(ValueError, match=r"."):
