@@ -201,6 +201,13 @@ def test_what_tma_cannot_write_is_not_said_to_be_written_by_it(text, written):
     assert {near.cost for near in found.nearest} == {"tma"}
 
 
+def test_a_tile_past_the_end_is_not_offered_as_it_is():
+    asked = {"operand": "B", "dtype": "bf16", "n": 100, "base": 0x37400}
+    found = match(parse("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]"), **asked)
+    assert found.reasons[0].rule == "n"
+    assert "nothing" not in {near.cost for near in found.nearest}
+
+
 def test_a_tile_at_an_address():
     layout = Swizzle(3, 3, 3) @ S[(64, 64) : (64, 1)]
     aligned = match(layout, operand="A", dtype="bf16", base=0x400)
@@ -243,6 +250,14 @@ def test_a_question_that_means_nothing_is_an_error(asked):
     with pytest.raises(LayoutError) as error:
         match(S[(64, 64) : (64, 1)], **question)
     assert error.value.code in CODES
+
+
+def test_the_nearest_tiles_of_a_pattern_at_address_0_count_from_there(tilewise):
+    asked = "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", "--operand", "A", "--dtype", "bf16", "--major", "mn"
+    run = tilewise("match", *asked, "--base", "0x440", "--pattern", "address")
+    assert "nearest, in elements from address 0:" in run.out
+    assert "Swizzle<3,3,3> o (S[(64, 64) : (64, 1)] + 544)" in run.out
+    assert "nearest, in elements:" in tilewise("match", *asked, "--base", "0x400").out
 
 
 @pytest.mark.parametrize(

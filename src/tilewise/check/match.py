@@ -121,6 +121,8 @@ class Question:
     majors: tuple[str, ...]
     said: tuple[Reason, ...] = ()
     """What was asked for and no instruction has."""
+    folded: bool = False
+    """Whether the tile's address is in the layout, which then counts from address 0."""
 
     @property
     def ns(self) -> tuple[int, ...]:
@@ -237,7 +239,7 @@ def _question(
     operand = operand_of(layout, name, row, base)
     if pattern == "address":
         operand = operand.seen_from_zero()
-    return Question(layout, operand, n, majors, tuple(said))
+    return Question(layout, operand, n, majors, tuple(said), pattern == "address" and base > 0)
 
 
 def _refusal(rule: str, check: Callable[[Any], object], asked: object) -> Reason:

@@ -111,7 +111,7 @@ def _as_it_is(question: Question) -> Iterator[Near]:
     layout = operand.in_elements()
     if not question.said or layout is None or operand.layout.injective.answer is not True:
         return
-    fit = question.fit()
+    fit = None if past_the_end(operand) else question.fit()
     if fit is not None:
         mode, major = fit.form.mode, fit.form.major
         what = "the tile as it is" + (f", with N = {fit.n}" if operand.name == "B" else "")

@@ -176,6 +176,11 @@ def _alignment(found: Match) -> str:
 # -- no --------------------------------------------------------------------------------------------
 
 
+def _counted_from(found: Mismatch) -> str:
+    """Where the addresses of the nearest tiles count from, if that is not the tile's own."""
+    return " from address 0" if found.question and found.question.folded else ""
+
+
 def _refused(found: Mismatch, asked: dict[str, Any]) -> Answer:
     first = found.reasons[0]
     data = {
@@ -209,7 +214,7 @@ def _refused(found: Mismatch, asked: dict[str, Any]) -> Answer:
     for reason in found.reasons:
         lines += [f"  {reason.rule}: {reason.message}"] + ([f"    {reason.hint}"] if reason.hint else [])
     if found.nearest:
-        lines.append("nearest, in elements:")
+        lines.append(f"nearest, in elements{_counted_from(found)}:")
     for near in found.nearest:
         lines += [f"  {near.layout}", f"    {near.cost}: {near.message}"]
     return Answer(data, "\n".join(lines), NO)
