@@ -23,6 +23,7 @@ docs: $(VENV)/ready-to-test  ## build the documentation; warnings are errors
 soak: $(VENV)/ready-to-test  ## a million generated layouts and operations against the naive definition
 	@$(BIN)/python -m tests.soak.soak --count 1000000 --jobs $$(nproc)
 	@$(BIN)/python -m tests.soak.algebra --count 1000000 --jobs $$(nproc)
+	@$(BIN)/python -m tests.soak.algebra --hardware --count 30000 --jobs $$(nproc)
 
 fuzz: $(VENV)/ready-to-fuzz  ## fuzz the parser for a while
 	@$(BIN)/python tests/notation/fuzz_parser.py

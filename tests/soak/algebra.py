@@ -5,7 +5,7 @@
 Every `check_<operation>(rng)` of tests/core/test_algebra_*.py and of `OTHERS` draws one case, runs the
 operation and holds it to the naive definition; it returns "refused", "undecided", "none" where no case came
 up, or what it answered. Compositions are also counted beside CuTe's rule, on the families of inputs in
-`families`.
+`families`. With --hardware the cases are those of `HARDWARE`: tiles, plans and pairs against plain loops.
 A fault is met again with `--first NUMBER --count 1 --seed SEED --only NAME`.
 """
 
@@ -32,16 +32,24 @@ OUTCOMES = ("answered", "refused", "undecided")
 OTHERS = ("tests.core.test_gf2", "tests.bridge.test_strides", "tests.emit.definition")
 """Modules with checks beside the algebra's own tests."""
 
+HARDWARE = ("tests.check.test_match_oracle", "tests.check.test_tma", "tests.check.test_agree")
+"""Modules with checks of what engines can use: the cases of --hardware."""
+
 Check = Callable[[Random], str]
 
 
 @cache
 def checks() -> dict[str, Check]:
     """Every `check_` of the algebra's tests, of strided views and of generated code, by name."""
-    found: dict[str, Check] = {}
     core = Path(__file__).parent.parent / "core"
-    names = sorted(f"tests.core.{path.stem}" for path in core.glob("test_algebra_*.py"))
-    for module in (*names, *OTHERS):
+    return checks_of(*sorted(f"tests.core.{path.stem}" for path in core.glob("test_algebra_*.py")), *OTHERS)
+
+
+@cache
+def checks_of(*modules: str) -> dict[str, Check]:
+    """Every `check_` of some modules, by name."""
+    found: dict[str, Check] = {}
+    for module in modules:
         for name, call in vars(import_module(module)).items():
             if name.startswith("check_") and signature(call).parameters.keys() == {"rng"}:
                 found[name.removeprefix("check_")] = call
@@ -76,11 +84,12 @@ def check_chunk(work: tuple[int, range, tuple[str, ...]]) -> Report:
                 for outcome in families.compared(name, rng):
                     report.families[name, outcome] += 1
             else:
-                outcome = checks()[name](rng).partition(" ")[0]  # "refused outside" is refused
+                check = (checks() | checks_of(*HARDWARE))[name]
+                outcome = check(rng).partition(" ")[0]  # "refused outside" is refused
                 report.outcomes[name, outcome if outcome in (*OUTCOMES, "none") else "answered"] += 1
         except Exception as error:
             again = f"--seed {seed} --first {number} --count 1" + (
-                f" --only {name}" if len(names) == 1 else ""
+                f" --only {name}" if len(names) == 1 else " --hardware" * (name in checks_of(*HARDWARE))
             )
             report.fault = f"{name} is wrong: {again}\n  {type(error).__name__}: {error}"
             break
@@ -105,8 +114,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--first", type=int, default=0, help="the number of the first case")
     options.add_argument("--jobs", type=int, default=1, help="how many processes")
     options.add_argument("--only", action="append", metavar="NAME", help="these operations alone; repeatable")
+    options.add_argument("--hardware", action="store_true", help="match, plans and agree instead")
     given = options.parse_args(arguments)
-    names = tuple(given.only or [*checks(), *families.FAMILIES])
+    usual = checks_of(*HARDWARE) if given.hardware else [*checks(), *families.FAMILIES]
+    names = tuple(given.only or usual)
     total, started, done = Report(), time.perf_counter(), 0
     for report in reports(given.seed, range(given.first, given.first + given.count), names, given.jobs):
         total.add(report)

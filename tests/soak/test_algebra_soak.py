@@ -21,6 +21,12 @@ def test_every_family_of_operations_is_soaked():
     assert {"affine", "code", "strides", "view"} <= algebra.checks().keys()
 
 
+def test_what_engines_can_use_is_soaked(capsys):
+    assert algebra.main(["--hardware", "--count", "30", "--seed", "3"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"{name:26}" in printed for name in ("match", "plan", "agree"))
+
+
 def test_a_fault_is_noticed_and_met_again(monkeypatch, capsys):
     right = module.digits_of
     monkeypatch.setattr(
