@@ -111,7 +111,7 @@ def one_read(value: int, bits: int, major: str, rows: int, at: tuple[int, int] =
     return found
 
 
-def fed(side: Fed, bits: int, tile: tuple[int, int], base: int, n: int | None, steps: bool) -> Map:
+def fed(side: Fed, bits: int, tile: tuple[int, int], base: int, n: int | None) -> Map:
     """The tile of atoms as the manual draws it, every instruction's part of it, at the absolute address.
 
     requires  the side says neither lbo nor sbo nor a base offset
@@ -121,8 +121,9 @@ def fed(side: Fed, bits: int, tile: tuple[int, int], base: int, n: int | None, s
     long, order = WIDTH[mode] * 8 // bits, side.order or ("mn" if side.major == "k" else "k")
     deep = (8, long) if side.major == "k" else (long, 8)
     many = (tile[0] // deep[0], tile[1] // deep[1])
-    at, k = side.at or (0, 0), 256 // bits
-    box = ((0, tile[0]), (0, tile[1])) if steps else ((at[0], at[0] + rows), (at[1], at[1] + k))
+    box = (0, tile[0]), (0, tile[1])
+    if side.at is not None:
+        box = tuple((first, first + deep) for first, deep in zip(side.at, (rows, 256 // bits), strict=True))
     found = {}
     for row, column in product(range(*box[0]), range(*box[1])):
         i, j = row // deep[0], column // deep[1]
@@ -135,13 +136,13 @@ def fed(side: Fed, bits: int, tile: tuple[int, int], base: int, n: int | None, s
     return found
 
 
-def addresses(side, bits: int, tile, base: int, n: int | None = None, steps: bool = False) -> Map:
+def addresses(side, bits: int, tile, base: int, n: int | None = None) -> Map:
     """The map of any side."""
     if isinstance(side, Together):
         return {
             index: address
             for own in side.sides
-            for index, address in addresses(own, bits, own.tile, base, n, steps).items()
+            for index, address in addresses(own, bits, own.tile, base, n).items()
         }
     if isinstance(side, Copied):
         return copied(side, bits, base)
@@ -150,7 +151,7 @@ def addresses(side, bits: int, tile, base: int, n: int | None = None, steps: boo
     if isinstance(side, Described):
         rows = 64 if side.operand == "A" else side.n
         return one_read(side.descriptor.value, bits, side.major, rows, side.at)
-    return fed(side, bits, tile, base, n, steps)
+    return fed(side, bits, tile, base, n)
 
 
 def first_difference(writer: Map, reader: Map):

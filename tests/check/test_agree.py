@@ -31,69 +31,69 @@ D32 = "0xC000001000010000"
 PAIRS = {
     # -- TMA and wgmma, one mode for both ----------------------------------------------------------
     "A 128B": ("tma(128x64, 128B)", "wgmma(A, 128B)", "bf16"),
-    "A 128B, all instructions": ("tma(128x64, 128B)", "wgmma(A, 128B)", "bf16", {"steps": True}),
-    "A 64B": ("tma(128x32, 64B)", "wgmma(A, 64B)", "f16", {"steps": True}),
-    "A 32B": ("tma(64x16, 32B)", "wgmma(A, 32B)", "f16", {"steps": True}),
-    "A none, chunks of 16 bytes": ("tma(64x64, none, inner=8)", "wgmma(A, none)", "f16", {"steps": True}),
-    "A none, row-major": ("tma(64x64, none)", "wgmma(A, none)", "f16", {"steps": True}),
-    "B 128B, wide": ("tma(256x128, 128B)", "wgmma(B, 128B)", "bf16", {"steps": True}),
-    "B 128B, N below the rows": ("tma(256x64, 128B)", "wgmma(B, 128B, n=64)", "bf16", {"steps": True}),
-    "B 64B, e4m3": ("tma(96x128, 64B)", "wgmma(B, 64B, n=96)", "e4m3", {"steps": True}),
-    "B 128B, s8": ("tma(80x128, 128B)", "wgmma(B, 128B)", "s8", {"steps": True}),
-    "A tf32": ("tma(64x32, 128B)", "wgmma(A, 128B)", "tf32", {"steps": True}),
-    "B tf32 32B": ("tma(8x8, 32B)", "wgmma(B, 32B)", "tf32", {"steps": True}),
-    "A b1": ("tma(64x1024, 128B)", "wgmma(A, 128B)", "b1", {"steps": True}),
-    "B b1 64B": ("tma(16x512, 64B)", "wgmma(B, 64B)", "b1", {"steps": True}),
-    "A MN-major": ("tma(128x64, 128B, mn)", "wgmma(A, 128B, mn)", "bf16", {"steps": True}),
-    "A MN-major 64B": ("tma(64x32, 64B, mn)", "wgmma(A, 64B, mn)", "f16", {"steps": True}),
-    "A MN-major 32B": ("tma(64x32, 32B, mn)", "wgmma(A, 32B, mn)", "f16", {"steps": True}),
-    "A MN-major none": ("tma(64x32, none, mn, inner=8)", "wgmma(A, none, mn)", "f16", {"steps": True}),
-    "B MN-major": ("tma(192x64, 128B, mn)", "wgmma(B, 128B, mn)", "bf16", {"steps": True}),
+    "A 128B, all instructions": ("tma(128x64, 128B)", "wgmma(A, 128B)", "bf16", {}),
+    "A 64B": ("tma(128x32, 64B)", "wgmma(A, 64B)", "f16", {}),
+    "A 32B": ("tma(64x16, 32B)", "wgmma(A, 32B)", "f16", {}),
+    "A none, chunks of 16 bytes": ("tma(64x64, none, inner=8)", "wgmma(A, none)", "f16", {}),
+    "A none, row-major": ("tma(64x64, none)", "wgmma(A, none)", "f16", {}),
+    "B 128B, wide": ("tma(256x128, 128B)", "wgmma(B, 128B)", "bf16", {}),
+    "B 128B, N below the rows": ("tma(256x64, 128B)", "wgmma(B, 128B, n=64)", "bf16", {}),
+    "B 64B, e4m3": ("tma(96x128, 64B)", "wgmma(B, 64B, n=96)", "e4m3", {}),
+    "B 128B, s8": ("tma(80x128, 128B)", "wgmma(B, 128B)", "s8", {}),
+    "A tf32": ("tma(64x32, 128B)", "wgmma(A, 128B)", "tf32", {}),
+    "B tf32 32B": ("tma(8x8, 32B)", "wgmma(B, 32B)", "tf32", {}),
+    "A b1": ("tma(64x1024, 128B)", "wgmma(A, 128B)", "b1", {}),
+    "B b1 64B": ("tma(16x512, 64B)", "wgmma(B, 64B)", "b1", {}),
+    "A MN-major": ("tma(128x64, 128B, mn)", "wgmma(A, 128B, mn)", "bf16", {}),
+    "A MN-major 64B": ("tma(64x32, 64B, mn)", "wgmma(A, 64B, mn)", "f16", {}),
+    "A MN-major 32B": ("tma(64x32, 32B, mn)", "wgmma(A, 32B, mn)", "f16", {}),
+    "A MN-major none": ("tma(64x32, none, mn, inner=8)", "wgmma(A, none, mn)", "f16", {}),
+    "B MN-major": ("tma(192x64, 128B, mn)", "wgmma(B, 128B, mn)", "bf16", {}),
     "B MN-major, order mn": (
-        "tma(128x64, 128B, mn, order=mn)", "wgmma(B, 128B, mn, order=mn)", "bf16", {"steps": True},
+        "tma(128x64, 128B, mn, order=mn)", "wgmma(B, 128B, mn, order=mn)", "bf16", {},
     ),
     "A K-major, order k": (
-        "tma(128x128, 128B, order=k)", "wgmma(A, 128B, order=k)", "bf16", {"steps": True},
+        "tma(128x128, 128B, order=k)", "wgmma(A, 128B, order=k)", "bf16", {},
     ),
-    "boxes one by one": ("tma(128x128, 128B, box=128x64)", "wgmma(A, 128B)", "bf16", {"steps": True}),
-    "boxes of rows": ("tma(128x64, 128B, box=64x64)", "wgmma(A, 128B)", "bf16", {"steps": True}),
+    "boxes one by one": ("tma(128x128, 128B, box=128x64)", "wgmma(A, 128B)", "bf16", {}),
+    "boxes of rows": ("tma(128x64, 128B, box=64x64)", "wgmma(A, 128B)", "bf16", {}),
     "the later instruction": ("tma(128x64, 128B)", "wgmma(A, 128B, at=(64, 48))", "bf16"),
     "boxes at addresses of their own": (
         "tma(64x64, 128B) + tma(64x64, 128B, at=(64, 0), start=0x2000)",
-        "wgmma(A, 128B, tile=128x64)", "bf16", {"steps": True},
+        "wgmma(A, 128B, tile=128x64)", "bf16", {},
     ),
     "boxes with a gap between": (
         "tma(64x64, 128B) + tma(64x64, 128B, at=(64, 0), start=0x2400)",
-        "wgmma(A, 128B, tile=128x64)", "bf16", {"steps": True},
+        "wgmma(A, 128B, tile=128x64)", "bf16", {},
     ),
     "descriptors one by one": (
         "tma(64x64, 128B)",
         "descriptor(0x4000004000010000, A) + descriptor(0x4000004000010002, A, at=(0, 16))", "bf16",
     ),
-    "a box of rows that TMA takes apart": ("tma(512x64, 128B)", "wgmma(B, 128B)", "bf16", {"steps": True}),
+    "a box of rows that TMA takes apart": ("tma(512x64, 128B)", "wgmma(B, 128B)", "bf16", {}),
     "a wide row, box by box": ("tma(64x512, none, box=1x256, order=k)", "S[(64, 512) : (512, 1)]", "bf16"),
     # -- one mode, another order, another major ----------------------------------------------------
-    "orders differ": ("tma(128x128, 128B, order=k)", "wgmma(A, 128B)", "bf16", {"steps": True}),
+    "orders differ": ("tma(128x128, 128B, order=k)", "wgmma(A, 128B)", "bf16", {}),
     "orders differ, the first instruction": ("tma(128x128, 128B, order=k)", "wgmma(A, 128B)", "bf16"),
     "boxes of rows of a wide tile": (
-        "tma(128x128, 128B, box=64x128)", "wgmma(A, 128B)", "bf16", {"steps": True},
+        "tma(128x128, 128B, box=64x128)", "wgmma(A, 128B)", "bf16", {},
     ),
-    "majors differ": ("tma(64x64, 128B)", "wgmma(A, 128B, mn)", "bf16", {"steps": True}),
-    "majors differ, the other way": ("tma(64x64, 128B, mn)", "wgmma(A, 128B)", "bf16", {"steps": True}),
+    "majors differ": ("tma(64x64, 128B)", "wgmma(A, 128B, mn)", "bf16", {}),
+    "majors differ, the other way": ("tma(64x64, 128B, mn)", "wgmma(A, 128B)", "bf16", {}),
     # -- modes differ ------------------------------------------------------------------------------
     "written 64B, read 128B": ("tma(128x64, 64B)", "wgmma(A, 128B)", "bf16"),
     "written 128B, read 64B": ("tma(128x64, 128B)", "wgmma(A, 64B)", "bf16"),
     "written 32B, read 64B": ("tma(64x32, 32B)", "wgmma(A, 64B)", "bf16"),
     "written none, read 128B": ("tma(128x64, none)", "wgmma(A, 128B)", "bf16"),
     "written 128B, read none": ("tma(128x64, 128B)", "wgmma(A, none)", "bf16"),
-    "a box narrower than its swizzle": ("tma(64x32, 128B)", "wgmma(A, 64B)", "bf16", {"steps": True}),
+    "a box narrower than its swizzle": ("tma(64x32, 128B)", "wgmma(A, 64B)", "bf16", {}),
     "a box narrower than its swizzle, read in part": (
         "tma(64x32, 128B)", "descriptor(0x4000004000010002, A, at=(0, 16))", "bf16",
     ),
     "a row of half the swizzle, twice": ("tma(64x64, 128B, inner=32)", "wgmma(A, 128B)", "bf16"),
     # -- layouts -----------------------------------------------------------------------------------
-    "threads, swizzled": (SWIZZLED, "wgmma(A, 128B)", "bf16", {"steps": True}),
-    "threads, swizzled, in CuTe": (CUTE, "wgmma(A, 128B)", "bf16", {"steps": True}),
+    "threads, swizzled": (SWIZZLED, "wgmma(A, 128B)", "bf16", {}),
+    "threads, swizzled, in CuTe": (CUTE, "wgmma(A, 128B)", "bf16", {}),
     "threads, row-major": (ROW_MAJOR, "wgmma(A, 128B)", "bf16"),
     "threads, bytes meant": ("Swizzle<3,4,3> o S[(128, 64) : (64, 1)]", "wgmma(A, 128B)", "bf16"),
     "threads, in bytes": (
@@ -150,17 +150,17 @@ PAIRS = {
         "((8,2),(4,4)):((4,32),(1,64))", "descriptor(0x0000000800100000, B, n=16)", "tf32",
     ),
     # -- base addresses ----------------------------------------------------------------------------
-    "aligned base": (SWIZZLED, "wgmma(A, 128B)", "bf16", {"base": 0x2C00, "steps": True}),
+    "aligned base": (SWIZZLED, "wgmma(A, 128B)", "bf16", {"base": 0x2C00}),
     "misaligned base, threads": (SWIZZLED, "wgmma(A, 128B)", "bf16", {"base": 0x200}),
     "misaligned base, and the wrong mode": (
         "Swizzle<2,3,3> o S[(128, 64) : (64, 1)]", "wgmma(A, 128B)", "bf16", {"base": 0x200},
     ),
     "misaligned base, threads read": ("tma(128x64, 128B)", SWIZZLED, "bf16", {"base": 0x480}),
     "misaligned base, TMA to wgmma": (
-        "tma(128x64, 128B)", "wgmma(A, 128B)", "bf16", {"base": 0x480, "steps": True},
+        "tma(128x64, 128B)", "wgmma(A, 128B)", "bf16", {"base": 0x480},
     ),
     "misaligned base, a base offset for threads": (
-        SWIZZLED, "wgmma(A, 128B, pattern=tile)", "bf16", {"base": 0x480, "steps": True},
+        SWIZZLED, "wgmma(A, 128B, pattern=tile)", "bf16", {"base": 0x480},
     ),
     "misaligned base, a base offset for TMA": (
         "tma(128x64, 128B)", "wgmma(A, 128B, pattern=tile)", "bf16", {"base": 0x480},
@@ -186,7 +186,7 @@ PAIRS = {
         ROW_MAJOR, f"descriptor({D128}, A, e4m3) + descriptor({D64}, A, e4m3, at=(0, 32))", "bf16",
     ),
     "b1 and s8": ("copy(S[(64, 256) : (256, 1)], dtype=b1)", "wgmma(A, 32B, tile=64x32, dtype=s8)", None),
-    "a writer too narrow": ("S[(64, 32) : (32, 1)]", "wgmma(A, 64B, tile=64x64)", "bf16", {"steps": True}),
+    "a writer too narrow": ("S[(64, 32) : (32, 1)]", "wgmma(A, 64B, tile=64x64)", "bf16", {}),
     "a writer too short": ("S[(64, 64) : (64, 1)]", "tma(128x64, none)", "bf16"),
     "a writer larger than the reader": (ROW_MAJOR, "S[(64, 64) : (64, 1)]", "bf16"),
 }  # fmt: skip
@@ -222,9 +222,7 @@ def naive(name):
         if isinstance(side, Fed) and side.operand == "B":
             legal = Input.of(dtype_).n
             n = side.n or max(n for n in legal if tile[0] % n == 0)
-        maps.append(
-            addresses(side, dtype_.bits, tile, options.get("base", 0), n, options.get("steps", False))
-        )
+        maps.append(addresses(side, dtype_.bits, tile, options.get("base", 0), n))
     return maps, [dtype_.bits for dtype_ in types]
 
 
@@ -270,7 +268,6 @@ def test_what_is_said_of_every_pair(tilewise, golden):
         words = ["agree", writer, reader]
         words += ["--dtype", dtype] if dtype else []
         words += ["--base", hex(options["base"])] if "base" in options else []
-        words += ["--steps"] if options.get("steps") else []
         run = tilewise(*words)
         assert run.err == ""
         lines += [f"# {name}", "tilewise " + " ".join(f"'{w}'" if " " in w or "(" in w else w for w in words)]
@@ -286,7 +283,7 @@ def test_what_is_said_of_every_pair(tilewise, golden):
 def test_sides_made_by_hand():
     tile = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
     read = Fed("A", Mode.of("128B"))
-    assert agree(tile, read, dtype="bf16", steps=True)
+    assert agree(tile, read, dtype="bf16")
     assert agree(Copied(tile), Boxes(Mode.of("128B")), dtype="bf16")
     found = agree(tile, read, dtype="bf16", base=128)
     assert (found.answer, found.first.index) == (False, (0, 0))
@@ -412,7 +409,7 @@ def test_a_negative_base():
 
 
 def test_json_of_a_yes(tilewise):
-    run = tilewise("agree", "tma(64x64, 128B)", "wgmma(A, 128B)", "--dtype", "bf16", "--steps", "--json")
+    run = tilewise("agree", "tma(64x64, 128B)", "wgmma(A, 128B)", "--dtype", "bf16", "--json")
     assert run.code == 0
     assert run.json == {
         "agree": True,
@@ -449,13 +446,14 @@ def test_json_of_a_no(tilewise):
     )
 
 
-def test_a_yes_for_one_instruction_says_where_the_others_do_not_agree():
+def test_all_instructions_are_compared_and_one_where_it_is_named():
     """The first 32 of K are where they are read, and the next start at another multiple of the atom."""
     wide = "Swizzle<2,3,3> o S[(64, (2, 32)) : (32, (4096, 1))]"
-    one, whole = (agree(wide, "wgmma(A, 64B)", dtype="bf16", steps=steps) for steps in (False, True))
-    assert (one.answer, whole.answer, whole.first.index) == (True, False, (0, 32))
-    assert one.notes == (f"not all 4 instructions of the tile agree, as --steps says: {whole.reason}",)
-    assert agree("tma(64x64, 64B)", "wgmma(A, 64B)", dtype="bf16").notes == ()
+    whole = agree(wide, "wgmma(A, 64B)", dtype="bf16")
+    assert (whole.answer, whole.first.index, whole.elements) == (False, (0, 32), 64 * 64)
+    one = agree(wide, "wgmma(A, 64B, at=(0, 16))", dtype="bf16")
+    assert (one.answer, one.elements) == (True, 64 * 16)
+    assert not agree(wide, "wgmma(A, 64B, at=(0, 32))", dtype="bf16").answer
 
 
 def test_a_layout_from_standard_input(tilewise):
@@ -511,18 +509,17 @@ def check_agree(rng):
     ways = [random_way(rng), random_way(rng)]
     ways[1] = rng.choice(ways)
     writer, reader = (random_side(rng, *way) for way in ways)
-    steps = rng.random() < 0.4
     try:
-        found = agree(writer, reader, dtype=dtype, base=base, steps=steps)
+        found = agree(writer, reader, dtype=dtype, base=base)
     except LayoutError:
         return "refused"
     maps = []
     for text in (writer, reader):
         side = side_of(text)
         n = 64 if isinstance(side, Fed) and side.operand == "B" else None
-        maps.append(addresses(side, 16, (64, 64), base, n, steps))
+        maps.append(addresses(side, 16, (64, 64), base, n))
     expected = first_difference(*maps)
-    said = f"{writer} | {reader} | {base} | {steps}"
+    said = f"{writer} | {reader} | {base}"
     if expected is None:
         assert found.answer is (len(set(maps[0].values())) == len(maps[0])), said
     else:
@@ -566,9 +563,9 @@ def test_no_text_ends_in_anything_but_an_answer_or_an_error():
 def test_fields_of_the_descriptor_that_are_said(said, value):
     """What is said changes the field, and nothing else: the one descriptor reads the same bytes."""
     tile = "" if "tile" in said else ", tile=128x64"
-    where = ", at=(64, 32)" if said.startswith("at") else ""
+    where, one = (", at=(64, 32)", "") if said.startswith("at") else ("", ", at=(0, 0)")
     descriptor = f"descriptor({value:#x}, A{where})"
-    assert agree(descriptor, f"wgmma(A, 128B, {said}{tile})", dtype="bf16")
+    assert agree(descriptor, f"wgmma(A, 128B, {said}{tile}{one})", dtype="bf16")
     other = f"descriptor({value ^ 1 << 32:#x}, A{where})"
     assert not agree(other, f"wgmma(A, 128B, {said}{tile})", dtype="bf16")
 

@@ -96,14 +96,13 @@ def agree(
     *,
     dtype: DType | str | None = None,
     base: int = 0,
-    steps: bool = False,
     let: Mapping[str, int] | None = None,
 ) -> Agreement:
     """Whether what is written by one side is read by the other, element by element, byte by byte.
 
     Sides are texts as `tilewise.check.spelling` reads them, layouts [rows, K] in elements, or made by
-    hand. `base` is the tile's address in shared memory. Of a tile that takes several instructions one
-    is compared, and all of them with `steps`.
+    hand. `base` is the tile's address in shared memory. Of a tile that takes several instructions all are
+    compared, and one alone where `wgmma(..., at=(row, k))` names it.
 
         postcondition  yes iff written(r, k) == read(r, k) for every element that is read, and no byte
                        is written twice; a no has the first element that differs, row by row, or else
@@ -111,25 +110,21 @@ def agree(
 
     >>> found = agree("tma(128x64, 64B)", "wgmma(A, 128B)", dtype="bf16")
     >>> found.answer, found.first.index, found.first.written, found.first.read
-    (False, (1, 0), 64, 144)
-    >>> agree("tma(128x64, 128B)", "wgmma(A, 128B)", dtype="bf16", steps=True).answer
+    (False, (0, 32), 8192, 64)
+    >>> agree("tma(128x64, 128B)", "wgmma(A, 128B)", dtype="bf16").answer
     True
     """
     element = None if dtype is None else DType.of(dtype)
     reading = Reading(let=let, dtype=element)
-    return agree_of(
-        *(_spec(side, reading) for side in (writer, reader)), dtype=element, base=base, steps=steps
-    )
+    return agree_of(*(_spec(side, reading) for side in (writer, reader)), dtype=element, base=base)
 
 
-def agree_of(
-    writer: Spec, reader: Spec, *, dtype: DType | None = None, base: int = 0, steps: bool = False
-) -> Agreement:
+def agree_of(writer: Spec, reader: Spec, *, dtype: DType | None = None, base: int = 0) -> Agreement:
     """`agree` of sides that are read already."""
     base = as_int(base, "the base address")
     if base < 0:
         raise LayoutError("TW203", f"an address of {base} is negative", hint="addresses count from 0")
-    shared = Setting(dtype, base, steps=steps)
+    shared = Setting(dtype, base)
     tiles = writer.tile, reader.tile
     tile = tiles[1] or (None if tiles[0] else _reach(reader, shared))
     written = writer.placed(replace(shared, tile=tile))
@@ -139,22 +134,11 @@ def agree_of(
         return other
     read = reader.placed(shared)
     found = _compared(written, read, base)
-    if found.answer and read.left_out:
-        rest = agree_of(writer, reader, dtype=dtype, base=base, steps=True)
-        return replace(found, notes=(*found.notes, *_of_the_rest(read, rest)))
     period = max(written.period, read.period)
     if found.answer is not False or base % period == 0:
         return found
-    aligned = agree_of(writer, reader, dtype=dtype, base=base // period * period, steps=steps)
+    aligned = agree_of(writer, reader, dtype=dtype, base=base // period * period)
     return replace(found, hint=_alignment(base, period)) if aligned.answer else found
-
-
-def _of_the_rest(read: Side, whole: Agreement) -> list[str]:
-    """What a yes for some instructions of a tile leaves unsaid: that others read something else."""
-    if whole.answer is not False:
-        return []
-    many = read.instructions + read.left_out
-    return [f"not all {many} instructions of the tile agree, as --steps says: {whole.reason}"]
 
 
 def _alignment(base: int, period: int) -> str:

@@ -71,8 +71,6 @@ class Side:
     """Bytes to which the base is aligned where the swizzle does not see it; 1 where it does."""
     instructions: int = 1
     """How many instructions the parts are of."""
-    left_out: int = 0
-    """How many more the tile takes."""
     major: str = ""
     """Its contiguous direction, where it says one."""
     operand: str = ""
@@ -88,7 +86,6 @@ class Setting:
     dtype: DType | None = None
     base: int = 0
     tile: Pair | None = None
-    steps: bool = False
 
     def element(self, own: DType | None) -> DType:
         """The type of a side."""
@@ -333,8 +330,8 @@ def _no_whole(what: str, of: int) -> Refused:
 class Fed:
     """A tile that wgmma reads, walked by descriptors: nothing said, by those of the mode's own tile.
 
-    One instruction is compared, the one at `at`, and all of them where the setting says steps. With the
-    pattern "address" the base offset is 0, and the swizzle acts on addresses; with "tile" the base offset
+    All its instructions are compared, and where `at` is said the one that begins there. With the pattern
+    "address" the base offset is 0, and the swizzle acts on addresses; with "tile" the base offset
     moves it to where the tile begins.
 
     >>> side = Fed("B", Mode.of("128B"), tile=(128, 64)).placed(Setting(DType.of("bf16")))
@@ -374,7 +371,7 @@ class Fed:
             pattern=self.pattern,
         )
         steps = {(step.mn * fed.n, step.k * fed.depth): step.descriptor for step in fed.steps}
-        chosen = [*steps] if setting.steps else [self._chosen(steps, (fed.n, fed.depth))]
+        chosen = [*steps] if self.at is None else [self._chosen(self.at, steps, (fed.n, fed.depth))]
         parts = [
             part
             for at in chosen
@@ -388,13 +385,11 @@ class Fed:
             tile,
             tuple(parts),
             instructions=len(chosen),
-            left_out=len(steps) - len(chosen),
             major=self.major,
             operand=self.operand,
         )
 
-    def _chosen(self, steps: dict[Pair, Descriptor], deep: Pair) -> Pair:
-        at = self.at or (0, 0)
+    def _chosen(self, at: Pair, steps: dict[Pair, Descriptor], deep: Pair) -> Pair:
         if at not in steps:
             raise LayoutError(
                 "TW201",

@@ -1,6 +1,6 @@
 """Whether what writes a tile of shared memory and what reads it mean the same byte by every element.
 
-  tilewise agree 'tma(tile=128x64, mode=128B)' 'wgmma(operand=A, mode=128B)' --dtype bf16 --steps
+  tilewise agree 'tma(tile=128x64, mode=128B)' 'wgmma(operand=A, mode=128B)' --dtype bf16
   tilewise agree 'tma(tile=128x64, mode=64B)' 'wgmma(operand=A, mode=128B)' --dtype bf16
   tilewise agree 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' 'descriptor(0x4000004000010000, A)' --dtype f16
   tilewise agree 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' 'wgmma(A, 128B)' --dtype bf16 --base 0x200
@@ -15,7 +15,7 @@ A side is a layout [rows, K] in either dialect, which threads store or load thro
 
 A word that can mean one thing alone needs no name: tma(128x64, 64B). What does not say its tile takes the
 other side's. Calls with + between them are parts of one tile, each at its first element: at=(64, 0). Of a
-tile that takes several instructions one is compared, and with --steps all.
+tile that wgmma takes several instructions for all are compared, and with at= the one that begins there.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """WRITER READER --dtype T [--base ADDR] [--steps]."""
+    """WRITER READER --dtype T [--base ADDR]."""
     parser.add_argument("writer", metavar="WRITER", help="what writes the tile, or - for standard input")
     parser.add_argument("reader", metavar="READER", help="what reads it, or - for standard input")
     parser.add_argument("--base", metavar="ADDR", default="0", help="the tile's byte address (0)")
-    parser.add_argument("--steps", action="store_true", help="all instructions of the tile, not one")
     layout_options(parser)
 
 
@@ -55,7 +54,7 @@ def answer(args: argparse.Namespace) -> Answer:
     sides = [_side(text, args) for text in (args.writer, args.reader)]
     dtype = None if args.dtype is None else DType.of(args.dtype)
     try:
-        found = agree_of(*sides, dtype=dtype, base=address_from(args.base, "--base"), steps=args.steps)
+        found = agree_of(*sides, dtype=dtype, base=address_from(args.base, "--base"))
     except Refused as no:
         return _refused(no)
     return _answered(found)
