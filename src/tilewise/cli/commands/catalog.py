@@ -226,6 +226,5 @@ def _listed(words: Sequence[str]) -> Answer:
         )
     data: dict[str, Any] = {"search": list(words)} if words else {}
     data["entries"] = [summary_of(entry) for entry in found]
-    width = max(len(entry.usage) for entry in found)
-    lines = [f"{entry.usage:<{width}}  {entry.summary}" for entry in found]
+    lines = [f"{entry.usage}\n  {entry.summary}" for entry in found]
     return Answer(data, "\n".join(lines))
