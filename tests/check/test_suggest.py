@@ -129,6 +129,35 @@ def test_modes(operand, rows, k, dtype, major, mode):
     assert suggest(operand=operand, rows=rows, k=k, dtype=dtype, major=major).mode.name == mode
 
 
+@pytest.mark.parametrize("case", SAMPLE[::2], ids=lambda case: "-".join(map(str, case)))
+def test_a_mode_that_is_asked_for_is_taken_or_refused(case):
+    operand, rows, k, dtype, major = case
+    asked = {"operand": operand, "rows": rows, "k": k, "dtype": dtype, "major": major}
+    widest = suggested(case)
+    size = (k if major == "k" else rows) * widest.dtype.bits // 8
+    for name, width in (("none", 16), ("32B", 32), ("64B", 64), ("128B", 128)):
+        if size % width:
+            with pytest.raises(Refused, match="does not fit") as refused:
+                suggest(**asked, mode=name)
+            assert f"{widest.mode} is the widest" in refused.value.hint
+            continue
+        found = suggest(**asked, mode=name)
+        assert found.mode.name == name
+        wider = [choice.mode.width for choice in found.choices[:-1] if choice.fits]
+        assert (max(wider, default=width)) == widest.mode.width
+        matched = match(found.tile, operand=operand, dtype=dtype, major=major)
+        assert matched.legal
+        assert matched.mode is found.mode
+
+
+def test_the_mode_that_is_widest_changes_nothing_when_asked_for():
+    for case in SAMPLE[::3]:
+        operand, rows, k, dtype, major = case
+        found = suggested(case)
+        asked = suggest(operand=operand, rows=rows, k=k, dtype=dtype, major=major, mode=found.mode)
+        assert (asked, cuda_of(asked)) == (found, cuda_of(found))
+
+
 def test_the_order_is_the_one_with_fewer_boxes():
     for case in SAMPLE:
         found = suggested(case)
@@ -178,6 +207,7 @@ def test_blas_and_major_say_the_same():
         ({"dtype": "f64"}, "TW602", "does not multiply f64", ""),
         ({"rows": 512, "k": 512}, "TW602", "524288 bytes of shared memory", "not one fits"),
         ({"stages": 20}, "TW602", "327680 bytes", "14 stages fit"),
+        ({"k": 48, "mode": "128B"}, "TW603", "96 bytes are less than a row of 128", "32B is the widest"),
     ],
 )
 def test_what_is_refused(asked, code, words, hint):
@@ -199,6 +229,7 @@ def test_what_is_refused(asked, code, words, hint):
         ({"blas": "TN", "major": "k"}, "TW401", "one of them"),
         ({"rows": 0}, "TW102", "rows of 0 is no tile"),
         ({"k": -16}, "TW102", "K of -16 is no tile"),
+        ({"mode": "96B"}, "TW601", "known: none 32B 64B 128B"),
         ({"stages": 0}, "TW102", "0 stages hold no tile"),
         ({"dtype": "bf17"}, "TW105", "did you mean bf16"),
     ],
@@ -234,6 +265,9 @@ ASKED = [
     "--operand A --tile 128x128 --dtype f16 --major mn --code cute",
     "--operand B --tile 128x64 --dtype e5m2 --code cute --stages 3",
     "--operand A --tile 64x512 --dtype b1 --code cute",
+    "--operand A --tile 128x64 --dtype bf16 --mode 64B",
+    "--operand A --tile 128x64 --dtype bf16 --mode none --code cuda",
+    "--operand B --tile 96x64 --dtype f16 --major mn --mode 128B",
     "--operand A --tile 100x64 --dtype bf16",
     "--operand A --tile 128x64 --dtype e4m3 --major mn",
     "--operand A --tile 128x64 --dtype bf16 --stages 15",
@@ -262,6 +296,7 @@ def test_json(tilewise):
     assert [step["bytes"] for step in data["steps"]] == [0, 2048, 4096, 6144]
     assert data["stages"] == {"count": 2, "stride": 32768, "bytes": 65536}
     assert set(data["code"]) == {"cuda", "cute"}
+    assert data["confirmed"] == ["document", "device: H200"]
 
 
 @pytest.mark.parametrize("tile", ["128", "128x64x2", "ax64", ""])

@@ -15,8 +15,10 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.hardware.catalog.confirmed import confirmed_by
+from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import MODES, Mode
-from tilewise.hardware.tma.rules import MAX_RANK, SHARED_LIMIT
+from tilewise.hardware.tma.rules import MAX_RANK
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import MAJORS, Input, M, check_operand
 from tilewise.hardware.wgmma.reads import unread
@@ -98,13 +100,21 @@ class Suggestion:
     mode: Mode
     order: str
     choices: tuple[Choice, ...] = field(repr=False)
-    """The modes in the order in which they were tried; the last is the one."""
+    """The modes in the order in which they were tried; the last is the one.
+
+    Where a mode is asked for, wider ones before it may fit as well.
+    """
     copies: Mapping[str, Copies] = field(repr=False)
     """What TMA takes for each order of atoms."""
     plan: tma.Plan = field(repr=False)
     feeding: Feeding
     stages: Stages = field(repr=False)
     notes: tuple[str, ...] = ()
+
+    @property
+    def confirmed(self) -> tuple[str, ...]:
+        """How such tiles are known to be what wgmma reads."""
+        return confirmed_by("wgmma.smem")
 
     @property
     def trans(self) -> int:
@@ -177,17 +187,22 @@ def suggest(
     dtype: DType | str,
     major: str | None = None,
     blas: str | None = None,
+    mode: Mode | str | None = None,
     stages: int = 1,
 ) -> Suggestion:
     """The tile to take for operand A [rows = M, K] or B [rows = N, K].
 
     `major` says which direction is contiguous, "k" where nothing is said; or `blas` does, by the two letters
-    of a column-major library: "TN" is A transposed and B not, both K-major.
+    of a column-major library: "TN" is A transposed and B not, both K-major. `mode` takes that one instead of
+    the widest that fits.
 
-        requires  whole instructions: 64 rows of A, a legal N's of B, 32 bytes of K
+        requires  whole instructions: 64 rows of A, a legal N's of B, 32 bytes of K; a mode that is asked for
+                  is filled
 
     >>> suggest(operand="B", rows=96, k=64, dtype="f16", blas="NT").mode.name
     '64B'
+    >>> suggest(operand="A", rows=128, k=64, dtype="bf16", mode="32B").descriptor.sbo
+    256
     """
     _check_engine(engine)
     row = Input.of(dtype)
@@ -195,18 +210,19 @@ def suggest(
     rows, k = _extent(rows, "rows"), _extent(k, "K")
     major = _major(row, operand, major, blas)
     _check_tile(row, operand, rows, k)
-    choices = mode_for((k if major == "k" else rows) * row.dtype.bits // 8)
-    mode = choices[-1].mode
+    size = (k if major == "k" else rows) * row.dtype.bits // 8
+    choices = mode_for(size) if mode is None else mode_asked(size, Mode.of(mode))
+    taken = choices[-1].mode
     count = _counted(stages)
-    _check_bytes(rows * k * row.dtype.bits // 8, count, mode)
-    copies = {order: Copies.of(row, mode, major, rows, k, order) for order in ORDERS}
+    _check_bytes(rows * k * row.dtype.bits // 8, count, taken)
+    copies = {order: Copies.of(row, taken, major, rows, k, order) for order in ORDERS}
     order = min(ORDERS, key=lambda order: (copies[order].key, order != _usual(major)))
-    fed = feeding(mode, major, row.dtype, rows, k, order, operand=operand)
+    fed = feeding(taken, major, row.dtype, rows, k, order, operand=operand)
     staged = Stages(fed, count)
-    plan = plan_of(row, mode, major, rows, k, order)
+    plan = plan_of(row, taken, major, rows, k, order)
     notes = (*_split_notes(plan, operand), *_n_notes(fed, operand))
     return Suggestion(
-        operand, row.dtype, rows, k, major, mode, order, choices, copies, plan, fed, staged, notes
+        operand, row.dtype, rows, k, major, taken, order, choices, copies, plan, fed, staged, notes
     )
 
 
@@ -226,20 +242,47 @@ def mode_for(size: int) -> tuple[Choice, ...]:
     """
     found: list[Choice] = []
     for mode in reversed(MODES.values()):
-        times, rest = divmod(size, mode.width)
-        if not rest:
-            rows = f"a row of {mode.width}" if times == 1 else f"{times} rows of {mode.width}"
-            return (*found, Choice(mode, True, f"{size} bytes fill {rows}"))
-        small = (
-            f"less than a row of {mode.width}" if not times else f"no whole number of rows of {mode.width}"
-        )
-        found.append(Choice(mode, False, f"{size} bytes are {small}"))
+        found.append(_filled(size, mode))
+        if found[-1].fits:
+            return tuple(found)
     raise Refused(
         "TW603",
         f"a contiguous dimension of {size} bytes is no whole number of 16",
         witness={"bytes": size},
         hint="core matrices have rows of 16 bytes: pad the dimension",
     )
+
+
+def mode_asked(size: int, asked: Mode) -> tuple[Choice, ...]:
+    """The modes wider than the one that is asked for, and that one, which such a dimension has to fill.
+
+    >>> for choice in mode_asked(192, Mode.of("32B")):
+    ...     print(choice.mode, choice.fits, choice.why)
+    128B False 192 bytes are no whole number of rows of 128
+    64B True 192 bytes fill 3 rows of 64
+    32B True 192 bytes fill 6 rows of 32
+    """
+    fitting = mode_for(size)[-1].mode
+    own = _filled(size, asked)
+    if not own.fits:
+        raise Refused(
+            "TW603",
+            f"mode {asked} does not fit: {own.why}",
+            witness={"bytes": size, "width": asked.width},
+            hint=f"{fitting} is the widest that does; or pad the dimension",
+        )
+    wider = [mode for mode in reversed(MODES.values()) if mode.width > asked.width]
+    return (*(_filled(size, mode) for mode in wider), own)
+
+
+def _filled(size: int, mode: Mode) -> Choice:
+    """Whether so many bytes fill rows of a mode, in words."""
+    times, rest = divmod(size, mode.width)
+    if rest:
+        short = "less than a row" if not times else "no whole number of rows"
+        return Choice(mode, False, f"{size} bytes are {short} of {mode.width}")
+    rows = "a row" if times == 1 else f"{times} rows"
+    return Choice(mode, True, f"{size} bytes fill {rows} of {mode.width}")
 
 
 def _usual(major: str) -> str:
@@ -328,14 +371,14 @@ def _check_bytes(tile_bytes: int, count: int, mode: Mode) -> None:
     """Refuse stages that are more than a block's shared memory; stages begin where the pattern does."""
     stride = -(-tile_bytes // mode.period) * mode.period
     whole = stride * (count - 1) + tile_bytes
-    if whole <= SHARED_LIMIT:
+    if whole <= SHARED_BYTES:
         return
-    most = max((SHARED_LIMIT - tile_bytes) // stride + 1, 0)
+    most = max((SHARED_BYTES - tile_bytes) // stride + 1, 0)
     fit = f"{most} {'stage fits' if most == 1 else 'stages fit'}" if most else "not one fits"
     raise Refused(
         "TW602",
-        f"{whole} bytes of shared memory, and a block has {SHARED_LIMIT}",
-        witness={"bytes": whole, "limit": SHARED_LIMIT},
+        f"{whole} bytes of shared memory, and a block has {SHARED_BYTES}",
+        witness={"bytes": whole, "limit": SHARED_BYTES},
         hint=f"a tile has {tile_bytes} bytes: {fit}",
     )
 

@@ -3,9 +3,11 @@
   tilewise suggest --engine wgmma --operand A --tile 128x64 --dtype bf16
   tilewise suggest --operand B --tile 256x64 --dtype f16 --blas NT --stages 4
   tilewise suggest --operand A --tile 64x128 --dtype e4m3 --code cuda
+  tilewise suggest --operand A --tile 128x64 --dtype bf16 --mode 64B
 
 The tile is rows x K: M x K for A, N x K for B. --major says which direction is contiguous; --blas says it
-by the letters of a column-major library, A's and then B's: TN has both K-major.
+by the letters of a column-major library, A's and then B's: TN has both K-major. The mode is the widest
+that fits, or that of --mode.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.suggest import Suggestion
+    from tilewise.check.suggest import Choice, Suggestion
     from tilewise.hardware.wgmma.stepping import Digits, Step
 
 LISTED = 6
@@ -28,7 +30,7 @@ LISTED = 6
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """--operand A|B --tile RxK --dtype T [--engine wgmma] [--major M | --blas XY] [--stages N] [--code L]."""
+    """--operand A|B --tile RxK --dtype T [--engine wgmma] [--major M | --blas XY] [--mode W] ..."""
     parser.add_argument("--engine", default="wgmma", help="what reads the tile (wgmma)")
     parser.add_argument("--operand", required=True, metavar="A|B", help="A, [M, K], or B, [N, K]")
     parser.add_argument("--tile", required=True, metavar="RxK", help="rows and K of the tile, such as 128x64")
@@ -36,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--major", choices=("k", "mn"), help="the contiguous direction (k)")
     way.add_argument("--blas", metavar="XY", help="BLAS letters, N or T of A and of B, such as TN")
+    parser.add_argument("--mode", metavar="MODE", help="none, 32B, 64B or 128B (the widest that fits)")
     parser.add_argument("--stages", type=int, default=1, metavar="N", help="tiles in flight (1)")
     parser.add_argument("--code", choices=("cuda", "cute"), help="the source text alone")
 
@@ -54,6 +57,7 @@ def answer(args: argparse.Namespace) -> Answer:
             dtype=args.dtype,
             major=args.major,
             blas=args.blas,
+            mode=args.mode,
             stages=args.stages,
         )
     except Refused as no:
@@ -129,6 +133,7 @@ def _data(found: Suggestion) -> dict[str, Any]:
             "count": found.stages.count, "stride": found.stages.stride, "bytes": found.stages.bytes,
         },
         "notes": list(found.notes),
+        "confirmed": list(found.confirmed),
     }  # fmt: skip
 
 
@@ -145,7 +150,7 @@ def _text(found: Suggestion, args: argparse.Namespace) -> str:
     m, n, k = found.instruction
     rows = [
         ("mode", f"{found.mode}: {found.choices[-1].why}"),
-        *(("", f"not {choice.mode}: {choice.why}") for choice in found.choices[:-1]),
+        *(("", _passed_over(choice)) for choice in found.choices[:-1]),
         ("atom", f"{found.atom}"),
         ("tile", f"{found.tile.coalesce(by_mode=True)}"),
         *zip(("order", ""), found.why_order.split("; "), strict=False),
@@ -155,6 +160,7 @@ def _text(found: Suggestion, args: argparse.Namespace) -> str:
         *_step_rows(found),
         ("shared", _shared_words(found)),
         *(("note", note) for note in found.notes),
+        ("confirmed", ", ".join(found.confirmed)),
     ]
     major = "K-major" if found.major == "k" else f"{'M' if found.operand == 'A' else 'N'}-major"
     blas = f" ({args.blas.upper()} in BLAS)" if args.blas else ""
@@ -165,8 +171,17 @@ def _text(found: Suggestion, args: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
+def _passed_over(choice: Choice) -> str:
+    """Why a mode was not taken; one that fits was not asked for."""
+    return (
+        f"{choice.mode}, wider, would fit: {choice.why}"
+        if choice.fits
+        else f"not {choice.mode}: {choice.why}"
+    )
+
+
 def _way(args: argparse.Namespace) -> str:
-    parts = [f" --{name} {getattr(args, name)}" for name in ("major", "blas") if getattr(args, name)]
+    parts = [f" --{name} {getattr(args, name)}" for name in ("major", "blas", "mode") if getattr(args, name)]
     return "".join(parts) + (f" --stages {args.stages}" if args.stages > 1 else "")
 
 
