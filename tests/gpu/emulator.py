@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from tilewise.gpu.probes.instruction import ONE, SHARED
+from tilewise.gpu.probes.instruction import ONE
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input
@@ -18,7 +18,7 @@ from tilewise.hardware.wgmma.reads import addresses
 from tilewise.tables.build import table
 
 BASE = 1024
-WINDOW = 1 << 18
+SHARED, WINDOW = 227 * 1024, 1 << 18
 
 
 class Emulator:

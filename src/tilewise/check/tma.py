@@ -23,11 +23,11 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
+from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.tma.rules import (
     MAX_RANK,
     SHARED_ALIGNMENT,
-    SHARED_LIMIT,
     Violation,
     violations,
 )
@@ -265,11 +265,11 @@ def _check_room(plan: Plan) -> None:
             "shared memory begins at 0",
             bytes=plan.boxes[0].start,
         )
-    if plan.shared_bytes > SHARED_LIMIT:
+    if plan.shared_bytes > SHARED_BYTES:
         raise refusal(
             "shared-size",
             f"the last box ends at byte {plan.shared_bytes}",
-            f"a block has {SHARED_LIMIT} bytes of shared memory at most",
+            f"a block has {SHARED_BYTES} bytes of shared memory at most",
             bytes=plan.shared_bytes,
         )
 

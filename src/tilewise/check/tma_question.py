@@ -14,8 +14,9 @@ from tilewise.core.integers import as_extent, as_int, counted
 from tilewise.core.layout import Layout, as_layout
 from tilewise.core.shapes import spell
 from tilewise.core.vectors import as_vector
+from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, Mode
-from tilewise.hardware.tma.rules import MAX_RANK, RULES, SHARED_LIMIT
+from tilewise.hardware.tma.rules import MAX_RANK, RULES
 from tilewise.hardware.tma.types import ElementType
 
 TYPE_CHECKING = False
@@ -220,11 +221,11 @@ def readings(shared: Layout, element: int = 1) -> list[tuple[Mode, Layout]]:
 
 def _check_places(shared: Layout, element: int) -> None:
     reach = shared.span(m) - 1 + element
-    if reach > SHARED_LIMIT:
+    if reach > SHARED_BYTES:
         raise refusal(
             "shared-size",
             f"the tile reaches over {reach} bytes",
-            f"a block has {SHARED_LIMIT} bytes of shared memory at most",
+            f"a block has {SHARED_BYTES} bytes of shared memory at most",
         )
     alone = shared.injective
     if alone.answer is False:

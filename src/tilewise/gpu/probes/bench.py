@@ -14,7 +14,7 @@ import numpy as np
 from tilewise.gpu.compile import Source, cubins
 from tilewise.gpu.device import HOPPER, Gpu, find
 from tilewise.gpu.launch import Kernel, Session
-from tilewise.gpu.probes.instruction import SHARED, THREADS, Instruction, source
+from tilewise.gpu.probes.instruction import THREADS, Instruction, source
 from tilewise.gpu.probes.spelling import (
     BASE,
     END,
@@ -30,6 +30,7 @@ from tilewise.gpu.probes.spelling import (
     select_k,
     select_registers,
 )
+from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.wgmma.instructions import M
 
 TOGETHER = 4
@@ -63,7 +64,7 @@ class Bench:
         kernels: dict[Instruction, Kernel] = {}
         for group, code in zip(groups, codes, strict=True):
             names = [this.kernel for this in group]
-            kernels |= zip(group, session.kernels(code, names, shared=SHARED), strict=True)
+            kernels |= zip(group, session.kernels(code, names, shared=SHARED_BYTES), strict=True)
         return cls(session, kernels)
 
     def d(self, this: Instruction) -> Words:
@@ -141,9 +142,10 @@ def programs(wanted: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
 
 def _check_memory(session: Session, code: bytes) -> None:
     """The probe knows its addresses from where shared memory begins: it has to be where they think."""
-    kernel = session.kernel(code, "shared_memory", shared=SHARED)
+    kernel = session.kernel(code, "shared_memory", shared=SHARED_BYTES)
     out = session.empty(8)
     kernel(1, 1, out)
     found = session.download(out, "<u4", (2,)).tolist()
-    if found != [BASE, SHARED]:
-        raise RuntimeError(f"shared memory begins at {found[0]} with {found[1]} bytes, not {BASE}, {SHARED}")
+    if found != [BASE, SHARED_BYTES]:
+        wanted = f"{BASE}, {SHARED_BYTES}"
+        raise RuntimeError(f"shared memory begins at {found[0]} with {found[1]} bytes, not {wanted}")

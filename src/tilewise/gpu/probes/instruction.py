@@ -12,13 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewise.core.errors import Refused
+from tilewise.hardware.wgmma.descriptor import LIMIT
 from tilewise.hardware.wgmma.instructions import Input
-
-SHARED = 227 * 1024
-"""Bytes of dynamic shared memory that a block of Hopper may have."""
-
-WINDOW = 1 << 18
-"""Bytes that a descriptor's start can name."""
 
 THREADS = 128
 
@@ -76,7 +71,7 @@ class Instruction:
     @property
     def planes(self) -> int:
         """Bits of an element's index in the window of shared memory, and one plane in which all are one."""
-        return (WINDOW * 8 // self.bits).bit_length()
+        return (LIMIT * 8 // self.bits).bit_length()
 
     @property
     def elements(self) -> int:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.gpu.probes.instruction import ONE, SHARED, THREADS, Instruction
+from tilewise.gpu.probes.instruction import ONE, THREADS, Instruction
+from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
@@ -26,7 +27,7 @@ Integers = np.ndarray[Any, np.dtype[np.int64]]
 BASE = 1024
 """The address at which the driver puts dynamic shared memory; the probe checks it."""
 
-END = BASE + SHARED
+END = BASE + SHARED_BYTES
 ROW_BYTES, GROUP, CORE = 32, 256, 128
 
 

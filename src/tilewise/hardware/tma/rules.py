@@ -46,9 +46,6 @@ MAX_BOX = 256
 MAX_ELEMENT_STRIDE = 8
 SHARED_ALIGNMENT = 128
 MAP_ALIGNMENT = 64
-SHARED_LIMIT = SHARED_BYTES
-"""Bytes of shared memory that a box can land in."""
-
 MAX_BOX_BYTES = SM_SHARED_BYTES
 """Of floor(box / element stride) along every dimension, the innermost too: so a driver counts."""
 
@@ -314,10 +311,10 @@ def _shared_address(m: TensorMap, at: Addresses) -> Found:
 
 def _shared_size(m: TensorMap, at: Addresses) -> Found:
     size = m.shared_bytes
-    if size > 0 and at.shared + size > SHARED_LIMIT:
+    if size > 0 and at.shared + size > SHARED_BYTES:
         yield (
             f"the box takes {size} bytes" + (f", from {at.shared:#x} on" if at.shared else ""),
-            f"a block has {SHARED_LIMIT} bytes at most",
+            f"a block has {SHARED_BYTES} bytes at most",
         )
 
 
