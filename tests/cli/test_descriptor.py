@@ -288,3 +288,29 @@ def test_good_questions_whose_answer_is_no(tilewise, words, code, said):
     assert said in run.json["reason"]
     assert run.json["witness"]
     assert tilewise("descriptor", *words.split()).out.startswith("no: ")
+
+
+@pytest.mark.parametrize("op", ["reads", "decode"])
+def test_where_the_rule_that_b_needs_n_comes_from(tilewise, op):
+    hint = tilewise("descriptor", op, CUTLASS, "--dtype", "f16", "--json").json["error"]["hint"]
+    assert "the instruction's shape m64nNk16 has them" in hint
+    assert "A has 64 and needs none (--operand A)" in hint
+    assert tilewise("descriptor", op, CUTLASS, "--dtype", "f16", "--operand", "A").code == 0
+    hint = tilewise("descriptor", op, CUTLASS, "--dtype", "f17", "--n", "8", "--json").json["error"]["hint"]
+    assert "needs none" not in hint
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ("", "--operand A --dtype bf16"),
+        ("--major mn", "--operand A --dtype bf16 --major mn"),
+        ("--dtype s8 --n 24", "--operand B --dtype s8 --n 24"),
+        ("--dtype f16 --operand A --major mn", "--operand A --dtype f16 --major mn"),
+    ],
+)
+def test_decode_ends_with_the_command_that_lists_what_is_read(tilewise, given, asked):
+    *_, last = tilewise("descriptor", "decode", CUTLASS, *given.split()).out.rstrip().splitlines()
+    before, _, words = last.partition(": tilewise ")
+    assert (before, words) == ("the byte of every element", f"descriptor reads {CUTLASS} {asked}")
+    assert tilewise(*words.split()).code == 0

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import filled_in
@@ -45,6 +46,13 @@ _TAKES = {
     "steps": ("mode", *_OF_OPERAND, "tile", "order", "base", "pattern", "stages", "stage_stride"),
 }
 """What each operation takes; --engine goes with all."""
+
+
+_WHY_N = (
+    "no field of a descriptor has the rows of B, the instruction's shape m64nNk16 has them; "
+    "A has 64 and needs none (--operand A)"
+)
+"""Why B is not read without N: PTX ISA, Matrix Shape (wgmma)."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,7 +143,9 @@ def _needed(args: argparse.Namespace, *names: str) -> None:
         raise LayoutError(
             "TW401",
             f"{args.op} needs {' and '.join(_flag(name) for name in missing)}",
-            hint="such as " + " ".join(f"{_flag(name)} {such[name]}" for name in missing),
+            hint="such as "
+            + " ".join(f"{_flag(name)} {such[name]}" for name in missing)
+            + (f"; {_WHY_N}" if "n" in missing else ""),
         )
 
 
@@ -170,7 +180,16 @@ def _decode(args: argparse.Namespace, of: Engine) -> Answer:
     descriptor = of.decode(value)
     operand = _operand(args, of)
     majors = [operand.major] if operand is not None else [args.major] if args.major else [*of.majors]
-    return _shown(of, descriptor, value, majors, operand, _without_0x(args))
+    found = _shown(of, descriptor, value, majors, operand, _without_0x(args))
+    return replace(found, text=f"{found.text}\n\nthe byte of every element: {_asks_reads(value, args)}")
+
+
+def _asks_reads(value: int, args: argparse.Namespace) -> str:
+    """The command that lists what the descriptor reads, with the words that are given here."""
+    given = {name: getattr(args, name) for name in _OF_OPERAND if getattr(args, name) is not None}
+    asked = {"operand": "B" if args.dtype else "A", "dtype": "bf16"} | given
+    words = [f"{_flag(name)} {asked[name]}" for name in _OF_OPERAND if name in asked]
+    return " ".join(["tilewise descriptor reads", _hex(value), *words])
 
 
 def _shown(
@@ -422,7 +441,7 @@ def _operand(args: argparse.Namespace, of: Engine) -> Any:
     operand = args.operand or "B"
     n = _number(args, "n")
     if n is None and operand == "B":
-        raise LayoutError("TW401", "B needs --n, the N of the instruction", hint="such as --n 64")
+        raise LayoutError("TW401", "B needs --n, the N of the instruction", hint=f"such as --n 64; {_WHY_N}")
     return of.operand(args.dtype, args.major or "k", operand, 8 if n is None else n)
 
 
