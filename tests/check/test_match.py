@@ -46,6 +46,7 @@ def test_a_legal_tile_is_found(case, tilewise):
     assert found["trans"] == {"k": 0, "mn": 1}[found["major"]]
     assert found["value"] == found["steps"][0]["value"]
     assert len(found["steps"]) == found["k_steps"] * found["mn_steps"]
+    assert found["confirmed"] == ["document", "device: H200"]
 
 
 @pytest.mark.parametrize("case", [*cases(ILLEGAL)], ids=ids(ILLEGAL))

@@ -163,6 +163,28 @@ def test_a_typed_pointer_and_a_named_swizzle():
         assert said(match(layout, operand="A", dtype="bf16")) == wanted
 
 
+@pytest.mark.parametrize(
+    ("spelled", "dtype", "code"),
+    [
+        ("Sw<3,4,3> o smem_ptr[32b](unset) o (64,64):(64,1)", "bf16", 1),
+        ("smem_ptr[32b](unset) o ((8,8),(8,2)):((8,64),(1,512))", "bf16", 0),
+        ("Sw<3,4,3>_smem_ptr[16b](unset) o (64,64):(64,1)", "tf32", 1),
+        ("Sw<3,4,3> o smem_ptr[16b](unset) o (64,64):(64,1)", "bf16", 0),
+        ("Sw<3,4,3> o smem_ptr[16b](unset) o (64,64):(68,1)", "bf16", 1),
+        ("(64,64):(64,1)", "bf16", 1),
+    ],
+)
+def test_a_pointer_to_elements_of_another_width_is_told(tilewise, spelled, dtype, code):
+    run = tilewise("match", spelled, "--operand", "A", "--dtype", dtype, "--json")
+    assert run.code == code
+    said = run.json.get("note", "") if code == 0 else run.json["reasons"][0]["hint"]
+    bits, size = {"bf16": ("32", "16"), "tf32": ("16", "32")}[dtype]
+    told = f"the pointer is to elements of {bits} bits, and {dtype} has {size}"
+    assert (told in said) is (f"[{bits}b]" in spelled)
+    text = tilewise("match", spelled, "--operand", "A", "--dtype", dtype)
+    assert (told in text.out + text.err) is (f"[{bits}b]" in spelled)
+
+
 @pytest.mark.parametrize("many", [7, 12, 24])
 def test_a_tile_of_many_elements_costs_by_its_digits(many):
     """No instruction reads 2^50 elements; the answer comes before anything is listed."""

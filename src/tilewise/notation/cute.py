@@ -9,6 +9,7 @@ before it acts on bytes while the strides count 16-bit elements: then it is conv
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
@@ -25,9 +26,20 @@ from tilewise.notation.trees import Leaf, Names, congruent, literal, no_number, 
 _SWIZZLES = ("Sw", "Swizzle", "S")
 _POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr")
 _ATTACHED = tuple(f"_{pointer}" for pointer in _POINTERS)  # `Sw<3,4,3>_smem_ptr[16b](...)`
+_TYPED = re.compile(r"ptr\s*\[\s*(\d{1,5})b\s*\]")
 _POINTED = "such as smem_ptr[16b](unset) o (8,64):(64,1)"
 _BASIS = "e"
 _OWN_LETTERS = ("S", "R", "O")
+
+
+def pointer_bits(text: str) -> int | None:
+    """Bits of an element of the typed pointer in a text, None where there is none.
+
+    >>> pointer_bits("Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1)"), pointer_bits("(8,64):(64,1)")
+    (16, None)
+    """
+    found = _TYPED.search(text)
+    return int(found[1]) if found else None
 
 
 @dataclass(slots=True)

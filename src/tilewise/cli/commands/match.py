@@ -16,6 +16,7 @@ Exit code 0 where the tile is read, 1 where it is not.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, YES, Answer, witness_data
@@ -70,7 +71,20 @@ def answer(args: argparse.Namespace) -> Answer:
         pattern=args.pattern,
     )
     asked = {"engine": args.engine, "operand": args.operand, "dtype": DType.of(args.dtype).name}
-    return _legal(found, asked) if found.legal else _refused(found, asked)  # type: ignore[arg-type]
+    other = _other_width(args)
+    if found.legal:
+        return _legal(found, asked).noted(other)  # type: ignore[arg-type]
+    return _refused(found, asked, other)  # type: ignore[arg-type]
+
+
+def _other_width(args: argparse.Namespace) -> str:
+    """What a typed pointer and --dtype do not agree in; nothing where they do."""
+    from tilewise.notation.cute import pointer_bits
+
+    bits, element = pointer_bits(args.layout), DType.of(args.dtype)
+    if bits in (None, element.bits) or args.layout.startswith("{"):
+        return ""
+    return f"the pointer is to elements of {bits} bits, and {element} has {element.bits}"
 
 
 def _layout(args: argparse.Namespace) -> Layout:
@@ -91,6 +105,8 @@ def _number(spelled: str) -> int:
 
 
 def _legal(found: Match, asked: dict[str, Any]) -> Answer:
+    from tilewise.hardware.catalog.confirmed import confirmed_by
+
     m, n, k = found.instruction
     data = {
         "legal": True,
@@ -121,6 +137,7 @@ def _legal(found: Match, asked: dict[str, Any]) -> Answer:
             }
             for step in found.steps
         ],
+        "confirmed": list(confirmed_by("wgmma.smem")),
     }
     return Answer(data, "\n".join(_lines(found)), YES)
 
@@ -181,8 +198,12 @@ def _counted_from(found: Mismatch) -> str:
     return " from address 0" if found.question and found.question.folded else ""
 
 
-def _refused(found: Mismatch, asked: dict[str, Any]) -> Answer:
-    first = found.reasons[0]
+def _refused(found: Mismatch, asked: dict[str, Any], other: str = "") -> Answer:
+    """No, with the reasons; what else may be wrong with the words goes with the first one's hint."""
+    first, *more = found.reasons
+    if other:
+        first = replace(first, hint="; ".join(filter(None, (first.hint, other))))
+    reasons = (first, *more)
     data = {
         "legal": False,
         **asked,
@@ -196,7 +217,7 @@ def _refused(found: Mismatch, asked: dict[str, Any]) -> Answer:
                 "witness": witness_data(reason.witness),
                 "hint": reason.hint,
             }
-            for reason in found.reasons
+            for reason in reasons
         ],
         "nearest": [
             {
@@ -211,7 +232,7 @@ def _refused(found: Mismatch, asked: dict[str, Any]) -> Answer:
         ],
     }
     lines = [f"no: wgmma does not read it as {asked['operand']} of {asked['dtype']}"]
-    for reason in found.reasons:
+    for reason in reasons:
         lines += [f"  {reason.rule}: {reason.message}"] + ([f"    {reason.hint}"] if reason.hint else [])
     if found.nearest:
         lines.append(f"nearest, in elements{_counted_from(found)}:")
