@@ -248,3 +248,56 @@ def test_what_is_not_understood(tilewise, words):
 def test_the_page_has_every_rule():
     page = PAGE.read_text(encoding="utf-8")
     assert [rule for rule in (*RULES, *LAYOUT_RULES) if f"`{rule}`" not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "mode"),
+    [
+        ("--dtype bf16 --shape 4096,4096 --tile 128,64", "128B"),
+        ("--dtype bf16 --shape 8,4096,4096 --tile 128,96", "64B"),
+        ("--dtype f16 --shape 4096,4096 --strides 1,4096 --tile 64,16", "128B"),
+        ("--dtype e4m3 --shape 4096,4096 --strides 1,4096 --tile 128,64", None),
+        ("--dtype bf16 --shape 4096,4096 --tile 128,24", None),
+        ("--dtype bf16 --shape 4096,4096 --tile 4,64", None),
+        ("--dtype f32 --shape 4096,4096 --tile 128,64", None),
+        ("--dtype bf16 --shape 4096,4096 --tile 128,64 --mode 128B", None),
+        ("--dtype bf16 --shape 4096,4096 --tile 128,64 --mode none", None),
+        ("--dtype bf16 --shape 4096,4096 --tile 128,64 --order mn", None),
+        ("--dtype bf16 --shape 4096,4096 --layout S[(128,64):(64,1)]", None),
+    ],
+)
+def test_a_tile_without_a_mode_is_told_the_one_for_wgmma(tilewise, words, mode):
+    answer = tilewise("tma", *words.split(), "--json")
+    assert answer.code == 0, answer.out
+    told = [note for note in answer.json["notes"] if "for wgmma" in note]
+    assert told == ([f"for wgmma: --mode {mode}, or tilewise suggest"] if mode else [])
+    assert ("for wgmma" in tilewise("tma", *words.split()).out) is (mode is not None)
+    if mode:
+        assert tilewise("tma", *words.split(), "--mode", mode).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--dtype bf16 --shape 4096,4096 --strides 8200,1", True),
+        ("--dtype bf16 --shape 4096,4096 --strides 8192,1", True),
+        (
+            "--dtype bf16 --shape 4096,1001 --strides 2002,1",
+            True,
+        ),  # refused: 4004 bytes are no multiple of 16
+        ("--dtype bf16 --shape 4096,4096 --strides 8192,2", True),
+        ("--dtype bf16 --shape 4096,4096 --strides 8192", True),
+        ("--dtype bf16 --shape 4096,4096 --strides 4104,1", False),
+        ("--dtype bf16 --shape 4096,4096 --strides 16384,1", False),
+        ("--dtype bf16 --shape 4096,4096 --strides 4096,3", False),
+        ("--dtype u8 --shape 4096,4096 --strides 4112,1", False),
+        ("--dtype e2m1 --shape 4096,4096 --strides 4096,1", False),
+        ("--dtype bf16 --shape 4096,1001 --strides 1001,1", False),
+        ("--dtype bf16 --shape 4096,4096 --strides 4096,1,1", False),
+    ],
+)
+def test_strides_that_look_like_bytes_are_told_what_they_count(tilewise, words, told):
+    answer = tilewise("tma", *words.split(), "--tile", "128,64", "--json")
+    data = answer.json
+    said = {0: lambda: "".join(data["notes"]), 1: lambda: data["hint"], 2: lambda: data["error"]["hint"]}
+    assert ("in bytes: tma check" in said[answer.code]()) is told

@@ -15,7 +15,15 @@ from itertools import product
 from math import prod
 
 from tilewise.check.boxes import Digit, Fold, Tensor, digits_of, fold
-from tilewise.check.tma_question import LAYOUT_RULES, Question, asked, check_digits, readings, refusal
+from tilewise.check.tma_question import (
+    LAYOUT_RULES,
+    Question,
+    asked,
+    bytes_for_elements,
+    check_digits,
+    readings,
+    refusal,
+)
 from tilewise.check.tma_tiles import default_tile
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
@@ -179,12 +187,13 @@ def plan_copy(
         for reading in readings(question.tile, question.tensor.element)
     ]
     best = min(made, key=lambda plan: (bool(violations(plan.tensor_map, address)), plan.count))
-    _check_map(best, address)
+    doubt = bytes_for_elements(question.tensor, question.contiguous)
+    _check_map(best, address, doubt)
     _check_starts(best)
     _check_room(best)
     _check_coordinates(best)
     _prove(best, question.tile)
-    return best
+    return replace(best, notes=(*best.notes, doubt)) if doubt else best
 
 
 def _planned(question: Question, mode: Mode, plain: Layout, max_rank: int, l2: str, fill: str) -> Plan:
@@ -210,8 +219,8 @@ def _planned(question: Question, mode: Mode, plain: Layout, max_rank: int, l2: s
 # -- checks and proof ------------------------------------------------------------------------------
 
 
-def broken_rules(found: Sequence[Violation]) -> Refused:
-    """One refusal for all rules that a tensor map breaks."""
+def broken_rules(found: Sequence[Violation], doubt: str = "") -> Refused:
+    """One refusal for all rules that a tensor map breaks; a doubt about the words goes with the hint."""
     first, *more = found
     others = f"; and {counted(len(more), 'rule')} more" if more else ""
     return Refused(
@@ -221,13 +230,13 @@ def broken_rules(found: Sequence[Violation]) -> Refused:
             "rule": first.rule,
             "rules": [{"rule": v.rule, "message": v.message, "hint": v.hint} for v in found],
         },
-        hint=first.hint,
+        hint="; ".join(filter(None, (first.hint, doubt))),
     )
 
 
-def _check_map(plan: Plan, address: int) -> None:
+def _check_map(plan: Plan, address: int, doubt: str) -> None:
     if found := violations(plan.tensor_map, address):
-        raise broken_rules(found)
+        raise broken_rules(found, doubt)
 
 
 def _check_coordinates(plan: Plan) -> None:

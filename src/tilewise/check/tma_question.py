@@ -33,6 +33,9 @@ LAYOUT_RULES = {
 }
 """Rules that the driver does not have, since it never sees the tile."""
 
+PADDED = 8
+"""Padding of a row is at most one part in so many."""
+
 
 def refusal(rule: str, message: str, hint: str, **witness: Any) -> Refused:
     """There is no such copy: the rule that it breaks is in the witness.
@@ -101,7 +104,12 @@ def steps_of(extents: Sequence[int], strides: Sequence[int] | None) -> tuple[int
         raise LayoutError(
             "TW003",
             f"a tensor of {counted(len(extents), 'dimension')} and {counted(len(strides), 'stride')}",
-            hint="one stride a dimension, in elements, slowest first",
+            hint="one stride a dimension, in elements, slowest first"
+            + (
+                "; without the contiguous one, in bytes: tma check"
+                if len(strides) + 1 == len(extents)
+                else ""
+            ),
         )
     return tuple(as_int(step, "a stride of the tensor") for step in strides)
 
@@ -113,10 +121,40 @@ def contiguous_dimension(extents: Sequence[int], steps: Sequence[int]) -> int:
         raise refusal(
             "contiguous",
             f"no dimension of the tensor is contiguous: its strides are {spell(tuple(steps))}",
-            "TMA reads rows of neighbouring elements; view the tensor so that one stride is 1",
+            "TMA reads rows of neighbouring elements; view the tensor so that one stride is 1"
+            + ("; these count elements, in bytes: tma check" if _may_be_bytes(steps) else ""),
             strides=list(steps),
         )
     return max(found, key=lambda dim: (extents[dim], dim))
+
+
+def _may_be_bytes(steps: Sequence[int]) -> bool:
+    """Whether all strides are multiples of one that is the size of an element: they may be bytes."""
+    least = min(steps, key=abs)
+    return least in (2, 4, 8) and all(step % least == 0 for step in steps)
+
+
+def bytes_for_elements(tensor: Tensor, contiguous: int) -> str:
+    """A word on strides that would be those of rows one after another, or a little padded, in bytes.
+
+    >>> from tilewise import S
+    >>> question = asked((64, 4096), S[(8, 64) : (64, 1)], DType.of("bf16"), strides=(8200, 1))
+    >>> bytes_for_elements(question.tensor, question.contiguous)
+    'a row has 4096 elements, and rows are 8200 apart: these count elements; in bytes: tma check'
+    """
+    row = tensor.shape[contiguous]
+    pitch = min(
+        (
+            stride // tensor.element
+            for dim, (extent, stride) in enumerate(zip(tensor.shape, tensor.strides, strict=True))
+            if dim != contiguous and extent > 1
+        ),
+        default=0,
+    )
+    dense = row * tensor.element
+    if tensor.element == 1 or not dense <= pitch <= dense + dense // PADDED:
+        return ""
+    return f"a row has {row} elements, and rows are {pitch} apart: these count elements; in bytes: tma check"
 
 
 def _check_rank(extents: tuple[int, ...]) -> None:

@@ -11,8 +11,9 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, counted
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
-from tilewise.hardware.modes import Mode
+from tilewise.hardware.modes import MODES, ROWS, Mode
 from tilewise.hardware.tma.landing import row_bytes, row_pitch
+from tilewise.hardware.wgmma.instructions import INPUTS
 from tilewise.hardware.wgmma.tiles import ORDERS
 from tilewise.hardware.wgmma.tiles import tile as tile_of_atoms
 
@@ -66,6 +67,21 @@ def default_tile(
             hint=f"take a multiple of {wide}, or a narrower mode",
         )
     return _rows_of(min(wide, extents[dim]), extents, dim, mode, element)
+
+
+def mode_for_wgmma(tile: Sequence[int], dtype: DType | str, major: str) -> Mode | None:
+    """The widest swizzle of which such a tile is whole atoms that wgmma reads; None where there is none.
+
+    >>> [mode_for_wgmma(tile, "bf16", "k") for tile in ((128, 64), (128, 96), (128, 24), (4, 64))]
+    [Mode.of('128B'), Mode.of('64B'), None, None]
+    """
+    name = DType.of(dtype).name
+    row = INPUTS.get(name)
+    if row is None or major not in row.majors or len(tile) != 2 or tile[0] % ROWS or tile[1] % row.k:
+        return None
+    bits = tile[1 if major == "k" else 0] * row.dtype.bits
+    swizzled = (mode for mode in reversed(MODES.values()) if mode.bits)
+    return next((mode for mode in swizzled if bits % (mode.width * 8) == 0), None)
 
 
 def _rows_of(inner: int, extents: tuple[int, ...], dim: int, mode: Mode, element: DType) -> Layout:

@@ -110,7 +110,7 @@ def _planned(args: argparse.Namespace) -> Answer:
     more |= {"l2": args.l2, "fill": args.fill}
     tile = _tile(shape, strides, args)
     plan = plan_copy(shape, tile, dtype=args.dtype, strides=strides, **more)
-    notes = [*plan.notes, *_other_order(plan, shape, strides, more, args)]
+    notes = [*plan.notes, *_other_order(plan, shape, strides, more, args), *_swizzled(plan, args)]
     noted = remarks(plan.tensor_map, address, shared=plan.boxes[0].start)
     data: dict[str, Any] = {
         "legal": True,
@@ -186,6 +186,17 @@ def _other_order(
     box = " x ".join(map(str, better[1].tensor_map.box))
     word = "box" if better[1].count == 1 else "boxes"
     return [f"with --order {better[0]} it is {better[1].count} {word} of {box}"]
+
+
+def _swizzled(plan: Plan, args: argparse.Namespace) -> list[str]:
+    """Which mode wgmma reads, where none was named and the tile would fit one."""
+    from tilewise.check.tma_tiles import mode_for_wgmma
+
+    if args.layout is not None or args.mode is not None or args.order is not None:
+        return []
+    contiguous = plan.fold.dimensions[0].dim == len(plan.tensor.shape) - 1
+    mode = mode_for_wgmma(_numbers(args, "tile") or [], args.dtype, "k" if contiguous else "mn")
+    return [] if mode is None else [f"for wgmma: --mode {mode}, or tilewise suggest"]
 
 
 def _plan_lines(plan: Plan, tile: Layout) -> list[str]:
