@@ -452,3 +452,9 @@ def test_every_call_of_every_fragment_is_read_by_other_commands(capsys):
     for dtype, n in product(("f16", "f32", "s32"), (8, 32, 256)):
         assert main(["at", f"wgmma.D({dtype}, n={n})", "63,7"]) == 0
     assert "31@laneid" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [3, None, ("wgmma.D",), ["wgmma.D"]])
+def test_what_is_no_name_is_told(name):
+    with pytest.raises(LayoutError, match="TW107: the name of an entry belongs here"):
+        find(name)

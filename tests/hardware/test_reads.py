@@ -167,3 +167,10 @@ def test_findings_have_names_of_their_own():
     names = [finding.name for finding in FINDINGS]
     assert len(set(names)) == len(names) > 5
     assert all(finding.says and finding.asked and finding.confirmed for finding in FINDINGS)
+
+
+@pytest.mark.parametrize("asked", [reads, pieces, addresses, extremes, unread])
+@pytest.mark.parametrize("given", [None, 0x4000004000010000, "0x0"])
+def test_what_is_no_descriptor_is_told_how_one_is_made(asked, given):
+    with pytest.raises(LayoutError, match=r"TW107: a descriptor belongs here[^\0]*Descriptor\.decode"):
+        asked(given, dtype="bf16", n=8)

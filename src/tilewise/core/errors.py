@@ -4,7 +4,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 
 CODES = {
@@ -137,6 +139,19 @@ class Refused(LayoutError):
 
 
 LayoutError.__module__ = NotDecided.__module__ = Refused.__module__ = "tilewise"  # where users meet them
+
+
+def of_kind(value: Any, kind: type[T], what: str, hint: str) -> T:
+    """The value itself; one of another type is refused with a word on how the right one is made.
+
+    >>> of_kind(3, str, "a name", "such as 'm'")
+    Traceback (most recent call last):
+    tilewise.LayoutError: TW107: a name belongs here, not the int 3
+      hint: such as 'm'
+    """
+    if isinstance(value, kind):
+        return value
+    raise LayoutError("TW107", f"{what} belongs here, not the {type(value).__name__} {value!r}", hint=hint)
 
 
 def _rebuild(

@@ -22,7 +22,7 @@ from numbers import Number
 
 from tilewise.core.algebra.methods import Algebra
 from tilewise.core.axes import KNOWN, Axis, m
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_extent
 from tilewise.core.shapes import (
     MAX_ITERS,
@@ -664,13 +664,7 @@ def as_layout(value: Any) -> Layout:
     tilewise.LayoutError: TW107: a layout belongs here, not the str 'S[4 : 1]'
       hint: parse(text) makes a layout of text
     """
-    if isinstance(value, Layout):
-        return value
-    raise LayoutError(
-        "TW107",
-        f"a layout belongs here, not the {type(value).__name__} {value!r}",
-        hint="parse(text) makes a layout of text",
-    )
+    return of_kind(value, Layout, "a layout", "parse(text) makes a layout of text")
 
 
 def _all_of(kind: type[Any], parts: Any, what: str) -> tuple[Any, ...]:

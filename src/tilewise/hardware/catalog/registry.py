@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.hardware.catalog.confirmed import confirmations
 from tilewise.hardware.catalog.entry import Entry, did_you_mean
 
@@ -48,7 +48,7 @@ class Registry(Mapping[str, Entry]):
 
     def find(self, name: str) -> Entry:
         """The entry of that name, or an error that names the nearest; refused where it is left out."""
-        if name in self._entries:
+        if of_kind(name, str, "the name of an entry", LIST) in self._entries:
             return self._entries[name]
         for word, reason in self._absent.items():
             if name == word or name.startswith(f"{word}."):

@@ -21,7 +21,7 @@ from math import prod
 
 from tilewise.core.algebra.slicing import Piece, Slices
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Mode as Extents
@@ -202,8 +202,8 @@ def unread(
     >>> unread(Descriptor(), dtype="f16", major="mn", n=8)
     ('sbo', 'base_offset')
     """
-    mode = descriptor.mode
     _, along, _ = _walk(descriptor, dtype, major, operand, n)
+    mode = descriptor.mode
     one_step = along[0][0] == 1
     silent = {"base_offset"} if not mode.bits else set()
     if major == "k":
@@ -235,6 +235,7 @@ def _walk(
     descriptor: Descriptor, dtype: DType | str, major: str, operand: str, n: int
 ) -> tuple[int, Digits, Digits]:
     """(rows, digits of the row, digits of k); the row's may go on to the end of the last atom."""
+    of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
     row = Input.of(dtype)
     row.check_major(major)
     row.check_n(n)
