@@ -112,7 +112,7 @@ def test_prefixes_associate():
         (64, "f64 float64 double"),
         (32, "f32 float32 tf32 s32 int32"),
         (16, "f16 half bf16 bfloat16 s16 int16"),
-        (8, "e4m3 e5m2 ue8m0 s8 u8 int8 uint8 float8_e4m3fn float8_e5m2"),
+        (8, "e4m3 e5m2 ue4m3 ue8m0 s8 u8 int8 uint8 float8_e4m3fn float8_e5m2"),
         (6, "e2m3 e3m2"),
         (4, "e2m1 s4 u4"),
         (1, "b1"),

@@ -7,11 +7,12 @@ from itertools import product
 
 import pytest
 
-from tilewise import LayoutError, Refused, S
+from tilewise import LayoutError, Refused, S, laneid, parse, reg
 from tilewise.cli.main import main
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog import Built, Entry, Parameter, Registry, entries, find, search
 from tilewise.hardware.catalog.confirmed import checked, confirmations
+from tilewise.hardware.catalog.places import position_of
 from tilewise.hardware.catalog.sheet import sheet_of, summary_of
 from tilewise.hardware.sources import PTX_SHAPES
 
@@ -23,7 +24,7 @@ def test_every_entry_gives_its_example_and_is_confirmed():
     for name, entry in entries().items():
         values = entry.bind(named=entry.example)
         built = entry(**entry.example)
-        assert (built.layout is None) == (name == "wgmma.shapes")
+        assert (built.layout is None) == name.endswith((".shapes", ".forms", ".kinds", ".sync"))
         sheet = sheet_of(entry, values, built)
         assert json.loads(json.dumps(sheet)) == sheet
         assert sheet["source"]["url"].startswith("https://")
@@ -40,6 +41,7 @@ def test_every_source_is_cited_with_a_section():
 
 
 WIDTH = Parameter("width", "how wide", legal=(8, 16), number=True)
+TURNED = Parameter("turned", "the other way round", flag=True)
 
 
 def entry(**changes):
@@ -58,7 +60,8 @@ def entry(**changes):
 @pytest.fixture
 def toy_is_confirmed(monkeypatch):
     monkeypatch.setattr(
-        "tilewise.hardware.catalog.entry.confirmed_by", lambda name: ("document", "device: H200")
+        "tilewise.hardware.catalog.entry.confirmed_by",
+        lambda name, instance=None: ("document", "device: H200"),
     )
 
 
@@ -73,6 +76,89 @@ def test_another_engine_is_data_and_one_function():
         toys.find("toy.gone.far")
 
 
+@pytest.fixture
+def row(monkeypatch, toy_is_confirmed):
+    """An entry without a dot and with a flag, in a catalogue of its own."""
+    made = entry(
+        name="row",
+        parameters=(WIDTH, TURNED),
+        build=lambda width, turned: Built(S[width : -1 if turned else 1], {}, DType.of("f16")),
+    )
+    toys = Registry([made, entry(name="row.far")])
+    monkeypatch.setattr("tilewise.hardware.catalog.entries", lambda: toys)
+    monkeypatch.setattr("tilewise.hardware.catalog.find", toys.find)
+    monkeypatch.setattr("tilewise.hardware.catalog.search", lambda *words: toys.search(words))
+    return made
+
+
+@pytest.mark.parametrize("given", [True, 1, "1", "true", "turned", "YES"])
+def test_a_flag_is_given(row, given):
+    assert row(8, given) == row(8, turned=given) == row(8, True)
+    assert row(8, given).layout == S[8:-1]
+    assert row.spelled(row.bind((8, given))) == "row(8, turned)"
+
+
+@pytest.mark.parametrize("given", [False, 0, "0", "False", "no"])
+def test_a_flag_is_not_given(row, given):
+    assert row(8, given) == row(8)
+    assert row(8).layout == S[8:1]
+    assert row.spelled(row.bind((8, given))) == row.call == "row(8)"
+
+
+@pytest.mark.usefixtures("row")
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("row(8)", 1),
+        ("row(8, turned)", -1),
+        ("row(width=8, turned)", -1),
+        ("row(8, turned=1)", -1),
+        ("row(8, turned=0)", 1),
+        ("row(8, 1)", -1),
+    ],
+)
+def test_a_flag_in_a_call(text, step):
+    assert parse(text) == S[8:step]
+
+
+@pytest.mark.usefixtures("row")
+@pytest.mark.parametrize(
+    ("text", "said", "under"),
+    [
+        ("row(8, turned, turned)", "given twice", "turned"),
+        ("row(8, turned=1, turned)", "given twice", "turned"),
+        ("row(8, turned, turned=1)", "given twice", "turned=1"),
+        ("row(8, turned=2)", "given or not, and '2' says neither", "turned=2"),
+        ("row(turned, 8)", "without a name", "8"),
+        ("row(8, turnd)", "given or not, and 'turnd' says neither", "turnd"),
+    ],
+)
+def test_a_flag_that_is_wrong_has_carets(text, said, under):
+    with pytest.raises(LayoutError, match=said) as error:
+        parse(text)
+    start, end = error.value.span
+    assert text[start:end] == under
+
+
+@pytest.mark.usefixtures("row")
+def test_an_entry_without_a_dot_on_the_command_line(capsys):
+    code, data = asked(capsys, "row", "--width", "8", "--turned")
+    assert (code, data["call"], data["layout"]) == (0, "row(8, turned)", "S[8 : -1]")
+    assert data["parameters"] == {"width": 8, "turned": True}
+    code, data = asked(capsys, "row", "--turned")
+    assert (code, data["error"]["hint"]) == (2, "row(width, [turned])")
+    code, data = asked(capsys, "row")
+    assert (code, data["parameters"][1]["legal"]) == (0, [False, True])
+    assert main(["catalog", "row"]) == 0
+    assert "--turned  the other way round\n" in capsys.readouterr().out
+    code, data = asked(capsys, "rwo")
+    assert (code, data["hint"]) == (1, "did you mean row?")
+    code, data = asked(capsys, "rwo", "--width", "8")
+    assert (code, data["error"]["hint"]) == (2, "did you mean row?")
+    code, data = asked(capsys, "far")
+    assert [found["entry"] for found in data["entries"]] == ["row.far"]
+
+
 @pytest.mark.usefixtures("toy_is_confirmed")
 def test_what_no_device_can_be_asked_is_not_confirmed_by_one():
     toy = entry()
@@ -83,7 +169,8 @@ def test_what_no_device_can_be_asked_is_not_confirmed_by_one():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"name": "toy"},
+        {"name": "toy."},
+        {"name": "toy.2"},
         {"name": "Toy.row"},
         {"summary": ""},
         {"parameters": (WIDTH, WIDTH)},
@@ -125,7 +212,7 @@ def test_an_entry_stands_once_and_is_confirmed():
 
 def test_confirmations_are_of_entries_and_in_known_words(monkeypatch):
     assert confirmations().keys() == entries().keys()
-    assert checked({"a": ["document", "device: H200", "oracle: CUTLASS"]})["a"][1] == "device: H200"
+    assert [*checked({"a": ["document", "device: H200", "oracle: CUTLASS"]})["a"]][1] == "device: H200"
     for way in ("hearsay", "device:", "device: ", "Document", "oracle"):
         with pytest.raises(ValueError, match="is confirmed by"):
             checked({"a": [way]})
@@ -134,6 +221,28 @@ def test_confirmations_are_of_entries_and_in_known_words(monkeypatch):
     )
     with pytest.raises(ValueError, match=r"wgmma\.Z is confirmed"):
         entries.__wrapped__()
+
+
+# -- where elements are ----------------------------------------------------------------------------
+
+LANES = S[(8, 8) : (4 @ laneid, 1 @ reg)]
+
+
+def test_a_warp_is_told_by_its_lanes():
+    here = position_of(Built(LANES, {}, DType.of("f16"), "a"), (3, 5))
+    assert str(here) == "(3, 5) -> lane 12, register 2, bits 16..31: a5"
+    assert here.as_json()["thread"] == here.thread == 12
+
+
+def test_an_element_of_64_bits_is_in_two_registers():
+    here = position_of(Built(LANES, {}, DType.of("f64"), "a"), (3, 5))
+    assert str(here) == "(3, 5) -> lane 12, registers 10..11, bits 0..63: a5"
+    assert (here.as_json()["register"], here.as_json()["bits"]) == (10, [0, 63])
+
+
+def test_an_element_may_take_more_bits_than_it_has():
+    here = position_of(Built(LANES, {}, DType.of("e2m1"), "a", held=(8, 2)), (3, 5))
+    assert str(here) == "(3, 5) -> lane 12, register 1, bits 10..13: a5"
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -269,6 +378,10 @@ def test_options_and_calls_are_one(capsys, words, call):
         ("wgmma.sp", "sparse wgmma"),
         ("wgmma.B --dtype f16", "a wgmma never has B in registers"),
         ("wgmma.C", "a wgmma has no C"),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, p, 1, 1, 0, 0;",
+            "the catalogue has the operands of wgmma.mma_async: wgmma.D and wgmma.A in registers",
+        ),
         ("wgmma.sp.A --dtype f16", "sparse wgmma"),
         ("wgmma.A.sp", "sparse wgmma"),
         ("zebra crossing", "no entry speaks of zebra crossing"),
@@ -345,7 +458,7 @@ def test_the_list_and_the_search(capsys):
     assert data["entries"][0]["parameters"][0]["name"] == "dtype"
     code, data = asked(capsys, "fragment")
     assert code == 0
-    assert [row["entry"] for row in data["entries"]] == ["wgmma.A", "wgmma.D"]
+    assert {"wgmma.A", "wgmma.D"} <= {row["entry"] for row in data["entries"]}
     assert asked(capsys, "shared memory") == asked(capsys, "shared", "memory")
 
 

@@ -10,7 +10,8 @@ import tilewise
 from tilewise import LayoutError, parse, wid_in_wg
 from tilewise.cli.main import main
 from tilewise.hardware.calls import read_call
-from tilewise.hardware.catalog import find
+from tilewise.hardware.catalog import entries, find
+from tilewise.hardware.catalog.registry import ENGINES
 from tilewise.notation import parse as parse_without
 
 D = find("wgmma.D")("f32", 64).layout
@@ -148,7 +149,13 @@ def test_the_engines_are_imported_for_calls_alone():
         "import sys, tilewise; tilewise.parse('S[8 : 1]');"
         "loaded = [name for name in sys.modules if name.startswith('tilewise.hardware.')];"
         "print(*loaded); tilewise.parse('wgmma.D(f32, n=8)');"
-        "print('tilewise.hardware.wgmma.catalog' in sys.modules)"
+        "print('tilewise.hardware.wgmma.catalog' in sys.modules, 'tilewise.hardware.mma' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["tilewise.hardware.calls", "True"]
+    assert done.stdout.splitlines() == ["tilewise.hardware.calls", "True False"]
+
+
+def test_every_entry_is_found_by_the_first_word_of_its_name():
+    for name in entries():
+        assert name.partition(".")[0] in ENGINES
+        assert find(name) is entries()[name]

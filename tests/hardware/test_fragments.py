@@ -9,8 +9,9 @@ from itertools import product
 import pytest
 
 from tilewise import LayoutError, Refused
+from tilewise.cli.main import main
 from tilewise.hardware.catalog import find
-from tilewise.hardware.catalog.places import position_of, positions_at
+from tilewise.hardware.catalog.places import asked_place, position_of, positions_at
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 
 TYPES = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "b1": 1}
@@ -152,6 +153,53 @@ def test_registers_hold_their_elements_low_to_high(entry, values, letter):
         assert position_of(built, position.index) == position
     held = positions_at(built, {"wid_in_wg": 2, "laneid": 13})
     assert len(held) == built.facts["elements"]["count"] == each * built.facts["registers"]["count"]
+
+
+def fragments():
+    """An instance of every sort: elements of 1 to 64 bits, those in a container, those of a lane alone."""
+    for entry, values in [
+        ("mma.A", ("m16n8k16", "f16")), ("mma.B", ("m16n8k16", "f16")), ("mma.A", ("m16n8k256", "b1")),
+        ("mma.A", ("m16n8k64", "s4")), ("mma.A", ("m16n8k32", "e2m1")), ("mma.A", ("m16n8k16", "f64")),
+        ("mma.A", ("m8n8k4", "f64")), ("mma.B", ("m16n8k4", "tf32")), ("mma.D", ("m16n8k16", "f32")),
+        ("mma.sp.A", ("m16n8k32", "f16")), ("wgmma.D", ("f16", 16)), ("wgmma.A", ("e4m3",)),
+        ("ldmatrix", ("x2",)), ("mma.A", ("m8n8k16", "u8")),
+    ]:  # fmt: skip
+        yield pytest.param(entry, values, id=f"{entry} {' '.join(map(str, values))}")
+
+
+@pytest.mark.parametrize(("entry", "values"), [*fragments()])
+def test_a_register_is_asked_as_it_is_told(entry, values):
+    """What --at answers, --who takes: the register, and the element by its name."""
+    built = find(entry)(*values)
+    lanes = {name: 3 for name in ("laneid", "wid_in_wg") if name in map(str, built.layout.axes)}
+    whole = positions_at(built, lanes)
+    assert whole
+    for position in whole:
+        last = position.register + position.bits[1] // 32
+        for register in range(position.register, last + 1):
+            same = [other for other in whole if other.register == position.register]
+            assert sorted(map(str, positions_at(built, {**lanes, "register": register}))) == sorted(
+                map(str, same)
+            )
+        spelled = ",".join([*(f"{name}={at}" for name, at in lanes.items()), position.name])
+        assert position in positions_at(built, asked_place(built, spelled))
+
+
+def test_registers_and_elements_are_not_mixed_up(capsys):
+    words = ["catalog", "mma.A", "--shape", "m16n8k16", "--dtype", "f16", "--who"]
+    assert main([*words, "laneid=5,register=3"]) == 0
+    out = capsys.readouterr().out
+    assert "(9, 10) -> lane 5, register 3, bits 0..15: a6" in out
+    assert "(9, 11) -> lane 5, register 3, bits 16..31: a7" in out
+    assert main([*words, "a7, laneid=5"]) == 0
+    assert capsys.readouterr().out.endswith("(9, 11) -> lane 5, register 3, bits 16..31: a7\n")
+    assert main([*words, "register=4"]) == 1
+    assert "reg goes from 0 to 7" in capsys.readouterr().out
+    assert main([*words, "reg=1,register=3"]) == 2
+    assert "reg counts elements" in capsys.readouterr().err
+    assert main(["who", "mma.A(m16n8k16, f16)", "laneid=5,register=3"]) == 2
+    assert "reg counts elements of one thread" in capsys.readouterr().err
+    assert main(["catalog", "wgmma.smem(A, k, 128B, bf16, 64, 64)", "--who", "register=3"]) == 2
 
 
 @pytest.mark.parametrize(

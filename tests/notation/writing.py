@@ -17,6 +17,7 @@ CALLS = (
         (("operand", "B"), ("major", "k"), ("mode", "32B"), ("dtype", "tf32"), ("rows", 16), ("k", 64)),
     ),
     ("wgmma.canonical", (("mode", "64B"), ("major", "k"), ("dtype", "f16"), ("m", 1), ("k", 2))),
+    ("mma.SFA", (("kind", "mxf4nvf4"), ("scale", "4X"), ("dtype", "ue4m3"), ("byte", 0), ("thread", 1))),
 )
 
 _AXES = ("m", "m", "m", "laneid", "reg", "warpid", "TLane", "gpuid_x", "o", "S", "x", "buf")

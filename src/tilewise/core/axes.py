@@ -60,9 +60,11 @@ CDNA has 64 lanes, which a split of one's own says: ("warpid", 64, "laneid").
 
 _THREAD = "a thread is tid_in_wg in its warpgroup, tx in its block"
 _WARP = "a warp is wid_in_wg in its warpgroup, warpid in its block"
+_REGISTER = "reg counts elements of one thread, of which a register of 32 bits holds one or several"
 CALLED = {
     **dict.fromkeys(("thread", "threadid", "threadIdx", "tid"), _THREAD),
     **dict.fromkeys(("warp", "wid", "warp_id"), _WARP),
+    **dict.fromkeys(("register", "registers", "regs"), _REGISTER),
 }
 """{what others call an axis: what it is called here}."""
 

@@ -25,7 +25,7 @@ from math import prod
 
 from tilewise.core.canonical import canonical, merged_replica, merged_shard
 from tilewise.core.facts import disjoint_copies, taken_bits
-from tilewise.core.gf2 import Span, affine_map
+from tilewise.core.gf2 import Basis, affine_map
 from tilewise.core.layout import MAX_COPIES, Layout
 from tilewise.core.parting import first_parting
 from tilewise.core.shapes import leaves
@@ -257,7 +257,7 @@ def _compare_affine(a: Layout, b: Layout) -> _Finding:
         [sum([steps << i * width for i, steps in enumerate(place)]) for place in at] for at in points
     )
     own = a.size.bit_length()  # the origin, and a column a bit of the index
-    copies = Span(ours[own:])
+    copies = Basis(ours[own:])
     if len(ours) != len(theirs) or any(map(copies.rest, theirs[own:])):
         return _Finding(False, 0)
     differing = [copies.rest(x ^ y) != 0 for x, y in zip(ours[:own], theirs, strict=False)]

@@ -42,7 +42,7 @@ DTYPES = {
         64: "f64 s64 u64 b64",
         32: "f32 tf32 s32 u32 b32",
         16: "f16 bf16 s16 u16 b16",
-        8: "e4m3 e5m2 ue8m0 s8 u8 b8",
+        8: "e4m3 e5m2 ue4m3 ue8m0 s8 u8 b8",
         6: "e2m3 e3m2",
         4: "e2m1 s4 u4",
         1: "b1",
@@ -88,7 +88,7 @@ _ALIASES = {
 
 
 _SEVERAL = {"fp8": "e4m3 or e5m2", "float8": "e4m3 or e5m2", "fp6": "e2m3 or e3m2", "fp4": "e2m1"}
-"""Names of several types."""
+"""Names that are no type's own, and what they may mean."""
 
 
 def _suggestion(name: str) -> str:

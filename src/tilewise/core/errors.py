@@ -56,6 +56,7 @@ CODES = {
     "TW606": "written in one place, read in another",
     "TW607": "a tensor map that the driver refuses",
     "TW608": "no GPU, or no way to reach it",
+    "TW609": "no move inside a warp",
 }
 """Every code and what it stands for; the documentation lists this table."""
 

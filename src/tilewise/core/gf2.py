@@ -301,38 +301,54 @@ def _not_affine(layout: Layout, a: int, b: int) -> Refused:
     )
 
 
-# -- spans -----------------------------------------------------------------------------------------
+# -- vectors ---------------------------------------------------------------------------------------
 
 
-class Span:
-    """All XORs of some columns, which are integers here.
+class Basis:
+    """Independent vectors, each with the combination that it was given as; vectors are integers.
 
-    >>> span = Span([0b011, 0b110])
-    >>> span.rest(0b101), span.rest(0b001), span.rank
-    (0, 1, 2)
+    >>> basis = Basis([3, 6])
+    >>> 5 in basis, 1 in basis, len(basis), basis.combination(5)
+    (True, False, 2, 3)
     """
 
-    def __init__(self, columns: Iterable[int] = ()) -> None:
-        self._leading: dict[int, int] = {}
-        for column in columns:
-            self.add(column)
+    def __init__(self, vectors: Iterable[int] = ()) -> None:
+        self._leading: dict[int, tuple[int, int]] = {}
+        self._given = 0
+        for vector in vectors:
+            self.add(vector)
 
-    @property
-    def rank(self) -> int:
-        """How many of the columns are no XOR of others."""
+    def add(self, vector: int) -> bool:
+        """Take a vector in; whether it was no combination of those before it."""
+        rest, chosen = self._reduced(vector)
+        chosen ^= 1 << self._given
+        self._given += 1
+        if rest:
+            self._leading[rest.bit_length()] = rest, chosen
+        return bool(rest)
+
+    def add_new(self, vector: int) -> bool:
+        """Take a vector in if it is no combination of those before it; whether it was taken."""
+        return vector not in self and self.add(vector)
+
+    def combination(self, vector: int) -> int | None:
+        """Which of the given vectors XOR to this one, as bits; None where none do."""
+        rest, chosen = self._reduced(vector)
+        return None if rest else chosen
+
+    def rest(self, vector: int) -> int:
+        """The vector less what the given ones can take away of its leading bits."""
+        return self._reduced(vector)[0]
+
+    def __contains__(self, vector: int) -> bool:
+        return not self._reduced(vector)[0]
+
+    def __len__(self) -> int:
         return len(self._leading)
 
-    def add(self, column: int) -> None:
-        """Let the span hold the column."""
-        column = self.rest(column)
-        if column:
-            self._leading[column.bit_length()] = column
-
-    def rest(self, column: int) -> int:
-        """The column less what the span holds of it: 0 where it holds it all."""
-        while column:
-            leading = self._leading.get(column.bit_length())
-            if leading is None:
-                return column
-            column ^= leading
-        return 0
+    def _reduced(self, vector: int) -> tuple[int, int]:
+        chosen = 0
+        while vector and vector.bit_length() in self._leading:
+            leading, its = self._leading[vector.bit_length()]
+            vector, chosen = vector ^ leading, chosen ^ its
+        return vector, chosen

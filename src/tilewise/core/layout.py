@@ -21,7 +21,7 @@ from math import prod
 from numbers import Number
 
 from tilewise.core.algebra.methods import Algebra
-from tilewise.core.axes import KNOWN, Axis, m
+from tilewise.core.axes import CALLED, KNOWN, Axis, m
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_extent
 from tilewise.core.shapes import (
@@ -272,8 +272,6 @@ class Layout(Algebra):
             if own.name == str(axis):
                 return own
         from difflib import get_close_matches
-
-        from tilewise.core.axes import CALLED
 
         names = [own.name for own in self.axes]
         near = get_close_matches(str(axis), names, n=1, cutoff=0.5)

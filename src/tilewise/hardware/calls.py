@@ -41,9 +41,22 @@ def parse(
     >>> parse("wgmma.D(f32, n=N) + 4@wid_in_wg", let={"N": 64}).place(9, 3)
     4@wid_in_wg + 3@reg + 5@laneid
     """
-    return read.parse(
-        text, dialect=dialect, storage=storage, unit=unit, dtype=dtype, let=let, catalog=layout_named
-    )
+    try:
+        return read.parse(
+            text, dialect=dialect, storage=storage, unit=unit, dtype=dtype, let=let, catalog=layout_named
+        )
+    except LayoutError as error:
+        if error.code == "TW001" and (call := _as_call(str(text).strip())):
+            error.hint = f"an entry of the catalogue is written as a call: {call}"
+        raise
+
+
+def _as_call(word: str) -> str:
+    """An example of the entry that a word names."""
+    from tilewise.hardware.catalog import entries
+
+    entry = entries().get(word) if word.isidentifier() else None
+    return entry.call if entry is not None else ""
 
 
 def layout_named(name: str) -> Callable[[Sequence[Argument]], Layout]:
@@ -74,9 +87,14 @@ def values_of(entry: Entry, arguments: Sequence[Argument]) -> tuple[list[Value],
     named: dict[str, Value] = {}
     for position, argument in enumerate(arguments):
         try:
-            if not argument.name and named:
+            if not argument.name and named and not _flag(entry, argument):
                 hint = f"{entry.usage}; those without a name come first"
                 raise LayoutError("TW601", "a value without a name after values with names", hint=hint)
+            if flag := _flag(entry, argument):
+                if flag in named:
+                    raise LayoutError("TW601", f"{flag} is given twice", hint=entry.usage)
+                named[flag] = True
+                continue
             value = _value(entry, argument, position)
             taken = [parameter.name for parameter in entry.parameters[: len(given)]]
             if argument.name in (*taken, *named):
@@ -89,6 +107,12 @@ def values_of(entry: Entry, arguments: Sequence[Argument]) -> tuple[list[Value],
             error.span = argument.span
             raise
     return given, named
+
+
+def _flag(entry: Entry, argument: Argument) -> str:
+    """The flag that an argument without a name is the name of, or nothing."""
+    flags = [parameter.name for parameter in entry.parameters if parameter.flag]
+    return argument.text if not argument.name and argument.text in flags else ""
 
 
 def _value(entry: Entry, argument: Argument, position: int) -> Value:

@@ -1,9 +1,14 @@
-"""What a device of compute capability 9.0 has.
+"""What a device of compute capability 9.0 has, and the shared memory of the others.
 
-The CUDA C++ Programming Guide lists it under Compute Capabilities.
+The CUDA C++ Programming Guide lists it under Compute Capabilities, in Table 31 those of 7.5 and later; 7.0
+and 7.2 stand in that of CUDA 12. For 8.8 there is `cuda_occupancy.h` of CUDA 13.0, which agrees with both.
 """
 
 from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.hardware.architectures import Architecture
 
 SM_SHARED_BYTES = 228 * 1024
 """Bytes of shared memory of a multiprocessor, which are the addresses that there are."""
@@ -14,6 +19,12 @@ SHARED_BYTES = 227 * 1024
 REGISTER_BITS = 32
 """Bits of a register."""
 
+LANES = 32
+"""Lanes of a warp."""
+
+LANE_BITS = 5
+"""Bits of the number of a lane."""
+
 REGISTERS = 64 * 1024
 """32-bit registers of a multiprocessor, which one block can have to itself."""
 
@@ -22,3 +33,36 @@ THREAD_REGISTERS = 255
 
 THREADS = 1024
 """Threads that one block can have."""
+
+_SHARED_KIB = {
+    **dict.fromkeys((70, 72), 96),
+    75: 64,
+    **dict.fromkeys((80, 87), 164),
+    **dict.fromkeys((86, 88, 89, 120, 121), 100),
+    **dict.fromkeys((90, 100, 103, 110), 228),
+}
+_RESERVED_SINCE = 80
+"""The first architecture on which the system keeps a part of each block's shared memory."""
+
+
+def sm_shared_bytes(arch: Architecture | str | int) -> int:
+    """Bytes of shared memory of a multiprocessor.
+
+    >>> sm_shared_bytes("sm_75") // 1024, sm_shared_bytes("sm_90a") == SM_SHARED_BYTES
+    (64, True)
+    """
+    from tilewise.hardware.architectures import Architecture
+
+    return _SHARED_KIB[Architecture.of(arch).number] * 1024
+
+
+def shared_bytes(arch: Architecture | str | int) -> int:
+    """Bytes of shared memory that one block can have.
+
+    >>> [shared_bytes(arch) // 1024 for arch in ("sm_70", "sm_75", "sm_80", "sm_89", "sm_90", "sm_120")]
+    [96, 64, 163, 99, 227, 99]
+    """
+    from tilewise.hardware.architectures import Architecture
+
+    kept = 1024 if Architecture.of(arch).number >= _RESERVED_SINCE else 0
+    return sm_shared_bytes(arch) - kept

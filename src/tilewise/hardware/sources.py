@@ -56,6 +56,17 @@ PTX_DESCRIPTOR = Source(
 PTX_TENSOR_COPY = Source(
     "PTX ISA", "Tensors and Swizzling Modes (cp.async.bulk.tensor)", f"{_PTX}#tensor-swizzling-modes"
 )
+PTX_MMA = ptx(
+    "Matrix multiply-accumulate operation using mma instruction", "warp-level-matrix-instructions-for-mma"
+)
+PTX_MMA_INSTRUCTION = ptx("Multiply-and-Accumulate Instruction: mma", "warp-level-matrix-instructions-mma")
+PTX_MMA_SHAPES = ptx("Matrix Shape (mma)", "warp-level-matrix-shape")
+PTX_BLOCK_SCALING = ptx("Block Scaling for mma.sync", "warp-level-block-scaling")
+PTX_SPARSE_STORAGE = ptx("Sparse matrix storage (mma.sp)", "warp-level-sparse-matrix-storage")
+PTX_MMA_SPARSE = ptx(
+    "Matrix fragments for multiply-accumulate operation with sparse matrix A",
+    "warp-level-matrix-fragments-for-sparse-mma",
+)
 DRIVER_TENSOR_MAP = Source(
     "CUDA Driver API",
     "Tensor Map Object Management, cuTensorMapEncodeTiled",

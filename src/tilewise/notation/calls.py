@@ -1,7 +1,8 @@
 """Calls in a text: a name with dots, and its arguments.
 
-    call      =  name { "." name } [ "(" [ argument { "," argument } ] ")" ]
-    argument  =  [ name "=" ] ( number | name | "128B" )
+    call      =  words [ "(" [ argument { "," argument } ] ")" ]
+    argument  =  [ name "=" ] ( number | words | "128B" | "4X" )
+    words     =  name { ( "." | "::" ) ( name | "4X" ) }
 
 The notation reads them and knows none: `Catalog`, given by those above, makes a layout of a name and its
 arguments.
@@ -48,6 +49,30 @@ def dotted(cursor: Cursor) -> list[Token]:
     return words
 
 
+def _take_dotted(cursor: Cursor) -> list[Token]:
+    words = dotted(cursor)
+    for _ in range(2 * len(words) - 1):
+        cursor.take()
+    return words
+
+
+def _take_joined(cursor: Cursor) -> None:
+    """The words of a value: dots join them, and PTX's double colons, mxf4nvf4.block_scale.scale_vec::4X."""
+    cursor.take()
+    while joins := _joins(cursor):
+        for _ in range(joins + 1):
+            cursor.take()
+
+
+def _joins(cursor: Cursor) -> int:
+    """How many signs ahead join the next word to the last: one dot, two colons, or none."""
+    for signs in (".", "::"):
+        ahead = [cursor.ahead(at).text for at in range(len(signs))]
+        if ahead == [*signs] and cursor.ahead(len(signs)).kind in (NAME, WIDTH):
+            return len(signs)
+    return 0
+
+
 def opens_call(cursor: Cursor) -> bool:
     """Whether a call is ahead: a name with dots, or one with an opening parenthesis after it."""
     return cursor.next.kind == NAME and (len(dotted(cursor)) > 1 or cursor.ahead(1).text == "(")
@@ -67,9 +92,7 @@ def whole_call(
 
 def call(cursor: Cursor, names: Names, catalog: Callable[[str], Callable[[Sequence[Argument]], Any]]) -> Any:
     """What a catalogue makes of the call ahead."""
-    start, words = cursor.next, dotted(cursor)
-    for _ in range(2 * len(words) - 1):
-        cursor.take()
+    start, words = cursor.next, _take_dotted(cursor)
     with cursor.blame(start):
         made_of = catalog(".".join(word.text for word in words))
     arguments = _arguments(cursor, names)
@@ -102,7 +125,9 @@ def _argument(cursor: Cursor, names: Names) -> Argument:
     number = None
     if first.kind == NUMBER or first.text in ("+", "-") or first.text in names.values:
         number = product(cursor, names)
-    elif first.kind in (NAME, WIDTH):
+    elif first.kind == NAME:
+        _take_joined(cursor)
+    elif first.kind == WIDTH:
         cursor.take()
     else:
         raise cursor.error("TW004", f"expected a value, found {first}", hint="such as f32, n=64, mode=128B")

@@ -20,7 +20,7 @@ from math import gcd, prod
 from tilewise.core.canonical import canonical
 from tilewise.core.compare import agree
 from tilewise.core.facts import taken_bits
-from tilewise.core.gf2 import Span
+from tilewise.core.gf2 import Basis
 from tilewise.core.solve import BudgetSpent, reaches
 from tilewise.core.swizzles import Swizzle, apply_chain, one_permutation
 from tilewise.core.vectors import Vector
@@ -267,12 +267,12 @@ class _Pair:
         other = None if one is None else self._columns(self.new, common)
         if one is None or other is None:
             return None
-        span = Span(one.copies)
+        span = Basis(one.copies)
         if any(span.rest(column) for column in other.copies):
             return 0
         for old, new in zip(one.columns, other.columns, strict=True):
             span.add(old ^ new)
-        moving = span.rank - len(one.copies)
+        moving = len(span) - len(one.copies)
         return 0 if span.rest(one.origin ^ other.origin) else self.size >> moving
 
     def _columns(self, seen: _Map, common: Steps) -> _Columns | None:

@@ -1,34 +1,49 @@
-"""How each entry is known to be right, from one small table beside this module.
+"""How each entry is known to be right, and for which of its instances, from one table beside this module.
 
-`confirmed.json` maps the name of an entry to a list of words: `document` (it is what the source says),
-`device: H200` (a kernel had the hardware say so), `oracle: NAME` (another implementation says the same).
-`tilewise verify --record` adds the devices.
+`confirmed.json` maps the name of an entry to words: `document` (it is what the source says), `device: H200`
+(a kernel had the hardware say so), `oracle: NAME` (another implementation says the same). A list of words
+holds for every instance of the entry. Where instances differ, each word has its own: `"all"`, or texts that
+list them, `m16n8k16: f16 bf16` for `m16n8k16 f16` and `m16n8k16 bf16`.
+
+`tilewise verify --record` writes the devices, `make oracle` holds the oracles to what is said of them.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 TABLE = "confirmed.json"
+ALL = "all"
 WAYS = re.compile(r"document|(device|oracle): \S.*")
+
+Instances = frozenset[str] | None
+"""Those that a way confirms; None where it is all of them."""
+Ways = Mapping[str, Instances]
 
 
 @cache
-def confirmations() -> dict[str, tuple[str, ...]]:
-    """{name of an entry: how it is confirmed}.
+def confirmations() -> dict[str, Ways]:
+    """{name of an entry: {how it is confirmed: for which instances}}.
 
-    >>> "document" in confirmations()["wgmma.D"]
+    >>> confirmations()["wgmma.D"]["document"] is None
     True
     """
     return checked(json.loads(Path(__file__).with_name(TABLE).read_text(encoding="utf-8")))
 
 
-def checked(table: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
-    """The table, every way of it known; words of no meaning are refused.
+def checked(table: Mapping[str, Any]) -> dict[str, Ways]:
+    """The table as it stands in the file, read; words of no meaning are refused.
 
+    >>> checked({"mma.A": {"document": "all", "device: H200": ["m16n8k16: f16 bf16"]}})["mma.A"]["document"]
     >>> checked({"wgmma.D": ["hearsay"]})
     Traceback (most recent call last):
         ...
@@ -39,9 +54,62 @@ def checked(table: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
             if not WAYS.fullmatch(way):
                 known = "document, device: ..., oracle: ..."
                 raise ValueError(f"{name} is confirmed by {way!r}, which is none of {known}")
-    return {name: tuple(ways) for name, ways in table.items()}
+    return {name: _read(ways) for name, ways in table.items()}
 
 
-def confirmed_by(name: str) -> tuple[str, ...]:
-    """How the entry of that name is confirmed."""
-    return confirmations().get(name, ())
+def _read(ways: list[str] | dict[str, str | list[str]]) -> Ways:
+    if not isinstance(ways, dict):
+        return dict.fromkeys(ways)
+    return {way: None if said == ALL else spelled_out(said) for way, said in ways.items()}
+
+
+def spelled_out(groups: Iterable[str]) -> frozenset[str]:
+    """The instances that some texts list.
+
+    >>> sorted(spelled_out(["m8n8k4: f16 f64", "x1 x2"]))
+    ['m8n8k4 f16', 'm8n8k4 f64', 'x1', 'x2']
+    """
+    parted = [group.rpartition(": ") for group in groups]
+    return frozenset(f"{first} {last}".strip() for first, _, rest in parted for last in rest.split())
+
+
+def grouped(instances: Iterable[str]) -> list[str]:
+    """Texts that list the instances, those that differ in the last word alone in one.
+
+    >>> grouped(["m8n8k4 f64", "x1", "m8n8k4 f16", "x2"])
+    ['x1 x2', 'm8n8k4: f16 f64']
+    """
+    parted = sorted(instance.rpartition(" ")[::2] for instance in instances)
+    return [
+        f"{first}: {' '.join(last for _, last in group)}".removeprefix(": ")
+        for first, group in groupby(parted, key=lambda pair: pair[0])
+    ]
+
+
+def table_text(table: Mapping[str, Ways]) -> str:
+    """The table as the file keeps it: an entry a line, or a line for each text that lists instances."""
+    rows = [f"  {json.dumps(name)}: {_ways_text(table[name])}" for name in sorted(table)]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def _ways_text(ways: Ways) -> str:
+    if all(instances is None for instances in ways.values()):
+        return json.dumps([*ways])
+    rows = [f"    {json.dumps(way)}: {_listed(instances)}" for way, instances in ways.items()]
+    return "{\n" + ",\n".join(rows) + "\n  }"
+
+
+def _listed(instances: Instances) -> str:
+    if instances is None:
+        return json.dumps(ALL)
+    return "[\n" + ",\n".join(f"      {json.dumps(text)}" for text in grouped(instances)) + "\n    ]"
+
+
+def confirmed_by(name: str, instance: str | None = None) -> tuple[str, ...]:
+    """How the entry of that name is confirmed: an instance of it, or some instance.
+
+    >>> confirmed_by("wgmma.figure", "170")
+    ('document',)
+    """
+    ways = confirmations().get(name, {})
+    return tuple(way for way, those in ways.items() if instance is None or those is None or instance in those)

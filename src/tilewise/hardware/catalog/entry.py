@@ -6,7 +6,7 @@ An engine adds entries and nothing else: a name, a summary, parameters, the sour
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tilewise.core.dtypes import DType
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 Value = str | int
-_NAME = re.compile(r"[a-z]\w*(\.[A-Za-z]\w*)+")
+_NAME = re.compile(r"[a-z]\w*(\.[A-Za-z]\w*)*")
+_TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,15 @@ class Parameter:
     optional: bool = False
     """May be left out though it has no default."""
     number: bool = False
+    flag: bool = False
+    """Given or not: true or false, and false where it is left out."""
     normal: Callable[[str], str] | None = None
     """Words to the one spelling of a value, for types and modes; it refuses words that are none."""
 
     def __post_init__(self) -> None:
+        if self.flag:
+            object.__setattr__(self, "legal", (False, True))
+            object.__setattr__(self, "default", False)
         if not self.name.isidentifier() or not self.meaning or not (self.legal or self.rule):
             raise ValueError(f"the parameter {self.name!r} does not say what it is")
         if self.default is not None and self.read(self.default) != self.default:
@@ -64,7 +70,18 @@ class Parameter:
 
     def read(self, given: Value) -> Value:
         """The value that is meant, or an error that names the nearest one."""
+        if self.flag:
+            return self._flag(str(given).lower())
         return self._number(given) if self.number else self._word(str(given))
+
+    def _flag(self, given: str) -> bool:
+        if given in (*_TRUE, self.name):
+            return True
+        if given in _FALSE:
+            return False
+        raise LayoutError(
+            "TW601", f"{self.name} is given or not, and {given!r} says neither", hint=f"{self.name}=1, or 0"
+        )
 
     def _number(self, given: Value) -> int:
         try:
@@ -106,6 +123,8 @@ class Built:
     """The type of the layout's elements."""
     letter: str = ""
     """What the elements of a fragment are called: d0, d1, ..."""
+    held: tuple[int, int] | None = None
+    """(bits that an element takes, the lowest of them that is its own), which may be more than it has."""
     notes: tuple[str, ...] = ()
     source: sources.Source | None = None
     """Where it stands, if more exactly than the entry says."""
@@ -129,6 +148,12 @@ class Entry:
     """Values that are legal."""
     words: str = ""
     """Other words that it is looked for by."""
+    listed: Callable[[], Iterable[Mapping[str, Value]]] | None = None
+    """The values of its instances, where they are not those of the parameters whose values can be listed."""
+    looks: str = ""
+    """How words begin that are no name of an entry, but an instruction: a pattern of small letters."""
+    said_by: Callable[[str], Mapping[str, Value]] | None = None
+    """The values that the words of an instruction say; where there is none, they are the first value."""
 
     def __post_init__(self) -> None:
         names = [parameter.name for parameter in self.parameters]
@@ -159,9 +184,14 @@ class Entry:
         """The layout and the facts for some values, in the order of the parameters or by name."""
         return self.build(**self.bind(given, named))
 
-    def confirmed_for(self, built: Built) -> tuple[str, ...]:
-        """How it is known to be right for these values."""
-        return tuple(how for how in self.confirmed if built.measurable or not how.startswith("device"))
+    def confirmed_for(self, built: Built, instance: str | None = None) -> tuple[str, ...]:
+        """How it is known to be right for the values of an instance."""
+        ways = confirmed_by(self.name, instance)
+        return tuple(how for how in ways if built.measurable or not how.startswith("device"))
+
+    def values_in(self, words: str) -> Mapping[str, Value]:
+        """The values that the words of an instruction say."""
+        return self.said_by(words) if self.said_by else {self.parameters[0].name: words}
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name."""
@@ -216,7 +246,9 @@ class Entry:
             if values.get(p.name) is not None and values[p.name] != p.default
         ]
         first = self.parameters[0] if self.parameters else None
-        words = [str(value) if p is first else f"{p.name}={value}" for p, value in shown]
+        words = [
+            p.name if p.flag else str(value) if p is first else f"{p.name}={value}" for p, value in shown
+        ]
         return f"{self.name}({', '.join(words)})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from tilewise.hardware.limits import REGISTER_BITS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+REGISTER = "register"
+"""What a place may say of a fragment besides its axes: which register of 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +35,17 @@ class Position:
     index: tuple[int, ...]
     place: Vector
     bits: tuple[int, int]
-    """The lowest and the highest of its bits, in its register or from its byte on."""
+    """The lowest and the highest of its bits, from its register or its byte on."""
     register: int | None = None
     byte: int | None = None
     name: str = ""
 
     @property
     def thread(self) -> int | None:
-        """The number of the thread in its warpgroup; None in memory."""
+        """The number of the thread in its warpgroup, or in its warp where that is all; None in memory."""
         ((warp, lanes, lane),) = SPLITS["tid_in_wg"]
         steps = self.place.as_dict()
-        return None if self.register is None else lanes * steps[warp] + steps[lane]
+        return None if self.register is None else lanes * steps.get(warp, 0) + steps.get(lane, 0)
 
     def as_json(self) -> dict[str, Any]:
         """The element, its place, and the register or the byte."""
@@ -63,17 +67,17 @@ class Position:
         if self.register is None:
             inside = f", {bits}" if (high + 1) % 8 or low else ""
             return f"{self.index} -> byte {self.byte}{inside}: {self.place}"
-        owners = ", ".join(
-            f"{_OWNERS.get(axis.name, axis.name)} {steps}"
-            for axis, steps in sorted(self.place.terms, key=lambda term: [*_OWNERS].index(term[0].name))
-            if axis.name != "reg"
+        last = self.register + high // REGISTER_BITS
+        registers = (
+            f"register {self.register}" if last == self.register else f"registers {self.register}..{last}"
         )
-        return (
-            f"{self.index} -> thread {self.thread} ({owners}), register {self.register}, {bits}: {self.name}"
-        )
+        return f"{self.index} -> {self._owner}, {registers}, {bits}: {self.name}"
 
-
-_OWNERS = {"wid_in_wg": "warp", "laneid": "lane", "reg": "reg"}
+    @property
+    def _owner(self) -> str:
+        steps = self.place.as_dict()
+        lane = f"lane {steps.get('laneid', 0)}"
+        return f"thread {self.thread} (warp {steps['wid_in_wg']}, {lane})" if "wid_in_wg" in steps else lane
 
 
 def position_of(built: Built, index: Any) -> Position:
@@ -86,22 +90,63 @@ def position_of(built: Built, index: Any) -> Position:
 def positions_at(built: Built, place: Mapping[str, int], limit: int | None = None) -> list[Position]:
     """The elements at a place, which may name some of the axes alone: all that a lane holds.
 
+    `reg` counts elements, as in the layout, and `register` the registers of 32 bits that hold them.
+
     >>> from tilewise.hardware.catalog import find
     >>> d = find("wgmma.D")("f16", n=8)
     >>> [str(p) for p in positions_at(d, {"laneid": 5, "wid_in_wg": 0, "reg": 3})]
     ['(9, 3) -> thread 5 (warp 0, lane 5), register 1, bits 16..31: d3']
+    >>> [p.name for p in positions_at(d, {"laneid": 5, "wid_in_wg": 0, "register": 1})]
+    ['d2', 'd3']
     """
     layout = _layout(built)
-    found = (layout.flat_index(index) for index in layout.who(dict(place), limit=limit))
+    asked = in_registers(built, place)
+    found = [layout.flat_index(index) for one in asked for index in layout.who(one, limit=limit)]
     return [_position(built, layout.coordinates(flat), layout.place(flat)) for flat in found]
+
+
+def in_registers(built: Built, place: Mapping[str, int]) -> list[dict[str, int]]:
+    """A place of a fragment; where it names a register of 32 bits, those of the elements that it holds."""
+    asked = dict(place)
+    if REGISTER not in asked or not built.letter:
+        return [asked]
+    if "reg" in asked:
+        raise LayoutError(
+            "TW203", "a place has reg or register", hint="reg counts elements, register those of 32 bits"
+        )
+    register, taken = asked.pop(REGISTER), _taken(built)
+    if taken > REGISTER_BITS:
+        return [{**asked, "reg": register * REGISTER_BITS // taken}]
+    each = REGISTER_BITS // taken
+    return [{**asked, "reg": register * each + part} for part in range(each)]
+
+
+def asked_place(built: Built, text: str) -> dict[str, int]:
+    """A place as `parse_place` reads it, where an element of a fragment may stand by its name: a7.
+
+    >>> from tilewise.hardware.catalog import find
+    >>> asked_place(find("mma.A")("m16n8k16", "f16"), "laneid=5,a7")
+    {'laneid': 5, 'reg': 7}
+    """
+    from tilewise.notation import parse_place
+
+    named = rf"(^|,)(\s*){built.letter}(\d+)(?=\s*(?:,|$))"
+    return parse_place(re.sub(named, r"\1\2reg=\3", text) if built.letter else text)
+
+
+def _taken(built: Built) -> int:
+    """The bits of a register that an element takes."""
+    assert built.dtype is not None
+    return built.held[0] if built.held else built.dtype.bits
 
 
 def _position(built: Built, index: tuple[int, ...], place: Vector) -> Position:
     assert built.dtype is not None
     bits, steps = built.dtype.bits, place.as_dict()
-    if "reg" in steps:
-        register, low = divmod(steps["reg"] * bits, REGISTER_BITS)
-        name = f"{built.letter}{steps['reg']}"
+    if built.letter:  # it is a fragment, though a lane that has one element of it may count none
+        number, lowest = steps.get("reg", 0), built.held[1] if built.held else 0
+        register, low = divmod(number * _taken(built), REGISTER_BITS)
+        name, low = f"{built.letter}{number}", low + lowest
         return Position(index, place, (low, low + bits - 1), register=register, name=name)
     byte, low = divmod(steps.get("m", 0) * bits, 8)
     return Position(index, place, (low, low + bits - 1), byte=byte)

@@ -1,11 +1,13 @@
 """All entries by name, and the search through them.
 
-An engine is a line of `ENGINES`: the module whose `ENTRIES` it adds. Names that the hardware has and the
+An engine is a line of `ENGINES`: the module whose `ENTRIES` it adds, and which is imported only where an
+entry of it is asked for, or all are. Names that the hardware has and the
 catalogue does not, stand in its `ABSENT`, with the reason.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -14,7 +16,11 @@ from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.hardware.catalog.confirmed import confirmations
 from tilewise.hardware.catalog.entry import Entry, did_you_mean
 
-ENGINES = {"wgmma": "tilewise.hardware.wgmma.catalog"}
+ENGINES = {
+    "wgmma": "tilewise.hardware.wgmma.catalog",
+    "mma": "tilewise.hardware.mma.catalog",
+    **dict.fromkeys(("ldmatrix", "stmatrix", "movmatrix"), "tilewise.hardware.matrices.catalog"),
+}
 """{first word of the names: the module that holds the entries}."""
 
 LIST = "tilewise catalog lists the entries"
@@ -46,6 +52,11 @@ class Registry(Mapping[str, Entry]):
     def __len__(self) -> int:
         return len(self._entries)
 
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """{name that is left out: why}."""
+        return self._absent
+
     def find(self, name: str) -> Entry:
         """The entry of that name, or an error that names the nearest; refused where it is left out."""
         if of_kind(name, str, "the name of an entry", LIST) in self._entries:
@@ -53,19 +64,29 @@ class Registry(Mapping[str, Entry]):
         for word, reason in self._absent.items():
             if name == word or name.startswith(f"{word}."):
                 raise Refused("TW602", reason, witness={"entry": name}, hint=LIST)
-        hint = did_you_mean(name, self._entries).strip() or LIST
+        first = name.partition(".")[0]
+        near = did_you_mean(name, self._entries) or did_you_mean(first, ENGINES) * (first not in ENGINES)
+        hint = near.strip() or LIST
         raise LayoutError("TW601", f"the catalogue has no entry {name}", hint=hint)
 
+    def taking(self, word: str) -> Entry | None:
+        """The entry that takes the words of an instruction, which are no name of an entry."""
+        if word in self:
+            return None
+        low = word.lower()
+        return next((entry for entry in self.values() if entry.looks and re.match(entry.looks, low)), None)
+
     def search(self, words: Sequence[str]) -> list[Entry]:
-        """The entries in whose text every word stands, in any case."""
+        """The entries in whose text every word stands, in any case; those of an engine named, first."""
         wanted = [word.lower() for word in words]
-        return [entry for entry in self.values() if all(word in _text(entry) for word in wanted)]
+        found = [entry for entry in self.values() if all(word in _text(entry) for word in wanted)]
+        return sorted(found, key=lambda entry: entry.engine not in wanted)
 
 
 @cache
 def entries() -> Registry:
     """The whole catalogue, checked."""
-    modules = [import_module(module) for module in ENGINES.values()]
+    modules = [import_module(module) for module in dict.fromkeys(ENGINES.values())]
     every = [entry for module in modules for entry in module.ENTRIES]
     absent = {name: reason for module in modules for name, reason in module.ABSENT.items()}
     whole = Registry(every, absent)
@@ -75,12 +96,14 @@ def entries() -> Registry:
 
 
 def find(name: str) -> Entry:
-    """The entry of that name.
+    """The entry of that name; of an entry that is there no other engine is imported.
 
     >>> print(find("wgmma.D")("f32", n=8).layout)
     S[((4, 2, 8), (1, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
     """
-    return entries().find(name)
+    engine = ENGINES.get(name.partition(".")[0]) if isinstance(name, str) else None
+    own = import_module(engine).ENTRIES if engine else ()
+    return next((entry for entry in own if entry.name == name), None) or entries().find(name)
 
 
 def search(*words: str) -> list[Entry]:

@@ -8,6 +8,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter
+from tilewise.hardware.catalog.instances import instance_of
 from tilewise.hardware.sources import Source
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ def sheet_of(entry: Entry, values: Mapping[str, Any], built: Built) -> dict[str,
     if built.notes:
         sheet["notes"] = list(built.notes)
     sheet["source"] = source_of(built.source or entry.source)
-    sheet["confirmed"] = list(entry.confirmed_for(built))
+    sheet["confirmed"] = list(entry.confirmed_for(built, instance_of(entry, values)))
     return sheet
 
 

@@ -71,7 +71,7 @@ def _instead(dtype: DType) -> str:
 
 def _rows() -> dict[str, ElementType]:
     table = (
-        ("UINT8", 8, "u8 s8 b8 e4m3 e5m2 ue8m0", ""),
+        ("UINT8", 8, "u8 s8 b8 e4m3 e5m2 ue4m3 ue8m0", ""),
         ("UINT16", 16, "u16 s16 b16", ""),
         ("UINT32", 32, "u32 b32", ""),
         ("INT32", 32, "s32", ""),

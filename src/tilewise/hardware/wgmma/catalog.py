@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from itertools import product
+
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.limits import REGISTER_BITS, SHARED_BYTES
+from tilewise.hardware.catalog.registers import registers_of
+from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
 from tilewise.hardware.wgmma.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
@@ -27,6 +31,8 @@ _SPARSE = (
 ABSENT = {
     **dict.fromkeys(("wgmma.sp", "wgmma.A.sp", "wgmma.D.sp"), _SPARSE),
     "wgmma.B": "a wgmma never has B in registers: it reads B from shared memory, where it is wgmma.smem",
+    "wgmma.mma_async": "the catalogue has the operands of wgmma.mma_async: wgmma.D and wgmma.A in registers, "
+    "wgmma.smem in shared memory, and what goes together as wgmma.shapes",
     "wgmma.C": "a wgmma has no C of its own: it adds to D, which is wgmma.D",
 }
 """Names that are left out, and why."""
@@ -54,20 +60,10 @@ MAJOR = Parameter("major", "the direction in which neighbours are contiguous", l
 # -- what is built ---------------------------------------------------------------------------------
 
 
-def _registers(layout: Layout, dtype: DType, letter: str) -> dict[str, Any]:
-    elements = layout.span("reg")
-    each = REGISTER_BITS // dtype.bits
-    return {
-        "dtype": dtype.name,
-        "elements": {"count": elements, "first": f"{letter}0", "last": f"{letter}{elements - 1}"},
-        "registers": {"count": elements // each, "bits": REGISTER_BITS, "elements_each": each},
-    }
-
-
 def _a(dtype: str) -> Built:
     layout = a_fragment(dtype)
     row = Input.of(dtype)
-    facts = {"instruction": f"m64nNk{row.k}", **_registers(layout, row.dtype, "a")}
+    facts = {"instruction": f"m64nNk{row.k}", **registers_of(layout, row.dtype, "a")}
     return Built(layout, facts, row.dtype, "a")
 
 
@@ -77,7 +73,7 @@ def _d(dtype: str, n: int) -> Built:
     facts = {
         "instructions": [f"m64n{n}k{k}" for k in sorted({row.k for row in inputs})],
         "inputs": [row.name for row in inputs],
-        **_registers(layout, DType.of(dtype), "d"),
+        **registers_of(layout, DType.of(dtype), "d"),
     }
     return Built(layout, facts, DType.of(dtype), "d")
 
@@ -258,6 +254,34 @@ def _shapes(dtype: str, n: int | None) -> Built:
     return Built(None, facts, row.dtype)
 
 
+# -- instances -------------------------------------------------------------------------------------
+
+_DEEP = 1024
+"""Rows and columns that are whole atoms of every mode, and whole wgmmas of every type."""
+
+
+def _accumulators() -> Iterator[Mapping[str, Value]]:
+    for name in _ACCUMULATORS:
+        legal = {n for row in INPUTS.values() if name in row.accumulators for n in row.n}
+        for n in sorted(legal):
+            yield {"dtype": name, "n": n}
+
+
+def _patterns() -> Iterator[Mapping[str, Value]]:
+    for mode, row in product(MODES, INPUTS.values()):
+        for major in row.majors:
+            yield {"mode": mode, "major": major, "dtype": row.name}
+
+
+def _tiles() -> Iterator[Mapping[str, Value]]:
+    for operand, pattern in product(OPERANDS, _patterns()):
+        yield {"operand": operand, **pattern, "rows": _DEEP, "k": _DEEP}
+
+
+def _figures() -> Iterator[Mapping[str, Value]]:
+    yield from ({"number": number} for number in FIGURES)
+
+
 # -- the entries -----------------------------------------------------------------------------------
 
 _EVEN = "8, 16, ..., 256; of s32 8, 16, 24, 32, 48, 64, ..., 256"
@@ -291,6 +315,7 @@ ENTRIES = (
         _d,
         {"dtype": "f32", "n": 64},
         "layout fragment register warpgroup result C",
+        _accumulators,
     ),
     Entry(
         "wgmma.smem",
@@ -308,6 +333,7 @@ ENTRIES = (
         _smem,
         _TILE,
         "layout shared memory leading stride dimension byte offset descriptor swizzle",
+        _tiles,
     ),
     Entry(
         "wgmma.atom",
@@ -317,6 +343,7 @@ ENTRIES = (
         _atom,
         {"mode": "128B", "major": "k", "dtype": "bf16"},
         "layout shared memory core matrix",
+        _patterns,
     ),
     Entry(
         "wgmma.canonical",
@@ -338,6 +365,7 @@ ENTRIES = (
         _canonical,
         {"mode": "64B", "major": "mn", "dtype": "bf16"},
         "layout shared memory CuTe T LBO SBO",
+        _patterns,
     ),
     Entry(
         "wgmma.figure",
@@ -351,6 +379,7 @@ ENTRIES = (
         _figure,
         {"number": 170},
         "layout shared memory example",
+        _figures,
     ),
     Entry(
         "wgmma.shapes",

@@ -28,7 +28,6 @@ from tilewise.core.shapes import Mode as Extents
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.limits import SM_SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, ROWS
-from tilewise.hardware.sources import GUIDE_CAPABILITIES
 from tilewise.hardware.wgmma.descriptor import BASE_UNIT, Descriptor
 from tilewise.hardware.wgmma.instructions import Input, M, check_operand
 
@@ -50,8 +49,6 @@ Digits = list[tuple[int, int]]
 
 SHARED_END = SM_SHARED_BYTES
 """The first byte past the shared memory of an SM: a window that begins with the system's 1 KiB."""
-
-SHARED_SOURCE = GUIDE_CAPABILITIES
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,271 @@
+"""The entries of ldmatrix, stmatrix and movmatrix in the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
+from tilewise.hardware.catalog.parameters import ARCH
+from tilewise.hardware.catalog.registers import registers_of
+from tilewise.hardware.matrices import moves
+from tilewise.hardware.matrices.forms import Form, forms, short
+from tilewise.hardware.matrices.kinds import PTX_LDMATRIX, PTX_MOVMATRIX, PTX_STMATRIX, ROW_BYTES
+from tilewise.hardware.matrices.views import seen_as
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ABSENT = {
+    "wmma": "which lane has what of a wmma fragment is not documented, and may differ from one "
+    "architecture to the next: mma.sync's fragments are mma.A, mma.B, mma.C and mma.D",
+}
+"""Names that are left out, and why."""
+
+_LETTER = "e"
+
+
+# -- parameters ------------------------------------------------------------------------------------
+
+
+def _word(form: Form) -> str:
+    """The form but for .trans, which is a flag."""
+    return short(form).replace(".trans", "")
+
+
+def _words(instruction: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(_word, forms(instruction))))
+
+
+def _form(instruction: str) -> Parameter:
+    def normal(given: str) -> str:
+        form = Form.of(instruction, given)
+        if "trans" in given.lower().split("."):
+            raise LayoutError(
+                "TW601",
+                f"trans is said beside the form, not in {given!r}",
+                hint=f"--form {_word(form)} --trans, or {instruction}({_word(form)}, trans)",
+            )
+        return _word(form)
+
+    return Parameter("form", "how many matrices, and of which kind", legal=_words(instruction), normal=normal)
+
+
+def _said_by(instruction: str) -> Callable[[str], dict[str, Value]]:
+    def said(words: str) -> dict[str, Value]:
+        form = Form.of(instruction, words.rstrip(";"))
+        return {"form": _word(form), "trans": form.trans}
+
+    return said
+
+
+def _no_values(words: str) -> dict[str, Value]:
+    """movmatrix has one form, and its words say no value."""
+    if words.lower().rstrip(";") != moves.OPCODE:
+        raise LayoutError("TW601", f"{words!r} is no movmatrix", hint=f"there is one: {moves.OPCODE}")
+    return {}
+
+
+def _looks(instruction: str) -> str:
+    """How the words of an instruction begin, in PTX and as they are said for short: ldmatrix.x4."""
+    return rf"{instruction}\.(?!f)"  # which is the table of forms
+
+
+def _dtype(given: str) -> str:
+    return given.lower() if given.lower() in _RAW else DType.of(given).name
+
+
+_RAW = {"b6": DType("b6", 6), "b4": DType("b4", 4)}
+"""Elements of a form that unpacks, of any type."""
+
+TRANS = Parameter("trans", "rows of memory become columns", flag=True)
+DTYPE = Parameter(
+    "dtype",
+    "the type of the elements in memory",
+    rule="any that one lane gets whole; alone, the form's own bits",
+    optional=True,
+    normal=_dtype,
+)
+
+
+# -- what is built ---------------------------------------------------------------------------------
+
+
+def _moved(instruction: str) -> Callable[..., Built]:
+    def build(form: str, trans: bool, dtype: str | None, arch: str | None) -> Built:
+        words = Form.of(instruction, form, trans)
+        made = Form(instruction, words.count, trans, words.shape, words.type)  # trans has to be said
+        check(made, arch)
+        said = dtype or f"b{made.kind.stored}"
+        element = _RAW.get(said) or DType.of(said)
+        layout, rows = seen_as(made, element), made.count * made.rows
+        held = (made.bits, 0) if made.kind.padding else None
+        facts: dict[str, Any] = {
+            "addresses": str(made.addresses),
+            "instruction": made.ptx,
+            "matrices": {"count": made.count, "rows": made.rows, "columns": layout.size // rows},
+            **registers_of(layout, element, _LETTER, made.bits if held else 0),
+            "lanes": {"read": _span(range(rows)), "unread": _span(made.unread)},
+            "alignment": ROW_BYTES,
+            "row": _row(made, element),
+            "architectures": str(made.kind.needs),
+        }
+        return Built(layout, facts, element, _LETTER, held, notes=_notes(made))
+
+    return build
+
+
+def check(form: Form, arch: str | None) -> None:
+    """Refuses a form that an architecture does not have."""
+    if arch is not None and not form.kind.needs.met(arch):
+        raise Refused(
+            "TW602",
+            f"{arch} has no {form}",
+            witness={"arch": arch, "instruction": str(form)},
+            hint=f"it needs {form.kind.needs}",
+        )
+
+
+def _span(some: range) -> dict[str, int] | None:
+    return {"count": len(some), "first": some[0], "last": some[-1]} if some else None
+
+
+def _row(form: Form, element: DType) -> dict[str, Any]:
+    """What lies in the bytes of a row, and in the bits of an element in a register."""
+    kind = form.kind
+    facts: dict[str, Any] = {"bytes": ROW_BYTES, "elements": ROW_BYTES * 8 // element.bits}
+    if not kind.padding:
+        return facts
+    return {
+        "bytes": ROW_BYTES,
+        "elements": kind.columns,
+        "used_bytes": ROW_BYTES - kind.padding,
+        "padding_bytes": kind.padding,
+        "container_bits": kind.bits,
+        "element_bits": _span(range(kind.stored)),
+    }
+
+
+def _notes(form: Form) -> tuple[str, ...]:
+    notes = ["undefined where lanes do not execute the same instruction, or where a lane has exited"]
+    if form.kind.needs.since == 75 and form.unread:
+        notes.append(
+            "sm_75 needs a valid address from every lane, also from those whose address is not read: "
+            "give them that of a lower lane"
+        )
+    if form.kind.padding:
+        notes.append(
+            f"an element is in bits 0..{form.kind.stored - 1} of its byte of the register, the others are 0"
+        )
+    if form.kind.stored == 4:
+        notes.append("mma.sync of kind f8f6f4 wants e2m1 in bits 2..5 of its byte: shift left by 2")
+    return tuple(notes)
+
+
+def _transposed(arch: str | None) -> Built:
+    if arch is not None and not moves.NEEDS.met(arch):
+        raise Refused(
+            "TW602",
+            f"{arch} has no movmatrix",
+            witness={"arch": arch, "instruction": moves.OPCODE},
+            hint=f"it needs {moves.NEEDS}",
+        )
+    element = DType.of("b16")
+    facts = {
+        "from": str(moves.BEFORE),
+        "to": str(moves.AFTER),
+        "comes_from": str(moves.COMES_FROM),
+        "instruction": moves.PTX,
+        **registers_of(moves.AFTER, element, "d"),
+        "architectures": str(moves.NEEDS),
+    }
+    notes = ("undefined where lanes do not execute the same instruction",)
+    return Built(moves.AFTER, facts, element, "d", notes=notes)
+
+
+def _table(instruction: str) -> Callable[..., Built]:
+    def build(arch: str | None) -> Built:
+        had = [form for form in forms(instruction) if arch is None or form.kind.needs.met(arch)]
+        if not had:
+            hint = f"it needs {forms(instruction)[0].kind.needs}"
+            raise Refused("TW602", f"{arch} has no {instruction}", witness={"arch": arch}, hint=hint)
+        by_need: dict[str, list[str]] = {}
+        for form in had:
+            by_need.setdefault(str(form.kind.needs), []).append(_word(form) + " trans" * form.trans)
+        listed = [{"needs": needs, "forms": words} for needs, words in by_need.items()]
+        instructions = [str(form) for form in had]
+        return Built(None, {"count": len(had), "forms": listed, "instructions": instructions})
+
+    return build
+
+
+# -- the entries -----------------------------------------------------------------------------------
+
+
+def _listed(instruction: str) -> Callable[[], Iterator[dict[str, Value]]]:
+    def instances() -> Iterator[dict[str, Value]]:
+        for form in forms(instruction):
+            yield {"form": _word(form), "trans": form.trans}
+
+    return instances
+
+
+_SUMMARY = "who says where each row is, and who holds each element, [matrix, row, element]"
+
+ENTRIES = (
+    Entry(
+        "ldmatrix",
+        f"matrices from shared memory to registers: {_SUMMARY}",
+        (_form("ldmatrix"), TRANS, DTYPE, ARCH),
+        PTX_LDMATRIX,
+        _moved("ldmatrix"),
+        {"form": "x4"},
+        "layout fragment register warp load LDSM unpack",
+        _listed("ldmatrix"),
+        looks=_looks("ldmatrix"),
+        said_by=_said_by("ldmatrix"),
+    ),
+    Entry(
+        "stmatrix",
+        f"matrices from registers to shared memory: {_SUMMARY}",
+        (_form("stmatrix"), TRANS, DTYPE, ARCH),
+        PTX_STMATRIX,
+        _moved("stmatrix"),
+        {"form": "x4"},
+        "layout fragment register warp store STSM",
+        _listed("stmatrix"),
+        looks=_looks("stmatrix"),
+        said_by=_said_by("stmatrix"),
+    ),
+    Entry(
+        "movmatrix",
+        "an 8 x 8 matrix of 16 bits transposed inside a warp: which lane holds element [row, column] after",
+        (ARCH,),
+        PTX_MOVMATRIX,
+        _transposed,
+        {},
+        "layout fragment register warp transpose MOVM shuffle lane map",
+        looks=r"movmatrix\.",
+        said_by=_no_values,
+    ),
+    Entry(
+        "ldmatrix.forms",
+        "every form of ldmatrix, and the architectures that have it",
+        (ARCH,),
+        PTX_LDMATRIX,
+        _table("ldmatrix"),
+        {},
+        "instructions",
+    ),
+    Entry(
+        "stmatrix.forms",
+        "every form of stmatrix, and the architectures that have it",
+        (ARCH,),
+        PTX_STMATRIX,
+        _table("stmatrix"),
+        {},
+        "instructions",
+    ),
+)

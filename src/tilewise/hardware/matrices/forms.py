@@ -1,0 +1,248 @@
+"""ldmatrix and stmatrix: which lane supplies which address, and which lane holds which element.
+
+A matrix is rows of 16 bytes. Where it has n rows, lane n j + r supplies the address of row r of matrix j.
+In registers one picture serves every form. Lane 4 g + t holds f neighbours, number t of their direction:
+columns of row g, and where the instruction says trans, rows of column g. The other direction has eight
+lines for the eight g, or sixteen in two halves, which follow one another in a lane. Registers of
+matrix j + 1 follow those of matrix j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilewise.core.axes import Axis
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import flat_index
+from tilewise.hardware.limits import LANES, REGISTER_BITS
+from tilewise.hardware.matrices.kinds import INSTRUCTIONS, KINDS, Kind, kind_of
+
+LANE, REG = Axis("laneid"), Axis("reg")
+ROWS = 8
+"""Rows of a matrix m8n8, and its elements of 16 bits along a row."""
+GROUPS, THREADS = 8, 4
+"""The warp as g and t: lane 4 g + t."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form of ldmatrix or stmatrix: how many matrices, transposed or not, of which shape and type.
+
+    Both layouts are indexed by memory: matrix j, its row r, the element c of that row.
+
+    >>> form = Form("ldmatrix", 4)
+    >>> print(form)
+    ldmatrix.sync.aligned.m8n8.x4.shared.b16
+    >>> print(form.addresses)
+    S[(4, 8) : (8@laneid, 1@laneid)]
+    >>> print(form.layout)
+    S[(4, 8, (4, 2)) : (2@reg, 4@laneid, (1@laneid, 1@reg))]
+    >>> print(Form("ldmatrix", 4, trans=True).layout)
+    S[(4, (4, 2), 8) : (2@reg, (1@laneid, 1@reg), 4@laneid)]
+    >>> print(Form("ldmatrix", 2, True, "m16n16", "b8").layout)
+    S[(2, (4, 4), (2, 8)) : (8@reg, (1@laneid, 1@reg), (4@reg, 4@laneid))]
+    """
+
+    instruction: str
+    count: int
+    trans: bool = False
+    shape: str = "m8n8"
+    type: str = "b16"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "count", as_int(self.count, "how many matrices"))
+        kind = kind_of(self.instruction, self.shape, self.type)
+        if kind is None or self.count not in kind.counts or self.trans not in kind.trans:
+            raise _no_such(self, kind)
+
+    @classmethod
+    def of(cls, instruction: str, words: Form | str, trans: bool = False) -> Form:
+        """The form that words such as `x4` or `m16n16.x2.b8` say; those of PTX may stand around them.
+
+        Where a shape is only ever transposed, or has one type, that need not be said.
+
+        >>> print(Form.of("ldmatrix", "x4", trans=True))
+        ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+        >>> print(Form.of("ldmatrix", "m8n16.x1.b4x16_p64"))
+        ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64
+        >>> print(Form.of("stmatrix", "stmatrix.sync.aligned.m16n8.x4.trans.shared.b8"))
+        stmatrix.sync.aligned.m16n8.x4.trans.shared.b8
+        """
+        if isinstance(words, Form):
+            return words
+        said = [word for word in words.lower().split(".") if word not in _FILLERS]
+        count, shape, type, turned, unknown = "", "", "", trans, []
+        for word in said:
+            if word[:1] == "x" and word[1:].isdecimal() and word.isascii():
+                count = word[1:]
+            elif word[:1] == "m" and word[1:2].isdecimal():
+                shape = word
+            elif word[:1] == "b" and word[1:2].isdecimal():
+                type = word
+            elif word == "trans":
+                turned = True
+            elif word != instruction:
+                unknown.append(word)
+        if unknown or not count or instruction not in INSTRUCTIONS:
+            raise LayoutError(
+                "TW601",
+                f"{words!r} is no form of {instruction}",
+                hint=_near(unknown, instruction) + f"known: {' '.join(map(short, forms(instruction)))}",
+            )
+        return _completed(cls, instruction, int(count), turned, shape or "m8n8", type)
+
+    @property
+    def kind(self) -> Kind:
+        """Its row of the table."""
+        kind = kind_of(self.instruction, self.shape, self.type)
+        assert kind is not None
+        return kind
+
+    @property
+    def rows(self) -> int:
+        """Rows of a matrix in memory."""
+        return self.kind.rows
+
+    @property
+    def columns(self) -> int:
+        """Elements of a row in memory."""
+        return self.kind.columns
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element in a register."""
+        return self.kind.bits
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers of a lane.
+
+        >>> [form.registers for form in forms("ldmatrix") if form.shape == "m16n16" and form.type == "b8"]
+        [2, 4]
+        """
+        return self.count * self.rows * self.columns * self.bits // (LANES * REGISTER_BITS)
+
+    @property
+    def addresses(self) -> Layout:
+        """Of row r of matrix j, [j, r]: the lane that supplies its address."""
+        return Layout((self.count, self.rows), (self.rows @ LANE, 1 @ LANE))
+
+    @property
+    def unread(self) -> range:
+        """Lanes whose address is not read.
+
+        >>> Form("ldmatrix", 2).unread
+        range(16, 32)
+        """
+        return range(self.count * self.rows, LANES)
+
+    @property
+    def layout(self) -> Layout:
+        """Of the element c in row r of matrix j, [j, r, c]: who holds it; reg counts elements of `bits`."""
+        along, other = (self.rows, self.columns) if self.trans else (self.columns, self.rows)
+        each, halves = along // THREADS, other // GROUPS
+        near = ((THREADS, each), (1 @ LANE, 1 @ REG))
+        far = ((halves, GROUPS), (each @ REG, 4 @ LANE)) if halves > 1 else (GROUPS, (4 @ LANE,))
+        rows, columns = (near, far) if self.trans else (far, near)
+        held = each * halves
+        return Layout((self.count, rows[0], columns[0]), (held @ REG, *rows[1], *columns[1]))
+
+    def stored_at(self, column: int) -> tuple[int, int]:
+        """The first and the last bit of an element in its row, bit 0 the lowest of the row's first byte.
+
+        >>> Form.of("ldmatrix", "m8n16.x1.b6x16_p32").stored_at(15)
+        (90, 95)
+        """
+        first = flat_index(column, (self.columns,)) * self.kind.stored
+        return first, first + self.kind.stored - 1
+
+    @property
+    def ptx(self) -> str:
+        """The instruction with names for its operands.
+
+        >>> print(Form("stmatrix", 2).ptx)
+        stmatrix.sync.aligned.m8n8.x2.shared.b16 [address], {r0, r1};
+        """
+        registers = "{" + ", ".join(f"r{i}" for i in range(self.registers)) + "}"
+        operands = (registers, "[address]") if self.instruction == "ldmatrix" else ("[address]", registers)
+        return f"{self} {', '.join(operands)};"
+
+    def __str__(self) -> str:
+        trans = ".trans" if self.trans else ""
+        return f"{self.instruction}.sync.aligned.{self.shape}.x{self.count}{trans}.shared.{self.type}"
+
+
+_FILLERS = ("sync", "aligned", "shared", "shared::cta", "b8x16", "")
+
+
+def forms(instruction: str = "") -> tuple[Form, ...]:
+    """Every form of an instruction, or of both.
+
+    >>> [short(form) for form in forms("stmatrix")][-4:]
+    ['x4.trans', 'm16n8.x1.trans.b8', 'm16n8.x2.trans.b8', 'm16n8.x4.trans.b8']
+    """
+    return tuple(form for kind in KINDS if instruction in ("", kind.instruction) for form in _of(kind))
+
+
+def short(form: Form) -> str:
+    """What tells a form from the others of its instruction.
+
+    requires       nothing
+    postcondition  Form.of(form.instruction, short(form)) == form
+    """
+    plain = form.shape == "m8n8"
+    words = ["" if plain else form.shape, f"x{form.count}", "trans" if form.trans else ""]
+    return ".".join(word for word in [*words, "" if plain else form.type.split(".")[-1]] if word)
+
+
+def _of(kind: Kind) -> Iterator[Form]:
+    for count in kind.counts:
+        for trans in kind.trans:
+            yield Form(kind.instruction, count, trans, kind.shape, kind.type)
+
+
+def _near(unknown: list[str], instruction: str) -> str:
+    """The word that was meant, as a question, where one is near."""
+    from tilewise.hardware.catalog.entry import did_you_mean
+
+    return did_you_mean(unknown[0], [*_FILLERS, instruction, "trans"]) if unknown else ""
+
+
+def _completed(cls: type[Form], instruction: str, count: int, trans: bool, shape: str, type: str) -> Form:
+    """The form, with what its shape leaves no choice of."""
+    rows = [kind for kind in KINDS if (kind.instruction, kind.shape) == (instruction, shape)]
+    if type:
+        rows = [kind for kind in rows if type in (kind.type, kind.type.split(".")[-1])]
+    if not rows:
+        return cls(instruction, count, trans, shape, type or "b16")
+    if len(rows) > 1 and rows[0].type != "b8":
+        raise LayoutError(
+            "TW601",
+            f"{shape} of {instruction} needs a type",
+            hint=f"one of {' '.join(kind.type for kind in rows)}",
+        )
+    kind = rows[0]
+    return cls(instruction, count, trans or False not in kind.trans, shape, kind.type)
+
+
+def _no_such(form: Form, kind: Kind | None) -> LayoutError:
+    """Why there is no such form."""
+    if form.instruction not in INSTRUCTIONS:
+        return LayoutError(
+            "TW601", f"{form.instruction!r} moves no matrices", hint=f"known: {' '.join(INSTRUCTIONS)}"
+        )
+    if kind is None:
+        had = [row for row in KINDS if row.instruction == form.instruction]
+        reason = f"there is no {form.instruction} of {form.shape} and {form.type}"
+        hint = "it has " + ", ".join(f"{row.shape} {row.type}" for row in had)
+    elif form.count not in kind.counts:
+        reason = f"{form.instruction} moves no {form.count} matrices of {form.shape} at once"
+        hint = f"{form.shape} has {' '.join(f'x{count}' for count in kind.counts)}"
+    else:
+        turned = "transposed" if form.trans else "as it lies"
+        reason = f"no {form.instruction} moves {form.shape} of {form.type} {turned}"
+        hint = "leave .trans out" if form.trans else f"{form.shape} is always .trans"
+    return Refused("TW602", reason, witness={"instruction": form.instruction, "shape": form.shape}, hint=hint)

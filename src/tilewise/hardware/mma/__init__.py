@@ -1,0 +1,1 @@
+"""mma.sync: the instructions of a warp's tensor core, and which lane holds which element of its operands."""

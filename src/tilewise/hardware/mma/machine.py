@@ -1,0 +1,136 @@
+"""What a machine does for an mma.sync that its tensor cores do not have.
+
+PTX keeps what it once had. An instruction exists on every architecture from its first one on, and the
+assembler writes it in others where the tensor cores have lost it: the result is the same, the speed is not.
+The rows say what the assembler of CUDA 13 writes, and that of CUDA 12 for sm_70 and sm_72.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tilewise.hardware.architectures import NUMBERS, Architecture
+from tilewise.hardware.mma.instructions import Instruction, Shape
+from tilewise.hardware.mma.sparse_instructions import SparseInstruction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """Instructions that architectures do not have of their own, and what they run as."""
+
+    inputs: tuple[str, ...]
+    since: int
+    last: int
+    """The first and the last architecture that has to make do."""
+    runs_as: str
+    shapes: tuple[Shape, ...] = ()
+    """Those meant; all where there are none."""
+    ops: tuple[str, ...] = ()
+    unordered: bool = False
+    """Whether sparse instructions without ordered_metadata are meant alone."""
+
+    def covers(self, this: Instruction | SparseInstruction) -> bool:
+        """Whether an instruction is meant."""
+        if isinstance(this, SparseInstruction):
+            return this.a in self.inputs and not (self.unordered and this.ordered)
+        shape, op = self.shapes or (this.shape,), self.ops or (this.op,)
+        return this.a in self.inputs and this.shape in shape and this.op in op
+
+    def on(self, arch: Architecture | str | int) -> bool:
+        """Whether an architecture has to make do."""
+        return self.since <= Architecture.of(arch).number <= self.last
+
+    @property
+    def where(self) -> str:
+        """The architectures, in words.
+
+        >>> Expansion(("s4",), 90, NUMBERS[-1], "").where, Expansion(("b1",), 90, 90, "").where
+        ('sm_90 and later', 'sm_90')
+        """
+        if self.last == NUMBERS[-1]:
+            return f"sm_{self.since} and later"
+        return f"sm_{self.since}" if self.last == self.since else f"sm_{self.since} to sm_{self.last}"
+
+
+_LAST = NUMBERS[-1]
+_FLOAT8 = Expansion(("e4m3", "e5m2"), 90, 110, "two products of f16, after conversion")
+_INTEGER4 = Expansion(("s4", "u4"), 90, _LAST, "two products of 8-bit integers, after unpacking")
+
+EXPANSIONS = (
+    Expansion(
+        ("f16",), 80, _LAST, "multiply-adds and shuffles, without tensor cores", shapes=(Shape(8, 8, 4),)
+    ),
+    _FLOAT8,
+    _INTEGER4,
+    Expansion(("b1",), 90, 90, "two products with and.popc", ops=("xor.popc",)),
+    Expansion(("b1",), 100, _LAST, "products of u8, a byte for each bit"),
+    Expansion(("s8", "u8"), 100, _LAST, "a product m16n8k16, half of it unused", shapes=(Shape(8, 8, 16),)),
+    Expansion(
+        ("f64",),
+        100,
+        _LAST,
+        "products m8n8k4",
+        shapes=(Shape(16, 8, 4), Shape(16, 8, 8), Shape(16, 8, 16)),
+    ),
+)
+"""Every dense instruction that some architecture runs as others."""
+
+SPARSE_EXPANSIONS = (
+    _FLOAT8,
+    _INTEGER4,
+    Expansion(
+        ("f16", "s8", "u8"),
+        100,
+        _LAST,
+        "without ordered_metadata: one product, after code that sorts the indices",
+        unordered=True,
+    ),
+)
+"""Every sparse instruction that does, or that other code goes before."""
+
+
+def runs_as(this: Instruction | SparseInstruction, arch: Architecture | str | int) -> str:
+    """What an instruction runs as, or nothing where the tensor cores of the architecture have it.
+
+        requires  the architecture has the instruction
+
+    >>> fp8 = Instruction(Shape.of("m16n8k32"), "e4m3", "e4m3", "f32")
+    >>> runs_as(fp8, "sm_89"), runs_as(fp8, "sm_90a")
+    ('', 'two products of f16, after conversion')
+    """
+    found = (one for one in expansions(this) if one.on(arch))
+    return next((one.runs_as for one in found), "")
+
+
+def expansions(this: Instruction | SparseInstruction) -> tuple[Expansion, ...]:
+    """Where an instruction runs as others.
+
+    >>> [one.where for one in expansions(Instruction(Shape.of("m8n8k128"), "b1", "b1", "s32", "xor.popc"))]
+    ['sm_90', 'sm_100 and later']
+    """
+    every = SPARSE_EXPANSIONS if isinstance(this, SparseInstruction) else EXPANSIONS
+    return tuple(one for one in every if one.covers(this))
+
+
+def made_of(some: Iterable[object], arch: Architecture | str | None = None) -> list[dict[str, Any]]:
+    """What architectures have instead of some of the instructions, and of which shapes.
+
+    >>> made_of([Instruction(Shape.of("m16n8k32"), "s4", "s4", "s32")])[0]["architectures"]
+    'sm_90 and later'
+    """
+    found: dict[Expansion, dict[str, None]] = {}
+    for this in some:
+        if isinstance(this, Instruction | SparseInstruction):
+            for one in expansions(this):
+                found.setdefault(one, {})[str(this.shape)] = None
+    order = [*EXPANSIONS, *SPARSE_EXPANSIONS]
+    return [
+        {"architectures": one.where, "shapes": [*shapes], "as": one.runs_as}
+        for one, shapes in sorted(found.items(), key=lambda item: order.index(item[0]))
+        if arch is None or one.on(arch)
+    ]
