@@ -243,7 +243,7 @@ def _other_unit(question: Question) -> Iterator[Reason]:
         return
     ratio = (1, operand.size) if unit == "element" else (operand.size, 1)
     try:
-        layout = _scaled(operand.layout, *ratio)
+        layout = scaled(operand.layout, *ratio)
     except LayoutError:
         return
     fit = _fits(question, layout)
@@ -260,7 +260,8 @@ def _other_unit(question: Question) -> Iterator[Reason]:
         )
 
 
-def _scaled(layout: Layout, numerator: int, denominator: int) -> Layout:
+def scaled(layout: Layout, numerator: int, denominator: int) -> Layout:
+    """The layout with all its steps times a ratio; a LayoutError where one is no whole number then."""
     from tilewise.core.units import storage_scaled
 
     def no_multiple(_: object, steps: int) -> LayoutError:
@@ -271,20 +272,34 @@ def _scaled(layout: Layout, numerator: int, denominator: int) -> Layout:
 
 def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
     """A swizzle of bytes before strides of elements, as PTX prints it, or of elements before bytes."""
-    operand, unit = question.operand, question.layout.unit
-    if operand.size == 1 or unit == "bit" or len(operand.chain) != 1:
+    operand = question.operand
+    found = swizzle_of_the_other_unit(operand, question.layout.unit)
+    if found is None:
         return
+    reason, repaired = found
+    fit = _fits(question, repaired)
+    read = ", in which the tile is read" if fit else ""
+    yield replace(reason, message=reason.message + read, repair=repaired if fit else None)
+    if fit is None:
+        yield from _strides(replace(question, operand=operand.with_layout(repaired)))
+
+
+def swizzle_of_the_other_unit(operand: Operand, unit: str) -> tuple[Reason, Layout] | None:
+    """Why a swizzle seems to count bytes among elements, or the other way round, and what was meant.
+
+    None where it is one of the hardware's as it is read, or none in the other unit either.
+    """
+    if operand.size == 1 or unit == "bit" or len(operand.chain) != 1:
+        return None
     (read,) = operand.chain
     ratio = (1, operand.size) if unit == "element" else (operand.size, 1)
     try:
         meant = read.scaled(*ratio)
     except LayoutError:
-        return
+        return None
     mode = mode_of((meant,))
     if mode is None:
-        return
-    repaired = replace(operand.layout, swizzles=(meant,))
-    fit = _fits(question, repaired)
+        return None
     if unit == "element":
         said = (
             f"{meant} counts elements here, which is {read} on bytes and no mode of the hardware; on bytes it"
@@ -296,16 +311,14 @@ def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
     else:
         said = f"{read} counts bytes here and is no mode of the hardware; on {operand.row.name} elements it"
         hint = f"on bytes write {meant}"
-    yield Reason(
+    reason = Reason(
         "swizzle-unit",
-        f"{said} is that of {mode} mode" + (", in which the tile is read" if fit else ""),
+        f"{said} is that of {mode} mode",
         {"found": [read.bits, read.base, read.shift], "wanted": [meant.bits, meant.base, meant.shift]},
         hint,
-        repaired if fit else None,
-        mode,
+        mode=mode,
     )
-    if fit is None:
-        yield from _strides(replace(question, operand=operand.with_layout(repaired)))
+    return reason, replace(operand.layout, swizzles=(meant,))
 
 
 def _other_swizzle(question: Question) -> Iterator[Reason]:

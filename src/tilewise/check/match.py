@@ -1,4 +1,6 @@
-"""Whether wgmma reads a tile of shared memory: the descriptors, or why none does and what is nearest.
+"""Whether an engine reads a tile of shared memory, and how: wgmma through descriptors, mma.sync by its warp.
+
+`match` asks any of them. Of wgmma it gives the descriptors, or why none reads the tile and what is nearest.
 
 A tile is recognised by what it maps, however it is written: from a few addresses follows the only descriptor
 that may read it, and `same` proves that it does, part by part.
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import overload
 
 from tilewise.check.fitting import REACH, Fit, fits
 from tilewise.check.operand import Operand, Reason, Unreadable, operand_of
@@ -23,11 +26,12 @@ from tilewise.hardware.wgmma.stepping import PATTERNS, Step
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Literal
 
+    from tilewise.check.feeding import Feed
     from tilewise.check.nearest import Near
 
-ENGINES = ("wgmma",)
+ENGINES = ("wgmma", "mma")
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A tile that wgmma does not read: why, and the nearest ones that it does."""
+    """A tile that an engine does not take: why, and the nearest ones that it does."""
 
     reasons: tuple[Reason, ...]
     question: Any = field(default=None, repr=False, compare=False)
@@ -106,9 +110,7 @@ class Mismatch:
     @cached_property
     def nearest(self) -> tuple[Near, ...]:
         """The nearest layouts that work, the cheapest first."""
-        from tilewise.check.nearest import nearest
-
-        return nearest(self.question, self.reasons) if self.question else ()
+        return self.question.nearest(self.reasons) if self.question else ()
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,12 @@ class Question:
             return None
         return fits(operand, instruction_rows(operand, self.n), majors or self.majors, tuple(MODES))
 
+    def nearest(self, reasons: tuple[Reason, ...]) -> tuple[Near, ...]:
+        """The nearest layouts that work, the cheapest first."""
+        from tilewise.check.nearest import nearest
+
+        return nearest(self, reasons)
+
 
 def instruction_rows(operand: Operand, n: int | None) -> tuple[int, ...]:
     """Rows of one instruction that divide the operand's, the most first; none where K does not divide."""
@@ -150,6 +158,35 @@ def too_large(operand: Operand) -> bool:
     return operand.rows * operand.columns * operand.size > REACH
 
 
+@overload
+def match(
+    layout: Layout,
+    *,
+    engine: Literal["wgmma"] = "wgmma",
+    operand: str,
+    dtype: DType | str,
+    major: str | None = None,
+    n: int | None = None,
+    base: int = 0,
+    pattern: str = "tile",
+) -> Match | Mismatch: ...
+
+
+@overload
+def match(
+    layout: Layout,
+    *,
+    engine: str,
+    operand: str,
+    dtype: DType | str,
+    major: str | None = None,
+    n: int | None = None,
+    base: int = 0,
+    pattern: str = "tile",
+    **mma: Any,
+) -> Match | Feed | Mismatch: ...
+
+
 def match(
     layout: Layout,
     *,
@@ -160,12 +197,16 @@ def match(
     n: int | None = None,
     base: int = 0,
     pattern: str = "tile",
-) -> Match | Mismatch:
+    **mma: Any,
+) -> Match | Feed | Mismatch:
     """Whether wgmma reads a tile [rows, K] of shared memory, and with which descriptors.
 
     The layout counts elements of `dtype`, or what its unit says, from the tile's address `base`. Its swizzle
     counts from there as well, or with the pattern "address" from address 0, as TMA's does. Of several sizes
     of the instruction the largest is taken that reads the tile.
+
+    Of the engine mma it tells how a warp moves the tile to its registers, or from them: `mma` is what
+    `tilewise.check.feeding.feed` takes, `shape` always, and `arch` or `form`.
 
         requires       operand is A [M, K] or B [N, K]
         postcondition  a Match iff no two elements share a byte, all are in shared memory, and descriptors
@@ -183,8 +224,24 @@ def match(
     >>> print(match(S[(128, 64) : (64, 1)], operand="B", dtype="bf16"))
     no-swizzle: rows are 128 B apart, as in 128B mode, but the addresses are not swizzled
     """
-    layout = as_layout(layout)
+    if engine == "mma":
+        _check_absent("mma", {"major": major, "n": n})
+        return _fed(layout, operand=operand, dtype=dtype, base=base, pattern=pattern, **mma)
     _check_names(engine, operand, major, base, pattern)
+    _check_absent(engine, mma)
+    return _read(as_layout(layout), operand, dtype, major, n, base, pattern)
+
+
+def _read(
+    layout: Layout,
+    operand: str,
+    dtype: DType | str,
+    major: str | None,
+    n: int | None,
+    base: int,
+    pattern: str,
+) -> Match | Mismatch:
+    """What wgmma makes of a tile."""
     try:
         question = _question(layout, operand, dtype, major, n, base, pattern)
     except Unreadable as no:
@@ -205,18 +262,43 @@ def match(
     return Mismatch(diagnose(question, shape, shared), question)
 
 
+def _fed(layout: Layout, **asked: Any) -> Feed | Mismatch:
+    """How mma.sync is fed with a tile."""
+    from tilewise.check.feeding import feed
+
+    if asked.get("shape") is None:
+        raise LayoutError("TW601", "mma has many shapes, and none was said", hint='such as shape="m16n8k16"')
+    return feed(layout, **asked)
+
+
+def _check_absent(engine: str, asked: dict[str, Any]) -> None:
+    """Refuse what is asked of another engine."""
+    for name, value in asked.items():
+        if value:
+            other = ', or ask engine="mma"' if engine == "wgmma" else ""
+            raise LayoutError("TW601", f"{engine} is not asked for {name}", hint=f"leave {name} out{other}")
+
+
 def _check_names(engine: str, operand: str, major: str | None, base: int, pattern: str) -> None:
     """Refuse names that nothing has, and addresses that are none."""
     check_operand(operand)
     for name, known, what in (
         (engine, ENGINES, "engine that match knows"),
         (major, (None, *MAJORS), "major direction"),
-        (pattern, PATTERNS, "origin of a pattern"),
     ):
         if name not in known:
             raise LayoutError(
                 "TW601", f"{name!r} is no {what}", hint="known: " + " ".join(filter(None, known))
             )
+    check_place(base, pattern)
+
+
+def check_place(base: int, pattern: str) -> None:
+    """Refuse addresses that are none, and patterns that start nowhere."""
+    if pattern not in PATTERNS:
+        raise LayoutError(
+            "TW601", f"{pattern!r} is no origin of a pattern", hint="known: " + " ".join(PATTERNS)
+        )
     if as_int(base, "a base") < 0:
         raise LayoutError("TW604", f"a base of {base} is no address", hint="addresses are 0 and more")
 
@@ -236,9 +318,7 @@ def _question(
         said.append(_refusal("major-type", row.check_major, major))
         major = None
     majors = row.majors if major is None else (major,)
-    operand = operand_of(layout, name, row, base)
-    if pattern == "address":
-        operand = operand.seen_from_zero()
+    operand = operand_of(layout, name, row, base, pattern=pattern)
     return Question(layout, operand, n, majors, tuple(said), pattern == "address" and base > 0)
 
 

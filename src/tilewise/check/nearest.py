@@ -19,7 +19,7 @@ from tilewise.check.strides import WIDTHS, major_name, mode_name, step
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.modes import MODES, ROWS, Mode
-from tilewise.hardware.tma.rules import SHARED_ALIGNMENT
+from tilewise.hardware.tma.rules import MAX_BOX, SHARED_ALIGNMENT
 from tilewise.hardware.wgmma.instructions import M
 from tilewise.hardware.wgmma.tiles import ORDERS, tile
 
@@ -39,8 +39,6 @@ COSTS = ("nothing", "address", "tma", "copy")
 _ABOUT_SWIZZLES = ("swizzle-unit", "no-swizzle", "swizzle-strides", "swizzle")
 
 SHOWN = 3
-BOX = 256
-"""Most elements of a TMA box in one direction."""
 
 _REPAIRED = {
     "unit": ("nothing", "the same numbers, read in their own unit"),
@@ -63,8 +61,9 @@ class Near:
     layout: Layout
     cost: str
     message: str
-    mode: Mode
-    major: str
+    mode: Mode | None = None
+    """That of a descriptor; None where matrices are loaded by lanes."""
+    major: str = ""
     moved: int | None = None
     """Elements that threads have to move; None where they were not counted, or where TMA writes the tile."""
 
@@ -83,7 +82,7 @@ def nearest(question: Question, reasons: Sequence[Reason], shown: int = SHOWN) -
     found: list[Near] = []
     tiles = _tiles(question, _wanted_mode(question.operand, reasons))
     for near in merge(sorted(mended, key=_rank), tiles, key=_rank):
-        if not any(_one_tile(near, other) for other in found):
+        if not any(one_tile(near, other) for other in found):
             found.append(near)
         if len(found) == shown:
             break
@@ -98,7 +97,8 @@ def _shape_is_wrong(reasons: Sequence[Reason]) -> bool:
     return any(reason.rule in ("rows", "k") for reason in reasons)
 
 
-def _one_tile(near: Near, other: Near) -> bool:
+def one_tile(near: Near, other: Near) -> bool:
+    """Whether two answers are the same tile."""
     return near.layout.size == other.layout.size and near.layout.same(other.layout).answer is True
 
 
@@ -197,7 +197,7 @@ def _near(question: Question, layout: Layout, choice: Choice, cost: str) -> Near
     if fit is None:
         return None
     same_shape = (other.rows, other.columns) == (operand.rows, operand.columns)
-    moved = _moved(operand, other.layout) if same_shape and cost == "copy" else None
+    moved = moved_elements(operand, other.layout) if same_shape and cost == "copy" else None
     changes = [*_padding(operand, other), *_changes(operand, other, fit)]
     how = _boxes(other, mode, major, order) if cost == "tma" else _copied(operand, moved)
     message = f"{mode_name(mode)}, {major_name(major)}: " + "; ".join([*changes, how])
@@ -259,7 +259,7 @@ def _boxes(other: Operand, mode: Mode, major: str, order: str) -> str:
     """The boxes of TMA that write the tile: a mode's width along the major direction."""
     inner, k = mode.elements(other.row.dtype), other.columns * other.elements
     along, across = (k, other.rows) if major == "k" else (other.rows, k)
-    deep = min(across, BOX) if order == _few_boxes(major) else ROWS
+    deep = min(across, MAX_BOX) if order == _few_boxes(major) else ROWS
     boxes = along // inner * -(-across // deep)
     names = ("K", "rows") if major == "k" else ("rows", "K")
     return (
@@ -268,7 +268,7 @@ def _boxes(other: Operand, mode: Mode, major: str, order: str) -> str:
     )
 
 
-def _moved(operand: Operand, layout: Layout) -> int | None:
+def moved_elements(operand: Operand, layout: Layout) -> int | None:
     """Elements that live elsewhere in another layout of the same shape; None where counting is too hard."""
     cells = operand.layout.relation(layout, permute=(0, 1)).moves.get("m", 0)
     return None if cells is None else cells * operand.elements

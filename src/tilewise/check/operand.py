@@ -16,14 +16,39 @@ from tilewise.core.shapes import extents_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.modes import Mode
-from tilewise.hardware.wgmma.instructions import Input
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
+
+    from tilewise.core.dtypes import DType
+
+    class Row(Protocol):
+        """What the table of an engine says of a type."""
+
+        @property
+        def name(self) -> str:
+            """The type's name."""
+
+        @property
+        def dtype(self) -> DType:
+            """As which an element lies in memory."""
+
+        @property
+        def k(self) -> int:
+            """Elements along the second mode that one instruction takes."""
+
+        @property
+        def n(self) -> tuple[int, ...]:
+            """The legal N of an instruction."""
+
+        @property
+        def majors(self) -> tuple[str, ...]:
+            """The directions that may be contiguous."""
+
 
 NOT_SHARED = {"reg": "registers", "TCol": "tensor memory"}
-"""Storage that no descriptor of wgmma points to."""
+"""Storage that is no shared memory."""
 
 CELL = "u8"
 """The type as which eight one-bit elements are read."""
@@ -54,12 +79,43 @@ class Unreadable(Exception):
         self.reasons = reasons
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How the engine that takes an operand is spoken of."""
+
+    modes: dict[str, str]
+    """{operand: its two modes}."""
+    copies: tuple[str, str]
+    """What it makes of copies, and what to do instead."""
+    axes: str
+    """From where it reads."""
+    registers: str
+    """What to do where the layout is one of registers."""
+    bytes: str
+    """What it counts."""
+    bits: str
+    """In which direction it takes several elements of one byte, {} being their type."""
+
+
+WGMMA = Reader(
+    modes={"A": "[M, K]", "B": "[N, K]"},
+    copies=(
+        "and a descriptor names one",
+        "match the layout without R; each copy has a descriptor of its own",
+    ),
+    axes="the tensor core reads bytes of shared memory, one storage axis",
+    registers="A may come from registers, as tilewise catalog wgmma.A lays them out",
+    bytes="a descriptor counts bytes, 16 at a time",
+    bits="wgmma reads {} K-major alone: lay the tile out with K contiguous",
+)
+
+
 @dataclass(frozen=True)
 class Operand:
     """[rows, K] in bytes of shared memory; element (0, 0) of the layout's own numbers is at `base`."""
 
     name: str
-    row: Input
+    row: Row
     layout: Layout
     """In bytes, on the axis m, of two modes, in one copy."""
     base: int = 0
@@ -112,10 +168,6 @@ class Operand:
     def plain(self, row: int, column: int) -> int:
         """The address of a cell before the layout's own swizzle."""
         return sum(self.layout.before_swizzle(row * self.columns + column)) + self.pattern
-
-    def seen_from_zero(self) -> Operand:
-        """The operand with a swizzle that counts from address 0: the base is part of what it acts on."""
-        return replace(self, layout=replace(self.layout, offset=self.layout.offset + self.base), base=0)
 
     def with_layout(self, layout: Layout) -> Operand:
         """The same question about another layout."""
@@ -170,7 +222,7 @@ class Blocks:
         return (operand.rows // self.n, self.n), (operand.columns // operand.k, operand.k)
 
     @cached_property
-    def _digits(self) -> list[list[tuple[int, Vector]]]:
+    def digits(self) -> list[list[tuple[int, Vector]]]:
         """The digits of (which rows, rows, which K, K), each slowest first."""
         digits, found = iter(self.grouped.digits), []
         for mode in self._modes:
@@ -185,7 +237,7 @@ class Blocks:
 
     def block(self, row: int, column: int) -> Layout:
         """The layout of one part, in the operand's own bytes."""
-        which_rows, rows, which_k, columns = self._digits
+        which_rows, rows, which_k, columns = self.digits
         offset = self.grouped.offset + _stepped(which_rows, row) + _stepped(which_k, column)
         modes = [tuple(extent for extent, _ in part) for part in (rows, columns)]
         shape = tuple(mode[0] if len(mode) == 1 else mode for mode in modes)
@@ -204,32 +256,37 @@ def _stepped(digits: list[tuple[int, Vector]], index: int) -> Vector:
 # -- from a layout -------------------------------------------------------------------------------------
 
 
-def operand_of(layout: Layout, name: str, row: Input, base: int = 0) -> Operand:
-    """The operand that a layout describes; `Unreadable` where it is no [rows, K] of bytes."""
-    placed = _in_one_memory(_in_one_copy(layout))
+def operand_of(
+    layout: Layout,
+    name: str,
+    row: Row,
+    base: int = 0,
+    reader: Reader = WGMMA,
+    pattern: str = "tile",
+) -> Operand:
+    """The operand that a layout describes; `Unreadable` where it is no [rows, K] of bytes.
+
+    With the pattern "address" the swizzle counts from address 0: the base is part of what it acts on.
+    """
+    placed = _in_one_memory(_in_one_copy(layout, reader), reader)
     if len(extents_of(placed.shape)) != 2:
-        raise Unreadable(_rank(placed, name))
+        raise Unreadable(_rank(placed, name, reader))
     try:
-        cells, elements = _in_cells(placed, row)
+        cells, elements = _in_cells(placed, row, base if pattern == "address" else 0)
     except LayoutError as error:
-        raise Unreadable(_scattered(placed, row, error)) from None
-    return Operand(name, row, cells.coalesce(by_mode=True), base, elements)
+        raise Unreadable(_scattered(placed, row, error, reader)) from None
+    return Operand(name, row, cells.coalesce(by_mode=True), base if pattern == "tile" else 0, elements)
 
 
-def _in_one_copy(layout: Layout) -> Layout:
+def _in_one_copy(layout: Layout, reader: Reader) -> Layout:
     if layout.copies != 1:
-        raise Unreadable(
-            Reason(
-                "copies",
-                f"every element has {layout.copies} copies (R), and a descriptor names one",
-                {"copies": layout.copies},
-                "match the layout without R; each copy has a descriptor of its own",
-            )
-        )
+        said, hint = reader.copies
+        message = f"every element has {layout.copies} copies (R), {said}"
+        raise Unreadable(Reason("copies", message, {"copies": layout.copies}, hint))
     return replace(layout, replica=(), offset=layout.canonical().offset if layout.replica else layout.offset)
 
 
-def _in_one_memory(layout: Layout) -> Layout:
+def _in_one_memory(layout: Layout, reader: Reader) -> Layout:
     moving = [layout.axis(name) for name in layout.moving]
     owners = [axis.name for axis in moving if axis.kind != STORAGE]
     elsewhere = {axis.name: NOT_SHARED[axis.name] for axis in moving if axis.name in NOT_SHARED}
@@ -238,11 +295,9 @@ def _in_one_memory(layout: Layout) -> Layout:
         raise Unreadable(
             Reason(
                 "axis",
-                f"the layout moves on {what}: the tensor core reads bytes of shared memory, one storage axis",
+                f"the layout moves on {what}: {reader.axes}",
                 {"axes": [axis.name for axis in moving]},
-                "A may come from registers, as tilewise catalog wgmma.A lays them out"
-                if "reg" in elsewhere
-                else "slice the layout of one owner's memory first",
+                reader.registers if "reg" in elsewhere else "slice the layout of one owner's memory first",
             )
         )
     if len(moving) > 1:
@@ -262,52 +317,62 @@ def _on_m(layout: Layout, axis: str) -> Layout:
     )
 
 
-def _rank(layout: Layout, name: str) -> Reason:
+def _rank(layout: Layout, name: str, reader: Reader) -> Reason:
     extents = extents_of(layout.shape)
-    rows = "M" if name == "A" else "N"
+    wanted = reader.modes[name]
     if len(extents) == 3:
         hint = "of several stages match one: tilewise algebra slice LAYOUT 0"
     else:
-        hint = f"give it the shape ({rows}, K): tilewise algebra reshape"
+        hint = f"give it the shape ({wanted[1:-1]}): tilewise algebra reshape"
     return Reason(
         "rank",
-        f"{name} is [{rows}, K], two modes, and the layout has {len(extents)}: {extents}",
+        f"{name} is {wanted}, two modes, and the layout has {len(extents)}: {extents}",
         {"shape": list(extents)},
         hint,
     )
 
 
-def _scattered(layout: Layout, row: Input, error: LayoutError) -> Reason:
+def _scattered(layout: Layout, row: Row, error: LayoutError, reader: Reader) -> Reason:
     """Why elements do not lie at whole bytes: those of a byte are apart, or steps are no whole bytes."""
     if row.dtype.bits >= 8 or layout.unit == "byte":
         message = f"{error.message}: {row.name} elements do not lie at whole bytes"
-        return Reason("unit", message, hint="a descriptor counts bytes, 16 at a time")
-    columns = extents_of(layout.shape)[1]
-    places = [sum(layout.before_swizzle(flat)) for flat in range(min(columns, 8))]
+        return Reason("unit", message, hint=reader.bytes)
+    columns, bits = extents_of(layout.shape)[1], row.dtype.bits
+    many = 8 // bits
+    counted = {8: "eight", 2: "two"}.get(many, str(many))
+    places = [sum(layout.before_swizzle(flat)) for flat in range(min(columns, many))]
     apart = next((i for i, at in enumerate(places) if at != places[0] + i), None)
     if apart is None:
-        message = f"{error.message}: eight {row.name} elements of one byte do not stay together"
+        message = f"{error.message}: {counted} {row.name} elements of one byte do not stay together"
         return Reason("chunk", message, hint=error.hint)
+    found, wanted = (places[apart] - places[0]) * bits, apart * bits
     return Reason(
         "chunk",
-        f"eight {row.name} elements along K share a byte: k = {apart} is {places[apart] - places[0]} bits "
-        f"from k = 0, wanted {apart}",
-        {"element": apart, "found": places[apart] - places[0], "wanted": apart},
-        f"wgmma reads {row.name} K-major alone: lay the tile out with K contiguous",
+        f"{counted} {row.name} elements along K share a byte: k = {apart} is {found} bits "
+        f"from k = 0, wanted {wanted}",
+        {"element": apart, "found": found, "wanted": wanted},
+        reader.bits.format(row.name),
     )
 
 
-def _in_cells(layout: Layout, row: Input) -> tuple[Layout, int]:
-    """The layout in bytes, and how many elements a byte of it holds."""
+def _in_cells(layout: Layout, row: Row, start: int = 0) -> tuple[Layout, int]:
+    """The layout in bytes, `start` bytes further before its swizzle, and how many elements a byte holds.
+
+    The start comes first: what a swizzle does there it may not do at 0, and packing keeps what it does.
+    """
     if row.dtype.bits >= 8:
-        return layout.in_bytes(row.dtype), 1
+        return _further(layout.in_bytes(row.dtype), start), 1
     many = 8 // row.dtype.bits
     rows, columns = extents_of(layout.shape)
     if columns % many:
         raise LayoutError("TW106", f"K of {columns} {row.name} ends inside a byte")
     if layout.unit != "byte":
-        return layout.in_elements(row.dtype).pack(many).counted("byte"), many
-    grouped = layout.group(rows, columns // many, many)
+        return _further(layout.in_elements(row.dtype), start * many).pack(many).counted("byte"), many
+    grouped = _further(layout, start).group(rows, columns // many, many)
     if grouped.slice(0, 0).layout.span() != 1:
         raise LayoutError("TW106", f"{many} {row.name} that follow along K are in several bytes")
     return grouped.slice(None, None, 0).layout, many
+
+
+def _further(layout: Layout, steps: int) -> Layout:
+    return replace(layout, offset=layout.offset + steps)

@@ -15,7 +15,6 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.hardware.catalog.confirmed import confirmed_by
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.tma.rules import MAX_RANK
@@ -114,6 +113,8 @@ class Suggestion:
     @property
     def confirmed(self) -> tuple[str, ...]:
         """How such tiles are known to be what wgmma reads."""
+        from tilewise.hardware.catalog.confirmed import confirmed_by
+
         return confirmed_by("wgmma.smem")
 
     @property

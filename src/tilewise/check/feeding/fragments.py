@@ -1,0 +1,200 @@
+"""Who holds what of one instruction's operand: dense, sparse, of a kind of sm_120, or of Volta's four."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.vectors import ZERO, Vector, along
+from tilewise.hardware.limits import REGISTER_BITS
+from tilewise.hardware.mma.fragments import (
+    LANE,
+    PRODUCTS,
+    a_fragment,
+    b_fragment,
+    d_fragment,
+    input_fragment,
+    is_volta,
+    result_fragment,
+)
+from tilewise.hardware.mma.instructions import FAMILIES, MAJORS, Shape, check_input, instructions
+from tilewise.hardware.mma.kinds import KINDS, container, kind_instructions
+from tilewise.hardware.mma.sparse import Sparse
+from tilewise.hardware.mma.sparse_instructions import sparse_instructions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.hardware.architectures import Architecture, Needs
+
+OPERANDS = {"A": ("M", "K"), "B": ("N", "K"), "C": ("M", "N"), "D": ("M", "N")}
+"""{operand: its two modes}. D is stored, the others are loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """Which mma an operand is for."""
+
+    shape: Shape
+    sparse: bool = False
+    products: tuple[int, int] = (2, 2)
+    """How Volta's four products lie: so many along M and along N."""
+
+    @property
+    def word(self) -> str:
+        """How it is called."""
+        return "mma.sp" if self.sparse else "mma.sync"
+
+    def __post_init__(self) -> None:
+        down, along = self.products
+        if down * along != PRODUCTS:
+            raise LayoutError("TW601", f"{down} x {along} are no {PRODUCTS} products", hint="4x1, 2x2 or 1x4")
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A type of an operand of mma.sync, and the extents of one instruction."""
+
+    name: str
+    dtype: DType
+    """As which it lies in memory: a type of 6 bits has a byte."""
+    rows: int
+    k: int
+    """Elements of a row: K of A and B, N of C and D."""
+    majors: tuple[str, ...] = ("k", "mn")
+
+    @property
+    def n(self) -> tuple[int, ...]:
+        """The rows that one instruction may have."""
+        return (self.rows,)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the lanes hold of one instruction's operand, over laneid and reg, and of what type."""
+
+    layout: Layout
+    element: Element
+    major: str | None = None
+    """What the instruction says of A or B, where it takes both: row or col."""
+
+    @property
+    def bits(self) -> int:
+        """Of an element itself, without what it is padded with in a register."""
+        return DType.of(self.element.name).bits
+
+
+def held(name: str, this: Instruction, dtype: DType, arch: Architecture | str | None) -> tuple[Held, ...]:
+    """The ways in which the lanes may hold an operand; Volta's A and B have two.
+
+        refused  TW602 where no such instruction takes the type, or the architecture has none
+
+    >>> (found,) = held("B", Instruction(Shape.of("m16n8k16")), DType.of("bf16"), "sm_80")
+    >>> print(found.layout, found.element.rows, found.element.k)
+    S[((1, 8), (2, 4, 2)) : ((2@reg, 4@laneid), (2@reg, 1@laneid, 1@reg))] 8 16
+    """
+    if name in "CD":
+        return (_result(this, dtype, arch),)
+    if this.sparse:
+        return (_sparse(name, this, dtype, arch),)
+    bits, _ = container(this.shape, dtype)
+    kinds = [kind for kind in KINDS.values() if dtype.name in kind.types and kind.shape() == this.shape]
+    dense = any((dtype.name, dtype.name) in f.inputs for f in FAMILIES if f.shape == this.shape)
+    if kinds and not dense:
+        _check(this, [kinds[0].needs()], arch)
+        return (_input(name, this.shape, dtype, bits, this.shape.k),)
+    shape, element = check_input(this.shape, dtype, arch)
+    if is_volta(shape, element):
+        return tuple(_volta(name, this, element))
+    layout = (a_fragment if name == "A" else b_fragment)(shape, element)
+    return (Held(layout, Element(element.name, element, shape.m if name == "A" else shape.n, shape.k)),)
+
+
+def _input(name: str, shape: Shape, dtype: DType, bits: int, k: int) -> Held:
+    """A or B whose elements take so many bits."""
+    rows = shape.m if name == "A" else shape.n
+    stored = dtype if bits == dtype.bits else DType.of(f"b{bits}")
+    return Held(input_fragment(rows, k, REGISTER_BITS // bits), Element(dtype.name, stored, rows, k))
+
+
+def _sparse(name: str, this: Instruction, dtype: DType, arch: Architecture | str | None) -> Held:
+    """The stored A, [M, K/2], or B, [N, K]."""
+    half = Sparse.of(this.shape, dtype)
+    _check(this, _needs(this, dtype), arch)
+    return _input(name, this.shape, dtype, half.taken, half.stored if name == "A" else this.shape.k)
+
+
+def _volta(name: str, this: Instruction, element: DType) -> Iterator[Held]:
+    """Rows of four products, of which those of the other direction hold the same."""
+    fragment = a_fragment if name == "A" else b_fragment
+    own = this.products["AB".index(name)]
+    rows = 8 * own
+    for major in MAJORS if name == "A" else MAJORS[::-1]:
+        layout = _among_products(fragment(this.shape, element, major), *_strides(name, this))
+        yield Held(layout, Element(element.name, element, rows, this.shape.k), major)
+
+
+def _strides(name: str, this: Instruction) -> tuple[tuple[int, Vector], tuple[int, Vector]]:
+    """The digits of which product, along rows and along columns: those along M come first in laneid."""
+    down, across = this.products
+    m, n = (down, along(LANE, 4)), (across, along(LANE, 4 * down))
+    none = (1, ZERO)
+    return {"A": (m, none), "B": (n, none)}.get(name, (m, n))
+
+
+def _among_products(one: Layout, rows: tuple[int, Vector], columns: tuple[int, Vector]) -> Layout:
+    """The fragment of several products from that of one."""
+    first, second = one.shape
+    held_rows = 2 if isinstance(first, int) else len(first)
+    strides = (rows[1], *one.strides[:held_rows], columns[1], *one.strides[held_rows:])
+    modes = tuple(
+        (many, *(mode if isinstance(mode, tuple) else (mode,)))
+        for (many, _), mode in zip((rows, columns), (first, second), strict=True)
+    )
+    return replace(one, shape=modes, strides=strides)
+
+
+def _result(this: Instruction, dtype: DType, arch: Architecture | str | None) -> Held:
+    """C or D; its type is that in memory, and registers convert it."""
+    shape = this.shape
+    if dtype.bits < 8:
+        raise Refused(
+            "TW602",
+            f"C and D of {dtype} have no whole bytes",
+            witness={"dtype": dtype.name},
+            hint="pack them in registers first",
+        )
+    needs = _needs(this)
+    if not needs:
+        raise Refused("TW602", f"there is no {this.word} {shape}", witness={"shape": str(shape)})
+    _check(this, needs, arch)
+    element = Element(dtype.name, dtype, shape.m, shape.n)
+    if shape == Shape(8, 8, 4) and dtype.bits < 64:
+        own = d_fragment(shape, dtype if dtype.name in ("f16", "f32") else "f32")
+        rows, columns = (8 * many for many in this.products)
+        layout = _among_products(own, *_strides("D", this))
+        return Held(layout, replace(element, rows=rows, k=columns))
+    return Held(result_fragment(shape.m, shape.n), element)
+
+
+def _needs(this: Instruction, dtype: DType | None = None) -> list[Needs]:
+    """What each instruction of the shape needs: any, or those that multiply a type."""
+    plain = sparse_instructions() if this.sparse else instructions()
+    return [
+        one.needs
+        for one in (*plain, *kind_instructions(this.sparse))
+        if one.shape == this.shape and (dtype is None or dtype.name in (one.a, one.b))
+    ]
+
+
+def _check(this: Instruction, needs: Sequence[Needs], arch: Architecture | str | None) -> None:
+    """Refuse an architecture that meets none of some needs."""
+    if arch is not None and not any(need.met(arch) for need in needs):
+        raise Refused(
+            "TW602",
+            f"{arch} has no {this.word} {this.shape}",
+            witness={"shape": str(this.shape), "arch": str(arch)},
+            hint=f"it is of {min(needs, key=lambda need: need.first)}",
+        )
