@@ -11,24 +11,46 @@ from pathlib import Path
 _SUCCESS = 0
 
 
-def load() -> ctypes.CDLL | None:
-    """The library of the system, or of the package nvidia-cuda-nvrtc; None where there is neither."""
+def load(major: int | None = None) -> ctypes.CDLL | None:
+    """The library of the system, or of a package nvidia-cuda-nvrtc, the newest; None where there is none.
+
+    Of one major version where it is asked: 12 is the last one that knows sm_70.
+    """
     for path in _paths():
         try:
-            return ctypes.CDLL(path)
+            library = ctypes.CDLL(path)
         except OSError:
             continue
+        if major in (None, version(library)[0]):
+            return library
     return None
 
 
 def _paths() -> Iterator[str]:
     package = find_spec("nvidia")
     for folder in package.submodule_search_locations or [] if package else []:
-        yield from map(str, sorted(Path(folder).glob("*/lib/libnvrtc.so.*"), reverse=True))
+        found = Path(folder).glob("*/lib/libnvrtc.so.*[0-9]")
+        yield from map(str, sorted(found, key=lambda path: int(path.suffix[1:]), reverse=True))
     found = find_library("nvrtc")
     if found is not None:
         yield found
     yield "/usr/local/cuda/lib64/libnvrtc.so"
+
+
+def version(library: ctypes.CDLL) -> tuple[int, int]:
+    """Major and minor version of a library."""
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    assert library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)) == _SUCCESS
+    return major.value, minor.value
+
+
+def architectures(library: ctypes.CDLL) -> tuple[int, ...]:
+    """The compute capabilities, times ten, that a library compiles for."""
+    count = ctypes.c_int()
+    assert library.nvrtcGetNumSupportedArchs(ctypes.byref(count)) == _SUCCESS
+    found = (ctypes.c_int * count.value)()
+    assert library.nvrtcGetSupportedArchs(found) == _SUCCESS
+    return tuple(found)
 
 
 def compile_to_ptx(library: ctypes.CDLL, source: str, *options: str) -> str:

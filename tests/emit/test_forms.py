@@ -201,3 +201,17 @@ def test_what_is_no_layout_is_refused(layout: object) -> None:
 def test_temporaries_stay_clear_of_arguments() -> None:
     code = source_of(parse("S[(5, 7) : (1@a, 1@b)]"), "python", flat=True, arguments=["q"]).code
     assert "q_ = q // 7" in code
+
+
+@pytest.mark.parametrize(
+    ("text", "holes"),
+    [
+        ("S[(8, 64) : (64, 1)]", False),
+        ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", False),
+        ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", False),
+        ("S[(8, 64) : (72, 1)]", True),
+        ("S[8 : 1@laneid] + R[2 : 8@laneid]", True),
+    ],
+)
+def test_a_place_that_holds_nothing_is_spoken_of_where_there_may_be_one(text: str, holes: bool) -> None:
+    assert ("holds nothing" in source_of(parse(text), inverse=True).code) == holes

@@ -13,13 +13,13 @@ from tests.emit.wgmma_cases import CASES, Case, random_cases
 
 from tilewise import LayoutError, Refused, parse
 from tilewise.emit import source_of
+from tilewise.emit.parts.copies import chunks
+from tilewise.emit.parts.template import filled
 from tilewise.emit.wgmma import Operand, kernel_source, planned
 from tilewise.emit.wgmma.boxes import Symbolic, copy_of
 from tilewise.emit.wgmma.constants import constants_source
 from tilewise.emit.wgmma.cute import cute_source
 from tilewise.emit.wgmma.host import host_source
-from tilewise.emit.wgmma.loads import chunks
-from tilewise.emit.wgmma.template import filled
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.wgmma.reads import reads
 

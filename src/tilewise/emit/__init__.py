@@ -11,6 +11,10 @@ expressions         sums, shifts, masks and quotients with what is known of thei
 integers            how wide integers must be
 text, names         spelling an expression; identifiers
 c, python, cute     a function in a language
+parts               what kernels of every engine are made of
+wgmma, mma          kernels around an engine
+feeding, shuffle    the address and the loads of a lane; moves inside a warp
+tma, suggested      calls of the driver; the tile that is suggested, as code
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ axis that is not so may become so once digits that move it are known from anothe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tilewise.core.canonical import merged_replica, merged_shard
@@ -69,28 +69,40 @@ def index_function(layout: Layout, name: str, index: Index, arguments: Sequence[
     search = _Search(layout, index, len(extents), named)
     search.run()
     results = ["x"] if index.flat else coordinate_names(len(extents))
+    given = tuple(range_on(layout, axis, own) for axis, own in zip(layout.axes, spelled, strict=True))
     return Function(
         name=name,
-        arguments=tuple(range_on(layout, axis, own) for axis, own in zip(layout.axes, spelled, strict=True)),
+        arguments=given,
         results=tuple(Range(own, 0, extent - 1) for own, extent in zip(results, extents, strict=True)),
         expressions=cheapest_together(
             [candidates(search.readings, i, search.added[i]) for i in range(len(extents))]
         ),
         layout=layout,
-        sentences=_sentences(layout, name, spelled, results, index),
+        sentences=_sentences(layout, name, given, results, index),
     )
 
 
 def _sentences(
-    layout: Layout, name: str, given: list[str], results: list[str], index: Index
+    layout: Layout, name: str, given: tuple[Range, ...], results: list[str], index: Index
 ) -> tuple[str, ...]:
     found = "the flat index" if index.flat else f"the index {listed(results)}"
     order = f" ({index.order})" if index.flat else ""
     counts = f"; places are counted in {layout.unit}s" if layout.unit != "element" else ""
-    return (
-        f"{name}({', '.join(given)}): {found} of the element that lives there{order}{counts}.",
-        "Of a place that holds nothing it says nothing of use.",
-    )
+    call = f"{name}({', '.join(own.name for own in given)})"
+    sentence = f"{call}: {found} of the element that lives there{order}{counts}."
+    if _is_full(layout, given):
+        return (sentence,)
+    return sentence, "Of a place that holds nothing it says nothing of use."
+
+
+def _is_full(layout: Layout, given: Iterable[Range]) -> bool:
+    """Whether every place within the ranges is known to hold an element."""
+    places = 1
+    for own in given:
+        if own.low is None or own.high is None:
+            return False
+        places *= own.high - own.low + 1
+    return not layout.replica and places == layout.size
 
 
 def _digits(layout: Layout, index: Index) -> list[_Digit]:

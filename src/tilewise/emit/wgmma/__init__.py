@@ -9,7 +9,6 @@ kernel              the program in CUDA C++
 loads, chain        its parts: tiles into shared memory or registers, the instructions
 host                the tensor maps and the launch, in C++
 constants, cute     the same as bare constants, or in CuTe's words
-template            text with slots
 """
 
 from __future__ import annotations

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewise.emit.parts.template import filled
+from tilewise.emit.parts.words import REGISTER, wrapped
 from tilewise.emit.wgmma.operands import Operand
 from tilewise.emit.wgmma.plan import Plan
-from tilewise.emit.wgmma.template import filled
 from tilewise.hardware.modes import CHUNK
-
-
-@dataclass(frozen=True, slots=True)
-class Register:
-    """How a 32-bit register of D is declared in C++, and its constraint in asm."""
-
-    declared: str
-    constraint: str
-
-
-REGISTER = {"f32": Register("float", "f"), "s32": Register("int", "r"), "f16": Register("unsigned", "r")}
 
 _A_REGISTERS = 4
 
@@ -49,12 +37,12 @@ def multiply(plan: Plan) -> str:
         "count": count,
         "a_type": f"const unsigned (&a)[{_A_REGISTERS}]" if plan.a.in_registers else "unsigned long long a",
         "instruction": plan.instruction,
-        "into": _wrapped([f"%{i}" for i in range(count)], '\\n"\n        "'),
+        "into": wrapped([f"%{i}" for i in range(count)], '\\n"\n        "'),
         "a": f"{{{', '.join(a)}}}" if plan.a.in_registers else a[0],
         "b": count + a_count,
         "flags": ", ".join(["1", *flags(plan)]),
         "said": ", ".join(flag_words(plan)),
-        "outputs": _wrapped(outputs, "\n          "),
+        "outputs": wrapped(outputs, "\n          "),
         "inputs": ", ".join([*inputs, '"l"(b)']),
     }
     return filled(MULTIPLY, slots)
@@ -114,14 +102,3 @@ def _argument(own: Operand, k: int) -> str:
         return f"{letter}[{k}]"
     added = own.along_k[k]
     return f"{letter} + {added}" if added else letter
-
-
-def _wrapped(words: list[str], between: str, width: int = 88) -> str:
-    """Words with commas, broken into lines."""
-    lines, line = [], ""
-    for word in words:
-        if line and len(line) + len(word) > width:
-            lines.append(line.rstrip())
-            line = ""
-        line += f"{word}, "
-    return between.join([*lines, line.removesuffix(", ")])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tilewise.core.errors import Refused
+from tilewise.emit.parts.template import filled
 from tilewise.emit.wgmma.kernel import facts
 from tilewise.emit.wgmma.operands import Operand
 from tilewise.emit.wgmma.plan import Plan
-from tilewise.emit.wgmma.template import filled
 from tilewise.hardware.wgmma.instructions import M
 
 ELEMENT = {

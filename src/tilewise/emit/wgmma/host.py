@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
+from tilewise.emit.parts.host import Launch, host_program
+from tilewise.emit.parts.template import filled
+from tilewise.emit.parts.words import ELEMENT
 from tilewise.emit.wgmma.boxes import Symbolic
-from tilewise.emit.wgmma.kernel import ELEMENT, check_free, kernel_source, name_of
+from tilewise.emit.wgmma.kernel import kernel_source, name_of
 from tilewise.emit.wgmma.operands import Operand
 from tilewise.emit.wgmma.plan import Plan
-from tilewise.emit.wgmma.template import filled
-
-PROGRAM = """\
-$includes
-
-$kernel
-
-// The host's part, for nvcc -gencode arch=compute_90a,code=sm_90a$link. A, B and D are on the device.
-cudaError_t launch_$name(const void *A, const void *B, void *D, int M, int N, int K, cudaStream_t stream)
-{
-    if (M % $m || N % $n || K % $k)
-        return cudaErrorInvalidValue;
-    $maps
-    const cudaError_t allowed =
-        cudaFuncSetAttribute($name, cudaFuncAttributeMaxDynamicSharedMemorySize, $shared_bytes);
-    if (allowed != cudaSuccess)
-        return allowed;
-    $name<<<dim3(N / $n, M / $m), $threads, $shared_bytes, stream>>>($arguments, ($element *)D, M, N, K);
-    return cudaGetLastError();
-}"""
 
 MAP = """\
 // $name: dimensions from the fastest, strides in bytes of all but the first.
@@ -50,23 +33,19 @@ def host_source(plan: Plan) -> str:
     True
     """
     by_tma = [own for own in plan.in_shared if own.load == "tma"]
-    includes = ["#include <cuda.h>"] * bool(by_tma) + ["#include <cuda_runtime.h>"]
-    slots = {
-        "includes": "\n".join(includes),
-        "kernel": kernel_source(plan),
-        "link": " -lcuda" if by_tma else "",
-        "name": name_of(plan),
-        "m": plan.m,
-        "n": plan.n,
-        "k": plan.k,
-        "maps": "\n".join(_map(own) for own in by_tma),
-        "shared_bytes": plan.shared_bytes,
-        "threads": plan.threads,
-        "arguments": ", ".join(_argument(own) for own in (plan.a, plan.b)),
-        "element": ELEMENT[str(plan.accumulator)],
-    }
-    check_free(plan.name, filled(PROGRAM, slots | {"kernel": "", "name": ""}))
-    return filled(PROGRAM, slots)
+    launch = Launch(
+        name_of(plan),
+        plan.name,
+        (plan.m, plan.n, plan.k),
+        plan.threads,
+        plan.shared_bytes,
+        ELEMENT[str(plan.accumulator)],
+        "-gencode arch=compute_90a,code=sm_90a" + (" -lcuda" if by_tma else ""),
+        tuple(_argument(own) for own in (plan.a, plan.b)),
+        "\n".join(_map(own) for own in by_tma),
+        ("#include <cuda.h>",) if by_tma else (),
+    )
+    return host_program(kernel_source(plan), launch)
 
 
 def _argument(own: Operand) -> str:

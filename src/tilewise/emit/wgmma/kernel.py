@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
-from tilewise.core.errors import LayoutError
 from tilewise.emit.names import checked
+from tilewise.emit.parts.template import filled
+from tilewise.emit.parts.words import ELEMENT, PAIR, REGISTER, call, check_free
 from tilewise.emit.source import source_of
 from tilewise.emit.wgmma import chain, loads
 from tilewise.emit.wgmma.operands import Operand
 from tilewise.emit.wgmma.plan import Plan
-from tilewise.emit.wgmma.template import filled
 from tilewise.hardware.wgmma.instructions import M
-
-ELEMENT = {"f32": "float", "s32": "int", "f16": "unsigned short"}
-"""How D's elements are declared; f16 as its bits, so that no header is needed."""
-
-PAIR = {"f32": "float2", "s32": "int2", "f16": "unsigned"}
-"""Two neighbours of a row of D, which one thread holds and stores together."""
 
 KERNEL = """\
 // D [M, N] = A [M, K] B [N, K]^T, by $instruction
@@ -91,7 +83,7 @@ def kernel_source(plan: Plan) -> str:
         "name": name_of(plan),
         "parameters": ",\n".join([*parts.parameters, f"{ELEMENT[kind]} *D, int M, int N, int K)"]),
         "before": parts.before,
-        "accumulator": chain.REGISTER[kind].declared,
+        "accumulator": REGISTER[kind].declared,
         "registers": plan.registers,
         "arrive": parts.arrive,
         "again": parts.again,
@@ -108,21 +100,12 @@ def kernel_source(plan: Plan) -> str:
         "threads": plan.threads,
         "shared_bytes": plan.shared_bytes,
         "pairs": plan.n // 4,
-        "d_index": loads.call(d_index, wid_in_wg="warp", laneid="lane", reg="pair"),
+        "d_index": call(d_index, wid_in_wg="warp", laneid="lane", reg="pair"),
         "pair_type": PAIR[kind],
         "pair": "d[pair]" if kind == "f16" else f"make_{PAIR[kind]}(d[2 * pair], d[2 * pair + 1])",
     }
     check_free(plan.name, filled(KERNEL, slots | {"name": ""}))
     return filled(KERNEL, slots)
-
-
-def check_free(name: str, text: str) -> None:
-    """Refuse a chosen name that the rest of the text has for something else."""
-    code = re.sub("//.*", "", text)
-    if name and re.search(rf"\b{name}\b", code):
-        raise LayoutError(
-            "TW401", f"{name!r} cannot name a kernel: its own text uses the word", hint="choose another name"
-        )
 
 
 def name_of(plan: Plan) -> str:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewise.emit.parts.copies import copies, pitch, place_of
+from tilewise.emit.parts.template import filled
+from tilewise.emit.parts.words import call
 from tilewise.emit.source import Source, source_of
 from tilewise.emit.wgmma.boxes import Fetch, Symbolic
 from tilewise.emit.wgmma.operands import Operand
 from tilewise.emit.wgmma.plan import Plan
-from tilewise.emit.wgmma.template import filled
-from tilewise.hardware.modes import CHUNK
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.core.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +50,6 @@ def parts_of(plan: Plan) -> Parts:
     )
 
 
-def call(source: Source, **values: str) -> str:
-    """A call of the function, its arguments by their names."""
-    return f"{source.name}({', '.join(values[argument.name] for argument in source.arguments)})"
-
-
 def _parameter(own: Operand) -> str:
     if own.load == "tma":
         return f"const __grid_constant__ CUtensorMap map_{own.name.lower()}"
@@ -68,20 +60,9 @@ def _place_of(own: Operand) -> Source:
     """Where the 16 bytes (i, j) of a tile go; for registers which element a register holds."""
     letter = own.name.lower()
     if not own.in_registers:
-        return source_of(chunks(own), name=f"{letter}_place")
+        return place_of(own)
     fragment = own.fragment if own.major == "mn" else own.fragment.pack(_in_a_register(own), "reg")
     return source_of(fragment, inverse=True, flat=False, name=f"{letter}_index")
-
-
-def chunks(own: Operand) -> Layout:
-    """The tile in 16 bytes: (i, j) is line i of the matrix in global memory, its 16 bytes j.
-
-    >>> from tilewise.emit.wgmma.plan import planned
-    >>> chunks(planned((64, 64, 64), "bf16").a)
-    Swizzle(3, 0, 3) @ S[((8, 8), (1, 8)) : ((64, 8), (0, 1))]
-    """
-    lines = own.tile if own.major == "k" else own.tile.permute(1, 0)
-    return lines.pack(CHUNK * 8 // own.input.dtype.bits)
 
 
 def _in_a_register(own: Operand) -> int:
@@ -90,66 +71,14 @@ def _in_a_register(own: Operand) -> int:
 
 # -- copies by threads --------------------------------------------------------------------------------
 
-COPY = """\
-// $name, 16 bytes a thread: $line, then 16 bytes along it.
-#pragma unroll 4
-for (unsigned x = thread; x < $count; x += $threads) {
-    const unsigned i = x / $across, j = x % $across;
-    const uint4 *from = (const uint4 *)($name + (size_t)($outer + i) * $pitch + $inner) + j;
-    ((uint4 *)$to)[$place] = *from;
-}"""
-
 COPIED = """\
 asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core sees what threads stored
 __syncthreads();"""
 
 
 def _copies(plan: Plan, own: Operand) -> str:
-    layout = chunks(own)
-    lines = own.rows if own.major == "k" else own.k
     offset = plan.offsets[own.name]
-    start, inner = _starts(own)
-    return filled(
-        COPY,
-        {
-            "name": own.name,
-            "line": "row i" if own.major == "k" else "column i of K",
-            "count": layout.size,
-            "threads": plan.threads,
-            "across": layout.size // lines,
-            "outer": start,
-            "pitch": _pitch(own),
-            "inner": inner,
-            "to": f"(shared + {offset})" if offset else "shared",
-            "place": call(_place_of(own), i="i", j="j"),
-        },
-    )
-
-
-def _starts(own: Operand) -> tuple[str, str]:
-    """Where the tile begins in global memory: the line, and the bytes along it."""
-    mn = "row" if own.name == "A" else "column"
-    if own.major == "k":
-        return mn, f"t * {own.k * own.input.dtype.bits // 8}"
-    return f"t * {own.k}", _in_bytes(mn, own)
-
-
-def _along(own: Operand) -> str:
-    """The extent of a line in global memory, in elements."""
-    return "K" if own.major == "k" else "M" if own.name == "A" else "N"
-
-
-def _pitch(own: Operand) -> str:
-    """Bytes from line to line in global memory."""
-    line = _in_bytes(_along(own), own)
-    return f"({line})" if " " in line else line
-
-
-def _in_bytes(elements: str, own: Operand) -> str:
-    bits = own.input.dtype.bits
-    if bits == 8:
-        return elements
-    return f"{elements} * {bits // 8}" if bits > 8 else f"{elements} / {8 // bits}"
+    return copies(own, plan.threads, f"(shared + {offset})" if offset else "shared")
 
 
 # -- A in registers -----------------------------------------------------------------------------------
@@ -192,7 +121,7 @@ def _in_registers(own: Operand) -> str:
         "k": own.k,
         "bits": own.input.dtype.bits,
         "type": _UNSIGNED.get(own.input.dtype.bits, ""),
-        "pitch": _pitch(own),
+        "pitch": pitch(own),
         "inner": f"t * {own.k * own.input.dtype.bits // 8}",
         "index": call(_place_of(own), wid_in_wg="warp", laneid="lane", reg="r"),
     }

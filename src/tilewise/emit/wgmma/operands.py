@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewise.core.axes import m
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
+from tilewise.emit.parts.room import room_of
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment
@@ -40,6 +42,11 @@ class Operand:
     found: Match | None = None
 
     @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+        return self.input.dtype
+
+    @property
     def in_registers(self) -> bool:
         """Whether the core reads it from registers."""
         return self.load == "reg"
@@ -57,7 +64,7 @@ class Operand:
     @property
     def room(self) -> int:
         """Bytes of shared memory from the start of the tile to its end, with what is left free between."""
-        return -(-(self.tile.max(m) + 1) * self.input.dtype.bits // BYTE)
+        return room_of(self.tile, self.input.dtype)
 
     @property
     def tile(self) -> Layout:

@@ -12,6 +12,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.emit.parts.room import stacked
 from tilewise.emit.wgmma.operands import Operand, held, recognised, tiled
 from tilewise.hardware.limits import REGISTERS, SHARED_BYTES, THREAD_REGISTERS, THREADS
 from tilewise.hardware.modes import Mode
@@ -27,9 +28,6 @@ SPARE_REGISTERS = 40
 
 COPYING_REGISTERS = 16
 """Registers more for each operand that threads load: four times 16 bytes are on their way."""
-
-ALIGNED = 1024
-"""Every tile begins at a multiple of the longest period of a swizzle."""
 
 LOADS = ("tma", "copy")
 PLACES = ("smem", "reg")
@@ -93,16 +91,16 @@ class Plan:
     @property
     def offsets(self) -> dict[str, int]:
         """The byte of a stage at which each operand begins."""
-        starts, at = {}, 0
-        for own in self.in_shared:
-            starts[own.name] = at
-            at += _up(own.room)
-        return starts
+        return self._stacked[0]
 
     @property
     def stage_bytes(self) -> int:
         """Bytes of one stage."""
-        return sum(_up(own.room) for own in self.in_shared)
+        return self._stacked[1]
+
+    @property
+    def _stacked(self) -> tuple[dict[str, int], int]:
+        return stacked({own.name: own.room for own in self.in_shared})
 
     @property
     def shared_bytes(self) -> int:
@@ -284,7 +282,3 @@ def _check_room(plan: Plan) -> None:
             hint="take fewer rows, a smaller N"
             + (" or a shorter K: all of A's fragments are held" if plan.a.in_registers else ""),
         )
-
-
-def _up(count: int) -> int:
-    return -(-count // ALIGNED) * ALIGNED

@@ -1,0 +1,61 @@
+"""Kernels with their hosts' parts: what the compiler of a host sees alone, and what nvcc compiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.emit.mma_cases import layout_of
+
+from tilewise.emit.mma import host as of_mma
+from tilewise.emit.mma import kernel, planned
+from tilewise.emit.wgmma import host as of_wgmma
+from tilewise.emit.wgmma import kernel as wgmma_kernel
+from tilewise.emit.wgmma import planned as wgmma
+
+
+@dataclass(frozen=True)
+class Host:
+    """A plan, and its text with the launch."""
+
+    plan: Any
+    text: str
+
+    @property
+    def plain(self) -> bool:
+        """Whether it makes no tensor map, for which the driver's header would be needed."""
+        return "cuda.h>" not in self.text
+
+    @property
+    def arch(self) -> str:
+        """What nvcc is to compile it for."""
+        return "sm_90a" if "wgmma.mma_async" in self.text else str(self.plan.arch)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Its name and its tile."""
+        name_of = wgmma_kernel.name_of if self.arch == "sm_90a" else kernel.name_of
+        return {"name": name_of(self.plan), "m": self.plan.m, "n": self.plan.n, "k": self.plan.k}
+
+
+def _mma(tile: tuple[int, int, int], dtype: str, **asked: Any) -> Host:
+    plan = planned(tile, dtype, **asked)
+    return Host(plan, of_mma.host_source(plan))
+
+
+def _wgmma(tile: tuple[int, int, int], dtype: str, **asked: Any) -> Host:
+    plan = wgmma(tile, dtype, **asked)
+    return Host(plan, of_wgmma.host_source(plan))
+
+
+PLANS = {
+    "bf16": _mma((64, 64, 32), "bf16"),
+    "f16 that is stored by stmatrix": _mma((128, 96, 64), "f16", out="f16", store="stmatrix", name="gemm"),
+    "f64": _mma((64, 64, 16), "f64"),
+    "s8 from single bytes": _mma((64, 128, 64), "s8", majors=("k", "mn")),
+    "f16 of sm_75, padded": _mma(
+        (64, 64, 32), "f16", arch="sm_75", layouts=(layout_of("S[(64, 32) : (40, 1)]"), None)
+    ),
+    "wgmma by threads": _wgmma((64, 64, 64), "bf16", load="copy"),
+    "wgmma by TMA": _wgmma((128, 128, 64), "bf16", stages=3),
+}
