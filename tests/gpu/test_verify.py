@@ -11,9 +11,9 @@ from tilewise import LayoutError
 from tilewise.gpu.verify.page import page
 from tilewise.gpu.verify.parts import PARTS, chosen
 from tilewise.gpu.verify.report import Report
-from tilewise.gpu.verify.run import confirmed, confirmed_text, record, run
+from tilewise.gpu.verify.run import confirmed, record, run
 from tilewise.gpu.verify.truth import Truth, load, save
-from tilewise.hardware.catalog.confirmed import checked, confirmations
+from tilewise.hardware.catalog.confirmed import checked, confirmations, table_text
 
 
 def outcomes_of(tmp_path, *parts, **options):
@@ -177,30 +177,38 @@ def test_what_was_recorded_compares_as_what_was_measured(tmp_path):
 
 
 def test_a_device_confirms_what_every_part_of_an_entry_says(tmp_path):
-    table = {"wgmma.D": ["document"], "wgmma.A": ["document"], "other": ["document"]}
+    table = checked({"wgmma.D": ["document"], "wgmma.A": ["document"], "other": ["document"]})
     outcomes = outcomes_of(tmp_path, Squares().part)
-    assert confirmed(outcomes, table) == table | {"wgmma.D": ["document", "device: H200"]}
+    assert confirmed(outcomes, table) == table | checked({"wgmma.D": ["document", "device: H200"]})
     twice = confirmed(outcomes, confirmed(outcomes, table))
-    assert twice["wgmma.D"] == ["document", "device: H200"]
+    assert [*twice["wgmma.D"]] == ["document", "device: H200"]
 
 
 def test_one_difference_and_the_device_confirms_it_no_longer(tmp_path):
-    table = {"wgmma.D": ["document", "device: H200", "oracle: CuTe"]}
+    table = checked({"wgmma.D": ["document", "device: H200", "oracle: CuTe"]})
     outcomes = outcomes_of(tmp_path, Squares().part, Squares("toy.wrong", wrong=(1,)).part)
-    assert confirmed(outcomes, table) == {"wgmma.D": ["document", "oracle: CuTe"]}
+    assert confirmed(outcomes, table) == checked({"wgmma.D": ["document", "oracle: CuTe"]})
 
 
 def test_a_part_without_answers_confirms_nothing(tmp_path):
-    table = {"wgmma.A": ["document"], "wgmma.D": ["document"]}
+    table = checked({"wgmma.A": ["document"], "wgmma.D": ["document"]})
     assert confirmed(outcomes_of(tmp_path, broken_part()), table) == table
+
+
+def test_a_device_confirms_instance_by_instance(tmp_path):
+    right = replace(Squares("toy.right").part, confirms=("mma.A x f16", "mma.A x bf16"))
+    wrong = replace(Squares("toy.wrong", wrong=(1,)).part, confirms=("mma.A x bf16", "mma.A x s8"))
+    table = checked({"mma.A": {"document": "all", "device: H200": ["x: s8 f64", "y: f64"]}})
+    found = confirmed(outcomes_of(tmp_path, right, wrong), table)
+    assert found == checked({"mma.A": {"document": "all", "device: H200": ["x: f16 f64", "y: f64"]}})
 
 
 def test_the_table_is_written_as_the_catalogue_reads_it(tmp_path):
     record(outcomes_of(tmp_path, Squares().part), tmp_path)
     written = checked(json.loads((tmp_path / "confirmed.json").read_text()))
     assert written.keys() == confirmations().keys()
-    assert written["wgmma.D"][-1] == "device: H200"
-    assert confirmed_text(written) == (tmp_path / "confirmed.json").read_text()
+    assert [*written["wgmma.D"]][-1] == "device: H200"
+    assert table_text(written) == (tmp_path / "confirmed.json").read_text()
 
 
 # -- the report ------------------------------------------------------------------------------------

@@ -249,7 +249,7 @@ def test_a_copy_that_is_done_against_a_rule_and_one_that_faults_without_are_foun
         results[at] = 0 if results[at] else 719
         (found,) = faults.compare(replace(truth, arrays={"results": results})).differences
         assert found.message in (
-            "the device says launch failure, we say no rule",
+            "the device says launch failed, we say no rule",
             "the device says done, we say shared-address",
         )
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tilewise.gpu.compile import Source, cubins
 from tilewise.gpu.device import HOPPER, Gpu, find
 from tilewise.gpu.launch import Kernel, Session
 from tilewise.gpu.probes.instruction import THREADS, Instruction, source
+from tilewise.gpu.probes.programs import compiled, loaded
 from tilewise.gpu.probes.spelling import (
     BASE,
     END,
@@ -55,17 +55,9 @@ class Bench:
         """Compile for Hopper and load; `told` hears how many programs are compiled, and of how many."""
         session = Session(gpu or find(capability=HOPPER))
         groups = programs(wanted)
-        count = iter(range(1, len(groups) + 1))
-        codes = cubins(
-            [Source(group[0].kernel, source(group)) for group in groups],
-            done=lambda name: told(next(count), len(groups)),
-        )
+        codes = compiled(groups, source, told)
         _check_memory(session, codes[0])
-        kernels: dict[Instruction, Kernel] = {}
-        for group, code in zip(groups, codes, strict=True):
-            names = [this.kernel for this in group]
-            kernels |= zip(group, session.kernels(code, names, shared=SHARED_BYTES), strict=True)
-        return cls(session, kernels)
+        return cls(session, loaded(session, groups, codes, shared=SHARED_BYTES))
 
     def d(self, this: Instruction) -> Words:
         """[thread, element]: m + 64 n of what each element of D is the product of, with bit 14 set.

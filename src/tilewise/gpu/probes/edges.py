@@ -5,12 +5,10 @@ A fault takes the process with it, so each descriptor is asked in a process of i
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 
+from tilewise.gpu.probes.alone import FAULTS, alone, fault_of
 from tilewise.gpu.probes.bench import Bench
 from tilewise.gpu.probes.descriptors import MIDDLE, Case, expected, read
 from tilewise.gpu.probes.instruction import Instruction
@@ -18,7 +16,9 @@ from tilewise.gpu.probes.spelling import END, Integers
 from tilewise.hardware.modes import CHUNK, MODES, ROWS
 from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
 
-FAULT = "ILLEGAL_ADDRESS"
+OUTSIDE = 700
+"""The CUresult of an address that no block has."""
+
 INSIDE, PART, WHOLE = "inside", "past with a part of a core matrix", "past with a whole core matrix"
 
 
@@ -44,12 +44,7 @@ def reach(case: Case) -> str:
 
 def ask(asked: Sequence[Case], told: Callable[[int], None]) -> list[Integers | None]:
     """What each case reads, [rows, K]; None where it faults. `told` hears how many cases are done."""
-    found: list[Integers | None] = []
-    for case in asked:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_quiet) as worker:
-            found.append(worker.submit(_read, case).result())
-        told(len(found))
-    return found
+    return alone(_read, asked, lambda done, total: told(done))
 
 
 def _cases(empty: Case) -> Iterator[Case]:
@@ -70,17 +65,13 @@ def _cases(empty: Case) -> Iterator[Case]:
 def _read(case: Case) -> Integers | None:
     try:
         (found,) = read(Bench.of([case.instruction], told=_nothing), [case], _nothing)
-    except Exception as error:  # the binding's own kind, of which the name is all that is of use
-        if FAULT in str(error):
-            return None
-        raise RuntimeError(f"{type(error).__name__}: {error}") from None
+    except Exception as error:  # of the binding's own kind
+        result = fault_of(error)
+        if result != OUTSIDE:
+            raise RuntimeError(f"it ends with {FAULTS[result]}") from None
+        return None
     return found
 
 
 def _nothing(*count: int) -> None:
     """Nobody listens."""
-
-
-def _quiet() -> None:
-    """A context that is lost says so for each of its buffers, to no one's use."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

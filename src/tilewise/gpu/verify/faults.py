@@ -6,13 +6,12 @@ A copy that faults ends everything of its process on the device, so that each ha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from itertools import product
-from multiprocessing import get_context
 
 import numpy as np
 
+from tilewise.gpu.probes.alone import NAMES, alone
 from tilewise.gpu.probes.tensor_boxes import UNSIGNED
 from tilewise.gpu.probes.tensor_copy import Box
 from tilewise.gpu.verify.boxes import box_of, named
@@ -20,12 +19,6 @@ from tilewise.gpu.verify.part import Findings, Part, Told
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.modes import CHUNK
 from tilewise.hardware.tma.rules import HARDWARE, RULES, violations
-
-TOGETHER = 4
-"""Processes at a time."""
-
-NAMES = {0: "done", 715: "illegal instruction", 716: "misaligned address", 719: "launch failure"}
-"""Values of CUresult."""
 
 
 def cases() -> Iterator[Box]:
@@ -56,13 +49,7 @@ def outcome(box: Box) -> int:
 def measure(told: Told) -> Truth:
     """Do each copy in a process of its own."""
     every = list(cases())
-    results = [0] * len(every)
-    with ProcessPoolExecutor(TOGETHER, get_context("spawn"), max_tasks_per_child=1) as pool:
-        futures = {pool.submit(outcome, box): at for at, box in enumerate(every)}
-        for done, future in enumerate(as_completed(futures)):
-            results[futures[future]] = future.result()
-            told(done + 1, len(every))
-    return truth_of(every, results)
+    return truth_of(every, alone(outcome, every, told))
 
 
 def truth_of(every: list[Box], results: list[int]) -> Truth:

@@ -10,11 +10,15 @@ import numpy as np
 from tilewise.core.layout import Layout
 from tilewise.gpu.probes.fragments import instructions
 from tilewise.gpu.probes.instruction import THREADS, Instruction
-from tilewise.gpu.verify.part import Findings, Part, Told
+from tilewise.gpu.verify.part import Findings, Part, Told, measured
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import M
 from tilewise.tables import table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.gpu.probes.bench import Bench
 
 Array = np.ndarray[Any, Any]
 
@@ -27,36 +31,22 @@ ROW_BITS, D_BITS = 6, 14
 
 def measure_d(told: Told) -> Truth:
     """Ask which element of D each register of each thread holds."""
-    every, bench, told_on = _ready(instructions(), told)
-    owned = []
-    for done, this in enumerate(every):
-        owned.append(owned_d(bench.d(this), this))
-        told_on(done + 1)
+    every = instructions()
+    owned = measured(every, _bench, lambda bench, this: owned_d(bench.d(this), this), told)
     return truth_of("fragments.d", "D", every, owned)
 
 
 def measure_a(told: Told) -> Truth:
     """Ask which element of A each register of each thread holds."""
-    every, bench, told_on = _ready(instructions(), told)
-    owned = []
-    for done, this in enumerate(every):
-        owned.append(owned_a(bench.a_registers(this), this))
-        told_on(done + 1)
+    every = instructions()
+    owned = measured(every, _bench, lambda bench, this: owned_a(bench.a_registers(this), this), told)
     return truth_of("fragments.a", "A", every, owned)
 
 
-def _ready(every: list[Instruction], told: Told) -> Any:
-    """The instructions, compiled; compiling is most of the work, and is told of as such."""
+def _bench(told: Told) -> Bench:
     from tilewise.gpu.probes.bench import Bench
 
-    programs = [0]
-
-    def compiled(done: int, total: int) -> None:
-        programs[0] = total
-        told(done, total + len(every))
-
-    bench = Bench.of(every, told=compiled)
-    return every, bench, lambda done: told(programs[0] + done, programs[0] + len(every))
+    return Bench.of(instructions(), told=told)
 
 
 def owned_d(words: Array, this: Instruction) -> Array:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tilewise.gpu.verify.report import Report
 from tilewise.gpu.verify.run import Outcome
+from tilewise.hardware.catalog.confirmed import grouped
 
 _HEAD = """\
 <!doctype html>
@@ -65,7 +66,7 @@ def _word(outcome: Outcome) -> str:
 def _section(outcome: Outcome) -> str:
     found = outcome.comparison
     kept = " Answers of an earlier run." if outcome.resumed else ""
-    confirms = escape(", ".join(outcome.part.confirms))
+    confirms = escape("; ".join(grouped(outcome.part.confirms)))
     parts = [
         f'<h2 id="{escape(outcome.part.name)}">{escape(outcome.part.name)}</h2>',
         f'<p class="about">{escape(outcome.part.title)}. Confirms {confirms}.{kept}</p>',

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from tilewise.gpu.verify.truth import Truth
 
 Told = Callable[[int, int], None]
 """How far a part is: cases done, and all of them."""
+
+One = TypeVar("One")
+Device = TypeVar("Device")
+Answer = TypeVar("Answer")
 
 MOST_SHOWN = 100
 """Differences that a report spells out, a part."""
@@ -61,6 +65,32 @@ class Findings:
             self.differences.append(Difference(case, message, witness))
 
 
+def measured(
+    every: Sequence[One], ready: Callable[[Told], Device], ask: Callable[[Device, One], Answer], told: Told
+) -> list[Answer]:
+    """What a device says of each, once it is ready: compiling is most of the work, and is told of as such.
+
+    >>> measured("ab", lambda told: told(1, 1) or "abc", str.index, lambda done, total: print(done, total))
+    1 3
+    2 3
+    3 3
+    [0, 1]
+    """
+    programs = 0
+
+    def compiled(done: int, total: int) -> None:
+        nonlocal programs
+        programs = total
+        told(done, total + len(every))
+
+    device = ready(compiled)
+    found: list[Answer] = []
+    for one in every:
+        found.append(ask(device, one))
+        told(programs + len(found), programs + len(every))
+    return found
+
+
 def _place(pair: tuple[str, int]) -> tuple[int, str]:
     value = pair[0]
     return (int(value), "") if value.isdecimal() else (-1, value)
@@ -78,7 +108,7 @@ class Part:
     """FAMILY.WORD: parts of one family are recorded in one file."""
     title: str
     confirms: tuple[str, ...]
-    """Entries of the catalogue, or tables beside it."""
+    """Entries of the catalogue, instances of one (`mma.A m16n8k16 f16`), or tables beside it."""
     size: Callable[[], int]
     """How many cases there are."""
     measure: Callable[[Told], Truth]

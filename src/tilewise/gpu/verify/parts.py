@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewise.core.errors import LayoutError
-from tilewise.gpu.verify import boxes, descriptors, edges, faults, fragments, rules
+from tilewise.gpu.verify import (
+    boxes,
+    descriptors,
+    edges,
+    faults,
+    fragments,
+    matrices,
+    matrix_faults,
+    mma,
+    rules,
+    sparse,
+)
 from tilewise.gpu.verify.part import Part
 
 WGMMA = (*fragments.PARTS, *descriptors.PARTS, edges.PART)
 TMA = (boxes.PART, rules.PART, faults.PART)
-PARTS = {part.name: part for part in (*WGMMA, *TMA)}
+MMA = (*mma.PARTS, *sparse.PARTS)
+MATRICES = (*matrices.PARTS, matrix_faults.PART)
+PARTS = {part.name: part for part in (*WGMMA, *TMA, *MMA, *MATRICES)}
 """Every part by name."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from typing import Any
 from tilewise.core.errors import LayoutError
 from tilewise.gpu.verify.part import Findings, Part
 from tilewise.gpu.verify.truth import Truth, load, save
-from tilewise.hardware.catalog.confirmed import confirmations
+from tilewise.hardware.catalog.confirmed import Instances, Ways, confirmations, table_text
 
 SAME_DEVICE = ("name", "driver")
 
@@ -140,31 +139,38 @@ def record(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
         save(path, [truths[name] for name in sorted(truths)])
         written.append(path)
     table = folder / "confirmed.json"
-    table.write_text(confirmed_text(confirmed(outcomes, confirmations())), encoding="utf-8")
+    table.write_text(table_text(confirmed(outcomes, confirmations())), encoding="utf-8")
     return [*written, table]
 
 
-def confirmed(outcomes: Sequence[Outcome], table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """The catalogue's table with the device at each entry of which every part was right."""
-    judged: dict[str, list[Outcome]] = {}
+def confirmed(outcomes: Sequence[Outcome], table: Mapping[str, Ways]) -> dict[str, Ways]:
+    """The catalogue's table with the device at each instance of which every part was right.
+
+    A part confirms instances (`mma.A m16n8k16 f16`), or all of an entry at once (`mma.A`).
+    """
+    judged: dict[str, dict[str, list[Outcome]]] = {}
     for outcome in outcomes:
-        for entry in outcome.part.confirms:
-            judged.setdefault(entry, []).append(outcome)
-    return {name: _ways(ways, judged.get(name, [])) for name, ways in table.items()}
+        for word in outcome.part.confirms:
+            entry, _, instance = word.partition(" ")
+            judged.setdefault(entry, {}).setdefault(instance, []).append(outcome)
+    return {name: _ways(ways, judged.get(name, {})) for name, ways in table.items()}
 
 
-def _ways(ways: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
-    devices = {
-        "device: " + str(outcome.truth.device["name"]).removeprefix("NVIDIA ")
-        for outcome in outcomes
-        if outcome.truth is not None
-    }
-    if outcomes and all(outcome.right for outcome in outcomes):
-        return [*ways, *sorted(devices - set(ways))]
-    return [way for way in ways if way not in devices]
+def _ways(ways: Ways, judged: Mapping[str, Sequence[Outcome]]) -> Ways:
+    right = {name for name, outcomes in judged.items() if all(outcome.right for outcome in outcomes)}
+    found = dict(ways)
+    for device in sorted({device for outcomes in judged.values() for device in _devices(outcomes)}):
+        if "" in judged:
+            those: Instances = None if "" in right else frozenset()
+        else:
+            those = (ways.get(device) or frozenset()) - judged.keys() | right
+        if those is None or those:
+            found[device] = those
+        else:
+            found.pop(device, None)
+    return found
 
 
-def confirmed_text(table: Mapping[str, Sequence[str]]) -> str:
-    """The table as the catalogue keeps it, an entry a line."""
-    rows = [f"  {json.dumps(name)}: {json.dumps(list(table[name]))}" for name in sorted(table)]
-    return "{\n" + ",\n".join(rows) + "\n}\n"
+def _devices(outcomes: Sequence[Outcome]) -> set[str]:
+    names = (str(outcome.truth.device["name"]) for outcome in outcomes if outcome.truth is not None)
+    return {"device: " + name.removeprefix("NVIDIA ") for name in names}
