@@ -20,16 +20,17 @@ docs: $(VENV)/ready-to-test  ## build the documentation; warnings are errors
 	@$(BIN)/sphinx-build -q -n -W --keep-going -b html docs docs/_build/html
 	@echo docs/_build/html/index.html
 
-soak: $(VENV)/ready-to-test  ## a million generated layouts and operations against the naive definition
+soak: $(VENV)/ready-for-cuda  ## a million generated cases against the naive definition; kernels for every architecture
 	@$(BIN)/python -m tests.soak.soak --count 1000000 --jobs $$(nproc)
 	@$(BIN)/python -m tests.soak.algebra --count 1000000 --jobs $$(nproc)
 	@$(BIN)/python -m tests.soak.algebra --hardware --count 30000 --jobs $$(nproc)
+	@$(BIN)/python -m tests.soak.kernels
 
 fuzz: $(VENV)/ready-to-fuzz  ## fuzz the parser for a while
 	@$(BIN)/python tests/notation/fuzz_parser.py
 
 oracle: $(VENV)/ready-with-oracles $(VENV)/ready-with-frameworks  ## differential tests against the neighbours
-	@$(BIN)/python -m pytest -q -m oracle tests
+	@$(BIN)/python -m pytest -q -m oracle tests $(PYTEST_ARGS)
 
 bench: $(VENV)/ready-with-oracles  ## figures, side by side with the neighbours, into docs/bench.md
 	@$(BIN)/python bench/run.py --write docs/bench.md

@@ -7,13 +7,13 @@ element by element: evaluating it everywhere, with pycute.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
-from clock import processes, side_by_side
-from page import Row, Section
+import commands
+from clock import Work
+from page import Section
+from questions import ROWS, K, every_place, section
 from tilewise import S, Swizzle
 from tilewise.check.agree import agree
 from tilewise.check.match import match
@@ -24,10 +24,7 @@ from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.reads import reads
 from tilewise.hardware.wgmma.tiles import tile
 
-ROWS, K = 128, 64
 TIRX_TILES = "tvm.backend.cuda.tile_primitive.tma_utils"
-
-Work = Callable[[], Any]
 
 
 def sections(peers: dict[str, ModuleType]) -> list[Section]:
@@ -50,29 +47,12 @@ def _questions(peers: dict[str, ModuleType]) -> Section:
         "boxes of a 128 x 128 tile": lambda: plan_copy((4096, 4096), wide, dtype="bf16"),
         "a tile of atoms": lambda: tile("128B", "k", "bf16", ROWS, K),
     }
-    theirs = {"match, 128 x 64 bf16": _all_places(peers), "a tile of atoms": _tirx_tile()}
-    measured = works | {f"theirs: {what}": work for what, (_, work) in theirs.items() if work is not None}
-    seconds = side_by_side(measured)
-    rows = []
-    for what in works:
-        name, work = theirs.get(what, ("", None))
-        rows.append(
-            Row(what, seconds[what], name, seconds[f"theirs: {what}"]) if work else Row(what, seconds[what])
-        )
+    theirs = {"match, 128 x 64 bf16": every_place(peers), "a tile of atoms": _tirx_tile()}
     note = (
         "No neighbour says whether an engine reads a tile. Beside `match`: only evaluating all "
         f"{ROWS * K} elements, with pycute."
     )
-    return Section("Hopper", note, rows)
-
-
-def _all_places(peers: dict[str, ModuleType]) -> tuple[str, Work | None]:
-    pycute = peers.get("pycute")
-    if pycute is None:
-        return "", None
-    layout, swizzle = pycute.Layout((ROWS, K), (K, 1)), pycute.Swizzle(3, 3, 3)
-    indices = range(ROWS * K)
-    return "pycute, every element", lambda: [swizzle(layout(i)) for i in indices]
+    return section("Hopper", note, works, theirs)
 
 
 def _tirx_tile() -> tuple[str, Work | None]:
@@ -89,14 +69,11 @@ def _tirx_tile() -> tuple[str, Work | None]:
 
 def _commands() -> Section:
     tile_text = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
-    commands = {
+    words = {
         "`tilewise match`": ["match", tile_text, "--operand", "B", "--dtype", "bf16"],
         "`tilewise descriptor encode`": ["descriptor", "encode", "--mode", "128B", "--sbo", "1024"],
         "`tilewise suggest`": ["suggest", "--operand", "A", "--tile", "128x64", "--dtype", "bf16"],
         "`tilewise tma`": "tma --dtype bf16 --shape 4096,4096 --tile 128,64 --mode 128B".split(),
         "`tilewise catalog wgmma.D`": ["catalog", "wgmma.D", "--dtype", "f32", "--n", "64"],
     }
-    whole = {name: ["-m", "tilewise", *words] for name, words in commands.items()}
-    seconds = processes({"pass": ["-c", "pass"], **whole})
-    rows = [Row(name, seconds[name] - seconds["pass"]) for name in commands if name in seconds]
-    return Section("Hopper's commands", "Whole processes, above `python -c pass`.", rows)
+    return commands.section("Hopper's commands", words)

@@ -17,6 +17,7 @@ import numpy as np
 
 import algebra as algebra_bench
 import hopper as hopper_bench
+import warp as warp_bench
 from clock import once, peak_bytes, processes, side_by_side
 from page import Row, Section, page
 from peers import NAMES, imported, spelled
@@ -56,6 +57,7 @@ def main() -> None:
         facts(),
         *algebra_bench.sections(peers),
         *hopper_bench.sections(peers),
+        *warp_bench.sections(peers),
         startup(peers),
     ]
     text = page(sections, map(spelled, NAMES))

@@ -27,10 +27,12 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(typing|types|collections|pathlib|random|numpy|np)\..*"),
     (r"py:.*", r"Any|SupportsIndex|NDArray|dict\[str|Mapping(\[str)?|Sequence|Iterable|Iterator|Random"),
     (r"py:.*", r"st\..*|hypothesis\..*"),
-    (r"py:.*", r"tilewise\.gpu\.launch\..*|Question"),  # what opens a device, or is handed on, is on no page
+    # what opens a device, or is handed on, is on no page
+    (r"py:.*", r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.mma\.\w+)\..*|Question|Row"),
+    (r"py:.*", r"tilewise\.gpu\.verify\.part\.(One|Device|Answer)"),  # any type
     (
         r"py:.*",
-        r"Shape|Point|Chain|Digits|Value|Pair|Interval|Spec|T|tuple\[str",
+        r"Shape|Point|Chain|Digits|Value|Pair|Interval|Spec|Ways|T|tuple\[(str|int)",
     ),  # names for tuples
 ]
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 
-from tilewise.notation import parse, parse_shape
+from tilewise import parse
+from tilewise.notation import parse_shape
 from tilewise.show.grid import Grid, grid_of
 
 

@@ -121,7 +121,15 @@ def test_refusals_are_answers(tilewise):
     assert "share 0@m" in run.json["reason"]
     assert run.json["witness"] == [0, 2, {"m": 0}]
     text = tilewise("code", FRAGMENT, "--lang", "cute")
-    assert (text.code, text.out.splitlines()[0]) == (1, "no: CuTe has no axis laneid")
+    assert (text.code, text.out, text.err.splitlines()[0]) == (1, "", "no: CuTe has no axis laneid")
+
+
+def test_a_no_goes_into_no_file_where_code_is_asked_for(tilewise):
+    words = ("shuffle", "S[64 : 1@tid_in_wg]", "S[(2, 32) : (1@reg, 1@tid_in_wg)]", "--dtype", "f32")
+    told, code = tilewise(*words), tilewise(*words, "--code")
+    assert (told.code, told.err, code.code, code.out) == (1, "", 1, "")
+    assert told.out == code.err
+    assert told.out.startswith("no: ")
 
 
 @pytest.mark.parametrize(

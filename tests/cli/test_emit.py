@@ -134,14 +134,15 @@ def test_a_layout_of_ones_own(tilewise, text):
 def test_a_layout_that_wgmma_does_not_read(tilewise):
     run = emit(tilewise, "--tile", "64x64x64", "--dtype", "bf16", "--layout-a", "S[(64, 64) : (64, 1)]")
     assert run.code == 1
-    assert "the addresses are not swizzled" in run.out
-    assert "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]" in run.out
+    assert "the addresses are not swizzled" in run.err
+    assert "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]" in run.err
 
 
 def test_a_no_has_its_reason_and_what_would_do(tilewise):
     run = emit(tilewise, "--tile", "64x100x64", "--dtype", "bf16")
     assert run.code == 1
-    assert run.out == "no: m64n100k16 does not exist for bf16\n  hint: the nearest N are 96 and 104\n"
+    assert run.out == "", "what is meant for a file has no answer in it"
+    assert run.err == "no: m64n100k16 does not exist for bf16\n  hint: the nearest N are 96 and 104\n"
     data = emit(tilewise, "--tile", "64x100x64", "--dtype", "bf16", "--json").json
     assert data == {
         "code": None,
@@ -173,3 +174,113 @@ def test_what_is_not_understood(tilewise, words, code):
 
 def test_another_engine(tilewise):
     assert tilewise("emit", "tcgen05", "--tile", "64x64x64", "--dtype", "bf16").code == 2
+
+
+# -- mma --------------------------------------------------------------------------------------------
+
+
+def mma(tilewise, *words):
+    return tilewise("emit", "mma", "--tile", "64x64x32", *words)
+
+
+def test_mma_is_a_kernel_and_its_facts(tilewise) -> None:
+    words = ("--dtype", "bf16", "--warps", "2x2", "--stages", "3", "--name", "mine")
+    run = mma(tilewise, *words)
+    assert run.code == 0
+    assert "__launch_bounds__(128, 1) mine(" in run.out
+    data = mma(tilewise, *words, "--json").json
+    assert data["code"] == run.out.removesuffix("\n")
+    assert (data["engine"], data["name"], data["arch"]) == ("mma", "mine", "sm_80")
+    assert data["instruction"] == "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+    assert (data["warps"], data["threads"], data["load"]) == ([2, 2], 128, "cp.async")
+    assert data["shared_bytes"] == 3 * 8192
+    assert data["A"]["form"] == "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
+    assert data["A"]["arguments"] == ["down", "s", "i", "lane"]
+    assert data["B"]["arguments"] == ["along", "s", "i", "lane"]
+    assert (data["A"]["offset"], data["B"]["offset"], data["B"]["copied_bytes"]) == (0, 4096, 16)
+    assert data["D"] == {
+        "dtype": "f32",
+        "fragment": "S[((2, 8), (1, 4, 2)) : ((2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]",
+        "store": "direct",
+    }
+
+
+def test_mma_takes_any_layout_in_either_dialect(tilewise) -> None:
+    layouts = ("--layout-a", "S[(64, 32) : (34, 1)]", "--layout-b", "((_64),(_32)):((_1),(_72))")
+    data = mma(tilewise, "--dtype", "f16", *layouts, "--json").json
+    assert data["A"]["form"] == "ld.shared.b32"
+    assert data["B"]["form"] == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+    assert data["B"]["major"] == "mn"
+
+
+def test_mma_stores_through_shared_memory_and_rounds(tilewise) -> None:
+    words = ("--dtype", "f16", "--out", "f16", "--store", "stmatrix", "--layout-d", "S[(64, 64) : (72, 1)]")
+    data = mma(tilewise, *words, "--json").json
+    assert data["D"]["store"] == "stmatrix.sync.aligned.m8n8.x4.shared.b16"
+    assert data["D"]["layout"] == "S[(64, 64) : (72, 1)]"
+    assert (data["D"]["dtype"], data["arch"]) == ("f16", "sm_90")
+
+
+def test_mma_has_a_host_and_older_architectures(tilewise) -> None:
+    run = mma(tilewise, "--dtype", "f16", "--arch", "sm_75", "--acc", "f16", "--host")
+    assert "m16n8k8.row.col.f16" in run.out
+    assert "nvcc -arch=sm_75." in run.out
+    bits = tilewise("emit", "mma", "--tile", "32x32x256", "--dtype", "b1", "--op", "xor.popc")
+    assert ".xor.popc" in bits.out
+
+
+def test_mma_says_no_with_the_reason(tilewise) -> None:
+    run = mma(tilewise, "--dtype", "bf16", "--arch", "sm_75", "--json")
+    assert run.code == 1
+    assert run.json["code"] is None
+    assert "sm_75 has no mma.sync that multiplies bf16" in run.json["reason"]
+    assert run.json["witness"] == {"arch": "sm_75", "needs": "sm_80 and later"}
+    assert mma(tilewise, "--dtype", "bf16", "--arch", "sm_75").out == ""
+
+
+def test_mma_says_what_is_slow_beside_the_kernel(tilewise) -> None:
+    words = ("--dtype", "f16", "--layout-a", "S[(64, 32) : (33, 1)]")
+    run = mma(tilewise, *words)
+    assert run.code == 0
+    assert run.err.startswith("note: A by ld.shared.b16, not by ldmatrix: from m = 0 to 1 is 66 B")
+    assert "// NOTE A by ld.shared.b16" in run.out
+    assert mma(tilewise, *words, "--json").json["note"] in run.err
+    assert mma(tilewise, "--dtype", "f16").err == ""
+    assert mma(tilewise, *words, "--form", "matrices").code == 1
+
+
+def test_mma_on_hopper_knows_of_what_is_faster(tilewise) -> None:
+    assert "tilewise emit wgmma" in mma(tilewise, "--dtype", "f16", "--arch", "sm_90").err
+    assert mma(tilewise, "--dtype", "f16", "--arch", "sm_100").err == ""
+
+
+def test_mma_has_stages_unless_it_is_asked(tilewise) -> None:
+    assert mma(tilewise, "--dtype", "f16", "--json").json["stages"] == 3
+    assert mma(tilewise, "--dtype", "f16", "--stages", "1", "--json").json["stages"] == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--dtype", "bf16", "--mode-a", "64B"),
+        ("--dtype", "bf16", "--order-b", "k"),
+        ("--dtype", "bf16", "--a", "reg"),
+        ("--dtype", "bf16", "--style", "cute"),
+        ("--dtype", "bf16", "--load", "tma"),
+        ("--dtype", "bf16", "--warps", "two"),
+        ("--dtype", "bf16", "--arch", "hopper"),
+        ("--dtype", "bf16", "--layout-d", "S[(64, 64) : (64, 1)]"),
+        (),
+    ],
+)
+def test_what_mma_does_not_understand(tilewise, words: tuple[str, ...]) -> None:
+    run = mma(tilewise, *words, "--json")
+    assert run.code == 2
+    assert run.json["error"]["code"].startswith("TW")
+
+
+@pytest.mark.parametrize("words", ["--warps 2x2", "--out f16", "--arch sm_90", "--op and.popc"])
+def test_what_is_mmas_is_not_wgmmas(tilewise, words: str) -> None:
+    run = emit(tilewise, "--tile", "64x64x64", "--dtype", "f16", *words.split(), "--json")
+    assert run.code == 2
+    assert "is for mma" in run.json["error"]["message"]

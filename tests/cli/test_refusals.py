@@ -114,3 +114,23 @@ def test_no_words_whatever_bring_a_traceback(tilewise):
         assert "Traceback" not in run.err
         codes.add(run.code)
     assert codes >= {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [("numpy", ["table", "S[4 : 1]"]), ("rich", ["show", "S[(4, 4) : (4, 1)]"])],
+)
+def test_a_package_that_is_missing_is_named(package, words):
+    without = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        f"from tilewise.cli.main import main; sys.exit(main({words}))"
+    )
+    run = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"tilewise: TW403: this answer needs the package {package}")
+
+
+def test_a_module_of_our_own_that_is_missing_is_a_fault(tilewise, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tilewise.cli.commands.at", None)
+    with pytest.raises(ModuleNotFoundError):
+        tilewise("at", FRAGMENT, "1,2,1")

@@ -128,7 +128,7 @@ def _console(lines: list[str], namespace: dict[str, Any]) -> Iterator[str]:
         raise ExampleError("a console example starts with `$ `")
     for first, following in pairwise(starts):
         if lines[first] != ASK_CODE:
-            out, code = _piped(lines[first][2:])
+            out, code = piped(lines[first][2:])
             yield lines[first]
             yield from out.splitlines()
             yield from (ASK_CODE, str(code)) if code else ()
@@ -136,7 +136,7 @@ def _console(lines: list[str], namespace: dict[str, Any]) -> Iterator[str]:
             yield ""
 
 
-def _piped(command: str) -> tuple[str, int]:
+def piped(command: str) -> tuple[str, int]:
     """(what is printed, exit code) of commands joined by pipes."""
     stages: list[list[str]] = [[]]
     lexer = shlex.shlex(command, posix=True, punctuation_chars="|")

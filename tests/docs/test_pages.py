@@ -127,6 +127,19 @@ def test_the_build_has_no_warning_and_every_object(html: Path) -> None:
     assert [name for name in names + methods if name not in objects] == []
 
 
+def test_the_changelog_has_a_line_for_every_command() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    assert [name for name in SUMMARIES if not re.search(rf"`{name}( [\w-]+)*`", changes)] == []
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    """But the figures and the house, and those of the reference, which it leads to as a whole."""
+    pages = {page.name for page in DOCS.glob("*.md")} - {"index.md", "bench.md", "house.md"}
+    linked = set(re.findall(r"\(docs/([\w-]+\.md)", (ROOT / "README.md").read_text()))
+    assert sorted(pages - linked) == []
+    assert linked <= {page.name for page in DOCS.glob("*.md")}
+
+
 def test_every_command_has_its_help_on_the_page(html: Path) -> None:
     page = (html / "reference/cli.html").read_text()
     assert [name for name in SUMMARIES if f"usage: tilewise {name} " not in page] == []

@@ -32,7 +32,12 @@ OUTCOMES = ("answered", "refused", "undecided")
 OTHERS = ("tests.core.test_gf2", "tests.bridge.test_strides", "tests.emit.definition")
 """Modules with checks beside the algebra's own tests."""
 
-HARDWARE = ("tests.check.test_match_oracle", "tests.check.test_tma", "tests.check.test_agree")
+HARDWARE = (
+    "tests.check.test_match_oracle",
+    "tests.check.test_feeding_oracle",
+    "tests.check.test_tma",
+    "tests.check.test_agree",
+)
 """Modules with checks of what engines can use: the cases of --hardware."""
 
 Check = Callable[[Random], str]
@@ -114,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--first", type=int, default=0, help="the number of the first case")
     options.add_argument("--jobs", type=int, default=1, help="how many processes")
     options.add_argument("--only", action="append", metavar="NAME", help="these operations alone; repeatable")
-    options.add_argument("--hardware", action="store_true", help="match, plans and agree instead")
+    options.add_argument("--hardware", action="store_true", help="match, feeding, plans and agree instead")
     given = options.parse_args(arguments)
     usual = checks_of(*HARDWARE) if given.hardware else [*checks(), *families.FAMILIES]
     names = tuple(given.only or usual)

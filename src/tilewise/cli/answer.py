@@ -25,6 +25,8 @@ class Answer:
     text: str | Callable[[], None]
     code: int = YES
     note: str = ""
+    instead: bool = False
+    """The text is a no where a yes would be source code, which goes into a file: standard error has it."""
 
     def noted(self, note: str) -> Answer:
         """The answer with a note, in JSON too."""

@@ -281,3 +281,23 @@ def shape_from(args: argparse.Namespace) -> Any:
 def shape_option(parser: argparse.ArgumentParser) -> None:
     """--shape."""
     parser.add_argument("--shape", metavar="S", help="ask in this shape of the same size, such as 8,8")
+
+
+def permute_from(args: argparse.Namespace) -> Any:
+    """The value of --permute, a mode or several, or None."""
+    from tilewise.core.shapes import spell
+    from tilewise.notation import parse_index
+
+    if args.permute is None:
+        return None
+    order = parse_index(args.permute, let_from(args))
+    if isinstance(order, tuple) and not all(isinstance(mode, int) for mode in order):
+        raise LayoutError("TW401", f"--permute {spell(order)} is not a list of modes", hint="such as 1,0")
+    return order
+
+
+def reshape_from(args: argparse.Namespace) -> Any:
+    """The value of --reshape, or None."""
+    from tilewise.notation import parse_shape
+
+    return None if args.reshape is None else parse_shape(args.reshape, let_from(args))

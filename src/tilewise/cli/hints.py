@@ -19,6 +19,10 @@ SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         lambda found: f"tilewise at ... --shape {_bare(found)} asks an index of it",
     ),
     (r"\bshape=\(([\d, ]+)\)", lambda found: f"--shape {_bare(found)}"),
+    (
+        r"\b(reshape|permute)=\(([\d, ]+)\)",
+        lambda found: f"--{found[1]} {found[2].replace(' ', '').rstrip(',')}",
+    ),
     (r"\bshape= ", "--shape "),
     (r"\bweak=True\b", "--weak"),
     (r"\baxes= ", "--axes "),

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCHEMA = 1
+REQUIRED = ("numpy", "rich")
+"""What some commands import, when they run."""
+
 _NUMBER = re.compile(r"-\s*[\d(]")
 
 
@@ -35,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = "memory" if isinstance(error, MemoryError) else "nesting"
         refusal = LayoutError("TW301", f"the answer needs more {what} than there is", hint="ask for less")
         return _print_error(refusal, as_json)
+    except ModuleNotFoundError as error:
+        return _print_error(_lacking(error), as_json)
     except BrokenPipeError:
         _drop_output()
         return 0
@@ -53,6 +58,18 @@ def _answer(words: list[str], as_json: bool) -> Answer:
     return args.answer(args)  # type: ignore[no-any-return]  # set by `read`
 
 
+def _lacking(error: ModuleNotFoundError) -> LayoutError:
+    """What to install, where the sources run without what they need; a module of their own is a fault."""
+    package = str(error.name).partition(".")[0]
+    if package not in REQUIRED:
+        raise error
+    return LayoutError(
+        "TW403",
+        f"this answer needs the package {package}, which is not installed",
+        hint=f"pip install {package}",
+    )
+
+
 def _drop_output() -> None:
     """What is still to be flushed goes nowhere, so that the end of the process is quiet."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -67,7 +84,7 @@ def _print(answer: Answer, as_json: bool) -> int:
     if as_json:
         _print_json(answer.data)
     elif isinstance(answer.text, str):
-        print(answer.text)
+        print(answer.text, file=sys.stderr if answer.instead else sys.stdout)
     else:
         answer.text()
     sys.stdout.flush()

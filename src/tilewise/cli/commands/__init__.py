@@ -14,14 +14,15 @@ GROUPS = {
         "say": "the layout in another notation",
         "code": "the index function as source: CUDA, C, Python, Triton, CuTe",
     },
-    "Hopper": {
+    "the hardware": {
         "catalog": "the hardware's layouts by name, with their sources",
-        "suggest": "which tile of shared memory to take for an operand, and all that follows",
-        "match": "whether wgmma reads a tile: its descriptors, or why not and what is nearest",
-        "descriptor": "a matrix descriptor: its 64 bits, their meaning, the bytes that they read, its steps",
+        "suggest": "which tile of shared memory to take for an operand of wgmma, and all that follows",
+        "match": "whether wgmma or mma.sync takes a tile, and how; or why not and what is nearest",
+        "descriptor": "a descriptor of wgmma: its 64 bits, their meaning, the bytes that it reads, its steps",
         "tma": "the copy of a tile by TMA: arguments, boxes, bytes, or the rule that it breaks",
+        "shuffle": "the steps that turn one layout of a warp's registers into another",
         "agree": "whether what writes a tile and what reads it mean the same bytes",
-        "emit": "a kernel for the tensor cores as source, out of its layouts",
+        "emit": "a kernel around wgmma or mma.sync as source, out of its layouts",
         "verify": "the catalogue held against the GPU of this machine: the hardware is the judge",
     },
     "tilewise itself": {

@@ -8,15 +8,24 @@
   tilewise catalog wgmma.smem --operand B --major k --mode 128B --dtype bf16 --rows 128 --k 64
   tilewise catalog 'wgmma.figure(170)' --show
   tilewise catalog 'wgmma.D(f32, n=N)' --let N=64
+  tilewise catalog mma.A --shape m16n8k16 --dtype f16 --who laneid=5,register=3
+  tilewise catalog mma.shapes --arch sm_75
+  tilewise catalog mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+  tilewise catalog ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+  tilewise catalog --confirmed
 
 Alone it lists the entries, and with a word those that speak of it. The name of an entry with no values says
 what it takes; with values, or as a call (- reads it from standard input), it gives the layout, which any
-command reads as that call. An N that the hardware does not have is a no, with the reason.
+command reads as that call. In a place reg counts elements, as in the layout, and register those of 32 bits.
+An instruction of PTX may stand as it does in a program, operands and all. What the hardware does not have,
+such as an N, is a no, with the reason. With --confirmed it counts the instances of each entry by what
+confirms them: a GPU, two other implementations besides the document, one, or the document alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import let_from, text_from
@@ -32,6 +41,7 @@ if TYPE_CHECKING:
 
 _CORNER = 16
 _OWN = "_of_an_entry_"
+_OPERANDS = ("{", "[", "%")
 _WHO_LIMIT = 4096
 
 
@@ -41,20 +51,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("words", metavar="ENTRY", nargs="*", help="an entry, a call of one, or a word")
     group = parser.add_argument_group("parameters of entries")
-    said: dict[str, list[str]] = {}
-    for entry in entries().values():
-        for parameter in entry.parameters:
-            said.setdefault(parameter.name, [])
-            if parameter.meaning not in said[parameter.name]:
-                said[parameter.name].append(parameter.meaning)
-    for name, meanings in said.items():
-        group.add_argument(f"--{name}", dest=f"{_OWN}{name}", metavar="V", help="; or ".join(meanings))
+    every = [parameter for entry in entries().values() for parameter in entry.parameters]
+    flags = {parameter.name for parameter in every if parameter.flag}
+    for name in dict.fromkeys(parameter.name for parameter in every):
+        meanings = dict.fromkeys(parameter.meaning for parameter in every if parameter.name == name)
+        kind: dict[str, Any] = {"action": "store_const", "const": "1"} if name in flags else {"metavar": "V"}
+        group.add_argument(f"--{name}", dest=f"{_OWN}{name}", help="; or ".join(meanings), **kind)
     group.add_argument(
         "--let", action="append", default=[], metavar="NAME=N", help="a value for a name; repeatable"
     )
+    parser.add_argument(
+        "--confirmed", action="store_true", help="count the instances of entries by what confirms them"
+    )
     place = parser.add_argument_group("where elements are")
     place.add_argument("--at", metavar="INDEX", help="the place of an element: ROW,COLUMN")
-    place.add_argument("--who", metavar="PLACE", help="the elements at a place, such as laneid=5 or reg=0")
+    place.add_argument("--who", metavar="PLACE", help="the elements at a place: laneid=5,register=3 or a7")
     place.add_argument("--show", action="store_true", help="draw a corner of the layout")
 
 
@@ -76,15 +87,41 @@ def answer(args: argparse.Namespace) -> Answer:
 def _answered(args: argparse.Namespace, given: dict[str, str]) -> Answer:
     spoken = [text_from(spelled) if spelled == "-" else spelled for spelled in args.words]
     words = [word for spelled in spoken for word in ([spelled] if "(" in spelled else spelled.split())]
-    if words and ("." in words[0] or "(" in words[0]):
-        _check_alone(words)
+    if args.confirmed:
+        _check_counted(given, args)
+        return _counted(words)
+    if words and _is_entry(words[0]):
+        _check_alone(_without_operands(words))
         entry, values = _named(words[0], given, let_from(args))
         return _sheet(entry, values, args) if values is not None else _described(entry)
     if given or args.at is not None or args.who is not None or args.show:
-        raise LayoutError(
-            "TW401", "values were given, and no entry", hint="such as wgmma.D --dtype f32 --n 64"
-        )
+        hint = (words and _near(words[0])) or "such as wgmma.D --dtype f32 --n 64"
+        raise LayoutError("TW401", "values were given, and no entry", hint=hint)
     return _listed(words)
+
+
+def _is_entry(word: str) -> bool:
+    """Whether a word is a call, the name of an entry, there or left out, or looks like one."""
+    from tilewise.hardware.catalog import entries
+
+    every = entries()
+    return "." in word or "(" in word or word in every or word in every.absent
+
+
+def _without_operands(words: Sequence[str]) -> Sequence[str]:
+    """An instruction as it stands in a program, without the registers and addresses that follow it."""
+    from tilewise.hardware.catalog import entries
+
+    operands = words[1:2] and words[1].startswith(_OPERANDS)
+    return words[:1] if operands or entries().taking(words[0]) else words
+
+
+def _near(word: str) -> str:
+    """The entry that was probably meant, as a question, or nothing."""
+    from tilewise.hardware.catalog import entries
+    from tilewise.hardware.catalog.entry import did_you_mean
+
+    return did_you_mean(word, entries()).strip()
 
 
 def _check_alone(words: Sequence[str]) -> None:
@@ -98,7 +135,7 @@ def _check_alone(words: Sequence[str]) -> None:
 
 def _named(word: str, spelled: dict[str, str], let: dict[str, int]) -> tuple[Entry, dict[str, Any] | None]:
     """The entry that a word names, and its values; none where none were given and some are needed."""
-    from tilewise.hardware.catalog import find
+    from tilewise.hardware.catalog import entries, find
 
     given: dict[str, str | int] = {name: let.get(value, value) for name, value in spelled.items()}
     if "(" in word:
@@ -108,6 +145,11 @@ def _named(word: str, spelled: dict[str, str], let: dict[str, int]) -> tuple[Ent
         if twice := given.keys() & named.keys():
             raise LayoutError("TW601", f"{min(twice)} is given twice", hint=entry.usage)
         return entry, entry.bind(tuple(positional), {**named, **given})
+    if (taking := entries().taking(word)) is not None:
+        said = taking.values_in(word)
+        if twice := said.keys() & given.keys():
+            raise LayoutError("TW601", f"{min(twice)} is said by the instruction", hint=taking.usage)
+        return taking, taking.bind(named={**said, **given})
     entry = find(word)
     if not given and any(parameter.needed for parameter in entry.parameters):
         return entry, None
@@ -138,29 +180,38 @@ def _asked(built: Built, args: argparse.Namespace) -> list[Any]:
         raise LayoutError("TW401", "--at asks for a place and --who for elements: one of them at a time")
     if args.at is None and args.who is None:
         return []
-    from tilewise.hardware.catalog.places import position_of, positions_at
-    from tilewise.notation import parse_index, parse_place
+    from tilewise.hardware.catalog.places import asked_place, in_registers, position_of, positions_at
+    from tilewise.notation import parse_index
 
     if args.at is not None:
         return [position_of(built, parse_index(args.at))]
-    found = positions_at(built, parse_place(args.who), _WHO_LIMIT + 1)
+    place = asked_place(built, args.who)
+    found = positions_at(built, place, _WHO_LIMIT + 1)
     if len(found) > _WHO_LIMIT:
         raise LayoutError(
             "TW301", f"more than {_WHO_LIMIT} elements are there", hint="name more axes of the place"
         )
     if not found:
-        raise Refused("TW203", "nothing lives there", witness={"place": args.who})
+        from tilewise.cli.commands.who import why_empty
+        from tilewise.core.inverse import on_its_axes
+
+        assert built.layout is not None
+        why = why_empty(built.layout, on_its_axes(built.layout, in_registers(built, place)[0]))
+        raise Refused("TW203", "nothing lives there", witness={"place": args.who}, hint=why)
     return found
 
 
 def _shown(built: Built, data: dict[str, Any], text: str) -> Answer:
     from dataclasses import asdict
+    from math import prod
 
     from tilewise.show.grid import grid_of
 
     if built.layout is None:
         raise LayoutError("TW401", f"{data['entry']} is a table, and has no picture")
-    window = tuple((0, min(_CORNER, extent)) for extent in data["shape"])
+    *down, across = data["shape"]
+    folded = (prod(down), across) if down else (across,)
+    window = tuple((0, min(_CORNER, extent)) for extent in folded)
     grid = grid_of(built.layout, tuple(data["shape"]), window)
 
     def draw() -> None:
@@ -186,35 +237,83 @@ def _rows(data: dict[str, Any]) -> list[str]:
 
 def _said(value: Any) -> str:
     if isinstance(value, dict):
-        return "; ".join(f"{name.replace('_', ' ')} {_said(part)}" for name, part in value.items())
+        return "; ".join(f"{_worded(name)} {_part(part)}" for name, part in value.items())
     if isinstance(value, list):
-        return ", ".join(map(_said, value)) or "none"
+        return ", ".join(map(_part, value)) or "none"
     return "none" if value is None else str(value)
+
+
+# -- what confirms them ----------------------------------------------------------------------------
+
+
+def _check_counted(given: dict[str, str], args: argparse.Namespace) -> None:
+    if given or args.at is not None or args.who is not None or args.show:
+        raise LayoutError("TW401", "--confirmed counts whole entries: no values of one, no place")
+
+
+def _counted(words: Sequence[str]) -> Answer:
+    from tilewise.hardware.catalog import find
+    from tilewise.hardware.catalog.counts import counts, rows_of, total
+
+    exact = [find(word).name for word in words if _is_entry(word)]
+    names = exact or [entry.name for entry in _found(words)]
+    chosen = [count for count in counts() if count.name in names]
+    rows = rows_of(chosen)
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        f"{name:<{wide[0]}}  " + "  ".join(f"{n:>{w}}" for n, w in zip(numbers, wide[1:], strict=True))
+        for name, *numbers in rows
+    ]
+    sum_of = {key: value for key, value in total(chosen).data().items() if key not in ("entry", "alone")}
+    return Answer({"entries": [count.data() for count in chosen], "total": sum_of}, "\n".join(lines))
+
+
+def _part(value: Any) -> str:
+    return f"({_said(value)})" if isinstance(value, dict) else _said(value)
+
+
+def _worded(name: str) -> str:
+    """The name of a fact in words; sm_80 is one word."""
+    return re.sub(r"_(?=[a-z])", " ", name)
 
 
 # -- the list --------------------------------------------------------------------------------------
 
 
 def _described(entry: Entry) -> Answer:
+    from tilewise.hardware.catalog.counts import ways_of
     from tilewise.hardware.catalog.sheet import summary_of
 
-    data = summary_of(entry)
+    ways = ways_of(entry)
+    whole = max(ways.values())  # the document has every instance
+    data = summary_of(entry) | {"instances": {"count": whole, **ways}}
+    said = [way if count == whole else f"{way} ({count} of {whole})" for way, count in ways.items()]
     width = max((len(p.name) for p in entry.parameters), default=0)
     lines = [f"{entry.usage}: {entry.summary}"]
     for parameter in entry.parameters:
         known = " ".join(map(str, parameter.legal)) or parameter.rule
         known += f" ({parameter.default})" if parameter.default is not None else ""
-        lines.append(f"  --{parameter.name:<{width}}  {parameter.meaning}: {known}")
+        known = f"{parameter.meaning}: {known}" if not parameter.flag else parameter.meaning
+        lines.append(f"  --{parameter.name:<{width}}  {known}")
     lines.append(f"  such as {entry.call}")
     lines.append(f"  {entry.source}: {entry.source.url}")
-    lines.append(f"  confirmed: {', '.join(entry.confirmed)}")
+    lines.append(f"  confirmed: {', '.join(said)}")
     return Answer(data, "\n".join(lines))
 
 
 def _listed(words: Sequence[str]) -> Answer:
+    from tilewise.hardware.catalog.sheet import summary_of
+
+    found = _found(words)
+    data: dict[str, Any] = {"search": list(words)} if words else {}
+    data["entries"] = [summary_of(entry) for entry in found]
+    lines = [f"{entry.usage}\n  {entry.summary}" for entry in found]
+    return Answer(data, "\n".join(lines))
+
+
+def _found(words: Sequence[str]) -> list[Entry]:
     from tilewise.hardware.catalog import search
     from tilewise.hardware.catalog.registry import LIST
-    from tilewise.hardware.catalog.sheet import summary_of
 
     found = search(*words)
     if not found:
@@ -222,9 +321,6 @@ def _listed(words: Sequence[str]) -> Answer:
             "TW601",
             f"no entry speaks of {' '.join(words)}",
             witness={"search": list(words)},
-            hint=LIST,
+            hint=_near(words[0]) or LIST,
         )
-    data: dict[str, Any] = {"search": list(words)} if words else {}
-    data["entries"] = [summary_of(entry) for entry in found]
-    lines = [f"{entry.usage}\n  {entry.summary}" for entry in found]
-    return Answer(data, "\n".join(lines))
+    return found

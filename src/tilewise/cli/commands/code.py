@@ -66,7 +66,7 @@ def answer(args: argparse.Namespace) -> Answer:
         data = {"lang": args.lang, "code": None, "reason": no.reason, "witness": witness_data(no.witness)}
         spelled = in_a_shell(no.hint)
         hint = f"\n  hint: {spelled}" if spelled else ""
-        return Answer(data | {"hint": spelled}, f"no: {no.reason}{hint}", NO)
+        return Answer(data | {"hint": spelled}, f"no: {no.reason}{hint}", NO, instead=True)
     data = {
         "lang": source.lang,
         "name": source.name,

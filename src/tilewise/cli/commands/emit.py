@@ -1,16 +1,25 @@
-"""A kernel for the tensor cores as source: loads, descriptors, the chain of wgmma, the store.
+"""A kernel for the tensor cores as source: loads, the instructions, the store, every address out of a layout.
 
   tilewise emit wgmma --tile 128x128x64 --dtype bf16
   tilewise emit wgmma --tile 128x256x64 --dtype bf16 --stages 4 --host
   tilewise emit wgmma --tile 64x64x64 --dtype f16 --major-a mn --major-b mn --load copy
   tilewise emit wgmma --tile 64x96x128 --dtype-a e4m3 --dtype-b e5m2 --mode-b 64B --a reg
   tilewise emit wgmma --tile 64x128x64 --dtype bf16 --style constants
+  tilewise emit mma --tile 128x128x32 --dtype bf16 --stages 3
+  tilewise emit mma --tile 64x64x32 --dtype f16 --layout-a 'S[(64, 32) : (40, 1)]' --warps 2x2
+  tilewise emit mma --tile 64x64x32 --dtype f16 --out f16 --store stmatrix --arch sm_90
 
 D [M, N] = A [M, K] B [N, K]^T, row-major D. A block of threads has the tile of D, and goes along K tile by
-tile; M, N and K of the problem are multiples of the tile's. M of the tile is a multiple of 64, N one that
-wgmma has for the type, K a multiple of the instruction's. A mode that is not asked for is the widest that
-fits; --layout-a and --layout-b take any layout that wgmma reads instead. The kernel is CUDA C++ with plain
-PTX and includes nothing; with --host a function that makes the tensor maps and launches it follows, for nvcc.
+tile; M, N and K of the problem are multiples of the tile's, and K of the tile of the instruction's. The
+kernel is CUDA C++ with plain PTX and includes nothing; with --host a function that launches it follows, for
+nvcc.
+
+wgmma: M of the tile is a multiple of 64, N one that wgmma has for the type. A mode that is not asked for is
+the widest that fits; --layout-a and --layout-b take any layout that wgmma reads instead.
+
+mma: warps share the tile as a grid, each with whole instructions of --shape. The tiles of A and B lie in any
+layout of shared memory from which a warp can fill its registers; those that are not asked for have no bank
+conflicts. How they are read is what `tilewise match --engine mma` says.
 """
 
 from __future__ import annotations
@@ -28,16 +37,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.core.layout import Layout
+    from tilewise.emit import mma
     from tilewise.emit.wgmma import Operand, Plan
 
-ENGINES = ("wgmma",)
+ENGINES = ("wgmma", "mma")
 STYLES = ("kernel", "constants", "cute")
+ONLY = {
+    "wgmma": ("mode_a", "mode_b", "order_a", "order_b", "a_from"),
+    "mma": ("shape", "warps", "out", "store", "layout_d", "form", "op", "arch"),
+}
+"""What one engine alone is asked."""
+HOPPERS = 90
+HOPPER = "sm_90a has wgmma besides, which is faster there: tilewise emit wgmma"
+_WARPS = re.compile(r"(\d{1,3})[x,](\d{1,3})")
 _TILE = re.compile(r"(\d{1,6})[x,](\d{1,6})[x,](\d{1,6})")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """ENGINE --tile MxNxK --dtype T [--acc T] [--major-a ...] [--load ...] [--style ...] [--name F]."""
-    parser.add_argument("engine", choices=ENGINES, metavar="ENGINE", help="wgmma")
+    """ENGINE --tile MxNxK --dtype T [--acc T] [--major-a ...] [--layout-a ...] [--load ...] [--name F]."""
+    parser.add_argument("engine", choices=ENGINES, metavar="ENGINE", help="wgmma or mma")
     parser.add_argument("--tile", required=True, metavar="MxNxK", help="the tile of a block of threads")
     types = parser.add_argument_group("types")
     types.add_argument("--dtype", metavar="T", help="the type of A and B, such as bf16")
@@ -48,55 +66,120 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     for side in "ab":
         line = f"how {side.upper()} lies in global memory: k, contiguous along K, or mn (k)"
         place.add_argument(f"--major-{side}", metavar="M", help=line)
-        mode = "the swizzle of its tile: none, 32B, 64B, 128B"
-        place.add_argument(f"--mode-{side}", metavar="MODE", help=mode)
-        order = "which way its atoms follow one another first: mn or k (mn)"
-        place.add_argument(f"--order-{side}", metavar="ORDER", help=order)
-        layout = f"instead of mode and order: any layout of {side.upper()}'s tile that wgmma reads"
+        layout = f"any layout of {side.upper()}'s tile that the engine reads, instead of what is usual"
         place.add_argument(f"--layout-{side}", metavar="LAYOUT", help=layout)
+    ways = "tma or copy (tma); of mma cp.async or copy (cp.async)"
+    place.add_argument("--load", metavar="WAY", help=f"tiles are loaded by {ways}")
     place.add_argument(
-        "--a", dest="a_from", default="smem", metavar="PLACE", help="A is read from smem or reg (smem)"
+        "--stages",
+        type=_number,
+        metavar="S",
+        help="tiles in flight along K, not by copy (1; of mma 3, or as many as there is room for)",
     )
-    place.add_argument("--load", default="tma", metavar="WAY", help="tiles are loaded by tma or copy (tma)")
-    place.add_argument(
-        "--stages", type=_number, default=1, metavar="S", help="tiles in flight along K, by tma (1)"
-    )
+    wgmma = parser.add_argument_group("wgmma")
+    for side in "ab":
+        mode = f"the swizzle of {side.upper()}'s tile: none, 32B, 64B, 128B"
+        wgmma.add_argument(f"--mode-{side}", metavar="MODE", help=mode)
+        order = "which way its atoms follow one another first: mn or k (mn)"
+        wgmma.add_argument(f"--order-{side}", metavar="ORDER", help=order)
+    wgmma.add_argument("--a", dest="a_from", metavar="PLACE", help="A is read from smem or reg (smem)")
+    mma = parser.add_argument_group("mma")
+    mma.add_argument("--shape", metavar="S", help="the instruction, such as m16n8k16 (the largest)")
+    mma.add_argument("--warps", metavar="RxC", help="warps down M and along N (four or more, that hold D)")
+    mma.add_argument("--out", metavar="T", help="the type of D in memory, where it is rounded: f16, bf16")
+    mma.add_argument("--store", metavar="WAY", help="D leaves direct, shared or by stmatrix (direct)")
+    mma.add_argument("--layout-d", metavar="LAYOUT", help="of D's tile in shared memory, on its way out")
+    mma.add_argument("--form", metavar="F", help="A and B by nothing but matrices, vectors, x4, ... (any)")
+    mma.add_argument("--op", metavar="OP", help="of single bits: and.popc or xor.popc (and.popc)")
+    mma.add_argument("--arch", metavar="A", help="the architecture, such as sm_80 (the first that can)")
     text = parser.add_argument_group("the text")
     text.add_argument(
-        "--style", choices=STYLES, default="kernel", help="a kernel, bare constants, or CuTe (kernel)"
+        "--style",
+        choices=STYLES,
+        default="kernel",
+        help="a kernel; of wgmma bare constants, or CuTe (kernel)",
     )
     text.add_argument("--host", action="store_true", help="the host's part as well")
     text.add_argument("--name", metavar="F", default="", help="the name of the kernel")
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The source and its facts; no where wgmma, the tile or the style does not allow it."""
-    from tilewise.emit.wgmma import planned
-
+    """The source and its facts; no where the engine, the tile or the style does not allow it."""
     if args.host and args.style != "kernel":
         raise LayoutError("TW401", f"--host launches a kernel, and --style is {args.style}")
-    a, b = _dtypes(args)
+    _check_asked(args)
     try:
-        plan = planned(
-            _tile(args.tile),
-            a,
-            b,
-            accumulator=args.acc,
-            majors=(args.major_a, args.major_b),
-            modes=(args.mode_a, args.mode_b),
-            orders=(args.order_a, args.order_b),
-            layouts=(_layout(args.layout_a), _layout(args.layout_b)),
-            load=args.load,
-            a_from=args.a_from,
-            stages=args.stages,
-            name=args.name,
-        )
-        code = _source(plan, args)
+        data, code, note = _of_mma(args) if args.engine == "mma" else _of_wgmma(args)
     except Refused as no:
         hint = in_a_shell(no.hint)
         data = {"code": None, "reason": no.reason, "witness": witness_data(no.witness), "hint": hint}
-        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
-    return Answer(_data(plan, args, code), code)
+        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO, instead=True)
+    return Answer({"engine": args.engine, "style": args.style, **data, "code": code}, code).noted(note)
+
+
+def _check_asked(args: argparse.Namespace) -> None:
+    """Refuse what another engine alone is asked."""
+    for engine, names in ONLY.items():
+        asked = next((name for name in names if engine != args.engine and getattr(args, name)), None)
+        if asked is not None:
+            flag = "--a" if asked == "a_from" else f"--{asked.replace('_', '-')}"
+            raise LayoutError("TW401", f"{flag} is for {engine}", hint=f"tilewise emit {engine} has it")
+    if args.engine != "wgmma" and args.style != "kernel":
+        raise LayoutError("TW401", f"--style {args.style} is for wgmma", hint="mma has kernels")
+
+
+def _of_wgmma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
+    from tilewise.emit.wgmma import planned
+
+    a, b = _dtypes(args)
+    plan = planned(
+        _tile(args.tile),
+        a,
+        b,
+        accumulator=args.acc,
+        majors=(args.major_a, args.major_b),
+        modes=(args.mode_a, args.mode_b),
+        orders=(args.order_a, args.order_b),
+        layouts=(_layout(args.layout_a), _layout(args.layout_b)),
+        load=args.load or "tma",
+        a_from=args.a_from or "smem",
+        stages=1 if args.stages is None else args.stages,
+        name=args.name,
+    )
+    return _data(plan), _source(plan, args), ""
+
+
+def _of_mma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
+    """The facts, the source, and what a reader should know of it."""
+    from tilewise.emit.mma import kernel_source, planned
+
+    a, b = _dtypes(args)
+    plan = planned(
+        _tile(args.tile),
+        a,
+        b,
+        shape=args.shape,
+        accumulator=args.acc,
+        out=args.out,
+        warps=_warps(args.warps),
+        majors=(args.major_a, args.major_b),
+        layouts=(_layout(args.layout_a), _layout(args.layout_b)),
+        load=args.load,
+        stages=args.stages,
+        store=args.store or "direct",
+        layout_d=_layout(args.layout_d),
+        form=args.form,
+        op=args.op,
+        arch=args.arch,
+        name=args.name,
+    )
+    beside = [HOPPER] if plan.asked and plan.arch.number == HOPPERS else []
+    note = "; ".join([*plan.notes, *beside])
+    if args.host:
+        from tilewise.emit.mma.host import host_source
+
+        return _mma_data(plan), host_source(plan), note
+    return _mma_data(plan), kernel_source(plan), note
 
 
 def _source(plan: Plan, args: argparse.Namespace) -> str:
@@ -136,6 +219,15 @@ def _tile(text: str) -> tuple[int, int, int]:
     return m, n, k
 
 
+def _warps(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    found = _WARPS.fullmatch(text.strip())
+    if found is None:
+        raise LayoutError("TW401", f"--warps {text} is not RxC", hint="such as --warps 2x2")
+    return int(found[1]), int(found[2])
+
+
 def _layout(text: str | None) -> Layout | None:
     from tilewise.hardware.calls import parse
 
@@ -152,12 +244,10 @@ def _number(text: str) -> int:
 # -- the facts as JSON ------------------------------------------------------------------------------
 
 
-def _data(plan: Plan, args: argparse.Namespace, code: str) -> dict[str, Any]:
+def _data(plan: Plan) -> dict[str, Any]:
     from tilewise.emit.wgmma.kernel import name_of
 
     return {
-        "engine": args.engine,
-        "style": args.style,
         "name": name_of(plan),
         "instruction": plan.instruction,
         "tile": [plan.m, plan.n, plan.k],
@@ -167,7 +257,6 @@ def _data(plan: Plan, args: argparse.Namespace, code: str) -> dict[str, Any]:
         "A": _operand(plan, plan.a),
         "B": _operand(plan, plan.b),
         "D": {"dtype": str(plan.accumulator), "layout": str(plan.fragment)},
-        "code": code,
     }
 
 
@@ -197,3 +286,42 @@ def _operand(plan: Plan, own: Operand) -> dict[str, Any]:
             "swizzle": words["swizzle"],
         }
     return data
+
+
+def _mma_data(plan: mma.Plan) -> dict[str, Any]:
+    from tilewise.emit.mma.kernel import name_of
+
+    d: dict[str, Any] = {"dtype": str(plan.out), "fragment": str(plan.fragment), "store": "direct"}
+    if plan.result is not None:
+        moves = plan.result.moves
+        d |= {"store": str(moves.form), "layout": str(plan.result.tile), "addresses": str(moves.place)}
+    return {
+        "name": name_of(plan),
+        "instruction": str(plan.instruction),
+        "arch": str(plan.arch),
+        "tile": [plan.m, plan.n, plan.k],
+        "warps": list(plan.warps),
+        "threads": plan.threads,
+        "shared_bytes": plan.shared_bytes,
+        "stages": plan.stages,
+        "load": plan.load,
+        "A": _mma_operand(plan, plan.a),
+        "B": _mma_operand(plan, plan.b),
+        "D": d,
+    }
+
+
+def _mma_operand(plan: mma.Plan, own: mma.Operand) -> dict[str, Any]:
+    """An operand; its addresses are bytes of its tile, and their modes what `arguments` says."""
+    moves = plan.moves(own)
+    return {
+        "dtype": str(own.dtype),
+        "major": own.major,
+        "layout": str(own.tile),
+        "offset": plan.offsets[own.name],
+        "fragment": str(own.fragment),
+        "copied_bytes": own.width,
+        "form": str(moves.form),
+        "addresses": str(moves.place),
+        "arguments": list(moves.extents),
+    }

@@ -1,16 +1,26 @@
-"""Whether wgmma reads a tile of shared memory: the descriptors, or why none does and what is nearest.
+"""Whether an engine reads a tile of shared memory, and how: or why not, and what is nearest.
 
   tilewise match 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' --operand B --dtype bf16
   tilewise match 'Sw<3,4,3> o smem_ptr[16b](0) o (128,64):(64,1)' --operand A --dtype f16 --base 0x400
   tilewise match 'S[(128, 64) : (68, 1)]' --operand B --dtype bf16
   tilewise suggest --operand A --tile 128x64 --dtype bf16 --json | tilewise match -
+  tilewise match 'S[(64, 64) : (72, 1)]' --engine mma --operand A --shape m16n8k16 --dtype f16
+  tilewise match 'S[(64, 64) : (72, 1)]' --engine mma --operand A --shape m16n8k16 --dtype f16 --code
 
 LAYOUT is [M, K] of A or [N, K] of B, in either dialect, recognised by what it maps and not by how it is
 written. It counts from the address --base, and so does its swizzle, unless --pattern address says that it
-counts from address 0, as TMA's does. --n asks for one N; without it the largest is taken that reads the
-tile. --major refuses the other one.
+counts from address 0, as TMA's does.
 
-Exit code 0 where the tile is read, 1 where it is not.
+wgmma's answer is descriptors. --n asks for one N; without it the largest is taken that reads the tile.
+--major refuses the other one.
+
+mma's answer is the ldmatrix, or the plain loads, with which a warp brings the tile into the registers of
+mma.sync, and for D [M, N] the stmatrix or the stores: the address of every lane as a layout and as code.
+--shape alone means it too. --form asks for matrices, vectors, or one form such as x2, and --arch for what
+that architecture has; with --form matrices the answer is no where only vectors move the tile. --code prints
+CUDA alone, with every load of the tile, and --lane 17 what that lane gives and gets.
+
+Exit code 0 where the tile is read (or stored), 1 where it is not.
 """
 
 from __future__ import annotations
@@ -19,8 +29,9 @@ import argparse
 from dataclasses import replace
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import NO, YES, Answer, witness_data
+from tilewise.cli.answer import YES, Answer
 from tilewise.cli.arguments import filled_in, layout_from, one_layout
+from tilewise.cli.reasons import near_data, refused
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 
@@ -29,20 +40,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from tilewise.check.feeding import Feed
     from tilewise.check.match import Match, Mismatch
+    from tilewise.check.nearest import Near
     from tilewise.core.layout import Layout
 
 SHOWN = 8
 """So many steps stand on a line."""
 
+LANES = 32
+
+OF_MMA = ("shape", "arch", "form", "sparse", "products", "code", "lane")
+"""What only mma is asked for."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT --operand A|B --dtype T [--engine E] [--major M] [--n N] [--base A] [--pattern P]."""
+    """LAYOUT --operand A|B --dtype T [--engine E] [--base A] [--pattern P] and what each engine is asked."""
     one_layout(parser)
-    parser.add_argument("--engine", choices=("wgmma",), default="wgmma", help="the engine that reads (wgmma)")
-    parser.add_argument("--operand", choices=("A", "B"), help="A, [M, K], or B, [N, K]")
-    parser.add_argument("--major", choices=("k", "mn"), help="refuse the other one")
-    parser.add_argument("--n", metavar="N", help="N of the instruction (the largest that reads the tile)")
+    parser.add_argument(
+        "--engine", choices=("wgmma", "mma"), help="the engine that reads (wgmma; with --shape mma)"
+    )
+    parser.add_argument(
+        "--operand", choices=("A", "B", "C", "D"), help="A, [M, K], or B, [N, K]; of mma C, D"
+    )
+    wgmma = parser.add_argument_group("wgmma")
+    wgmma.add_argument("--major", choices=("k", "mn"), help="refuse the other one")
+    wgmma.add_argument("--n", metavar="N", help="N of the instruction (the largest that reads the tile)")
+    mma = parser.add_argument_group("mma")
+    mma.add_argument("--shape", metavar="S", help="the instruction, such as m16n8k16")
+    mma.add_argument("--arch", metavar="A", help="what this architecture has, such as sm_80 (any)")
+    mma.add_argument("--form", metavar="F", help="matrices, vectors, or one form such as x4 (the fewest)")
+    mma.add_argument("--sparse", action="store_true", help="mma.sp: A is what is stored of it, [M, K/2]")
+    mma.add_argument("--products", metavar="MxN", help="how the four of sm_70's m8n8k4 lie (2x2)")
+    mma.add_argument("--code", action="store_true", help="print CUDA alone: every load or store of the tile")
+    mma.add_argument("--lane", metavar="L", help="print the addresses of one lane, 0..31")
     parser.add_argument("--base", metavar="A", help="the address of the tile in shared memory (0)")
     parser.add_argument(
         "--pattern",
@@ -54,27 +85,82 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """The descriptors, or the reasons."""
-    from tilewise.check.match import match
+    from tilewise.check.match import Match, Mismatch, match
 
     args.layout = filled_in(args.layout, args, "operand", "dtype")
-    for name, such in (("operand", "B"), ("dtype", "bf16")):
-        if getattr(args, name) is None:
-            raise LayoutError("TW401", f"match needs --{name}", hint=f"such as --{name} {such}")
+    args.engine = args.engine or ("mma" if args.shape else "wgmma")
+    lane = _checked(args)
     found = match(
         _layout(args),
         engine=args.engine,
         operand=args.operand,
         dtype=args.dtype,
         major=args.major,
-        n=None if args.n is None else _number(args.n),
+        n=None if args.n is None else _number(args.n, "--n", "64"),
         base=address_from(args.base or "0", "--base"),
         pattern=args.pattern,
+        **_of_mma(args),
     )
     asked = {"engine": args.engine, "operand": args.operand, "dtype": DType.of(args.dtype).name}
-    other = _other_width(args)
-    if found.legal:
-        return _legal(found, asked).noted(other)  # type: ignore[arg-type]
-    return _refused(found, asked, other)  # type: ignore[arg-type]
+    other = "; ".join(filter(None, (_other_width(args), _doubt(found))))
+    if isinstance(found, Match):
+        return _legal(found, asked).noted(other)
+    if not isinstance(found, Mismatch):
+        if args.code and found.reasons:
+            other = "; ".join(filter(None, (f"plain vectors move it: {found.reasons[0].message}", other)))
+        return _moved(found, asked, args.code, lane).noted(other)
+    operand = f"{asked['operand']} of {asked['dtype']}"
+    if args.engine == "mma":
+        words = f"a warp does not move it as {operand} for mma.sync"
+        return replace(refused(_hinted(found, other), asked, words), instead=args.code)
+    return refused(_hinted(found, other), asked, f"wgmma does not read it as {operand}", _near)
+
+
+def _checked(args: argparse.Namespace) -> int | None:
+    """The lane that is asked for, once nothing is missing and nothing is another engine's."""
+    needed = [("operand", "B"), ("dtype", "bf16")] + [("shape", "m16n8k16")] * (args.engine == "mma")
+    missing = [(f"--{name}", f"--{name} {such}") for name, such in needed if getattr(args, name) is None]
+    if missing:
+        names, such = zip(*missing, strict=True)
+        raise LayoutError("TW401", f"match needs {' and '.join(names)}", hint=f"such as {' '.join(such)}")
+    for name in OF_MMA if args.engine == "wgmma" else ():
+        if getattr(args, name):
+            hint = f"say --engine mma, or leave --{name} out"
+            raise LayoutError("TW601", f"wgmma is not asked for {name}", hint=hint)
+    if args.code and args.lane is not None:
+        raise LayoutError(
+            "TW401", "--code is for all lanes, and --lane for one", hint="leave one of them out"
+        )
+    lane = None if args.lane is None else _number(args.lane, "--lane", "17")
+    if lane is not None and not 0 <= lane < LANES:
+        raise LayoutError("TW401", f"a warp has no lane {lane}", hint=f"lanes are 0..{LANES - 1}")
+    return lane
+
+
+def _moved(found: Feed, asked: dict[str, Any], code: bool, lane: int | None) -> Answer:
+    """How a warp moves it: all of the answer, its code alone, or one lane."""
+    from tilewise.cli import feeding
+
+    if code:
+        return feeding.as_code(found, asked)
+    return feeding.moved(found, asked) if lane is None else feeding.of_lane(found, lane, asked)
+
+
+def _of_mma(args: argparse.Namespace) -> dict[str, Any]:
+    """What was said that only mma is asked."""
+    said: dict[str, Any] = {name: getattr(args, name) for name in ("shape", "arch", "form", "sparse")}
+    if args.products is not None:
+        said["products"] = _grid(args.products, "--products")
+    return {name: value for name, value in said.items() if value}
+
+
+def _hinted(found: Mismatch, other: str) -> Mismatch:
+    """What else may be wrong with the words goes with the first reason's hint."""
+    first, *more = found.reasons
+    if not other:
+        return found
+    first = replace(first, hint="; ".join(filter(None, (first.hint, other))))
+    return replace(found, reasons=(first, *more))
 
 
 def _other_width(args: argparse.Namespace) -> str:
@@ -87,6 +173,17 @@ def _other_width(args: argparse.Namespace) -> str:
     return f"the pointer is to elements of {bits} bits, and {element} has {element.bits}"
 
 
+def _doubt(found: Match | Feed | Mismatch) -> str:
+    """What a tile that a warp moves was perhaps meant to be, where no reason says so already."""
+    from tilewise.check.feeding import Feed
+    from tilewise.check.feeding.why import doubt
+
+    if not isinstance(found, Feed) or any(reason.rule == "swizzle" for reason in found.reasons):
+        return ""
+    reason = doubt(found.question) if found.question else None
+    return f"{reason.message}; {reason.hint}" if reason else ""
+
+
 def _layout(args: argparse.Namespace) -> Layout:
     """The layout in the unit that is asked for: units are match's own question."""
     if args.unit == "element":
@@ -94,11 +191,21 @@ def _layout(args: argparse.Namespace) -> Layout:
     return layout_from(args.layout, argparse.Namespace(**vars(args) | {"dtype": None}))
 
 
-def _number(spelled: str) -> int:
+def _number(spelled: str, option: str, such: str) -> int:
     try:
         return int(spelled, 0)
     except ValueError:
-        raise LayoutError("TW401", f"--n {spelled} is no number", hint="such as --n 64") from None
+        raise LayoutError(
+            "TW401", f"{option} {spelled} is no number", hint=f"such as {option} {such}"
+        ) from None
+
+
+def _grid(spelled: str, option: str) -> tuple[int, int]:
+    down, _, along = spelled.lower().partition("x")
+    try:
+        return int(down, 0), int(along, 0)
+    except ValueError:
+        raise LayoutError("TW401", f"{option} {spelled} is not MxN", hint=f"such as {option} 2x2") from None
 
 
 # -- yes -------------------------------------------------------------------------------------------
@@ -193,49 +300,5 @@ def _alignment(found: Match) -> str:
 # -- no --------------------------------------------------------------------------------------------
 
 
-def _counted_from(found: Mismatch) -> str:
-    """Where the addresses of the nearest tiles count from, if that is not the tile's own."""
-    return " from address 0" if found.question and found.question.folded else ""
-
-
-def _refused(found: Mismatch, asked: dict[str, Any], other: str = "") -> Answer:
-    """No, with the reasons; what else may be wrong with the words goes with the first one's hint."""
-    first, *more = found.reasons
-    if other:
-        first = replace(first, hint="; ".join(filter(None, (first.hint, other))))
-    reasons = (first, *more)
-    data = {
-        "legal": False,
-        **asked,
-        "code": "TW605",
-        "reason": first.message,
-        "witness": witness_data(first.witness),
-        "reasons": [
-            {
-                "rule": reason.rule,
-                "message": reason.message,
-                "witness": witness_data(reason.witness),
-                "hint": reason.hint,
-            }
-            for reason in reasons
-        ],
-        "nearest": [
-            {
-                "layout": str(near.layout),
-                "cost": near.cost,
-                "message": near.message,
-                "mode": near.mode.name,
-                "major": near.major,
-                "moved": near.moved,
-            }
-            for near in found.nearest
-        ],
-    }
-    lines = [f"no: wgmma does not read it as {asked['operand']} of {asked['dtype']}"]
-    for reason in reasons:
-        lines += [f"  {reason.rule}: {reason.message}"] + ([f"    {reason.hint}"] if reason.hint else [])
-    if found.nearest:
-        lines.append(f"nearest, in elements{_counted_from(found)}:")
-    for near in found.nearest:
-        lines += [f"  {near.layout}", f"    {near.cost}: {near.message}"]
-    return Answer(data, "\n".join(lines), NO)
+def _near(near: Near) -> dict[str, Any]:
+    return near_data(near) | {"mode": near.mode.name if near.mode else None, "major": near.major}

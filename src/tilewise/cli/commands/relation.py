@@ -16,11 +16,17 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
-from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, two_texts
+from tilewise.cli.arguments import (
+    in_cute,
+    layout_from,
+    layout_options,
+    permute_from,
+    reshape_from,
+    two_texts,
+)
 from tilewise.cli.hints import in_a_shell
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,10 +62,10 @@ def answer(args: argparse.Namespace) -> Answer:
         return Answer(
             data, f"{no.code}: {no.reason}" + (f"\n  hint: {in_a_shell(no.hint)}" if no.hint else ""), NO
         )
-    return _answered(found, args, len(a.shape))
+    return _answered(found, args, a, b)
 
 
-def _answered(found: Relation, args: argparse.Namespace, rank: int) -> Answer:
+def _answered(found: Relation, args: argparse.Namespace, a: Layout, b: Layout) -> Answer:
     data: dict[str, Any] = {
         "class": found.kind,
         "via": dict(found.via),
@@ -72,10 +78,10 @@ def _answered(found: Relation, args: argparse.Namespace, rank: int) -> Answer:
     if found.reading:
         data["reading"] = dict(found.reading)
     data["sentence"] = found.sentence
-    return Answer(data, "\n  ".join([found.sentence, *_notes(found, args, rank)]), YES)
+    return Answer(data, "\n  ".join([found.sentence, *_notes(found, args, a, b)]), YES)
 
 
-def _notes(found: Relation, args: argparse.Namespace, rank: int) -> list[str]:
+def _notes(found: Relation, args: argparse.Namespace, a: Layout, b: Layout) -> list[str]:
     notes = []
     if found.kind not in ("drop", None) and (found.added or found.dropped):
         count, what = (found.added, "added") if found.added else (found.dropped, "dropped")
@@ -84,10 +90,24 @@ def _notes(found: Relation, args: argparse.Namespace, rank: int) -> list[str]:
         shape = f"--reshape {args.reshape} " if args.reshape else ""
         order = ",".join(map(str, range(len(found.via["permute"]))))
         notes.append(f"{shape}--permute {order} asks what moves index by index")
+    if found.kind == "lane" and found.moves.keys() <= {"laneid", "reg", "tx", "tid_in_wg"}:
+        notes.append(f"tilewise shuffle FROM TO --dtype T{_read_as(args, a, b)} has the steps")
     if found.reading:
         shape, order = (",".join(map(str, found.reading[way])) for way in ("reshape", "permute"))
         notes.append(f"under another index it is a view: --reshape {shape} --permute {order}")
     return notes
+
+
+def _read_as(args: argparse.Namespace, a: Layout, b: Layout) -> str:
+    """What says the same reading of A to shuffle, which asks where shapes do not fit."""
+    from tilewise.check.shuffle.reading import fit
+    from tilewise.core.shapes import extents_of
+
+    given = [f" --{name} {getattr(args, name)}" for name in ("reshape", "permute") if getattr(args, name)]
+    shapes = extents_of(a.shape), extents_of(b.shape)
+    if given or fit(*shapes):
+        return "".join(given)
+    return f" --reshape {','.join(map(str, shapes[1]))}"
 
 
 # -- the order of CuTe's flat index ----------------------------------------------------------------
@@ -95,7 +115,7 @@ def _notes(found: Relation, args: argparse.Namespace, rank: int) -> list[str]:
 
 def _related(a: Layout, b: Layout, args: argparse.Namespace, turned: bool) -> Relation:
     """The relation; of two CuTe texts in CuTe's order, the leftmost mode fastest."""
-    permute, reshape = _permute_from(args), _reshape_from(args)
+    permute, reshape = permute_from(args), reshape_from(args)
     if not turned:
         return a.relation(b, permute=permute, reshape=reshape, dtype_a=args.dtype_a, dtype_b=args.dtype_b)
     from dataclasses import replace
@@ -133,20 +153,3 @@ def _turned_order(order: Any) -> list[int]:
 
 def _turned_shape(shape: Any) -> Any:
     return tuple(_turned_shape(part) for part in reversed(shape)) if isinstance(shape, tuple) else shape
-
-
-def _permute_from(args: argparse.Namespace) -> Any:
-    from tilewise.notation import parse_index
-
-    if args.permute is None:
-        return None
-    order = parse_index(args.permute, let_from(args))
-    if isinstance(order, tuple) and not all(isinstance(mode, int) for mode in order):
-        raise LayoutError("TW401", f"--permute {spell(order)} is not a list of modes", hint="such as 1,0")
-    return order
-
-
-def _reshape_from(args: argparse.Namespace) -> Any:
-    from tilewise.notation import parse_shape
-
-    return None if args.reshape is None else parse_shape(args.reshape, let_from(args))

@@ -254,8 +254,15 @@ def _checked(args: argparse.Namespace) -> Answer:
         try:
             landing = tensor_map.landing(shared)
         except Refused as no:
-            said = f"no: {no.reason}\n  hint: {no.hint}"
-            return Answer(data | {"reads": None, "reason": no.reason}, said, NO)
+            hint = in_a_shell(no.hint)
+            refusal = {
+                "code": no.code,
+                "reason": no.reason,
+                "witness": witness_data(no.witness),
+                "hint": hint,
+            }
+            said = f"no: {no.reason}\n  hint: {hint}"
+            return Answer(data | {"reads": None} | refusal, said, NO)
         data["reads"] = _reads(landing)
         lines += ["", *_read_lines(landing)]
     if args.code:

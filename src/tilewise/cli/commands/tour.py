@@ -1,4 +1,4 @@
-"""A guided tour, in two minutes: questions to the notation, and two to the hardware.
+"""A guided tour, in two minutes: questions to the notation, and three to the hardware.
 
 tilewise tour
 """
@@ -56,6 +56,14 @@ STOPS: Sequence[tuple[str, Sequence[str]]] = (
     (
         "And it can be asked what it takes: does Hopper's wgmma read this tile, by which descriptor?",
         ["match", "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", "--operand", "A", "--dtype", "bf16"],
+    ),
+    (
+        "On any GPU since Turing: which ldmatrix feeds mma.sync from this tile, and where does lane 17 look?",
+        [
+            "match",
+            "Swizzle<3,3,3> o S[(16, 64) : (64, 1)]",
+            *("--operand", "A", "--shape", "m16n8k16", "--dtype", "f16", "--lane", "17"),
+        ],
     ),
 )
 """What is said, and the command that shows it."""

@@ -6,10 +6,10 @@
   tilewise verify --resume --record tests/hardware/truth
   tilewise verify --from tests/hardware/truth
 
-Kernels spell out which thread and register owns each element, which byte of shared memory a descriptor
-reads, and where TMA puts a box; the driver says which tensor maps it takes. All of it is compared with
-the catalogue. Exit 0: no difference. Exit 1: the differences. It takes a GPU of the Hopper generation,
-and pip install 'tilewise[gpu]'; --from takes neither.
+Kernels spell out which thread and register owns each element, which elements mma.sync multiplies, which byte
+of shared memory a descriptor or ldmatrix reads, and where TMA puts a box; the driver says which tensor maps
+it takes. All of it is compared with the catalogue. Exit 0: no difference. Exit 1: the differences. It takes a
+GPU of the Hopper generation, and pip install 'tilewise[gpu]'; --from takes neither.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def _at_place(layout: Layout, args: argparse.Namespace) -> Answer:
     place = on_its_axes(layout, parse_place(args.place, let_from(args)))
     found, data, code = _found(layout, [place], args)
     if code == NO:
-        data["reason"] = _reason(layout, place)
+        data["reason"] = why_empty(layout, place)
     return Answer(data, _text(data, [f"{index_text(index)} at {at}" for index, at in found]), code)
 
 
@@ -128,7 +128,8 @@ def _text(data: dict[str, Any], lines: list[str]) -> str:
     return "\n".join([*lines, *(["... and more"] if data.get("more") else [])])
 
 
-def _reason(layout: Layout, place: dict[str, int]) -> str:
+def why_empty(layout: Layout, place: dict[str, int]) -> str:
+    """Why nothing lives at a place."""
     names = [axis.name for axis in layout.axes]
     for name, steps in place.items():
         if name not in names:

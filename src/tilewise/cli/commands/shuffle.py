@@ -1,0 +1,190 @@
+"""The steps that turn FROM into TO inside a warp: shuffles, movmatrix, votes, and what lanes do alone.
+
+  tilewise shuffle 'S[(32, 2) : (1@laneid, 1@reg)]' 'S[(16, 2, 2) : (2@laneid, 1@reg, 1@laneid)]' --dtype f32
+  tilewise shuffle 'S[(32, 8) : (1@laneid, 1@reg)]' 'S[(8, 32) : (1@reg, 1@laneid)]' --dtype b8 --reshape 8,32
+  tilewise shuffle 'S[32 : 1@laneid]' 'S[32 : 1@reg] + R[32 : 1@laneid]' --dtype b1
+  tilewise shuffle 'mma.D(m16n8k16, f16)' 'mma.B(m16n8k16, f16)' --dtype f16 --permute 1,0
+  tilewise shuffle 'mma.D(m16n8k8, f32)' 'mma.A(m16n8k8, tf32)' --dtype tf32 --code
+
+FROM and TO are layouts of the same elements over laneid and reg, in either dialect or by name. `reg` counts
+elements of --dtype, packed in registers of 32 bits. Axes of warps may be named: no element changes its warp.
+Elements may have copies: of those in FROM the nearest are taken, those in TO are all written. Their modes
+are each other's, cut or joined; else --permute takes FROM's in another order, which is a transpose, and
+--reshape reads its elements in another shape.
+
+a0, a1, ... are FROM's registers, d0, d1, ... TO's. The plan has the fewest exchanges that were found, and
+says how few there could be at all; with --cheapest it has the fewest cycles where many warps run.
+--code prints a device function of CUDA C++ instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.arguments import layout_from, layout_options, permute_from, reshape_from, text_from
+from tilewise.cli.hints import in_a_shell
+from tilewise.core.errors import LayoutError, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.check.shuffle import WarpPlan
+    from tilewise.check.shuffle.reorder import Reorder
+    from tilewise.check.shuffle.steps import Step
+    from tilewise.emit.shuffle import Line
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """FROM TO --dtype T [--code] [--name F] [--cheapest] [--without STEP] [--permute P] [--reshape S]."""
+    parser.add_argument("source", metavar="FROM", help="where the elements are, or - for standard input")
+    parser.add_argument("target", metavar="TO", help="where they shall be, or - for standard input")
+    parser.add_argument("--code", action="store_true", help="the function in CUDA C++")
+    parser.add_argument("--name", metavar="F", help="its name (shuffle)")
+    parser.add_argument("--cheapest", action="store_true", help="the fewest cycles, not the fewest exchanges")
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="STEP",
+        help="no movmatrix, or no ballot; repeatable",
+    )
+    parser.add_argument("--permute", metavar="P", help="the modes of FROM in TO's order, such as 1,0")
+    parser.add_argument("--reshape", metavar="S", help="read FROM in this shape first, such as 8,16")
+    layout_options(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The plan, or its code; no, where something would have to leave its warp."""
+    from tilewise.check.shuffle import shuffle
+
+    dtype = args.dtype
+    if dtype is None:
+        raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype f16")
+    if args.source == args.target == "-":
+        raise LayoutError("TW401", "only one layout can come from standard input")
+    if args.name is not None and not args.code:
+        raise LayoutError("TW401", "--name names a function, and none is printed", hint="add --code")
+    args.dtype = dtype if args.unit != "element" else None  # which converts what counts bytes or bits
+    source, target = (layout_from(text_from(text), args) for text in (args.source, args.target))
+    try:
+        plan = shuffle(
+            source,
+            target,
+            dtype,
+            without=args.without,
+            cheapest=args.cheapest,
+            reshape=reshape_from(args),
+            permute=permute_from(args),
+        )
+    except Refused as no:
+        hint = in_a_shell(no.hint)
+        data = {"exchanges": None, "code": no.code, "reason": no.reason}
+        data |= {"witness": witness_data(no.witness), "hint": hint}
+        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO, instead=args.code)
+    return _answered(plan, args)
+
+
+def _answered(plan: WarpPlan, args: argparse.Namespace) -> Answer:
+    from tilewise.emit.shuffle import cuda_source
+
+    data = plan_data(plan)
+    if args.code:
+        code = cuda_source(plan, args.name or "shuffle")
+        return Answer(data | {"name": args.name or "shuffle", "source": code}, code)
+    return Answer(data, plan_text(plan))
+
+
+def plan_text(plan: WarpPlan) -> str:
+    """A plan for people."""
+    from tilewise.emit.shuffle import lines_of, register_name
+
+    lines = lines_of(plan)
+    width = max((len(line.name) for line in lines), default=2)
+    told = [f"{line.name:{width}} = {line.told}" for line in lines]
+    results = enumerate(plan.program.results)
+    renamed = ", ".join(f"d{at} = {register_name(plan, own)}" for at, own in results if own is not None)
+    return "\n  ".join([_sentence(plan), *told, renamed, *_notes(plan)])
+
+
+def _sentence(plan: WarpPlan) -> str:
+    if plan.free:
+        return "nothing moves: registers are renamed"
+    if not plan.exchanges:
+        return f"nothing leaves its lane: {plan}"
+    count = plan.bound.count
+    if plan.least:
+        return f"{plan}; {count} exchange{'s are' if count > 1 else ' is'} the fewest: {plan.bound.reason}"
+    return f"{plan}; no plan has fewer than {count} exchanges: {plan.bound.reason}"
+
+
+def _notes(plan: WarpPlan) -> list[str]:
+    from tilewise.check.shuffle.cost import cycles
+
+    notes = []
+    if plan.cheaper is not None:
+        counts = ", ".join(f"{count} {name}" for name, count in plan.cheaper.counts().items())
+        notes.append(f"--cheapest takes {counts}")
+    if plan.likely_slower and (plan.cheaper is None or plan.shared.cycles < cycles(plan.cheaper)):
+        stores, loads = plan.shared.stores, plan.shared.loads
+        notes.append(f"likely faster through shared memory: {stores} stores and {loads} loads of a lane")
+    if plan.reorder is not None:
+        mode, order = plan.reorder.mode, plan.reorder.layout
+        notes.append(f"nothing leaves its lane with mode {mode} in the order {order}: FROM is then")
+        notes.append(f"{plan.reorder.source}")
+    return notes
+
+
+def plan_data(plan: WarpPlan) -> dict[str, Any]:
+    """A plan as JSON."""
+    from tilewise.emit.shuffle import lines_of, register_name
+
+    reorder = plan.reorder
+    before, after = plan.registers
+    steps = zip(plan.program.steps, lines_of(plan), strict=True)
+    return {
+        "dtype": plan.dtype.name,
+        "free": plan.free,
+        "exchanges": plan.exchanges,
+        "bound": {"exchanges": plan.bound.count, "reason": plan.bound.reason, "lane": plan.bound.lane},
+        "least": plan.least,
+        "cost": plan.cost,
+        "unit_bits": plan.unit,
+        "registers": {"from": before, "to": after},
+        "steps": [_step(plan, step, line) for step, line in steps],
+        "result": [None if own is None else register_name(plan, own) for own in plan.program.results],
+        "places": plan.places,
+        "cycles": plan.cycles,
+        "shared": {
+            "stores": plan.shared.stores,
+            "loads": plan.shared.loads,
+            "cycles": plan.shared.cycles,
+            "likely_faster": plan.likely_slower,
+        },
+        "cheaper": None if plan.cheaper is None else plan.cheaper.counts(),
+        "reorder": None if reorder is None else _reorder(reorder),
+    }
+
+
+def _reorder(reorder: Reorder) -> dict[str, Any]:
+    return {"mode": reorder.mode, "order": str(reorder.layout), "from": str(reorder.source)}
+
+
+def _step(plan: WarpPlan, step: Step, line: Line) -> dict[str, Any]:
+    from tilewise.check.shuffle.lanes import LaneMap, lane_layout
+    from tilewise.emit.shuffle import lane_text, register_name
+
+    data: dict[str, Any] = {
+        "name": line.name,
+        "operation": step.operation,
+        "of": [register_name(plan, own) for own in step.of],
+        "by": list(step.by),
+        "text": line.told,
+    }
+    if step.operation != "shfl":
+        return data
+    lanes = LaneMap.of(step.by)
+    layout = lane_layout(step.by)
+    data |= {"mode": lanes.mode, "amount": lanes.amount, "lane": lane_text(lanes)}
+    return data | {"lanes": None if layout is None else str(layout)}

@@ -1,0 +1,77 @@
+"""What the oracles say of the catalogue, asked once a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from tests.oracle import (
+    cute_claims,
+    cute_dsl_claims,
+    cute_traits,
+    probe_claims,
+    triton_claims,
+    triton_matrices,
+)
+from tests.oracle.claims import Claim, Place, claim
+
+from tilewise.hardware.catalog import find
+from tilewise.hardware.catalog.instances import instances_of
+
+
+@pytest.fixture(scope="session")
+def cute_atoms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[cute_traits.Atom]]:
+    """{mma, copy: what CuTe has}."""
+    if why := cute_traits.missing():
+        pytest.skip(why)
+    folder = tmp_path_factory.mktemp("cute")
+    return {kind: cute_traits.atoms(folder, kind) for kind in ("mma", "copy")}
+
+
+@pytest.fixture(scope="session")
+def cute_said(cute_atoms: dict[str, list[cute_traits.Atom]]) -> list[Claim]:
+    """What CuTe says of fragments, metadata, scales, matrices and tables of instructions."""
+    mma, copy = cute_atoms["mma"], cute_atoms["copy"]
+    return [
+        *cute_claims.of_mma(mma),
+        *cute_claims.of_matrices(copy),
+        *cute_claims.of_tables([*mma, *copy]),
+    ]
+
+
+@pytest.fixture(scope="session")
+def triton_said() -> list[Claim]:
+    """What Triton says of fragments, scales and matrices."""
+    if why := triton_claims.missing():
+        pytest.skip(why)
+    return [*triton_claims.claims(), *triton_matrices.claims()]
+
+
+@pytest.fixture(scope="session")
+def cute_dsl_said() -> list[Claim]:
+    """What CuTe's Python DSL says of matrices and of products with scales."""
+    if why := cute_dsl_claims.missing():
+        pytest.skip(why)
+    return [*cute_dsl_claims.claims()]
+
+
+@pytest.fixture(scope="session")
+def sm120_gemm_said() -> list[Claim]:
+    """What a GPU of sm_120 said to others."""
+    return [*probe_claims.claims()]
+
+
+@pytest.fixture(scope="session")
+def tensor_layouts_said() -> list[Claim]:
+    """What tensor-layouts says of wgmma's accumulators: its one layout for each N serves every type."""
+    atoms = pytest.importorskip("tensor_layouts.atoms_nv", reason="tensor-layouts is not installed")
+
+    def places(n: int) -> Iterator[Place]:
+        theirs = atoms.gmma_c_layout(n)
+        for thread, value in product(range(128), range(n // 2)):
+            column, row = divmod(theirs(thread, value), 64)
+            yield (row, column), {"wid_in_wg": thread // 32, "laneid": thread % 32, "reg": value}
+
+    every = instances_of(find("wgmma.D")).values()
+    return [claim(f"gmma_c_layout({v['n']})", "wgmma.D", places(v["n"]), **v) for v in every]

@@ -1,0 +1,31 @@
+"""What --host writes, by nvcc: kernel and launch in one file, to machine code, without a warning."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.emit.hosts import PLANS, Host
+
+pytestmark = pytest.mark.oracle
+
+STRICT = ["-Werror=all-warnings", "-Xcompiler=-Wall,-Wextra,-Wno-unused-parameter"]
+
+
+@pytest.fixture(scope="module")
+def nvcc() -> str:
+    found = shutil.which("nvcc")
+    if found is None:
+        pytest.skip("there is no nvcc on this machine")
+    return found
+
+
+@pytest.mark.parametrize("host", [pytest.param(host, id=name) for name, host in PLANS.items()])
+def test_kernel_and_launch_compile(nvcc: str, host: Host, tmp_path: Path) -> None:
+    (tmp_path / "program.cu").write_text(host.text)
+    gencode = f"-gencode=arch={host.arch.replace('sm', 'compute')},code={host.arch}"
+    command = [nvcc, "-std=c++17", gencode, *STRICT, "-c", "-o", "program.o", "program.cu"]
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (built.returncode, built.stderr) == (0, "")
