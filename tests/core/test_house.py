@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "move": "core check emit gpu",
     "show": f"{BELOW_SHOW} numpy rich",
     "cli": f"{BELOW_SHOW} gpu move show numpy rich __init__",
-    "testing": "core hypothesis",
+    "testing": "core check hypothesis",
     "algebra": "core",
     "__init__": "core notation algebra hardware",
     "__main__": "cli",

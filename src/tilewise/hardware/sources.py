@@ -82,6 +82,21 @@ GUIDE_CAPABILITIES = Source(
     "Compute Capabilities, Technical Specifications",
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities",
 )
+GUIDE_BANKS = Source(
+    "CUDA C++ Programming Guide",
+    "Compute Capability 5.x, Shared Memory; later ones refer to it",
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#shared-memory-5-x",
+)
+FORUM_PAIRS = Source(
+    "NVIDIA Developer Forums",
+    "Unexpected shared memory bank conflict, answer of NVIDIA (of 7.0 to 7.5)",
+    "https://forums.developer.nvidia.com/t/unexpected-shared-memory-bank-conflict/77228/2",
+)
+NSIGHT = Source(
+    "Nsight Compute",
+    "Kernel Profiling Guide, Metrics Reference",
+    "https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#metrics-reference",
+)
 DEVICE_TENSOR_MAP = Source(
     "an H200 with driver 13.0",
     "cuTensorMapEncodeTiled and cp.async.bulk.tensor asked at every bound",

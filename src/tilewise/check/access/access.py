@@ -1,0 +1,82 @@
+"""What the lanes of a warp ask of a tile, instruction after instruction, and the addresses that follow.
+
+An access is a layout as well: [request, lane, element] to a flat index of the tile. Composed with the tile's
+layout it gives addresses; a lane's elements must follow one another there, for an instruction moves
+neighbouring bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tilewise.core.dtypes import DType
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import Shape, extents_of
+from tilewise.hardware.memory.banks import Operation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class Access:
+    """Which elements of a tile the lanes of a warp ask for, one instruction after the other.
+
+    requires  index has the shape (requests, lanes, elements of one lane); its places are flat indices of
+              the tile, row-major; lanes that it does not have are inactive
+    """
+
+    name: str
+    """The text that asks for it again: `row:16B`, `ldmatrix.x4.trans`, or the layout itself."""
+    operation: Operation
+    dtype: DType
+    tile: Shape
+    index: Layout = field(repr=False)
+    trans: bool = False
+    """Whether the matrices of ldmatrix or stmatrix are transposed on the way; addresses are the same."""
+
+    @property
+    def requests(self) -> int:
+        """Instructions that one warp executes for the whole access."""
+        return extents_of(self.index.shape)[0]
+
+    @property
+    def lanes(self) -> int:
+        """Lanes that supply an address."""
+        return extents_of(self.index.shape)[1]
+
+    @property
+    def elements(self) -> int:
+        """Elements that follow the address of one lane."""
+        return extents_of(self.index.shape)[2]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that follow the address of one lane."""
+        return self.elements * self.dtype.bits // 8
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The byte addresses of an access of a tile that has a place.
+
+    postcondition  table[request, lane] is the address; of the affine ones also a layout of those two modes
+    """
+
+    access: Access
+    layout: Layout | None = field(repr=False)
+    """[request, lane] to a byte address, where composition has an answer."""
+    listed: np.ndarray | None = field(default=None, repr=False)
+    """The same as an array, where it has none."""
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """The addresses as an array (requests, lanes)."""
+        from tilewise.tables import table
+
+        if self.layout is None:
+            assert self.listed is not None
+            return self.listed
+        return table(self.layout).array.reshape(self.access.requests, self.access.lanes)

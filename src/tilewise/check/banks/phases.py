@@ -1,0 +1,121 @@
+"""One request of a warp, phase by phase: which lanes ask which banks for which words.
+
+This is the definition that closed forms are held against: lanes are dealt to phases, and a phase takes as
+many wavefronts as its busiest bank has different words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tilewise.core.errors import LayoutError
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.memory.banks import BANKS, WAVEFRONT, WORD, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Lanes that go together, and the words that they ask for, bank by bank."""
+
+    lanes: tuple[int, ...]
+    banks: dict[int, dict[int, tuple[int, ...]]] = field(repr=False)
+    """{bank: {word: the lanes that ask for it}}; word w is bytes 4 w to 4 w + 3."""
+
+    @property
+    def wavefronts(self) -> int:
+        """Different words of the busiest bank; 0 where no lane is active."""
+        return max(map(len, self.banks.values()), default=0)
+
+    @property
+    def busiest(self) -> int | None:
+        """The first bank that takes that many."""
+        return next((bank for bank, words in self.banks.items() if len(words) == self.wavefronts), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One instruction of a warp: its wavefronts, the fewest that its bytes need, and its phases."""
+
+    operation: str
+    bytes: int
+    phases: tuple[Phase, ...]
+    ideal: int
+    merged: int = 0
+    """The d for which lanes n and n ^ d all ask for one address, so that phases are twice as wide; or 0."""
+
+    @property
+    def wavefronts(self) -> int:
+        """Those of all phases."""
+        return sum(phase.wavefronts for phase in self.phases)
+
+    @property
+    def excess(self) -> int:
+        """Wavefronts beyond the ideal: the conflicts."""
+        return self.wavefronts - self.ideal
+
+
+def counted(operation: Operation | str, bytes: int, addresses: Sequence[int | None]) -> Request:
+    """The wavefronts of one request whose lane n asks for `bytes` at addresses[n]; None where it is inactive.
+
+        requires  up to 32 addresses, multiples of `bytes`
+
+    >>> counted("ld", 4, [128 * lane for lane in range(32)]).wavefronts
+    32
+    >>> counted("ld", 16, [16 * lane for lane in range(32)]).wavefronts
+    4
+    >>> counted("ld", 16, [16 * (lane // 2) for lane in range(32)]).wavefronts
+    2
+    """
+    own = Operation.of(operation)
+    together = own.together(bytes)
+    if len(addresses) > LANES:
+        raise LayoutError("TW201", f"{len(addresses)} addresses, and a warp has {LANES} lanes")
+    for lane, address in enumerate(addresses):
+        if address is not None and (address < 0 or address % bytes):
+            raise LayoutError(
+                "TW203",
+                f"lane {lane} asks for {bytes} bytes at {address}, no multiple of {bytes}",
+                hint="a vector is aligned to its own width; an inactive lane is None",
+            )
+    merged = next((d for d in own.pairs if together < LANES and _paired(addresses, d)), 0)
+    together = together * 2 if merged else together
+    dealt = [range(first, first + together) for first in range(0, len(addresses), together)]
+    phases = tuple(
+        _phase([lane for lane in lanes if lane < len(addresses)], bytes, addresses) for lanes in dealt
+    )
+    return Request(own.name, bytes, phases, _ideal(phases), merged)
+
+
+def _paired(addresses: Sequence[int | None], distance: int) -> bool:
+    """Whether active lanes n and n ^ distance ask for one address, all of them."""
+    for lane, address in enumerate(addresses):
+        other = lane ^ distance
+        there = addresses[other] if other < len(addresses) else None
+        if address is not None and there is not None and address != there:
+            return False
+    return True
+
+
+def _phase(lanes: Sequence[int], bytes: int, addresses: Sequence[int | None]) -> Phase:
+    banks: dict[int, dict[int, list[int]]] = {}
+    for lane in lanes:
+        address = addresses[lane]
+        if address is None:
+            continue
+        for word in range(address // WORD, (address + bytes - 1) // WORD + 1):
+            banks.setdefault(word % BANKS, {}).setdefault(word, []).append(lane)
+    sorted_banks = {
+        bank: {word: tuple(who) for word, who in sorted(words.items())}
+        for bank, words in sorted(banks.items())
+    }
+    return Phase(tuple(lane for lane in lanes if addresses[lane] is not None), sorted_banks)
+
+
+def _ideal(phases: Sequence[Phase]) -> int:
+    """A wavefront for each phase that has an active lane: it never asks for more than 128 bytes.
+
+    A merged phase may ask for no more either, for its lanes ask in pairs.
+    """
+    assert all(sum(map(len, phase.banks.values())) * WORD <= WAVEFRONT for phase in phases)
+    return sum(1 for phase in phases if phase.lanes)

@@ -1,0 +1,89 @@
+"""The banks of shared memory: which lanes of a request go together, and when two groups become one.
+
+A word is 4 bytes and lies in bank (address // 4) % 32; one wavefront takes at most one word of each bank. A
+request of a warp is dealt in lane order to phases of 128 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of 16.
+A phase takes as many wavefronts as the busiest bank has different words; equal words are given to all who
+ask. Loads of 8 and of 16 bytes whose lanes ask in pairs need half the phases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewise.core.errors import LayoutError
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.matrices.kinds import PTX_LDMATRIX
+from tilewise.hardware.sources import FORUM_PAIRS, GUIDE_BANKS, Source
+
+BANKS = 32
+"""Banks of shared memory."""
+
+WORD = 4
+"""Bytes of a word: what one bank gives or takes in a wavefront."""
+
+WAVEFRONT = BANKS * WORD
+"""Bytes that one wavefront moves at most."""
+
+ROW = 16
+"""Bytes of a row of a matrix, whose address one lane of ldmatrix or stmatrix supplies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a warp asks of shared memory in one instruction.
+
+    >>> load = Operation.of("ld")
+    >>> [load.together(bytes) for bytes in load.widths]
+    [32, 32, 32, 16, 8]
+    """
+
+    name: str
+    widths: tuple[int, ...]
+    """Bytes of one lane that it can have."""
+    stores: bool
+    pairs: tuple[int, ...]
+    """The d for which lanes n and n ^ d that ask for one address, all of them, halve the phases."""
+    source: Source
+
+    @classmethod
+    def of(cls, name: Operation | str) -> Operation:
+        """The operation of that name."""
+        if isinstance(name, Operation):
+            return name
+        if name not in OPERATIONS:
+            known = " ".join(OPERATIONS)
+            raise LayoutError("TW601", f"{name!r} is no access of shared memory", hint=f"known: {known}")
+        return OPERATIONS[name]
+
+    @property
+    def matrix(self) -> bool:
+        """Whether lanes supply addresses of rows, which other lanes hold."""
+        return self.name in ("ldmatrix", "stmatrix")
+
+    def together(self, bytes: int) -> int:
+        """Lanes of a phase."""
+        if bytes not in self.widths:
+            widths = ", ".join(map(str, self.widths))
+            raise LayoutError("TW602", f"{self.name} of {bytes} bytes a lane", hint=f"it has {widths}")
+        return min(LANES, WAVEFRONT // bytes)
+
+
+OPERATIONS = {
+    operation.name: operation
+    for operation in (
+        Operation("ld", (1, 2, 4, 8, 16), False, (1, 2), FORUM_PAIRS),
+        Operation("st", (1, 2, 4, 8, 16), True, (), GUIDE_BANKS),
+        Operation("ldmatrix", (ROW,), False, (), PTX_LDMATRIX),
+        Operation("stmatrix", (ROW,), True, (), PTX_LDMATRIX),
+    )
+}
+"""Every operation by name."""
+
+
+def bank(address: int) -> int:
+    """The bank that holds the byte at an address.
+
+    >>> [bank(address) for address in (0, 3, 4, 124, 128)]
+    [0, 0, 1, 31, 0]
+    """
+    return address // WORD % BANKS
