@@ -92,6 +92,11 @@ FORUM_PAIRS = Source(
     "Unexpected shared memory bank conflict, answer of NVIDIA (of 7.0 to 7.5)",
     "https://forums.developer.nvidia.com/t/unexpected-shared-memory-bank-conflict/77228/2",
 )
+FORUM_ASYNC = Source(
+    "NVIDIA Developer Forums",
+    "cp.async introduces bank conflict than naive ldg and sts ptx (of 8.6)",
+    "https://forums.developer.nvidia.com/t/cp-async-introduces-bank-conflict-than-naive-ldg-and-sts-ptx/245066",
+)
 NSIGHT = Source(
     "Nsight Compute",
     "Kernel Profiling Guide, Metrics Reference",

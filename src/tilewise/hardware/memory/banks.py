@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.kinds import PTX_LDMATRIX
-from tilewise.hardware.sources import FORUM_PAIRS, GUIDE_BANKS, Source
+from tilewise.hardware.sources import FORUM_ASYNC, FORUM_PAIRS, GUIDE_BANKS, GUIDE_TMA, Source
 
 BANKS = 32
 """Banks of shared memory."""
@@ -30,7 +30,7 @@ ROW = 16
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a warp asks of shared memory in one instruction.
+    """What a warp, or an engine for it, asks of shared memory in one instruction.
 
     >>> load = Operation.of("ld")
     >>> [load.together(bytes) for bytes in load.widths]
@@ -44,6 +44,8 @@ class Operation:
     pairs: tuple[int, ...]
     """The d for which lanes n and n ^ d that ask for one address, all of them, halve the phases."""
     source: Source
+    unknown: str = ""
+    """What no document says of it, so that the count is a guess there."""
 
     @classmethod
     def of(cls, name: Operation | str) -> Operation:
@@ -75,9 +77,23 @@ OPERATIONS = {
         Operation("st", (1, 2, 4, 8, 16), True, (), GUIDE_BANKS),
         Operation("ldmatrix", (ROW,), False, (), PTX_LDMATRIX),
         Operation("stmatrix", (ROW,), True, (), PTX_LDMATRIX),
+        Operation("cp.async", (4, 8, 16), True, (), FORUM_ASYNC, "whether its phases are those of a store"),
+        Operation(
+            "atom",
+            (4, 8),
+            True,
+            (),
+            GUIDE_BANKS,
+            "what lanes cost that meet at a word: it counts once",
+        ),
+        Operation("tma", (ROW,), True, (), GUIDE_TMA, "the order of its rows, which no counter shows"),
     )
 }
-"""Every operation by name."""
+"""Every operation by name.
+
+Loads and stores of any width, ldmatrix and stmatrix follow this model in all that is known of an H200 so far;
+`unknown` says where a row goes further than that. A measurement that says otherwise changes one row.
+"""
 
 
 def bank(address: int) -> int:

@@ -1,0 +1,117 @@
+"""`conflicts`: what a whole access of a tile costs, all of its requests together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tilewise.check.access import Access, Lanes
+from tilewise.check.banks.linear import Ranks, ranks_of
+from tilewise.check.banks.phases import Request, counted
+from tilewise.core.errors import LayoutError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.check.banks.counting import Counts
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """The wavefronts of an access, the fewest that its bytes need, and where they are lost."""
+
+    lanes: Lanes = field(repr=False)
+    ranks: Ranks | None
+    """What proves the count without counting, where addresses are affine over GF(2)."""
+    counts: Counts | None = field(default=None, repr=False)
+    """The count of every request, where they are not."""
+
+    @property
+    def access(self) -> Access:
+        """What was asked for."""
+        return self.lanes.access
+
+    @property
+    def closed(self) -> bool:
+        """Whether ranks decided it; else all requests were counted."""
+        return self.ranks is not None
+
+    @property
+    def requests(self) -> int:
+        """Instructions that a warp executes."""
+        return self.access.requests
+
+    @cached_property
+    def wavefronts(self) -> int:
+        """Those of all requests."""
+        return self._total("wavefronts") if self.ranks is None else self.ideal * self.ranks.ways
+
+    @cached_property
+    def ideal(self) -> int:
+        """The fewest: one a phase that has an active lane."""
+        return self._total("ideal") if self.ranks is None else self.requests * self.ranks.phases
+
+    @property
+    def excess(self) -> int:
+        """Wavefronts beyond the ideal: the conflicts."""
+        return self.wavefronts - self.ideal
+
+    @cached_property
+    def ways(self) -> int:
+        """Wavefronts of the worst phase: 1 where there is no conflict."""
+        if self.ranks is not None:
+            return self.ranks.ways
+        assert self.counts is not None
+        return int(self.counts.ways.max())
+
+    @cached_property
+    def worst(self) -> int:
+        """The first request that takes the most wavefronts."""
+        return 0 if self.counts is None else int(self.counts.wavefronts.argmax())
+
+    def request(self, number: int) -> Request:
+        """One request, phase by phase, as the definition has it."""
+        if not 0 <= number < self.requests:
+            raise LayoutError(
+                "TW201", f"there is no request {number}", hint=f"requests are 0..{self.requests - 1}"
+            )
+        return counted(self.access.operation, self.access.bytes, addresses_of(self.lanes, number))
+
+    def _total(self, what: str) -> int:
+        return int(getattr(self.counts, what).sum())
+
+    def __str__(self) -> str:
+        free = "no conflicts" if not self.excess else f"{self.ways} ways"
+        return f"{self.access.name}: {self.wavefronts} wavefronts, ideal {self.ideal}, {free}"
+
+
+def addresses_of(lanes: Lanes, request: int) -> list[int | None]:
+    """The address of every lane in one request; None where it asks for nothing."""
+    if lanes.listed is not None:
+        listed = lanes.listed[request].tolist()
+        return [None if address < 0 else address for address in listed]
+    assert lanes.layout is not None
+    first = request * lanes.access.lanes
+    return [lanes.layout.points(first + lane)[0][0] for lane in range(lanes.access.lanes)]
+
+
+def conflicts_of(lanes: Lanes) -> Conflicts:
+    """The conflicts of lanes whose addresses are known.
+
+        postcondition  request by request what `counted` says; by ranks where the addresses are affine
+
+    >>> from tilewise import S
+    >>> from tilewise.core.dtypes import DType
+    >>> from tilewise.hardware.memory.banks import Operation
+    >>> column = Access("col", Operation.of("ld"), DType.of("f32"), (32, 32), S[(32, 32, 1) : (1, 32, 1)])
+    >>> print(conflicts_of(Lanes(column, S[(32, 32) : (4, 128)])))
+    col: 1024 wavefronts, ideal 32, 32 ways
+    """
+    access = lanes.access
+    ranks = None
+    if lanes.layout is not None:
+        ranks = ranks_of(lanes.layout, access.operation, access.bytes)
+    if ranks is not None:
+        return Conflicts(lanes, ranks)
+    from tilewise.check.banks.counting import count
+
+    return Conflicts(lanes, None, count(access.operation, access.bytes, lanes.table))

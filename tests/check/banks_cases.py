@@ -1,0 +1,52 @@
+"""Requests of a warp for the tests of banks, and the count as the plainest loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from tilewise.hardware.memory.banks import OPERATIONS
+
+PHASES = {1: 1, 2: 1, 4: 1, 8: 2, 16: 4}
+"""Phases of 32 lanes, by the bytes of a lane."""
+
+
+def naive_wavefronts(name: str, bytes: int, addresses: Sequence[int | None]) -> int:
+    """One loop a phase: the most words that one bank has to give."""
+    lanes = [*addresses, *[None] * (32 - len(addresses))]
+    phases = PHASES[bytes]
+    if name == "ld" and phases > 1 and any(naive_paired(lanes, distance) for distance in (1, 2)):
+        phases //= 2
+    total = 0
+    for phase in range(phases):
+        words = set()
+        for lane in range(32):
+            address = lanes[lane]
+            if lane * phases // 32 == phase and address is not None:
+                words |= {byte // 4 for byte in range(address, address + bytes)}
+        total += max(sum(1 for word in words if word % 32 == bank) for bank in range(32))
+    return total
+
+
+def naive_paired(lanes: Sequence[int | None], distance: int) -> bool:
+    """Whether no lane and its partner, both active, ask for two addresses."""
+    pairs = [(lanes[lane], lanes[lane ^ distance]) for lane in range(32)]
+    return all(one == other for one, other in pairs if one is not None and other is not None)
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> tuple[str, int, list[int | None]]:
+    """An operation, its width, the addresses of its lanes: equal, near, far, paired and inactive ones."""
+    name = draw(st.sampled_from(sorted(OPERATIONS)))
+    bytes = draw(st.sampled_from(OPERATIONS[name].widths))
+    reach = draw(st.sampled_from((1, 2, 8, 40, 300)))
+    vector = st.integers(0, reach).map(lambda at: at * bytes)
+    lanes = draw(st.integers(1, 32))
+    some = st.one_of(st.none(), vector, vector, vector) if draw(st.booleans()) else vector
+    addresses = draw(st.lists(some, min_size=lanes, max_size=lanes))
+    distance = draw(st.sampled_from((0, 0, 1, 2, 4)))
+    for lane in range(lanes):
+        if lane & distance:
+            addresses[lane] = addresses[lane ^ distance]
+    return name, bytes, addresses
