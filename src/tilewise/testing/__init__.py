@@ -1,8 +1,10 @@
-"""The definition of a layout as the plainest loop, to test against: slow, short, and independent.
+"""For tests: claims about layouts that say what is wrong, and the definition as the plainest loop.
 
-Nothing here calls the evaluation, the inverse or the facts of `Layout`; it reads the fields alone and
-has its own digits and its own XOR. Each function lists the whole map, so it is for small layouts.
+The definition is slow, short, and independent. It calls nothing of the evaluation, the inverse or the facts
+of `Layout`; it reads the fields alone and has its own digits and its own XOR. Each `naive_` function lists
+the whole map, so it is for small layouts.
 
+    from tilewise.testing import assert_same             claims for tests of your own
     from tilewise.testing import naive_places            the definition
     from tilewise.testing.generate import random_layout  seeded layouts from a `random.Random`
     from tilewise.testing.strategies import layouts      Hypothesis strategies (extra `testing`)
@@ -17,6 +19,8 @@ from math import prod
 
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
+from tilewise.testing.asserts import assert_matches as assert_matches
+from tilewise.testing.asserts import assert_same as assert_same
 
 Place = tuple[tuple[str, int], ...]
 """A place: (axis name, steps) pairs sorted by name, without the axes that count 0."""

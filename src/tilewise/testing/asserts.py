@@ -1,0 +1,231 @@
+"""Claims about layouts for tests of your own: what fails says what was expected, what is, and where.
+
+    from tilewise.testing import assert_conflict_free, assert_matches, assert_same
+
+A claim that does not hold is an `AssertionError`, under `python -O` as well. A question that is not
+understood stays a `LayoutError`, and one whose search ended at its bound a `NotDecided`: neither passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout, as_layout
+from tilewise.core.shapes import as_shape, spell
+from tilewise.core.vectors import ZERO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from tilewise.check.feeding import Feed
+    from tilewise.check.match import Match, Mismatch
+    from tilewise.check.tma import Plan
+    from tilewise.core.compare import Comparison
+    from tilewise.core.dtypes import DType
+    from tilewise.core.vectors import Vector
+
+MAX_LISTED = 1 << 12
+"""So many elements are compared one by one, to count those that are elsewhere."""
+
+_SHOWN = 6
+_COPIES_SHOWN = 4
+
+# -- the same map ----------------------------------------------------------------------------------
+
+
+def assert_same(found: Layout, expected: Layout) -> None:
+    """Claim that two layouts place every flat index alike, however they are written.
+
+    >>> from tilewise import S, Swizzle
+    >>> assert_same(S[(4, 4) : (4, 1)], S[16 : 1])
+    >>> assert_same(S[(8, 64) : (64, 1)], Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)])
+    Traceback (most recent call last):
+    AssertionError: not the same map: they first differ at (1, 0), flat index 64
+      found     S[(8, 64) : (64, 1)]
+      expected  Swizzle<3,3,3> o S[(8, 64) : (64, 1)]
+    <BLANKLINE>
+      index   found  expected
+      (1, 0)  64@m   72@m
+      (1, 1)  65@m   73@m
+      (1, 2)  66@m   74@m
+      (1, 3)  67@m   75@m
+      (1, 4)  68@m   76@m
+      (1, 5)  69@m   77@m
+      448 of 512 elements are elsewhere
+      without the swizzles they are one map
+    """
+    __tracebackhide__ = True
+    answer = as_layout(found).same(as_layout(expected))
+    if not answer:
+        raise AssertionError("\n".join(_different(found, expected, answer)))
+
+
+def _different(found: Layout, expected: Layout, answer: Comparison) -> Iterator[str]:
+    """The message: both layouts, the first elements that differ, how many do, and what relates the two."""
+    comparable = found.size == expected.size and found.unit == expected.unit
+    if not comparable or answer.witness is None:
+        yield f"not the same map: {_sizes(found, expected) or answer.reason}"
+    else:
+        where = found.coordinates(answer.witness)
+        flat = f", flat index {answer.witness}" if len(where) > 1 else ""
+        first = "first " if answer.first else ""
+        yield f"not the same map: they {first}differ at {_index(where)}{flat}"
+    yield f"  found     {found}"
+    yield f"  expected  {expected}"
+    if comparable and answer.witness is not None:
+        yield ""
+        yield from _elsewhere(found, expected, answer.witness)
+        yield from (f"  {cause}" for cause in _cause(found, expected))
+
+
+def _sizes(found: Layout, expected: Layout) -> str:
+    if found.size == expected.size:
+        return ""
+    return (
+        f"{found.size} elements in {spell(found.shape)}, expected {expected.size} in {spell(expected.shape)}"
+    )
+
+
+def _elsewhere(found: Layout, expected: Layout, first: int) -> Iterator[str]:
+    """The first differing elements as a table, and how many there are where they can be listed."""
+    last = min(found.size, first + MAX_LISTED)
+    apart = [flat for flat in range(first, last) if found.places(flat) != expected.places(flat)]
+    rows = [("index", "found", "expected")]
+    for flat in apart[:_SHOWN]:
+        index = _index(found.coordinates(flat))
+        rows.append((index, _places(found.places(flat)), _places(expected.places(flat))))
+    yield from _columns(rows)
+    beyond = f" among the next {MAX_LISTED}" if last < found.size else ""
+    yield f"  {len(apart)} of {found.size} elements are elsewhere{beyond}"
+
+
+def _cause(found: Layout, expected: Layout) -> Iterator[str]:
+    """What the difference comes to, where a sentence says it."""
+    if found.swizzles != expected.swizzles and _plain(found).same(_plain(expected)).answer:
+        yield "without the swizzles they are one map"
+        return
+    try:
+        related, back = expected.relation(found), found.relation(expected)
+    except LayoutError:
+        return
+    if related.kind == "view" and "reshape" not in related.via:
+        yield f"it is the expected map with its modes in the order {_index(related.via['permute'])}"
+    elif related.kind == "view":
+        yield "it is the expected map under another index"
+    elif related.kind == "shift":
+        steps = " + ".join(f"{steps}@{axis}" for axis, steps in related.via["shift"].items())
+        yield f"every element is {steps} from where it is expected"
+    elif related.kind == "relabel":
+        names = ", ".join(f"{new} stands for {old}" for old, new in related.via["relabel"].items())
+        yield f"it is the expected map under other names: {names}"
+    elif "drop" in (related.kind, back.kind):
+        yield f"the places are right, and copies are {'missing' if related.kind == 'drop' else 'too many'}"
+    elif related.reading:
+        shape, order = (_index(related.reading[way]) for way in ("reshape", "permute"))
+        yield f"it is the expected map with its digits, {shape}, in the order {order}"
+
+
+def _plain(layout: Layout) -> Layout:
+    return replace(layout, swizzles=(), outer=ZERO)
+
+
+# -- what an engine takes --------------------------------------------------------------------------
+
+
+def assert_matches(
+    layout: Layout,
+    *,
+    dtype: DType | str,
+    engine: str = "wgmma",
+    operand: str | None = None,
+    **asked: Any,
+) -> Match | Feed | Plan:
+    """Claim that an engine takes a tile of shared memory; what it is taken as is returned.
+
+    `asked` is what `tilewise.check.match` takes: `n`, `major`, `base`, `pattern`; of the engine mma `shape`,
+    `form` and more. Of the engine tma it is what `tilewise.check.tma.plan_copy` takes: `shape` and `strides`
+    of the tensor in global memory.
+
+    >>> from tilewise import S, Swizzle
+    >>> tile = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
+    >>> assert_matches(tile, operand="B", dtype="bf16").mode.name
+    '128B'
+    >>> assert_matches(tile, engine="tma", dtype="bf16", shape=(4096, 4096)).count
+    1
+    >>> assert_matches(S[(64, 64) : (64, 1)], operand="A", dtype="bf16")
+    Traceback (most recent call last):
+    AssertionError: wgmma does not read it as A of bf16
+      S[(64, 64) : (64, 1)]
+    because
+      no-swizzle: rows are 128 B apart, as in 128B mode, but the addresses are not swizzled
+        128B mode is Swizzle<3,3,3> on bf16, Swizzle<3,4,3> on bytes
+    nearest, in elements
+      Swizzle<3,3,3> o S[(64, 64) : (64, 1)]
+        128B mode, K-major: the same strides, swizzled as it is written
+    """
+    __tracebackhide__ = True
+    if engine == "tma":
+        return _assert_copied(layout, dtype, operand, asked)
+    if operand is None:
+        raise LayoutError("TW601", f"{engine} reads operands, and none was said", hint='such as operand="A"')
+    from tilewise.check.match import Mismatch, match
+
+    found = match(layout, engine=engine, operand=operand, dtype=dtype, **asked)
+    if isinstance(found, Mismatch):
+        head = f"wgmma does not read it as {operand} of {dtype}"
+        if engine == "mma":
+            head = f"a warp does not move it as {operand} of {dtype} for mma.sync {asked['shape']}"
+        raise AssertionError("\n".join([head, f"  {layout}", *_refusal(found)]))
+    return found
+
+
+def _refusal(found: Mismatch) -> Iterator[str]:
+    """The reasons, and the nearest layout."""
+    yield "because"
+    for reason in found.reasons:
+        yield f"  {reason.rule}: {reason.message}"
+        yield from ([f"    {reason.hint}"] if reason.hint else [])
+    for near in found.nearest[:1]:
+        yield f"nearest, in elements{' from address 0' if found.question.folded else ''}"
+        yield f"  {near.layout}"
+        yield f"    {near.message}"
+
+
+def _assert_copied(layout: Layout, dtype: DType | str, operand: str | None, asked: dict[str, Any]) -> Plan:
+    __tracebackhide__ = True
+    from tilewise.check.tma import plan_copy
+
+    if operand is not None:
+        raise LayoutError("TW601", "tma copies tiles of any operand", hint="leave operand out")
+    if "shape" not in asked:
+        raise LayoutError(
+            "TW601", "tma copies a part of a tensor, and none was said", hint="such as shape=(4096, 4096)"
+        )
+    try:
+        return plan_copy(tile=layout, dtype=dtype, **asked)
+    except Refused as no:
+        shape = spell(as_shape(asked["shape"]))
+        lines = [f"TMA does not copy it from a tensor of {shape} in {dtype}", f"  {layout}", "because"]
+        lines += [f"  {no.code}: {no.reason}", *([f"    {no.hint}"] if no.hint else [])]
+    raise AssertionError("\n".join(lines))
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _index(index: Sequence[int]) -> str:
+    return str(index[0]) if len(index) == 1 else f"({', '.join(map(str, index))})"
+
+
+def _places(places: Sequence[Vector]) -> str:
+    shown = " and ".join(map(str, places[:_COPIES_SHOWN]))
+    return shown + (f" and {len(places) - _COPIES_SHOWN} more" if len(places) > _COPIES_SHOWN else "")
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()

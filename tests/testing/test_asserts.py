@@ -1,0 +1,246 @@
+"""What the claims for users' tests let pass, what they stop, and what they say of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tilewise
+from tilewise import Layout, LayoutError, NotDecided, R, S, Swizzle, laneid, parse, tx
+from tilewise.check.match import Match, Mismatch, match
+from tilewise.core.compare import Comparison
+from tilewise.testing import assert_matches, assert_same, naive_map, naive_places
+from tilewise.testing.generate import perturbed, rewritten
+from tilewise.testing.strategies import layouts
+
+ROWS = S[(8, 64) : (64, 1)]
+TILE = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
+ROOT = Path(tilewise.__file__).parents[1]
+
+
+def said_by(claim, *asked, **settings) -> list[str]:
+    """The lines of the failure; none where the claim holds."""
+    try:
+        claim(*asked, **settings)
+    except AssertionError as failure:
+        return str(failure).splitlines()
+    return []
+
+
+# -- assert_same -----------------------------------------------------------------------------------
+
+
+@given(layouts(), layouts(), st.randoms(use_true_random=False))
+def test_it_fails_where_the_definition_differs_and_shows_the_first_of_them(layout, drawn, rng):
+    for other in (rewritten(rng, layout), perturbed(rng, layout), drawn):
+        if layout.same(other).answer is None:
+            continue
+        lines = said_by(assert_same, layout, other)
+        maps = naive_map(layout), naive_map(other)
+        assert bool(lines) == (maps[0] != maps[1])
+        if not lines or layout.size != other.size:
+            continue
+        apart = [flat for flat in range(layout.size) if maps[0][flat] != maps[1][flat]]
+        assert f"  {len(apart)} of {layout.size} elements are elsewhere" in lines
+        index = layout.coordinates(apart[0])
+        shown = str(index) if len(index) > 1 else str(index[0]) if index else "()"
+        assert lines[0].startswith(f"not the same map: they first differ at {shown}")
+        assert lines[5].split("  ")[1] == shown
+
+
+def test_the_table_has_both_sides_of_the_elements_that_differ():
+    expected = Swizzle(3, 3, 3) @ ROWS
+    lines = said_by(assert_same, ROWS, expected)
+    rows = [line.rsplit(maxsplit=2) for line in lines[5:11]]
+    assert [row[0].strip() for row in rows] == [f"(1, {column})" for column in range(6)]
+    for column, (_, found, other) in enumerate(rows):
+        assert {found} == {f"{dict(place)['m']}@m" for place in naive_places(ROWS, 64 + column)}
+        assert {other} == {f"{dict(place)['m']}@m" for place in naive_places(expected, 64 + column)}
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "cause"),
+    [
+        (ROWS, Swizzle(3, 3, 3) @ ROWS, "without the swizzles they are one map"),
+        (Swizzle(2, 3, 3) @ ROWS, Swizzle(3, 3, 3) @ ROWS, "without the swizzles they are one map"),
+        (ROWS, ROWS + 5, "every element is -5@m from where it is expected"),
+        (ROWS, S[(64, 8) : (1, 64)], "it is the expected map with its modes in the order (1, 0)"),
+        (
+            S[(8, (8, 8)) : (64, (8, 1))],
+            S[(8, (8, 8)) : (64, (1, 8))],
+            "it is the expected map with its digits, (8, 8, 8), in the order (0, 2, 1)",
+        ),
+        (
+            S[(8, 4) : (4 @ laneid, 1 @ laneid)],
+            S[(8, 4) : (4 @ tx, 1 @ tx)],
+            "it is the expected map under other names: laneid stands for tx",
+        ),
+        (ROWS + R[2 : 1 @ laneid], ROWS, "the places are right, and copies are too many"),
+        (ROWS, ROWS + R[2 : 1 @ laneid], "the places are right, and copies are missing"),
+    ],
+    ids=["swizzle", "other swizzle", "shift", "order", "digits", "names", "copies", "no copies"],
+)
+def test_the_cause_is_named(found, expected, cause):
+    assert said_by(assert_same, found, expected)[-1] == f"  {cause}"
+
+
+def test_no_cause_is_made_up():
+    assert said_by(assert_same, ROWS, S[(8, 64) : (65, 1)])[-1] == "  448 of 512 elements are elsewhere"
+
+
+def test_a_map_too_large_to_list_says_how_far_it_was_compared():
+    large = S[(2**20, 2**20) : (2**20, 1)]
+    assert_same(large, S[2**40 : 1])
+    lines = said_by(assert_same, large, S[(2**20, 2**20) : (2**20 + 1, 1)])
+    assert lines[0] == "not the same map: they first differ at (1, 0), flat index 1048576"
+    assert lines[-1] == "  4096 of 1099511627776 elements are elsewhere among the next 4096"
+
+
+def test_other_sizes_and_units_are_said():
+    assert said_by(assert_same, S[64:1], S[(8, 4) : (4, 1)]) == [
+        "not the same map: 64 elements in 64, expected 32 in (8, 4)",
+        "  found     S[64 : 1]",
+        "  expected  S[(8, 4) : (4, 1)]",
+    ]
+    assert said_by(assert_same, S[64:1].in_bytes("u8"), S[64:1])[0].endswith(
+        "one counts bytes, the other elements"
+    )
+
+
+def test_what_was_not_decided_does_not_pass(monkeypatch):
+    monkeypatch.setattr(Layout, "same", lambda *_: Comparison(None, "not decided within the bound"))
+    with pytest.raises(NotDecided):
+        assert_same(S[4:1], S[4:2])
+
+
+@pytest.mark.parametrize("wrong", ["S[4 : 1]", None, 4])
+def test_what_is_no_layout_is_no_failed_claim(wrong):
+    with pytest.raises(LayoutError, match="TW107"):
+        assert_same(S[4:1], wrong)
+    with pytest.raises(LayoutError, match="TW107"):
+        assert_same(wrong, S[4:1])
+
+
+# -- assert_matches --------------------------------------------------------------------------------
+
+MMA = {"engine": "mma", "shape": "m16n8k16"}
+
+TILES = [
+    "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]",
+    "Swizzle<2,3,3> o S[(64, 32) : (32, 1)]",
+    "Swizzle<3,3,3> o S[(64, 64) : (1, 64)]",
+    "Swizzle<3,4,3> o S[(64, 64) : (64, 1)]",
+    "S[(64, 64) : (64, 1)]",
+    "S[(64, 64) : (72, 1)]",
+    "S[(64, 64) : (66, 1)]",
+    "S[(64, 60) : (64, 1)]",
+    "S[(64, 64) : (64, 2)]",
+    "S[(64, 64) : (0, 1)]",
+    "S[(64, 64) : (64@laneid, 1@reg)]",
+]
+
+
+@pytest.mark.parametrize("text", TILES)
+@pytest.mark.parametrize(
+    "asked",
+    [{"engine": "wgmma"}, MMA, MMA | {"form": "x4"}],
+    ids=["wgmma", "mma", "mma x4"],
+)
+def test_it_is_match_and_says_every_reason(text, asked):
+    layout = parse(text)
+    answer = match(layout, operand="A", dtype="bf16", **asked)
+    lines = said_by(assert_matches, layout, operand="A", dtype="bf16", **asked)
+    assert bool(lines) == isinstance(answer, Mismatch)
+    if not lines:
+        assert str(assert_matches(layout, operand="A", dtype="bf16", **asked)) == str(answer)
+        return
+    assert f"  {layout}" in lines
+    for reason in answer.reasons:
+        assert f"  {reason.rule}: {reason.message}" in lines
+    for near in answer.nearest[:1]:
+        assert f"  {near.layout}" in lines
+        assert_matches(near.layout, operand="A", dtype="bf16", **asked)
+
+
+def test_both_answers_were_among_the_tiles():
+    assert {type(match(parse(text), operand="A", dtype="bf16")) for text in TILES} == {Match, Mismatch}
+
+
+def test_tma_copies_a_tile_or_says_why_not():
+    plan = assert_matches(TILE, engine="tma", dtype="bf16", shape=(4096, 4096))
+    assert plan.tensor_map.mode.name == "128B"
+    assert said_by(assert_matches, S[(64, 64) : (1, 64)], engine="tma", dtype="f16", shape=(512, 512)) == [
+        "TMA does not copy it from a tensor of (512, 512) in f16",
+        "  S[(64, 64) : (1, 64)]",
+        "because",
+        "  TW607: the tile is contiguous along dimension 0, the tensor along dimension 1",
+        "    TMA does not transpose: lay the tile out along dimension 1, or copy by threads",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({}, "wgmma reads operands, and none was said"),
+        ({"engine": "tma"}, "tma copies a part of a tensor, and none was said"),
+        ({"engine": "tma", "operand": "A", "shape": (64, 64)}, "tma copies tiles of any operand"),
+        ({"engine": "mma", "operand": "A"}, "mma has many shapes, and none was said"),
+        ({"engine": "tensor core", "operand": "A"}, "'tensor core' is no engine that match knows"),
+    ],
+    ids=["operand", "shape", "too much", "mma", "engine"],
+)
+def test_a_claim_that_is_not_understood_is_no_failed_claim(asked, message):
+    with pytest.raises(LayoutError, match=message):
+        assert_matches(TILE, dtype="bf16", **asked)
+
+
+# -- in a test run ---------------------------------------------------------------------------------
+
+
+def test_pytest_shows_the_message_at_the_line_that_claims(tmp_path):
+    test = tmp_path / "test_of_mine.py"
+    test.write_text(
+        "from tilewise import S\nfrom tilewise.testing import assert_same, assert_matches\n\n\n"
+        "def test_same():\n    assert_same(S[(4, 4) : (4, 1)], S[(4, 4) : (1, 4)])\n\n\n"
+        'def test_matches():\n    assert_matches(S[(64, 64) : (64, 1)], operand="A", dtype="f16")\n\n\n'
+        "def test_copies():\n"
+        '    assert_matches(S[(9, 9) : (1, 9)], engine="tma", dtype="f16", shape=(64, 64))\n',
+        encoding="utf-8",
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", str(test)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    assert "E       AssertionError: not the same map: they first differ at (0, 1), flat index 1" in run.stdout
+    assert "E         (0, 1)  1@m    4@m" in run.stdout
+    assert "E       AssertionError: wgmma does not read it as A of f16" in run.stdout
+    assert "asserts.py" not in run.stdout
+    assert [line for line in run.stdout.splitlines() if line.startswith("test_of_mine.py:")] == [
+        "test_of_mine.py:6: AssertionError",
+        "test_of_mine.py:10: AssertionError",
+        "test_of_mine.py:14: AssertionError",
+    ]
+
+
+def test_claims_hold_without_pythons_assertions():
+    code = (
+        "from tilewise import S\nfrom tilewise.testing import assert_same\n"
+        "try:\n    assert_same(S[4 : 1], S[4 : 2])\nexcept AssertionError:\n    print('stopped')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-O", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    assert run.stdout == "stopped\n"
