@@ -8,13 +8,12 @@ from functools import cached_property
 
 from tilewise.check.feeding import Feed
 from tilewise.check.feeding.forms import Fill, Vector
-from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import extents_of
 from tilewise.emit.mma.moves import fed
 from tilewise.emit.mma.tiles import usual
+from tilewise.emit.parts.asked import check_shape, on_m
 from tilewise.emit.parts.copies import BYTE, widest
 from tilewise.emit.parts.room import room_of
 from tilewise.hardware.architectures import Architecture
@@ -186,16 +185,8 @@ def in_elements(name: str, dtype: DType, rows: int, k: int, layout: Layout) -> L
 
     refused  TW602 another shape, TW605 copies
     """
-    extents = tuple(extents_of(layout.shape))
-    if extents != (rows, k):
-        raise Refused(
-            "TW602",
-            f"the layout of {name} is {' x '.join(map(str, extents))}, and its tile {rows} x {k}",
-            witness={"layout": list(extents), "tile": [rows, k]},
-            hint="operands are A [M, K] and B [N, K], the result is D [M, N]",
-        )
-    plain = layout if layout.unit == "element" else layout.in_elements(dtype)
-    plain = plain.relabel({plain.axes[0]: m})
+    check_shape(name, layout, rows, k)
+    plain = on_m(layout, dtype)
     if plain.copies > 1:
         raise Refused(
             "TW605",

@@ -21,15 +21,13 @@ from tilewise.emit.mma.moves import Moves, span_of
 from tilewise.emit.mma.operands import Operand, of_a_warp, operand
 from tilewise.emit.mma.results import Result, result
 from tilewise.emit.mma.warps import (
-    SPARE_REGISTERS,
     WARP,
     Unshared,
     check_registers,
     checked_grid,
     known_grids,
-    most_registers,
 )
-from tilewise.emit.parts.room import stacked
+from tilewise.emit.parts.room import SPARE_REGISTERS, most_registers, stacked
 from tilewise.hardware.architectures import NUMBERS, Architecture
 from tilewise.hardware.limits import REGISTER_BITS, shared_bytes
 from tilewise.hardware.mma.instructions import Instruction, Shape

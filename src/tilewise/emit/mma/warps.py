@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
-from tilewise.hardware.limits import REGISTER_BITS, REGISTERS, THREAD_REGISTERS, THREADS
+from tilewise.emit.parts.room import SPARE_REGISTERS, most_registers
+from tilewise.hardware.limits import REGISTER_BITS, THREAD_REGISTERS, THREADS
 from tilewise.hardware.mma.instructions import Shape
 
 WARP = 32
@@ -16,21 +17,9 @@ WARPS = 4
 WARP_ACCUMULATORS = 128
 """32-bit registers of D that a warp has in a lane, at most, where no grid of warps is asked."""
 
-SPARE_REGISTERS = 40
-"""Registers of a thread beyond its fragments: addresses and counters."""
-
 
 class Unshared(Refused):
     """A refusal that another grid of warps may lift."""
-
-
-def most_registers(threads: int) -> int:
-    """32-bit registers that each thread of a block can have.
-
-    >>> most_registers(32), most_registers(512)
-    (255, 128)
-    """
-    return min(THREAD_REGISTERS, REGISTERS // threads) if threads <= THREADS else 0
 
 
 def grids(shape: Shape, bits: int, m: int, n: int) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Where tiles begin in a stage of shared memory."""
+"""What a block has room for: tiles in a stage of shared memory, registers of each thread."""
 
 from __future__ import annotations
 
@@ -7,9 +7,23 @@ from collections.abc import Mapping
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
+from tilewise.hardware.limits import REGISTERS, THREAD_REGISTERS, THREADS
 
 ALIGNED = 1024
 """Every tile begins at a multiple of the longest period of a swizzle."""
+
+
+SPARE_REGISTERS = 40
+"""Registers of a thread beyond its fragments: addresses, counters, descriptors."""
+
+
+def most_registers(threads: int) -> int:
+    """32-bit registers that each thread of a block can have.
+
+    >>> most_registers(32), most_registers(512)
+    (255, 128)
+    """
+    return min(THREAD_REGISTERS, REGISTERS // threads) if threads <= THREADS else 0
 
 
 def room_of(tile: Layout, dtype: DType) -> int:

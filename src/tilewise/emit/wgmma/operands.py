@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import extents_of
+from tilewise.emit.parts.asked import check_shape, on_m
 from tilewise.emit.parts.room import room_of
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.wgmma.descriptor import Descriptor
@@ -158,19 +157,11 @@ def recognised(
     """
     from tilewise.check.match import Mismatch, match
 
-    extents = tuple(extents_of(layout.shape))
-    if extents != (rows, k):
-        raise Refused(
-            "TW602",
-            f"the layout of {name} is {' x '.join(map(str, extents))}, and its tile {rows} x {k}",
-            witness={"layout": list(extents), "tile": [rows, k]},
-            hint="operands are A [M, K] and B [N, K]",
-        )
+    check_shape(name, layout, rows, k)
     found = match(layout, operand=name, dtype=own.name, major=major, n=rows if name == "B" else None)
     if isinstance(found, Mismatch):
         raise _not_read(name, found)
-    plain = layout if layout.unit == "element" else layout.in_elements(own.dtype)
-    plain = plain.relabel({plain.axes[0]: m})
+    plain = on_m(layout, own.dtype)
     made = Operand(name, own, rows, k, found.major, load, found.mode, None, plain, found)
     if found.instruction[1] not in (None, rows) or len(made.along_rows) != rows // made.instruction_rows:
         raise _uneven(name, f"no one instruction reads all {rows} rows", rows)

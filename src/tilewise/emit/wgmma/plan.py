@@ -12,9 +12,9 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.emit.parts.room import stacked
+from tilewise.emit.parts.room import SPARE_REGISTERS, most_registers, stacked
 from tilewise.emit.wgmma.operands import Operand, held, recognised, tiled
-from tilewise.hardware.limits import REGISTERS, SHARED_BYTES, THREAD_REGISTERS, THREADS
+from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.wgmma.fragments import d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
@@ -22,9 +22,6 @@ from tilewise.hardware.wgmma.tiles import ORDERS
 
 WARPGROUP = 128
 """Threads that issue one wgmma together."""
-
-SPARE_REGISTERS = 40
-"""Registers of a thread beyond its fragments: addresses, counters, descriptors."""
 
 COPYING_REGISTERS = 16
 """Registers more for each operand that threads load: four times 16 bytes are on their way."""
@@ -272,8 +269,7 @@ def _check_room(plan: Plan) -> None:
         )
     fragments = plan.registers + 4 * plan.k_steps * plan.a.in_registers
     spare = SPARE_REGISTERS + COPYING_REGISTERS * sum(own.load != "tma" for own in (plan.a, plan.b))
-    most = min(THREAD_REGISTERS, REGISTERS // plan.threads) if plan.threads <= THREADS else 0
-    if fragments + spare > most:
+    if fragments + spare > most_registers(plan.threads):
         raise Refused(
             "TW602",
             f"{plan.threads} threads with fragments of {fragments} registers are more than a "
