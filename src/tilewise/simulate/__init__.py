@@ -1,0 +1,7 @@
+"""What the hardware does with given bytes, on the CPU: memory, registers and the engines between them.
+
+numbers    what the bits of an element mean, and back
+faults     what must not be done to them, told with its culprit: the instruction, the warp, the lane
+memory     bytes of global or shared memory, and which of them hold anything
+registers  32-bit registers of warps; tiles put into them and taken out by layout
+"""

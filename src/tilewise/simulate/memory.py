@@ -1,0 +1,346 @@
+"""Bytes of global or shared memory, and which of them hold anything.
+
+A step of a program touches memory in rows: one row a lane of a warp, a chunk of a copy, an element of an
+operand. What a device would answer with an error, or with whatever happened to be there, is refused here
+(TW612) with its culprit: the instruction, the warp, the lane, the address, the byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_extent, as_int
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.core.units import unit_bits
+from tilewise.core.vectors import as_vector
+from tilewise.hardware.limits import SHARED_BYTES
+from tilewise.simulate.faults import HOST, Step, fault
+from tilewise.simulate.numbers import cut, decode, encode, joined
+from tilewise.tables import table
+
+Array = np.ndarray[Any, Any]
+
+NOBODY = -1
+"""What stands for the address of a lane that is not active."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A named part of memory."""
+
+    name: str
+    start: int
+    bytes: int
+
+    @property
+    def end(self) -> int:
+        """The first address past it."""
+        return self.start + self.bytes
+
+    def __str__(self) -> str:
+        return f"{self.name}, bytes {self.start} to {self.end - 1}"
+
+
+class Memory:
+    """Bytes from one address on, each written or not.
+
+    Where parts of it are named, they alone may be touched, and a row of a step stays inside the one that it
+    begins in.
+
+    >>> shared = Memory(1024)
+    >>> a = shared.region("A", 256, align=128)
+    >>> shared.put(range(8), "bf16", at=a.start)
+    >>> shared.take("bf16", 8, at=a.start).tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    >>> shared.read(Step("ld", warp=0), [0, 16], 16)
+    Traceback (most recent call last):
+    tilewise.Refused: TW612: ld, warp 0, lane 1 reads byte 16 of shared memory (16 of A), which nothing wrote
+      hint: write it first; for what is not meant to be read, put zeros
+    """
+
+    def __init__(self, size: int = SHARED_BYTES, *, name: str = "shared", start: int = 0) -> None:
+        self.name, self.start, self.size = name, as_int(start, "the first address"), as_extent(size)
+        self._data = np.zeros(self.size, np.uint8)
+        self._written = np.zeros(self.size, bool)
+        self._regions: tuple[Region, ...] = ()
+
+    def __repr__(self) -> str:
+        held = int(self._written.sum())
+        return f"Memory({self.size}, name={self.name!r}, start={self.start}): {held} bytes written"
+
+    @property
+    def end(self) -> int:
+        """The first address past it."""
+        return self.start + self.size
+
+    @property
+    def data(self) -> Array:
+        """Every byte as it is now, 0 where nothing was written. Not to be written to."""
+        return _read_only(self._data)
+
+    @property
+    def written(self) -> Array:
+        """Whether each byte holds anything. Not to be written to."""
+        return _read_only(self._written)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The named parts, by address."""
+        return self._regions
+
+    def copy(self) -> Memory:
+        """The same bytes and parts, which go their own way from here."""
+        other = Memory(self.size, name=self.name, start=self.start)
+        other._data[:], other._written[:] = self._data, self._written
+        other._regions = self._regions
+        return other
+
+    def region(self, name: str, bytes: int, *, align: int = 1, at: int | None = None) -> Region:
+        """Name a part of memory: behind those there are, aligned, or at an address of its own.
+
+        >>> shared = Memory(4096)
+        >>> shared.region("a", 100), shared.region("b", 1024, align=1024).start
+        (Region(name='a', start=0, bytes=100), 1024)
+        """
+        behind = max((one.end for one in self._regions), default=self.start)
+        step = as_extent(align)
+        made = Region(name, -(-behind // step) * step if at is None else as_int(at, "at"), as_extent(bytes))
+        if not self.start <= made.start <= made.end <= self.end:
+            raise LayoutError(
+                "TW203",
+                f"{made}, does not fit",
+                hint=f"{self.name} memory has bytes {self.start} to {self.end - 1}",
+            )
+        for one in self._regions:
+            if one.name == name or (made.start < one.end and one.start < made.end):
+                raise LayoutError(
+                    "TW203", f"{made}, meets {one}", hint="parts have a name and bytes of their own"
+                )
+        self._regions = tuple(sorted((*self._regions, made), key=lambda one: one.start))
+        return made
+
+    # -- what steps do -------------------------------------------------------------------------------
+
+    def read(self, step: Step, addresses: Any, bytes: int, *, aligned: int = 1) -> Array:
+        """The bytes of every row, [*addresses, byte]; zeros where the address is NOBODY.
+
+        requires  each row inside one part, at a multiple of `aligned`, every byte of it written
+        """
+        at = self._bytes(step, addresses, bytes, aligned, "reads")
+        there = np.where(at == NOBODY, 0, at - self.start)
+        unwritten = (at != NOBODY) & ~self._written[there]
+        if unwritten.any():
+            row, byte = np.argwhere(unwritten)[0]
+            raise self._unwritten(step, int(row), int(at[row, byte]))
+        found = np.where(at == NOBODY, np.uint8(0), self._data[there])
+        return found.reshape(*np.shape(addresses), bytes)
+
+    def write(self, step: Step, addresses: Any, data: Any, *, aligned: int = 1) -> None:
+        """Put the bytes of every row, [*addresses, byte], at its address, where that is not NOBODY.
+
+        requires       each row inside one part, at a multiple of `aligned`; rows of one step that meet
+                       in a byte write the same to it
+        postcondition  all of it is written, or, where it is refused, nothing
+        """
+        given = np.ascontiguousarray(data, np.uint8)
+        at = self._bytes(step, addresses, given.shape[-1], aligned, "writes")
+        rows = given.reshape(at.shape)
+        self._check_overlap(step, at, rows)
+        active = at != NOBODY
+        to = at[active] - self.start
+        self._data[to] = rows[active]
+        self._written[to] = True
+
+    # -- what the host does --------------------------------------------------------------------------
+
+    def put(self, numbers: Any, dtype: DType | str, layout: Layout | None = None, *, at: int = 0) -> None:
+        """Write numbers of a type, one after another from `at` on, or each where a layout says.
+
+            requires       places in memory, in the layout's own unit; `at` is added inside its swizzle, as
+                           hardware adds a base
+            postcondition  take(dtype, layout, at=at) gives them back
+
+        >>> from tilewise import S
+        >>> shared = Memory(64)
+        >>> shared.put([[1, 2], [3, 4]], "s4", S[(2, 2) : (1, 2)])
+        >>> shared.data[:2].tolist(), shared.written[:3].tolist()
+        ([49, 66], [True, True, False])
+        """
+        element = DType.of(dtype)
+        codes = encode(numbers, element)
+        if layout is None:
+            data = joined(codes.reshape(-1), element.bits)
+            self.write(HOST, at + np.arange(data.size), data[:, None])
+            return
+        bits = bits_of(layout, element, at)
+        own = np.repeat(codes.reshape(layout.size, 1), bits.shape[1], axis=1)
+        if element.bits >= 8:
+            self.write(HOST, bits // 8, joined(own[..., None], element.bits))
+        else:
+            self._put_parts(own.ravel(), bits.ravel(), element)
+
+    def take(self, dtype: DType | str, layout: Layout | int | tuple[int, ...], *, at: int = 0) -> Array:
+        """The numbers of a type where a layout says, or so many, one after another from `at` on.
+
+        >>> from tilewise import S
+        >>> shared = Memory(64)
+        >>> shared.put(range(6), "u8")
+        >>> shared.take("u8", S[(2, 3) : (1, 2)]).tolist(), shared.take("u8", (2, 2)).tolist()
+        ([[0, 2, 4], [1, 3, 5]], [[0, 1], [2, 3]])
+        """
+        element = DType.of(dtype)
+        if isinstance(layout, Layout):
+            bits, shape = bits_of(layout, element, at)[:, 0], extents_of(layout.shape)
+        else:
+            shape = (layout,) if isinstance(layout, int) else tuple(layout)
+            bits = at * 8 + np.arange(prod(shape)) * element.bits
+        if element.bits % 8 == 0:
+            held = self.read(HOST, bits // 8, element.bits // 8)
+            return decode(cut(held, element.bits), element).reshape(shape)
+        held = self.read(HOST, np.stack([bits // 8, (bits + element.bits - 1) // 8], axis=-1), 1)
+        both = cut(held.reshape(-1, 2), 16)[:, 0]
+        return decode(both >> (bits % 8).astype(np.uint64), element).reshape(shape)
+
+    def _put_parts(self, codes: Array, bits: Array, element: DType) -> None:
+        """Write elements that share bytes with others; bits beside them stay."""
+        touched, which = np.unique(bits // 8, return_inverse=True)
+        shift = (bits % 8).astype(np.uint8)
+        mask, own = np.uint8((1 << element.bits) - 1), codes.astype(np.uint8)
+        taken, value = np.zeros_like(touched, np.uint8), np.zeros_like(touched, np.uint8)
+        np.bitwise_or.at(taken, which, mask << shift)
+        np.bitwise_or.at(value, which, own << shift)
+        lost = (value[which] >> shift & mask) != own
+        if lost.any():
+            at, first = int(bits[lost][0]), int(np.argmax(bits == bits[lost][0]))
+            raise self._overlapping(HOST, first, int(np.argmax(lost)), at // 8, codes)
+        self._bytes(HOST, touched, 1, 1, "writes")
+        old = self._data[touched - self.start]
+        self.write(HOST, touched, (old & ~taken | value)[:, None])
+
+    # -- what is refused -----------------------------------------------------------------------------
+
+    def _bytes(self, step: Step, addresses: Any, bytes: int, aligned: int, does: str) -> Array:
+        """[row, byte]: the address of every byte, NOBODY in the rows that have none."""
+        flat = np.asarray(addresses, np.int64).reshape(-1)
+        active = flat != NOBODY
+        low, high = self._limits(flat)
+        outside = active & ((flat < low) | (flat + bytes > high))
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise self._outside(step, row, int(flat[row]), bytes, does)
+        odd = active & (flat % aligned != 0)
+        if odd.any():
+            row = int(np.argmax(odd))
+            raise self._misaligned(step, row, int(flat[row]), aligned, does)
+        return np.where(active[:, None], flat[:, None] + np.arange(bytes), NOBODY)
+
+    def _limits(self, flat: Array) -> tuple[Array, Array]:
+        """The first address of the part that each row belongs to, and the first past it."""
+        if not self._regions:
+            return np.full(flat.shape, self.start), np.full(flat.shape, self.end)
+        starts = np.array([one.start for one in self._regions])
+        ends = np.array([one.end for one in self._regions])
+        part = np.maximum(np.searchsorted(starts, flat, side="right") - 1, 0)
+        return starts[part], ends[part]
+
+    def _check_overlap(self, step: Step, at: Array, rows: Array) -> None:
+        """Refuse two rows that write different bytes to one address."""
+        flat = at.ravel()
+        order = np.argsort(flat, kind="stable")
+        near, value = flat[order], rows.ravel()[order]
+        clash = (near[1:] == near[:-1]) & (value[1:] != value[:-1]) & (near[1:] != NOBODY)
+        if clash.any():
+            first = int(np.argmax(clash))
+            one, other = (int(order[place]) // at.shape[1] for place in (first, first + 1))
+            raise self._overlapping(step, one, other, int(near[first]), value[first : first + 2])
+
+    def _overlapping(self, step: Step, one: int, other: int, address: int, values: Array) -> Refused:
+        return self._fault(
+            "overlapping",
+            f"{step.words(one)} and {step.row_words(other)} write different bytes to {self._byte(address)}",
+            step.culprit(one) | {"other": step.counted(other), "address": address},
+            "which of them stays is not defined",
+        )
+
+    def _unwritten(self, step: Step, row: int, address: int) -> Refused:
+        return self._fault(
+            "unwritten",
+            f"{step.words(row)} reads {self._byte(address)}, which nothing wrote",
+            step.culprit(row) | {"address": address},
+            "write it first; for what is not meant to be read, put zeros",
+        )
+
+    def _misaligned(self, step: Step, row: int, address: int, aligned: int, does: str) -> Refused:
+        return self._fault(
+            "misaligned",
+            f"{step.words(row)} {does} at {self._byte(address)}, no multiple of {aligned}",
+            step.culprit(row) | {"address": address, "aligned": aligned},
+            "an address is a multiple of what is moved there at once",
+        )
+
+    def _outside(self, step: Step, row: int, address: int, bytes: int, does: str) -> Refused:
+        part = self._region_at(address)
+        if part is not None:
+            limits = f"past the end of {part}"
+        elif self._regions:
+            limits = "in none of its parts: " + "; ".join(map(str, self._regions))
+        else:
+            limits = f"outside of bytes {self.start} to {self.end - 1}"
+        return self._fault(
+            "outside",
+            f"{step.words(row)} {does} {bytes} bytes at {address} of {self.name} memory, {limits}",
+            step.culprit(row) | {"address": address, "bytes": bytes},
+            "a device stops at an illegal address, or goes on with the bytes of another tile",
+        )
+
+    def _fault(self, kind: str, message: str, witness: dict[str, Any], hint: str) -> Refused:
+        part = self._region_at(witness["address"])
+        where = {"memory": self.name} | ({"region": part.name} if part else {})
+        return fault(kind, message, where | witness, hint)
+
+    def _byte(self, address: int) -> str:
+        part = self._region_at(address)
+        inside = f" ({address - part.start} of {part.name})" if part else ""
+        return f"byte {address} of {self.name} memory{inside}"
+
+    def _region_at(self, address: int) -> Region | None:
+        return next((one for one in self._regions if one.start <= address < one.end), None)
+
+
+def bits_of(layout: Layout, dtype: DType | str, at: int = 0) -> Array:
+    """[element, copy]: the first bit of every place of a layout of memory, counted from address 0.
+
+        requires  places on storage `m` alone; `at`, in bytes, is a whole number of the layout's units
+
+    >>> from tilewise import S, Swizzle
+    >>> bits_of(S[4 : 2], "f16", at=4).ravel().tolist()
+    [32, 64, 96, 128]
+    >>> bits_of(Swizzle(1, 3, 3) @ S[2 : 8], "bf16", at=128).ravel().tolist()
+    [1152, 1024]
+    """
+    element = DType.of(dtype)
+    unit = unit_bits(layout.unit, element)
+    if at * 8 % unit or (element.bits < 8 and 8 % element.bits):
+        raise LayoutError(
+            "TW106",
+            f"elements of {element} do not begin at byte {at} of memory",
+            hint="count in bytes or bits",
+        )
+    places = table(layout + as_vector(at * 8 // unit) if at else layout)
+    if places.axes not in ((), ("m",)):
+        raise LayoutError("TW203", f"{layout} has the axes {' '.join(places.axes)}, and memory has m")
+    found = places.columns["m"] if places.axes else np.zeros(layout.size, np.int64)
+    return found.reshape(layout.size, -1) * unit
+
+
+def _read_only(array: Array) -> Array:
+    seen = array.view()
+    seen.flags.writeable = False
+    return seen
