@@ -57,6 +57,7 @@ CODES = {
     "TW607": "a tensor map that the driver refuses",
     "TW608": "no GPU, or no way to reach it",
     "TW609": "no move inside a warp",
+    "TW610": "no one instruction makes this access",
     "TW612": "the model was asked to read or write what it must not",
 }
 """Every code and what it stands for; the documentation lists this table."""

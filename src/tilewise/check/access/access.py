@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import Shape, extents_of
+from tilewise.core.shapes import Shape, extents_of, size_of
 from tilewise.hardware.memory.banks import Operation
 
 TYPE_CHECKING = False
@@ -25,7 +26,8 @@ class Access:
     """Which elements of a tile the lanes of a warp ask for, one instruction after the other.
 
     requires  index has the shape (requests, lanes, elements of one lane); its places are flat indices of
-              the tile, row-major; lanes that it does not have are inactive
+              the tile, row-major. Lanes that it does not have are inactive, and so is one whose index
+              is past the end of the tile
     """
 
     name: str
@@ -36,6 +38,12 @@ class Access:
     index: Layout = field(repr=False)
     trans: bool = False
     """Whether the matrices of ldmatrix or stmatrix are transposed on the way; addresses are the same."""
+
+    def check_size(self, size: int) -> None:
+        """Refuse a tile of another number of elements."""
+        own = size_of(self.tile)
+        if own != size:
+            raise LayoutError("TW202", f"{self.name} is an access of {own} elements, and the tile has {size}")
 
     @property
     def requests(self) -> int:
@@ -62,7 +70,8 @@ class Access:
 class Lanes:
     """The byte addresses of an access of a tile that has a place.
 
-    postcondition  table[request, lane] is the address; of the affine ones also a layout of those two modes
+    postcondition  table[request, lane] is the address, -1 where the lane is inactive; where all are
+                   active, and composition has an answer, also a layout of those two modes
     """
 
     access: Access

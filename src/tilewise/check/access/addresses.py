@@ -1,0 +1,208 @@
+"""From an access and a tile in memory to the address of each lane, or the lane that no instruction serves.
+
+An instruction moves neighbouring bytes, from an address that is a multiple of their number. Two proofs need
+no list: before swizzles that leave the bits inside a vector alone, the strides tell; and where sums are
+XORs, the columns of the address tell. Else every address is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilewise.check.access.access import Access, Lanes
+from tilewise.check.access.stored import BYTE, Stored
+from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.gf2 import affine_map
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import leaves
+from tilewise.core.units import storage_scaled
+from tilewise.core.vectors import ZERO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+INACTIVE = -1
+"""The address of a lane that asks for nothing: its elements are past the end of the tile."""
+
+
+def lanes_of(access: Access, layout: Layout, base: int = 0) -> Lanes:
+    """The byte address of every lane in every request, of a tile at the byte address `base`.
+
+    The layout, and its swizzle, count from there.
+
+        requires       a tile of as many elements as the access has in mind, one address for each
+        postcondition  table[request, lane] is where the lane's first element begins; the others follow it
+        refused        TW610 a lane whose elements are no neighbours, or begin at no multiple of their
+                       bytes: the witness has request, lane, the elements and where they are
+
+    >>> from tilewise import S, Swizzle
+    >>> from tilewise.check.access import access_of
+    >>> tile = Swizzle(3, 3, 3) @ S[(64, 64) : (64, 1)]
+    >>> print(lanes_of(access_of("row:16B", tile, "f16"), tile).layout)
+    Swizzle<3,4,3> o S[(16, 32) : (512, 16)]
+    """
+    stored = Stored.of(layout, access.dtype, base)
+    access.check_size(stored.size)
+    return lanes_in(stored, access)
+
+
+def lanes_in(stored: Stored, access: Access) -> Lanes:
+    """The same, of a tile whose elements have addresses."""
+    vector = Vector(access.elements, stored.step)
+    composed = _composed(stored.layout, access.index)
+    if composed is not None and proven(composed, vector):
+        first = _first_elements(composed, stored.unit)
+        if first is not None:
+            return Lanes(access, first)
+    return Lanes(access, None, _listed(stored, access, vector))
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """Elements that one lane moves at once, in the units in which the tile is counted."""
+
+    elements: int
+    step: int
+
+    @property
+    def width(self) -> int:
+        """Units of the whole vector, and what its address is a multiple of."""
+        return self.elements * self.step
+
+
+# -- without a list ------------------------------------------------------------------------------------
+
+
+def proven(composed: Layout, vector: Vector) -> bool:
+    """Whether it is plain that each lane's elements are neighbours from a multiple of their width.
+
+        requires  [request, lane, element] to addresses
+        false     also where it takes a list to see
+
+    >>> from tilewise import S, Swizzle
+    >>> [proven(S[(4, 32, 4) : (512, 16, step)], Vector(4, 2)) for step in (2, 4)]
+    [True, False]
+    >>> proven(Swizzle(1, 2, 3) @ S[(4, 32, 4) : (256, 8, 2)], Vector(4, 2))
+    False
+    """
+    by_strides = all(
+        swizzle.period == 1 or 1 << swizzle.base >= vector.width for swizzle in composed.swizzles
+    )
+    if by_strides and vector.width & vector.width - 1 == 0:
+        return _by_strides(composed, vector) and composed.min(composed.axes[0]) >= 0
+    return _by_columns(composed, vector)
+
+
+def _by_strides(composed: Layout, vector: Vector) -> bool:
+    """Blocks of `width` are moved whole, so that what holds before the swizzle holds after it."""
+    (axis,) = composed.axes
+    inner = sum(1 for _ in leaves(composed.shape[2]))
+    following = vector.step
+    for extent, stride in reversed(composed.digits[len(composed.digits) - inner :]):
+        if extent > 1 and stride[axis] != following:
+            return False
+        following *= extent
+    others = composed.digits[: len(composed.digits) - inner]
+    starts = [stride[axis] for extent, stride in others if extent > 1]
+    return not any(at % vector.width for at in (*starts, composed.offset[axis], composed.outer[axis]))
+
+
+def _by_columns(composed: Layout, vector: Vector) -> bool:
+    found = affine_map(composed)
+    if found is None or len(found.axes) > 1 or vector.width & vector.width - 1:
+        return False
+    flips = [flip for (flip,) in found.columns]
+    inside = vector.elements.bit_length() - 1
+    counting = flips[:inside] == [vector.step << bit for bit in range(inside)]
+    return counting and not any(flip % vector.width for flip in (found.origin[0], *flips[inside:]))
+
+
+def _composed(stored: Layout, index: Layout) -> Layout | None:
+    """[request, lane, element] to addresses; None where that is no layout, or indices reach past the end."""
+    try:
+        return stored.compose(index)
+    except (Refused, NotDecided):
+        return None
+
+
+def _first_elements(composed: Layout, unit: int) -> Layout | None:
+    """[request, lane] to the byte address of the first element; None where a swizzle moves bits of a byte."""
+    inner = sum(1 for _ in leaves(composed.shape[2]))
+    digits = composed.digits[: len(composed.digits) - inner]
+    strides = tuple(stride if extent > 1 else ZERO for extent, stride in digits)
+    first = replace(composed, shape=composed.shape[:2], strides=strides)
+    if unit == BYTE:
+        return first
+    try:
+        return replace(storage_scaled(first, unit, BYTE, _no_byte), unit="byte")
+    except LayoutError:
+        return None
+
+
+def _no_byte(axis: object, steps: int) -> LayoutError:
+    return LayoutError("TW106", f"{steps}@{axis} is no whole byte")
+
+
+# -- with a list ---------------------------------------------------------------------------------------
+
+
+def _listed(stored: Stored, access: Access, vector: Vector) -> NDArray[np.int64]:
+    """table[request, lane], every address looked at."""
+    import numpy as np
+
+    from tilewise.tables import table
+
+    asked = table(access.index).array.reshape(access.requests, access.lanes, access.elements)
+    inside = (asked >= 0) & (asked < stored.size)
+    where = table(stored.layout).array.reshape(-1)
+    found = np.where(inside, where[np.where(inside, asked, 0)], INACTIVE)
+    first, active = found[..., 0], inside[..., 0]
+    following = first[..., None] + vector.step * np.arange(access.elements)
+    apart = active[..., None] & (found != following) | (inside != active[..., None])
+    odd = active & ((first % vector.width != 0) | (first < 0))
+    for wrong in np.argwhere(apart.any(axis=-1) | odd)[:1]:
+        request, lane = map(int, wrong)
+        raise _refused(stored, access, request, lane, asked[request, lane].tolist())
+    return np.where(active, first * stored.unit // BYTE, INACTIVE)
+
+
+def _refused(stored: Stored, access: Access, request: int, lane: int, asked: list[int]) -> Refused:
+    """Why one lane has no vector: the first two elements apart, or where the first one begins."""
+    who = f"lane {lane} of request {request}"
+    witness = {"request": request, "lane": lane}
+    wide = f"{access.bytes} byte{'s' if access.bytes > 1 else ''}"
+    outside = [index for index in asked if not 0 <= index < stored.size]
+    if outside:
+        return Refused(
+            "TW610",
+            f"{who} asks for {wide} of which element {outside[0]} is past the end of the tile",
+            witness=witness | {"elements": [asked[0], outside[0]]},
+            hint="a narrower vector ends with the tile",
+        )
+    at = [stored.at(index) for index in asked]
+    for one in range(len(asked) - 1):
+        if at[one + 1] != at[one] + stored.step:
+            there = [_address(stored, address) for address in at[one : one + 2]]
+            return Refused(
+                "TW610",
+                f"{who} asks for {wide}, and elements {asked[one]} and {asked[one + 1]} are at bytes "
+                f"{there[0]} and {there[1]}: no neighbours",
+                witness=witness | {"elements": asked[one : one + 2], "addresses": there},
+                hint="tilewise vector says how wide it can be, and why no wider",
+            )
+    there = [_address(stored, at[0])]
+    kind = "below 0" if at[0] < 0 else f"no multiple of {access.bytes}"
+    return Refused(
+        "TW610",
+        f"{who} asks for {wide} from element {asked[0]} on, which is at byte {there[0]}, {kind}",
+        witness=witness | {"elements": asked[:1], "addresses": there},
+        hint="" if at[0] < 0 else "tilewise vector says how wide it can be, and why no wider",
+    )
+
+
+def _address(stored: Stored, units: int) -> int | str:
+    """An address in bytes; of elements smaller than a byte in bytes and bits where it is no whole byte."""
+    byte, bit = divmod(units * stored.unit, BYTE)
+    return f"{byte} + {bit} bits" if bit else byte

@@ -1,0 +1,87 @@
+"""Accesses of ldmatrix and stmatrix: 8 x 8 matrices of 16-byte rows, a lane for the address of each row.
+
+The tile is cut into blocks of one instruction, row-major. Matrix 1 is below matrix 0, and of four the other
+two are to their right; a row of a matrix runs along the mode that is contiguous in memory.
+"""
+
+from __future__ import annotations
+
+from tilewise.check.access.stored import Stored
+from tilewise.check.access.vectors import in_rows
+from tilewise.core.builders import S
+from tilewise.core.errors import Refused
+from tilewise.core.layout import Layout
+from tilewise.hardware.matrices.forms import Form
+
+BELOW = {1: 1, 2: 2, 4: 2}
+"""{matrices of an instruction: how many of them are one below the other}."""
+ROW_BITS = 128
+TOGETHER = 8
+"""Chunks of 16 bytes that TMA writes in one wavefront of 128 bytes."""
+
+
+def in_matrices(stored: Stored, form: Form) -> Layout:
+    """[request, lane, element of a row] to the tile.
+
+        refused  TW610 a tile without contiguous rows of 16 bytes, or of no whole number of instructions
+
+    >>> from tilewise import S
+    >>> print(in_matrices(Stored.of(S[(32, 32) : (32, 1)], "f16"), Form("ldmatrix", 4)))
+    S[((2, 2), (2, 2, 8), 8) : ((512, 16), (8, 256, 32), 1)]
+    >>> print(in_matrices(Stored.of(S[(16, 8) : (1, 16)], "f16"), Form("ldmatrix", 2, trans=True)))
+    S[((1, 1), (1, 2, 8), 8) : ((128, 8), (8, 64, 1), 8)]
+    """
+    rows, columns = stored.matrix("matrices are blocks")
+    held = ROW_BITS // stored.dtype.bits if ROW_BITS % stored.dtype.bits == 0 else 0
+    down = _contiguous_down(stored, rows, columns, held)
+    tall, wide = (held, form.rows) if down else (form.rows, held)
+    below = BELOW[form.count]
+    right = form.count // below
+    high, broad = tall * below, wide * right
+    if rows % high or columns % broad:
+        raise Refused(
+            "TW610",
+            f"one {form.instruction} of {form.count} matrices takes {high} x {broad} elements of "
+            f"{stored.dtype}, and the tile has {rows} x {columns}",
+            witness={"block": [high, broad], "tile": [rows, columns]},
+            hint="fewer matrices, such as x1, take smaller blocks" if form.count > 1 else "",
+        )
+    along, across = (columns, 1) if down else (1, columns)
+    blocks = (rows // high, columns // broad), (high * columns, broad)
+    lanes = (right, below, form.rows), (wide, tall * columns, across)
+    return S[(blocks[0], lanes[0], held) : (blocks[1], lanes[1], along)]
+
+
+def in_chunks(stored: Stored, elements: int) -> Layout:
+    """[request, chunk, element]: a box as TMA writes it, 8 chunks of 16 bytes at once along its rows.
+
+    >>> from tilewise import S
+    >>> print(in_chunks(Stored.of(S[(8, 64) : (64, 1)], "f16"), 8))
+    S[(8, 8, 8) : (64, 8, 1)]
+    >>> print(in_chunks(Stored.of(S[(64, 8) : (1, 64)], "f16"), 8))
+    S[(8, 8, 8) : (1, 64, 8)]
+    """
+    if len(stored.layout.shape) != 2:
+        return in_rows(stored.size, elements, TOGETHER)
+    rows, columns = stored.matrix("boxes are parts")
+    if not _contiguous_down(stored, rows, columns, elements):
+        return in_rows(stored.size, elements, TOGETHER)
+    box = in_rows(stored.size, elements, TOGETHER)
+    return S[(columns, rows) : (1, columns)].compose(box)
+
+
+def _contiguous_down(stored: Stored, rows: int, columns: int, held: int) -> bool:
+    """Whether the first mode is the contiguous one: its first elements follow one another."""
+    for down, extent, step in ((False, columns, 1), (True, rows, columns)):
+        if held and extent >= held:
+            first = stored.at(0)
+            if all(stored.at(step * i) == first + stored.step * i for i in range(held)):
+                return down
+    row = [stored.at(0), stored.at(1) if columns > 1 else None]
+    raise Refused(
+        "TW610",
+        f"no mode of the tile has 16 contiguous bytes: a row of a matrix is {held or 'no whole number of'} "
+        f"elements of {stored.dtype} that follow one another",
+        witness={"elements": [0, 1], "addresses": row},
+        hint="tilewise match --engine mma finds what moves it",
+    )

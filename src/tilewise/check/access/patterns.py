@@ -1,0 +1,177 @@
+"""From the words of an access to its layout, for vectors of any width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from tilewise.check.access.matrices import in_chunks
+from tilewise.check.access.spelling import EXAMPLES, as_call
+from tilewise.check.access.stored import Stored
+from tilewise.check.access.vectors import in_columns, in_rows, in_vectors
+from tilewise.core.axes import m
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of, spell
+from tilewise.core.vectors import ZERO, Vector, along
+from tilewise.hardware.limits import LANES
+
+MATRICES = ("ldmatrix", "stmatrix")
+CHUNK = 16
+"""Bytes that TMA writes at once, and those of a row of a matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What lanes ask for, before it is known how many elements at once."""
+
+    name: str
+    operation: str
+    """What moves it, where nothing else is said."""
+    index: Callable[[int], Layout]
+    """[request, lane, element] to the tile, for vectors of so many elements."""
+    bytes: int | None = None
+    """The width of a vector, where there is one alone."""
+    trans: bool = False
+
+
+def pattern_of(name: str, stored: Stored) -> Pattern:
+    """The pattern of that name, of a tile.
+
+    >>> from tilewise import S
+    >>> tile = Stored.of(S[(64, 64) : (64, 1)], "f16")
+    >>> print(pattern_of("row", tile).index(8))
+    S[(16, 32, 8) : (256, 8, 1)]
+    """
+    if name == "row":
+        return Pattern(name, "ld", lambda elements: in_rows(stored.size, elements))
+    if name == "col":
+        rows, columns = stored.matrix("columns are those")
+        return Pattern(name, "ld", lambda elements: in_columns(rows, columns, elements))
+    head = name.split(".")[0]
+    if name == "tma":
+        return Pattern(name, name, lambda elements: in_chunks(stored, elements), CHUNK)
+    if head in MATRICES:
+        return _matrices(name, head, stored)
+    from tilewise.hardware.catalog import entries
+
+    first, *more = (word.strip() for word in name.split(":"))
+    if first in entries():
+        return _of_call(name, as_call(entries()[first], more, stored.dtype), stored)
+    if name.partition("(")[0].strip() in entries():
+        return _of_call(name, name, stored)
+    return _of_text(name, stored)
+
+
+def pattern_from(layout: Layout, stored: Stored, name: str = "", operation: str = "ld") -> Pattern:
+    """The pattern that a layout is: of indices, or of what lanes hold.
+
+    >>> from tilewise import S
+    >>> tile = Stored.of(S[(64, 64) : (64, 1)], "f16")
+    >>> print(pattern_from(S[(32, 8) : (64, 1)], tile).index(4))
+    S[(2, 32, 4) : (4, 64, 1)]
+    """
+    from tilewise.check.access.fragments import in_fragments, is_fragment
+
+    index = in_fragments(stored, layout) if is_fragment(layout) else _indices(layout, stored)
+    return Pattern(name or str(layout), operation, lambda elements: in_vectors(index, elements))
+
+
+def _matrices(name: str, instruction: str, stored: Stored) -> Pattern:
+    from tilewise.check.access.matrices import in_matrices
+    from tilewise.hardware.matrices.forms import Form, short
+
+    form = Form.of(instruction, name)
+    if form.kind.padding:
+        raise Refused(
+            "TW610", f"{form} leaves bytes between its rows", witness={"padding": form.kind.padding}
+        )
+    index = in_matrices(stored, form)
+    return Pattern(f"{instruction}.{short(form)}", instruction, lambda _: index, CHUNK, form.trans)
+
+
+def _of_call(name: str, call: str, stored: Stored) -> Pattern:
+    from tilewise.hardware.calls import parse
+
+    stores = call.partition("(")[0].endswith(".D")
+    return pattern_from(parse(call), stored, name, "st" if stores else "ld")
+
+
+def _of_text(text: str, stored: Stored) -> Pattern:
+    from tilewise.hardware.calls import parse
+
+    try:
+        return pattern_from(parse(text), stored)
+    except LayoutError as error:
+        if error.code in ("TW001", "TW002", "TW004") and not any(sign in text for sign in "[("):
+            raise _unknown(text) from None
+        raise
+
+
+def _unknown(name: str) -> LayoutError:
+    from difflib import get_close_matches
+
+    known = [
+        "row",
+        "col",
+        "tma",
+        "ldmatrix.x1",
+        "ldmatrix.x2",
+        "ldmatrix.x4",
+        "stmatrix.x4",
+        "mma.A",
+        "wgmma.D",
+    ]
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return LayoutError("TW601", f"{name!r} is no access", hint=f"{hint}such as {EXAMPLES}")
+
+
+def _indices(layout: Layout, stored: Stored) -> Layout:
+    """A layout of (lane), (lane, element) or (request, lane, element) with all three modes."""
+    layout = _on_one_axis(layout, stored)
+    shape = layout.shape
+    if not 1 <= len(shape) <= 3:
+        raise LayoutError(
+            "TW202",
+            f"an access has the modes (lane, element) or (request, lane, element), not {spell(shape)}",
+        )
+    before = (1,) if len(shape) < 3 else ()
+    after = (1,) if len(shape) == 1 else ()
+    lanes = extents_of(shape)[len(before) == 0]
+    if lanes > LANES:
+        raise LayoutError(
+            "TW201",
+            f"{lanes} lanes, and a warp has {LANES}",
+            hint="the first of three modes counts requests: such as S[(2, 32, 8) : ...]",
+        )
+    if layout.replica:
+        raise LayoutError("TW509", "a lane asks for an element once, and the access has copies")
+    low, high = layout.extremes(layout.axes[0])
+    if low < 0 or high >= stored.size:
+        far = low if low < 0 else high
+        raise Refused(
+            "TW502",
+            f"index {far} is asked for, and the tile has {stored.size} elements",
+            witness={"index": far, "size": stored.size},
+        )
+    strides = (*(ZERO for _ in before), *layout.strides, *(ZERO for _ in after))
+    return Layout((*before, *shape, *after), strides, (), layout.offset, layout.swizzles, layout.outer)
+
+
+def _on_one_axis(layout: Layout, stored: Stored) -> Layout:
+    """An access by coordinates e0, e1, ... as one by flat indices."""
+    extents = extents_of(stored.layout.shape)
+    weights = {f"e{mode}": prod(extents[mode + 1 :]) for mode in range(len(extents))}
+    if not layout.moving or set(layout.moving) - weights.keys():
+        if len(layout.moving) > 1:
+            raise LayoutError(
+                "TW509", f"an index is one number, and the access is on {' and '.join(layout.moving)}"
+            )
+        return layout
+
+    def flat(vector: Vector) -> Vector:
+        return along(m, sum(steps * weights[axis.name] for axis, steps in vector.terms))
+
+    return Layout(layout.shape, tuple(map(flat, layout.strides)), offset=flat(layout.offset))
