@@ -14,7 +14,7 @@ import tilewise
 from tilewise import Layout, LayoutError, NotDecided, R, S, Swizzle, laneid, parse, tx
 from tilewise.check.match import Match, Mismatch, match
 from tilewise.core.compare import Comparison
-from tilewise.testing import assert_matches, assert_same, naive_map, naive_places
+from tilewise.testing import assert_conflict_free, assert_matches, assert_same, naive_map, naive_places
 from tilewise.testing.generate import perturbed, rewritten
 from tilewise.testing.strategies import layouts
 
@@ -197,6 +197,89 @@ def test_tma_copies_a_tile_or_says_why_not():
 def test_a_claim_that_is_not_understood_is_no_failed_claim(asked, message):
     with pytest.raises(LayoutError, match=message):
         assert_matches(TILE, dtype="bf16", **asked)
+
+
+# -- assert_conflict_free --------------------------------------------------------------------------
+
+PLAIN_TILES = [
+    "S[(64, 64) : (64, 1)]",
+    "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]",
+    "Swizzle<2,3,3> o S[(64, 64) : (64, 1)]",
+    "S[(64, 64) : (72, 1)]",
+    "S[(64, 64) : (66, 1)]",
+    "S[(64, 64) : (80, 1)]",
+    "S[(32, 64) : (96, 1)]",
+]
+
+
+def plainly(layout: Layout, access: str, base: int) -> tuple[int, int]:
+    """(wavefronts, the fewest) of 16-byte rows or 2-byte columns of a tile of 2-byte elements, by a loop."""
+    rows, columns = layout.shape
+    if access == "row:16B":
+        starts = [(row, column) for row in range(rows) for column in range(0, columns, 8)]
+    else:
+        starts = [(row, column) for column in range(columns) for row in range(rows)]
+    bytes, together = (16, 8) if access == "row:16B" else (2, 32)
+    total = 0
+    for first in range(0, len(starts), together):
+        words: dict[int, set[int]] = {}
+        for start in starts[first : first + together]:
+            at = base + 2 * layout.place(*start)["m"]
+            for word in range(at // 4, (at + bytes - 1) // 4 + 1):
+                words.setdefault(word % 32, set()).add(word)
+        total += max(map(len, words.values()))
+    return total, len(starts) // together
+
+
+@pytest.mark.parametrize("text", PLAIN_TILES)
+@pytest.mark.parametrize("access", ["row:16B", "col:2B"])
+@pytest.mark.parametrize("base", [0, 48])
+def test_it_fails_where_a_plain_count_is_above_the_fewest(text, access, base):
+    layout = parse(text)
+    aligned = access == "col:2B" or all(layout.place(row, 0)["m"] % 8 == 0 for row in range(layout.shape[0]))
+    lines = said_by(assert_conflict_free, layout, access, "bf16", base=base)
+    if not aligned:
+        assert lines[0] == "no instruction makes this access"
+        return
+    wavefronts, fewest = plainly(layout, access, base)
+    assert bool(lines) == (wavefronts > fewest)
+    if lines:
+        assert lines[0] == f"{access} of bf16 takes {wavefronts} wavefronts, and {fewest} would do"
+        assert lines[1] == f"  {layout}"
+    else:
+        assert assert_conflict_free(layout, access, "bf16", base=base).wavefronts == wavefronts
+
+
+def test_the_worst_phase_is_drawn():
+    lines = said_by(assert_conflict_free, S[(64, 64) : (64, 1)], "ldmatrix.x4", "bf16")
+    assert lines[2:5] == [
+        "the worst request is the first, 32 wavefronts instead of 4",
+        "  phase 0: lanes 0..7, 8 wavefronts: bank 0 gives 8 words; cells number the wavefronts",
+        "     bank 0       4       8       12      16      20      24      28",
+    ]
+    drawn = [line.split()[2:] for line in lines[5:13]]
+    assert drawn == [[str(lane + 1)] * 4 + ["."] * 28 for lane in range(8)]
+    assert lines[13].split() == ["words", *"8888", *["."] * 28]
+
+
+def test_a_request_after_the_first_may_be_the_worst():
+    """The first 32 of row 0 have a bank each; its last 16 and the first 16 of row 1 share 16 banks."""
+    lines = said_by(assert_conflict_free, S[(2, 48) : (64, 1)], "row:4B", "f32")
+    assert lines[2] == "the worst request is number 1, 2 wavefronts instead of 1"
+    assert lines[3].startswith("  phase 0: lanes 0..31, 2 wavefronts: bank 0 gives 2 words")
+
+
+def test_one_request_is_not_called_the_worst():
+    lines = said_by(assert_conflict_free, S[(32, 32) : (32, 1)], S[(32, 1) : (32, 0)], "f32")
+    assert lines[2] == "its one request takes 32 wavefronts instead of 1"
+
+
+@pytest.mark.parametrize("wrong", ["diagonal", "row:3B"])
+def test_an_access_that_is_not_understood_is_no_failed_claim(wrong):
+    with pytest.raises(LayoutError):
+        assert_conflict_free(TILE, wrong, "bf16")
+    with pytest.raises(LayoutError):
+        assert_conflict_free("S[(64, 64) : (64, 1)]", "row:16B", "bf16")
 
 
 # -- in a test run ---------------------------------------------------------------------------------

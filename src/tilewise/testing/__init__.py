@@ -19,6 +19,7 @@ from math import prod
 
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
+from tilewise.testing.asserts import assert_conflict_free as assert_conflict_free
 from tilewise.testing.asserts import assert_matches as assert_matches
 from tilewise.testing.asserts import assert_same as assert_same
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from tilewise.check.access import Access
+    from tilewise.check.banks import Conflicts
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Match, Mismatch
     from tilewise.check.tma import Plan
@@ -211,6 +213,71 @@ def _assert_copied(layout: Layout, dtype: DType | str, operand: str | None, aske
         lines = [f"TMA does not copy it from a tensor of {shape} in {dtype}", f"  {layout}", "because"]
         lines += [f"  {no.code}: {no.reason}", *([f"    {no.hint}"] if no.hint else [])]
     raise AssertionError("\n".join(lines))
+
+
+# -- bank conflicts --------------------------------------------------------------------------------
+
+
+def assert_conflict_free(
+    layout: Layout,
+    access: str | Layout | Access,
+    dtype: DType | str | None = None,
+    *,
+    operation: str | None = None,
+    base: int = 0,
+) -> Conflicts:
+    """Claim that an access of a tile of shared memory takes no more wavefronts than its bytes need.
+
+    The arguments are those of `tilewise.check.banks.conflicts`, whose answer is returned.
+
+    >>> from tilewise import S, Swizzle
+    >>> tile = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
+    >>> assert_conflict_free(tile, "ldmatrix.x4", "bf16").wavefronts
+    128
+    >>> assert_conflict_free(S[(64, 16) : (16, 1)], "ldmatrix.x4", "f16")
+    Traceback (most recent call last):
+    AssertionError: ldmatrix.x4 of f16 takes 32 wavefronts, and 16 would do
+      S[(64, 16) : (16, 1)]
+    the worst request is the first, 8 wavefronts instead of 4
+      phase 0: lanes 0..7, 2 wavefronts: bank 0 gives 2 words; cells number the wavefronts
+         bank 0       4       8       12      16      20      24      28
+      lane  0 1 1 1 1 . . . . . . . . . . . . . . . . . . . . . . . . . . . .
+      lane  1 . . . . . . . . 1 1 1 1 . . . . . . . . . . . . . . . . . . . .
+      lane  2 . . . . . . . . . . . . . . . . 1 1 1 1 . . . . . . . . . . . .
+      lane  3 . . . . . . . . . . . . . . . . . . . . . . . . 1 1 1 1 . . . .
+      lane  4 2 2 2 2 . . . . . . . . . . . . . . . . . . . . . . . . . . . .
+      lane  5 . . . . . . . . 2 2 2 2 . . . . . . . . . . . . . . . . . . . .
+      lane  6 . . . . . . . . . . . . . . . . 2 2 2 2 . . . . . . . . . . . .
+      lane  7 . . . . . . . . . . . . . . . . . . . . . . . . 2 2 2 2 . . . .
+        words 2 2 2 2 . . . . 2 2 2 2 . . . . 2 2 2 2 . . . . 2 2 2 2 . . . .
+    """
+    __tracebackhide__ = True
+    from tilewise.check.banks import conflicts
+
+    try:
+        found = conflicts(as_layout(layout), access, dtype=dtype, operation=operation, base=base)
+    except Refused as no:
+        hint = [f"    {no.hint}"] if no.hint else []
+        lines = ["no instruction makes this access", f"  {layout}", "because", f"  {no.reason}", *hint]
+        raise AssertionError("\n".join(lines)) from None
+    if found.excess:
+        raise AssertionError("\n".join(_colliding(layout, found)))
+    return found
+
+
+def _colliding(layout: Layout, found: Conflicts) -> Iterator[str]:
+    """The message: how many wavefronts, and the worst phase of the worst request as a picture."""
+    from tilewise.check.banks.drawing import drawing_of, said
+
+    access, request = found.access, found.request(found.worst)
+    phase = max(range(len(request.phases)), key=lambda number: request.phases[number].wavefronts)
+    yield f"{access.name} of {access.dtype} takes {found.wavefronts} wavefronts, and {found.ideal} would do"
+    yield f"  {layout}"
+    which = "the first" if found.worst == 0 else f"number {found.worst}"
+    many = f"{request.wavefronts} wavefronts instead of {request.ideal}"
+    yield f"the worst request is {which}, {many}" if found.requests > 1 else f"its one request takes {many}"
+    yield f"  {said(request, phase)}; cells number the wavefronts"
+    yield from (f"  {line}" for line in drawing_of(request.phases[phase]).lines())
 
 
 # -- words -----------------------------------------------------------------------------------------
