@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PALETTE = (
+PALETTE = (
     "#000000 on #56b4e9",
     "#000000 on #e69f00",
     "#ffffff on #00795c",
@@ -56,7 +56,7 @@ def print_grid(grid: Grid, console: Console) -> None:
     for label, row in zip(grid.row_labels, grid.cells, strict=True):
         line = Text.assemble((f"{label:>{side}} ", "dim"))
         for cell in row:
-            line.append(f" {cell.text:>{width}} ", style=_PALETTE[cell.colour])
+            line.append(f" {cell.text:>{width}} ", style=PALETTE[cell.colour])
         if not console.color_system:
             line.rstrip()
         console.print(line, soft_wrap=True)

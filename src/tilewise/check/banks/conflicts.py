@@ -8,7 +8,10 @@ from functools import cached_property
 from tilewise.check.access import Access, Lanes
 from tilewise.check.banks.linear import Ranks, ranks_of
 from tilewise.check.banks.phases import Request, counted
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.hardware.memory.banks import Operation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +87,35 @@ class Conflicts:
         return f"{self.access.name}: {self.wavefronts} wavefronts, ideal {self.ideal}, {free}"
 
 
+def conflicts(
+    layout: Layout,
+    access: Access | Layout | str,
+    *,
+    dtype: DType | str | None = None,
+    operation: Operation | str | None = None,
+    base: int = 0,
+) -> Conflicts:
+    """The conflicts of an access of a tile in shared memory that begins at the byte address `base`.
+
+        requires       the type of an element, which an `Access` has itself
+        postcondition  request by request what `counted` says of the addresses
+        refused        TW610 no one instruction makes the access, and why
+
+    >>> from tilewise import S, Swizzle
+    >>> rows = S[(64, 64) : (64, 1)]
+    >>> print(conflicts(rows, "ldmatrix.x4", dtype="bf16"))
+    ldmatrix.x4: 512 wavefronts, ideal 64, 8 ways
+    >>> print(conflicts(Swizzle(3, 3, 3) @ rows, "ldmatrix.x4", dtype="bf16"))
+    ldmatrix.x4: 64 wavefronts, ideal 64, no conflicts
+    """
+    from tilewise.check.access import access_of, lanes_of
+
+    own = dtype or (access.dtype if isinstance(access, Access) else None)
+    if own is None:
+        raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
+    return conflicts_of(lanes_of(access_of(access, layout, own, operation, base), layout, base))
+
+
 def addresses_of(lanes: Lanes, request: int) -> list[int | None]:
     """The address of every lane in one request; None where it asks for nothing."""
     if lanes.listed is not None:
@@ -100,8 +132,6 @@ def conflicts_of(lanes: Lanes) -> Conflicts:
         postcondition  request by request what `counted` says; by ranks where the addresses are affine
 
     >>> from tilewise import S
-    >>> from tilewise.core.dtypes import DType
-    >>> from tilewise.hardware.memory.banks import Operation
     >>> column = Access("col", Operation.of("ld"), DType.of("f32"), (32, 32), S[(32, 32, 1) : (1, 32, 1)])
     >>> print(conflicts_of(Lanes(column, S[(32, 32) : (4, 128)])))
     col: 1024 wavefronts, ideal 32, 32 ways

@@ -76,7 +76,7 @@ def counted(operation: Operation | str, bytes: int, addresses: Sequence[int | No
             raise LayoutError(
                 "TW203",
                 f"lane {lane} asks for {bytes} bytes at {address}, no multiple of {bytes}",
-                hint="a vector is aligned to its own width; an inactive lane is None",
+                hint="a vector is aligned to its own width",
             )
     merged = next((d for d in own.pairs if together < LANES and _paired(addresses, d)), 0)
     together = together * 2 if merged else together

@@ -25,6 +25,9 @@ GROUPS = {
         "emit": "a kernel around wgmma or mma.sync as source, out of its layouts",
         "verify": "the catalogue held against the GPU of this machine: the hardware is the judge",
     },
+    "what it costs": {
+        "banks": "bank conflicts: the wavefronts of an access of shared memory, phase by phase, and the fewest",
+    },
     "tilewise itself": {
         "tour": "a guided tour, in two minutes",
         "completion": "completion for your shell",

@@ -1,0 +1,293 @@
+"""Bank conflicts: how many wavefronts an access of shared memory takes, and how few it could.
+
+  tilewise banks 'S[(64, 64) : (64, 1)]' --dtype bf16 --access row:16B --access ldmatrix.x4
+  tilewise banks 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --dtype bf16 --access ldmatrix.x4 --phases
+  tilewise banks 'S[(32, 32) : (32, 1)]' --dtype f32 --access col:4B --request 7
+  tilewise banks --op ld --bytes 16 --addresses 0,128,256,x,512,640,768,896
+  tilewise banks --op st --bytes 4 --addresses 0,4,128 --phases
+
+LAYOUT is a tile of shared memory, in elements of --dtype, which begins at --base. An access says which
+elements each lane of a warp asks for, one instruction after the other: row:16B, col:2B, ldmatrix.x4.trans,
+stmatrix.x2, mma.A:m16n8k16, tma, or a layout [lane, element] or [request, lane, element] to flat indices of
+the tile, such as 'S[(32, 8) : (64, 1)]'. --op says load or store where its name does not.
+
+Without LAYOUT one request is counted: --addresses has one byte address a lane, x where a lane is inactive.
+
+wavefronts: what the profiler counts; ideal: one a phase, the fewest; ways: wavefronts of the worst phase.
+--phases draws the request that takes most: a row a lane, a column a bank, in each cell the wavefront that
+serves it. --request I draws another. Counts are predictions; `tilewise catalog` has what a device confirmed.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.addresses import address_from
+from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.arguments import layout_from, layout_options, text_from
+from tilewise.cli.hints import in_a_shell
+from tilewise.core.errors import LayoutError, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tilewise.check.banks import Conflicts, Request
+    from tilewise.core.layout import Layout
+
+INACTIVE = "x"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """[LAYOUT --access A ...] or [--bytes B --addresses A,A,...], --op, --phases, --request."""
+    parser.add_argument("layout", metavar="LAYOUT", nargs="?", help="a tile, or - for standard input")
+    parser.add_argument(
+        "--access",
+        action="append",
+        default=[],
+        metavar="A",
+        help="who asks for what, such as row:16B; repeatable",
+    )
+    parser.add_argument("--base", metavar="N", help="the address of the tile in shared memory (0)")
+    parser.add_argument("--op", metavar="OP", help="ld, st, ldmatrix, stmatrix, cp.async, atom or tma")
+    parser.add_argument("--phases", action="store_true", help="draw the phases of the worst request")
+    parser.add_argument("--request", metavar="I", help="draw this one instead")
+    raw = parser.add_argument_group("one request by its addresses")
+    raw.add_argument("--bytes", metavar="B", help="bytes of one lane (16 for ldmatrix and stmatrix)")
+    raw.add_argument("--addresses", metavar="A,A,...", help="one a lane, x where it is inactive")
+    layout_options(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The wavefronts of every access, or of one request."""
+    if args.layout is None:
+        return _of_addresses(args)
+    for option in ("bytes", "addresses"):
+        if getattr(args, option) is not None:
+            raise LayoutError(
+                "TW401",
+                f"--{option} is for a request without LAYOUT",
+                hint="an access of a tile says its bytes itself: row:16B",
+            )
+    return _of_layout(args)
+
+
+# -- one request -----------------------------------------------------------------------------------
+
+
+def _of_addresses(args: argparse.Namespace) -> Answer:
+    from tilewise.check.banks import counted
+    from tilewise.hardware.memory.banks import Operation
+
+    if args.addresses is None:
+        raise LayoutError(
+            "TW401",
+            "banks needs LAYOUT and --access, or --addresses",
+            hint="such as --op ld --bytes 4 --addresses 0,128,256",
+        )
+    for option in ("access", "base", "request"):
+        if getattr(args, option):
+            raise LayoutError("TW401", f"--{option} is about a LAYOUT, and none is given")
+    operation = Operation.of(args.op or "ld")
+    request = counted(operation, _width(args.bytes, operation.widths), _addresses(args.addresses))
+    drawn = [("", request)] if args.phases else []
+    lines = [_counts(request), *([] if args.phases else _sentences(request))]
+    return Answer(request_data(request), _Text(lines, drawn)).noted(_unknown([operation.name]))
+
+
+def _width(spelled: str | None, widths: Sequence[int]) -> int:
+    if spelled is None and len(widths) > 1:
+        raise LayoutError("TW401", "the bytes of one lane are not given", hint="such as --bytes 16")
+    return widths[0] if spelled is None else _number(spelled, "--bytes", "16")
+
+
+def _addresses(spelled: str) -> list[int | None]:
+    words = [word.strip() for word in spelled.split(",")]
+    return [None if word == INACTIVE else address_from(word, "--addresses:") for word in words]
+
+
+def _number(spelled: str, option: str, such: str) -> int:
+    try:
+        return int(spelled, 0)
+    except ValueError:
+        raise LayoutError(
+            "TW401", f"{option} {spelled} is no number", hint=f"such as {option} {such}"
+        ) from None
+
+
+def _counts(request: Request) -> str:
+    merged = f"; lanes n and n^{request.merged} ask as one" if request.merged else ""
+    plural = "" if request.wavefronts == 1 else "s"
+    return f"{request.wavefronts} wavefront{plural}, ideal {request.ideal}{merged}"
+
+
+def _sentences(request: Request) -> list[str]:
+    from tilewise.check.banks.drawing import said
+
+    return [f"  {said(request, number)}" for number in range(len(request.phases))]
+
+
+def request_data(request: Request) -> dict[str, Any]:
+    """One request as JSON."""
+    return {
+        "operation": request.operation,
+        "bytes": request.bytes,
+        "wavefronts": request.wavefronts,
+        "ideal": request.ideal,
+        "excess": request.excess,
+        "merged": request.merged,
+        "phases": [
+            {
+                "lanes": list(phase.lanes),
+                "wavefronts": phase.wavefronts,
+                "bank": phase.busiest,
+                "banks": {
+                    str(bank): {str(word): list(lanes) for word, lanes in words.items()}
+                    for bank, words in phase.banks.items()
+                },
+            }
+            for phase in request.phases
+        ],
+    }
+
+
+# -- accesses of a tile ----------------------------------------------------------------------------
+
+
+def _of_layout(args: argparse.Namespace) -> Answer:
+    from tilewise.check.banks import conflicts
+
+    if not args.access or args.dtype is None:
+        missing = "--access" if not args.access else "--dtype"
+        raise LayoutError(
+            "TW401", f"banks of a tile needs {missing}", hint="such as --dtype bf16 --access row:16B"
+        )
+    base = address_from(args.base or "0", "--base")
+    layout = _layout(args)
+    try:
+        found = [
+            conflicts(layout, access, dtype=args.dtype, operation=args.op, base=base)
+            for access in args.access
+        ]
+    except Refused as no:
+        return _refused(no)
+    number = None if args.request is None else _number(args.request, "--request", "0")
+    shown = [(own, own.worst if number is None else number) for own in found]
+    requests = [(own, at, own.request(at)) for own, at in shown]
+    data = {
+        "layout": str(layout),
+        "dtype": args.dtype,
+        "base": base,
+        "accesses": [conflicts_data(own, at, request) for own, at, request in requests],
+        "wavefronts": sum(own.wavefronts for own in found),
+        "ideal": sum(own.ideal for own in found),
+        "excess": sum(own.excess for own in found),
+    }
+    draws = args.phases or number is not None
+    drawn = [(_named(own, at), request) for own, at, request in requests if draws]
+    why = [line for own, at, request in requests if not draws for line in _why(own, at, request)]
+    operations = [own.access.operation.name for own in found]
+    return Answer(data, _Text([*_rows(found), *why], drawn)).noted(_unknown(operations))
+
+
+def _refused(no: Refused) -> Answer:
+    hint = in_a_shell(no.hint)
+    data = {"wavefronts": None, "code": no.code, "reason": no.reason}
+    data |= {"witness": witness_data(no.witness), "hint": hint}
+    return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+
+
+def _layout(args: argparse.Namespace) -> Layout:
+    """The layout in the unit that it is given in: what follows counts bytes anyway."""
+    dtype = args.dtype if args.unit == "element" else None
+    return layout_from(text_from(args.layout), argparse.Namespace(**vars(args) | {"dtype": dtype}))
+
+
+def conflicts_data(found: Conflicts, number: int, request: Request) -> dict[str, Any]:
+    """The conflicts of an access as JSON, with one of its requests."""
+    from tilewise.hardware.memory.counters import wavefronts_of
+
+    return {
+        "access": found.access.name,
+        "operation": found.access.operation.name,
+        "bytes": found.access.bytes,
+        "requests": found.requests,
+        "wavefronts": found.wavefronts,
+        "ideal": found.ideal,
+        "excess": found.excess,
+        "ways": found.ways,
+        "closed": found.closed,
+        "metric": wavefronts_of(found.access.operation.name),
+        "request": {"number": number} | request_data(request),
+    }
+
+
+def _rows(found: Sequence[Conflicts]) -> list[str]:
+    head = ("access", "op", "bytes", "requests", "wavefronts", "ideal", "excess", "ways")
+    rows = [
+        (
+            own.access.name,
+            own.access.operation.name,
+            *map(
+                str,
+                (own.access.bytes, own.requests, own.wavefronts, own.ideal, own.excess, own.ways),
+            ),
+        )
+        for own in found
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return ["  ".join(_aligned(row, widths)).rstrip() for row in (head, *rows)]
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """Words to the left, numbers to the right."""
+    words = [f"{word:<{width}}" for word, width in zip(row[:2], widths[:2], strict=True)]
+    return words + [f"{word:>{width}}" for word, width in zip(row[2:], widths[2:], strict=True)]
+
+
+def _why(found: Conflicts, number: int, request: Request) -> list[str]:
+    """The phase that takes most, where there are conflicts."""
+    from tilewise.check.banks.drawing import said
+
+    if not request.excess:
+        return []
+    worst = max(range(len(request.phases)), key=lambda phase: request.phases[phase].wavefronts)
+    return [f"{_named(found, number)}, {said(request, worst)}"]
+
+
+def _named(found: Conflicts, number: int) -> str:
+    return f"{found.access.name}, request {number} of {found.requests}"
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+class _Text:
+    """Lines, and phases drawn below them: printed when the answer is a text."""
+
+    def __init__(self, lines: Sequence[str], drawn: Sequence[tuple[str, Request]]) -> None:
+        self.lines, self.drawn = lines, drawn
+
+    def __call__(self) -> None:
+        print(*self.lines, sep="\n")
+        if not self.drawn:
+            return
+        from rich.console import Console
+
+        from tilewise.check.banks.drawing import said
+        from tilewise.show.phases import print_phase
+
+        console = Console(highlight=False)
+        for name, request in self.drawn:
+            for number, phase in enumerate(request.phases):
+                print(f"\n{name}{', ' if name else ''}{said(request, number)}")
+                print_phase(phase, console)
+
+
+def _unknown(operations: Sequence[str]) -> str:
+    """What is not known of the operations that were counted."""
+    from tilewise.hardware.memory.banks import OPERATIONS
+
+    told = {name: OPERATIONS[name].unknown for name in operations if OPERATIONS[name].unknown}
+    return "; ".join(f"of {name} no document says {unknown}" for name, unknown in told.items())

@@ -1,0 +1,181 @@
+"""`tilewise banks`: accesses of a tile, and one request by its addresses."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tilewise.check.banks import counted
+from tilewise.check.banks.drawing import MARKS
+from tilewise.cli.commands.banks import request_data
+
+ROWS = "S[(64, 64) : (64, 1)]"
+FREE = f"Swizzle<3,3,3> o {ROWS}"
+
+
+def test_accesses_of_a_tile_are_counted_and_added_up(tilewise) -> None:
+    data = tilewise(
+        "banks", ROWS, "--dtype", "bf16", "--access", "row:16B", "--access", "ldmatrix.x4", "--json"
+    ).json
+    row, matrices = data["accesses"]
+    assert (row["access"], row["operation"], row["bytes"], row["requests"]) == ("row:16B", "ld", 16, 16)
+    assert (row["wavefronts"], row["ideal"], row["excess"], row["ways"], row["closed"]) == (
+        64,
+        64,
+        0,
+        1,
+        True,
+    )
+    assert (matrices["wavefronts"], matrices["ideal"], matrices["ways"]) == (512, 64, 8)
+    assert (data["wavefronts"], data["ideal"], data["excess"]) == (576, 128, 448)
+    assert row["metric"] == matrices["metric"] == "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+
+
+def test_the_table_is_for_people(tilewise) -> None:
+    out = tilewise("banks", ROWS, "--dtype", "bf16", "--access", "row:16B", "--access", "ldmatrix.x4").out
+    head, row, matrices, why = out.splitlines()
+    assert head.split() == ["access", "op", "bytes", "requests", "wavefronts", "ideal", "excess", "ways"]
+    assert row.split() == ["row:16B", "ld", "16", "16", "64", "64", "0", "1"]
+    assert matrices.split()[-1] == "8"
+    assert why == "ldmatrix.x4, request 0 of 16, phase 0: lanes 0..7, 8 wavefronts: bank 0 gives 8 words"
+
+
+def test_what_is_free_needs_no_reason(tilewise) -> None:
+    out = tilewise("banks", FREE, "--dtype", "bf16", "--access", "ldmatrix.x4").out
+    assert len(out.splitlines()) == 2
+
+
+def test_stores_by_argument_and_by_suffix(tilewise) -> None:
+    by_option = tilewise("banks", FREE, "--dtype", "bf16", "--access", "row:16B", "--op", "st", "--json").json
+    by_suffix = tilewise("banks", FREE, "--dtype", "bf16", "--access", "row:16B@st", "--json").json
+    assert by_option == by_suffix
+    assert by_option["accesses"][0]["operation"] == "st"
+
+
+def test_a_base_beside_the_pattern_of_the_swizzle_moves_the_whole_tile(tilewise) -> None:
+    words = ("banks", FREE, "--dtype", "bf16", "--access", "ldmatrix.x4", "--json")
+    here, there = tilewise(*words).json, tilewise(*words, "--base", "0x400").json
+    assert here["wavefronts"] == there["wavefronts"] == 64
+    assert there["base"] == 1024
+
+
+def test_strides_in_bytes_are_the_same_tile(tilewise) -> None:
+    bytes = ("S[(64, 64) : (128, 2)]", "--unit", "byte")
+    one = tilewise("banks", *bytes, "--dtype", "bf16", "--access", "ldmatrix.x4", "--json").json
+    other = tilewise("banks", ROWS, "--dtype", "bf16", "--access", "ldmatrix.x4", "--json").json
+    assert one["accesses"] == other["accesses"]
+
+
+def test_the_chosen_request_is_drawn(tilewise) -> None:
+    words = ("banks", "S[(32, 32) : (32, 1)]", "--dtype", "f32", "--access", "col:4B")
+    out = tilewise(*words, "--request", "7").out.splitlines()
+    assert out[3] == "col:4B, request 7 of 32, phase 0: lanes 0..31, 32 wavefronts: bank 7 gives 32 words"
+    lanes = [line for line in out if line.startswith("lane ")]
+    assert [line[5:].split()[1:].index(MARKS[n]) for n, line in enumerate(lanes)] == [7] * 32
+    data = tilewise(*words, "--request", "7", "--json").json["accesses"][0]["request"]
+    assert data["number"] == 7
+    assert list(data["phases"][0]["banks"]) == ["7"]
+    assert tilewise(*words, "--request", "32").code == 2
+
+
+def test_phases_are_drawn_lane_by_lane(tilewise) -> None:
+    out = tilewise("banks", "--op", "st", "--bytes", "4", "--addresses", "0,4,x,128,128", "--phases").out
+    lines = [line for line in out.splitlines() if line.startswith(("lane", "  words"))]
+    rows = {line[:7].strip(): line[8:].split() for line in lines}
+    assert {name: row[:3] for name, row in rows.items()} == {
+        "lane  0": ["1", ".", "."],
+        "lane  1": [".", "1", "."],
+        "lane  3": ["2", ".", "."],
+        "lane  4": ["2", ".", "."],
+        "words": ["2", "1", "."],
+    }
+    assert all(len(row) == 32 for row in rows.values())
+
+
+def test_phases_have_colours_where_there_are_any(tilewise, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("banks", "--op", "st", "--bytes", "4", "--addresses", "0,128", "--phases")
+    plain = tilewise(*words).out
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = tilewise_again(words, monkeypatch)
+    assert "\x1b[" not in plain
+    assert "\x1b[" in coloured
+    bare = re.sub(r"\x1b\[[\d;]*m", "", coloured).replace("·", ".")
+    assert [line.rstrip() for line in bare.splitlines()] == [line.rstrip() for line in plain.splitlines()]
+
+
+def tilewise_again(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> str:
+    """The command with colours."""
+    import io
+    from contextlib import redirect_stdout
+
+    from tilewise.cli.main import main
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    out = io.StringIO()
+    with redirect_stdout(out):
+        assert main(words) == 0
+    return out.getvalue()
+
+
+# -- one request -----------------------------------------------------------------------------------
+
+
+def test_a_request_by_its_addresses(tilewise) -> None:
+    asked = "0,64,128,192,256,320,384,448"
+    data = tilewise("banks", "--op", "ldmatrix", "--addresses", asked, "--json").json
+    assert (data["wavefronts"], data["ideal"], data["excess"], data["bytes"]) == (4, 1, 3, 16)
+    (phase,) = data["phases"]
+    assert phase["lanes"] == list(range(8))
+    assert phase["banks"]["0"] == {"0": [0], "32": [2], "64": [4], "96": [6]}
+    assert (phase["wavefronts"], phase["bank"]) == (4, 0)
+    assert data == request_data(counted("ldmatrix", 16, list(map(int, asked.split(",")))))
+
+
+def test_inactive_lanes_hexadecimal_addresses_and_pairs(tilewise) -> None:
+    out = tilewise("banks", "--bytes", "16", "--addresses", "0x0,0,x,16,32,32").out
+    assert out.splitlines()[0] == "1 wavefront, ideal 1; lanes n and n^1 ask as one"
+    assert "5 lanes of 0..5" in out
+
+
+def test_what_is_not_known_is_told(tilewise) -> None:
+    run = tilewise("banks", "--op", "atom", "--bytes", "4", "--addresses", "0,0")
+    assert "no document says" in run.err
+    assert tilewise("banks", "--op", "st", "--bytes", "4", "--addresses", "0,0").err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        ((), "TW401", "--addresses"),
+        (("--access", "row"), "TW401", "--addresses"),
+        (("--addresses", "0"), "TW401", "bytes of one lane"),
+        (("--bytes", "4", "--addresses", "0,y"), "TW401", "--addresses: y is no address"),
+        (("--bytes", "four", "--addresses", "0"), "TW401", "no number"),
+        (("--bytes", "4", "--addresses", "2"), "TW203", "no multiple of 4"),
+        (("--bytes", "4", "--addresses", "0", "--op", "lds"), "TW601", "no access"),
+        (("--bytes", "5", "--addresses", "0"), "TW602", "5 bytes"),
+        (("--bytes", "4", "--addresses", "0", "--request", "0"), "TW401", "--request"),
+        ((ROWS, "--dtype", "bf16"), "TW401", "--access"),
+        ((ROWS, "--access", "row"), "TW401", "--dtype"),
+        ((ROWS, "--dtype", "bf16", "--access", "row", "--bytes", "4"), "TW401", "--bytes"),
+        ((ROWS, "--dtype", "bf16", "--access", "row", "--request", "one"), "TW401", "no number"),
+    ],
+    ids=lambda part: "-".join(part) if isinstance(part, tuple) else None,
+)
+def test_what_is_not_understood(tilewise, words: tuple[str, ...], code: str, says: str) -> None:
+    run = tilewise("banks", *words, "--json")
+    assert run.code == 2
+    error = run.json["error"]
+    assert error["code"] == code
+    assert says in error["message"]
+
+
+def test_an_access_that_no_instruction_makes_is_a_no(tilewise) -> None:
+    run = tilewise("banks", ROWS, "--dtype", "bf16", "--access", "S[(32, 8) : (1, 64)]:16B", "--json")
+    assert run.code == 1
+    assert run.json["code"] == "TW610"
+    assert run.json["witness"]["lane"] == 0
+    out = tilewise("banks", ROWS, "--dtype", "bf16", "--access", "S[(32, 8) : (1, 64)]:16B").out
+    assert out.startswith("no: lane 0 of request 0 asks for 16 bytes")
