@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tilewise.check.access.access import Access, Lanes
 from tilewise.check.access.stored import BYTE, Stored
 from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.facts import plain_extremes
 from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
@@ -91,7 +92,7 @@ def proven(composed: Layout, vector: Vector) -> bool:
         swizzle.period == 1 or 1 << swizzle.base >= vector.width for swizzle in composed.swizzles
     )
     if by_strides and vector.width & vector.width - 1 == 0:
-        return _by_strides(composed, vector) and composed.min(composed.axes[0]) >= 0
+        return _by_strides(composed, vector) and _from_zero_on(composed)
     return _by_columns(composed, vector)
 
 
@@ -107,6 +108,13 @@ def _by_strides(composed: Layout, vector: Vector) -> bool:
     others = composed.digits[: len(composed.digits) - inner]
     starts = [stride[axis] for extent, stride in others if extent > 1]
     return not any(at % vector.width for at in (*starts, composed.offset[axis], composed.outer[axis]))
+
+
+def _from_zero_on(composed: Layout) -> bool:
+    """Whether no address is below 0; XORs of numbers from 0 on are none, and need no search."""
+    (axis,) = composed.axes
+    low, _ = plain_extremes(composed, axis.name)
+    return (low >= 0 and composed.outer[axis] >= 0) or composed.min(axis) >= 0
 
 
 def _by_columns(composed: Layout, vector: Vector) -> bool:
