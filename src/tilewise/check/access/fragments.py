@@ -74,7 +74,7 @@ def _from_the_first_warp(fragment: Layout) -> Layout:
     for axis in fragment.axes:
         first = fragment.min(axis)
         if first and axis.name in (LANE, REG):
-            raise _idle(str(along(axis, 0 if first > 0 else first)))
+            raise _idle(f"{min(first, 0)}@{axis}")
         fragment = fragment - along(axis, first)
     return fragment
 

@@ -164,12 +164,15 @@ def _on_one_axis(layout: Layout, stored: Stored) -> Layout:
     """An access by coordinates e0, e1, ... as one by flat indices."""
     extents = extents_of(stored.layout.shape)
     weights = {f"e{mode}": prod(extents[mode + 1 :]) for mode in range(len(extents))}
-    if not layout.moving or set(layout.moving) - weights.keys():
-        if len(layout.moving) > 1:
-            raise LayoutError(
-                "TW509", f"an index is one number, and the access is on {' and '.join(layout.moving)}"
-            )
+    moving = set(layout.moving)
+    if moving <= {"m"}:
         return layout
+    if not moving <= weights.keys():
+        raise LayoutError(
+            "TW509",
+            f"lanes ask for indices of the tile, and the access is on {' and '.join(sorted(moving))}",
+            hint="on m it counts flat indices, on e0, e1, ... coordinates; on laneid it says who holds them",
+        )
 
     def flat(vector: Vector) -> Vector:
         return along(m, sum(steps * weights[axis.name] for axis, steps in vector.terms))

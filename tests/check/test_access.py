@@ -1,0 +1,383 @@
+"""Accesses against plain loops: which elements, at which addresses, or which lane no instruction serves."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.check import naive_access as naive
+
+from tilewise import LayoutError, R, Refused, S, Swizzle, laneid, m, parse, reg, warpid
+from tilewise.check.access import Access, access_of, lanes_of, widest
+from tilewise.check.access.addresses import INACTIVE, Vector, proven
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.tables import table
+from tilewise.testing import strategies
+
+BITS = {"f64": 64, "f32": 32, "f16": 16, "u8": 8, "e2m1": 4}
+
+
+def elements(access: Access) -> naive.Elements:
+    """The elements that each lane asks for, those past the end left out."""
+    size = prod(extents_of(access.tile))
+    listed = table(access.index).array.reshape(access.requests, access.lanes, access.elements).tolist()
+    return [[lane if lane[0] < size else [] for lane in request] for request in listed]
+
+
+def whole(asked: naive.Elements, size: int) -> naive.Elements:
+    """The same with as many lanes in each request, inactive ones at the end."""
+    lanes = max(map(len, asked))
+    padded = [request + [[]] * (lanes - len(request)) for request in asked]
+    return [[lane if lane and lane[0] < size else [] for lane in request] for request in padded]
+
+
+@st.composite
+def tiles(draw: st.DrawFn, swizzled: bool | None = None) -> Layout:
+    """Tiles of rows and columns: of either major, padded, swizzled, offset, now and then anything."""
+    if draw(st.integers(0, 5)) == 0:
+        made = strategies.layouts(max_size=96, axes=(m,), replicas=False, units=("element", "byte", "bit"))
+        return draw(made)
+    down, across = (draw(st.sampled_from((1, 2, 3, 8, 12, 16, 32, 40, 48, 64))) for _ in range(2))
+    major = draw(st.booleans())
+    pitch = (across if major else down) + draw(st.sampled_from((0, 0, 0, 1, 2, 4, 8)))
+    layout = S[(down, across) : ((pitch, 1) if major else (1, pitch))]
+    layout = layout + draw(st.sampled_from((0, 0, 0, 1, 4, 8, 64)))
+    for one in draw(st.lists(strategies.swizzles(max_base=5), max_size=2)) if swizzled is not False else []:
+        layout = one @ layout
+    return layout
+
+
+widths = st.sampled_from((1, 2, 4, 8, 16))
+
+
+def held_to(name: str, layout: Layout, dtype: str, bytes: int, base: int, asked: naive.Elements) -> None:
+    """The access of that name equals the loop: elements, addresses, or the lane that is refused."""
+    access = access_of(name, layout, dtype)
+    assert elements(access) == whole(asked, layout.size)
+    assert access.bytes == bytes
+    assert access_of(access.name, layout, dtype) == access
+    expected = naive.addresses(layout, asked, BITS[dtype], base)
+    if isinstance(expected, tuple):
+        with pytest.raises(Refused) as no:
+            lanes_of(access, layout, base)
+        assert no.value.code == "TW610"
+        assert (no.value.witness["request"], no.value.witness["lane"]) == expected
+        return
+    lanes = lanes_of(access, layout, base)
+    for one, other in zip(lanes.table.tolist(), expected, strict=True):
+        padded = other + [None] * (access.lanes - len(other))
+        assert one == [INACTIVE if address is None else address for address in padded]
+    if lanes.layout is not None:
+        active = [address for request in expected for address in request]
+        assert table(lanes.layout).array.reshape(-1).tolist() == active
+
+
+def vector_of(dtype: str, bytes: int) -> int:
+    """Elements in so many bytes, which is at least one."""
+    assume(bytes * 8 % BITS[dtype] == 0)
+    return bytes * 8 // BITS[dtype]
+
+
+def converts(layout: Layout, dtype: str) -> None:
+    """Leave out the layouts that have no address in the units of a type."""
+    try:
+        _ = layout.in_bits(dtype) if BITS[dtype] < 8 else layout.in_bytes(dtype)
+    except LayoutError:
+        assume(False)
+
+
+bases = st.sampled_from((0, 0, 0, 2, 8, 16, 128, 1024))
+
+
+@given(tiles(), st.sampled_from(sorted(BITS)), widths, bases)
+def test_rows_are_the_plain_loop(layout, dtype, bytes, base):
+    vector = vector_of(dtype, bytes)
+    converts(layout, dtype)
+    held_to(f"row:{bytes}B", layout, dtype, bytes, base, naive.rows(layout.size, vector))
+
+
+@given(tiles(), st.sampled_from(sorted(BITS)), widths, bases)
+def test_columns_are_the_plain_loop(layout, dtype, bytes, base):
+    vector = vector_of(dtype, bytes)
+    converts(layout, dtype)
+    assume(len(layout.shape) == 2)
+    down, across = extents_of(layout.shape)
+    if across % vector:
+        with pytest.raises(Refused, match="no whole number of vectors"):
+            access_of(f"col:{bytes}B", layout, dtype)
+        return
+    held_to(f"col:{bytes}B", layout, dtype, bytes, base, naive.columns(down, across, vector))
+
+
+@given(
+    st.sampled_from((8, 16, 24, 32, 48, 64)),
+    st.sampled_from((8, 16, 24, 32, 64)),
+    st.sampled_from(("f64", "f32", "f16", "u8", "e2m1")),
+    st.sampled_from((1, 2, 4)),
+    st.sampled_from(("ldmatrix.x{}", "ldmatrix.x{}.trans", "stmatrix.x{}")),
+    st.booleans(),
+    st.sampled_from((None, Swizzle(3, 3, 3), Swizzle(2, 4, 3), Swizzle(1, 0, 4))),
+    st.sampled_from((0, 4, 8, 16)),
+    bases,
+)
+def test_matrices_are_the_plain_loop(tall, wide, dtype, count, name, turned, swizzle, padding, base):
+    pitch = (tall if turned else wide) + padding
+    layout = S[(tall, wide) : ((1, pitch) if turned else (pitch, 1))]
+    layout = layout if swizzle is None else swizzle @ layout
+    held = 128 // BITS[dtype]
+    high, broad = (held, 8) if turned else (8, held)
+    fits = tall % (high * (2 if count > 1 else 1)) == 0 and wide % (broad * (2 if count > 2 else 1)) == 0
+    starts = [sum(layout.points(i * (wide if turned else 1))[0]) for i in range(held)] if fits else []
+    if not fits or starts != list(range(starts[0], starts[0] + held)):
+        with pytest.raises(Refused, match="TW610"):
+            access_of(name.format(count), layout, dtype)
+        return
+    asked = naive.matrices(tall, wide, held, count, turned)
+    held_to(name.format(count), layout, dtype, 16, base, asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "warps"),
+    [
+        ("mma.A:m16n8k16:{}B", "mma.A(m16n8k16, f16)", 1),
+        ("mma.B:m16n8k16:{}B", "mma.B(m16n8k16, f16)", 1),
+        ("mma.D:m16n8k16:f32:{}B", "mma.D(m16n8k16, f32)", 1),
+        ("wgmma.D:f32:n16:{}B", "wgmma.D(f32, n=16)", 4),
+        ("wgmma.D(f32, n=32):{}B", "wgmma.D(f32, n=32)", 4),
+    ],
+)
+@pytest.mark.parametrize("bytes", [2, 4, 8])
+@pytest.mark.parametrize("swizzle", [None, Swizzle(3, 3, 3), Swizzle(1, 0, 3)], ids=str)
+def test_fragments_are_the_plain_loop(name, call, warps, bytes, swizzle):
+    layout = S[(64, 32) : (32, 1)]
+    layout = layout if swizzle is None else swizzle @ layout
+    each = [{"wid_in_wg": warp} for warp in range(warps)] if warps > 1 else [{}]
+    asked = naive.fragments(parse(call), 64, 32, bytes // 2, each)
+    held_to(name.format(bytes), layout, "f16", bytes, 0, asked)
+
+
+def test_a_fragment_as_a_layout_is_that_of_the_catalogue():
+    tile = S[(16, 16) : (16, 1)]
+    named = access_of("mma.A:m16n8k16:4B", tile, "f16")
+    written = access_of(parse("mma.A(m16n8k16, f16)"), tile, "f16", "ld")
+    assert table(named.index).array.reshape(-1).tolist() == table(written.index).array.reshape(-1).tolist()
+    own = S[(8, 4, 2) : (4 @ laneid, 1 @ laneid, 1 @ reg)]
+    assert elements(access_of(own, S[(8, 8)], "f16")) == [[[2 * lane, 2 * lane + 1] for lane in range(32)]]
+    by_warp = access_of(own + 3 @ warpid, S[(8, 8)], "f16")
+    assert by_warp.requests == 1
+
+
+@given(
+    tiles(),
+    widths,
+    st.tuples(st.integers(1, 3), st.integers(1, 32), st.integers(1, 8)),
+    st.tuples(st.integers(0, 40), st.integers(-1, 20), st.integers(0, 2)),
+    st.integers(1, 3),
+)
+def test_a_layout_of_indices_is_what_it_says(layout, bytes, extents, steps, modes):
+    converts(layout, "u8")
+    index = {1: S[extents[1:2] : steps[1:2]], 2: S[extents[1:] : steps[1:]], 3: S[extents:steps]}[modes]
+    requests, lanes, held = (extents[0] if modes == 3 else 1), extents[1], (extents[2] if modes > 1 else 1)
+    text = f"{index}:{bytes}B"
+    if index.min() < 0 or index.max() >= layout.size:
+        with pytest.raises(Refused, match="TW502"):
+            access_of(text, layout, "u8")
+    elif held % bytes:
+        with pytest.raises(Refused, match="no whole number of vectors"):
+            access_of(text, layout, "u8")
+    else:
+        asked = [
+            [
+                [steps[0] * r + steps[1] * lane + steps[2] * (first + i) for i in range(bytes)]
+                for lane in range(lanes)
+            ]
+            for r in range(requests)
+            for first in range(0, held, bytes)
+        ]
+        held_to(text, layout, "u8", bytes, 0, asked)
+
+
+# -- how wide --------------------------------------------------------------------------------------
+
+
+@given(tiles(), st.sampled_from(sorted(BITS)), st.sampled_from(("row", "col")), bases)
+def test_the_widest_is_legal_and_the_next_is_not(layout, dtype, name, base):
+    converts(layout, dtype)
+    assume(name == "row" or len(layout.shape) == 2)
+    legal = []
+    for bytes in (1, 2, 4, 8, 16):
+        vector = bytes * 8 // BITS[dtype]
+        if bytes * 8 % BITS[dtype]:
+            continue
+        if name == "row":
+            asked = naive.rows(layout.size, vector)
+        else:
+            down, across = extents_of(layout.shape)
+            if across % vector:
+                continue
+            asked = naive.columns(down, across, vector)
+        if not isinstance(naive.addresses(layout, asked, BITS[dtype], base), tuple):
+            legal.append(bytes)
+    if not legal:
+        with pytest.raises(Refused, match="TW610"):
+            widest(name, layout, dtype, base=base)
+        return
+    found = widest(name, layout, dtype, base=base)
+    assert found.bytes == max(legal)
+    assert access_of(name, layout, dtype, base=base) == found.access
+    assert found.next == (2 * found.bytes if found.bytes < 16 else None)
+    if found.next is not None:
+        with pytest.raises(Refused) as no:
+            lanes_of(access_of(f"{name}:{found.next}B", layout, dtype), layout, base)
+        assert no.value.reason == found.blocked.reason
+
+
+@pytest.mark.parametrize(
+    ("layout", "name", "base", "bytes", "reason"),
+    [
+        (S[(64, 64) : (64, 1)], "row", 0, 16, None),
+        (S[(64, 64) : (66, 1)], "row", 0, 4, "from element 64 on, which is at byte 132, no multiple of 8"),
+        (S[(64, 64) : (1, 64)], "row", 0, 2, "elements 0 and 1 are at bytes 0 and 128: no neighbours"),
+        (S[(64, 64) : (64, 1)], "row", 8, 8, "from element 0 on, which is at byte 8, no multiple of 16"),
+        (S[(64, 12) : (12, 1)], "col", 0, 8, "a row of 12 elements is no whole number of vectors of 8"),
+        (S[(64, 64) : (64, 1)], "mma.A:m16n8k16", 0, 4, "elements 1 and 512 are at bytes 2 and 1024"),
+        (S[(64, 64) : (64, 1)], "S[(32, 2) : (64, 1)]", 0, 4, "a lane has 2 elements"),
+    ],
+)
+def test_what_blocks_the_next_width(layout, name, base, bytes, reason):
+    found = widest(name, layout, "f16", base=base)
+    assert found.bytes == bytes
+    assert (found.blocked is None) == (reason is None)
+    assert reason is None or reason in found.blocked.reason
+
+
+# -- proofs without a list -------------------------------------------------------------------------
+
+
+@given(tiles(), st.sampled_from((1, 2, 4, 8)), bases)
+def test_what_is_proven_is_so(layout, vector, base):
+    converts(layout, "u8")
+    rows = S[(max(1, layout.size // vector), 1, vector) : (vector, 0, 1)]
+    moved = layout.in_bytes("u8")
+    try:
+        composed = (moved + 0).compose(rows) if moved.size % vector == 0 else None
+    except LayoutError:
+        composed = None
+    assume(composed is not None)
+    if proven(composed, Vector(vector, 1)):
+        listed = table(composed).array.reshape(-1, vector)
+        assert (listed == listed[:, :1] + range(vector)).all()
+        assert (listed[:, 0] % vector == 0).all()
+        assert (listed >= 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "u8", "e2m1"])
+@pytest.mark.parametrize("name", ["row:16B", "col:8B", "ldmatrix.x4", "tma"])
+def test_usual_tiles_need_no_list(dtype, name):
+    columns = 1024 // BITS[dtype]
+    for layout in (
+        (S[(64, columns)], Swizzle.named("SWIZZLE_128B", dtype) @ S[(64, columns)])
+        if dtype != "e2m1"
+        else (S[(64, columns)],)
+    ):
+        assert lanes_of(access_of(name, layout, dtype), layout, 4096).listed is None
+
+
+def test_a_large_tile_is_as_cheap_as_a_small_one():
+    layout = Swizzle(3, 3, 3) @ S[(1 << 25, 1 << 25) : (1 << 25, 1)]
+    lanes = lanes_of(access_of("row:16B", layout, "bf16"), layout)
+    assert lanes.listed is None
+    assert lanes.access.requests == 1 << 42
+
+
+# -- what is not understood ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("rwo", "TW601", "did you mean row?"),
+        ("", "TW601", "such as row:16B"),
+        (":16B", "TW601", "such as row:16B"),
+        ("row:3B", "TW602", "it has 1, 2, 4, 8, 16"),
+        ("row:16B@ldmatrix", "TW601", "ldmatrix has patterns of its own"),
+        ("ldmatrix.x3", "TW602", ""),
+        ("ldmatrix.x4:8B", "TW602", "its rows have 16"),
+        ("ldmatrix.x4@st", "TW601", "ldmatrix.x4 by ldmatrix, and by st"),
+        ("ldmatrix.m8n16.x1.b4x16_p64", "TW610", "leaves bytes between its rows"),
+        ("mma.Q:m16n8k16", "TW601", "mma.Q"),
+        ("mma.A:m16n8k17", "TW602", ""),
+        ("S[(64, 1) : (1, 1)]", "TW201", "64 lanes, and a warp has 32"),
+        ("S[(2, 2, 2, 2) : (1, 1, 1, 1)]", "TW202", "(request, lane, element)"),
+        ("S[(32, 8) : (640, 1)]", "TW502", "the tile has 4096 elements"),
+        ("S[(32, 8) : (-1, 1)]", "TW502", "index -31"),
+        ("S[8 : 1@warpid]", "TW509", "lanes ask for indices of the tile"),
+        ("S[8 : 1] + R[2 : 8]", "TW509", "copies"),
+        ("S[(32, 8", "TW004", ""),
+        ("S[(16, 2) : (1@laneid, 1@reg)] + 3@laneid", "TW610", "0@laneid"),
+        ("S[(16, 2) : (2@laneid, 1@reg)]", "TW610", "holds nothing"),
+    ],
+)
+def test_what_is_no_access_is_told(text, code, said):
+    with pytest.raises(LayoutError) as no:
+        access_of(text, S[(64, 64) : (64, 1)], "f16")
+    assert no.value.code == code
+    assert said in str(no.value)
+
+
+@pytest.mark.parametrize(
+    ("layout", "said"),
+    [
+        (S[(8, 8) : (4 @ laneid, 1 @ reg)], "elements live on laneid"),
+        (S[(8, 8) : (1 @ warpid, 8 @ m)], "elements live on warpid"),
+        (S[(8, 8) : (8, 1)] + R[2:64], "copies"),
+    ],
+)
+def test_elements_need_an_address_each(layout, said):
+    with pytest.raises(Refused, match=said):
+        access_of("row:2B", layout, "f16")
+
+
+def test_an_access_is_of_one_size():
+    access = access_of("row:16B", S[(64, 64) : (64, 1)], "f16")
+    assert access_of(access, S[(64, 64) : (1, 64)], "f16") is access
+    assert access_of(access, S[4096:1], "f16", "st").operation.name == "st"
+    for refused in (lambda layout: access_of(access, layout, "f16"), lambda layout: lanes_of(access, layout)):
+        with pytest.raises(LayoutError, match="4096 elements, and the tile has 64"):
+            refused(S[(8, 8)])
+
+
+def test_the_operation_is_the_name_s_the_suffix_s_or_the_argument_s():
+    tile = S[(64, 64) : (64, 1)]
+    said = {
+        ("row:16B", None): "ld",
+        ("row:16B@st", None): "st",
+        ("row:16B", "st"): "st",
+        ("row:16B@st", "st"): "st",
+        ("mma.D:m16n8k16:f32", None): "st",
+        ("mma.D:m16n8k16:f32@ld", None): "ld",
+        ("stmatrix.x4", None): "stmatrix",
+        ("stmatrix.x4", "stmatrix"): "stmatrix",
+        ("tma", None): "tma",
+    }
+    for (text, operation), name in said.items():
+        access = access_of(text, tile, "f16", operation)
+        assert access.operation.name == name
+        assert access_of(access.name, tile, "f16") == access
+    with pytest.raises(LayoutError, match="say one of them"):
+        access_of("row:16B@st", tile, "f16", "ld")
+
+
+def test_tma_writes_the_rows_of_a_box_in_chunks():
+    for layout, order in ((S[(8, 64) : (64, 1)], (0, 1)), (S[(64, 8) : (1, 64)], (1, 0))):
+        access = access_of("tma", layout, "f16")
+        assert (access.requests, access.lanes, access.bytes) == (8, 8, 16)
+        listed = lanes_of(access, layout).table
+        assert listed.tolist() == [[128 * row + 16 * chunk for chunk in range(8)] for row in range(8)]
+        asked = elements(access)
+        first = [layout.coordinates(lane[0]) for request in asked for lane in request]
+        assert [(at[order[0]], at[order[1]]) for at in first] == list(product(range(8), range(0, 64, 8)))
