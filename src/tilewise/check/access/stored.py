@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.dtypes import DType
@@ -39,23 +40,7 @@ class Stored:
 
         refused  TW610 elements with copies, or whose places are no addresses
         """
-        element = DType.of(dtype)
-        axis = _axis(as_layout(layout))
-        if any(it.extent > 1 and it.stride for it in layout.replica):
-            raise Refused(
-                "TW610",
-                "an element with copies has no one address",
-                hint="ask about the layout without R, one copy at a time",
-            )
-        whole = element.bits % BYTE == 0
-        counted = layout.in_bytes(element) if whole else layout.in_bits(element)
-        unit = BYTE if whole else 1
-        moved = along(axis, base * BYTE // unit)
-        if base and counted.swizzles:
-            counted = replace(counted, outer=counted.outer + moved)
-        elif base:
-            counted = counted + moved
-        return cls(counted, element, unit)
+        return _stored(as_layout(layout), DType.of(dtype), base)
 
     @property
     def step(self) -> int:
@@ -86,6 +71,26 @@ class Stored:
                 hint="tilewise algebra group gives a layout two modes",
             )
         return extents[0], extents[1]
+
+
+@lru_cache(maxsize=16)  # an access asks of its tile more than once, and so do several of one tile
+def _stored(layout: Layout, element: DType, base: int) -> Stored:
+    axis = _axis(layout)
+    if any(it.extent > 1 and it.stride for it in layout.replica):
+        raise Refused(
+            "TW610",
+            "an element with copies has no one address",
+            hint="ask about the layout without R, one copy at a time",
+        )
+    whole = element.bits % BYTE == 0
+    counted = layout.in_bytes(element) if whole else layout.in_bits(element)
+    unit = BYTE if whole else 1
+    moved = along(axis, base * BYTE // unit)
+    if base and counted.swizzles:
+        counted = replace(counted, outer=counted.outer + moved)
+    elif base:
+        counted = counted + moved
+    return Stored(counted, element, unit)
 
 
 def _axis(layout: Layout) -> Axis:
