@@ -139,8 +139,8 @@ def _first_elements(composed: Layout, unit: int) -> Layout | None:
     """[request, lane] to the byte address of the first element; None where a swizzle moves bits of a byte."""
     inner = sum(1 for _ in leaves(composed.shape[2]))
     digits = composed.digits[: len(composed.digits) - inner]
-    strides = tuple(stride if extent > 1 else ZERO for extent, stride in digits)
-    first = replace(composed, shape=composed.shape[:2], strides=strides)
+    strides = tuple([stride if extent > 1 else ZERO for extent, stride in digits])
+    first = composed.with_parts(composed.shape[:2], strides, (), composed.offset)
     if unit == BYTE:
         return first
     try:

@@ -71,11 +71,15 @@ def in_chunks(stored: Stored, elements: int) -> Layout:
 
 
 def _contiguous_down(stored: Stored, rows: int, columns: int, held: int) -> bool:
-    """Whether the first mode is the contiguous one: its first elements follow one another."""
+    """Whether the first mode is the contiguous one: its first elements follow one another.
+
+    Those at powers of two tell; that all do is proven when the addresses are.
+    """
+    powers = [1 << bit for bit in range((held - 1).bit_length())]
     for down, extent, step in ((False, columns, 1), (True, rows, columns)):
         if held and extent >= held:
             first = stored.at(0)
-            if all(stored.at(step * i) == first + stored.step * i for i in range(held)):
+            if all(stored.at(step * i) == first + stored.step * i for i in powers):
                 return down
     row = [stored.at(0), stored.at(1) if columns > 1 else None]
     raise Refused(
