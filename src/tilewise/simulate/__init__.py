@@ -4,4 +4,5 @@ numbers    what the bits of an element mean, and back
 faults     what must not be done to them, told with its culprit: the instruction, the warp, the lane
 memory     bytes of global or shared memory, and which of them hold anything
 registers  32-bit registers of warps; tiles put into them and taken out by layout
+sums       D = A B^T + C: exactly, or as a device is known to add, and how far apart the two may be
 """

@@ -1,0 +1,259 @@
+"""The 32-bit registers of warps, which of their bits hold anything, and tiles in them by layout.
+
+A layout says who holds an element: its lane, its warp where there are several, and `reg`, which counts
+elements of one thread from the lowest bits of its first register on. An element may take more bits of a
+register than it has (`taken`), and begin above the lowest of them (`lowest`), as types of 4 and 6 bits do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.hardware.limits import LANES, REGISTER_BITS
+from tilewise.simulate.faults import HOST, Step, fault
+from tilewise.simulate.numbers import decode, encode
+from tilewise.tables import table
+
+Array = np.ndarray[Any, Any]
+
+THREADS = {"laneid": 1, "wid_in_wg": LANES, "warpid": LANES, "tid_in_wg": 1, "tx": 1}
+"""{axis: threads from one of its places to the next}."""
+
+EVERY = np.uint32(0xFFFFFFFF)
+
+
+@dataclass(frozen=True, eq=False)
+class Registers:
+    """What registers hold: a value, from which an instruction makes the next one.
+
+    >>> from tilewise.hardware.mma.fragments import d_fragment
+    >>> d = Registers.holding(np.arange(128).reshape(16, 8), d_fragment("m16n8k16", "f32"), "f32")
+    >>> d.count, d.numbers(d_fragment("m16n8k16", "f32"), "f32")[9, 3]
+    (4, np.float64(75.0))
+    """
+
+    words: Array
+    """[warp, lane, register], 32 bits each."""
+    known: Array
+    """The bits of each that something was written to, as ones."""
+
+    @classmethod
+    def of(cls, words: Any) -> Registers:
+        """Registers that all hold something, [warp, lane, register], or [lane, register] of one warp."""
+        given = np.asarray(words)
+        if given.ndim == 2:
+            given = given[None]
+        if given.ndim != 3 or given.shape[1] != LANES:
+            raise LayoutError(
+                "TW203", f"registers are [warp, lane, register], not of the shape {given.shape}"
+            )
+        held = given.astype(np.uint32)
+        return cls(held, np.full_like(held, EVERY))
+
+    @classmethod
+    def empty(cls, count: int, warps: int = 1) -> Registers:
+        """So many registers a lane that hold nothing."""
+        nothing = np.zeros((warps, LANES, count), np.uint32)
+        return cls(nothing, nothing.copy())
+
+    @classmethod
+    def holding(
+        cls, numbers: Any, layout: Layout, dtype: DType | str, *, taken: int = 0, lowest: int = 0
+    ) -> Registers:
+        """As many registers as a layout needs, with the numbers where it says; the bits between are 0."""
+        place = Placed.of(layout, dtype, taken, lowest)
+        return cls.empty(place.registers, place.warps).put(numbers, layout, dtype, taken=taken, lowest=lowest)
+
+    @property
+    def count(self) -> int:
+        """Registers of a lane."""
+        return int(self.words.shape[2])
+
+    @property
+    def warps(self) -> int:
+        """How many warps they are of."""
+        return len(self.words)
+
+    def __repr__(self) -> str:
+        held = "" if (self.known == EVERY).all() else ", not all written"
+        return f"Registers({self.warps} x {LANES} x {self.count}{held})"
+
+    def __getitem__(self, some: slice) -> Registers:
+        """Some of the registers of every lane."""
+        return Registers(self.words[:, :, some], self.known[:, :, some])
+
+    def warp(self, number: int) -> Registers:
+        """Those of one warp."""
+        return Registers(self.words[number : number + 1], self.known[number : number + 1])
+
+    def beside(self, other: Registers) -> Registers:
+        """These, and behind them those of another, lane by lane."""
+        both = [(self.words, other.words), (self.known, other.known)]
+        return Registers(*(np.concatenate(pair, axis=2) for pair in both))
+
+    def over(self, old: Registers) -> Registers:
+        """These where they hold anything, and the old ones where they do not: lanes that were not active."""
+        return Registers(self.words & self.known | old.words & ~self.known, self.known | old.known)
+
+    def held(self, step: Step) -> Array:
+        """The words, all of which an instruction needs: one that nothing wrote is refused."""
+        missing = self.known != EVERY
+        if missing.any():
+            warp, lane, register = map(int, np.argwhere(missing)[0])
+            raise _unwritten(step, warp, lane, register)
+        return self.words
+
+    # -- tiles ---------------------------------------------------------------------------------------
+
+    def put(
+        self, numbers: Any, layout: Layout, dtype: DType | str, *, taken: int = 0, lowest: int = 0
+    ) -> Registers:
+        """The same with numbers where a layout says, each rounded once to the type; other bits stay.
+
+        requires       elements that share a place are the same
+        postcondition  numbers(layout, dtype) gives them back
+        """
+        place = Placed.of(layout, dtype, taken, lowest)
+        self._check(place, layout)
+        codes = encode(numbers, dtype).reshape(-1, 1)
+        words, known = self.words.reshape(-1).copy(), self.known.reshape(-1).copy()
+        for part, (at, shift, mask) in enumerate(place.parts(self.count)):
+            bits = (codes >> np.uint64(REGISTER_BITS * part) & np.uint64(mask)).astype(np.uint32) << shift
+            bits = np.broadcast_to(bits, at.shape)
+            own = np.uint32(mask) << shift
+            fresh, covered = np.zeros_like(words), np.zeros_like(words)
+            np.bitwise_or.at(fresh, at, bits)
+            np.bitwise_or.at(covered, at, place.whole(own))
+            if ((fresh[at] & own) != bits).any():
+                element = int(np.argwhere((fresh[at] & own) != bits)[0][0])
+                raise LayoutError(
+                    "TW203", f"{layout} has two numbers at the place of element {layout.coordinates(element)}"
+                )
+            words, known = words & ~covered | fresh, known | covered
+        shape = self.words.shape
+        return Registers(words.reshape(shape), known.reshape(shape))
+
+    def numbers(
+        self,
+        layout: Layout,
+        dtype: DType | str,
+        *,
+        taken: int = 0,
+        lowest: int = 0,
+        step: Step = HOST,
+    ) -> Array:
+        """The numbers of a tile that lies in the registers as a layout says, in the layout's extents.
+
+        requires  every bit of them was written, and copies of an element are the same
+        """
+        place = Placed.of(layout, dtype, taken, lowest)
+        self._check(place, layout)
+        words, known = self.words.reshape(-1), self.known.reshape(-1)
+        codes = np.zeros(place.thread.shape, np.uint64)
+        for part, (at, shift, mask) in enumerate(place.parts(self.count)):
+            own = np.uint32(mask) << shift
+            missing = (known[at] & own) != own
+            if missing.any():
+                element, copy = np.argwhere(missing)[0]
+                warp, lane, register = np.unravel_index(int(at[element, copy]), self.words.shape)
+                raise _unwritten(step, int(warp), int(lane), int(register))
+            found = (words[at] & own) >> shift
+            codes |= found.astype(np.uint64) << np.uint64(REGISTER_BITS * part)
+        if (codes != codes[:, :1]).any():
+            element, copy = map(int, np.argwhere(codes != codes[:, :1])[0])
+            raise _apart(step, layout, element, place, copy)
+        return decode(codes[:, 0], dtype).reshape(extents_of(layout.shape))
+
+    def _check(self, place: Placed, layout: Layout) -> None:
+        if place.warps > self.warps or place.registers > self.count:
+            raise LayoutError(
+                "TW203",
+                f"{layout} needs {place.warps} x {LANES} x {place.registers} registers, and there are "
+                f"{self.warps} x {LANES} x {self.count}",
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The thread and the first bit of every element of a layout of registers, [element, copy]."""
+
+    thread: Array
+    bit: Array
+    bits: int
+    taken: int
+    """Bits that an element takes, those that are not its own among them."""
+
+    @classmethod
+    def of(cls, layout: Layout, dtype: DType | str, taken: int = 0, lowest: int = 0) -> Placed:
+        """Of a layout on lanes, warps and `reg`, where elements of a type take so many bits."""
+        element = DType.of(dtype)
+        places = table(layout)
+        strange = [name for name in places.axes if name not in (*THREADS, "reg")]
+        if strange:
+            raise LayoutError(
+                "TW203",
+                f"{layout} has the axis {strange[0]}, and registers have {' '.join([*THREADS, 'reg'])}",
+            )
+        shape = (layout.size, places.copies)
+        columns = {name: places.columns[name].reshape(shape) for name in places.axes}
+        thread = sum(
+            (columns[name] * step for name, step in THREADS.items() if name in columns), np.zeros(shape, int)
+        )
+        each = taken or element.bits
+        bit = columns.get("reg", np.zeros(shape, int)) * each + lowest
+        if thread.min() < 0 or bit.min() < 0:
+            raise LayoutError("TW203", f"{layout} has places below 0, and registers count from there")
+        return cls(thread, bit, element.bits, each)
+
+    @property
+    def warps(self) -> int:
+        """Warps that hold anything, and those before them."""
+        return int(self.thread.max()) // LANES + 1
+
+    @property
+    def registers(self) -> int:
+        """Registers of a lane, up to the last that is needed."""
+        return (int(self.bit.max()) // self.taken * self.taken + self.taken - 1) // REGISTER_BITS + 1
+
+    def parts(self, count: int) -> list[tuple[Array, Array, int]]:
+        """Of every 32 bits of an element: the word, of `count` a thread; its lowest bit there; the mask."""
+        first = self.thread * count + self.bit // REGISTER_BITS
+        shift = (self.bit % REGISTER_BITS).astype(np.uint32)
+        width = min(self.bits, REGISTER_BITS)
+        return [(first + part, shift, (1 << width) - 1) for part in range(max(1, self.bits // REGISTER_BITS))]
+
+    def whole(self, own: Array) -> Array:
+        """The bits that are written with an element: its own, and the padding around them."""
+        if self.taken == self.bits:
+            return own
+        first = (self.bit % REGISTER_BITS // self.taken * self.taken).astype(np.uint32)
+        return np.uint32((1 << self.taken) - 1) << first
+
+
+def _unwritten(step: Step, warp: int, lane: int, register: int) -> Refused:
+    culprit = {"instruction": step.instruction, "warp": warp, "lane": lane, "register": register}
+    return fault(
+        "unwritten",
+        f"{step.instruction} reads register {register} of lane {lane} of warp {warp}, which nothing wrote",
+        culprit,
+        "write it first: Registers.holding(...) puts a whole tile",
+    )
+
+
+def _apart(step: Step, layout: Layout, element: int, place: Placed, copy: int) -> Refused:
+    one, other = (divmod(int(place.thread[element, which]), LANES) for which in (0, copy))
+    index = list(layout.coordinates(element))
+    return fault(
+        "apart",
+        f"{step.instruction} reads element {index}, of which warp {one[0]}, lane {one[1]} and "
+        f"warp {other[0]}, lane {other[1]} hold different numbers",
+        {"instruction": step.instruction, "element": index, "threads": [list(one), list(other)]},
+        "copies of an element are one element",
+    )
