@@ -115,10 +115,10 @@ def test_copies_that_are_apart():
 
 
 def test_two_numbers_at_one_place():
-    both = S[2 : 0] + 0 @ laneid
-    with pytest.raises(LayoutError, match="two numbers at the place of element"):
-        Registers.holding([1, 2], S[2:0], "f32")
-    assert Registers.holding([2, 2], S[2:0], "f32").words[0, 0, 0] == 0x40000000
+    both = S[(2, 2) : (1 @ laneid, 0 @ reg)]
+    with pytest.raises(LayoutError, match=r"two numbers at the place of element \(1, 1\)"):
+        Registers.holding([[1, 1], [1, 2]], both, "f32")
+    assert Registers.holding([[1, 1], [2, 2]], both, "f32").words[0, 1, 0] == 0x40000000
 
 
 @pytest.mark.parametrize(
