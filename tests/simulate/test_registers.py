@@ -116,7 +116,7 @@ def test_copies_that_are_apart():
 
 def test_two_numbers_at_one_place():
     both = S[(2, 2) : (1 @ laneid, 0 @ reg)]
-    with pytest.raises(LayoutError, match=r"two numbers at the place of element \(1, 1\)"):
+    with pytest.raises(LayoutError, match=r"two numbers at the place of element \(1, 0\)"):
         Registers.holding([[1, 1], [1, 2]], both, "f32")
     assert Registers.holding([[1, 1], [2, 2]], both, "f32").words[0, 1, 0] == 0x40000000
 
