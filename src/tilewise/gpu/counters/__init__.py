@@ -1,0 +1,10 @@
+"""The profiler as the judge: what an H200 counts for one access, held against what the model predicts.
+
+kinds      instructions that are counted, one kernel each
+patterns   which addresses the lanes of a warp ask for: thousands, always the same
+kernels    the kernels as CUDA source
+launches   patterns dealt to launches, and counters told apart again
+profiler   Nsight Compute's command line, and what its CSV says
+counted    the counts as a record, and the record against the model
+rules      which rule of merging explains the counts
+"""

@@ -1,0 +1,157 @@
+"""The counts as a record, and the record held against the model.
+
+A record keeps the addresses themselves, so that it stays true whatever becomes of the patterns.
+
+    counters.shared  wavefronts of loads, stores, ldmatrix and stmatrix
+    counters.other   wavefronts of atomics and of asynchronous copies
+    counters.ideal   the profiler's own count and ideal, an instruction at a time
+    counters.global  sectors and requests of global memory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewise.check.banks import counted
+from tilewise.gpu.counters.kinds import Kind
+from tilewise.gpu.counters.patterns import Pattern
+from tilewise.gpu.counters.rules import Fit, fitted
+from tilewise.gpu.verify.part import Findings
+from tilewise.gpu.verify.truth import Truth
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.memory.sectors import SECTOR
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "shared": ("wavefronts",),
+    "other": ("wavefronts",),
+    "ideal": ("wavefronts", "ideal"),
+    "global": ("sectors", "requests"),
+}
+"""What is counted of each pattern of a group."""
+
+NOBODY = -1
+
+Answers = Sequence[tuple[Pattern, Mapping[str, int]]]
+
+
+def truth_of(group: str, answers: Answers, device: Mapping[str, Any]) -> Truth:
+    """What a profiler counted, as a record."""
+    cases = [{"kind": pattern.kind.name, "family": pattern.family, "length": LANES} for pattern, _ in answers]
+    asked = [[NOBODY if a is None else a for a in pattern.addresses] for pattern, _ in answers]
+    arrays = {name: np.array([counts[name] for _, counts in answers], np.int64) for name in GROUPS[group]}
+    addresses = np.array(asked, np.int64).reshape(-1)
+    return Truth(f"counters.{group}", cases, {"addresses": addresses, **arrays}, device)
+
+
+def recorded(truth: Truth) -> Iterator[tuple[Pattern, dict[str, int]]]:
+    """The patterns of a record, and what was counted of each."""
+    names = [name for name in truth.arrays if name != "addresses"]
+    for number, (case, row) in enumerate(zip(truth.cases, truth.parted("addresses"), strict=True)):
+        addresses = tuple(None if a == NOBODY else int(a) for a in row)
+        pattern = Pattern(Kind.of(case["kind"]), case["family"], addresses)
+        yield pattern, {name: int(truth.arrays[name][number]) for name in names}
+
+
+def compare(truth: Truth) -> Findings:
+    """Hold every count against what the model predicts."""
+    found = Findings()
+    for number, (pattern, counts) in enumerate(recorded(truth)):
+        want = predicted(pattern)
+        for name, count in counts.items():
+            if count != want[name]:
+                found.differs(
+                    f"{pattern.kind.name}, {pattern.family}, pattern {number}",
+                    f"{count} {name}, not {want[name]}",
+                    found=count,
+                    expected=want[name],
+                    addresses=list(pattern.addresses),
+                )
+                break
+        found.count(len(counts), kind=pattern.kind.name, family=pattern.family)
+    return found
+
+
+def predicted(pattern: Pattern) -> dict[str, int]:
+    """What the model says of a pattern, by what is counted.
+
+    >>> predicted(Pattern(Kind.of("ld.4"), "one word", (0,) * 32))
+    {'wavefronts': 1, 'ideal': 1}
+    >>> predicted(Pattern(Kind.of("global.ld.4"), "run", tuple(range(0, 128, 4))))
+    {'sectors': 4, 'requests': 1}
+    """
+    kind = pattern.kind
+    if kind.space == "global":
+        return {"sectors": len(_touched(pattern, SECTOR)), "requests": 1}
+    request = counted(kind.operation, kind.bytes, pattern.addresses)
+    return {"wavefronts": request.wavefronts, "ideal": request.ideal}
+
+
+def _touched(pattern: Pattern, unit: int) -> set[int]:
+    """The units of memory that the bytes of a pattern lie in."""
+    last = pattern.kind.bytes - 1
+    return {
+        number
+        for address in pattern.addresses
+        if address is not None
+        for number in range(address // unit, (address + last) // unit + 1)
+    }
+
+
+# -- which rules explain the counts ----------------------------------------------------------------
+
+
+def fitted_merges(truth: Truth) -> list[Fit]:
+    """The rules of merging, the best first, held to the loads of 8 and of 16 bytes of a record."""
+    wide = (Kind.of("ld.8"), Kind.of("ld.16"))
+    return fitted(
+        (pattern.kind.bytes, pattern.addresses, counts["wavefronts"])
+        for pattern, counts in recorded(truth)
+        if pattern.kind in wide
+    )
+
+
+def _bytes(pattern: Pattern) -> int:
+    return pattern.kind.bytes * sum(address is not None for address in pattern.addresses)
+
+
+def _phases(pattern: Pattern) -> int:
+    each = LANES * 4 // max(4, pattern.kind.bytes)
+    dealt = [pattern.addresses[at : at + each] for at in range(0, LANES, each)]
+    return sum(any(address is not None for address in part) for part in dealt)
+
+
+IDEALS: Mapping[str, Callable[[Pattern], int]] = {
+    "phases with an active lane, merged ones once": lambda pattern: predicted(pattern)["ideal"],
+    "phases with an active lane": _phases,
+    "phases of the whole warp": lambda pattern: max(1, pattern.kind.supplied * pattern.kind.bytes // 128),
+    "different words / 32, rounded up": lambda pattern: -(-len(_touched(pattern, 4)) // 32),
+    "bytes of the active lanes / 128, rounded up": lambda pattern: -(-_bytes(pattern) // 128),
+}
+"""What the profiler's ideal may be."""
+
+SECTORS: Mapping[str, Callable[[Pattern], int]] = {
+    "different sectors of the warp": lambda pattern: len(_touched(pattern, SECTOR)),
+    "different sectors of each 128 bytes of lanes": lambda pattern: _by_phase(pattern),
+}
+"""What the sectors of a request may be."""
+
+
+def _by_phase(pattern: Pattern) -> int:
+    each = LANES * 4 // max(4, pattern.kind.bytes)
+    total = 0
+    for first in range(0, LANES, each):
+        own = tuple(a if first <= lane < first + each else None for lane, a in enumerate(pattern.addresses))
+        total += len(_touched(Pattern(pattern.kind, "", own), SECTOR))
+    return total
+
+
+def explained(truth: Truth, name: str, ways: Mapping[str, Callable[[Pattern], int]]) -> dict[str, int]:
+    """How many counts each way of counting does not give, the best first."""
+    wrong = dict.fromkeys(ways, 0)
+    for pattern, counts in recorded(truth):
+        for words, way in ways.items():
+            wrong[words] += way(pattern) != counts[name]
+    return dict(sorted(wrong.items(), key=lambda pair: pair[1]))

@@ -1,0 +1,312 @@
+"""The profiler's counters: a whole run on an emulated profiler, right and with planted faults.
+
+What a device counted is held to the model as soon as there is a record of it, `truth/counters.zip`; until
+then the same tests run on the record of the emulated one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.emit import nvrtc
+from tests.gpu import counted_launches, counters_on_device, emulated_profiler
+
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.gpu.counters import counted, kernels, launches, patterns, profiler, rules
+from tilewise.gpu.counters.kinds import KINDS, Kind
+from tilewise.gpu.verify.truth import load, save
+
+RECORD = Path(__file__).with_name("truth") / "counters.zip"
+MOST_BYTES = 300_000
+FEW = 130
+"""Patterns of a group in most tests: the families that rules are told from come first."""
+
+
+@pytest.fixture
+def emulated(monkeypatch, capsys):
+    """The profiler in this process; `odd` says what it does otherwise than a right one."""
+    odd: dict = {}
+
+    def run(command, *, seconds):
+        monkeypatch.setenv("EMULATED_PROFILER", json.dumps(odd))
+        capsys.readouterr()
+        emulated_profiler.main(list(command[3:]))
+        return capsys.readouterr().out
+
+    monkeypatch.setattr(profiler, "run", run)
+    monkeypatch.setattr(counters_on_device, "compiled", lambda source: b"")
+    return odd
+
+
+def run(out, *more):
+    """The exit code of a dry run, and its report."""
+    code = counters_on_device.main(["--out", str(out), "--dry", *more])
+    return code, (out / "report.txt").read_text(encoding="utf-8")
+
+
+# -- a whole run -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("together", "launch", "instruction"), [(1, 1, 0), (2, 0, 0), (3, 0, 1), (4, 2, 1)])
+def test_every_count_comes_back_whatever_the_counter_adds(emulated, tmp_path, together, launch, instruction):
+    emulated |= {"launch": launch, "instruction": instruction}
+    code, report = run(tmp_path, "--most", str(FEW), "--together", str(together))
+    assert code == 0, report
+    assert report.count(" 0 of 130 patterns differ from the prediction") == 4
+    truths = {truth.part: truth for truth in load(tmp_path / "counters.zip")}
+    assert {len(truth.cases) for truth in truths.values()} == {FEW}
+    constants = truths["counters.shared"].device["constants"]["ld.16"]
+    assert constants == [["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", launch, instruction]]
+
+
+@pytest.mark.parametrize(("rule", "words"), [("ones", "n^1"), ("never", "never")])
+def test_another_rule_of_merging_is_noticed_and_named(emulated, tmp_path, rule, words):
+    emulated["rule"] = rule
+    code, report = run(tmp_path, "--only", "shared", "--most", "1100")
+    assert code == 1
+    first = report[report.index("rules of merging") :].splitlines()[1]
+    assert first.strip().startswith("0 counts it does not give: ")
+    assert f"{words}, in the whole warp" in first
+    assert re.search(r"counters.shared: [1-9]\d* of 1100 patterns differ", report)
+
+
+def test_an_interrupted_run_goes_on_where_it_ended(emulated, tmp_path, monkeypatch):
+    asked = []
+    plain = counters_on_device.Run.one_batch
+
+    def one_batch(run, group, batch):
+        asked.append(len(batch))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        plain(run, group, batch)
+
+    monkeypatch.setattr(counters_on_device, "LEAST_IN_BATCH", 40)
+    monkeypatch.setattr(counters_on_device, "MOST_IN_BATCH", 40)
+    monkeypatch.setattr(counters_on_device.Run, "one_batch", one_batch)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, "--only", "shared", "--most", "100")
+    code, report = run(tmp_path, "--only", "shared", "--most", "100")
+    assert code == 0, report
+    assert asked == [40, 40, 40, 20]
+    (truth,) = load(tmp_path / "counters.zip")
+    assert len(truth.cases) == 100
+
+
+def test_answers_to_other_questions_are_not_taken(emulated, tmp_path):
+    run(tmp_path, "--only", "global", "--most", "20")
+    before = (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    run(tmp_path, "--only", "global", "--most", "21")
+    after = (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    assert before[0] != after[0]
+    assert len(json.loads(after[1])["counts"]) == 21
+
+
+def test_where_time_is_over_what_was_answered_is_written(emulated, tmp_path):
+    code, report = run(tmp_path, "--seconds", "0")
+    assert code == 2
+    assert "shared: 0 of the 3000 that are needed" in report
+
+
+def test_a_batch_that_ends_early_is_not_believed(emulated, tmp_path, capsys):
+    emulated["ends"] = 7
+    code, report = run(tmp_path, "--only", "global")
+    assert code == 2
+    assert "global: 0 of the 500" in report
+
+
+def test_a_refusal_is_said_in_plain_words(emulated, tmp_path, capsys):
+    emulated["refuses"] = "ERR_NVGPUCTRPERM"
+    code, _ = run(tmp_path)
+    assert code == 2
+    assert "the driver lets administrators alone read the counters" in capsys.readouterr().out
+
+
+def test_a_metric_that_the_device_lacks_is_left_out_and_another_counts(emulated, tmp_path):
+    emulated["without"] = ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st"]
+    code, report = run(tmp_path, "--only", "shared", "--most", str(FEW))
+    assert code == 0, report
+    (truth,) = load(tmp_path / "counters.zip")
+    constants = truth.device["constants"]
+    assert constants["st.4"] == [["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 1, 0]]
+
+
+def test_where_the_ideal_is_no_metric_its_section_is_asked(emulated, tmp_path):
+    emulated["without"] = ["memory_l1_wavefronts_shared_ideal"]
+    code, report = run(tmp_path, "--only", "ideal")
+    assert code == 0, report
+    assert "counters.ideal: 0 of 200 patterns differ" in report
+
+
+def test_kernels_that_do_not_run_end_the_run_before_the_profiler(emulated, tmp_path, monkeypatch, capsys):
+    fake = profiler.Profiler(("python", "-m", "emulated"))
+    monkeypatch.setattr(profiler.Profiler, "found", lambda: fake)
+    monkeypatch.setattr(counters_on_device, "described", lambda profile, dry: {"name": "none"})
+    monkeypatch.setattr(counters_on_device.Run, "program", lambda run, asked: ["x", "-m", "y", "--version"])
+    assert counters_on_device.main(["--out", str(tmp_path)]) == 2
+    assert "the kernels do not run: NVIDIA (R) Nsight Compute" in capsys.readouterr().out
+
+
+# -- the record ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=list(counted.GROUPS))
+def truth(request, emulated, tmp_path):
+    """What a device counted, or, until there is a record, the emulated one."""
+    if not RECORD.exists():
+        run(tmp_path, "--only", request.param, "--most", "400")
+    path = RECORD if RECORD.exists() else tmp_path / "counters.zip"
+    (found,) = load(path, f"counters.{request.param}")
+    return found
+
+
+def test_the_counts_are_what_the_model_predicts(truth):
+    assert truth.part == "counters.other" or not counted.compare(truth).different
+
+
+def test_a_count_that_is_another_is_noticed(truth):
+    rng = np.random.default_rng(len(truth.cases))
+    before = counted.compare(truth).different
+    for name in set(truth.arrays) - {"addresses"}:
+        changed = truth.arrays[name].copy()
+        at = int(rng.integers(len(changed)))
+        changed[at] += 1 if counted.compare(_one(truth, at)).different == 0 else 0
+        other = counted.compare(replace(truth, arrays={**truth.arrays, name: changed}))
+        assert other.different == before + (changed[at] != truth.arrays[name][at])
+        assert before or other.different == 1
+
+
+def _one(truth, at):
+    arrays = {
+        name: array[32 * at : 32 * at + 32] if name == "addresses" else array[at : at + 1]
+        for name, array in truth.arrays.items()
+    }
+    return replace(truth, cases=truth.cases[at : at + 1], arrays=arrays)
+
+
+def test_the_record_has_enough_patterns_and_is_small(tmp_path):
+    """The record of a device where there is one, else one of every pattern with what is predicted."""
+    path = RECORD
+    if not path.exists():
+        path = tmp_path / "counters.zip"
+        asked = {group: patterns.patterns(group) for group in ("shared", "global", "other")}
+        asked["ideal"] = patterns.for_the_ideal(200)
+        save(
+            path,
+            [
+                counted.truth_of(group, [(p, counted.predicted(p)) for p in every], {})
+                for group, every in asked.items()
+            ],
+        )
+    sizes = {truth.part.partition(".")[2]: len(truth.cases) for truth in load(path)}
+    assert all(sizes[group] >= count for group, count in counters_on_device.ENOUGH.items())
+    assert path.stat().st_size <= MOST_BYTES
+
+
+# -- patterns, launches, kernels -------------------------------------------------------------------
+
+
+def test_there_are_enough_patterns_of_every_kind_and_family():
+    shared = patterns.patterns("shared")
+    assert len(shared) == len(set(shared)) >= 3000
+    kinds = Counter(pattern.kind.name for pattern in shared)
+    assert min(kinds.values()) >= 60
+    assert kinds["ld.8"] + kinds["ld.16"] >= 1000
+    assert set(kinds) == {kind.name for kind in KINDS.values() if kind.group == "shared"}
+    idle = sum(None in p.addresses and not p.kind.matrices for p in shared)
+    assert idle >= 300
+    assert len(patterns.patterns("global")) >= 500
+    families = Counter(pattern.family for pattern in patterns.for_the_ideal(200))
+    assert len(families) >= 10
+
+
+def test_patterns_are_the_same_in_every_process():
+    text = repr(patterns.patterns("shared")[-3:])
+    fresh = patterns.patterns.__wrapped__("shared")
+    assert repr(fresh[-3:]) == text
+
+
+def test_the_patterns_tell_the_rules_of_merging_apart():
+    """Whatever rule a device has, of those thought of: few others give the same counts."""
+    loads = [p for p in patterns.patterns("shared") if p.kind.name in ("ld.8", "ld.16")]
+    by_rule: dict[tuple[int, ...], list[rules.Rule]] = {}
+    every = [rules._Load(pattern.kind.bytes, pattern.addresses) for pattern in loads]
+    for rule in rules.RULES:
+        by_rule.setdefault(tuple(load.by(rule) for load in every), []).append(rule)
+    assert len(by_rule) >= 180
+    alone = {str(found[0]) for found in by_rule.values() if len(found) == 1}
+    for names in ("n^1", "n^2", "n^4", "n^1 or n^2", "n^1 or n^2 or n^4", "n^1 and n^2, mixed"):
+        for scope in ("in the whole warp", "in two phases"):
+            assert {f"all in pairs {names}{i}, {scope}" for i in ("", ", an idle partner parts")} <= alone
+
+
+def test_counts_of_one_word_that_make_no_line_are_refused():
+    with pytest.raises(LayoutError, match="counts \\[1, 3, 4\\]"):
+        launches.Constants.of(Kind.of("ld.4"), [1, 3, 4])
+    with pytest.raises(LayoutError, match="TW402"):
+        launches.Constants.of(Kind.of("ld.4"), [0, 0, 0])
+
+
+def test_lanes_that_are_not_active_are_told_to_the_kernel_and_unread_rows_are_not():
+    pattern = next(p for p in patterns.patterns("shared") if p.kind.name == "ldmatrix.x1")
+    (launch,) = launches.dealt([(0, pattern)])
+    request = counted_launches.requested(launch.data())
+    assert list(request.addresses[0][8:]) == [0] * 24
+    assert list(request.times) == [1, 0, 0, 0]
+    idle = next(p for p in patterns.patterns("shared") if p.addresses[0] is None)
+    (launch,) = launches.dealt([(0, idle)])
+    assert counted_launches.requested(launch.data()).addresses[0][0] == kernels.NOBODY
+
+
+def test_the_kernels_compile_for_hopper_and_each_has_its_one_instruction():
+    library = nvrtc.load()
+    if library is None:
+        pytest.skip("there is no NVRTC")
+    ptx = nvrtc.compile_to_ptx(library, kernels.source(KINDS.values()), "--gpu-architecture=sm_90a")
+    for kind in KINDS.values():
+        body = ptx[ptx.index(f".entry {kind.kernel}(") :].partition("\n}")[0]
+        found = re.findall(r"(?:ld|st|atom|cp\.async|ldmatrix|stmatrix)\.\S+", body)
+        own = [word for word in found if not word.startswith(("ld.param", "cp.async.wait"))]
+        looked_at = [] if kind.stores else ["st.global.u32"]
+        assert own[1:] == looked_at, (kind.name, own)
+        assert own[0].startswith(kind.operation), (kind.name, own)
+
+
+def test_without_the_profiler_the_refusal_says_what_it_is(monkeypatch):
+    monkeypatch.setattr(profiler.shutil, "which", lambda name: None)
+    monkeypatch.setattr(profiler.Path, "glob", lambda path, pattern: [])
+    with pytest.raises(Refused, match="Nsight Compute is not installed"):
+        profiler.Profiler.found()
+
+
+def test_a_program_that_does_not_end_is_ended_with_what_it_started():
+    with pytest.raises(TimeoutError, match=r"more than 0 s"):
+        profiler.run(["sh", "-c", "sleep 30 & sleep 30"], seconds=0.2)
+
+
+CSV = """==PROF== Connected to process 130 (/usr/bin/python3.12)
+==PROF== Profiling "counted_ld_4" - 0: 0%....50%....100% - 1 pass
+2 launches
+==PROF== Disconnected from process 130
+"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size",\
+"Device","CC","l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum","memory_l1_wavefronts_shared"
+"","","","","","","","","","","","",""
+"0","130","python3.12","127.0.0.1","counted_ld_4","1","7","(32, 1, 1)","(1, 1, 1)","0","9.0","1,056","32 (32)"
+"1","130","python3.12","127.0.0.1","counted_ld_4(Request, unsigned char *)","1","7","(32, 1, 1)",\
+"(1, 1, 1)","0","9.0","2","n/a"
+"""
+
+
+def test_the_profilers_own_words_are_read():
+    first, second = profiler.parsed(CSV)
+    assert first.metrics == {
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": 1056,
+        "memory_l1_wavefronts_shared": 32,
+    }
+    assert second.metrics == {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": 2}
+    assert profiler.parsed("==ERROR== nothing") == []
