@@ -58,6 +58,7 @@ CODES = {
     "TW608": "no GPU, or no way to reach it",
     "TW609": "no move inside a warp",
     "TW610": "no one instruction makes this access",
+    "TW611": "no layout that was searched serves all accesses as asked",
     "TW612": "the model was asked to read or write what it must not",
 }
 """Every code and what it stands for; the documentation lists this table."""

@@ -27,6 +27,7 @@ GROUPS = {
     },
     "what it costs": {
         "banks": "bank conflicts: the wavefronts of an access of shared memory, phase by phase, and the fewest",
+        "swizzle": "the layout under which all accesses of a tile conflict least, with the proof",
     },
     "tilewise itself": {
         "tour": "a guided tour, in two minutes",

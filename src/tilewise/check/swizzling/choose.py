@@ -1,0 +1,315 @@
+"""`choose`: the layout of a tile under which all its accesses together take the fewest wavefronts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewise.check.access import Access, access_of
+from tilewise.check.banks.counting import INACTIVE, count
+from tilewise.check.swizzling import candidates
+from tilewise.check.swizzling.candidates import FAMILIES, Candidate
+from tilewise.check.swizzling.engines import Readers, readers
+from tilewise.check.swizzling.kernels import BUDGET
+from tilewise.check.swizzling.linear import linear
+from tilewise.check.swizzling.points import Asked, Points, points_of
+from tilewise.core.axes import m
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.gf2 import affine_map
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of, size_of
+from tilewise.core.vectors import along
+
+WHOLE = (8, 16, 32, 64, 128)
+"""Bits of elements that banks can be counted for."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best of a family."""
+
+    candidate: Candidate
+    wavefronts: tuple[int, ...]
+    """Of each access, counted on the layout itself; without weights."""
+    cost: int
+    """Their sum, with weights."""
+    bytes: int
+    dtype: DType = field(repr=False)
+
+    @property
+    def family(self) -> str:
+        """Which family."""
+        return self.candidate.family
+
+    @property
+    def layout(self) -> Layout:
+        """The layout, in elements."""
+        return self.candidate.layout
+
+    @cached_property
+    def readers(self) -> Readers:
+        """Whether TMA and wgmma take it."""
+        return readers(self.layout, self.dtype)
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What was searched of a family, and what came of it."""
+
+    family: str
+    tried: int
+    best: Found | None
+    """None where no member keeps the vectors of all accesses together, or none was asked."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The best layout that was found, and what is known of all others.
+
+    postcondition  best.cost <= found.cost for all that was searched; `proof` says what is below it
+    """
+
+    asked: tuple[Asked, ...]
+    dtype: DType
+    best: Found
+    searched: tuple[Searched, ...]
+    ideal: int
+    """Wavefronts where nothing conflicts, with weights."""
+    bound: int | None
+    """Wavefronts that no layout is below which keeps all vectors together; None where they are not linear."""
+    proof: str
+    """ideal, bound, linear or open: see PROOFS."""
+
+    @property
+    def cost(self) -> int:
+        """Wavefronts of the best, with weights."""
+        return self.best.cost
+
+    def __str__(self) -> str:
+        return f"{self.best.layout}: {self.cost} wavefronts, ideal {self.ideal}; {PROOFS[self.proof]}"
+
+
+PROOFS = {
+    "ideal": "no access conflicts",
+    "bound": "no layout takes fewer, of any kind, that keeps the vectors together",
+    "linear": "no layout of those searched takes fewer",
+    "open": "whether a linear layout takes fewer was not decided within the bound",
+}
+"""What is known of the layouts that were not found."""
+
+
+def choose(
+    tile: Layout | Sequence[int],
+    accesses: Iterable[Access | Layout | str | tuple[int, Access | Layout | str]],
+    *,
+    dtype: DType | str,
+    among: Sequence[str] = tuple(FAMILIES),
+    ideal: bool = False,
+    budget: int = BUDGET,
+) -> Choice:
+    """The layout of a tile with the fewest wavefronts for all accesses at once, each with its weight.
+
+        requires       a shape, which is meant row-major, or a layout; an access as `access_of` takes them,
+                       of that layout, or (weight, access)
+        postcondition  the least sum of weight * wavefronts of all members of the families; of equal ones the
+                       least memory, then the simplest family; counted on the layout that is given back
+        refused        TW611 no member of a family keeps all vectors together; with `ideal` also where none
+                       is without conflicts
+
+    >>> found = choose((128, 64), ["row:16B@st", "ldmatrix.x4"], dtype="bf16")
+    >>> print(found)
+    Swizzle<3,3,3> o S[(128, 64) : (64, 1)]: 256 wavefronts, ideal 256; no access conflicts
+    >>> print(choose((128, 64), ["row:16B@st", "col:2B"], dtype="bf16"))
+    Swizzle<3,3,3> o S[(128, 64) : (64, 1)]: 1152 wavefronts, ideal 384; no layout takes fewer, of any kind, \
+that keeps the vectors together
+    """
+    element = _element(dtype)
+    base = _base(tile)
+    asked = tuple(_asked(one, base, element) for one in accesses)
+    if not asked:
+        raise LayoutError("TW401", "no access was given", hint="such as row:16B@st and ldmatrix.x4")
+    return _Search(base, element, asked, budget).choice(_known(among), ideal)
+
+
+def _element(dtype: DType | str) -> DType:
+    element = DType.of(dtype)
+    if element.bits not in WHOLE:
+        raise LayoutError("TW602", f"elements of {element.bits} bits", hint="of 8, 16, 32, 64 or 128 bits")
+    return element
+
+
+def _base(tile: Layout | Sequence[int]) -> Layout:
+    if isinstance(tile, Layout):
+        return tile
+    extents = tuple(tile)
+    strides = [along(m, size_of(extents[mode + 1 :])) for mode in range(len(extents))]
+    return Layout(extents, tuple(strides))
+
+
+def _asked(one: object, base: Layout, element: DType) -> Asked:
+    weight, own = one if isinstance(one, tuple) else (1, one)
+    if not isinstance(weight, int) or weight < 1:
+        raise LayoutError("TW401", f"a weight of {weight}", hint="a weight is 1 or more, such as 2*row:16B")
+    return Asked(access_of(own, base, element), weight)
+
+
+def _known(among: Sequence[str]) -> Sequence[str]:
+    for family in among:
+        if family not in FAMILIES:
+            raise LayoutError(
+                "TW601", f"{family!r} is no family of layouts", hint="known: " + " ".join(FAMILIES)
+            )
+    return among
+
+
+class _Search:
+    """One question, and what its families answer."""
+
+    def __init__(self, base: Layout, dtype: DType, asked: tuple[Asked, ...], budget: int) -> None:
+        self.base, self.dtype, self.asked, self.budget = base, dtype, asked, budget
+        self.size = dtype.bits // 8
+        self.points: Points | None = points_of(asked)
+        self.ideal = sum(one.ideal for one in asked)
+        self.together = max(one.access.elements for one in asked).bit_length() - 1
+
+    def choice(self, among: Sequence[str], ideal: bool) -> Choice:
+        searched = tuple(self._searched(family) for family in FAMILIES if family in among)
+        best = min(
+            (one.best for one in searched if one.best),
+            key=lambda found: (found.cost, found.bytes),
+            default=None,
+        )
+        if best is None:
+            raise self._none(searched)
+        found = Choice(
+            self.asked,
+            self.dtype,
+            best,
+            searched,
+            self.ideal,
+            self.points.bound if self.points else None,
+            self._proof(best, searched),
+        )
+        if ideal and found.proof != "ideal":
+            raise _conflicts(found)
+        return found
+
+    def _proof(self, best: Found, searched: Sequence[Searched]) -> str:
+        if best.cost == self.ideal:
+            return "ideal"
+        if self.points and best.cost == self.points.bound:
+            return "bound"
+        return "open" if any(one.note == _OPEN for one in searched) else "linear"
+
+    def _none(self, searched: Sequence[Searched]) -> Refused:
+        names = " and ".join(one.access.name for one in self.asked)
+        return Refused(
+            "TW611",
+            f"no layout keeps the vectors of {names} together",
+            witness={"families": [one.family for one in searched]},
+            hint="narrower vectors, such as :4B, ask for less; a lane moves neighbouring bytes",
+        )
+
+    # -- families ----------------------------------------------------------------------------------
+
+    def _searched(self, family: str) -> Searched:
+        if family == "linear":
+            return self._linear()
+        tried, least, best = 0, 0, None
+        for candidate in self._candidates(family):
+            tried += 1
+            cost = self._cost(candidate.layout)
+            if cost is not None and (best is None or cost < least):
+                least, best = cost, candidate
+            if best and least in (self.ideal, self.points and self.points.bound):
+                break
+        return Searched(family, tried, self._found(best) if best else None)
+
+    def _candidates(self, family: str) -> Iterable[Candidate]:
+        if family == "plain":
+            return candidates.plain(self.base)
+        if family == "mode":
+            return candidates.modes(self.base, self.dtype)
+        make = candidates.swizzles if family == "swizzle" else candidates.paddings
+        return make(self.base, self.size, self.together)
+
+    def _linear(self) -> Searched:
+        if self.points is None:
+            return Searched("linear", 0, None, "the vectors do not begin at the same digits everywhere")
+        found = linear(self.points, self.budget)
+        if found is None:
+            return Searched("linear", 0, None, "more than one extent is no power of two")
+        candidate = Candidate("linear", "linear over GF(2)", found.layout)
+        return Searched("linear", found.tried, self._found(candidate), "" if found.least else _OPEN)
+
+    # -- what a layout costs -----------------------------------------------------------------------
+
+    def _found(self, candidate: Candidate) -> Found:
+        each = self._each(candidate.layout)
+        assert each is not None, "a layout was chosen that an access refuses"
+        cost, span = self._weighted(each), candidate.layout.span(m)
+        return Found(candidate, each, cost, span * self.size, self.dtype)
+
+    def _cost(self, layout: Layout) -> int | None:
+        """The weighted wavefronts; None where an access cannot be made."""
+        columns = self._columns(layout)
+        if columns is not None and self.points is not None:
+            return self.points.cost(columns)
+        each = self._each(layout)
+        return None if each is None else self._weighted(each)
+
+    def _weighted(self, each: Iterable[int]) -> int:
+        return sum(one.weight * own for one, own in zip(self.asked, each, strict=True))
+
+    def _columns(self, layout: Layout) -> list[int] | None:
+        """What every digit flips, where the index is made of digits and the addresses are linear."""
+        if any(extent & extent - 1 for extent in extents_of(layout.shape)):
+            return None
+        found = affine_map(layout)
+        if found is None or len(found.axes) != 1 or found.origin[0]:
+            return None
+        return [flip for (flip,) in found.columns]
+
+    def _each(self, layout: Layout) -> tuple[int, ...] | None:
+        """The wavefronts of every access, counted on its addresses; None where one cannot be made."""
+        from tilewise.tables import table
+
+        where = table(layout).array.reshape(-1)
+        found = []
+        for one in self.asked:
+            addresses = self._addresses(one, where)
+            if addresses is None:
+                return None
+            own = one.access
+            found.append(int(count(own.operation, own.bytes, addresses).wavefronts.sum()))
+        return tuple(found)
+
+    def _addresses(self, one: Asked, where: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        active = one.starts >= 0
+        there = where[np.maximum(one.elements, 0)]
+        first = there[:, :, 0]
+        following = first[:, :, None] + np.arange(one.access.elements)
+        aligned = first % one.access.elements == 0
+        if not ((there == following).all(axis=2) & aligned | ~active).all():
+            return None
+        return np.where(active, first * self.size, INACTIVE)
+
+
+_OPEN = "the search ended at its bound"
+
+
+def _conflicts(found: Choice) -> Refused:
+    if found.proof == "open":
+        raise NotDecided("whether a layout is without conflicts was not decided within the bound")
+    return Refused(
+        "TW611",
+        f"none is without conflicts: {found.cost} wavefronts at least, {found.ideal} without any",
+        witness={"wavefronts": found.cost, "ideal": found.ideal, "layout": str(found.best.layout)},
+        hint=PROOFS[found.proof],
+    )

@@ -1,0 +1,203 @@
+"""The layout of a tile of shared memory under which all its accesses together conflict least, with the proof.
+
+  tilewise swizzle 128x64 --dtype bf16 --access row:16B@st --access ldmatrix.x4
+  tilewise swizzle 32x32 --dtype f32 --access row:4B@st --access col:4B
+  tilewise swizzle 64x96 --dtype f16 --access row:16B@st --access 4*ldmatrix.x4 --among mode,padding
+  tilewise swizzle 'S[(64, 128) : (1, 64)]' --dtype bf16 --access ldmatrix.x4.trans --access tma
+  tilewise swizzle 128x64 --dtype bf16 --access row:16B@st --access col:2B --ideal
+
+TILE is a shape, meant row-major, or a layout of it. An access says who asks for what, as `tilewise banks` has
+it; 4*A counts A four times. Searched are the tile as it is, the hardware's modes, every Swizzle<B,M,S>, every
+pitch of its rows, and every layout that is linear over GF(2); --among names some of these families.
+
+wavefronts are those of all accesses, each with its weight; ideal is where none conflicts; bound is what no
+layout of any kind is below that keeps every vector together. Of equal layouts the one with the least memory
+is taken, then the simplest. TMA: whether boxes fill it; wgmma: the operands that it is read as.
+
+Exit code 0 with the best layout; 1 where no layout lets every access be made, or with --ideal where none is
+without conflicts; 3 where --ideal was not decided.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from tilewise.cli.answer import NO, YES, Answer, witness_data
+from tilewise.cli.arguments import layout_from, layout_options, text_from
+from tilewise.cli.hints import in_a_shell
+from tilewise.core.errors import LayoutError, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from tilewise.check.swizzling import Choice, Found, Searched
+    from tilewise.core.layout import Layout
+
+_SHAPE = re.compile(r"\d+(\s*[x×]\s*\d+)+")
+_WEIGHTED = re.compile(r"\s*(\d+)\s*\*\s*(.+)", re.DOTALL)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """TILE --dtype T --access A [--access B ...] [--among F,F] [--ideal]."""
+    parser.add_argument(
+        "tile", metavar="TILE", help="a shape such as 128x64, a layout, or - for standard input"
+    )
+    parser.add_argument(
+        "--access",
+        action="append",
+        default=[],
+        metavar="[N*]A",
+        help="who asks for what, N times, such as row:16B@st or 4*ldmatrix.x4; repeatable",
+    )
+    parser.add_argument("--among", metavar="F,F", help="plain, mode, swizzle, padding, linear (all)")
+    parser.add_argument("--ideal", action="store_true", help="no where every layout has conflicts")
+    layout_options(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The best layout; no, where there is none."""
+    from tilewise.check.swizzling import FAMILIES, choose
+
+    dtype = args.dtype
+    for option, such in (("dtype", "--dtype bf16"), ("access", "--access ldmatrix.x4")):
+        if not getattr(args, option):
+            raise LayoutError("TW401", f"swizzle needs --{option}", hint=f"such as {such}")
+    among = tuple(FAMILIES) if args.among is None else args.among.replace(" ", "").split(",")
+    try:
+        found = choose(_tile(args), map(_weighted, args.access), dtype=dtype, among=among, ideal=args.ideal)
+    except Refused as no:
+        hint = in_a_shell(no.hint)
+        data = {"layout": None, "code": no.code, "reason": no.reason}
+        data |= {"witness": witness_data(no.witness), "hint": hint}
+        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+    return Answer(choice_data(found), "\n".join(_lines(found)), YES)
+
+
+def _tile(args: argparse.Namespace) -> Layout | tuple[int, ...]:
+    text = text_from(args.tile)
+    if _SHAPE.fullmatch(text):
+        return tuple(int(extent) for extent in re.split(r"\s*[x×]\s*", text))
+    args.dtype = args.dtype if args.unit != "element" else None  # which converts what counts bytes or bits
+    return layout_from(text, args)
+
+
+def _weighted(text: str) -> tuple[int, str]:
+    found = _WEIGHTED.fullmatch(text)
+    return (int(found[1]), found[2]) if found else (1, text)
+
+
+# -- as data ---------------------------------------------------------------------------------------
+
+
+def choice_data(found: Choice) -> dict[str, Any]:
+    """A choice as JSON."""
+    from tilewise.check.swizzling import PROOFS
+
+    return {
+        **_found_data(found.best),
+        "ideal": found.ideal,
+        "bound": found.bound,
+        "proof": found.proof,
+        "proven": PROOFS[found.proof],
+        "accesses": [
+            {
+                "access": one.access.name,
+                "weight": one.weight,
+                "wavefronts": own,
+                "ideal": one.ideal // one.weight,
+            }
+            for one, own in zip(found.asked, found.best.wavefronts, strict=True)
+        ],
+        "searched": [_searched_data(one) for one in found.searched],
+    }
+
+
+def _found_data(found: Found) -> dict[str, Any]:
+    readers = found.readers
+    return {
+        "layout": str(found.layout),
+        "family": found.family,
+        "name": found.candidate.name,
+        "wavefronts": found.cost,
+        "bytes": found.bytes,
+        "tma": {"boxes": readers.tma, "reason": readers.why_tma},
+        "wgmma": {"operands": list(readers.wgmma), "reason": readers.why_wgmma},
+    }
+
+
+def _searched_data(one: Searched) -> dict[str, Any]:
+    best = None if one.best is None else _found_data(one.best)
+    return {"family": one.family, "tried": one.tried, "best": best, "note": one.note}
+
+
+# -- as text ---------------------------------------------------------------------------------------
+
+
+def _lines(found: Choice) -> Iterator[str]:
+    from tilewise.check.swizzling import PROOFS
+
+    best = found.best
+    over = "no conflicts" if found.proof == "ideal" else f"{found.cost - found.ideal} more than the ideal"
+    yield str(best.layout)
+    yield f"  which is    {_called(best)}"
+    yield f"  wavefronts  {found.cost}: {over}"
+    names = [_access_name(one.weight, one.access.name) for one in found.asked]
+    width = max(map(len, names))
+    for name, one, own in zip(names, found.asked, best.wavefronts, strict=True):
+        yield f"    {name:{width}}  {own}, ideal {one.ideal // one.weight}"
+    yield f"  proof       {PROOFS[found.proof]}"
+    yield f"  shared      {best.bytes} bytes"
+    yield f"  TMA         {_tma(best)}"
+    yield f"  wgmma       {_wgmma(best)}"
+    yield "searched"
+    yield from _table(found)
+
+
+def _access_name(weight: int, name: str) -> str:
+    return name if weight == 1 else f"{weight} * {name}"
+
+
+def _called(found: Found) -> str:
+    words = {
+        "plain": "the tile as it is",
+        "mode": f"the hardware's mode {found.candidate.name}",
+        "swizzle": f"the tile under {found.candidate.name}",
+        "padding": f"the tile with a {found.candidate.name}",
+        "linear": "a layout that is linear over GF(2)",
+    }
+    return words[found.family]
+
+
+def _tma(found: Found) -> str:
+    boxes, why = found.readers.tma, found.readers.why_tma
+    return f"no: {why}" if boxes is None else f"fills it with {boxes} box{'es' if boxes > 1 else ''}"
+
+
+def _wgmma(found: Found) -> str:
+    operands, why = found.readers.wgmma, found.readers.why_wgmma
+    return f"reads it as {' and as '.join(operands)}" if operands else f"no: {why}"
+
+
+def _table(found: Choice) -> Iterator[str]:
+    head = ("family", "tried", "wavefronts", "bytes", "TMA", "wgmma", "its best")
+    rows = [head, *map(_row, found.searched)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        family, *numbers, tma, wgmma, layout = row
+        cells = [f"{family:{widths[0]}}"]
+        cells += [f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:4], strict=True)]
+        cells += [f"{tma:{widths[4]}}", f"{wgmma:{widths[5]}}", layout]
+        yield "  " + "  ".join(cells).rstrip()
+
+
+def _row(one: Searched) -> tuple[str, ...]:
+    best = one.best
+    if best is None:
+        return one.family, str(one.tried), "-", "-", "-", "-", one.note or "none keeps the vectors together"
+    tma = "no" if best.readers.tma is None else "yes"
+    wgmma = " ".join(best.readers.wgmma) or "no"
+    layout = str(best.layout) + (f" ({one.note})" if one.note else "")
+    return one.family, str(one.tried), str(best.cost), str(best.bytes), tma, wgmma, layout
