@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
 from tilewise.check.banks import counted
 from tilewise.check.banks.drawing import MARKS
-from tilewise.cli.commands.banks import request_data
 
 ROWS = "S[(64, 64) : (64, 1)]"
 FREE = f"Swizzle<3,3,3> o {ROWS}"
@@ -130,7 +131,7 @@ def test_a_request_by_its_addresses(tilewise) -> None:
     assert phase["lanes"] == list(range(8))
     assert phase["banks"]["0"] == {"0": [0], "32": [2], "64": [4], "96": [6]}
     assert (phase["wavefronts"], phase["bank"]) == (4, 0)
-    assert data == request_data(counted("ldmatrix", 16, list(map(int, asked.split(",")))))
+    assert data == counted("ldmatrix", 16, list(map(int, asked.split(",")))).as_dict()
 
 
 def test_inactive_lanes_hexadecimal_addresses_and_pairs(tilewise) -> None:
@@ -143,6 +144,20 @@ def test_what_is_not_known_is_told(tilewise) -> None:
     run = tilewise("banks", "--op", "atom", "--bytes", "4", "--addresses", "0,0")
     assert "no document says" in run.err
     assert tilewise("banks", "--op", "st", "--bytes", "4", "--addresses", "0,0").err == ""
+
+
+@pytest.mark.parametrize("access", ["row:16B", "ldmatrix.x4.trans", "tma", "S[(32, 8) : (64, 1)]:16B"])
+def test_what_ranks_decide_imports_neither_numpy_nor_rich(access: str) -> None:
+    program = (
+        "import sys; from tilewise.cli.main import main; main(sys.argv[1:]);"
+        "heavy = {'numpy', 'rich'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    words = ("banks", FREE, "--dtype", "bf16", "--access", access, "--json")
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,12 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.banks import Operation
+from tilewise.hardware.memory.counters import wavefronts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.check.banks.counting import Counts
 
 
@@ -78,6 +81,21 @@ class Conflicts:
                 "TW201", f"there is no request {number}", hint=f"requests are 0..{self.requests - 1}"
             )
         return counted(self.access.operation, self.access.bytes, addresses_of(self.lanes, number))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts as plain data; a request of it has its own."""
+        return {
+            "access": self.access.name,
+            "operation": self.access.operation.name,
+            "bytes": self.access.bytes,
+            "requests": self.requests,
+            "wavefronts": self.wavefronts,
+            "ideal": self.ideal,
+            "excess": self.excess,
+            "ways": self.ways,
+            "closed": self.closed,
+            "metric": wavefronts_of(self.access.operation.name),
+        }
 
     def _total(self, what: str) -> int:
         return int(getattr(self.counts, what).sum())

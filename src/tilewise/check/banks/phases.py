@@ -13,6 +13,10 @@ from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import BANKS, WAVEFRONT, WORD, Operation
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 @dataclass(frozen=True, slots=True)
 class Phase:
@@ -31,6 +35,23 @@ class Phase:
     def busiest(self) -> int | None:
         """The first bank that takes that many."""
         return next((bank for bank, words in self.banks.items() if len(words) == self.wavefronts), None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data.
+
+        >>> counted("st", 4, [0, 128, None, 4]).phases[0].as_dict()["banks"]
+        {'0': {'0': [0], '32': [1]}, '1': {'1': [3]}}
+        """
+        banks = {
+            str(bank): {str(word): list(lanes) for word, lanes in words.items()}
+            for bank, words in self.banks.items()
+        }
+        return {
+            "lanes": list(self.lanes),
+            "wavefronts": self.wavefronts,
+            "bank": self.busiest,
+            "banks": banks,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +74,18 @@ class Request:
     def excess(self) -> int:
         """Wavefronts beyond the ideal: the conflicts."""
         return self.wavefronts - self.ideal
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "operation": self.operation,
+            "bytes": self.bytes,
+            "wavefronts": self.wavefronts,
+            "ideal": self.ideal,
+            "excess": self.excess,
+            "merged": self.merged,
+            "phases": [phase.as_dict() for phase in self.phases],
+        }
 
 
 def counted(operation: Operation | str, bytes: int, addresses: Sequence[int | None]) -> Request:

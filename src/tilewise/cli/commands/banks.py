@@ -31,7 +31,6 @@ from tilewise.core.errors import LayoutError, Refused
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from tilewise.check.banks import Conflicts, Request
     from tilewise.core.layout import Layout
@@ -93,7 +92,7 @@ def _of_addresses(args: argparse.Namespace) -> Answer:
     request = counted(operation, _width(args.bytes, operation.widths), _addresses(args.addresses))
     drawn = [("", request)] if args.phases else []
     lines = [_counts(request), *([] if args.phases else _sentences(request))]
-    return Answer(request_data(request), _Text(lines, drawn)).noted(_unknown([operation.name]))
+    return Answer(request.as_dict(), _Text(lines, drawn)).noted(_unknown([operation.name]))
 
 
 def _width(spelled: str | None, widths: Sequence[int]) -> int:
@@ -128,30 +127,6 @@ def _sentences(request: Request) -> list[str]:
     return [f"  {said(request, number)}" for number in range(len(request.phases))]
 
 
-def request_data(request: Request) -> dict[str, Any]:
-    """One request as JSON."""
-    return {
-        "operation": request.operation,
-        "bytes": request.bytes,
-        "wavefronts": request.wavefronts,
-        "ideal": request.ideal,
-        "excess": request.excess,
-        "merged": request.merged,
-        "phases": [
-            {
-                "lanes": list(phase.lanes),
-                "wavefronts": phase.wavefronts,
-                "bank": phase.busiest,
-                "banks": {
-                    str(bank): {str(word): list(lanes) for word, lanes in words.items()}
-                    for bank, words in phase.banks.items()
-                },
-            }
-            for phase in request.phases
-        ],
-    }
-
-
 # -- accesses of a tile ----------------------------------------------------------------------------
 
 
@@ -179,7 +154,9 @@ def _of_layout(args: argparse.Namespace) -> Answer:
         "layout": str(layout),
         "dtype": args.dtype,
         "base": base,
-        "accesses": [conflicts_data(own, at, request) for own, at, request in requests],
+        "accesses": [
+            own.as_dict() | {"request": {"number": at} | request.as_dict()} for own, at, request in requests
+        ],
         "wavefronts": sum(own.wavefronts for own in found),
         "ideal": sum(own.ideal for own in found),
         "excess": sum(own.excess for own in found),
@@ -202,25 +179,6 @@ def _layout(args: argparse.Namespace) -> Layout:
     """The layout in the unit that it is given in: what follows counts bytes anyway."""
     dtype = args.dtype if args.unit == "element" else None
     return layout_from(text_from(args.layout), argparse.Namespace(**vars(args) | {"dtype": dtype}))
-
-
-def conflicts_data(found: Conflicts, number: int, request: Request) -> dict[str, Any]:
-    """The conflicts of an access as JSON, with one of its requests."""
-    from tilewise.hardware.memory.counters import wavefronts_of
-
-    return {
-        "access": found.access.name,
-        "operation": found.access.operation.name,
-        "bytes": found.access.bytes,
-        "requests": found.requests,
-        "wavefronts": found.wavefronts,
-        "ideal": found.ideal,
-        "excess": found.excess,
-        "ways": found.ways,
-        "closed": found.closed,
-        "metric": wavefronts_of(found.access.operation.name),
-        "request": {"number": number} | request_data(request),
-    }
 
 
 def _rows(found: Sequence[Conflicts]) -> list[str]:
