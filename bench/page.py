@@ -55,6 +55,27 @@ class Section:
         return f"{value / 2**20:.1f} MiB" if self.unit == "B" else spelled_seconds(value)
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What several say of the same cases, under a heading: a table without times."""
+
+    title: str
+    note: str
+    heads: tuple[str, ...]
+    lines: list[tuple[str, ...]]
+    rows: tuple[Row, ...] = ()
+    """It measures nothing."""
+
+    def markdown(self) -> str:
+        """The answers as a table."""
+        table = [self.heads, ("---",) * len(self.heads), *self.lines]
+        return "\n".join([f"## {self.title}", "", self.note, "", *map(_line, table), ""])
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
 def spelled_seconds(seconds: float) -> str:
     """Three digits in a unit that fits.
 
@@ -76,7 +97,7 @@ def spelled_ratio(ratio: float) -> str:
     return f"1/{1 / ratio:.0f}" if ratio < 0.1 else f"{ratio:.2f}"
 
 
-def page(sections: Iterable[Section], neighbours: Iterable[str]) -> str:
+def page(sections: Iterable[Section | Answers], neighbours: Iterable[str]) -> str:
     """The whole page."""
     sections = list(sections)
     missed = [

@@ -14,6 +14,9 @@ NAMES = {
 }
 """Module: the distribution that has it."""
 
+APART = {"triton": "triton"}
+"""Those that are asked in a process of their own."""
+
 
 def imported() -> dict[str, ModuleType]:
     """{module name: module} of those that can be imported."""
@@ -30,7 +33,8 @@ def imported() -> dict[str, ModuleType]:
 
 def spelled(name: str) -> str:
     """A neighbour and its version, or that it was skipped."""
+    distribution = (NAMES | APART)[name]
     try:
-        return f"{name} ({NAMES[name]} {version(NAMES[name])})"
+        return f"{name} ({distribution} {version(distribution)})"
     except PackageNotFoundError:
-        return f"{name} (skipped: {NAMES[name]} is not installed)"
+        return f"{name} (skipped: {distribution} is not installed)"

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 import algebra as algebra_bench
+import banks as banks_bench
 import hopper as hopper_bench
 import warp as warp_bench
 from clock import once, peak_bytes, processes, side_by_side
-from page import Row, Section, page
-from peers import NAMES, imported, spelled
+from page import Answers, Row, Section, page
+from peers import APART, NAMES, imported, spelled
 from tilewise import Layout, R, S, Swizzle, m, reg
 from tilewise.tables import inverse, table
 
@@ -49,7 +50,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="the page to write, such as docs/bench.md")
     path = parser.parse_args().write
     peers = imported()
-    sections = [
+    sections: list[Section | Answers] = [
         evaluation(peers),
         inverses(peers),
         tables(peers.get("pycute")),
@@ -58,9 +59,10 @@ def main() -> None:
         *algebra_bench.sections(peers),
         *hopper_bench.sections(peers),
         *warp_bench.sections(peers),
+        *banks_bench.sections(peers),
         startup(peers),
     ]
-    text = page(sections, map(spelled, NAMES))
+    text = page(sections, map(spelled, NAMES | APART))
     if path is None:
         print(text)
     else:
