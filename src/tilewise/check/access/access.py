@@ -80,6 +80,20 @@ class Lanes:
     listed: np.ndarray | None = field(default=None, repr=False)
     """The same as an array, where it has none."""
 
+    def request(self, number: int) -> list[int | None]:
+        """The address of every lane in one request; None where it asks for nothing."""
+        if not 0 <= number < self.access.requests:
+            raise LayoutError(
+                "TW201",
+                f"there is no request {number}",
+                hint=f"requests are 0..{self.access.requests - 1}",
+            )
+        if self.layout is None:
+            assert self.listed is not None
+            return [None if address < 0 else address for address in self.listed[number].tolist()]
+        first = number * self.access.lanes
+        return [self.layout.points(first + lane)[0][0] for lane in range(self.access.lanes)]
+
     @cached_property
     def table(self) -> np.ndarray:
         """The addresses as an array (requests, lanes)."""

@@ -76,11 +76,7 @@ class Conflicts:
 
     def request(self, number: int) -> Request:
         """One request, phase by phase, as the definition has it."""
-        if not 0 <= number < self.requests:
-            raise LayoutError(
-                "TW201", f"there is no request {number}", hint=f"requests are 0..{self.requests - 1}"
-            )
-        return counted(self.access.operation, self.access.bytes, addresses_of(self.lanes, number))
+        return counted(self.access.operation, self.access.bytes, self.lanes.request(number))
 
     def as_dict(self) -> dict[str, Any]:
         """The counts as plain data; a request of it has its own."""
@@ -132,16 +128,6 @@ def conflicts(
     if own is None:
         raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
     return conflicts_of(lanes_of(access_of(access, layout, own, operation, base), layout, base))
-
-
-def addresses_of(lanes: Lanes, request: int) -> list[int | None]:
-    """The address of every lane in one request; None where it asks for nothing."""
-    if lanes.listed is not None:
-        listed = lanes.listed[request].tolist()
-        return [None if address < 0 else address for address in listed]
-    assert lanes.layout is not None
-    first = request * lanes.access.lanes
-    return [lanes.layout.points(first + lane)[0][0] for lane in range(lanes.access.lanes)]
 
 
 def conflicts_of(lanes: Lanes) -> Conflicts:

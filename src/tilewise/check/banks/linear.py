@@ -57,7 +57,7 @@ def ranks_of(layout: Layout, operation: Operation, bytes: int) -> Ranks | None:
     True
     """
     lanes = extents_of(layout.shape)[-1]
-    found = _affine(layout, lanes)
+    found = affine_addresses(layout, lanes)
     if found is None or any(flip % bytes for (flip,) in (found.origin, *found.columns)):
         return None
     steps = [flip for (flip,) in found.columns[: lanes.bit_length() - 1]]
@@ -77,25 +77,18 @@ def _paired(steps: Sequence[int], distance: int) -> bool:
     return bit >= len(steps) or steps[bit] == 0
 
 
-def _affine(layout: Layout, lanes: int) -> AffineMap | None:
+def affine_addresses(layout: Layout, lanes: int) -> AffineMap | None:
     """The addresses by the bits of request and lane, if they are an affine map of them.
 
     A request only moves where its phases begin. So its extents may be any: rounded up to powers of two they
     are digits of the same map.
     """
-    whole = layout if _powers(layout) else _rounded(layout, lanes)
-    return None if whole is None or len(whole.axes) > 1 else affine_map(whole)
+    whole = layout if all(extent & extent - 1 == 0 for extent, _ in layout.digits) else _rounded(layout)
+    return affine_map(whole) if len(whole.axes) == 1 else None
 
 
-def _powers(layout: Layout) -> bool:
-    return all(extent & extent - 1 == 0 for extent, _ in layout.digits)
-
-
-def _rounded(layout: Layout, lanes: int) -> Layout | None:
-    """The layout with extents of requests that are powers of two; None where lanes are none."""
-    if lanes & lanes - 1 or len(layout.shape) < 2:
-        return None
-    extents = list(leaves(layout.shape))
-    own = len(list(leaves(layout.shape[-1:])))
-    rounded = [1 << (extent - 1).bit_length() for extent in extents[:-own]]
-    return replace(layout, shape=(*rounded, *extents[-own:]))
+def _rounded(layout: Layout) -> Layout:
+    """The layout with extents of requests that are powers of two."""
+    *requests, lanes = layout.shape
+    extents = [1 << (extent - 1).bit_length() for extent in leaves(tuple(requests))]
+    return replace(layout, shape=(*extents, lanes))
