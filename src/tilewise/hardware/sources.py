@@ -97,6 +97,11 @@ FORUM_ASYNC = Source(
     "cp.async introduces bank conflict than naive ldg and sts ptx (of 8.6)",
     "https://forums.developer.nvidia.com/t/cp-async-introduces-bank-conflict-than-naive-ldg-and-sts-ptx/245066",
 )
+FORUM_SECTORS = Source(
+    "NVIDIA Developer Forums",
+    "Pascal L1 cache, answer of NVIDIA (of 7.0)",
+    "https://forums.developer.nvidia.com/t/pascal-l1-cache/49571/14",
+)
 NSIGHT = Source(
     "Nsight Compute",
     "Kernel Profiling Guide, Metrics Reference",

@@ -1,6 +1,13 @@
-"""Sectors of global memory: what one request of a warp fetches."""
+"""Sectors of global memory: what one request of a warp fetches or writes.
+
+An instruction of a warp is one request. It takes the different sectors, of 32 bytes, that its lanes ask for,
+under a tag for each line of 128 bytes. The tags of all 32 lanes are compared at once since 7.0.
+"""
 
 from __future__ import annotations
+
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.sources import FORUM_SECTORS
 
 SECTOR = 32
 """Bytes that are fetched together."""
@@ -10,3 +17,14 @@ LINE = 128
 
 WIDTHS = (1, 2, 4, 8, 16)
 """Bytes of one lane that one instruction can move."""
+
+TOGETHER = dict.fromkeys(WIDTHS, LANES)
+"""{bytes of a lane: lanes that are looked up at once}: a sector of two such groups would count twice.
+
+The source speaks of accesses in general; that it holds for 8 and 16 bytes a lane is not said anywhere.
+"""
+
+OPERATIONS = ("ld", "st", "cp.async")
+"""What reaches global memory: loads, stores, and the copies to shared memory, which load."""
+
+SOURCE = FORUM_SECTORS
