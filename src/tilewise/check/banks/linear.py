@@ -57,7 +57,7 @@ def ranks_of(layout: Layout, operation: Operation, bytes: int) -> Ranks | None:
     True
     """
     lanes = extents_of(layout.shape)[-1]
-    found = affine_addresses(layout, lanes)
+    found = affine_addresses(layout)
     if found is None or any(flip % bytes for (flip,) in (found.origin, *found.columns)):
         return None
     steps = [flip for (flip,) in found.columns[: lanes.bit_length() - 1]]
@@ -77,7 +77,7 @@ def _paired(steps: Sequence[int], distance: int) -> bool:
     return bit >= len(steps) or steps[bit] == 0
 
 
-def affine_addresses(layout: Layout, lanes: int) -> AffineMap | None:
+def affine_addresses(layout: Layout) -> AffineMap | None:
     """The addresses by the bits of request and lane, if they are an affine map of them.
 
     A request only moves where its phases begin. So its extents may be any: rounded up to powers of two they
