@@ -41,7 +41,7 @@ def each_of(layout: Layout, bytes: int) -> Each | None:
     True
     """
     lanes = extents_of(layout.shape)[-1]
-    found = affine_addresses(layout, lanes)
+    found = affine_addresses(layout)
     if found is None or any(flip % bytes for (flip,) in (found.origin, *found.columns)):
         return None
     bits = lanes.bit_length() - 1
