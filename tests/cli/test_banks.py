@@ -68,6 +68,14 @@ def test_strides_in_bytes_are_the_same_tile(tilewise) -> None:
     assert one["accesses"] == other["accesses"]
 
 
+def test_what_suggest_says_is_asked_about_through_a_pipe(tilewise) -> None:
+    words = ("--operand", "A", "--dtype", "bf16", "--tile", "64x128", "--json")
+    suggested = tilewise("suggest", *words).out
+    data = tilewise("banks", "-", "--access", "ldmatrix.x4", "--json", stdin=suggested).json
+    assert data["dtype"] == "bf16"
+    assert data["excess"] == 0
+
+
 def test_the_chosen_request_is_drawn(tilewise) -> None:
     words = ("banks", "S[(32, 32) : (32, 1)]", "--dtype", "f32", "--access", "col:4B")
     out = tilewise(*words, "--request", "7").out.splitlines()

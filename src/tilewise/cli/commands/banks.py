@@ -6,16 +6,17 @@
   tilewise banks --op ld --bytes 16 --addresses 0,128,256,x,512,640,768,896
   tilewise banks --op st --bytes 4 --addresses 0,4,128 --phases
 
-LAYOUT is a tile of shared memory, in elements of --dtype, which begins at --base. An access says which
-elements each lane of a warp asks for, one instruction after the other: row:16B, col:2B, ldmatrix.x4.trans,
-stmatrix.x2, mma.A:m16n8k16, tma, or a layout [lane, element] or [request, lane, element] to flat indices of
-the tile, such as 'S[(32, 8) : (64, 1)]'. --op says load or store where its name does not.
+LAYOUT is a tile of shared memory, in elements of --dtype, which begins at --base; its swizzle counts from
+there. An access says which elements each lane of a warp asks for, one instruction after the other: row:16B,
+col:2B, ldmatrix.x4.trans, stmatrix.x2, mma.A:m16n8k16, tma, or a layout [lane, element] or [request, lane,
+element] to flat indices of the tile, such as 'S[(32, 8) : (64, 1)]'. --op says load or store where its name
+does not.
 
 Without LAYOUT one request is counted: --addresses has one byte address a lane, x where a lane is inactive.
 
 wavefronts: what the profiler counts; ideal: one a phase, the fewest; ways: wavefronts of the worst phase.
 --phases draws the request that takes most: a row a lane, a column a bank, in each cell the wavefront that
-serves it. --request I draws another. Counts are predictions; `tilewise catalog` has what a device confirmed.
+serves it. --request I draws another. Counts are predictions: the page on bank conflicts says of what.
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import layout_from, layout_options, text_from
-from tilewise.cli.hints import in_a_shell
+from tilewise.cli.answer import Answer
+from tilewise.cli.arguments import filled_in, layout_options
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tilewise.check.banks import Conflicts, Request
-    from tilewise.core.layout import Layout
-
-INACTIVE = "x"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,13 +59,7 @@ def answer(args: argparse.Namespace) -> Answer:
     """The wavefronts of every access, or of one request."""
     if args.layout is None:
         return _of_addresses(args)
-    for option in ("bytes", "addresses"):
-        if getattr(args, option) is not None:
-            raise LayoutError(
-                "TW401",
-                f"--{option} is for a request without LAYOUT",
-                hint="an access of a tile says its bytes itself: row:16B",
-            )
+    not_both(args, ("bytes", "addresses"))
     return _of_layout(args)
 
 
@@ -85,11 +76,9 @@ def _of_addresses(args: argparse.Namespace) -> Answer:
             "banks needs LAYOUT and --access, or --addresses",
             hint="such as --op ld --bytes 4 --addresses 0,128,256",
         )
-    for option in ("access", "base", "request"):
-        if getattr(args, option):
-            raise LayoutError("TW401", f"--{option} is about a LAYOUT, and none is given")
+    not_both(args, ("access", "base", "request"))
     operation = Operation.of(args.op or "ld")
-    request = counted(operation, _width(args.bytes, operation.widths), _addresses(args.addresses))
+    request = counted(operation, _width(args.bytes, operation.widths), requested(args.addresses))
     drawn = [("", request)] if args.phases else []
     lines = [_counts(request), *([] if args.phases else _sentences(request))]
     return Answer(request.as_dict(), _Text(lines, drawn)).noted(_unknown([operation.name]))
@@ -98,21 +87,7 @@ def _of_addresses(args: argparse.Namespace) -> Answer:
 def _width(spelled: str | None, widths: Sequence[int]) -> int:
     if spelled is None and len(widths) > 1:
         raise LayoutError("TW401", "the bytes of one lane are not given", hint="such as --bytes 16")
-    return widths[0] if spelled is None else _number(spelled, "--bytes", "16")
-
-
-def _addresses(spelled: str) -> list[int | None]:
-    words = [word.strip() for word in spelled.split(",")]
-    return [None if word == INACTIVE else address_from(word, "--addresses:") for word in words]
-
-
-def _number(spelled: str, option: str, such: str) -> int:
-    try:
-        return int(spelled, 0)
-    except ValueError:
-        raise LayoutError(
-            "TW401", f"{option} {spelled} is no number", hint=f"such as {option} {such}"
-        ) from None
+    return widths[0] if spelled is None else number_from(spelled, "--bytes", "16")
 
 
 def _counts(request: Request) -> str:
@@ -133,21 +108,15 @@ def _sentences(request: Request) -> list[str]:
 def _of_layout(args: argparse.Namespace) -> Answer:
     from tilewise.check.banks import conflicts
 
-    if not args.access or args.dtype is None:
-        missing = "--access" if not args.access else "--dtype"
-        raise LayoutError(
-            "TW401", f"banks of a tile needs {missing}", hint="such as --dtype bf16 --access row:16B"
-        )
-    base = address_from(args.base or "0", "--base")
-    layout = _layout(args)
+    layout, base = tile_and_base(args, "banks")
     try:
         found = [
             conflicts(layout, access, dtype=args.dtype, operation=args.op, base=base)
             for access in args.access
         ]
     except Refused as no:
-        return _refused(no)
-    number = None if args.request is None else _number(args.request, "--request", "0")
+        return refused(no, "wavefronts")
+    number = None if args.request is None else number_from(args.request, "--request", "0")
     shown = [(own, own.worst if number is None else number) for own in found]
     requests = [(own, at, own.request(at)) for own, at in shown]
     data = {
@@ -168,40 +137,17 @@ def _of_layout(args: argparse.Namespace) -> Answer:
     return Answer(data, _Text([*_rows(found), *why], drawn)).noted(_unknown(operations))
 
 
-def _refused(no: Refused) -> Answer:
-    hint = in_a_shell(no.hint)
-    data = {"wavefronts": None, "code": no.code, "reason": no.reason}
-    data |= {"witness": witness_data(no.witness), "hint": hint}
-    return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
-
-
-def _layout(args: argparse.Namespace) -> Layout:
-    """The layout in the unit that it is given in: what follows counts bytes anyway."""
-    dtype = args.dtype if args.unit == "element" else None
-    return layout_from(text_from(args.layout), argparse.Namespace(**vars(args) | {"dtype": dtype}))
-
-
 def _rows(found: Sequence[Conflicts]) -> list[str]:
     head = ("access", "op", "bytes", "requests", "wavefronts", "ideal", "excess", "ways")
     rows = [
-        (
-            own.access.name,
-            own.access.operation.name,
-            *map(
-                str,
-                (own.access.bytes, own.requests, own.wavefronts, own.ideal, own.excess, own.ways),
-            ),
-        )
+        (own.access.name, own.access.operation.name, own.access.bytes, own.requests, *_numbers(own))
         for own in found
     ]
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return ["  ".join(_aligned(row, widths)).rstrip() for row in (head, *rows)]
+    return table_lines(head, rows, words=2)
 
 
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Words to the left, numbers to the right."""
-    words = [f"{word:<{width}}" for word, width in zip(row[:2], widths[:2], strict=True)]
-    return words + [f"{word:>{width}}" for word, width in zip(row[2:], widths[2:], strict=True)]
+def _numbers(found: Conflicts) -> tuple[int, ...]:
+    return found.wavefronts, found.ideal, found.excess, found.ways
 
 
 def _why(found: Conflicts, number: int, request: Request) -> list[str]:
