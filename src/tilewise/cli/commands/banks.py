@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.addresses import address_from
+from tilewise.cli.accesses import not_both, number_from, refused, requested, table_lines, tile_and_base
 from tilewise.cli.answer import Answer
-from tilewise.cli.arguments import filled_in, layout_options
+from tilewise.cli.arguments import layout_options
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False

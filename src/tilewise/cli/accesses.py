@@ -1,0 +1,86 @@
+"""What the commands about accesses share: requests by their addresses, tiles in their own unit, tables."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from tilewise.cli.addresses import address_from
+from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.arguments import filled_in, layout_from
+from tilewise.cli.hints import in_a_shell
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+
+INACTIVE = "x"
+
+
+def requested(spelled: str) -> list[int | None]:
+    """The value of --addresses: one address a lane, None where it is inactive.
+
+    >>> requested("0,0x40,x")
+    [0, 64, None]
+    """
+    words = [word.strip() for word in spelled.split(",")]
+    return [None if word == INACTIVE else address_from(word, "--addresses:") for word in words]
+
+
+def number_from(spelled: str, option: str, such: str) -> int:
+    """The value of an option that is a number."""
+    try:
+        return int(spelled, 0)
+    except ValueError:
+        raise LayoutError(
+            "TW401", f"{option} {spelled} is no number", hint=f"such as {option} {such}"
+        ) from None
+
+
+def not_both(args: argparse.Namespace, options: Sequence[str]) -> None:
+    """Refuse options that are for a request without LAYOUT where there is one, and the other way round."""
+    for option in options:
+        if getattr(args, option) not in (None, [], False):
+            other = (
+                "is for a request without LAYOUT" if args.layout else "is about a LAYOUT, and none is given"
+            )
+            hint = "an access of a tile says its bytes itself: row:16B" if args.layout else ""
+            raise LayoutError("TW401", f"--{option} {other}", hint=hint)
+
+
+def tile_and_base(args: argparse.Namespace, command: str) -> tuple[Layout, int]:
+    """LAYOUT in the unit that it is given in, for what follows counts bytes anyway, and its address.
+
+    A piped answer tells the type of its elements.
+    """
+    args.layout = filled_in(args.layout, args, "dtype")
+    if not args.access or args.dtype is None:
+        missing = "--access" if not args.access else "--dtype"
+        raise LayoutError(
+            "TW401", f"{command} of a tile needs {missing}", hint="such as --dtype bf16 --access row:16B"
+        )
+    dtype = args.dtype if args.unit == "element" else None
+    layout = layout_from(args.layout, argparse.Namespace(**vars(args) | {"dtype": dtype}))
+    return layout, address_from(args.base or "0", "--base")
+
+
+def refused(no: Refused, key: str) -> Answer:
+    """The answer no, with null for what was asked for."""
+    hint = in_a_shell(no.hint)
+    data = {key: None, "code": no.code, "reason": no.reason}
+    data |= {"witness": witness_data(no.witness), "hint": hint}
+    return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+
+
+def table_lines(head: Sequence[str], rows: Sequence[Sequence[object]], words: int) -> list[str]:
+    """A table with the first columns, so many, to the left, and numbers to the right.
+
+    >>> table_lines(("access", "bytes"), [("row:16B", 16)], 1)
+    ['access   bytes', 'row:16B     16']
+    """
+    lines = [list(map(str, line)) for line in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    sides = ["<"] * words + [">"] * (len(head) - words)
+    columns = list(zip(sides, widths, strict=True))
+    return [
+        "  ".join(f"{cell:{side}{width}}" for cell, (side, width) in zip(line, columns, strict=True)).rstrip()
+        for line in lines
+    ]
