@@ -1,4 +1,4 @@
-"""Bank conflicts as tensor-layouts and Triton count them, held against the definition.
+"""Bank conflicts and sectors as tensor-layouts and Triton count them, held against the definition.
 
 Both count by rules of their own. Each rule is written here as a plain loop that gives their answer in every
 case, so that what they get wrong is known exactly: where that loop and the definition part. Each way of
@@ -20,6 +20,7 @@ import pytest
 from tests.oracle import triton_claims
 
 from tilewise.check.banks import counted
+from tilewise.check.coalesce import counted as transferred
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
@@ -171,13 +172,21 @@ def test_tensor_layouts_takes_two_instructions_for_one(tensor_layouts):
     assert [row.excess for row in rows] == [0, 0]
 
 
+def test_tensor_layouts_counts_sectors_from_address_0(tensor_layouts):
+    for case in islice(strided_cases(), CASES // 4):
+        said = tensor_layouts.analysis.segment_analysis(case.layout(tensor_layouts), element_bytes=case.size)
+        own = transferred("ld", case.bytes, case.addresses)
+        assert min(case.addresses) == 0
+        assert (said["segments"], said["cache_lines"]) == (own.sectors, own.lines), case
+
+
 def test_tensor_layouts_moves_global_addresses_to_a_line(tensor_layouts):
     """The second row of 33 floats begins at byte 132: its 32 are in 2 lines, of which it sees 1."""
     rows = tensor_layouts.Layout(((32, 2),), ((1, 33),))
     said = tensor_layouts.analysis.per_group_coalescing(rows, element_bytes=4)
     assert [group["transactions"] for group in said["groups"]] == [1, 1]
-    lines = [{4 * rows(32 * row + lane) // 128 for lane in LANES} for row in range(2)]
-    assert [len(found) for found in lines] == [1, 2]
+    asked = [[4 * rows(32 * row + lane) for lane in LANES] for row in range(2)]
+    assert [transferred("ld", 4, addresses).lines for addresses in asked] == [1, 2]
 
 
 # -- Triton ----------------------------------------------------------------------------------------
