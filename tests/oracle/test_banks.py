@@ -173,12 +173,12 @@ def test_tensor_layouts_takes_two_instructions_for_one(tensor_layouts):
 
 
 def test_tensor_layouts_has_no_word_for_inactive_lanes(tensor_layouts):
-    """Lanes 0, 8, 16 and 24 alone are each in a phase of their own; given as 4 threads they seem to collide."""
+    """Lanes 0, 8, 16 and 24 alone have a phase each; given as 4 threads they seem to collide."""
     layout = tensor_layouts.Layout((4, 4), (32, 1))
     assert tensor_layouts.analysis.bank_conflicts(layout, element_bytes=4)["max_ways"] == 4
     alone = [16 * lane if lane % 8 == 0 else None for lane in LANES]
     assert [address for address in alone if address is not None] == [4 * layout(i, 0) for i in range(4)]
-    assert counted("ld", 16, alone).excess == 0
+    assert counted("st", 16, alone).excess == 0
 
 
 def test_tensor_layouts_counts_sectors_from_address_0(tensor_layouts):
