@@ -78,13 +78,13 @@ def _paired(steps: Sequence[int], distance: int) -> bool:
 
 
 def affine_addresses(layout: Layout) -> AffineMap | None:
-    """The addresses by the bits of request and lane, if they are an affine map of them.
+    """The addresses, on one axis, by the bits of request and lane, if they are an affine map of them.
 
     A request only moves where its phases begin. So its extents may be any: rounded up to powers of two they
     are digits of the same map.
     """
     whole = layout if all(extent & extent - 1 == 0 for extent, _ in layout.digits) else _rounded(layout)
-    return affine_map(whole) if len(whole.axes) == 1 else None
+    return affine_map(whole)
 
 
 def _rounded(layout: Layout) -> Layout:
