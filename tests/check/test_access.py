@@ -230,10 +230,17 @@ def test_the_widest_is_legal_and_the_next_is_not(layout, dtype, name, base):
     assert found.bytes == max(legal)
     assert access_of(name, layout, dtype, base=base) == found.access
     assert found.next == (2 * found.bytes if found.bytes < 16 else None)
+    narrower = [access.bytes for access in found.narrower]
+    assert narrower == sorted((bytes for bytes in legal if bytes < found.bytes), reverse=True)
     if found.next is not None:
         with pytest.raises(Refused) as no:
             lanes_of(access_of(f"{name}:{found.next}B", layout, dtype), layout, base)
-        assert no.value.reason == found.blocked.reason
+        if found.blocked.witness["rule"] == "base":
+            at_zero = widest(name, layout, dtype)
+            assert base % found.next
+            assert at_zero.bytes >= found.next
+        else:
+            assert no.value.reason == found.blocked.reason
 
 
 @pytest.mark.parametrize(
@@ -242,7 +249,7 @@ def test_the_widest_is_legal_and_the_next_is_not(layout, dtype, name, base):
         (S[(64, 64) : (64, 1)], "row", 0, 16, None),
         (S[(64, 64) : (66, 1)], "row", 0, 4, "from element 64 on, which is at byte 132, no multiple of 8"),
         (S[(64, 64) : (1, 64)], "row", 0, 2, "elements 0 and 1 are at bytes 0 and 128: no neighbours"),
-        (S[(64, 64) : (64, 1)], "row", 8, 8, "from element 0 on, which is at byte 8, no multiple of 16"),
+        (S[(64, 64) : (64, 1)], "row", 8, 8, "the tile is at byte 8, no multiple of 16"),
         (S[(64, 12) : (12, 1)], "col", 0, 8, "a row of 12 elements is no whole number of vectors of 8"),
         (S[(64, 64) : (64, 1)], "mma.A:m16n8k16", 0, 4, "elements 1 and 512 are at bytes 2 and 1024"),
         (S[(64, 64) : (64, 1)], "S[(32, 2) : (64, 1)]", 0, 4, "a lane has 2 elements"),

@@ -186,7 +186,7 @@ def _refused(stored: Stored, access: Access, request: int, lane: int, asked: lis
         return Refused(
             "TW610",
             f"{who} asks for {wide} of which element {outside[0]} is past the end of the tile",
-            witness=witness | {"elements": [asked[0], outside[0]]},
+            witness=witness | {"rule": "end", "elements": [asked[0], outside[0]]},
             hint="a narrower vector ends with the tile",
         )
     at = [stored.at(index) for index in asked]
@@ -197,15 +197,17 @@ def _refused(stored: Stored, access: Access, request: int, lane: int, asked: lis
                 "TW610",
                 f"{who} asks for {wide}, and elements {asked[one]} and {asked[one + 1]} are at bytes "
                 f"{there[0]} and {there[1]}: no neighbours",
-                witness=witness | {"elements": asked[one : one + 2], "addresses": there},
+                witness=witness
+                | {"rule": "neighbours", "elements": asked[one : one + 2], "addresses": there},
                 hint="tilewise vector says how wide it can be, and why no wider",
             )
     there = [_address(stored, at[0])]
+    rule = "negative" if at[0] < 0 else "alignment"
     kind = "below 0" if at[0] < 0 else f"no multiple of {access.bytes}"
     return Refused(
         "TW610",
         f"{who} asks for {wide} from element {asked[0]} on, which is at byte {there[0]}, {kind}",
-        witness=witness | {"elements": asked[:1], "addresses": there},
+        witness=witness | {"rule": rule, "elements": asked[:1], "addresses": there},
         hint="" if at[0] < 0 else "tilewise vector says how wide it can be, and why no wider",
     )
 

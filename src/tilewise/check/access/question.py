@@ -23,6 +23,10 @@ class Question:
     stored: Stored
     bytes: int | None
     """The width of a vector, where it is said."""
+    base: int
+    """The tile's address."""
+    unmoved: Stored
+    """The tile at address 0."""
 
     @classmethod
     def of(
@@ -40,7 +44,9 @@ class Question:
         else:
             words = Words.of(asked)
             pattern = pattern_of(words.subject, stored)
-        return cls(pattern, _operation(pattern, words, operation), stored, _bytes(pattern, words))
+        own = _operation(pattern, words, operation)
+        unmoved = Stored.of(layout, dtype) if base else stored
+        return cls(pattern, own, stored, _bytes(pattern, words), base, unmoved)
 
     def access(self, bytes: int) -> Access:
         """The access with vectors of so many bytes.
@@ -55,7 +61,7 @@ class Question:
                 "TW610",
                 f"{bytes} byte{'s are' if bytes > 1 else ' is'} no whole number of elements of {dtype}, "
                 f"which have {dtype.bits} bits",
-                witness={"bytes": bytes, "bits": dtype.bits},
+                witness={"rule": "type", "bytes": bytes, "bits": dtype.bits},
             )
         width = None if pattern.bytes else bytes
         said = None if self.operation.name == pattern.operation else self.operation.name

@@ -42,7 +42,7 @@ def in_columns(rows: int, columns: int, elements: int) -> Layout:
         raise Refused(
             "TW610",
             f"a row of {columns} elements is no whole number of vectors of {elements}",
-            witness={"columns": columns, "elements": elements},
+            witness={"rule": "row", "columns": columns, "elements": elements},
             hint="a vector of a column runs along the row, and ends with it",
         )
     across = columns // elements
@@ -70,7 +70,7 @@ def in_vectors(index: Layout, elements: int) -> Layout:
         raise Refused(
             "TW610",
             f"a lane has {held} elements, no whole number of vectors of {elements}",
-            witness={"elements": held, "vector": elements},
+            witness={"rule": "held", "elements": held, "vector": elements},
         )
     cut = index.group(requests, lanes, held // elements, elements).permute(0, 2, 1, 3)
     return cut.group(requests * (held // elements), lanes, elements)

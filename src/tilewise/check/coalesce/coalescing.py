@@ -11,10 +11,13 @@ from tilewise.check.coalesce.transfers import Transfer, check_operation, counted
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.banks import Operation
+from tilewise.hardware.memory.counters import sectors_of
 from tilewise.hardware.memory.sectors import LINE, SECTOR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.check.coalesce.counting import Counts
 
 
@@ -90,6 +93,24 @@ class Coalescing:
     def request(self, number: int) -> Transfer:
         """One request, as the definition has it."""
         return counted(self.access.operation.name, self.access.bytes, self.lanes.request(number))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts as plain data; a request of it has its own."""
+        return {
+            "access": self.access.name,
+            "operation": self.access.operation.name,
+            "bytes": self.access.bytes,
+            "requests": self.requests,
+            "sectors": self.sectors,
+            "ideal": self.ideal,
+            "excess": self.excess,
+            "lines": self.lines,
+            "useful": self.useful,
+            "efficiency": round(self.efficiency, 4),
+            "alignment": self.alignment,
+            "closed": self.closed,
+            "metric": sectors_of(self.access.operation.name),
+        }
 
     def _total(self, what: str) -> int:
         if self.each is not None:

@@ -12,6 +12,10 @@ from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.sectors import LINE, OPERATIONS, SECTOR, TOGETHER
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
@@ -51,6 +55,26 @@ class Transfer:
     def efficiency(self) -> float:
         """The part of the moved bytes that lanes ask for; 1 where nothing is moved."""
         return efficiency(self.useful, self.sectors)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data.
+
+        >>> counted("ld", 4, [0, 96, None, 4]).as_dict()["touched"]
+        [{'0': [0, 3], '3': [1]}]
+        """
+        groups = [{str(sector): list(lanes) for sector, lanes in group.items()} for group in self.groups]
+        return {
+            "operation": self.operation,
+            "bytes": self.bytes,
+            "sectors": self.sectors,
+            "ideal": self.ideal,
+            "excess": self.excess,
+            "lines": self.lines,
+            "useful": self.useful,
+            "efficiency": round(self.efficiency, 4),
+            "first": self.first,
+            "touched": groups,
+        }
 
 
 def efficiency(useful: int, sectors: int) -> float:

@@ -36,6 +36,16 @@ REQUESTS = {
     "ld": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "st": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
 }
+"""Requests of warps to global memory."""
+
+
+def sectors_of(operation: str) -> str | None:
+    """The metric that counts the sectors of an operation of global memory; None where there is none.
+
+    >>> sectors_of("st")
+    'l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum'
+    """
+    return SECTORS.get(operation)
 
 
 def wavefronts_of(operation: str) -> str | None:
