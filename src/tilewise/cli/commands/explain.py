@@ -1,24 +1,93 @@
-"""How a place comes about: digits, strides, copies, offset, XOR.
+"""A layout on one screen: what it is, what it costs, what takes it; with INDEX, how a place comes about.
 
-tilewise explain 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' 5,3,1
-tilewise explain 'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]' 1,8
+  tilewise explain 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' --dtype bf16
+  tilewise explain 'S[(64, 64) : (72, 1)]' --dtype f16 --access row:16B --access ldmatrix.x4.trans
+  tilewise explain 'mma.D(m16n8k16, f32)'
+  tilewise explain 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' 5,3,1
+  tilewise explain 'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]' 1,8
+
+Without INDEX: the map as arithmetic and in words, its facts, its corner; of a tile of shared memory, with
+--dtype, the bank conflicts of natural accesses or of --access, which engine takes it, and what to change; of
+registers who holds what, and what the catalogue calls them. Wavefronts are predicted.
+
+With INDEX: the digits, strides, copies, offset and XOR of one element.
 """
 
 from __future__ import annotations
 
 import argparse
 
+from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import Answer, place_data
-from tilewise.cli.arguments import layout_and_index, one_index, shape_from
+from tilewise.cli.arguments import (
+    filled_in,
+    layout_and_index,
+    layout_from,
+    one_layout,
+    shape_from,
+    shape_option,
+)
+from tilewise.core.errors import LayoutError
+
+SCREEN, STEPS = ("access", "base", "width"), ("shape",)
+"""Options of the screen alone, and of the steps alone."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT INDEX [--shape S]."""
-    one_index(parser)
+    """LAYOUT [INDEX [--shape S]] [--access A ...] [--base N]."""
+    one_layout(parser)
+    parser.add_argument("index", metavar="INDEX", nargs="?", help="such as 5,3,1 or 47")
+    parser.add_argument(
+        "--access", action="append", default=[], metavar="A", help="instead of the natural ones; repeatable"
+    )
+    parser.add_argument("--base", metavar="N", help="the address of the tile in shared memory (0)")
+    parser.add_argument(
+        "--width", metavar="W", help="columns of the screen (those of the terminal, up to 100)"
+    )
+    shape_option(parser)
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The steps from an index to its places."""
+    """The screen, or the steps from an index to its places."""
+    for option in SCREEN if args.index is not None else STEPS:
+        if getattr(args, option):
+            with_index = "without" if args.index is not None else "with an"
+            raise LayoutError(
+                "TW401", f"--{option} is asked {with_index} INDEX", hint=f"leave --{option} out"
+            )
+    return _screen(args) if args.index is None else _steps(args)
+
+
+def _screen(args: argparse.Namespace) -> Answer:
+    from tilewise.show.screen import screen_of
+
+    args.layout = filled_in(args.layout, args, "dtype")
+    layout = layout_from(args.layout, args)
+    screen = screen_of(layout, args.dtype, args.access, address_from(args.base or "0", "--base"))
+
+    def draw() -> None:
+        from rich.console import Console
+
+        from tilewise.show.page import page_of, print_page
+
+        print_page(page_of(screen, _width(args.width)), Console(highlight=False))
+
+    return Answer(screen.as_dict(), draw)
+
+
+def _width(asked: str | None) -> int:
+    from shutil import get_terminal_size
+
+    from tilewise.show.page import WIDTH
+
+    if asked is None:
+        return min(WIDTH, get_terminal_size((WIDTH, 40)).columns)
+    if not asked.isdecimal() or int(asked) < 40:
+        raise LayoutError("TW401", f"--width {asked}", hint="a number of columns, 40 or more")
+    return int(asked)
+
+
+def _steps(args: argparse.Namespace) -> Answer:
     from tilewise.show.steps import steps_of
 
     layout, flat, index = layout_and_index(args)

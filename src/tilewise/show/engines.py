@@ -1,0 +1,141 @@
+"""What takes a tile of shared memory: wgmma, mma.sync, TMA; how, or the first reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from tilewise.check.feeding import Feed
+from tilewise.check.match import Match, Mismatch, match
+from tilewise.check.strides import major_name, mode_name
+from tilewise.check.tma import Plan, plan_copy
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.hardware.mma.instructions import shapes_of
+from tilewise.hardware.wgmma.instructions import INPUTS, Input
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.check.nearest import Near
+
+TILES = 64
+"""Tiles each way in the tensor that TMA is asked to copy the tile from."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Whether an engine takes a tile, in words."""
+
+    engine: str
+    """With what it was asked: `wgmma A`, `mma m16n8k16 A`, `TMA`."""
+    legal: bool | None
+    """None where that was not decided."""
+    said: str
+    """How, or the first reason why not."""
+    hint: str = ""
+    descriptor: int | None = None
+    """The 64 bits of the first descriptor, of wgmma."""
+    near: Near | None = field(default=None, repr=False)
+    """The nearest layout that it takes, where it does not take this one."""
+
+
+def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
+    """Every engine that multiplies elements of a type, as operand A and as B, and TMA.
+
+        requires  two modes, and storage alone
+
+    >>> from tilewise import S, Swizzle
+    >>> for one in engines_of(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)], DType.of("bf16")):
+    ...     print(f"{one.engine}: {one.said}")
+    wgmma A: K-major, 128B mode, SBO 1024 B: 8 steps of m64nNk16
+    wgmma B: K-major, 128B mode, SBO 1024 B: 4 steps of m64n128k16
+    mma m16n8k16 A: ldmatrix.x4, 32 of them
+    mma m16n8k16 B: ldmatrix.x4, 32 of them
+    TMA: 1 box of 128 x 64, SWIZZLE_128B
+    """
+    for operand in "AB" if dtype.name in INPUTS else "":
+        yield asked(f"wgmma {operand}", _wgmma, layout, dtype, base, operand)
+    shapes = shapes_of(dtype)
+    if not shapes and dtype.name not in INPUTS:
+        yield asked("tensor core", _none, dtype)
+    for operand in "AB" if shapes else "":
+        yield asked(f"mma {shapes[-1]} {operand}", _mma, layout, dtype, base, operand)
+    yield asked("TMA", _tma, layout, dtype, base)
+
+
+def asked(engine: str, question: Callable[..., Taken], *about: object) -> Taken:
+    """The answer of one engine; what it cannot be asked is a no as well."""
+    try:
+        return question(engine, *about)
+    except NotDecided as open_question:
+        return Taken(engine, None, open_question.message)
+    except LayoutError as no:
+        return Taken(engine, False, no.message, no.hint)
+
+
+def _none(_: str, dtype: DType) -> Taken:
+    """The word of wgmma's table on a type that neither engine multiplies."""
+    Input.of(dtype)
+    raise AssertionError(f"wgmma multiplies {dtype}")
+
+
+def _wgmma(engine: str, layout: Layout, dtype: DType, base: int, operand: str) -> Taken:
+    found = match(layout, operand=operand, dtype=dtype, base=base)
+    if isinstance(found, Mismatch):
+        return _not_taken(engine, found)
+    return Taken(engine, True, _descriptor(found), descriptor=found.value)
+
+
+def _descriptor(found: Match) -> str:
+    m, n, k = found.instruction
+    fields = [f"{name.upper()} {value} B" for name in ("lbo", "sbo") if (value := getattr(found, name))]
+    words = ", ".join([major_name(found.major), mode_name(found.mode), *fields])
+    return f"{words}: {_many(len(found.steps), 'step')} of m{m}n{'N' if n is None else n}k{k}"
+
+
+def _mma(engine: str, layout: Layout, dtype: DType, base: int, operand: str) -> Taken:
+    from tilewise.check.feeding.forms import named
+
+    found = match(
+        layout, engine="mma", operand=operand, dtype=dtype, base=base, shape=str(shapes_of(dtype)[-1])
+    )
+    if isinstance(found, Mismatch):
+        return _not_taken(engine, found)
+    assert isinstance(found, Feed)
+    said = f"{named(found.form)}, {len(found.steps)} of them"
+    if not found.reasons:
+        return Taken(engine, True, said)
+    near, hint = next(iter(found.nearest), None), found.reasons[0].message
+    return Taken(engine, True, f"{said}: no form of ldmatrix moves it", hint, near=near)
+
+
+def _tma(engine: str, layout: Layout, dtype: DType, base: int) -> Taken:
+    """A copy from a row-major tensor, or else from a column-major one."""
+    rows, columns = (extent * TILES for extent in extents_of(layout.shape))
+    try:
+        return Taken(engine, True, _boxes(plan_copy((rows, columns), layout, dtype=dtype)))
+    except NotDecided:
+        raise
+    except Refused as no:
+        try:
+            plan = plan_copy((rows, columns), layout, dtype=dtype, strides=(1, rows))
+        except LayoutError:
+            return Taken(engine, False, no.message, no.hint)
+        return Taken(engine, True, f"{_boxes(plan)}, from a column-major tensor")
+
+
+def _boxes(plan: Plan) -> str:
+    box = " x ".join(map(str, plan.tensor_map.box))
+    mode = plan.tensor_map.mode.tma_name.removeprefix("CU_TENSOR_MAP_")
+    return f"{_many(plan.count, 'box', 'boxes')} of {box}, {mode}"
+
+
+def _not_taken(engine: str, found: Mismatch) -> Taken:
+    first = found.reasons[0]
+    return Taken(engine, False, first.message, first.hint, near=next(iter(found.nearest), None))
+
+
+def _many(count: int, one: str, several: str = "") -> str:
+    return f"{count} {one if count == 1 else several or f'{one}s'}"

@@ -1,0 +1,223 @@
+"""The screen of a layout as lines: sections, each with its name at the left, with colours or without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from textwrap import wrap
+
+from tilewise.show.engines import Taken
+from tilewise.show.grid import Grid
+from tilewise.show.registers import Holder
+from tilewise.show.screen import Cost, Screen, is_tile
+from tilewise.show.terminal import PALETTE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDTH = 100
+"""Columns of the screen, where the terminal has them."""
+
+STYLES = {
+    "head": "bold",
+    "name": "bold",
+    "dim": "dim",
+    "yes": "green",
+    "no": "red",
+    "open": "yellow",
+    **{f"c{number}": style for number, style in enumerate(PALETTE)},
+}
+"""What the role of a piece of text looks like."""
+
+_SIDE = 11
+"""Columns of the names of sections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a line, and its role."""
+
+    text: str
+    role: str = ""
+
+
+Line = tuple[Piece, ...]
+
+
+def page_of(screen: Screen, width: int = WIDTH) -> list[Line]:
+    """The lines of a screen, at most `width` columns each where words can be parted.
+
+    >>> from tilewise import S
+    >>> from tilewise.show.screen import screen_of
+    >>> for line in page_of(screen_of(S[(2, 4) : (4, 1)]))[:4]:
+    ...     print("".join(piece.text for piece in line).rstrip())
+    S[(2, 4) : (4, 1)]
+    <BLANKLINE>
+    is         2 x 4, row-major
+    map        m = 4*i + j
+    """
+    return [*_Page(width).lines(screen)]
+
+
+def as_text(lines: Iterable[Line]) -> str:
+    """Lines without colour."""
+    return "\n".join("".join(piece.text for piece in line).rstrip() for line in lines)
+
+
+def print_page(lines: Iterable[Line], console: Console) -> None:
+    """Lines on a console of rich; without colours they are the plain text."""
+    from rich.text import Text
+
+    if not console.color_system:
+        print(as_text(lines), file=console.file)
+        return
+    for line in lines:
+        console.print(
+            Text.assemble(*((piece.text, STYLES.get(piece.role, "")) for piece in line)), soft_wrap=True
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    width: int
+
+    def lines(self, screen: Screen) -> Iterator[Line]:
+        title = str(screen.layout) + ("" if screen.dtype is None else f"   {screen.dtype}")
+        yield (Piece(str(screen.layout), "head"), Piece(title[len(str(screen.layout)) :], "dim"))
+        yield ()
+        yield from self.section("is", [screen.sentence])
+        yield from self.section("map", screen.formulas)
+        yield from self.section("facts", screen.facts)
+        yield from self.section("CuTe", [screen.cute or "cannot say this"])
+        if screen.canonical != str(screen.layout):
+            yield from self.section("canonical", [screen.canonical])
+        yield from self.section("catalogue", _by_entry(screen.entries))
+        yield ()
+        yield from self.pictures(screen)
+        yield from self.block("holds", self.holders(screen.holders))
+        yield from self.block("banks", self.costs(screen.accesses))
+        yield from self.block("engines", self.engines(screen))
+        yield from self.block("change", self.changes(screen))
+
+    # -- sections ------------------------------------------------------------------------------------
+
+    def section(self, name: str, texts: Iterable[str]) -> Iterator[Line]:
+        """A name, and texts beside it that are wrapped."""
+        lines = [line for text in texts for line in wrap(text, self.width - _SIDE, break_long_words=False)]
+        yield from self.named(name, ((Piece(line),) for line in lines))
+
+    def named(self, name: str, lines: Iterable[Line]) -> Iterator[Line]:
+        """Lines with a name before the first one."""
+        for line in lines:
+            yield (Piece(f"{name:<{_SIDE}}", "name"), *line)
+            name = ""
+
+    def block(self, name: str, lines: Iterable[Line]) -> Iterator[Line]:
+        """A section after an empty line, where there is something in it."""
+        listed = [*self.named(name, lines)]
+        if listed:
+            yield ()
+            yield from listed
+
+    # -- pictures ------------------------------------------------------------------------------------
+
+    def pictures(self, screen: Screen) -> Iterator[Line]:
+        """The corner, and beside it the chunks, where there is room for both."""
+        left = [*_drawn(screen.corner, self.width - _SIDE)]
+        right = [] if screen.chunks is None else [*_drawn(screen.chunks, self.width - _SIDE)]
+        wide = max(map(_length, left))
+        if right and _SIDE + wide + 4 + max(map(_length, right)) > self.width:
+            left, right = [*left, (), *right], []
+        beside = []
+        for one, other in zip_longest(left, right, fillvalue=()):
+            gap = (Piece(" " * (wide + 4 - _length(one))),) if other else ()
+            beside.append((*one, *gap, *other))
+        yield from self.named("corner", beside)
+
+    # -- tables --------------------------------------------------------------------------------------
+
+    def holders(self, holders: Sequence[Holder]) -> Iterator[Line]:
+        """A line an owner, with as many elements as there is room for."""
+        for holder in holders:
+            owner = ", ".join(f"{name} {number}" for name, number in holder.owner.items()) + ": "
+            held = [f"({','.join(map(str, element))})" for element in holder.elements]
+            while len(held) > 1 and len(" ".join(held)) > self.width - _SIDE - len(owner) - len(
+                " and 9999 more"
+            ):
+                held.pop()
+            more = holder.more + len(holder.elements) - len(held)
+            yield (Piece(owner, "dim"), Piece(" ".join(held) + (f" and {more} more" if more else "")))
+
+    def costs(self, costs: Sequence[Cost]) -> Iterator[Line]:
+        """A table of accesses: wavefronts, the fewest, and how many ways."""
+        if not costs:
+            return
+        side = max(len(cost.access) for cost in costs)
+        yield (Piece(f"{'access':<{side}}  wavefronts  ideal  predicted", "dim"),)
+        for cost in costs:
+            if cost.wavefronts is None:
+                lines = wrap(cost.said, self.width - _SIDE - side - 2)
+                yield (Piece(f"{cost.access:<{side}}  "), Piece(lines[0], "no"))
+                yield from ((Piece(" " * (side + 2)), Piece(line, "no")) for line in lines[1:])
+                continue
+            numbers = f"{cost.access:<{side}}  {cost.wavefronts:>10}  {cost.ideal:>5}  "
+            yield (Piece(numbers), Piece(cost.said, "yes" if cost.wavefronts == cost.ideal else "no"))
+
+    def engines(self, screen: Screen) -> Iterator[Line]:
+        """A line an engine: whether, and how or why not."""
+        answers = [*_as_one(screen.engines)]
+        side = max((len(name) for name, _ in answers), default=0)
+        words = {True: ("yes", "yes"), False: ("no", "no"), None: ("?", "open")}
+        for name, taken in answers:
+            word, role = words[taken.legal]
+            alone = taken.legal is False and taken.near is None and taken.hint
+            said = f"{taken.said}: {taken.hint}" if alone else taken.said
+            lines = wrap(said, self.width - _SIDE - side - 7)
+            yield (Piece(f"{name:<{side}}  "), Piece(f"{word:<3}", role), Piece(f"  {lines[0]}"))
+            yield from ((Piece(" " * (side + 7) + line),) for line in lines[1:])
+        if not screen.engines and screen.dtype is None and is_tile(screen.layout):
+            yield (Piece("--dtype bf16, or another, asks the banks and the engines", "dim"),)
+
+    def changes(self, screen: Screen) -> Iterator[Line]:
+        for change in screen.changes:
+            yield (Piece(str(change.layout), "head"),)
+            for text in (f"for {', '.join(change.serves)}", *change.said):
+                for line in wrap(text, self.width - _SIDE - 4, subsequent_indent="  "):
+                    yield (Piece(f"  {line}"),)
+        if screen.verdict:
+            lines = wrap(f"nothing: {screen.verdict}", self.width - _SIDE)
+            yield from ((Piece(line, "dim"),) for line in lines)
+
+
+def _by_entry(calls: Sequence[str]) -> Iterator[str]:
+    """The first call of every entry, and how many more of its calls there are."""
+    for entry, own in groupby(calls, lambda call: call.partition("(")[0]):
+        first, *more = own
+        yield first + (f", and {len(more)} more of {entry}" if more else "")
+
+
+def _as_one(engines: Sequence[Taken]) -> Iterator[tuple[str, Taken]]:
+    """Operands of an engine with one answer on one line: `wgmma A B`."""
+    for _, own in groupby(engines, lambda taken: (taken.engine.rpartition(" ")[0], taken.legal, taken.said)):
+        first, *more = own
+        yield " ".join([first.engine, *(taken.engine.rpartition(" ")[2] for taken in more)]), first
+
+
+def _drawn(grid: Grid, room: int) -> Iterator[Line]:
+    """A grid under its key, as many columns as there is room for: labels, and cells in their colours."""
+    texts = [cell.text for row in grid.cells for cell in row]
+    width = max(map(len, (*texts, *grid.column_labels)))
+    side = max(map(len, grid.row_labels))
+    many = max(1, (room - side - 1) // (width + 2))
+    labels = "".join(f" {label:>{width}} " for label in grid.column_labels[:many])
+    yield from ((Piece(line, "dim"),) for line in wrap(grid.key, room))
+    yield (Piece(" " * (side + 1) + labels, "dim"),)
+    for label, row in zip(grid.row_labels, grid.cells, strict=True):
+        cells = (Piece(f" {cell.text:>{width}} ", f"c{cell.colour}") for cell in row[:many])
+        yield (Piece(f"{label:>{side}} ", "dim"), *cells)
+
+
+def _length(line: Line) -> int:
+    return sum(len(piece.text) for piece in line)

@@ -1,0 +1,141 @@
+"""A layout in a sentence: what it spreads over what, and in which order."""
+
+from __future__ import annotations
+
+from math import prod
+
+from tilewise.check.strides import mode_of
+from tilewise.core.axes import STORAGE, Axis
+from tilewise.core.canonical import merged_shard
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of, leaves
+from tilewise.core.units import converted
+from tilewise.hardware.modes import CHUNK, Mode
+from tilewise.show.formula import index_names
+
+CALLED = {
+    "laneid": "lanes",
+    "reg": "registers",
+    "wid_in_wg": "warps of a warpgroup",
+    "warpid": "warps",
+    "wgid": "warpgroups",
+    "tx": "threads",
+    "tid_in_wg": "threads of a warpgroup",
+    "TLane": "lanes of tensor memory",
+    "TCol": "columns",
+    "m": "elements of memory",
+}
+"""What the places on an axis are called."""
+
+
+def prose_of(layout: Layout, dtype: DType | None = None) -> str:
+    """The layout in a sentence.
+
+    >>> from tilewise import S, Swizzle, laneid, reg
+    >>> print(prose_of(S[(128, 64) : (72, 1)]))
+    128 x 64, row-major, rows 72 apart: 8 of padding
+    >>> print(prose_of(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)], DType.of("bf16")))
+    128 x 64, row-major; chunks of 16 B are permuted in each 1024 B: the hardware's 128B mode
+    >>> print(prose_of(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]))
+    8 x 4 x 2 over 32 lanes, in 2 registers
+    """
+    said = [_shape(layout) + _spread(layout)]
+    if any(swizzle.bits for swizzle in layout.swizzles):
+        said.append(_swizzled(layout, dtype))
+    if layout.copies > 1:
+        said.append(f"{layout.copies} copies of each")
+    return "; ".join(said)
+
+
+def _shape(layout: Layout) -> str:
+    extents = extents_of(layout.shape)
+    if len(extents) > 1:
+        return " x ".join(map(str, extents))
+    return f"{layout.size} element{'s' if layout.size > 1 else ''}"
+
+
+def _spread(layout: Layout) -> str:
+    owners = [axis for axis in layout.axes if axis.kind != STORAGE]
+    if owners:
+        return _owned(layout, owners)
+    return _ordered(layout) if len(layout.axes) == 1 else f" in {_counted(layout, layout.axes)}"
+
+
+def _owned(layout: Layout, owners: list[Axis]) -> str:
+    storage = [axis for axis in layout.axes if axis.kind == STORAGE]
+    text = f" over {_counted(layout, owners)}"
+    return f"{text}, in {_counted(layout, storage)}" if storage else text
+
+
+def _counted(layout: Layout, axes: list[Axis] | tuple[Axis, ...]) -> str:
+    return " x ".join(f"{layout.span(axis)} {CALLED.get(axis.name, f'of {axis}')}" for axis in axes)
+
+
+# -- one axis of storage -----------------------------------------------------------------------------
+
+
+def _ordered(layout: Layout) -> str:
+    """How the modes follow one another in memory."""
+    axis = layout.axes[0]
+    steps = [_steps(layout, mode, axis) for mode in range(len(layout.shape))]
+    if len(steps) == 2 and all(len(own) == 1 for own in steps):
+        return _of_two(*(own[0] for own in steps))
+    digits = [
+        (abs(stride), extent, name)
+        for name, own in zip(index_names(layout), steps, strict=True)
+        for extent, stride in own
+    ]
+    if len(digits) == 1:
+        return "" if digits[0][0] == 1 else f", {digits[0][0]} apart"
+    order = sorted(digits)
+    packed = all(stride == prod(extent for _, extent, _ in order[:i]) for i, (stride, *_) in enumerate(order))
+    said = [f"{extent} of {name}" + ("" if packed else f" {stride} apart") for stride, extent, name in order]
+    return f", in the order of addresses {', '.join(said)}" if said else ""
+
+
+def _steps(layout: Layout, mode: int, axis: Axis) -> list[tuple[int, int]]:
+    """(extent, stride) of a mode's digits, those that go on as one merged."""
+    before = sum(len([*leaves((part,))]) for part in layout.shape[:mode])
+    many = len([*leaves((layout.shape[mode],))])
+    return [(it.extent, it.stride[axis]) for it in merged_shard(layout.shard[before : before + many])]
+
+
+def _of_two(rows: tuple[int, int], columns: tuple[int, int]) -> str:
+    (many, down), (wide, along) = rows, columns
+    for major, name, step, inner, extent in (
+        ("row", "rows", down, along, wide),
+        ("column", "columns", along, down, many),
+    ):
+        if inner == 1 and step == 0:
+            return f", {name} on top of each other"
+        if inner == 1 and step == extent:
+            return f", {major}-major"
+        if inner == 1 and step > extent:
+            return f", {major}-major, {name} {step} apart: {step - extent} of padding"
+    return f", rows {down} apart, columns {along} apart"
+
+
+# -- swizzles ----------------------------------------------------------------------------------------
+
+
+def _swizzled(layout: Layout, dtype: DType | None) -> str:
+    """What the swizzle does, in bytes where the type is known."""
+    mode = None if dtype is None else swizzle_mode(layout, dtype)
+    if mode is not None:
+        return f"chunks of {CHUNK} B are permuted in each {mode.period} B: the hardware's {mode} mode"
+    chunk = 1 << min(swizzle.base for swizzle in layout.swizzles if swizzle.bits)
+    many = f"chunks of {chunk} {layout.unit}s" if chunk > 1 else f"{layout.unit}s"
+    return f"{many} are permuted in each {layout.period}"
+
+
+def swizzle_mode(layout: Layout, dtype: DType) -> Mode | None:
+    """The mode of the hardware whose permutation of bytes the swizzle is; None of others, and without one."""
+    if not layout.swizzles:
+        return None
+    try:
+        mode = mode_of(converted(layout, "byte", dtype).swizzles)
+    except LayoutError:
+        return None
+    return mode if mode and mode.bits else None

@@ -1,0 +1,284 @@
+"""All there is to say of a layout on one screen: what it is, what it costs, what takes it, what to change.
+
+formula, prose   the map as arithmetic, and in a sentence
+corner           its first elements, coloured by banks
+engines          what takes it, or why not
+page             all of it as lines for a terminal
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+from tilewise.check.banks import conflicts
+from tilewise.check.swizzling import PROOFS, Choice, choose
+from tilewise.core.axes import STORAGE
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.show.corner import chunks_of, corner_of
+from tilewise.show.engines import Taken, engines_of
+from tilewise.show.facts import facts_of
+from tilewise.show.formula import formulas_of
+from tilewise.show.grid import Grid
+from tilewise.show.prose import prose_of
+from tilewise.show.registers import Holder, holders_of, known_as
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+FREE = "no conflicts"
+
+MOST = 1 << 15
+"""So many elements of a tile are searched a layout for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an access of a tile costs."""
+
+    access: str
+    wavefronts: int | None
+    """None where no instruction makes the access."""
+    ideal: int | None
+    ways: int | None
+    said: str
+    instead: bool = False
+    """Whether it was asked in the place of a wider one that is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What would be better: a layout, and for what."""
+
+    layout: Layout
+    serves: tuple[str, ...]
+    """Engines, and banks."""
+    said: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What is shown of a layout."""
+
+    layout: Layout
+    dtype: DType | None
+    sentence: str
+    formulas: tuple[str, ...]
+    canonical: str
+    cute: str | None
+    facts: tuple[str, ...]
+    corner: Grid = field(repr=False)
+    chunks: Grid | None = field(repr=False)
+    entries: tuple[str, ...]
+    """Calls of the catalogue that are this map, of registers."""
+    holders: tuple[Holder, ...]
+    """What the first lanes hold, of registers."""
+    accesses: tuple[Cost, ...]
+    engines: tuple[Taken, ...]
+    changes: tuple[Change, ...]
+    verdict: str
+    """What is to be said where nothing is to be changed."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "layout": str(self.layout),
+            "dtype": None if self.dtype is None else self.dtype.name,
+            "sentence": self.sentence,
+            "formulas": list(self.formulas),
+            "text": {"canonical": self.canonical, "cute": self.cute},
+            "facts": list(self.facts),
+            "corner": asdict(self.corner),
+            "chunks": None if self.chunks is None else asdict(self.chunks),
+            "entries": list(self.entries),
+            "holders": [asdict(holder) for holder in self.holders],
+            "accesses": [asdict(cost) for cost in self.accesses],
+            "engines": [_engine(taken) for taken in self.engines],
+            "changes": [
+                {"layout": str(change.layout), "serves": list(change.serves), "said": list(change.said)}
+                for change in self.changes
+            ],
+            "verdict": self.verdict,
+        }
+
+
+def _engine(taken: Taken) -> dict[str, Any]:
+    return {
+        "engine": taken.engine,
+        "legal": taken.legal,
+        "said": taken.said,
+        "hint": taken.hint,
+        "descriptor": None if taken.descriptor is None else f"{taken.descriptor:#018x}",
+        "nearest": None if taken.near is None else str(taken.near.layout),
+    }
+
+
+def screen_of(
+    layout: Layout, dtype: DType | str | None = None, accesses: Sequence[str] = (), base: int = 0
+) -> Screen:
+    """The screen of a layout; banks and engines are asked where the type of an element is known.
+
+    `accesses` are asked instead of the natural ones, as `tilewise.check.access` spells them.
+
+    >>> from tilewise import S, Swizzle
+    >>> screen = screen_of(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)], "bf16")
+    >>> [(cost.access, cost.ways) for cost in screen.accesses]
+    [('row:16B', 1), ('col:16B', 1), ('col:2B', 4), ('ldmatrix.x4', 1), ('tma', 1)]
+    >>> all(taken.legal for taken in screen.engines)
+    True
+    """
+    element = None if dtype is None else DType.of(dtype)
+    if accesses and (element is None or not is_tile(layout)):
+        missing = "needs --dtype" if element is None else "is of a tile of shared memory"
+        raise LayoutError(
+            "TW401", f"--access {missing}", hint="such as --dtype bf16, of a layout [rows, columns]"
+        )
+    costs: tuple[Cost, ...] = ()
+    engines: tuple[Taken, ...] = ()
+    changes: tuple[Change, ...] = ()
+    verdict = ""
+    if element is not None and is_tile(layout):
+        costs = tuple(costs_of(layout, element, accesses, base))
+        engines = tuple(engines_of(layout, element, base))
+        changes, verdict = changes_of(layout, element, costs, engines)
+    return Screen(
+        layout,
+        element,
+        prose_of(layout, element),
+        formulas_of(layout),
+        str(layout.canonical()),
+        in_cute(layout),
+        tuple(facts_of(layout, element)),
+        corner_of(layout, element, base),
+        None if element is None else chunks_of(layout, element, base),
+        known_as(layout),
+        tuple(holders_of(layout)),
+        costs,
+        engines,
+        changes,
+        verdict,
+    )
+
+
+def is_tile(layout: Layout) -> bool:
+    """Whether it can be a tile of shared memory: two modes, one axis of storage that is none of registers."""
+    axes = layout.axes
+    memory = len(axes) == 1 and axes[0].kind == STORAGE and axes[0].name not in ("reg", "TCol")
+    return memory and len(extents_of(layout.shape)) == 2
+
+
+def in_cute(layout: Layout) -> str | None:
+    """CuTe's text, or None where it cannot say this."""
+    from tilewise.notation import to_cute
+
+    try:
+        return to_cute(layout)
+    except LayoutError:
+        return None
+
+
+# -- banks -------------------------------------------------------------------------------------------
+
+
+def costs_of(layout: Layout, dtype: DType, asked: Sequence[str] = (), base: int = 0) -> Iterator[Cost]:
+    """What accesses cost: those that are asked, or rows, columns, ldmatrix and TMA."""
+    if asked:
+        yield from (_cost(layout, dtype, access, base) for access in asked)
+        return
+    each = f"{max(1, dtype.bits // 8)}B"
+    if _column_major(layout):
+        yield from (_cost(layout, dtype, access, base) for access in (f"row:{each}", f"col:{each}"))
+    else:
+        wide = _cost(layout, dtype, "row:16B", base)
+        yield wide
+        if wide.wavefronts is None:
+            yield replace(_cost(layout, dtype, f"row:{each}", base), instead=True)
+        yield from _where_made([_cost(layout, dtype, "col:16B", base)])
+        yield _cost(layout, dtype, f"col:{each}", base)
+    yield _cost(layout, dtype, "ldmatrix.x4", base)
+    yield from _where_made([_cost(layout, dtype, "tma", base)])
+
+
+def _where_made(costs: Sequence[Cost]) -> Iterator[Cost]:
+    return (cost for cost in costs if cost.wavefronts is not None)
+
+
+def _column_major(layout: Layout) -> bool:
+    """Whether the first step down is to the neighbour in memory, and that along is not."""
+    rows, columns = extents_of(layout.shape)
+    start, *steps = (layout.points(flat)[0][0] for flat in (0, columns * (rows > 1), int(columns > 1)))
+    return steps[0] - start == 1 and steps[1] - start != 1
+
+
+def _cost(layout: Layout, dtype: DType, access: str, base: int) -> Cost:
+    try:
+        found = conflicts(layout, access, dtype=dtype, base=base)
+    except Refused as no:
+        return Cost(access, None, None, None, no.reason)
+    said = FREE if not found.excess else f"{found.ways} ways"
+    return Cost(found.access.name, found.wavefronts, found.ideal, found.ways, said)
+
+
+# -- what to change ----------------------------------------------------------------------------------
+
+
+def changes_of(
+    layout: Layout, dtype: DType, costs: Sequence[Cost], engines: Sequence[Taken]
+) -> tuple[tuple[Change, ...], str]:
+    """Layouts that serve better, each once, and what is to be said where there is none.
+
+    The nearest ones of the engines that do not take this one, and the one with the fewest wavefronts for all
+    accesses together.
+    """
+    better: dict[Layout, tuple[list[str], list[str]]] = {}
+    for taken in engines:
+        if taken.near is not None:
+            serves, said = better.setdefault(taken.near.layout, ([], []))
+            serves.append(taken.engine)
+            said += [] if said else [taken.near.message]
+    found = _fewer_wavefronts(layout, dtype, costs)
+    verdict = "" if found is None else found.said[0]
+    if found is not None and found.layout != layout:
+        serves, said = better.setdefault(found.layout, ([], []))
+        serves += found.serves
+        said += found.said
+    if better:
+        return tuple(Change(near, tuple(serves), tuple(said)) for near, (serves, said) in better.items()), ""
+    if not verdict and all(taken.legal for taken in engines):
+        verdict = "no access has conflicts, and every engine takes the tile"
+    return (), verdict
+
+
+def _fewer_wavefronts(layout: Layout, dtype: DType, costs: Sequence[Cost]) -> Change | None:
+    """The layout with the fewest wavefronts for all accesses together, or this one where none has fewer.
+
+    None where nothing conflicts, or no layout was found.
+    """
+    asked = [cost for cost in costs if cost.access != "tma" and not cost.instead]
+    if layout.size > MOST or all(cost.said == FREE for cost in asked):
+        return None
+    names = [cost.access for cost in asked]
+    found = _chosen(layout, dtype, names)
+    if found is None:
+        return None
+    now = sum(cost.wavefronts or 0 for cost in asked)
+    better = found.cost < now or any(cost.wavefronts is None for cost in asked)
+    here = f", {now} now" if better and all(cost.wavefronts for cost in asked) else ""
+    said = f"{found.cost} wavefronts for {_listed(names)} together, ideal {found.ideal}{here}"
+    return Change(found.best.layout if better else layout, ("banks",), (f"{said}; {PROOFS[found.proof]}",))
+
+
+def _chosen(layout: Layout, dtype: DType, names: Sequence[str]) -> Choice | None:
+    try:
+        return choose(layout, names, dtype=dtype)
+    except LayoutError:
+        return None
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
