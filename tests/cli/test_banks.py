@@ -16,18 +16,13 @@ FREE = f"Swizzle<3,3,3> o {ROWS}"
 
 
 def test_accesses_of_a_tile_are_counted_and_added_up(tilewise) -> None:
-    data = tilewise(
-        "banks", ROWS, "--dtype", "bf16", "--access", "row:16B", "--access", "ldmatrix.x4", "--json"
-    ).json
+    words = ("--access", "row:16B", "--access", "ldmatrix.x4", "--json")
+    data = tilewise("banks", ROWS, "--dtype", "bf16", *words).json
     row, matrices = data["accesses"]
     assert (row["access"], row["operation"], row["bytes"], row["requests"]) == ("row:16B", "ld", 16, 16)
-    assert (row["wavefronts"], row["ideal"], row["excess"], row["ways"], row["closed"]) == (
-        64,
-        64,
-        0,
-        1,
-        True,
-    )
+    assert (row["wavefronts"], row["ideal"], row["excess"], row["ways"]) == (64, 64, 0, 1)
+    assert (row["ranks"], matrices["ranks"]) == ({"words": 5, "banks": 5}, {"words": 5, "banks": 2})
+    assert row["closed"] is matrices["closed"] is True
     assert (matrices["wavefronts"], matrices["ideal"], matrices["ways"]) == (512, 64, 8)
     assert (data["wavefronts"], data["ideal"], data["excess"]) == (576, 128, 448)
     assert row["metric"] == matrices["metric"] == "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
@@ -35,11 +30,12 @@ def test_accesses_of_a_tile_are_counted_and_added_up(tilewise) -> None:
 
 def test_the_table_is_for_people(tilewise) -> None:
     out = tilewise("banks", ROWS, "--dtype", "bf16", "--access", "row:16B", "--access", "ldmatrix.x4").out
-    head, row, matrices, why = out.splitlines()
+    head, row, matrices, why, who = out.splitlines()
     assert head.split() == ["access", "op", "bytes", "requests", "wavefronts", "ideal", "excess", "ways"]
     assert row.split() == ["row:16B", "ld", "16", "16", "64", "64", "0", "1"]
     assert matrices.split()[-1] == "8"
     assert why == "ldmatrix.x4, request 0 of 16, phase 0: lanes 0..7, 8 wavefronts: bank 0 gives 8 words"
+    assert who == "  lane 0 asks it for byte 0, lane 1 for byte 128, lane 2 for byte 256, ..."
 
 
 def test_what_is_free_needs_no_reason(tilewise) -> None:

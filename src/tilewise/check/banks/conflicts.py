@@ -90,6 +90,7 @@ class Conflicts:
             "excess": self.excess,
             "ways": self.ways,
             "closed": self.closed,
+            "ranks": None if self.ranks is None else {"words": self.ranks.words, "banks": self.ranks.banks},
             "metric": wavefronts_of(self.access.operation.name),
         }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewise.check.banks.phases import Phase, Request
-from tilewise.hardware.memory.banks import BANKS
+from tilewise.hardware.memory.banks import BANKS, WORD
 
 MARKS = "123456789abcdefghijklmnopqrstuvw"
 """What stands for a wavefront: the first is 1, the tenth a."""
@@ -77,6 +77,21 @@ def said(request: Request, number: int) -> str:
     many = phase.wavefronts > 1
     why = f": bank {phase.busiest} gives {phase.wavefronts} words" if many else ""
     return f"phase {number}: {_lanes(phase.lanes)}, {phase.wavefronts} wavefront{'s' * many}{why}"
+
+
+def collision(phase: Phase, most: int = 3) -> str:
+    """Which lanes ask the busiest bank for which bytes: the first of them; '' where nothing collides.
+
+    >>> from tilewise.check.banks import counted
+    >>> collision(counted("ld", 4, [0, 128, 256, 384, 4]).phases[0])
+    'lane 0 asks it for byte 0, lane 1 for byte 128, lane 2 for byte 256, ...'
+    """
+    if phase.busiest is None or phase.wavefronts == 1:
+        return ""
+    words = list(phase.banks[phase.busiest].items())
+    told = [f"lane {lanes[0]} for byte {word * WORD}" for word, lanes in words[:most]]
+    told[0] = told[0].replace(" for ", " asks it for ", 1)
+    return ", ".join(told) + ", ..." * (len(words) > most)
 
 
 def _lanes(lanes: tuple[int, ...]) -> str:

@@ -23,7 +23,15 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.accesses import not_both, number_from, refused, requested, table_lines, tile_and_base
+from tilewise.cli.accesses import (
+    NARROWER,
+    not_both,
+    number_from,
+    refused,
+    requested,
+    table_lines,
+    tile_and_base,
+)
 from tilewise.cli.answer import Answer
 from tilewise.cli.arguments import layout_options
 from tilewise.core.errors import LayoutError, Refused
@@ -97,9 +105,13 @@ def _counts(request: Request) -> str:
 
 
 def _sentences(request: Request) -> list[str]:
-    from tilewise.check.banks.drawing import said
+    from tilewise.check.banks.drawing import collision, said
 
-    return [f"  {said(request, number)}" for number in range(len(request.phases))]
+    lines = []
+    for number, phase in enumerate(request.phases):
+        why = collision(phase)
+        lines += [f"  {said(request, number)}", *([f"    {why}"] if why else [])]
+    return lines
 
 
 # -- accesses of a tile ----------------------------------------------------------------------------
@@ -115,7 +127,7 @@ def _of_layout(args: argparse.Namespace) -> Answer:
             for access in args.access
         ]
     except Refused as no:
-        return refused(no, "wavefronts")
+        return refused(no, "wavefronts", NARROWER)
     number = None if args.request is None else number_from(args.request, "--request", "0")
     shown = [(own, own.worst if number is None else number) for own in found]
     requests = [(own, at, own.request(at)) for own, at in shown]
@@ -151,13 +163,13 @@ def _numbers(found: Conflicts) -> tuple[int, ...]:
 
 
 def _why(found: Conflicts, number: int, request: Request) -> list[str]:
-    """The phase that takes most, where there are conflicts."""
-    from tilewise.check.banks.drawing import said
+    """The phase that takes most, where there are conflicts, and whose words meet there."""
+    from tilewise.check.banks.drawing import collision, said
 
     if not request.excess:
         return []
     worst = max(range(len(request.phases)), key=lambda phase: request.phases[phase].wavefronts)
-    return [f"{_named(found, number)}, {said(request, worst)}"]
+    return [f"{_named(found, number)}, {said(request, worst)}", f"  {collision(request.phases[worst])}"]
 
 
 def _named(found: Conflicts, number: int) -> str:

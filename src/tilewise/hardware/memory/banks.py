@@ -47,6 +47,11 @@ class Operation:
     unknown: str = ""
     """What no document says of it, so that the count is a guess there."""
 
+    def __post_init__(self) -> None:
+        assert all(WAVEFRONT % width == 0 for width in self.widths)
+        assert all(0 < distance < LANES and distance & distance - 1 == 0 for distance in self.pairs)
+        assert not (self.stores and self.pairs)
+
     @classmethod
     def of(cls, name: Operation | str) -> Operation:
         """The operation of that name."""
