@@ -50,7 +50,6 @@ class Operation:
     def __post_init__(self) -> None:
         assert all(WAVEFRONT % width == 0 for width in self.widths)
         assert all(0 < distance < LANES and distance & distance - 1 == 0 for distance in self.pairs)
-        assert not (self.stores and self.pairs)
 
     @classmethod
     def of(cls, name: Operation | str) -> Operation:
