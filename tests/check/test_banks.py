@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.check.banks_cases import naive_paired, naive_wavefronts, requests
 
 from tilewise import LayoutError, S, Swizzle
-from tilewise.check.access import Access, Lanes
-from tilewise.check.banks import Conflicts, conflicts_of, counted
+from tilewise.check.access import Access, Lanes, access_of
+from tilewise.check.banks import Conflicts, conflicts, conflicts_of, counted
 from tilewise.check.banks.counting import INACTIVE, count
 from tilewise.check.banks.linear import ranks_of
 from tilewise.core.dtypes import DType
@@ -271,3 +271,50 @@ def test_an_access_of_a_billion_requests_costs_nothing() -> None:
     found = conflicts_of(lanes_at(S[(1 << 30, 32) : (4, 128 << 28)]))
     assert (found.wavefronts, found.ideal, found.closed) == (32 << 30, 1 << 30, True)
     assert found.request((1 << 30) - 1).wavefronts == 32
+
+
+# -- accesses of a tile ----------------------------------------------------------------------------
+
+
+def test_the_worst_request_is_the_first_that_takes_most() -> None:
+    rows = np.array([[4 * lane for lane in range(32)], [128 * lane for lane in range(32)]] * 2)
+    access = Access("made", Operation.of("ld"), BYTE, (1,), S[(4, 32, 4)])
+    found = conflicts_of(Lanes(access, None, rows))
+    assert (found.wavefronts, found.ways, found.worst, found.closed) == (66, 32, 1, False)
+    assert [found.request(number).wavefronts for number in range(4)] == [1, 32, 1, 32]
+
+
+def test_the_end_of_a_tile_is_a_request_of_fewer_lanes() -> None:
+    """400 elements of 2 bytes are 12 requests and a half."""
+    found = conflicts(S[(20, 20) : (20, 1)], "row:2B", dtype="f16")
+    assert (found.requests, found.wavefronts, found.ideal) == (13, 13, 13)
+    (phase,) = found.request(12).phases
+    assert phase.lanes == tuple(range(16))
+    assert phase.banks[0] == {192: (0, 1)}
+
+
+def test_a_type_is_needed_but_for_an_access_that_has_one() -> None:
+    tile = S[(64, 64) : (64, 1)]
+    with pytest.raises(LayoutError, match="the type of an element is not given"):
+        conflicts(tile, "row:16B")
+    access = access_of("ldmatrix.x4", tile, "bf16")
+    swizzled = Swizzle(3, 3, 3) @ tile
+    assert conflicts(tile, access).wavefronts == 8 * conflicts(swizzled, access).wavefronts == 512
+
+
+def test_counts_are_plain_data() -> None:
+    found = conflicts(S[(64, 64) : (64, 1)], "ldmatrix.x4", dtype="bf16")
+    assert found.as_dict() == {
+        "access": "ldmatrix.x4",
+        "operation": "ldmatrix",
+        "bytes": 16,
+        "requests": 16,
+        "wavefronts": 512,
+        "ideal": 64,
+        "excess": 448,
+        "ways": 8,
+        "closed": True,
+        "ranks": {"words": 5, "banks": 2},
+        "metric": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    }
+    assert found.request(3).as_dict()["phases"][0]["lanes"] == list(range(8))
