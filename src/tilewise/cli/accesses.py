@@ -13,6 +13,7 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 
 INACTIVE = "x"
+NARROWER = "tilewise vector says how wide the vectors can be, and why no wider"
 
 
 def requested(spelled: str) -> list[int | None]:
@@ -62,9 +63,9 @@ def tile_and_base(args: argparse.Namespace, command: str) -> tuple[Layout, int]:
     return layout, address_from(args.base or "0", "--base")
 
 
-def refused(no: Refused, key: str) -> Answer:
-    """The answer no, with null for what was asked for."""
-    hint = in_a_shell(no.hint)
+def refused(no: Refused, key: str, hint: str = "") -> Answer:
+    """The answer no, with null for what was asked for, and a hint where the refusal has none."""
+    hint = in_a_shell(no.hint) or hint
     data = {key: None, "code": no.code, "reason": no.reason}
     data |= {"witness": witness_data(no.witness), "hint": hint}
     return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)

@@ -15,7 +15,7 @@ from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import plain_extremes
 from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import leaves
+from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import storage_scaled
 from tilewise.core.vectors import ZERO
 
@@ -199,7 +199,7 @@ def _refused(stored: Stored, access: Access, request: int, lane: int, asked: lis
                 f"{there[0]} and {there[1]}: no neighbours",
                 witness=witness
                 | {"rule": "neighbours", "elements": asked[one : one + 2], "addresses": there},
-                hint="tilewise vector says how wide it can be, and why no wider",
+                hint=_turned(stored),
             )
     there = [_address(stored, at[0])]
     rule = "negative" if at[0] < 0 else "alignment"
@@ -208,8 +208,15 @@ def _refused(stored: Stored, access: Access, request: int, lane: int, asked: lis
         "TW610",
         f"{who} asks for {wide} from element {asked[0]} on, which is at byte {there[0]}, {kind}",
         witness=witness | {"rule": rule, "elements": asked[:1], "addresses": there},
-        hint="" if at[0] < 0 else "tilewise vector says how wide it can be, and why no wider",
     )
+
+
+def _turned(stored: Stored) -> str:
+    """What to do where elements are neighbours down the columns, not along the rows."""
+    extents = extents_of(stored.layout.shape)
+    if len(extents) != 2 or min(extents) < 2 or stored.at(extents[1]) != stored.at(0) + stored.step:
+        return ""
+    return "elements are neighbours down the columns: ask about the tile with its modes swapped"
 
 
 def _address(stored: Stored, units: int) -> int | str:

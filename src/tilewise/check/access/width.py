@@ -101,7 +101,7 @@ def widest_of(question: Question) -> Width:
             return Width(access, None, None, question)
         return Width(access, blocked[0], _by_base(question, *blocked), question)
     assert blocked is not None
-    raise blocked[1]
+    raise _by_base(question, *blocked)
 
 
 def _whole(no: Refused) -> bool:

@@ -1,0 +1,162 @@
+"""Coalescing: the sectors of global memory that an access takes, and how few would hold its bytes.
+
+  tilewise coalesce 'S[(64, 64) : (64, 1)]' --dtype f16 --access row:16B --access col:2B
+  tilewise coalesce 'S[(64, 64) : (66, 1)]' --dtype f16 --access row --widths
+  tilewise coalesce 'S[4096 : 3]' --dtype f32 --access row:4B@st --base 0x40 --request 1
+  tilewise coalesce --bytes 4 --addresses 0,4,8,x,16,1024
+  tilewise coalesce --op st --bytes 16 --addresses 16,32,48,64
+
+LAYOUT is a tile of global memory, in elements of --dtype, which begins at --base. An access says which
+elements each lane of a warp asks for, one instruction after the other, as in `tilewise banks`: row:16B,
+col:2B, mma.D:m16n8k16:f32, or a layout [lane, element] or [request, lane, element] to flat indices of the
+tile, such as 'S[(32, 8) : (64, 1)]'. Without a width it has the widest vectors that there are; --widths
+shows the narrower ones as well. --op says ld, st or cp.async where the access does not.
+
+Without LAYOUT one request is counted: --addresses has one byte address a lane, x where a lane is inactive.
+
+sectors: different blocks of 32 bytes that a request asks for; ideal: the fewest that hold as many different
+bytes; lines: of 128 bytes, a tag each; used: the part of the moved bytes that lanes ask for. Below the table
+is the request that loses most; --request I tells of another. Counts are predictions.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.accesses import (
+    NARROWER,
+    not_both,
+    number_from,
+    refused,
+    requested,
+    table_lines,
+    tile_and_base,
+)
+from tilewise.cli.answer import Answer
+from tilewise.cli.arguments import layout_options
+from tilewise.core.errors import LayoutError, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tilewise.check.access import Access
+    from tilewise.check.coalesce import Coalescing, Transfer
+    from tilewise.core.layout import Layout
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """[LAYOUT --access A ...] or [--bytes B --addresses A,A,...], --op, --widths, --request."""
+    parser.add_argument("layout", metavar="LAYOUT", nargs="?", help="a tile, or - for standard input")
+    parser.add_argument(
+        "--access",
+        action="append",
+        default=[],
+        metavar="A",
+        help="who asks for what, such as row:16B; repeatable",
+    )
+    parser.add_argument("--base", metavar="N", help="the address of the tile in global memory (0)")
+    parser.add_argument("--op", metavar="OP", help="ld, st or cp.async")
+    parser.add_argument("--widths", action="store_true", help="narrower vectors too")
+    parser.add_argument("--request", metavar="I", help="tell of this one")
+    raw = parser.add_argument_group("one request by its addresses")
+    raw.add_argument("--bytes", metavar="B", help="bytes of one lane")
+    raw.add_argument("--addresses", metavar="A,A,...", help="one a lane, x where it is inactive")
+    layout_options(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The sectors of every access, or of one request."""
+    if args.layout is None:
+        return _of_addresses(args)
+    not_both(args, ("bytes", "addresses"))
+    return _of_layout(args)
+
+
+def _of_addresses(args: argparse.Namespace) -> Answer:
+    from tilewise.check.coalesce import counted
+
+    if args.addresses is None:
+        raise LayoutError(
+            "TW401",
+            "coalesce needs LAYOUT and --access, or --addresses",
+            hint="such as --bytes 4 --addresses 0,128,256",
+        )
+    not_both(args, ("access", "base", "request", "widths"))
+    if args.bytes is None:
+        raise LayoutError("TW401", "the bytes of one lane are not given", hint="such as --bytes 4")
+    bytes = number_from(args.bytes, "--bytes", "4")
+    found = counted(args.op or "ld", bytes, requested(args.addresses))
+    return Answer(found.as_dict(), said(found))
+
+
+def _of_layout(args: argparse.Namespace) -> Answer:
+    from tilewise.check.coalesce import coalescing
+
+    layout, base = tile_and_base(args, "coalesce")
+    try:
+        accesses = [access for asked in args.access for access in _widths(asked, layout, base, args)]
+        found = [coalescing(layout, access, dtype=args.dtype, base=base) for access in accesses]
+    except Refused as no:
+        return refused(no, "sectors", NARROWER)
+    number = None if args.request is None else number_from(args.request, "--request", "0")
+    told = [(own, own.worst if number is None else number) for own in found]
+    requests = [(own, at, own.request(at)) for own, at in told]
+    data = {
+        "layout": str(layout),
+        "dtype": args.dtype,
+        "base": base,
+        "accesses": [
+            own.as_dict() | {"request": {"number": at} | request.as_dict()} for own, at, request in requests
+        ],
+        "sectors": sum(own.sectors for own in found),
+        "ideal": sum(own.ideal for own in found),
+        "excess": sum(own.excess for own in found),
+    }
+    why = [
+        f"{own.access.name}, request {at} of {own.requests}: {said(request)}"
+        for own, at, request in requests
+        if request.excess or number is not None
+    ]
+    return Answer(data, "\n".join([*_rows(found), *why]))
+
+
+def _widths(asked: str, layout: Layout, base: int, args: argparse.Namespace) -> Iterator[Access]:
+    """The access, or with --widths the widest of its kind and all that are narrower."""
+    from tilewise.check.access import access_of, widest
+
+    if not args.widths:
+        yield access_of(asked, layout, args.dtype, args.op, base)
+        return
+    width = widest(asked, layout, args.dtype, args.op, base)
+    yield width.access
+    yield from width.narrower
+
+
+def _rows(found: Sequence[Coalescing]) -> list[str]:
+    head = ("access", "op", "bytes", "requests", "sectors", "ideal", "excess", "lines", "used", "aligned")
+    return table_lines(head, [_row(own) for own in found], words=2)
+
+
+def _row(found: Coalescing) -> tuple[object, ...]:
+    counts = found.sectors, found.ideal, found.excess, found.lines
+    own = found.access.name, found.access.operation.name, found.access.bytes, found.requests
+    return *own, *counts, f"{found.efficiency:.0%}", found.alignment
+
+
+def said(found: Transfer) -> str:
+    """One request in a sentence."""
+    from tilewise.hardware.memory.sectors import SECTOR
+
+    text = (
+        f"{_many(found.useful, 'byte')} in {_many(found.sectors, 'sector')} of {_many(found.lines, 'line')}"
+    )
+    if not found.excess:
+        return text
+    into = (found.first or 0) % SECTOR
+    begins = f"; the first byte is {into} into its sector" if into else ""
+    return f"{text}; {_many(found.ideal, 'sector')} would do{begins}"
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

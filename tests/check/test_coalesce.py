@@ -1,0 +1,238 @@
+"""Coalescing: the definition, its two fast forms, and figures that a person can check."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.check.test_access import tiles
+
+from tilewise import LayoutError, Refused, S, Swizzle
+from tilewise.check.access import access_of, lanes_of
+from tilewise.check.access.addresses import INACTIVE
+from tilewise.check.coalesce import Coalescing, coalescing, counted, counting
+from tilewise.check.coalesce.linear import each_of
+from tilewise.core.layout import Layout
+from tilewise.hardware.memory import sectors
+
+
+def naive(bytes: int, addresses: Sequence[int | None], together: int = 32) -> dict[str, int]:
+    """Byte by byte: which are asked for, and which blocks they are of, group of lanes by group."""
+    useful, found, lines = set(), 0, 0
+    for first in range(0, len(addresses), together):
+        asked = set()
+        for address in addresses[first : first + together]:
+            asked |= set() if address is None else set(range(address, address + bytes))
+        useful |= asked
+        found += len({byte // 32 for byte in asked})
+        lines += len({byte // 128 for byte in asked})
+    return {"sectors": found, "lines": lines, "useful": len(useful), "ideal": (len(useful) + 31) // 32}
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> tuple[int, list[int | None]]:
+    """A width and the addresses of the lanes: near, far, equal and inactive ones."""
+    bytes = draw(st.sampled_from((1, 2, 4, 8, 16)))
+    reach = draw(st.sampled_from((1, 4, 40, 3000)))
+    vector = st.integers(0, reach).map(lambda at: at * bytes)
+    some = st.one_of(st.none(), vector, vector) if draw(st.booleans()) else vector
+    return bytes, draw(st.lists(some, max_size=32))
+
+
+def plain(found: object) -> dict[str, int]:
+    """The four counts of an answer."""
+    return {name: int(getattr(found, name)) for name in ("sectors", "lines", "useful", "ideal")}
+
+
+@given(requests())
+def test_a_request_takes_what_its_bytes_touch(asked):
+    bytes, addresses = asked
+    found = counted("ld", bytes, addresses)
+    assert plain(found) == naive(bytes, addresses)
+    assert found.excess == found.sectors - found.ideal >= 0
+    assert found.first == min((at for at in addresses if at is not None), default=None)
+    lanes = sorted(lane for group in found.groups for who in group.values() for lane in who)
+    assert lanes == [lane for lane, at in enumerate(addresses) if at is not None]
+
+
+@given(st.lists(requests(), min_size=1, max_size=5))
+def test_all_requests_at_once_are_each_of_them(several):
+    bytes = several[0][0]
+    rows = [[at // own * bytes if at is not None else None for at in asked] for own, asked in several]
+    lanes = max(1, *map(len, rows))
+    padded = [row + [None] * (lanes - len(row)) for row in rows]
+    array = np.array([[INACTIVE if at is None else at for at in row] for row in padded], np.int64)
+    found = counting.count(bytes, array)
+    for number, row in enumerate(padded):
+        each = {name: int(getattr(found, name)[number]) for name in ("sectors", "lines", "useful", "ideal")}
+        assert each == naive(bytes, row)
+        assert found.first[number] == min((at for at in row if at is not None), default=0)
+
+
+@given(
+    st.lists(st.integers(0, 40), min_size=5, max_size=5),
+    st.lists(st.integers(0, 400), max_size=3),
+    st.integers(0, 40),
+    st.sampled_from((1, 2, 4, 8, 16)),
+    st.integers(0, 5),
+    st.sampled_from((None, Swizzle(3, 4, 3), Swizzle(2, 5, 4))),
+)
+def test_ranks_are_the_count_of_every_request(lanes, more, origin, bytes, bits, swizzle):
+    steps = [tuple(bytes * step for step in part) for part in (more, lanes[:bits])]
+    shape = tuple((2,) * len(part) or 1 for part in steps)
+    layout = S[shape : tuple(part or 0 for part in steps)]
+    layout = layout + bytes * origin
+    layout = layout if swizzle is None else swizzle @ layout
+    each = each_of(layout, bytes)
+    every = [layout.place(flat)["m"] for flat in range(layout.size)]
+    rows = [every[first : first + (1 << bits)] for first in range(0, layout.size, 1 << bits)]
+    if each is None:
+        assert any(
+            every[0] ^ every[a] ^ every[b] ^ every[a ^ b]
+            for a in range(len(every))
+            for b in range(len(every))
+        ) or any(at % bytes for at in every)
+        return
+    for row in rows:
+        expected = naive(bytes, row)
+        del expected["ideal"]
+        assert {name: getattr(each, name) for name in expected} == expected
+    starts = [min(row) for row in rows]
+    assert each.alignment == next(
+        size for size in (128, 64, 32, 16, 8, 4, 2, 1) if not any(at % size for at in starts)
+    )
+
+
+@pytest.mark.parametrize("together", [{16: 8}, {8: 16, 16: 8}])
+def test_fewer_lanes_at_once_would_be_one_row_of_the_table(monkeypatch, together):
+    changed = dict(sectors.TOGETHER) | together
+    for module in ("transfers", "linear", "counting"):
+        monkeypatch.setattr(f"tilewise.check.coalesce.{module}.TOGETHER", changed)
+    rng = random.Random(7)
+    for bytes in changed:
+        rows = [[bytes * rng.randrange(40) for _ in range(32)] for _ in range(20)]
+        found = counting.count(bytes, np.array(rows))
+        for number, row in enumerate(rows):
+            expected = naive(bytes, row, changed[bytes])
+            assert plain(counted("ld", bytes, row)) == expected
+            assert [int(found.sectors[number]), int(found.lines[number])] == [
+                expected["sectors"],
+                expected["lines"],
+            ]
+    layout = S[(4, (2, 16)) : (512, (0, 16))]
+    each = each_of(layout, 16)
+    assert (each.sectors, each.lines) == (16, 4)
+
+
+# -- whole accesses --------------------------------------------------------------------------------
+
+
+def every_request(found: Coalescing) -> list[dict[str, int]]:
+    listed = found.lanes.table.tolist()
+    rows = [[None if at == INACTIVE else at for at in row] for row in listed]
+    return [naive(found.access.bytes, row) for row in rows]
+
+
+@given(
+    tiles(),
+    st.sampled_from(("row", "col")),
+    st.sampled_from(("f32", "f16", "u8")),
+    st.sampled_from((0, 32, 64, 4096)),
+)
+def test_an_access_takes_what_its_requests_take(layout, name, dtype, base):
+    try:
+        found = coalescing(layout, name, dtype=dtype, base=base)
+    except LayoutError:
+        return
+    each = every_request(found)
+    assert plain(found) == {key: sum(own[key] for own in each) for key in each[0]}
+    losses = [own["sectors"] - own["ideal"] for own in each]
+    assert losses[found.worst] == max(losses)
+    assert plain(found.request(found.worst)) == each[found.worst]
+    assert found.requests == len(each)
+    lanes = lanes_of(access_of(name, layout, dtype, base=base), layout, base)
+    assert found.lanes.table.tolist() == lanes.table.tolist()
+
+
+@pytest.mark.parametrize(
+    ("layout", "access", "dtype", "sectors", "ideal", "lines"),
+    [
+        (S[(64, 64) : (64, 1)], "row:2B", "f16", 256, 256, 128),
+        (S[(64, 64) : (64, 1)], "row:16B", "f16", 256, 256, 64),
+        (S[(64, 64) : (64, 1)], "col:2B", "f16", 4096, 256, 4096),
+        (S[(64, 64) : (64, 1)], "col:16B", "f16", 512, 256, 512),
+        (S[(64, 64) : (1, 64)], "col:2B", "f16", 256, 256, 128),
+        (S[1024:1], "row:4B", "f32", 128, 128, 32),
+        (S[1024:2], "row:4B", "f32", 256, 128, 64),
+        (S[1024:1] + 1, "row:4B", "f32", 160, 128, 64),
+        (S[1024:0], "row:4B", "f32", 32, 32, 32),
+        (S[(32, 4) : (32, 1)], "row:16B", "f32", 32, 16, 32),
+    ],
+)
+def test_figures_that_fit_on_paper(layout, access, dtype, sectors, ideal, lines):
+    found = coalescing(layout, access, dtype=dtype)
+    assert (found.sectors, found.ideal, found.lines) == (sectors, ideal, lines)
+
+
+def test_a_matrix_of_any_size_is_closed():
+    found = coalescing(S[(1 << 20, 1 << 20) : (1 << 20, 1)], "row:16B", dtype="f16")
+    assert found.closed
+    assert found.sectors == found.ideal == 1 << 36
+    odd = coalescing(S[(1000, 512) : (512, 1)], "row:16B", dtype="f16")
+    assert odd.closed
+    assert odd.sectors == odd.ideal == 1000 * 512 * 2 // 32
+
+
+def test_a_tail_is_counted_by_its_active_lanes():
+    found = coalescing(S[(7, 7) : (7, 1)], "row:4B", dtype="f32")
+    assert (found.requests, found.sectors, found.ideal, found.lines) == (2, 7, 7, 2)
+    assert found.request(1).useful == 17 * 4
+    assert not found.closed
+
+
+def test_alignment_is_that_of_where_requests_begin():
+    starts: list[tuple[Layout, int]] = [
+        (S[(64, 64) : (64, 1)], 128),
+        (S[(64, 64) : (66, 1)], 4),
+        (S[(64, 64) : (64, 1)] + 8, 16),
+        (S[(64, 32) : (48, 1)], 64),
+    ]
+    for layout, alignment in starts:
+        assert coalescing(layout, "row:4B", dtype="f16").alignment == alignment
+    assert coalescing(S[(64, 64) : (64, 1)], "row:4B", dtype="f16", base=64).alignment == 64
+
+
+@pytest.mark.parametrize("access", ["ldmatrix.x4", "stmatrix.x4", "tma", "row:4B@atom"])
+def test_what_is_of_shared_memory_is_told(access):
+    with pytest.raises(LayoutError, match="does not reach global memory"):
+        coalescing(S[(64, 64) : (64, 1)], access, dtype="f16")
+
+
+def test_an_access_that_no_instruction_makes_is_refused():
+    with pytest.raises(Refused, match="no neighbours"):
+        coalescing(S[(64, 64) : (1, 64)], "row:16B", dtype="f16")
+
+
+@pytest.mark.parametrize(
+    ("operation", "bytes", "addresses", "code"),
+    [
+        ("ldmatrix", 16, [0], "TW601"),
+        ("ld", 3, [0], "TW602"),
+        ("ld", 4, [0] * 33, "TW201"),
+        ("ld", 4, [0, 2], "TW203"),
+        ("ld", 4, [-4], "TW203"),
+    ],
+)
+def test_what_is_no_request_is_told(operation, bytes, addresses, code):
+    with pytest.raises(LayoutError) as no:
+        counted(operation, bytes, addresses)
+    assert no.value.code == code
+
+
+def test_there_is_no_request_past_the_last():
+    with pytest.raises(LayoutError, match=r"requests are 0\.\.15"):
+        coalescing(S[(64, 64) : (64, 1)], "row:16B", dtype="f16").request(16)
