@@ -84,7 +84,7 @@ class Choice:
     bound: int | None
     """Wavefronts that no layout is below which keeps all vectors together; None where they are not linear."""
     proof: str
-    """ideal, bound, linear or open: see PROOFS."""
+    """ideal, bound, searched or open: see PROOFS."""
 
     @property
     def cost(self) -> int:
@@ -98,7 +98,7 @@ class Choice:
 PROOFS = {
     "ideal": "no access conflicts",
     "bound": "no layout takes fewer, of any kind, that keeps the vectors together",
-    "linear": "no layout of those searched takes fewer",
+    "searched": "no layout of those searched takes fewer",
     "open": "whether a linear layout takes fewer was not decided within the bound",
 }
 """What is known of the layouts that were not found."""
@@ -205,7 +205,7 @@ class _Search:
             return "ideal"
         if self.points and best.cost == self.points.bound:
             return "bound"
-        return "open" if any(one.note == _OPEN for one in searched) else "linear"
+        return "open" if any(one.note == _OPEN for one in searched) else "searched"
 
     def _none(self, searched: Sequence[Searched]) -> Refused:
         names = " and ".join(one.access.name for one in self.asked)

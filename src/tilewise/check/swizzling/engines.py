@@ -68,5 +68,5 @@ def _operands(layout: Layout, dtype: DType) -> tuple[tuple[str, ...], str]:
         if isinstance(found, Match):
             operands.append(operand)
         elif isinstance(found, Mismatch):
-            why = why or str(found)
+            why = why or str(found).partition("\n")[0]
     return tuple(operands), "" if operands else why or "a tile [rows, K] has two modes"

@@ -1,0 +1,102 @@
+"""`tilewise swizzle`: the layout, its proof, and what was searched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+
+def test_the_layout_comes_first(tilewise: Command) -> None:
+    words = ("swizzle", "128x64", "--dtype", "bf16", "--access", "row:16B@st", "--access", "ldmatrix.x4")
+    run = tilewise(*words)
+    assert run.code == 0
+    assert run.out.splitlines()[0] == "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
+
+
+def test_json_has_all_of_it(tilewise: Command) -> None:
+    words = ("swizzle", "32x32", "--dtype", "f32", "--access", "2*row:4B@st", "--access", "col:4B", "--json")
+    data = tilewise(*words).json
+    assert (data["layout"], data["wavefronts"], data["ideal"]) == (
+        "Swizzle<5,0,5> o S[(32, 32) : (32, 1)]",
+        96,
+        96,
+    )
+    assert (data["proof"], data["bound"], data["bytes"]) == ("ideal", 96, 4096)
+    assert data["accesses"][0] == {"access": "row:4B@st", "weight": 2, "wavefronts": 32, "ideal": 32}
+    assert [one["family"] for one in data["searched"]] == ["plain", "mode", "swizzle", "padding", "linear"]
+    assert data["tma"]["boxes"] is None
+    assert data["wgmma"] == {"operands": [], "reason": "type: wgmma does not multiply f32"}
+
+
+def test_the_answer_goes_to_other_commands(tilewise: Command) -> None:
+    words = (
+        "swizzle",
+        "64x48",
+        "--dtype",
+        "bf16",
+        "--access",
+        "row:16B@st",
+        "--access",
+        "ldmatrix.x4",
+        "--json",
+    )
+    found = tilewise(*words)
+    counted = tilewise("banks", "-", "--dtype", "bf16", "--access", "ldmatrix.x4", "--json", stdin=found.out)
+    assert counted.json["accesses"][0]["wavefronts"] == 48
+
+
+def test_a_layout_and_standard_input_are_tiles_too(tilewise: Command) -> None:
+    words = ("--dtype", "bf16", "--access", "ldmatrix.x4.trans", "--json")
+    text = "S[(64, 128) : (1, 64)]"
+    given, piped = tilewise("swizzle", text, *words), tilewise("swizzle", "-", *words, stdin=text)
+    assert given.json == piped.json
+    in_bytes = tilewise("swizzle", "S[(64, 128) : (2, 128)]", "--unit", "byte", *words)
+    assert in_bytes.json == given.json
+
+
+def test_families_can_be_left_out(tilewise: Command) -> None:
+    words = (
+        "swizzle",
+        "64x96",
+        "--dtype",
+        "f16",
+        "--access",
+        "ldmatrix.x4",
+        "--among",
+        "mode, padding",
+        "--json",
+    )
+    data = tilewise(*words).json
+    assert [one["family"] for one in data["searched"]] == ["mode", "padding"]
+
+
+def test_ideal_or_no(tilewise: Command) -> None:
+    words = ("swizzle", "128x64", "--dtype", "bf16", "--access", "row:16B@st", "--access", "col:2B", "--json")
+    assert tilewise(*words).json["proof"] == "bound"
+    no = tilewise(*words, "--ideal")
+    assert no.code == 1
+    assert no.json["layout"] is None
+    assert no.json["code"] == "TW611"
+    assert no.json["witness"]["wavefronts"] == 1152
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("32x32", "--access", "row"),
+        ("32x32", "--dtype", "f32"),
+        ("32x32", "--dtype", "f32", "--access", "row", "--among", "xor"),
+        ("32x", "--dtype", "f32", "--access", "row"),
+        ("32x32", "--dtype", "f32", "--access", "0*row"),
+        ("0x32", "--dtype", "f32", "--access", "row"),
+    ],
+    ids="no-dtype no-access no-family no-shape no-weight no-rows".split(),
+)
+def test_what_is_not_understood(tilewise: Command, words: tuple[str, ...]) -> None:
+    run = tilewise("swizzle", *words)
+    assert run.code == 2
+    assert "Traceback" not in run.err
