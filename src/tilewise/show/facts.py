@@ -27,6 +27,27 @@ def facts_of(layout: Layout, dtype: DType | None = None) -> Iterator[str]:
     if any(swizzle.bits for swizzle in layout.swizzles):
         period = _in_bytes(layout, layout.period, dtype)
         yield f"its base is a multiple of {period}, by which the swizzle repeats"
+    yield from left_behind(layout)
+
+
+def left_behind(layout: Layout) -> Iterator[str]:
+    """Where a known axis is left behind.
+
+    >>> from tilewise import S, laneid
+    >>> print(*left_behind(S[64 : 1@laneid]))
+    laneid reaches 63, and goes from 0 to 31: lane of the warp (64 on CDNA)
+    """
+    for axis in layout.axes:
+        facts = axis.facts
+        if facts is None or facts.extent is None:
+            continue
+        try:
+            low, high = layout.extremes(axis)
+        except NotDecided:
+            continue
+        if not 0 <= low <= high < facts.extent:
+            end = low if low < 0 else high
+            yield f"{axis} reaches {end}, and goes from 0 to {facts.extent - 1}: {facts.counts}"
 
 
 def _size(layout: Layout, dtype: DType | None) -> str:

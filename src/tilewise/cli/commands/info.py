@@ -31,6 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> Answer:
     """Every fact; null where it was not decided."""
     from tilewise.notation import to_latex
+    from tilewise.show.facts import left_behind
 
     text = text_from(args.layout)
     layout = layout_from(text, args)
@@ -71,29 +72,12 @@ def answer(args: argparse.Namespace) -> Answer:
         data["witnesses"] = witnesses
     if holes.count is None:
         undecided.append("holes")
-    notes = _notes(layout) + _comma_for_colon(text, layout)
+    notes = [*left_behind(layout), *_comma_for_colon(text, layout)]
     if notes:
         data["notes"] = notes
     if undecided:
         data["undecided"] = undecided
     return Answer(data, _text(layout, data), UNDECIDED if undecided else YES)
-
-
-def _notes(layout: Layout) -> list[str]:
-    """Where a known axis is left behind."""
-    notes = []
-    for axis in layout.axes:
-        facts = axis.facts
-        if facts is None or facts.extent is None:
-            continue
-        try:
-            low, high = layout.extremes(axis)
-        except NotDecided:
-            continue
-        if not 0 <= low <= high < facts.extent:
-            end = low if low < 0 else high
-            notes.append(f"{axis} reaches {end}, and goes from 0 to {facts.extent - 1}: {facts.counts}")
-    return notes
 
 
 def _comma_for_colon(text: str, layout: Layout) -> list[str]:
