@@ -5,4 +5,7 @@ faults     what must not be done to them, told with its culprit: the instruction
 memory     bytes of global or shared memory, and which of them hold anything
 registers  32-bit registers of warps; tiles put into them and taken out by layout
 sums       D = A B^T + C: exactly, or as a device is known to add, and how far apart the two may be
+warp       plain loads and stores of the lanes, and shuffles
+matrices   ldmatrix, stmatrix, movmatrix
+mma        mma.sync
 """

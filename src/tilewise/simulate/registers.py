@@ -121,24 +121,20 @@ class Registers:
         postcondition  numbers(layout, dtype) gives them back
         """
         place = Placed.of(layout, dtype, taken, lowest)
-        self._check(place, layout)
-        codes = encode(numbers, dtype).reshape(-1, 1)
-        words, known = self.words.reshape(-1).copy(), self.known.reshape(-1).copy()
-        for part, (at, shift, mask) in enumerate(place.parts(self.count)):
-            bits = (codes >> np.uint64(REGISTER_BITS * part) & np.uint64(mask)).astype(np.uint32) << shift
-            bits = np.broadcast_to(bits, at.shape)
-            own = np.uint32(mask) << shift
-            fresh, covered = np.zeros_like(words), np.zeros_like(words)
-            np.bitwise_or.at(fresh, at, bits)
-            np.bitwise_or.at(covered, at, place.whole(own))
-            if ((fresh[at] & own) != bits).any():
-                element = int(np.argwhere((fresh[at] & own) != bits)[0][0])
-                raise LayoutError(
-                    "TW203", f"{layout} has two numbers at the place of element {layout.coordinates(element)}"
-                )
-            words, known = words & ~covered | fresh, known | covered
-        shape = self.words.shape
-        return Registers(words.reshape(shape), known.reshape(shape))
+        return self._put(encode(numbers, dtype).reshape(1, -1), layout, place)
+
+    def put_each(
+        self, numbers: Any, layout: Layout, dtype: DType | str, *, taken: int = 0, lowest: int = 0
+    ) -> Registers:
+        """The same as `put` for a tile a warp, [warp, ...], where the layout speaks of one warp.
+
+        >>> from tilewise import S, laneid
+        >>> two = Registers.empty(1, warps=2).put_each([range(32), range(32, 64)], S[32 : 1@laneid], "u32")
+        >>> two.words[1, 5].tolist(), two.numbers_each(S[32 : 1@laneid], "u32")[1, 5].item()
+        ([37], 37)
+        """
+        place = Placed.of(layout, dtype, taken, lowest)
+        return self._put(encode(numbers, dtype).reshape(self.warps, -1), layout, place)
 
     def numbers(
         self,
@@ -154,29 +150,68 @@ class Registers:
         requires  every bit of them was written, and copies of an element are the same
         """
         place = Placed.of(layout, dtype, taken, lowest)
-        self._check(place, layout)
-        words, known = self.words.reshape(-1), self.known.reshape(-1)
-        codes = np.zeros(place.thread.shape, np.uint64)
+        return decode(self._codes(1, layout, place, step)[0], dtype).reshape(extents_of(layout.shape))
+
+    def numbers_each(
+        self,
+        layout: Layout,
+        dtype: DType | str,
+        *,
+        taken: int = 0,
+        lowest: int = 0,
+        step: Step = HOST,
+    ) -> Array:
+        """The same as `numbers` for a tile a warp, [warp, ...]."""
+        place = Placed.of(layout, dtype, taken, lowest)
+        codes = self._codes(self.warps, layout, place, step)
+        return decode(codes, dtype).reshape(self.warps, *extents_of(layout.shape))
+
+    def _put(self, codes: Array, layout: Layout, place: Placed) -> Registers:
+        """With the codes [tile, element], each tile in as many warps as there are for it."""
+        tiles, shape = len(codes), self.words.shape
+        self._check(place, layout, tiles)
+        words, known = self.words.reshape(tiles, -1), self.known.reshape(tiles, -1)
+        for part, (at, shift, mask) in enumerate(place.parts(self.count)):
+            bits = (codes >> np.uint64(REGISTER_BITS * part) & np.uint64(mask)).astype(np.uint32)
+            placed = np.broadcast_to(bits[..., None] << shift, (tiles, *at.shape))
+            own = np.uint32(mask) << shift
+            fresh, covered = np.zeros_like(words), np.zeros_like(words[0])
+            each = np.arange(tiles)[:, None, None] * words.shape[1] + at
+            np.bitwise_or.at(fresh.reshape(-1), each, placed)
+            np.bitwise_or.at(covered, at, place.whole(own))
+            lost = (fresh[:, at] & own) != placed
+            if lost.any():
+                index = layout.coordinates(int(np.argwhere(lost)[0][1]))
+                raise LayoutError("TW203", f"{layout} has two numbers at the place of element {index}")
+            words, known = words & ~covered | fresh, known | covered
+        return Registers(words.reshape(shape), known.reshape(shape))
+
+    def _codes(self, tiles: int, layout: Layout, place: Placed, step: Step) -> Array:
+        """[tile, element]: the bits of every element."""
+        self._check(place, layout, tiles)
+        words, known = self.words.reshape(tiles, -1), self.known.reshape(tiles, -1)
+        codes = np.zeros((tiles, *place.thread.shape), np.uint64)
         for part, (at, shift, mask) in enumerate(place.parts(self.count)):
             own = np.uint32(mask) << shift
-            missing = (known[at] & own) != own
+            missing = (known[:, at] & own) != own
             if missing.any():
-                element, copy = np.argwhere(missing)[0]
-                warp, lane, register = np.unravel_index(int(at[element, copy]), self.words.shape)
-                raise _unwritten(step, int(warp), int(lane), int(register))
-            found = (words[at] & own) >> shift
-            codes |= found.astype(np.uint64) << np.uint64(REGISTER_BITS * part)
-        if (codes != codes[:, :1]).any():
-            element, copy = map(int, np.argwhere(codes != codes[:, :1])[0])
+                tile, element, copy = np.argwhere(missing)[0]
+                word = int(tile) * words.shape[1] + int(at[element, copy])
+                raise _unwritten(step, *map(int, np.unravel_index(word, self.words.shape)))
+            codes |= ((words[:, at] & own) >> shift).astype(np.uint64) << np.uint64(REGISTER_BITS * part)
+        apart = codes != codes[:, :, :1]
+        if apart.any():
+            _, element, copy = map(int, np.argwhere(apart)[0])
             raise _apart(step, layout, element, place, copy)
-        return decode(codes[:, 0], dtype).reshape(extents_of(layout.shape))
+        return codes[:, :, 0]
 
-    def _check(self, place: Placed, layout: Layout) -> None:
-        if place.warps > self.warps or place.registers > self.count:
+    def _check(self, place: Placed, layout: Layout, tiles: int) -> None:
+        warps = self.warps // tiles
+        if place.warps > warps or place.registers > self.count:
             raise LayoutError(
                 "TW203",
                 f"{layout} needs {place.warps} x {LANES} x {place.registers} registers, and there are "
-                f"{self.warps} x {LANES} x {self.count}",
+                f"{warps} x {LANES} x {self.count}",
             )
 
 

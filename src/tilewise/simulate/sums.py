@@ -161,7 +161,10 @@ def _fused(x: Array, y: Array, z: Array) -> Array:
     """x y + z, rounded once; infinities, NaN and zeros as doubles have them."""
     with np.errstate(invalid="ignore", over="ignore"):
         plain = np.where(np.isfinite(x) & np.isfinite(y) & np.isinf(z), z, x * y + z)
-    for at in map(tuple, np.argwhere(np.isfinite(x) & np.isfinite(y) & np.isfinite(z))):
+        size = np.frexp(np.abs(x * y) + np.abs(z))[1]
+    finite = np.isfinite(x) & np.isfinite(y) & np.isfinite(z)
+    exact = np.isfinite(plain) & (size < np.minimum(_last_bit(x) + _last_bit(y), _last_bit(z)) + DOUBLE)
+    for at in map(tuple, np.argwhere(finite & ~exact)):
         whole = Fraction(float(x[at])) * Fraction(float(y[at])) + Fraction(float(z[at]))
         if whole:
             plain[at] = _nearest(whole)
@@ -198,7 +201,7 @@ def _exact(a: Array, b: Array, c: Array) -> Array:
 
 def _last_bit(numbers: Array) -> Array:
     """The exponent of the last bit that is set; of 0 a high one, for it limits nothing."""
-    fraction, exponent = np.frexp(numbers)
+    fraction, exponent = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))
     whole = np.ldexp(fraction, DOUBLE).astype(np.int64)
     trailing = np.frexp((whole & -whole).astype(np.float64))[1] - 1
     return np.where(whole == 0, 1 << 20, exponent - DOUBLE + trailing)

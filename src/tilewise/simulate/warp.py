@@ -1,0 +1,136 @@
+"""What the lanes of a warp do on their own: loads and stores of 1 to 16 bytes, and shuffles.
+
+An address for each lane; None where a lane is not active. Addresses are multiples of the bytes, as hardware
+wants them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewise.core.errors import LayoutError
+from tilewise.hardware.limits import LANES, REGISTER_BITS
+from tilewise.hardware.memory.sectors import WIDTHS
+from tilewise.simulate.faults import Step
+from tilewise.simulate.memory import NOBODY, Memory
+from tilewise.simulate.registers import EVERY, Registers
+
+Array = np.ndarray[Any, Any]
+
+Addresses = Sequence[int | None] | Array
+
+MODES = ("idx", "up", "down", "bfly")
+"""How shfl.sync finds the lane that is read."""
+
+_WORD = REGISTER_BITS // 8
+
+
+def by_lane(addresses: Addresses) -> Array:
+    """The address of every lane of a warp; NOBODY for None, and for lanes past the last.
+
+    >>> by_lane([0, None, 8])[:4].tolist()
+    [0, -1, 8, -1]
+    """
+    given = [NOBODY if at is None else int(at) for at in addresses]
+    if len(given) > LANES:
+        raise LayoutError("TW201", f"{len(given)} addresses, and a warp has {LANES} lanes")
+    return np.array(given + [NOBODY] * (LANES - len(given)), np.int64)
+
+
+def load(
+    memory: Memory, addresses: Addresses, bytes: int, *, signed: bool = False, step: Step | None = None
+) -> Registers:
+    """The registers after each active lane has loaded so many bytes, those of the others not written.
+
+    One or two bytes fill a register with zeros, or with copies of the sign.
+
+    >>> shared = Memory(128)
+    >>> shared.put(range(32), "u32")
+    >>> load(shared, [8 * lane for lane in range(16)], 8).words[0, 3].tolist()
+    [6, 7]
+    """
+    at = by_lane(addresses)
+    data = memory.read(step or Step(f"ld.{bytes}B"), at, _width(bytes), aligned=bytes)
+    count = max(1, bytes // _WORD)
+    held = np.zeros((LANES, count * _WORD), np.uint8)
+    held[:, :bytes] = data
+    if signed and bytes < _WORD:
+        held[:, bytes:] = np.where(data[:, -1:] >= 1 << 7, 0xFF, 0)
+    known = np.where(at[:, None] == NOBODY, np.uint32(0), EVERY)
+    return Registers(held.view("<u4")[None], np.repeat(known, count, axis=1)[None])
+
+
+def store(
+    memory: Memory, addresses: Addresses, registers: Registers, bytes: int, *, step: Step | None = None
+) -> None:
+    """Each active lane writes the first bytes of its registers.
+
+    >>> shared = Memory(128)
+    >>> store(shared, [2 * lane for lane in range(32)], Registers.of(np.arange(32)[:, None]), 2)
+    >>> shared.take("u16", 4).tolist()
+    [0, 1, 2, 3]
+    """
+    at, this = by_lane(addresses), step or Step(f"st.{_width(bytes)}B")
+    count = max(1, bytes // _WORD)
+    if registers.count < count or registers.warps != 1:
+        raise LayoutError("TW203", f"{bytes} bytes of each lane of one warp are not in {registers}")
+    active = (at != NOBODY)[None, :, None]
+    own = np.uint32((1 << 8 * min(bytes, _WORD)) - 1)
+    known = np.where(active, registers.known[:, :, :count] | ~own, EVERY)
+    words = Registers(registers.words[:, :, :count], known).held(this)
+    data = np.ascontiguousarray(words[0], "<u4").view(np.uint8)[:, :bytes]
+    memory.write(this, at, data, aligned=bytes)
+
+
+def _width(bytes: int) -> int:
+    if bytes not in WIDTHS:
+        raise LayoutError(
+            "TW602", f"{bytes} bytes a lane", hint=f"an instruction moves {', '.join(map(str, WIDTHS))}"
+        )
+    return bytes
+
+
+def shuffle(
+    registers: Registers,
+    mode: str,
+    amount: int | Sequence[int],
+    *,
+    width: int = LANES,
+    active: Sequence[int] = range(LANES),
+) -> Registers:
+    """Every lane has the registers of another one of its group: shfl.sync, as CUDA spells it.
+
+    The warp falls into groups of `width` lanes. The lane that is read is lane `amount` of the group (idx),
+    one so many lower (up) or higher (down), or the own number XOR it (bfly); the own lane where that leaves
+    the group. What a lane that is not active gives, or gets, counts as not written.
+
+        requires  width a power of two up to 32; amounts of 0 to 31, one for all lanes or one each
+
+    >>> lanes = Registers.of(np.arange(32)[:, None])
+    >>> shuffle(lanes, "bfly", 1).words[0, :4, 0].tolist()
+    [1, 0, 3, 2]
+    >>> shuffle(lanes, "up", 2, width=8).words[0, 6:12, 0].tolist()
+    [4, 5, 8, 9, 8, 9]
+    """
+    if mode not in MODES:
+        raise LayoutError("TW601", f"{mode!r} is no shuffle", hint=f"known: {' '.join(MODES)}")
+    if width not in (1, 2, 4, 8, 16, 32):
+        raise LayoutError("TW203", f"groups of {width} lanes", hint="1, 2, 4, 8, 16 or 32")
+    source = _source(mode, np.broadcast_to(np.asarray(amount, np.int64), (LANES,)), width)
+    takes_part = np.isin(np.arange(LANES), list(active))
+    gives = (takes_part & takes_part[source])[None, :, None]
+    return Registers(registers.words[:, source], np.where(gives, registers.known[:, source], np.uint32(0)))
+
+
+def _source(mode: str, amount: Array, width: int) -> Array:
+    """The lane that each lane reads; the numbers of a lane and of a group are in different bits."""
+    lane = np.arange(LANES)
+    first = lane & -width
+    if mode == "idx":
+        return first | amount & width - 1
+    found = {"up": lane - amount, "down": lane + amount, "bfly": lane ^ amount}[mode]
+    inside = found >= first if mode == "up" else found < first + width
+    return np.where(inside, found, lane)
