@@ -9,7 +9,7 @@ GROUPS = {
         "same": "whether two layouts are one map",
         "relation": "what turns one layout into another: nothing, a view, or a move",
         "algebra": "layouts out of layouts: compose, divide, slice, invert, exactly or with a reason",
-        "explain": "how a place comes about, step by step",
+        "explain": "a layout on one screen, with what it costs; with an index, how its place comes about",
         "show": "a picture in the terminal",
         "say": "the layout in another notation",
         "code": "the index function as source: CUDA, C, Python, Triton, CuTe",
