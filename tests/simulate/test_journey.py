@@ -1,0 +1,291 @@
+"""Tiles on their way: what arrives, where it stands, what it costs, what is noticed."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tilewise import LayoutError, Refused, S, Swizzle
+from tilewise.check.banks import conflicts
+from tilewise.simulate.journey import Journey
+from tilewise.simulate.numbers import decode, encode
+
+RNG = np.random.default_rng(6)
+
+
+def small(*shape):
+    return RNG.integers(-4, 5, shape)
+
+
+def fed(way, a, b, dtype="bf16", mode="128B"):
+    """The tiles of A and B in shared memory."""
+    tensors = [way.tensor(name, numbers, dtype) for name, numbers in (("A", a), ("B", b))]
+    return [way.tma_load(tensor, tensor.shape, mode=mode) for tensor in tensors]
+
+
+def to_the_end(way, d, dtype, mode="128B"):
+    """D, stored through shared memory in a tensor of its own."""
+    tile = way.to_shared(way.convert(d, dtype), mode=mode)
+    return way.tma_store(tile, way.empty("C", d.shape, dtype))
+
+
+# -- what arrives --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["32B", "64B", "128B"])
+@pytest.mark.parametrize(
+    ("dtype", "d", "out"),
+    [("bf16", "f32", "bf16"), ("f16", "f16", "f16"), ("tf32", "f32", "f32"), ("e4m3", "f32", "bf16")],
+    ids=lambda name: name,
+)
+def test_a_product_by_wgmma(dtype, d, out, mode):
+    a, b, way = small(128, 256), small(32, 256), Journey()
+    result = to_the_end(way, way.wgmma(*fed(way, a, b, dtype, mode), dtype=d), out)
+    assert np.array_equal(way.read(result), decode(encode(a @ b.T, out), out))
+    assert way.wrong is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "out"), [("bf16", "f16"), ("s8", "s32"), ("tf32", "f32")], ids=lambda name: name
+)
+def test_a_product_by_mma(dtype, out):
+    a, b, way = small(32, 64), small(16, 64), Journey()
+    left, right = fed(way, a, b, dtype, "64B" if dtype == "s8" else "128B")
+    d = way.mma(
+        way.to_registers(left, "A"), way.to_registers(right, "B"), dtype="s32" if out == "s32" else "f32"
+    )
+    result = to_the_end(way, d, out, mode="64B")
+    assert np.array_equal(way.read(result), a @ b.T)
+    assert way.wrong is None
+
+
+def test_a_of_wgmma_in_registers():
+    a, b, way = small(128, 64), small(64, 64), Journey()
+    left, right = fed(way, a, b)
+    d = way.wgmma(way.to_registers(left, "A", warps=4), right)
+    assert np.array_equal(d.numbers, a @ b.T)
+    assert way.legs[2].count == 4 * 2 * 4  # four warps of two times 16 rows, an x4 for 16 of K
+
+
+def test_b_as_it_lies_with_n_contiguous():
+    """B [K, N] of global memory, its tile seen as [N, K]: MN-major descriptors."""
+    a, b, way = small(64, 64), small(64, 128), Journey()
+    left, right = fed(way, a, b, "f16")
+    d = way.wgmma(left, right.transposed)
+    assert np.array_equal(d.numbers, a @ b)
+    assert way.wrong is None
+
+
+def test_c_is_added():
+    a, b, way = small(64, 128), small(32, 128), Journey()
+    left, right = (way.tensor(name, numbers, "bf16") for name, numbers in (("A", a), ("B", b)))
+    d = None
+    for k in (0, 64):
+        tiles = (
+            way.tma_load(one, (one.shape[0], 64), corner=(0, k), at=at)
+            for one, at in ((left, 0), (right, 8192))
+        )
+        d = way.wgmma(*tiles, c=d)
+    assert np.array_equal(d.numbers, a @ b.T)
+    one = Journey()
+    fragments = [
+        one.to_registers(tile, name)
+        for tile, name in zip(fed(one, a[:16, :64], b[:8, :64]), "AB", strict=True)
+    ]
+    twice = one.mma(*fragments, c=one.mma(*fragments))
+    assert np.array_equal(twice.numbers, 2 * a[:16, :64] @ b[:8, :64].T)
+
+
+def test_what_lies_outside_a_tensor():
+    a, way = small(50, 40), Journey()
+    tile = way.tma_load(way.tensor("A", a, "f32"), (16, 32), corner=(40, 16))
+    want = np.zeros((16, 32))
+    want[:10, :24] = a[40:, 16:]
+    assert np.array_equal(tile.numbers, want)
+    out = way.empty("C", (20, 36), "f32")
+    part = way.tma_store(tile, out, corner=(12, -8))
+    assert part.shape == (8, 24)
+    assert np.array_equal(part.numbers, want[:8, 8:])
+    assert int(way.memory.written.sum()) == (50 * 40 + 8 * 24) * 4
+    assert way.wrong is None
+    with pytest.raises(LayoutError, match="TW201"):
+        way.tma_store(tile, out, corner=(20, 0))
+
+
+# -- where it stands -----------------------------------------------------------------------------------
+
+
+def bits_at(way, stop, row, column):
+    """The bits of one element, looked up where its stop says that it is."""
+    bits, place = stop.dtype.bits, stop.places[row, column]
+    if stop.space == "registers":
+        warp, lane, element = place
+        word = int(stop.registers.words[warp, lane, element * bits // 32])
+        return word >> element * bits % 32 & (1 << bits) - 1
+    memory = way.shared if stop.space == "shared" else way.memory
+    return int.from_bytes(memory.data[place : place + bits // 8].tobytes(), "little")
+
+
+def test_every_element_is_where_its_stop_says():
+    a, b, way = small(64, 64), small(64, 64), Journey()
+    left, right = fed(way, a, b)
+    d = way.wgmma(way.to_registers(left, "A", warps=4), right)
+    to_the_end(way, d, "bf16")
+    way.to_shared(d, layout=Swizzle(2, 3, 3) @ S[(64, 64) : (64, 1)])
+    for stop in way.stops:
+        if not stop.written:
+            continue
+        for row, column in ((0, 0), (17, 9), (63, 62), (40, 33)):
+            assert bits_at(way, stop, row, column) == int(stop.codes[row, column]), (stop, row, column)
+
+
+def test_an_element_is_followed_back():
+    a, way = small(64, 64), Journey()
+    tensor = way.tensor("A", a, "bf16")
+    tile = way.tma_load(tensor, (32, 32), corner=(16, 32), mode="64B")
+    fragments = way.to_registers(tile, "A")
+    byte = 64 * 3 + (2 * 5) ^ (3 // 2 % 4) << 4
+    assert way.follow(fragments, (3, 5)) == [
+        "A fragments (3, 5): warp 0, lane 14, element 1: register 0",
+        f"A tile (3, 5): shared byte {byte}, bank {byte // 4 % 32}",
+        f"A (19, 37): global byte {128 * 19 + 2 * 37}",
+    ]
+
+
+def test_it_is_plain_data():
+    a, b, way = small(64, 64), small(32, 64), Journey()
+    to_the_end(way, way.wgmma(*fed(way, a, b)), "bf16")
+    said = json.loads(json.dumps(way.as_dict()))
+    names = [stop["name"] for stop in said["stops"]]
+    assert len(set(names)) == len(names)
+    for leg, own in zip(said["legs"], way.legs, strict=True):
+        assert {*leg["from"], leg["to"]} <= set(names)
+        assert (leg["wavefronts"], leg["wrong"]) == (own.wavefronts, None)
+        assert sum(issue["wavefronts"] for issue in leg["issues"]) == (leg["wavefronts"] or 0)
+    tile = said["stops"][names.index("A tile")]
+    assert decode(tile["bits"], "bf16").tolist() == a.tolist()
+    assert tile["places"][1][:8:7] == [144, 158]
+    product = said["legs"][2]["steps"]
+    assert [(step["m"], step["n"], step["k"]) for step in product] == [(0, 0, k) for k in (0, 16, 32, 48)]
+    assert product[1]["a"] == "0x4000004000010002"
+    short = way.as_dict(elements=False)
+    assert "places" not in short["stops"][0]
+    assert said["stops"][names.index("C")]["bits"] is None
+
+
+def test_names_are_given_once():
+    way = Journey()
+    tiles = [way.tma_load(way.tensor("A", small(8, 64), "bf16"), (8, 64)) for _ in range(3)]
+    assert [tile.name for tile in tiles] == ["A tile", "A (2) tile", "A (3) tile"]
+
+
+# -- what it costs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("layout", "ways"),
+    [
+        (S[(64, 64) : (64, 1)], 8),
+        (Swizzle(3, 3, 3) @ S[(64, 64) : (64, 1)], 1),
+        (S[(64, 64) : (72, 1)], 1),
+        (Swizzle(2, 3, 3) @ S[(64, 64) : (64, 1)], 2),
+    ],
+    ids=["rows", "swizzled", "padded", "half"],
+)
+def test_the_conflicts_of_a_store_are_those_of_the_access(layout, ways):
+    way = Journey()
+    d = way.wgmma(*fed(way, small(64, 64), small(64, 64)))
+    way.to_shared(way.convert(d, "bf16"), layout=layout)
+    leg = way.legs[-1]
+    asked = conflicts(layout, "stmatrix.x4", dtype="bf16")
+    assert (leg.instruction, leg.count) == ("stmatrix.x4", 16)
+    assert (leg.wavefronts, leg.ideal) == (asked.wavefronts, asked.ideal)
+    assert (leg.excess, leg.worst.request.wavefronts) == ((ways - 1) * leg.ideal, 4 * ways)
+
+
+def test_the_conflicts_of_a_load_are_those_of_the_access():
+    way = Journey()
+    tile = way.tma_load(way.tensor("A", small(64, 64), "bf16"), (64, 64), mode="none", at=0)
+    way.to_registers(tile, "A")
+    asked = conflicts(S[(64, 64) : (64, 1)], "ldmatrix.x4", dtype="bf16")
+    assert (way.legs[-1].wavefronts, way.legs[-1].ideal) == (asked.wavefronts, asked.ideal) == (512, 64)
+
+
+def test_nothing_is_said_of_what_nothing_predicts():
+    way = Journey()
+    to_the_end(way, way.wgmma(*fed(way, small(64, 64), small(64, 64))), "bf16")
+    assert [leg.verb for leg in way.legs if leg.wavefronts is None] == ["wgmma", "convert", "TMA store"]
+    assert way.legs[2].worst is way.legs[2].excess is None
+
+
+# -- what goes wrong -----------------------------------------------------------------------------------
+
+
+def test_a_tile_that_is_stored_in_another_mode():
+    way = Journey()
+    d = way.convert(way.wgmma(*fed(way, small(64, 64), small(64, 64))), "bf16")
+    way.tma_store(way.to_shared(d, mode="128B"), way.empty("C", (64, 64), "bf16"), mode="64B")
+    assert way.wrong is way.legs[-1]
+    assert way.wrong.wrong.index == (0, 32)
+    assert "WRONG: element (0, 32) is" in str(way)
+    assert json.loads(json.dumps(way.as_dict()))["legs"][-1]["wrong"]["index"] == [0, 32]
+
+
+def test_a_tile_that_is_overwritten_before_it_is_read():
+    way = Journey()
+    left, right = fed(way, small(64, 64) + 10, small(64, 64) + 10)
+    way.tma_load(way.tensor("other", small(8, 64), "bf16"), (8, 64), at=left.start + 1024)
+    way.wgmma(left, right)
+    assert way.wrong.wrong.index == (8, 0)
+    assert way.wrong.wrong.count == 8 * 64
+
+
+def test_a_tile_whose_layout_is_not_what_its_writer_meant():
+    """A kernel that takes a 64B tile for one of 128B: the numbers arrive elsewhere."""
+    way = Journey()
+    left, _ = fed(way, small(64, 64), small(64, 64))
+    meant = replace(left, layout=Swizzle(2, 4, 3) @ S[(64, 64) : (128, 2)].counted("byte"))
+    way.to_registers(meant, "A")
+    assert way.wrong is way.legs[-1]
+
+
+def test_a_tensor_to_which_nothing_was_written():
+    way = Journey()
+    with pytest.raises(Refused) as refused:
+        way.tma_load(way.empty("A", (64, 64), "bf16"), (64, 64))
+    assert (refused.value.code, refused.value.witness["region"]) == ("TW612", "A")
+
+
+@pytest.mark.parametrize(
+    ("do", "code"),
+    [
+        (lambda way, a, b: way.wgmma(a, way.to_registers(b, "B")), "TW605"),
+        (lambda way, a, b: way.mma(a, b), "TW602"),
+        (lambda way, a, b: way.to_registers(b, "B", warps=4), "TW601"),
+        (lambda way, a, b: way.to_shared(a), "TW601"),
+        (lambda way, a, b: way.to_registers(a, "A").transposed, "TW601"),
+        (lambda way, a, b: way.wgmma(a, replace(b, layout=S[(64, 64) : (128, 2)].counted("byte"))), "TW605"),
+        (lambda way, a, b: way.tma_load(way.tensor("X", small(8, 96), "bf16"), (8, 96)), "TW603"),
+        (lambda way, a, b: way.wgmma(way.tma_load(a.source, (64, 64), mode="none"), b), "TW605"),
+        (lambda way, a, b: way.tensor("X", np.zeros(8), "bf16"), "TW202"),
+        (lambda way, a, b: way.tensor("X", np.zeros((8, 8)), "e2m1"), "TW106"),
+    ],
+    ids=[
+        "b-registers",
+        "no-fragments",
+        "warps",
+        "no-d",
+        "transposed",
+        "swizzle",
+        "boxes",
+        "none",
+        "rank",
+        "bits",
+    ],
+)
+def test_what_is_refused(do, code):
+    way = Journey()
+    with pytest.raises(LayoutError) as refused:
+        do(way, *fed(way, small(64, 64), small(64, 64)))
+    assert refused.value.code == code
