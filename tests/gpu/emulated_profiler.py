@@ -3,8 +3,8 @@
     python -m tests.gpu.emulated_profiler --csv ... --metrics ... --log-file LOG PROGRAM... LAUNCHES.json
 
 It shares no code with the model. EMULATED_PROFILER in the environment is JSON of what it does otherwise than
-a right one: `rule` of merging (ones, warp, never), `launch` and `instruction` constants, `without` metrics,
-`refuses` with a word, `ends` after so many launches.
+a right one: `rule` of merging (ones, warp, never), `sectors` of lanes in groups, `launch` and `instruction`
+constants, `without` metrics, `refuses` with a word, `ends` after so many launches.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ def counted(launch: dict, odd: dict) -> dict[str, int]:
     for addresses, times in zip(launch["addresses"], launch["times"], strict=True):
         lanes = {n: a for n, a in enumerate(addresses) if a != NOBODY and (not matrices or n < 8 * matrices)}
         if beyond:
-            sectors = {byte // 32 for a in lanes.values() for byte in range(a, a + size)}
-            for what, count in (("sectors", len(sectors)), ("requests", 1)):
+            each = 128 // max(4, size) if odd.get("sectors") == "groups" else 32
+            asked = {(n // each, byte // 32) for n, a in lanes.items() for byte in range(a, a + size)}
+            for what, count in (("sectors", len(asked)), ("requests", 1)):
                 key = GLOBAL.format(what, operation) + ".sum"
                 found[key] = found.get(key, 0) + count * times
             continue

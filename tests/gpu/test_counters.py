@@ -76,6 +76,14 @@ def test_another_rule_of_merging_is_noticed_and_named(emulated, tmp_path, rule, 
     assert re.search(r"counters.shared: [1-9]\d* of 1100 patterns differ", report)
 
 
+def test_another_way_of_counting_sectors_is_noticed_and_named(emulated, tmp_path):
+    emulated["sectors"] = "groups"
+    code, report = run(tmp_path, "--only", "global")
+    assert code == 1
+    assert "   0 counts are not the different sectors of each 128 bytes of lanes" in report
+    assert re.search(r"counters.global: [1-9]\d+ of 640 patterns differ", report)
+
+
 def test_an_interrupted_run_goes_on_where_it_ended(emulated, tmp_path, monkeypatch):
     asked = []
     plain = counters_on_device.Run.one_batch

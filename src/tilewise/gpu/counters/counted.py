@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.check.banks import counted
+from tilewise.check.coalesce import transfers
 from tilewise.gpu.counters.kinds import Kind
 from tilewise.gpu.counters.patterns import Pattern
 from tilewise.gpu.counters.rules import Fit, fitted
@@ -84,7 +85,8 @@ def predicted(pattern: Pattern) -> dict[str, int]:
     """
     kind = pattern.kind
     if kind.space == "global":
-        return {"sectors": len(_touched(pattern, SECTOR)), "requests": 1}
+        transfer = transfers.counted(kind.operation, kind.bytes, pattern.addresses)
+        return {"sectors": transfer.sectors, "requests": 1}
     request = counted(kind.operation, kind.bytes, pattern.addresses)
     return {"wavefronts": request.wavefronts, "ideal": request.ideal}
 
