@@ -28,6 +28,9 @@ from tilewise.core.vectors import along
 WHOLE = (8, 16, 32, 64, 128)
 """Bits of elements that banks can be counted for."""
 
+BRIEFLY = 1_000
+"""The budget of the linear search where another family has what nothing is better than."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -176,6 +179,8 @@ class _Search:
         self.size = dtype.bits // 8
         self.points: Points | None = points_of(asked)
         self.ideal = sum(one.ideal for one in asked)
+        self.proven = False
+        """Whether a layout was found that costs as little as the ideal or the bound."""
         self.together = max(one.access.elements for one in asked).bit_length() - 1
 
     def choice(self, among: Sequence[str], ideal: bool) -> Choice:
@@ -227,9 +232,15 @@ class _Search:
             cost = self._cost(candidate.layout)
             if cost is not None and (best is None or cost < least):
                 least, best = cost, candidate
-            if best and least in (self.ideal, self.points and self.points.bound):
+            if best and self._reached(least):
                 break
         return Searched(family, tried, self._found(best) if best else None)
+
+    def _reached(self, cost: int) -> bool:
+        """Whether nothing costs less, which the search then need not ask any more."""
+        reached = cost == self.ideal or (self.points is not None and cost == self.points.bound)
+        self.proven |= reached
+        return reached
 
     def _candidates(self, family: str) -> Iterable[Candidate]:
         if family == "plain":
@@ -242,7 +253,7 @@ class _Search:
     def _linear(self) -> Searched:
         if self.points is None:
             return Searched("linear", 0, None, "the vectors do not begin at the same digits everywhere")
-        found = linear(self.points, self.budget)
+        found = linear(self.points, min(self.budget, BRIEFLY) if self.proven else self.budget)
         if found is None:
             return Searched("linear", 0, None, "more than one extent is no power of two")
         candidate = Candidate("linear", "linear over GF(2)", found.layout)
