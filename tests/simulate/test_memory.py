@@ -95,7 +95,21 @@ def test_from_one_part_into_the_next():
     assert "past the end of A, bytes 0 to 255" in str(no)
     no = refused(lambda: memory.read(LOAD, [b.end], 1))
     assert no.witness["fault"] == "outside"
-    assert "in none of its parts: A, bytes 0 to 255; B, bytes 256 to 511" in str(no)
+    assert "in none of A, bytes 0 to 255; B, bytes 256 to 511" in str(no)
+
+
+def test_only_some_of_the_parts():
+    memory = Memory(1024)
+    memory.region("A", 256)
+    memory.region("B", 256)
+    memory.put(np.ones(512), "u8")
+    part = memory.within("A")
+    no = refused(lambda: part.read(LOAD, [0, 256], 16))
+    assert (no.witness["fault"], no.witness["lane"], no.witness["address"]) == ("outside", 1, 256)
+    part.write(STORE, [16], [[7]])
+    assert memory.read(LOAD, [16, 256], 1).ravel().tolist() == [7, 1]
+    with pytest.raises(LayoutError, match="no part C"):
+        memory.within("A", "C")
 
 
 def test_parts_do_not_meet():

@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_extent, as_int
+from tilewise.core.integers import as_extent, as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.units import unit_bits
@@ -125,6 +125,27 @@ class Memory:
                 )
         self._regions = tuple(sorted((*self._regions, made), key=lambda one: one.start))
         return made
+
+    def within(self, *names: str) -> Memory:
+        """The same memory, of which only these parts may be touched; what is written there is written here.
+
+        >>> shared = Memory(4096)
+        >>> a, b = shared.region("A", 8), shared.region("B", 8)
+        >>> shared.within("B").read(Step("ld"), [0], 4)
+        Traceback (most recent call last):
+        tilewise.Refused: TW612: ld, lane 0 reads 4 bytes at 0 of shared memory, outside of B, bytes 8 to 15
+          hint: a device stops at an illegal address, or goes on with the bytes of another tile
+        """
+        unknown = set(names) - {one.name for one in self._regions}
+        if unknown or not names:
+            known = " ".join(one.name for one in self._regions)
+            raise LayoutError(
+                "TW203", f"{self.name} memory has no part {' '.join(unknown)}", hint=f"it has {known}"
+            )
+        part = Memory(self.size, name=self.name, start=self.start)
+        part._data, part._written = self._data, self._written
+        part._regions = tuple(one for one in self._regions if one.name in names)
+        return part
 
     # -- what steps do -------------------------------------------------------------------------------
 
@@ -289,13 +310,15 @@ class Memory:
         part = self._region_at(address)
         if part is not None:
             limits = f"past the end of {part}"
+        elif len(self._regions) == 1:
+            limits = f"outside of {self._regions[0]}"
         elif self._regions:
-            limits = "in none of its parts: " + "; ".join(map(str, self._regions))
+            limits = "in none of " + "; ".join(map(str, self._regions))
         else:
             limits = f"outside of bytes {self.start} to {self.end - 1}"
         return self._fault(
             "outside",
-            f"{step.words(row)} {does} {bytes} bytes at {address} of {self.name} memory, {limits}",
+            f"{step.words(row)} {does} {counted(bytes, 'byte')} at {address} of {self.name} memory, {limits}",
             step.culprit(row) | {"address": address, "bytes": bytes},
             "a device stops at an illegal address, or goes on with the bytes of another tile",
         )
