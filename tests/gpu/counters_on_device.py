@@ -273,12 +273,13 @@ class Run:
 
     def counts(self, group: str, batch: Sequence[launches.Launch]) -> list[Mapping[str, int]]:
         """What the metrics of a group say of each launch of a batch."""
-        expected = 15 + 6 * self.each * len(batch) + (60 if group in ("ideal", "other") else 0)
+        expected = 15 + 6 * self.each * len(batch)
+        limit = max(30, min(self.left + 20, max(150, expected)))
         log = self.scratch / "log.txt"
         section = self.section if group == "ideal" else ""
         try:
             found = self.profiler.counts(
-                self.metrics(group), self.program(batch), log, seconds=max(60, expected), section=section
+                self.metrics(group), self.program(batch), log, seconds=limit, section=section
             )
         finally:
             self.kept_log(log)
@@ -415,6 +416,10 @@ def report(truths: Sequence[counted.Truth]) -> tuple[list[str], int]:
         if truth.part == "counters.ideal":
             ways = counted.explained(truth, "ideal", counted.IDEALS)
             lines += [f"    {count:4} ideals are not the {words}" for words, count in ways.items()]
+        if truth.part == "counters.other":
+            for kind in (one for one in KINDS.values() if one.group == "other"):
+                best = list(counted.explained(truth, "wavefronts", counted.OTHERS, [kind]).items())[:2]
+                lines += [f"    {kind.name}: {count:3} counts are not the {words}" for words, count in best]
         if truth.part == "counters.global":
             ways = counted.explained(truth, "sectors", counted.SECTORS)
             lines += [f"    {count:4} counts are not the {words}" for words, count in ways.items()]

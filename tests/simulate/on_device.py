@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.emit import nvrtc
+from tests.gpu.counters_on_device import compiled
 from tests.simulate import kernels, models
 from tests.simulate.programs import (
     BASE,
@@ -58,7 +58,6 @@ from tilewise.hardware.limits import LANES
 Array = np.ndarray[Any, Any]
 
 ROOT = Path(__file__).parents[2]
-ARCH = "sm_90a"
 SECONDS = 90
 """What one sort of programs may take in its process."""
 
@@ -203,13 +202,6 @@ def _kind(program: Program) -> str:
 
 def _workers() -> int:
     return max(1, min(8, os.cpu_count() or 1))
-
-
-def compiled(source: str) -> bytes:
-    """Machine code by NVRTC."""
-    library = nvrtc.load()
-    assert library is not None, "there is no NVRTC"
-    return nvrtc.compile_to_cubin(library, source, f"--gpu-architecture={ARCH}")[0]
 
 
 def described(*, dry: bool) -> dict[str, str]:

@@ -10,7 +10,9 @@ A record keeps the addresses themselves, so that it stays true whatever becomes 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from tilewise.gpu.counters.rules import Fit, fitted
 from tilewise.gpu.verify.part import Findings
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.limits import LANES
+from tilewise.hardware.memory.banks import BANKS, WORD
 from tilewise.hardware.memory.sectors import SECTOR
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -150,10 +153,43 @@ def _by_phase(pattern: Pattern) -> int:
     return total
 
 
-def explained(truth: Truth, name: str, ways: Mapping[str, Callable[[Pattern], int]]) -> dict[str, int]:
-    """How many counts each way of counting does not give, the best first."""
+def in_groups(pattern: Pattern, together: int, each_lane: bool) -> int:
+    """Wavefronts where so many lanes go together, and equal words of theirs count once, or once a lane.
+
+    >>> same = Pattern(Kind.of("atom.4"), "one word", (0,) * 32)
+    >>> in_groups(same, 32, False), in_groups(same, 32, True), in_groups(same, 8, False)
+    (1, 32, 4)
+    """
+    total = 0
+    for first in range(0, LANES, together):
+        asked = [
+            (word, lane if each_lane else 0)
+            for lane, address in enumerate(pattern.addresses[first : first + together])
+            if address is not None
+            for word in range(address // WORD, (address + pattern.kind.bytes - 1) // WORD + 1)
+        ]
+        busy = Counter(word % BANKS for word, _ in set(asked))
+        total += max(busy.values(), default=0)
+    return total
+
+
+OTHERS: Mapping[str, Callable[[Pattern], int]] = {
+    f"words of {together} lanes at a time, equal ones {'each' if each_lane else 'once'}": partial(
+        in_groups, together=together, each_lane=each_lane
+    )
+    for together in (8, 16, 32)
+    for each_lane in (False, True)
+}
+"""What atomics and asynchronous copies may cost."""
+
+
+def explained(
+    truth: Truth, name: str, ways: Mapping[str, Callable[[Pattern], int]], kinds: Sequence[Kind] = ()
+) -> dict[str, int]:
+    """How many counts of some kinds, or of all, each way of counting does not give, the best first."""
     wrong = dict.fromkeys(ways, 0)
     for pattern, counts in recorded(truth):
-        for words, way in ways.items():
-            wrong[words] += way(pattern) != counts[name]
+        if not kinds or pattern.kind in kinds:
+            for words, way in ways.items():
+                wrong[words] += way(pattern) != counts[name]
     return dict(sorted(wrong.items(), key=lambda pair: pair[1]))
