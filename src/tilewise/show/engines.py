@@ -37,6 +37,8 @@ class Taken:
     hint: str = ""
     descriptor: int | None = None
     """The 64 bits of the first descriptor, of wgmma."""
+    rows: bool = False
+    """Whether TMA writes it row by row: one box of two dimensions."""
     near: Near | None = field(default=None, repr=False)
     """The nearest layout that it takes, where it does not take this one."""
 
@@ -115,7 +117,8 @@ def _tma(engine: str, layout: Layout, dtype: DType, base: int) -> Taken:
     """A copy from a row-major tensor, or else from a column-major one."""
     rows, columns = (extent * TILES for extent in extents_of(layout.shape))
     try:
-        return Taken(engine, True, _boxes(plan_copy((rows, columns), layout, dtype=dtype)))
+        plan = plan_copy((rows, columns), layout, dtype=dtype)
+        return Taken(engine, True, _boxes(plan), rows=_row_by_row(plan))
     except NotDecided:
         raise
     except Refused as no:
@@ -123,7 +126,12 @@ def _tma(engine: str, layout: Layout, dtype: DType, base: int) -> Taken:
             plan = plan_copy((rows, columns), layout, dtype=dtype, strides=(1, rows))
         except LayoutError:
             return Taken(engine, False, no.message, no.hint)
-        return Taken(engine, True, f"{_boxes(plan)}, from a column-major tensor")
+        said = f"{_boxes(plan)}, from a column-major tensor"
+        return Taken(engine, True, said, rows=_row_by_row(plan))
+
+
+def _row_by_row(plan: Plan) -> bool:
+    return plan.count == 1 and plan.tensor_map.rank == 2
 
 
 def _boxes(plan: Plan) -> str:

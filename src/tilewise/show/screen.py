@@ -143,8 +143,9 @@ def screen_of(
     changes: tuple[Change, ...] = ()
     verdict = ""
     if element is not None and is_tile(layout):
-        costs = tuple(costs_of(layout, element, accesses, base))
         engines = tuple(engines_of(layout, element, base))
+        by_tma = any(taken.rows for taken in engines)
+        costs = tuple(costs_of(layout, element, accesses or natural(layout, element, by_tma), base))
         changes, verdict = changes_of(layout, element, costs, engines)
     return Screen(
         layout,
@@ -185,27 +186,26 @@ def in_cute(layout: Layout) -> str | None:
 # -- banks -------------------------------------------------------------------------------------------
 
 
-def costs_of(layout: Layout, dtype: DType, asked: Sequence[str] = (), base: int = 0) -> Iterator[Cost]:
-    """What accesses cost: those that are asked, or rows, columns, ldmatrix and TMA."""
-    if asked:
-        yield from (_cost(layout, dtype, access, base) for access in asked)
-        return
+def natural(layout: Layout, dtype: DType, by_tma: bool = False) -> tuple[str, ...]:
+    """The accesses that most tiles meet: rows, columns, matrices, and TMA's where it writes row by row.
+
+    >>> from tilewise import S
+    >>> natural(S[(64, 64) : (64, 1)], DType.of("bf16"), by_tma=True)
+    ('row:16B', 'col:16B', 'col:2B', 'ldmatrix.x4', 'tma')
+    """
     each = f"{max(1, dtype.bits // 8)}B"
-    if _column_major(layout):
-        yield from (_cost(layout, dtype, access, base) for access in (f"row:{each}", f"col:{each}"))
-    else:
-        wide = _cost(layout, dtype, "row:16B", base)
-        yield wide
-        if wide.wavefronts is None:
-            yield replace(_cost(layout, dtype, f"row:{each}", base), instead=True)
-        yield from _where_made([_cost(layout, dtype, "col:16B", base)])
-        yield _cost(layout, dtype, f"col:{each}", base)
-    yield _cost(layout, dtype, "ldmatrix.x4", base)
-    yield from _where_made([_cost(layout, dtype, "tma", base)])
+    lines = (f"row:{each}", f"col:{each}") if _column_major(layout) else ("row:16B", "col:16B", f"col:{each}")
+    return (*dict.fromkeys(lines), "ldmatrix.x4", *(["tma"] if by_tma else []))
 
 
-def _where_made(costs: Sequence[Cost]) -> Iterator[Cost]:
-    return (cost for cost in costs if cost.wavefronts is not None)
+def costs_of(layout: Layout, dtype: DType, accesses: Sequence[str], base: int = 0) -> Iterator[Cost]:
+    """What accesses cost; beside wide rows that no instruction makes, narrow ones are asked."""
+    each = f"row:{max(1, dtype.bits // 8)}B"
+    for access in accesses:
+        cost = _cost(layout, dtype, access, base)
+        yield cost
+        if access == "row:16B" and cost.wavefronts is None and each not in accesses:
+            yield replace(_cost(layout, dtype, each, base), instead=True)
 
 
 def _column_major(layout: Layout) -> bool:
