@@ -20,6 +20,7 @@ from statistics import median
 from types import ModuleType
 from typing import Any
 
+import commands
 from clock import Work, side_by_side
 from page import Answers, Row, Section
 from tilewise import S, Swizzle
@@ -75,6 +76,7 @@ def sections(peers: Mapping[str, ModuleType]) -> list[Section | Answers]:
         _times(analysis, accesses, triton),
         _counts(analysis, accesses, triton),
         _wrong(analysis, triton is not None),
+        _commands(),
     ]
 
 
@@ -150,6 +152,18 @@ def _counts(
         lines.append(tuple(line))
     note = "What was counted above: 1 way and an excess of 0 both mean that there is no conflict."
     return Answers("The same in numbers", note, tuple(heads), lines)
+
+
+def _commands() -> Section:
+    tile, rows = str(SWIZZLE @ PLAIN), "S[(64, 96) : (100, 1)]"
+    words = {
+        "`tilewise banks`": ["banks", tile, "--dtype", "bf16", "--access", "ldmatrix.x4"],
+        "`tilewise banks`, by addresses": "banks --op ld --bytes 4 --addresses 0,128,256".split(),
+        "`tilewise coalesce`": ["coalesce", rows, "--dtype", "f16", "--access", "row"],
+        "`tilewise vector`": ["vector", rows, "--dtype", "f16"],
+        "`tilewise swizzle`": "swizzle 32x32 --dtype f32 --access row:4B@st --access col:4B".split(),
+    }
+    return commands.section("Commands of what accesses cost", words)
 
 
 # -- an access as the neighbours are told of it --------------------------------------------------------
