@@ -18,6 +18,7 @@ import numpy as np
 import algebra as algebra_bench
 import banks as banks_bench
 import hopper as hopper_bench
+import swizzles as swizzles_bench
 import warp as warp_bench
 from clock import once, peak_bytes, processes, side_by_side
 from page import Answers, Row, Section, page
@@ -60,6 +61,7 @@ def main() -> None:
         *hopper_bench.sections(peers),
         *warp_bench.sections(peers),
         *banks_bench.sections(peers),
+        *swizzles_bench.sections(peers),
         startup(peers),
     ]
     text = page(sections, map(spelled, NAMES | APART))
