@@ -16,7 +16,6 @@ from tilewise.check.banks import Conflicts, conflicts, conflicts_of, counted
 from tilewise.check.banks.counting import INACTIVE, count
 from tilewise.check.banks.linear import ranks_of
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.memory.banks import OPERATIONS, Operation
@@ -275,50 +274,6 @@ def test_an_access_of_a_billion_requests_costs_nothing() -> None:
 
 
 # -- accesses of a tile ----------------------------------------------------------------------------
-
-
-@st.composite
-def tiles(draw: st.DrawFn) -> tuple[Layout, str]:
-    """Rows at any pitch, in or without a swizzle, and who asks for them."""
-    rows, columns = draw(st.sampled_from((8, 16, 24, 32))), draw(st.sampled_from((16, 32, 48, 64)))
-    pitch = columns + draw(st.sampled_from((0, 0, 0, 8, 16, 24)))
-    tile = S[(rows, columns) : (pitch, 1)] + 8 * draw(st.integers(0, 3))
-    if draw(st.booleans()):
-        bits = draw(st.integers(1, 3))
-        tile = Swizzle(bits, draw(st.sampled_from((0, 3, 3, 3))), draw(st.integers(bits, 4))) @ tile
-    return tile, draw(st.sampled_from(ASKED))
-
-
-ASKED = (
-    "row:16B",
-    "row:8B",
-    "row:2B@st",
-    "col:2B",
-    "col:16B",
-    "ldmatrix.x1",
-    "ldmatrix.x4",
-    "stmatrix.x2",
-    "tma",
-)
-
-
-@given(tiles())
-def test_an_access_takes_what_its_lanes_take_element_by_element(asked: tuple[Layout, str]) -> None:
-    """From the definition alone: the access's index, the place of that element, its bytes."""
-    tile, name = asked
-    try:
-        found = conflicts(tile, name, dtype="bf16")
-    except Refused:
-        return
-    access = found.access
-    total = 0
-    for request in range(access.requests):
-        lanes: list[int | None] = []
-        for lane in range(access.lanes):
-            index = access.index.place(request, lane, 0)["m"]
-            lanes.append(2 * tile.place(index)["m"] if index < tile.size else None)
-        total += naive_wavefronts(access.operation.name, access.bytes, lanes)
-    assert found.wavefronts == total
 
 
 def test_the_worst_request_is_the_first_that_takes_most() -> None:

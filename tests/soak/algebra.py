@@ -37,6 +37,7 @@ HARDWARE = (
     "tests.check.test_feeding_oracle",
     "tests.check.test_tma",
     "tests.check.test_agree",
+    "tests.check.test_banks_oracle",
 )
 """Modules with checks of what engines can use: the cases of --hardware."""
 

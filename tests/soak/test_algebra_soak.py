@@ -24,7 +24,7 @@ def test_every_family_of_operations_is_soaked():
 def test_what_engines_can_use_is_soaked(capsys):
     assert algebra.main(["--hardware", "--count", "30", "--seed", "3"]) == 0
     printed = capsys.readouterr().out
-    assert all(f"{name:26}" in printed for name in ("match", "plan", "agree"))
+    assert all(f"{name:26}" in printed for name in ("match", "plan", "agree", "banks"))
 
 
 def test_a_fault_is_noticed_and_met_again(monkeypatch, capsys):
