@@ -56,24 +56,16 @@ def check_banks(rng: Random) -> str:
         found = conflicts(tile, asked, dtype=dtype, operation=operation, base=base)
     except Refused:
         return "refused"
-    access, each = found.access, []
-    for request in range(access.requests):
-        lanes = [
-            address_of(tile, access.index.place(request, lane, 0)["m"], dtype, base)
-            for lane in range(access.lanes)
-        ]
-        each.append(naive_wavefronts(access.operation.name, access.bytes, lanes))
-        assert found.request(request).wavefronts == each[-1], (tile, asked, dtype, operation, base)
-    assert (found.wavefronts, max(each)) == (sum(each), each[found.worst]), (
-        tile,
-        asked,
-        dtype,
-        operation,
-        base,
-    )
-    assert found.ways == max(
-        phase.wavefronts for n in range(access.requests) for phase in found.request(n).phases
-    )
+    access, case = found.access, (tile, asked, dtype, operation, base)
+    own = [found.request(number) for number in range(access.requests)]
+    for number, request in enumerate(own):
+        indices = [access.index.place(number, lane, 0)["m"] for lane in range(access.lanes)]
+        lanes = [address_of(tile, index, dtype, base) for index in indices]
+        assert request.wavefronts == naive_wavefronts(access.operation.name, access.bytes, lanes), case
+    each = [request.wavefronts for request in own]
+    assert (found.wavefronts, found.worst) == (sum(each), each.index(max(each))), case
+    assert found.ideal == sum(request.ideal for request in own), case
+    assert found.ways == max(phase.wavefronts for request in own for phase in request.phases), case
     return "answered"
 
 
