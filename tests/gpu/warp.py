@@ -1,17 +1,17 @@
 """The probe's kernel on the CPU: a warp that multiplies as the catalogue says that mma.sync does.
 
-It knows the jobs from the kernel's text alone and shares no code with the host's half: elements are cut
-out of registers one at a time, and what they mean is read here.
+It knows the jobs from the kernel's text alone and shares no code with the host's half: what registers mean,
+the CPU model of the engines says.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from tilewise.simulate.numbers import cut, decode
 from tilewise.tables.build import table
 
-SIGNED, UNSIGNED = ("s4", "s8"), ("u4", "u8", "b1")
-FLOATS = {"f16": "<f2", "f32": "<f4", "tf32": "<f4", "f64": "<f8"}
+RESULTS = {"s32": "<i4", "f16": "<f2", "f32": "<f4", "f64": "<f8"}
 
 
 class Warp:
@@ -48,7 +48,7 @@ class Warp:
                 product = full @ np.swapaxes(other, -1, -2)
             found = np.zeros(at_d.size, product.dtype)
             found[at_d] = product + start[row_c][at_c]
-            out[job] = found.astype({"s32": "<i4"}.get(this.d.dtype, FLOATS.get(this.d.dtype))).view("<u4")
+            out[job] = found.astype(RESULTS[this.d.dtype]).view("<u4")
 
 
 def places_of(fragments):
@@ -71,19 +71,5 @@ def size(mode):
 
 def numbers(words, held):
     """[row, place]: what the elements of registers are."""
-    bits, dtype = held.bits, held.dtype
-    words = np.ascontiguousarray(words).view("<u4").reshape(-1, 32 * held.registers)
-    if dtype in FLOATS:
-        return words.view(FLOATS[dtype]).astype(np.float64)
-    each = 32 // bits
-    cut = np.stack(
-        [words >> np.uint32(bits * place) & np.uint32((1 << bits) - 1) for place in range(each)], -1
-    )
-    cut = cut.reshape(len(words), -1).astype(np.int64)
-    if dtype in UNSIGNED:
-        return cut
-    if dtype in (*SIGNED, "s32"):
-        return np.where(cut >> bits - 1 == 1, cut - (1 << bits), cut)
-    sign, exponent = {"e4m3": (3, 7), "e5m2": (2, 15), "bf16": (7, 127)}[dtype]
-    assert not (cut & (1 << sign) - 1).any()  # zero and powers of two alone
-    return np.where(cut == 0, 0, 2.0 ** ((cut >> sign) - exponent))
+    lanes = np.ascontiguousarray(words).view("<u1").reshape(-1, 32 * held.registers * 4)
+    return decode(cut(lanes, held.bits), held.dtype)

@@ -6,6 +6,7 @@ device has confirmed. Only what is done with them is here.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def _asked(instruction: str, form: Form | str, trans: bool, warp: int) -> tuple[
 
 def _rows(form: Form, addresses: Addresses) -> Array:
     """The address of every row, matrix after matrix."""
-    owners = table(form.addresses).columns["laneid"].reshape(-1)
+    owners = _owners(form)
     at = by_lane(addresses)[owners]
     if (at == NOBODY).any():
         lane = int(owners[np.argmax(at == NOBODY)])
@@ -103,6 +104,12 @@ def _rows(form: Form, addresses: Addresses) -> Array:
             hint="all lanes of the warp execute it",
         )
     return at
+
+
+@cache
+def _owners(form: Form) -> Array:
+    """The lane that supplies the address of each row."""
+    return table(form.addresses).columns["laneid"].reshape(-1)
 
 
 def _raw(bits: int) -> str:

@@ -6,6 +6,7 @@ tensor core makes of the numbers, `sums`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,7 @@ def adder_of(this: Mma | str, arch: Architecture | str) -> Adder | None:
 # -- operands --------------------------------------------------------------------------------------
 
 
+@cache
 def fragments_of(this: Dense, name: str) -> tuple[Layout, ...]:
     """The layouts of an operand, one for each product that the instruction computes."""
     majors = this.majors if isinstance(this, Instruction) else DENSE
@@ -122,6 +124,7 @@ def dtype_of(this: Dense, name: str) -> DType:
     return DType.of(types[name])
 
 
+@cache
 def registers_of(this: Dense, name: str) -> int:
     """32-bit registers that a lane has of an operand.
 
@@ -154,12 +157,14 @@ def _into(this: Dense, name: str, numbers: Array, held: Registers) -> Registers:
     return held
 
 
+@cache
 def _container(this: Dense, name: str) -> tuple[int, int]:
     """(bits of a register that an element takes, the lowest of them that is its own)."""
     dtype = dtype_of(this, name)
     return container(this.shape, dtype) if name in "AB" else (dtype.bits, 0)
 
 
+@cache
 def _dense(this: Mma | str) -> Dense:
     found = named(this) if isinstance(this, str) else this
     scaled = isinstance(found, KindInstruction) and found.scaling is not None

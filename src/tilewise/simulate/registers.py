@@ -8,6 +8,7 @@ register than it has (`taken`), and begin above the lowest of them (`lowest`), a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class Registers:
         cls, numbers: Any, layout: Layout, dtype: DType | str, *, taken: int = 0, lowest: int = 0
     ) -> Registers:
         """As many registers as a layout needs, with the numbers where it says; the bits between are 0."""
-        place = Placed.of(layout, dtype, taken, lowest)
+        place = Placed.of(layout, DType.of(dtype), taken, lowest)
         return cls.empty(place.registers, place.warps).put(numbers, layout, dtype, taken=taken, lowest=lowest)
 
     @property
@@ -120,7 +121,7 @@ class Registers:
         requires       elements that share a place are the same
         postcondition  numbers(layout, dtype) gives them back
         """
-        place = Placed.of(layout, dtype, taken, lowest)
+        place = Placed.of(layout, DType.of(dtype), taken, lowest)
         return self._put(encode(numbers, dtype).reshape(1, -1), layout, place)
 
     def put_each(
@@ -133,7 +134,7 @@ class Registers:
         >>> two.words[1, 5].tolist(), two.numbers_each(S[32 : 1@laneid], "u32")[1, 5].item()
         ([37], 37)
         """
-        place = Placed.of(layout, dtype, taken, lowest)
+        place = Placed.of(layout, DType.of(dtype), taken, lowest)
         return self._put(encode(numbers, dtype).reshape(self.warps, -1), layout, place)
 
     def numbers(
@@ -149,7 +150,7 @@ class Registers:
 
         requires  every bit of them was written, and copies of an element are the same
         """
-        place = Placed.of(layout, dtype, taken, lowest)
+        place = Placed.of(layout, DType.of(dtype), taken, lowest)
         return decode(self._codes(1, layout, place, step)[0], dtype).reshape(extents_of(layout.shape))
 
     def numbers_each(
@@ -162,7 +163,7 @@ class Registers:
         step: Step = HOST,
     ) -> Array:
         """The same as `numbers` for a tile a warp, [warp, ...]."""
-        place = Placed.of(layout, dtype, taken, lowest)
+        place = Placed.of(layout, DType.of(dtype), taken, lowest)
         codes = self._codes(self.warps, layout, place, step)
         return decode(codes, dtype).reshape(self.warps, *extents_of(layout.shape))
 
@@ -226,9 +227,9 @@ class Placed:
     """Bits that an element takes, those that are not its own among them."""
 
     @classmethod
-    def of(cls, layout: Layout, dtype: DType | str, taken: int = 0, lowest: int = 0) -> Placed:
+    @lru_cache(maxsize=512)  # a program asks for its few fragments again and again
+    def of(cls, layout: Layout, element: DType, taken: int = 0, lowest: int = 0) -> Placed:
         """Of a layout on lanes, warps and `reg`, where elements of a type take so many bits."""
-        element = DType.of(dtype)
         places = table(layout)
         strange = [name for name in places.axes if name not in (*THREADS, "reg")]
         if strange:
