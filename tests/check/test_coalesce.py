@@ -187,6 +187,14 @@ def test_a_matrix_of_any_size_is_closed():
     assert odd.sectors == odd.ideal == 1000 * 512 * 2 // 32
 
 
+def test_requests_a_period_apart_are_counted_once():
+    small = coalescing(S[(64, 1000) : (1001, 1)], "col:4B", dtype="f32")
+    assert len(small.counts.sectors) < small.requests
+    large = coalescing(S[(1 << 14, 33_000) : (33_001, 1)], "col:4B", dtype="f32")
+    assert large.requests == (1 << 14) * 33_000 // 32
+    assert large.sectors == large.requests * 32
+
+
 def test_a_tail_is_counted_by_its_active_lanes():
     found = coalescing(S[(7, 7) : (7, 1)], "row:4B", dtype="f32")
     assert (found.requests, found.sectors, found.ideal, found.lines) == (2, 7, 7, 2)

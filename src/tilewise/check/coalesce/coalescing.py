@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilewise.check.access import Access, Lanes, access_of, lanes_of
+from tilewise.check.access.folding import Folded
 from tilewise.check.coalesce.linear import Each, each_of
 from tilewise.check.coalesce.transfers import Transfer, check_operation, counted, efficiency
 from tilewise.core.dtypes import DType
@@ -29,7 +30,8 @@ class Coalescing:
     each: Each | None
     """What each request takes, where addresses are affine over GF(2)."""
     counts: Counts | None = field(default=None, repr=False)
-    """The count of every request, where they are not."""
+    """The count of every request, where they are not; of those that stand for all, where `folded` says so."""
+    folded: Folded | None = field(default=None, repr=False)
 
     @property
     def access(self) -> Access:
@@ -88,7 +90,10 @@ class Coalescing:
     @cached_property
     def worst(self) -> int:
         """The first request with the most sectors beyond its ideal."""
-        return 0 if self.counts is None else int((self.counts.sectors - self.counts.ideal).argmax())
+        if self.counts is None:
+            return 0
+        found = int((self.counts.sectors - self.counts.ideal).argmax())
+        return found if self.folded is None else self.folded.number(found)
 
     def request(self, number: int) -> Transfer:
         """One request, as the definition has it."""
@@ -115,7 +120,8 @@ class Coalescing:
     def _total(self, what: str) -> int:
         if self.each is not None:
             return self.requests * int(getattr(self.each, what))
-        return int(getattr(self.counts, what).sum())
+        each = getattr(self.counts, what)
+        return int(each.sum() if self.folded is None else (each * self.folded.weights()).sum())
 
     def __str__(self) -> str:
         return f"{self.access.name}: {self.sectors} sectors, ideal {self.ideal}, {self.efficiency:.0%} used"
@@ -152,4 +158,7 @@ def coalescing(
         return Coalescing(lanes, each)
     from tilewise.check.coalesce.counting import count
 
-    return Coalescing(lanes, None, count(asked.bytes, lanes.table))
+    if lanes.layout is None:
+        return Coalescing(lanes, None, count(asked.bytes, lanes.table))
+    folded = Folded.of(lanes.layout)
+    return Coalescing(lanes, None, count(asked.bytes, folded.table()), folded)

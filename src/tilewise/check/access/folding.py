@@ -1,0 +1,91 @@
+"""Requests that differ by whole periods of memory: one stands for all of them.
+
+Where a request starts one period further, its addresses are the same but for that period: swizzles repeat
+by it, banks by 128 bytes, lines too. A digit of the requests with stride s comes back to a multiple of the
+period after period / gcd(s, period) steps, so that no more of its values need to be looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd, prod
+
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import leaves
+from tilewise.core.swizzles import period_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LINE = 128
+"""Bytes by which banks and lines repeat."""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Requests that stand for all others.
+
+    postcondition  the addresses of any request are those of the one that stands for it, a period further or
+                   several; `weights` says for how many requests each of them stands
+
+    >>> from tilewise import S
+    >>> folded = Folded.of(S[((5000, 157), 32) : ((10006, 64), 2)])
+    >>> print(folded.layout, folded.of_all)
+    S[((64, 2), 32) : ((10006, 64), 2)] (5000, 157)
+    >>> folded.weights()[:3].tolist(), int(folded.weights().sum()) == 5000 * 157
+    ([6241, 6162, 6241], True)
+    """
+
+    layout: Layout
+    """[request, lane] to bytes, of the requests that stand for others."""
+    own: tuple[int, ...]
+    """The digits of these requests."""
+    of_all: tuple[int, ...]
+    """The digits of all requests."""
+
+    @classmethod
+    def of(cls, layout: Layout) -> Folded:
+        """The fewest requests, digit by digit, of a layout [request, lane] to bytes."""
+        (axis,) = layout.axes
+        period = max(LINE, period_of(layout.swizzles))
+        digits = layout.digits[: sum(1 for _ in leaves(layout.shape[:1]))]
+        extents = tuple(extent for extent, _ in digits)
+        steps = [period // gcd(stride[axis], period) for _, stride in digits]
+        own = tuple(min(extent, step) for extent, step in zip(extents, steps, strict=True))
+        shape = (own if len(own) > 1 else own[0], *layout.shape[1:])
+        return cls(layout.with_parts(shape, layout.strides, (), layout.offset), own, extents)
+
+    def table(self) -> NDArray[np.int64]:
+        """The addresses of these requests: table[request, lane]."""
+        from tilewise.tables import table
+
+        return table(self.layout).array.reshape(prod(self.own), -1)
+
+    def weights(self) -> NDArray[np.int64]:
+        """For how many requests each of them stands."""
+        import numpy as np
+
+        found = np.ones(1, np.int64)
+        for own, extent in zip(self.own, self.of_all, strict=True):
+            whole, rest = divmod(extent, own)
+            each = whole + (np.arange(own) < rest)
+            found = np.multiply.outer(found, each).reshape(-1)
+        return found
+
+    def number(self, request: int) -> int:
+        """Which of all requests one of them is.
+
+        >>> from tilewise import S
+        >>> Folded.of(S[((5000, 157), 32) : ((10006, 64), 2)]).number(3)
+        158
+        """
+        place = prod(self.of_all)
+        rest = prod(self.own)
+        found = 0
+        for own, extent in zip(self.own, self.of_all, strict=True):
+            place, rest = place // extent, rest // own
+            digit, request = divmod(request, rest)
+            found += digit * place
+        return found
