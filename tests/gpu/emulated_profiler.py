@@ -13,6 +13,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 HEAD = ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size")
@@ -109,7 +110,7 @@ def dealt(lanes: dict[int, int], operation: str, size: int, rule: str) -> list[l
 
 def busiest(words: list[int]) -> int:
     """How many words the busiest bank has."""
-    return max((sum(word % 32 == bank for word in words) for bank in range(32)), default=0)
+    return max(Counter(word % 32 for word in words).values(), default=0)
 
 
 if __name__ == "__main__":

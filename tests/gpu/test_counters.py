@@ -6,9 +6,11 @@ then the same tests run on the record of the emulated one.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -243,7 +245,7 @@ def test_the_patterns_tell_the_rules_of_merging_apart():
     """Whatever rule a device has, of those thought of: few others give the same counts."""
     loads = [p for p in patterns.patterns("shared") if p.kind.name in ("ld.8", "ld.16")]
     by_rule: dict[tuple[int, ...], list[rules.Rule]] = {}
-    every = [rules._Load(pattern.kind.bytes, pattern.addresses) for pattern in loads]
+    every = [rules.Load(pattern.kind.bytes, pattern.addresses) for pattern in loads]
     for rule in rules.RULES:
         by_rule.setdefault(tuple(load.by(rule) for load in every), []).append(rule)
     assert len(by_rule) >= 180
@@ -258,6 +260,41 @@ def test_counts_of_one_word_that_make_no_line_are_refused():
         launches.Constants.of(Kind.of("ld.4"), [1, 3, 4])
     with pytest.raises(LayoutError, match="TW402"):
         launches.Constants.of(Kind.of("ld.4"), [0, 0, 0])
+
+
+class Driver:
+    """Stands where the driver does, and keeps what it is asked."""
+
+    def __init__(self):
+        self.calls, self.launched = [], []
+
+    def __call__(self, function, *arguments):
+        self.calls.append(function)
+
+    @contextmanager
+    def memory(self, *contents):
+        yield [ctypes.c_uint64(512) for _ in contents]
+
+    def launch(self, kernel, grid, threads, shared, values):
+        request, _ = values
+        self.launched.append((grid, threads, shared, list(request.addresses[1]), list(request.times)))
+
+
+def test_the_program_under_the_profiler_launches_what_the_file_says(monkeypatch, tmp_path, capsys):
+    driver = Driver()
+    monkeypatch.setattr(counted_launches, "Driver", lambda: driver)
+    first = list(enumerate(p for p in patterns.patterns("shared") if p.kind.name == "ld.8"))[:3]
+    asked = launches.dealt(first, together=2)
+    code, file = tmp_path / "code", tmp_path / "launches.json"
+    code.write_bytes(b"code")
+    file.write_text(json.dumps([launch.data() for launch in asked]), encoding="utf-8")
+    counted_launches.main(str(code), str(file))
+    assert capsys.readouterr().out == "2 launches\n"
+    assert driver.calls == ["cuModuleLoadData", "cuModuleGetFunction", "cuCtxSynchronize"]
+    (*shape, addresses, times), (*_, alone) = driver.launched
+    assert shape == [(1, 1), 32, kernels.WINDOW]
+    assert addresses == [kernels.NOBODY if a is None else a for a in first[1][1].addresses]
+    assert (times, alone) == ([1, 64, 0, 0], [1, 0, 0, 0])
 
 
 def test_lanes_that_are_not_active_are_told_to_the_kernel_and_unread_rows_are_not():

@@ -351,6 +351,7 @@ _GLOBAL: tuple[Family, ...] = (
 )
 
 
+@cache
 def for_the_ideal(count: int) -> tuple[Pattern, ...]:
     """Patterns of shared memory of every kind and family, for the profiler's ideal.
 

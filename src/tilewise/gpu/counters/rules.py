@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations, product
+from operator import or_
 
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import BANKS, WAVEFRONT, WORD
@@ -23,8 +25,8 @@ class Condition:
     """What must hold for the lanes of a part of the warp."""
 
     name: str
-    holds: Callable[[Some, range, int], bool]
-    """By addresses, the lanes that are looked at, and how many go together without it."""
+    holds: Callable[[Load, range], bool]
+    """Of a load, and the lanes that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,10 @@ def wavefronts(rule: Rule, bytes: int, addresses: Some) -> int:
     >>> wavefronts(ones, 16, [0] * 32)
     2
     """
-    return _Load(bytes, addresses).by(rule)
+    return Load(bytes, addresses).by(rule)
 
 
-class _Load:
+class Load:
     """One load; what rules have in common is found once."""
 
     def __init__(self, bytes: int, addresses: Some) -> None:
@@ -66,6 +68,7 @@ class _Load:
         self.apart = [sum(self._cost(half) for half in self._halves(group)) for group in self.groups]
         self.joined = [self._cost(group) for group in self.groups]
         self._known: dict[tuple[str, range], bool] = {}
+        self._pairs: dict[tuple[int, bool], int] = {}
 
     def by(self, rule: Rule) -> int:
         """The wavefronts by a rule."""
@@ -96,8 +99,16 @@ class _Load:
     def _holds(self, condition: Condition, lanes: range) -> bool:
         key = condition.name, lanes
         if key not in self._known:
-            self._known[key] = condition.holds(self.addresses, lanes, self.together)
+            self._known[key] = condition.holds(self, lanes)
         return self._known[key]
+
+    def paired(self, distance: int, idle_parts: bool) -> int:
+        """The lanes, as bits, whose partner at n ^ distance has the same address or is not active."""
+        key = distance, idle_parts
+        if key not in self._pairs:
+            lanes = (n for n in range(LANES) if _equal(self.addresses, n, distance, idle_parts))
+            self._pairs[key] = sum(1 << n for n in lanes)
+        return self._pairs[key]
 
 
 # -- conditions ------------------------------------------------------------------------------------
@@ -110,11 +121,16 @@ def _equal(addresses: Some, lane: int, distance: int, idle_parts: bool) -> bool:
     return own == other
 
 
+def _bits(lanes: range) -> int:
+    return (1 << lanes.stop) - (1 << lanes.start)
+
+
 def _in_pairs(distances: tuple[int, ...], mixed: bool, idle_parts: bool) -> Condition:
-    def holds(addresses: Some, lanes: range, together: int) -> bool:
+    def holds(load: Load, lanes: range) -> bool:
+        every = [load.paired(d, idle_parts) for d in distances]
         if mixed:
-            return all(any(_equal(addresses, n, d, idle_parts) for d in distances) for n in lanes)
-        return any(all(_equal(addresses, n, d, idle_parts) for n in lanes) for d in distances)
+            every = [reduce(or_, every)]
+        return any(pairs & _bits(lanes) == _bits(lanes) for pairs in every)
 
     numbers = [f"n^{d}" for d in distances]
     words = (" and " if mixed else " or ").join(numbers)
@@ -122,18 +138,18 @@ def _in_pairs(distances: tuple[int, ...], mixed: bool, idle_parts: bool) -> Cond
     return Condition(f"all in pairs {words}{', mixed' if mixed else ''}{idle}", holds)
 
 
-def _in_fours(addresses: Some, lanes: range, together: int) -> bool:
-    return all(_equal(addresses, n, d, False) for n in lanes for d in (1, 2))
+def _in_fours(load: Load, lanes: range) -> bool:
+    return load.paired(1, False) & load.paired(2, False) & _bits(lanes) == _bits(lanes)
 
 
-def _few_addresses(addresses: Some, lanes: range, together: int) -> bool:
-    asked = {addresses[lane] for lane in lanes} - {None}
+def _few_addresses(load: Load, lanes: range) -> bool:
+    asked = {load.addresses[lane] for lane in lanes} - {None}
     return len(asked) * 2 <= len(lanes)
 
 
 def _conditions() -> Iterator[Condition]:
-    yield Condition("never", lambda addresses, lanes, together: False)
-    yield Condition("always", lambda addresses, lanes, together: True)
+    yield Condition("never", lambda load, lanes: False)
+    yield Condition("always", lambda load, lanes: True)
     yield Condition("all in fours n^1 and n^2", _in_fours)
     yield Condition("half as many addresses as lanes", _few_addresses)
     known = (1, 2, 4, 8, 16)
@@ -177,7 +193,7 @@ def fitted(loads: Iterable[tuple[int, Some, int]], rules: Sequence[Rule] = RULES
     """
     wrong: list[list[int]] = [[] for _ in rules]
     for number, (bytes, addresses, count) in enumerate(loads):
-        load = _Load(bytes, addresses)
+        load = Load(bytes, addresses)
         for missed, rule in zip(wrong, rules, strict=True):
             if load.by(rule) != count:
                 missed.append(number)
