@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from tilewise.cli.answer import YES, Answer
 from tilewise.cli.reasons import near_data, near_lines, reason_lines, reasons_data
 
@@ -58,6 +60,7 @@ def moved(found: Feed, asked: dict[str, Any]) -> Answer:
         "instructions": len(found.steps),
         "tiles": {down: found.counts[0], along: found.counts[1]},
         "registers": found.registers,
+        "banks": _banks(found),
         "fragment": str(found.fragment),
         "needs": _needs(found) or None,
         "alignment": found.alignment,
@@ -167,9 +170,11 @@ def _row_line(found: Feed, lane: int) -> Iterator[str]:
 
 
 def _lines(found: Feed) -> Iterator[str]:
+    from tilewise.check.feeding.banks import wavefronts_of
     from tilewise.check.feeding.steps import from_the_tile, from_zero
     from tilewise.emit.feeding import address_of
 
+    assert found.fill is not None
     down, along = (names.upper() for names in DIRECTIONS[found.operand])
     down = {"A": "M", "B": "N"}.get(found.operand, down)
     verb = "stores" if found.operand == "D" else "loads"
@@ -180,6 +185,7 @@ def _lines(found: Feed) -> Iterator[str]:
     of = "" if from_zero(found) else " of the tile"
     yield f"  addresses    {from_the_tile(found).addresses}, lane to byte{of}"
     yield f"  registers    {_registers(found)}"
+    yield f"  banks        {wavefronts_of(found.fill)}"
     yield from _steps(found)
     yield f"  alignment    {_alignment(found)}"
     yield from (f"  {line}" for line in address_of(found).splitlines())
@@ -187,6 +193,14 @@ def _lines(found: Feed) -> Iterator[str]:
         yield "no form of ldmatrix moves it:" if found.operand != "D" else "no form of stmatrix moves it:"
         yield from reason_lines(found.reasons)
         yield from near_lines(found)
+
+
+def _banks(found: Feed) -> dict[str, int]:
+    """The wavefronts of all loads, or stores, predicted."""
+    from tilewise.check.feeding.banks import wavefronts_of
+
+    assert found.fill is not None
+    return asdict(wavefronts_of(found.fill))
 
 
 def _name(found: Feed) -> str:

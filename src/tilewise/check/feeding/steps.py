@@ -111,7 +111,7 @@ def stepping(found: Feed) -> Stepping | None:
         choices.append([way for way in either if len(way.numbers) == len(own)])
     table = None
     for ways in sorted(product(*choices), key=lambda ways: sum(way.flips for way in ways)):
-        table = table or _addresses(from_the_tile(found))
+        table = table or addresses_of(from_the_tile(found))
         how = Stepping(ways, f"{found.operand.lower()}_address", from_zero(found))
         if _follow(how, table):
             return how
@@ -169,8 +169,8 @@ def _extents(fill: Fill) -> Iterator[int]:
         yield many
 
 
-def _addresses(fill: Fill) -> list[list[int]]:
-    """[step][lane] -> the address."""
+def addresses_of(fill: Fill) -> list[list[int]]:
+    """[step][lane] -> the address that the lane gives."""
     lanes = sums(fill.lanes)
     return [[fill.tile.at(lane + inside) for lane in lanes] for inside in sums(fill.left)]
 

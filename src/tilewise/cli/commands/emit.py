@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import asdict
 
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import text_from
@@ -34,6 +35,7 @@ from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from tilewise.core.layout import Layout
@@ -174,12 +176,26 @@ def _of_mma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
         name=args.name,
     )
     beside = [HOPPER] if plan.asked and plan.arch.number == HOPPERS else []
-    note = "; ".join([*plan.notes, *beside])
+    note = "; ".join([*plan.notes, *beside, *_conflicts(plan)])
     if args.host:
         from tilewise.emit.mma.host import host_source
 
         return _mma_data(plan), host_source(plan), note
     return _mma_data(plan), kernel_source(plan), note
+
+
+def _conflicts(plan: mma.Plan) -> Iterator[str]:
+    """The operands whose loads have bank conflicts, and D, where it is stored through shared memory."""
+    from tilewise.check.feeding.banks import wavefronts_of
+
+    moves = {own.name: plan.moves(own) for own in (plan.a, plan.b)}
+    if plan.result is not None:
+        moves["D"] = plan.result.moves
+    for name, own in moves.items():
+        found = wavefronts_of(own.fill)
+        if found.excess:
+            verb = "stores" if name == "D" else "loads"
+            yield f"a warp {verb} {name} in {found}; tilewise swizzle finds a layout with fewer"
 
 
 def _source(plan: Plan, args: argparse.Namespace) -> str:
@@ -313,6 +329,8 @@ def _mma_data(plan: mma.Plan) -> dict[str, Any]:
 
 def _mma_operand(plan: mma.Plan, own: mma.Operand) -> dict[str, Any]:
     """An operand; its addresses are bytes of its tile, and their modes what `arguments` says."""
+    from tilewise.check.feeding.banks import wavefronts_of
+
     moves = plan.moves(own)
     return {
         "dtype": str(own.dtype),
@@ -322,6 +340,7 @@ def _mma_operand(plan: mma.Plan, own: mma.Operand) -> dict[str, Any]:
         "fragment": str(own.fragment),
         "copied_bytes": own.width,
         "form": str(moves.form),
+        "banks": asdict(wavefronts_of(moves.fill)),
         "addresses": str(moves.place),
         "arguments": list(moves.extents),
     }

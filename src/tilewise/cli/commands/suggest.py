@@ -20,8 +20,10 @@ from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
+    from tilewise.check.banks import Conflicts
     from tilewise.check.suggest import Choice, Suggestion
     from tilewise.hardware.wgmma.stepping import Digits, Step
 
@@ -128,6 +130,15 @@ def _data(found: Suggestion) -> dict[str, Any]:
             {"mn": step.mn, "k": step.k, "bytes": step.bytes, "encoded": step.encoded} for step in found.steps
         ],
         "alignment": found.alignment,
+        "banks": [
+            {
+                "access": cost.access.name,
+                "wavefronts": cost.wavefronts,
+                "ideal": cost.ideal,
+                "ways": cost.ways,
+            }
+            for cost in _banks(found)
+        ],
         "bytes": found.bytes,
         "stages": {
             "count": found.stages.count, "stride": found.stages.stride, "bytes": found.stages.bytes,
@@ -135,6 +146,17 @@ def _data(found: Suggestion) -> dict[str, Any]:
         "notes": list(found.notes),
         "confirmed": list(found.confirmed),
     }  # fmt: skip
+
+
+def _banks(found: Suggestion) -> Iterator[Conflicts]:
+    """What it costs threads to write the tile and to read it, where its layout lets them."""
+    from tilewise.check.banks import conflicts
+
+    for access in ("row:16B@st", "ldmatrix.x4"):
+        try:
+            yield conflicts(found.tile, access, dtype=found.dtype)
+        except Refused:
+            continue
 
 
 def _extent(mode: Any) -> int:
@@ -159,6 +181,7 @@ def _text(found: Suggestion, args: argparse.Namespace) -> str:
         ("wgmma", f"m{m}n{n or 'N'}k{k}{'' if n else ' with N up to 256'}, {_steps_words(found)}"),
         *_step_rows(found),
         ("shared", _shared_words(found)),
+        *(("banks", f"{cost}, predicted") for cost in _banks(found)),
         *(("note", note) for note in found.notes),
         ("confirmed", ", ".join(found.confirmed)),
     ]

@@ -1,0 +1,61 @@
+"""The wavefronts that it takes a warp to move a tile: those of every load or store, by the definition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewise.check.banks.phases import Request, counted
+from tilewise.check.feeding.forms import Fill, Vector
+from tilewise.check.feeding.steps import addresses_of
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.memory.banks import ROW, WAVEFRONT
+
+
+@dataclass(frozen=True, slots=True)
+class Wavefronts:
+    """What all loads or stores of a tile take, and the fewest that they could; predicted."""
+
+    wavefronts: int
+    ideal: int
+    ways: int
+    """Wavefronts of the worst phase."""
+
+    @property
+    def excess(self) -> int:
+        """Wavefronts beyond the ideal: the conflicts."""
+        return self.wavefronts - self.ideal
+
+    def __str__(self) -> str:
+        how_bad = f"{self.ways} ways" if self.excess else "no conflicts"
+        many = f"{self.wavefronts} wavefront{'s' if self.wavefronts > 1 else ''}"
+        return f"{many} predicted, ideal {self.ideal}: {how_bad}"
+
+
+def wavefronts_of(fill: Fill) -> Wavefronts:
+    """The wavefronts of the steps of one warp.
+
+        postcondition  the sum of `counted` of every step
+
+    >>> from tilewise import S, Swizzle
+    >>> from tilewise.check.feeding import feed
+    >>> rows = S[(64, 64) : (64, 1)]
+    >>> print(wavefronts_of(feed(rows, operand="A", shape="m16n8k16", dtype="f16").fill))
+    512 wavefronts predicted, ideal 64: 8 ways
+    >>> print(wavefronts_of(feed(Swizzle(3, 3, 3) @ rows, operand="A", shape="m16n8k16", dtype="f16").fill))
+    64 wavefronts predicted, ideal 64: no conflicts
+    """
+    form = fill.form
+    bytes, lanes = (form.bits // 8, LANES) if isinstance(form, Vector) else (ROW, form.count * form.rows)
+    seen: dict[tuple[int, ...], Request] = {}
+    requests = []
+    for addresses in addresses_of(fill):
+        first = min(addresses) // WAVEFRONT * WAVEFRONT  # banks repeat by it
+        pattern = tuple(address - first for address in addresses[:lanes])
+        if pattern not in seen:
+            seen[pattern] = counted(form.instruction, bytes, pattern)
+        requests.append(seen[pattern])
+    return Wavefronts(
+        sum(request.wavefronts for request in requests),
+        sum(request.ideal for request in requests),
+        max(phase.wavefronts for request in seen.values() for phase in request.phases),
+    )
