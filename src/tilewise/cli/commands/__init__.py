@@ -26,7 +26,7 @@ GROUPS = {
         "verify": "the catalogue held against the GPU of this machine: the hardware is the judge",
     },
     "what it costs": {
-        "banks": "bank conflicts: the wavefronts of an access of shared memory, and the fewest there could be",
+        "banks": "bank conflicts: the wavefronts of an access of shared memory, and the fewest it could take",
         "coalesce": "global memory: the sectors that an access takes, and how few would hold its bytes",
         "vector": "the widest vectors with which an access can be made, and what blocks wider ones",
         "swizzle": "the layout under which all accesses of a tile conflict least, with the proof",
