@@ -171,6 +171,15 @@ def test_a_fragment_as_a_layout_is_that_of_the_catalogue():
     assert by_warp.requests == 1
 
 
+def test_a_layout_of_threads_and_values_counts_as_cute_does():
+    """CuTe's own for C of SM80_16x8x16: (thread, value) to m + 16 n."""
+    tile = S[(16, 8) : (8, 1)]
+    cute = access_of("((4,8),(2,2)):((32,1),(16,8)):4B@st", tile, "f32")
+    named = access_of("mma.D:m16n8k16:f32:4B", tile, "f32")
+    assert elements(cute) == elements(named)
+    assert access_of(cute.name, tile, "f32") == cute
+
+
 @given(
     tiles(),
     widths,

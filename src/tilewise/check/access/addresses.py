@@ -51,7 +51,7 @@ def lanes_of(access: Access, layout: Layout, base: int = 0) -> Lanes:
 
 def lanes_in(stored: Stored, access: Access) -> Lanes:
     """The same, of a tile whose elements have addresses."""
-    vector = Vector(access.elements, stored.step)
+    vector = Neighbours(access.elements, stored.step)
     composed = _composed(stored.layout, access.index)
     if composed is not None and proven(composed, vector):
         first = _first_elements(composed, stored.unit)
@@ -61,7 +61,7 @@ def lanes_in(stored: Stored, access: Access) -> Lanes:
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
+class Neighbours:
     """Elements that one lane moves at once, in the units in which the tile is counted."""
 
     elements: int
@@ -76,16 +76,16 @@ class Vector:
 # -- without a list ------------------------------------------------------------------------------------
 
 
-def proven(composed: Layout, vector: Vector) -> bool:
+def proven(composed: Layout, vector: Neighbours) -> bool:
     """Whether it is plain that each lane's elements are neighbours from a multiple of their width.
 
         requires  [request, lane, element] to addresses
         false     also where it takes a list to see
 
     >>> from tilewise import S, Swizzle
-    >>> [proven(S[(4, 32, 4) : (512, 16, step)], Vector(4, 2)) for step in (2, 4)]
+    >>> [proven(S[(4, 32, 4) : (512, 16, step)], Neighbours(4, 2)) for step in (2, 4)]
     [True, False]
-    >>> proven(Swizzle(1, 2, 3) @ S[(4, 32, 4) : (256, 8, 2)], Vector(4, 2))
+    >>> proven(Swizzle(1, 2, 3) @ S[(4, 32, 4) : (256, 8, 2)], Neighbours(4, 2))
     False
     """
     by_strides = all(
@@ -96,7 +96,7 @@ def proven(composed: Layout, vector: Vector) -> bool:
     return _by_columns(composed, vector)
 
 
-def _by_strides(composed: Layout, vector: Vector) -> bool:
+def _by_strides(composed: Layout, vector: Neighbours) -> bool:
     """Blocks of `width` are moved whole, so that what holds before the swizzle holds after it."""
     (axis,) = composed.axes
     inner = sum(1 for _ in leaves(composed.shape[2]))
@@ -117,7 +117,7 @@ def _from_zero_on(composed: Layout) -> bool:
     return (low >= 0 and composed.outer[axis] >= 0) or composed.min(axis) >= 0
 
 
-def _by_columns(composed: Layout, vector: Vector) -> bool:
+def _by_columns(composed: Layout, vector: Neighbours) -> bool:
     found = affine_map(composed)
     if found is None or len(found.axes) > 1 or vector.width & vector.width - 1:
         return False
@@ -156,7 +156,7 @@ def _no_byte(axis: object, steps: int) -> LayoutError:
 # -- with a list ---------------------------------------------------------------------------------------
 
 
-def _listed(stored: Stored, access: Access, vector: Vector) -> NDArray[np.int64]:
+def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.int64]:
     """table[request, lane], every address looked at."""
     import numpy as np
 

@@ -11,6 +11,7 @@ from tilewise.check.access.spelling import EXAMPLES, as_call
 from tilewise.check.access.stored import Stored
 from tilewise.check.access.vectors import in_columns, in_rows, in_vectors
 from tilewise.core.axes import m
+from tilewise.core.builders import S
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, spell
@@ -100,13 +101,30 @@ def _of_call(name: str, call: str, stored: Stored) -> Pattern:
 
 def _of_text(text: str, stored: Stored) -> Pattern:
     from tilewise.hardware.calls import parse
+    from tilewise.notation import is_cute
 
     try:
-        return pattern_from(parse(text), stored)
+        layout = parse(text)
+        return pattern_from(_in_row_major_order(layout, stored) if is_cute(text) else layout, stored)
     except LayoutError as error:
         if error.code in ("TW001", "TW002", "TW004") and not any(sign in text for sign in "[("):
             raise _unknown(text) from None
         raise
+
+
+def _in_row_major_order(index: Layout, stored: Stored) -> Layout:
+    """An access whose flat indices count the first mode fastest, as those of CuTe's layouts do.
+
+    >>> from tilewise import S
+    >>> tile = Stored.of(S[(16, 8) : (8, 1)], "f32")
+    >>> print(_in_row_major_order(S[((8, 4), (2, 2)) : ((1, 32), (8, 16))], tile))
+    S[((8, 4), (2, 2)) : ((8, 2), (64, 1))]
+    """
+    if index.moving != ("m",):
+        return index
+    extents = extents_of(stored.layout.shape)
+    weights = [prod(extents[mode + 1 :]) for mode in range(len(extents))]
+    return S[tuple(reversed(extents)) : tuple(reversed(weights))].compose(index)
 
 
 def _unknown(name: str) -> LayoutError:
