@@ -12,7 +12,7 @@ from tests.check import naive_access as naive
 
 from tilewise import LayoutError, R, Refused, S, Swizzle, laneid, m, parse, reg, warpid
 from tilewise.check.access import Access, access_of, lanes_of, widest
-from tilewise.check.access.addresses import INACTIVE, Vector, proven
+from tilewise.check.access.addresses import INACTIVE, Neighbours, proven
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.tables import table
@@ -284,7 +284,7 @@ def test_what_is_proven_is_so(layout, vector, base):
     except LayoutError:
         composed = None
     assume(composed is not None)
-    if proven(composed, Vector(vector, 1)):
+    if proven(composed, Neighbours(vector, 1)):
         listed = table(composed).array.reshape(-1, vector)
         assert (listed == listed[:, :1] + range(vector)).all()
         assert (listed[:, 0] % vector == 0).all()

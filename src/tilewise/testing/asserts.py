@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from tilewise.check import tma
     from tilewise.check.access import Access
     from tilewise.check.banks import Conflicts
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Match, Mismatch
-    from tilewise.check.tma import Plan
     from tilewise.core.compare import Comparison
     from tilewise.core.dtypes import DType
     from tilewise.core.vectors import Vector
@@ -144,7 +144,7 @@ def assert_matches(
     engine: str = "wgmma",
     operand: str | None = None,
     **asked: Any,
-) -> Match | Feed | Plan:
+) -> Match | Feed | tma.Plan:
     """Claim that an engine takes a tile of shared memory; what it is taken as is returned.
 
     `asked` is what `tilewise.check.match` takes: `n`, `major`, `base`, `pattern`; of the engine mma `shape`,
@@ -196,7 +196,9 @@ def _refusal(found: Mismatch) -> Iterator[str]:
         yield f"    {near.message}"
 
 
-def _assert_copied(layout: Layout, dtype: DType | str, operand: str | None, asked: dict[str, Any]) -> Plan:
+def _assert_copied(
+    layout: Layout, dtype: DType | str, operand: str | None, asked: dict[str, Any]
+) -> tma.Plan:
     __tracebackhide__ = True
     from tilewise.check.tma import plan_copy
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 INACTIVE = -1
 """The address of a lane that asks for nothing: its elements are past the end of the tile."""
 
+MOST_LISTED = 1 << 25
+"""Elements that are looked at one by one, where no proof spares it: a few gigabytes at most."""
+
 
 def lanes_of(access: Access, layout: Layout, base: int = 0) -> Lanes:
     """The byte address of every lane in every request, of a tile at the byte address `base`.
@@ -158,6 +161,12 @@ def _no_byte(axis: object, steps: int) -> LayoutError:
 
 def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.int64]:
     """table[request, lane], every address looked at."""
+    if max(access.index.size, stored.size) > MOST_LISTED:
+        raise LayoutError(
+            "TW301",
+            f"{access.index.size} addresses would be looked at one by one, and {MOST_LISTED} is the most",
+            hint="ask about a part of the tile, or one whose extents are powers of two",
+        )
     import numpy as np
 
     from tilewise.tables import table
