@@ -91,7 +91,7 @@ def test_match_says_it_in_a_line(tilewise, layout, line):
 def test_suggest_says_it_in_a_line(tilewise):
     asked = ("suggest", "--operand", "A", "--tile", "128x64", "--dtype", "bf16")
     assert (
-        "  banks       ldmatrix.x4: 128 wavefronts, ideal 128, no conflicts, predicted"
+        "              ldmatrix.x4: 128 wavefronts, ideal 128, no conflicts, predicted"
         in tilewise(*asked).out
     )
     narrow = tilewise(*asked, "--mode", "32B", "--json").json["banks"]
