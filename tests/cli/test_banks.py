@@ -191,6 +191,14 @@ def test_what_is_not_understood(tilewise, words: tuple[str, ...], code: str, say
     assert says in error["message"]
 
 
+def test_what_would_be_listed_without_end_is_refused(tilewise) -> None:
+    run = tilewise(
+        "banks", "S[(1000003, 1000) : (1000, 1)]", "--dtype", "bf16", "--access", "col:2B", "--json"
+    )
+    assert run.code == 2
+    assert run.json["error"]["code"] == "TW301"
+
+
 def test_an_access_that_no_instruction_makes_is_a_no(tilewise) -> None:
     run = tilewise("banks", ROWS, "--dtype", "bf16", "--access", "S[(32, 8) : (1, 64)]:16B", "--json")
     assert run.code == 1

@@ -172,15 +172,15 @@ def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.in
     from tilewise.tables import table
 
     asked = table(access.index).array.reshape(access.requests, access.lanes, access.elements)
-    inside = (asked >= 0) & (asked < stored.size)
-    where = table(stored.layout).array.reshape(-1)
-    found = np.where(inside, where[np.where(inside, asked, 0)], INACTIVE)
+    inside = asked.view(np.uint64) < stored.size  # as unsigned numbers, those below 0 are past the end
+    found = table(stored.layout).array.reshape(-1).take(asked, mode="clip")
     first, active = found[..., 0], inside[..., 0]
-    following = first[..., None] + vector.step * np.arange(access.elements)
-    apart = active[..., None] & (found != following) | (inside != active[..., None])
-    odd = active & ((first % vector.width != 0) | (first < 0))
-    for wrong in np.argwhere(apart.any(axis=-1) | odd)[:1]:
-        request, lane = map(int, wrong)
+    wrong = (first % vector.width != 0) | (first < 0)
+    if access.elements > 1:
+        wrong |= (found[..., 1:] - found[..., :-1] != vector.step).any(axis=-1)
+        wrong |= ~inside[..., -1]
+    for place in np.argwhere(wrong & active)[:1]:
+        request, lane = map(int, place)
         raise _refused(stored, access, request, lane, asked[request, lane].tolist())
     return np.where(active, first * stored.unit // BYTE, INACTIVE)
 
