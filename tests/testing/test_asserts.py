@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tilewise
 from tilewise import Layout, LayoutError, NotDecided, R, S, Swizzle, laneid, parse, tx
+from tilewise.check.banks import conflicts
 from tilewise.check.match import Match, Mismatch, match
 from tilewise.core.compare import Comparison
 from tilewise.testing import assert_conflict_free, assert_matches, assert_same, naive_map, naive_places
@@ -260,6 +261,31 @@ def test_the_worst_phase_is_drawn():
     drawn = [line.split()[2:] for line in lines[5:13]]
     assert drawn == [[str(lane + 1)] * 4 + ["."] * 28 for lane in range(8)]
     assert lines[13].split() == ["words", *"8888", *["."] * 28]
+
+
+@pytest.mark.parametrize(
+    ("layout", "access", "dtype"),
+    [
+        (S[(64, 16) : (16, 1)], "ldmatrix.x4", "f16"),
+        (S[(32, 32) : (32, 1)], "col:4B", "f32"),
+        (S[(2, 48) : (64, 1)], "row:4B", "f32"),
+        (S[(64, 64) : (1, 64)], "row:2B", "f16"),
+        (S[(64, 96) : (96, 1)], "stmatrix.x4", "bf16"),
+    ],
+    ids=["ldmatrix", "column", "row", "column-major", "stmatrix"],
+)
+def test_the_layout_that_it_names_takes_fewer(layout, access, dtype):
+    *_, said, better = said_by(assert_conflict_free, layout, access, dtype)
+    number = int(said.removeprefix("it would take ").split()[0])
+    now = conflicts(layout, access, dtype=dtype).wavefronts
+    assert conflicts(parse(better.strip()), access, dtype=dtype).wavefronts == number < now
+    if "16 bytes of a row" in said:
+        assert conflicts(parse(better.strip()), "row:16B", dtype=dtype)
+
+
+def test_conflicts_that_no_layout_avoids_are_called_that():
+    lines = said_by(assert_conflict_free, TILE, "col:2B", "bf16")
+    assert lines[-1].startswith("with 16 bytes of a row together no layout takes fewer")
 
 
 def test_a_request_after_the_first_may_be_the_worst():

@@ -25,12 +25,18 @@ if TYPE_CHECKING:
     from tilewise.check.banks import Conflicts
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Match, Mismatch
+    from tilewise.check.swizzling import Choice
     from tilewise.core.compare import Comparison
     from tilewise.core.dtypes import DType
     from tilewise.core.vectors import Vector
 
 MAX_LISTED = 1 << 12
 """So many elements are compared one by one, to count those that are elsewhere."""
+
+MAX_SEARCHED = 1 << 15
+"""A better layout is searched for tiles of so many elements."""
+
+WIDE_ROWS = "row:16B"
 
 _SHOWN = 6
 _COPIES_SHOWN = 4
@@ -252,6 +258,8 @@ def assert_conflict_free(
       lane  6 . . . . . . . . . . . . . . . . 2 2 2 2 . . . . . . . . . . . .
       lane  7 . . . . . . . . . . . . . . . . . . . . . . . . 2 2 2 2 . . . .
         words 2 2 2 2 . . . . 2 2 2 2 . . . . 2 2 2 2 . . . . 2 2 2 2 . . . .
+    it would take 16 and keep 16 bytes of a row together under
+      Swizzle<1,3,3> o S[(64, 16) : (16, 1)]
     """
     __tracebackhide__ = True
     from tilewise.check.banks import conflicts
@@ -280,6 +288,48 @@ def _colliding(layout: Layout, found: Conflicts) -> Iterator[str]:
     yield f"the worst request is {which}, {many}" if found.requests > 1 else f"its one request takes {many}"
     yield f"  {said(request, phase)}; cells number the wavefronts"
     yield from (f"  {line}" for line in drawing_of(request.phases[phase]).lines())
+    yield from _fewer(layout, found)
+
+
+def _fewer(layout: Layout, found: Conflicts) -> Iterator[str]:
+    """The layout of the tile under which the access takes fewer wavefronts, or that there is none.
+
+    Where 16 bytes of a row lie together, they shall stay so: else a transposed tile would be the answer.
+    """
+    from tilewise.check.swizzling import PROOFS
+
+    rows = [WIDE_ROWS] if _is_made(layout, WIDE_ROWS, found.access.dtype) else []
+    best = _chosen(layout, [found.access, *rows])
+    if best is None:
+        return
+    if best.best.wavefronts[0] < found.wavefronts:
+        together = " and keep 16 bytes of a row together" if rows else ""
+        yield f"it would take {best.best.wavefronts[0]}{together} under"
+        yield f"  {best.best.layout}"
+    elif rows:
+        yield f"with 16 bytes of a row together {PROOFS[best.proof]}"
+    else:
+        yield PROOFS[best.proof]
+
+
+def _is_made(layout: Layout, access: str, dtype: DType) -> bool:
+    """Whether an instruction makes an access."""
+    from tilewise.check.access import access_of, lanes_of
+
+    try:
+        lanes_of(access_of(access, layout, dtype), layout)
+    except LayoutError:
+        return False
+    return True
+
+
+def _chosen(layout: Layout, accesses: Sequence[Any]) -> Choice | None:
+    from tilewise.check.swizzling import choose
+
+    try:
+        return None if layout.size > MAX_SEARCHED else choose(layout, accesses, dtype=accesses[0].dtype)
+    except LayoutError:
+        return None
 
 
 # -- words -----------------------------------------------------------------------------------------
