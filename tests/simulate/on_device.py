@@ -137,7 +137,8 @@ class Run:
         """Those of one sort; a program that ends its process is left out."""
         found: dict[int, Array] = {}
         first, command = 0, [sys.executable, "-m", "tests.simulate.on_device", "--out", str(self.args.out)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+        paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
         for _ in range(RESTARTS):
             child = [*command, "--most", str(self.args.most), "--child", sort, str(first), str(self.scratch)]
             try:
