@@ -203,7 +203,7 @@ def test_a_register_that_nothing_wrote_is_named():
 )
 def test_what_the_model_does_not_multiply(this):
     registers = Registers.empty(4)
-    with pytest.raises(Refused, match="does not multiply"):
+    with pytest.raises(Refused, match="mma does not multiply"):
         mma(this, registers, registers, registers)
 
 

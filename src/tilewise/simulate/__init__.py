@@ -7,5 +7,6 @@ registers  32-bit registers of warps; tiles put into them and taken out by layou
 sums       D = A B^T + C: exactly, or as a device is known to add, and how far apart the two may be
 warp       plain loads and stores of the lanes, and shuffles
 matrices   ldmatrix, stmatrix, movmatrix
-mma        mma.sync
+mma        mma.sync, dense
+sparse     mma.sp
 """

@@ -171,8 +171,8 @@ def _dense(this: Mma | str) -> Dense:
     if not isinstance(found, Instruction | KindInstruction) or scaled or getattr(found, "sparse", False):
         raise Refused(
             "TW602",
-            f"the model does not multiply {found}",
+            f"mma does not multiply {found}",
             witness={"instruction": str(found)},
-            hint="it has the dense instructions without scales",
+            hint="this module has the dense instructions without scales, tilewise.simulate.sparse has mma.sp",
         )
     return found

@@ -153,6 +153,18 @@ class Registers:
         place = Placed.of(layout, DType.of(dtype), taken, lowest)
         return decode(self._codes(1, layout, place, step)[0], dtype).reshape(extents_of(layout.shape))
 
+    def codes(self, layout: Layout, dtype: DType | str, *, step: Step = HOST) -> Array:
+        """The bits of the elements of a tile as whole numbers, whatever they mean: `numbers`, not decoded.
+
+        >>> from tilewise import S, laneid, reg
+        >>> held = Registers.of(np.full((32, 1), 0xE4))
+        >>> held.codes(S[(1, 4) : (1@laneid, 1@reg)], DType("index", 2)).tolist()
+        [[0, 1, 2, 3]]
+        """
+        place = Placed.of(layout, DType.of(dtype))
+        found: Array = self._codes(1, layout, place, step)[0]
+        return found.reshape(extents_of(layout.shape))
+
     def numbers_each(
         self,
         layout: Layout,
