@@ -100,8 +100,8 @@ def test_the_owners_of_a_that_the_device_told(a):
 def test_what_descriptors_read_by_the_words_of_d(dtype):
     """A few descriptors through whole products, as the device was asked."""
     dice = random.Random(dtype)
-    few = [one for one in recorded(f"descriptors.{dtype}") if one[0]["n"] <= 32]
-    for case, numbers in dice.sample(few, 3):
+    few = [one for one in recorded(f"descriptors.{dtype}") if one[0]["n"] == 32]
+    for case, numbers in dice.sample(few, 2):
         asked = descriptors.case_of(case)
         (found,) = read_cases(bench_of(asked.instruction), [asked], lambda done: None)
         assert np.array_equal(descriptors.chunks(found, asked).ravel(), numbers), case
@@ -289,6 +289,10 @@ def on_a_device(a, b, d, this):
     return float(int(total / step) * step)
 
 
+SOME = [0, 5, 17, 30, 42, 51, 60, 63]
+"""Rows that are added by fractions as well."""
+
+
 def exponent(value, dtype):
     return max(int(np.frexp(abs(value))[1]) - 1, FLOATS[dtype].least)
 
@@ -309,10 +313,8 @@ def test_sums_as_a_device_adds_and_their_slack(a, b, d):
         )
         exact = product(this, left, right, start)
         device = product(this, left, right, start, this.adder)
-        by_fractions = [
-            [on_a_device(left[m], right[n], start[m, n], this) for n in range(8)] for m in range(64)
-        ]
-        assert device.tolist() == by_fractions
+        by_fractions = [[on_a_device(left[m], right[n], start[m, n], this) for n in range(8)] for m in SOME]
+        assert device[SOME].tolist() == by_fractions
         assert (np.abs(device - exact) <= slack(left, right, start, d, this.adder)).all()
         differ += int((device != exact).sum())
     assert differ or d == "f16"
