@@ -92,6 +92,22 @@ def test_no_swizzle_that_is_left_out_is_better(question: Question) -> None:
     assert found.cost == least([base, *every], accesses)
 
 
+def test_a_swizzle_may_read_bits_inside_a_word() -> None:
+    """With S < 0: one byte of a word chooses between words. No other swizzle does as well here."""
+    tile, base = (16, 32), S[(16, 32) : (32, 1)]
+    accesses = [
+        Access(
+            f"lanes {steps}", Operation.of("ld"), DType.of("u8"), tile, S[(1, (2,) * 5, 1) : (0, steps, 1)]
+        )
+        for steps in ((32, 2, 55, 4, 1), (37, 46, 64, 13, 13), (34, 49, 32, 16, 1))
+    ]
+    found = choose(base, accesses, dtype="u8", among=("swizzle",))
+    assert (found.cost, found.proof) == (3, "ideal")
+    shifts = [swizzle.shift for swizzle in found.best.layout.swizzles]
+    assert len(shifts) == 1
+    assert shifts[0] < 0
+
+
 @given(questions(((8, 16), (4, 48), (6, 20))))
 @settings(max_examples=8, deadline=None)
 def test_no_pitch_that_is_left_out_is_better(question: Question) -> None:
@@ -173,6 +189,10 @@ def test_weights_decide() -> None:
     often = choose((16, 8), [even, low, (10, third)], dtype="f16")
     assert often.best.wavefronts[2] == 1
     assert often.cost == 2 * 2 + 10 + 2
+    for important in range(3):
+        accesses = [(10 if at == important else 1, one) for at, one in enumerate([even, low, third])]
+        found = choose((16, 8), accesses, dtype="f16", among=("linear",))
+        assert found.best.wavefronts[important] == (2, 2, 1)[important]
 
 
 def test_each_pair_of_the_three_has_a_layout_without_conflicts() -> None:

@@ -101,6 +101,14 @@ def test_three_planes_leave_no_kernel() -> None:
     assert found.cost == 4 == least(4, [(1, plane) for plane in planes], 0, 3)
 
 
+def test_what_is_tried_first_is_not_taken_for_the_best() -> None:
+    """Here the cheapest column at every step leads to 8, and another way to 7."""
+    spaces = [(0, 5), (0, 8), (0, 3, 8, 11), (0, 4, 9, 13), (0, 8), (0, 15), (0, 7, 10, 13)]
+    found = least_kernel([Demand(1, (space,)) for space in spaces], range(4), 2)
+    assert found is not None
+    assert found.cost == 7 == least(4, [(1, space) for space in spaces], 0, 2)
+
+
 def test_a_search_that_runs_out_says_so() -> None:
     planes = [span(vectors) for vectors in ((2, 4, 8), (1, 4, 8), (3, 4, 8))]
     found = least_kernel([Demand(1, (plane,)) for plane in planes], range(4), 3, budget=3)

@@ -3,7 +3,9 @@
 Each family is finite, and all of it is asked. Of what it leaves out, something in it is as good:
 
     swizzles  A bit that is flipped above the 128 bytes that the banks repeat by changes no bank, so
-              Swizzle<B, M, S> ends there. Bits inside the widest vector are neither flipped nor read.
+              Swizzle<B, M, S> ends there. Bits inside the widest vector are neither flipped nor read. Where
+              bits of the bank are flipped by lower ones of the bank, banks are only renamed: with S < 0 the
+              lowest bit that is read lies inside a word.
     pitches   Rows that are 128 bytes further apart lie in the same banks, and share no word more. So the
               pitches from a row's own bytes to 128 more are all; they are multiples of the widest vector.
 """
@@ -21,7 +23,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import along
-from tilewise.hardware.memory.banks import WAVEFRONT
+from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 from tilewise.hardware.modes import MODES
 
 FAMILIES = {
@@ -83,7 +85,7 @@ def swizzles(base: Layout, size: int, together: int) -> Iterator[Candidate]:
         for width in range(1, inside - low + 1):
             for shift in range(width, bits - low - width + 1):
                 yield _swizzled(base, Swizzle(width, low, shift))
-    for low in range(together, inside):
+    for low in range(together, (WORD // size).bit_length() - 1):
         for width in range(1, inside - low):
             for shift in range(width, inside - low - width + 1):
                 yield _swizzled(base, Swizzle(width, low, -shift))

@@ -2,9 +2,9 @@
 
 Points are indices of a tile as vectors of bits; d is the number of bits of a bank. A linear map b to d bits
 sends points x and y to one bank iff x ^ y lies in its kernel K. So of a phase whose points are a coset of a
-space P, |P & K| meet in every bank that they use, and that is what the phase costs. Over all phases
+space P, #(P & K) meet in every bank that they use, and that is what the phase costs. Over all phases
 
-    cost(b) = sum of phases * |P & K| = sum of phases + sum over p != 0 of weight(p) * [b(p) = 0]
+    cost(b) = sum of phases * #(P & K) = sum of phases + sum over p != 0 of weight(p) * [b(p) = 0]
 
 with weight(p) = the phases whose space has p: of all subspaces K of codimension d, the one of least weight is
 wanted. Columns of b are chosen one coordinate after the other. Three things keep that short:
