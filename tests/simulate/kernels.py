@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.simulate.programs import CopyProgram, MatrixProgram, MmaProgram, Program, WgmmaProgram
+from tests.simulate.programs import (
+    ChainProgram,
+    CopyProgram,
+    MatrixProgram,
+    MmaProgram,
+    Program,
+    WgmmaProgram,
+)
 
 import tilewise.gpu.probes as probes
 from tilewise.gpu.probes import matrices as matrix_probes
@@ -26,6 +33,8 @@ def kernel_of(program: Program) -> str:
         return probe_of(program.this).kernel
     if isinstance(program, MatrixProgram):
         return matrix_probes.kernel_of(program.form)
+    if isinstance(program, ChainProgram):
+        return "tilewise_chain"
     return "tilewise_land" if program.verb == "load" else "tilewise_leave"
 
 
@@ -44,9 +53,10 @@ def sources(programs: Iterable[Program]) -> list[tuple[str, tuple[str, ...]]]:
     if forms:
         names = tuple(matrix_probes.kernel_of(form) for form in forms)
         found.append((matrix_probes.source(forms), names))
-    if any(isinstance(p, CopyProgram) for p in every):
+    if any(isinstance(p, CopyProgram | ChainProgram) for p in every):
         load = Path(probes.__file__).with_name("tma.cu").read_text(encoding="utf-8")
-        found.append((load + _LEAVE, ("tilewise_land", "tilewise_leave")))
+        names = ("tilewise_land", "tilewise_leave", "tilewise_chain")
+        found.append((load + _LEAVE + _CHAIN, names))
     return found
 
 
@@ -168,3 +178,71 @@ extern "C" __global__ void tilewise_leave(const __grid_constant__ TensorMap map,
 }
 """
 )
+
+
+# -- a tile's whole way ------------------------------------------------------------------------------
+
+_CHAIN = """
+template <bool trans>
+__device__ void multiplied(unsigned from, const unsigned* rows, const unsigned* held) {
+    const unsigned lane = threadIdx.x;
+    unsigned a[4], b[2], d[2];
+    const unsigned c[2] = {held[2 * lane], held[2 * lane + 1]};
+    if (trans) {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+            : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(from + rows[lane]) : "memory");
+        asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+            : "=r"(b[0]), "=r"(b[1]) : "r"(from + rows[32 + lane]) : "memory");
+    } else {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+            : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(from + rows[lane]) : "memory");
+        asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+            : "=r"(b[0]), "=r"(b[1]) : "r"(from + rows[32 + lane]) : "memory");
+    }
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16"
+        " {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%8, %9};"
+        : "=r"(d[0]), "=r"(d[1])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]));
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
+        :: "r"(from + rows[64 + lane]), "r"(d[0]), "r"(d[1]) : "memory");
+}
+
+extern "C" __global__ void tilewise_chain(
+    const __grid_constant__ TensorMap map, const Request request, const __grid_constant__ TensorMap out_map,
+    const Request out_request, const unsigned* rows, const unsigned* held, int trans, unsigned char* out) {
+    extern __shared__ unsigned char memory[];
+    __shared__ alignas(8) unsigned long long state;
+    const unsigned raw = static_cast<unsigned>(__cvta_generic_to_shared(memory));
+    unsigned char* const base = memory + (1024 - raw % 1024) % 1024;
+    const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(base));
+    const unsigned barrier = static_cast<unsigned>(__cvta_generic_to_shared(&state));
+    for (unsigned i = threadIdx.x; i < request.window; i += blockDim.x) {
+        base[i] = static_cast<unsigned char>(request.poison);
+    }
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(barrier) : "memory");
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+            :: "r"(barrier), "r"(request.bytes) : "memory");
+        load(&map, request, from + request.start, barrier);
+    }
+    passed_within(barrier, 1 << 21);
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        if (trans) multiplied<true>(from, rows, held);
+        else multiplied<false>(from, rows, held);
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        leave(&out_map, out_request, from + out_request.start);
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+        asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < request.window; i += blockDim.x) out[i] = base[i];
+}
+"""

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from tests.simulate.programs import (
     BASE,
+    CHAIN_BYTES,
     MATRIX_BYTES,
     POISON,
     SEED,
+    ChainProgram,
     CopyProgram,
     MatrixProgram,
     MmaProgram,
@@ -50,7 +52,25 @@ def expected(program: Program) -> Array:
         return _Wgmma(program).words()
     if isinstance(program, MmaProgram):
         return _Mma(program).words()
+    if isinstance(program, ChainProgram):
+        return _chain(program)
     return _matrix(program) if isinstance(program, MatrixProgram) else _copy(program)
+
+
+def _chain(program: ChainProgram) -> Array:
+    given, shared = program.inputs(), Memory(CHAIN_BYTES)
+    first, last = program.arriving, program.leaving
+    tensor, target = memory_of(given["content"], name="global"), Memory(last.global_bytes, name="global")
+    where = {"address": first.origin, "corner": first.box.corner}
+    tma.load(first.box.tensor_map, tensor, shared, to=first.box.start, **where)
+    of_a, of_b, of_d = (rows.tolist() for rows in given["rows"])
+    a = matrices.ldmatrix(shared, "x4", of_a, trans=program.trans)
+    b = matrices.ldmatrix(shared, "x2", of_b, trans=program.trans)
+    d = mma.mma(program.words, a, b, Registers.of(given["c"]), adds_as=ARCH)
+    matrices.stmatrix(shared, "x2", of_d, d)
+    where = {"address": last.origin, "corner": last.box.corner}
+    tma.store(last.box.tensor_map, shared, target, start=last.box.start, **where)
+    return np.concatenate([np.where(one.written, one.data, np.uint8(POISON)) for one in (shared, target)])
 
 
 def _matrix(program: MatrixProgram) -> Array:

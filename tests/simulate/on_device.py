@@ -38,10 +38,12 @@ from tests.gpu.counters_on_device import compiled
 from tests.simulate import kernels, models
 from tests.simulate.programs import (
     BASE,
+    CHAIN_BYTES,
     COUNTS,
     IMAGE,
     MATRIX_BYTES,
     POISON,
+    ChainProgram,
     CopyProgram,
     MatrixProgram,
     MmaProgram,
@@ -264,7 +266,7 @@ def kept_answers(path: Path, own: Sequence[Program]) -> Iterator[tuple[int, Arra
         number, size = np.frombuffer(data, "<i4", 2, at).tolist()
         if at + 8 + size > len(data):
             return
-        kind = "u1" if isinstance(of[number], CopyProgram) else "<u4"
+        kind = "u1" if isinstance(of[number], CopyProgram | ChainProgram) else "<u4"
         yield number, np.frombuffer(data[at + 8 : at + 8 + size], kind).reshape(of[number].shape)
         at += 8 + size
 
@@ -288,7 +290,7 @@ class Device:
     def __init__(self, code_of: dict[str, bytes]) -> None:
         from tests.emit.driver import Driver
 
-        self.driver, self.code_of = Driver(), code_of
+        self.driver, self.code_of, self.rooms = Driver(), code_of, []
 
     def answer(self, program: Program) -> Array:
         """What a program leaves there."""
@@ -298,6 +300,8 @@ class Device:
             return self.mma(program)
         if isinstance(program, MatrixProgram):
             return self.matrix(program)
+        if isinstance(program, ChainProgram):
+            return self.chain(program)
         return self.load(program) if program.verb == "load" else self.store(program)
 
     def wgmma(self, program: WgmmaProgram) -> Array:
@@ -341,19 +345,31 @@ class Device:
             self.launch(program, 256, program.window + BASE, values)
             return self.read(target, "u1", program.shape)
 
+    def chain(self, program: ChainProgram) -> Array:
+        given, first, last = program.inputs(), program.arriving, program.leaving
+        poisoned = self.poisoned(last.global_bytes), self.poisoned(CHAIN_BYTES)
+        with self.memory(*given.values(), *poisoned) as (source, rows, c, target, out):
+            values = [self.tensor_map(first, source), self.request(first, CHAIN_BYTES)]
+            values += [self.tensor_map(last, target), self.request(last, CHAIN_BYTES)]
+            self.launch(
+                program, 128, CHAIN_BYTES + BASE, [*values, rows, c, ctypes.c_int(program.trans), out]
+            )
+            parts = (self.read(out, "u1", (CHAIN_BYTES,)), self.read(target, "u1", last.shape))
+            return np.concatenate(parts)
+
     def tensor_map(self, program: CopyProgram, buffer: ctypes.c_uint64) -> Any:
         """The map's 128 bytes, at a multiple of 64, as an argument."""
         room = Aligned(128)
-        self.room = room  # the argument points into it
+        self.rooms.append(room)  # the argument points into it
         address = buffer.value + program.origin
         status = encode(encoder(), room, address, program.box.tensor_map.numbers)
         assert status == 0, f"cuTensorMapEncodeTiled: CUresult {status}"
         return (ctypes.c_char * 128).from_address(room.address)
 
-    def request(self, program: CopyProgram) -> Request:
+    def request(self, program: CopyProgram, window: int = 0) -> Request:
         box = program.box
         corner = (ctypes.c_int * 5)(*box.corner[::-1])
-        return Request(len(box.box), corner, box.start, program.window, box.bytes, POISON)
+        return Request(len(box.box), corner, box.start, window or program.window, box.bytes, POISON)
 
     def memory(self, *contents: Any) -> Any:
         return self.driver.memory(*(bytes(c) if isinstance(c, bytes) else c.tobytes() for c in contents))

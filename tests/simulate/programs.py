@@ -1,8 +1,8 @@
 """A thousand programs for a device and for the model: what each is given, and what it leaves.
 
-A program is one instruction or one copy on random bytes. All of it follows from its number: parameters by
-`random.Random`, bytes by SHAKE-256, which are the same everywhere. `inputs` is what a device is given,
-`expected` what the model leaves there, in the same form.
+A program is one instruction or one copy on random bytes, or a chain of them, a tile's whole way. All of it
+follows from its number: parameters by `random.Random`, bytes by SHAKE-256, which are the same everywhere.
+`inputs` is what a device is given; `models.expected` what the model leaves there, in the device's form.
 """
 
 from __future__ import annotations
@@ -276,12 +276,50 @@ class CopyProgram:
         return {"content": stream(f"copy {self.number}", size)}
 
 
-Program = WgmmaProgram | MmaProgram | MatrixProgram | CopyProgram
+LANDS, LEAVES = 0, 8192
+"""Where a chain has its first tile in shared memory, and where its second."""
+
+CHAIN_BYTES = LEAVES + 512
+
+
+@dataclass(frozen=True)
+class ChainProgram:
+    """TMA load, ldmatrix of A and B, mma.sync, stmatrix, TMA store, of f16: by any addresses in the tiles."""
+
+    number: int
+    trans: bool
+    arriving: CopyProgram
+    leaving: CopyProgram
+
+    exact = True
+    words = "m16n8k16.row.col.f16.f16.f16.f16"
+
+    def __str__(self) -> str:
+        return f"chain, trans {self.trans}: {self.arriving}, {self.leaving}"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shared memory, and the tensor that was stored to."""
+        return (CHAIN_BYTES + self.leaving.global_bytes,)
+
+    def inputs(self) -> dict[str, Array]:
+        """The tensor's bytes; the addresses of A, B and D, one a lane; C's registers."""
+        label, dice = f"chain {self.number}", random.Random(f"{SEED} chain {self.number}")
+        content = joined(codes(label, self.arriving.global_bytes // 2, ("f16",), WHOLE), 16)
+        chunks = range(LANDS, LANDS + self.arriving.box.bytes, 16)
+        rows = [[dice.choice(chunks) for _ in range(LANES)] for _ in range(2)]
+        rows.append(dice.sample(range(LEAVES, LEAVES + 256, 16), 16) + [LEAVES] * 16)
+        c = joined(codes(f"{label} c", 4 * LANES, ("f16",), WHOLE), 16)
+        return {"content": content, "rows": np.array(rows, np.uint32), "c": c.reshape(LANES, 2)}
+
+
+Program = WgmmaProgram | MmaProgram | MatrixProgram | CopyProgram | ChainProgram
 
 
 # -- a thousand --------------------------------------------------------------------------------------
 
 COUNTS = {"wgmma": 320, "mma": 300, "ldmatrix": 110, "stmatrix": 110, "load": 100, "store": 100}
+COUNTS["chain"] = 60
 INSTRUCTIONS = 64
 """Different wgmma instructions: each is compiled once."""
 
@@ -296,7 +334,9 @@ def programs(most: int = 1 << 30) -> tuple[Program, ...]:
 
 
 def sort_of(program: Program) -> str:
-    """`wgmma`, `mma`, `ldmatrix`, `stmatrix`, `load` or `store`."""
+    """`wgmma`, `mma`, `ldmatrix`, `stmatrix`, `load`, `store` or `chain`."""
+    if isinstance(program, ChainProgram):
+        return "chain"
     if isinstance(program, CopyProgram):
         return program.verb
     if isinstance(program, MatrixProgram):
@@ -398,7 +438,29 @@ def _legal(box: Box) -> bool:
     return not broken and program.global_bytes <= MOST_GLOBAL and box.window <= MOST_WINDOW
 
 
+def _chains(first: int, count: int, dice: random.Random) -> list[Program]:
+    found: list[Program] = []
+    for at in range(count):
+        mode = MODES[dice.choice(("32B", "64B", "128B"))]
+        arriving = _tile(first + at, "load", dice, mode.name, (32, mode.width // 2), LANDS)
+        rows = dice.choice((2, 4, 8, 16))
+        name = {2: "128B", 4: "64B", 8: "32B", 16: "none"}[rows]
+        leaving = _tile(first + at, "store", dice, name, (rows, 128 // rows), LEAVES)
+        found.append(ChainProgram(first + at, at % 2 == 1, arriving, leaving))
+    return found
+
+
+def _tile(
+    number: int, verb: str, dice: random.Random, mode: str, box: tuple[int, int], start: int
+) -> CopyProgram:
+    """A copy of 16-bit elements that may reach out of its tensor; its rows are as wide as the swizzle."""
+    shape = (box[0] + dice.randrange(9), box[1] + 8 * dice.randrange(3))
+    corner = (dice.randrange(-3, shape[0] - 1), 8 * dice.randrange(-1, 2))
+    return CopyProgram(number, verb, Box("u16", mode, shape, box, corner, start))
+
+
 _SORTS = {
+    "chain": _chains,
     "wgmma": _wgmmas,
     "mma": _mmas,
     "ldmatrix": _matrices("ldmatrix"),

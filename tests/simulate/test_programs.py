@@ -14,7 +14,17 @@ import numpy as np
 import pytest
 from tests.emit import nvrtc
 from tests.simulate import kernels, models, on_device
-from tests.simulate.programs import COUNTS, FLOAT, POISON, WIDE, MmaProgram, WgmmaProgram, programs, sort_of
+from tests.simulate.programs import (
+    CHAIN_BYTES,
+    COUNTS,
+    FLOAT,
+    POISON,
+    WIDE,
+    MmaProgram,
+    WgmmaProgram,
+    programs,
+    sort_of,
+)
 
 from tilewise.gpu.verify.truth import load, save
 
@@ -134,7 +144,7 @@ def test_inputs_are_what_they_were():
     """Records of a device belong to these bytes."""
     picked = [next(program for program in programs() if sort_of(program) == sort) for sort in COUNTS]
     found = [models.digest(*program.inputs().values()) % 10**6 for program in picked]
-    assert found == [412674, 587368, 792688, 317968, 744754, 869228]
+    assert found == [412674, 587368, 792688, 317968, 744754, 869228, 570309]
 
 
 # -- the way to a device -----------------------------------------------------------------------------
@@ -181,13 +191,14 @@ def device(monkeypatch):
     """A device that answers each program with the model, into the buffer that its kernel writes to."""
     made = on_device.Device.__new__(on_device.Device)
     made.driver = Driver()
+    made.rooms = []
     names = {kernels.kernel_of(program) for program in programs(FEW)}
     made.code_of = {name: b"code of " + name.encode() for name in names}
     monkeypatch.setattr(on_device, "encoder", lambda: lambda *arguments: 0)
     return made
 
 
-OUT = {"wgmma": 7, "mma": 6, "ldmatrix": 3, "stmatrix": 3, "load": 2}
+OUT = {"wgmma": 7, "mma": 6, "ldmatrix": 3, "stmatrix": 3, "load": 2, "chain": 7}
 """Which argument of the kernel is written to."""
 
 
@@ -199,7 +210,7 @@ def test_what_a_kernel_is_given_is_the_program(device, answered):
         def answering(kernel, values, program=program, sort=sort):
             held = device.driver.held
             addresses = [getattr(value, "value", 0) for value in values]
-            passed = held if sort in ("load", "store") else [at for at in addresses if at in held]
+            passed = held if sort in ("load", "store", "chain") else [at for at in addresses if at in held]
             given = [bytes(held[at]) for at in passed]
             for content in program.inputs().values():
                 assert content.tobytes() in given, (sort, kernel)
@@ -207,8 +218,13 @@ def test_what_a_kernel_is_given_is_the_program(device, answered):
                 (target,) = (at for at in held if held[at] == bytes([POISON]) * program.global_bytes)
             else:
                 target = values[OUT[sort]].value
+            answer, stored = answers[program.number].tobytes(), None
+            if sort == "chain":
+                answer, stored = answer[:CHAIN_BYTES], answer[CHAIN_BYTES:]
+                (tensor,) = (at for at in held if held[at] == bytes([POISON]) * len(stored))
+                held[tensor][:] = stored
             assert set(held[target]) == {POISON}
-            held[target][:] = answers[program.number].tobytes()
+            held[target][:] = answer
 
         device.driver.held.clear()
         device.driver.answering = answering
@@ -254,7 +270,7 @@ def test_a_dry_run_writes_a_record_that_holds(monkeypatch, tmp_path, capsys):
     assert on_device.main(["--out", str(tmp_path), "--dry", "--most", "3"]) == 0
     parts = load(tmp_path / "programs.zip")
     assert {truth.part: len(truth.cases) for truth in parts} == {f"programs.{sort}": 3 for sort in COUNTS}
-    assert "18 answers, 0 differ, 0 missing" in capsys.readouterr().out
+    assert "21 answers, 0 differ, 0 missing" in capsys.readouterr().out
 
 
 def test_a_run_whose_device_differs_says_where(monkeypatch, tmp_path, capsys):
@@ -271,7 +287,7 @@ def test_a_run_whose_device_differs_says_where(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(on_device.Run, "answers", lambda self: {p.number: odd(p) for p in self.programs})
     assert on_device.main(["--out", str(tmp_path), "--dry", "--most", "3"]) == 1
     said = capsys.readouterr().out
-    assert "18 answers, 1 differ, 0 missing" in said
+    assert "21 answers, 1 differ, 0 missing" in said
     assert "different, program 3, " in said
     assert list(np.load(tmp_path / "different.npz")) == ["3"]
 
