@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -289,6 +290,35 @@ def test_what_is_proven_is_so(layout, vector, base):
         assert (listed == listed[:, :1] + range(vector)).all()
         assert (listed[:, 0] % vector == 0).all()
         assert (listed >= 0).all()
+
+
+def test_a_swizzle_below_the_vector_can_turn_it_around():
+    """Byte 8 goes to 9, and 9 to 8: an affine map whose columns count, from an odd address."""
+    turned = Swizzle(1, 0, 3) @ (S[(4, 1, 2) : (16, 0, 1)] + 8)
+    assert turned.points(0) + turned.points(1) == [(9,), (8,)]
+    assert not proven(turned, Neighbours(2, 1))
+    assert proven(Swizzle(1, 0, 3) @ (S[(4, 1, 2) : (16, 0, 1)] + 128), Neighbours(2, 1))
+    layout = Swizzle(1, 0, 3) @ (S[(4, 2) : (16, 1)] + 8)
+    with pytest.raises(Refused, match="elements 0 and 1 are at bytes 9 and 8"):
+        lanes_of(access_of("row:2B", layout, "u8"), layout)
+
+
+def test_no_address_is_below_0():
+    for layout in (S[(8, 8) : (-8, 1)], S[(7, 8) : (-8, 1)], S[(64, 8) : (8, 1)] - 8):
+        with pytest.raises(Refused) as no:
+            lanes_of(access_of("row:4B", layout, "u8"), layout)
+        assert no.value.witness["rule"] == "negative"
+        lanes = lanes_of(access_of("row:4B", layout, "u8"), layout, 64)
+        assert min(at for at in lanes.table.reshape(-1).tolist() if at != INACTIVE) == 64 + layout.min()
+
+
+@pytest.mark.parametrize(("first", "lane"), [(-2, 0), (2, 4)])
+def test_a_lane_has_all_its_elements_in_the_tile_or_none(first, lane):
+    tile = S[(4, 5) : (5, 1)] + 2
+    access = replace(access_of("row:4B", tile - 2, "u8"), index=S[(1, 6, 4) : (24, 4, 1)] + first)
+    with pytest.raises(Refused) as no:
+        lanes_of(access, tile)
+    assert (no.value.witness["rule"], no.value.witness["lane"]) == ("end", lane)
 
 
 @pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "u8", "e2m1"])

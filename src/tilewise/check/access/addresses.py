@@ -175,11 +175,11 @@ def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.in
     inside = asked.view(np.uint64) < stored.size  # as unsigned numbers, those below 0 are past the end
     found = table(stored.layout).array.reshape(-1).take(asked, mode="clip")
     first, active = found[..., 0], inside[..., 0]
-    wrong = (first % vector.width != 0) | (first < 0)
+    wrong = active & ((first % vector.width != 0) | (first < 0))
     if access.elements > 1:
-        wrong |= (found[..., 1:] - found[..., :-1] != vector.step).any(axis=-1)
-        wrong |= ~inside[..., -1]
-    for place in np.argwhere(wrong & active)[:1]:
+        wrong |= active & (found[..., 1:] - found[..., :-1] != vector.step).any(axis=-1)
+        wrong |= (inside != active[..., None]).any(axis=-1)
+    for place in np.argwhere(wrong)[:1]:
         request, lane = map(int, place)
         raise _refused(stored, access, request, lane, asked[request, lane].tolist())
     return np.where(active, first * stored.unit // BYTE, INACTIVE)
