@@ -25,7 +25,7 @@ from tilewise.simulate.memory import Memory
 from tilewise.simulate.numbers import FLOATS, decode, encode, is_float, joined
 from tilewise.simulate.registers import Registers
 from tilewise.simulate.sums import slack
-from tilewise.simulate.wgmma import Wgmma, multiply, places, read
+from tilewise.simulate.wgmma import Wgmma, bound, multiply, places, read
 
 TRUTH = Path(__file__).parents[1] / "hardware" / "truth"
 KINDS = [(a, b, d) for a, row in INPUTS.items() for b in row.partners for d in row.accumulators]
@@ -318,6 +318,21 @@ def test_sums_as_a_device_adds_and_their_slack(a, b, d):
         assert (np.abs(device - exact) <= slack(left, right, start, d, this.adder)).all()
         differ += int((device != exact).sum())
     assert differ or d == "f16"
+
+
+def test_the_bound_knows_what_is_negated():
+    """A sum that is 0 but for the sign of A: the bound follows the sum of the instruction."""
+    left, right, start = np.ones((64, 16)), np.ones((8, 16)), np.full((64, 8), 16.0)
+    memory = Memory(65536)
+    memory.put(laid_out(left, "f16"), "u8")
+    memory.put(laid_out(right, "f16"), "u8", at=2048)
+    d = Registers.holding(start, d_fragment("f32", 8), "f32")
+    for negate in (False, True):
+        this = Wgmma("f16", "f16", "f32", 8, negate_a=negate)
+        found = bound(this, A_DESCRIPTOR, B_DESCRIPTOR, memory, d)
+        sign = -1 if negate else 1
+        assert np.array_equal(found, slack(sign * left, right, start, "f32", this.adder))
+    assert not bound(Wgmma("s8", "s8", "s32", 8), A_DESCRIPTOR, B_DESCRIPTOR, memory).any()
 
 
 # -- what is refused -------------------------------------------------------------------------------------

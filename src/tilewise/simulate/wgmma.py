@@ -26,7 +26,7 @@ from tilewise.simulate.faults import Step
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.numbers import cut, decode, is_float
 from tilewise.simulate.registers import Registers
-from tilewise.simulate.sums import Adder, product
+from tilewise.simulate.sums import Adder, product, slack
 from tilewise.tables import table
 
 Array = np.ndarray[Any, Any]
@@ -140,14 +140,22 @@ def multiply(
     (4, 4, np.float64(32.0))
     """
     this = Wgmma.of(this)
-    fragment = d_fragment(this.d, this.n)
-    left = _negated(_left(this, a, memory), this.negate_a)
-    right = _negated(read(this, "B", b, memory), this.negate_b)
-    start = np.zeros((M, this.n)) if d is None else d.numbers(fragment, this.d, step=_step(this, "D"))
+    found = product(*_operands(this, a, b, memory, d), this.d, saturate=this.saturate, adder=adder)
+    return Registers.holding(found, d_fragment(this.d, this.n), this.d)
+
+
+def bound(
+    this: Wgmma | str,
+    a: Descriptor | int | Registers,
+    b: Descriptor | int,
+    memory: Memory,
+    d: Registers | None = None,
+) -> Array:
+    """How far D of a device may be from the model's exact one, [M, N]: `sums.slack`, 0 for integers."""
+    this = Wgmma.of(this)
     if not is_float(this.d):
-        start = start.astype(np.int64)
-    found = product(left, right, start, this.d, saturate=this.saturate, adder=adder)
-    return Registers.holding(found, fragment, this.d)
+        return np.zeros((M, this.n))
+    return slack(*_operands(this, a, b, memory, d), this.d, this.adder)
 
 
 def read(this: Wgmma | str, operand: str, descriptor: Descriptor | int, memory: Memory) -> Array:
@@ -176,6 +184,17 @@ def places(this: Wgmma | str, operand: str, descriptor: Descriptor | int) -> Arr
         (top, below), (left, right) = piece.box
         byte[top:below, left:right] = table(piece.layout).array.reshape(below - top, right - left)
     return byte
+
+
+def _operands(
+    this: Wgmma, a: Descriptor | int | Registers, b: Descriptor | int, memory: Memory, d: Registers | None
+) -> tuple[Array, Array, Array]:
+    """The numbers of A, B and D, with the signs that the instruction gives them."""
+    left = _negated(_left(this, a, memory), this.negate_a)
+    right = _negated(read(this, "B", b, memory), this.negate_b)
+    if d is None:
+        return left, right, np.zeros((M, this.n), left.dtype)
+    return left, right, d.numbers(d_fragment(this.d, this.n), this.d, step=_step(this, "D"))
 
 
 def _left(this: Wgmma, a: Descriptor | int | Registers, memory: Memory) -> Array:
