@@ -224,8 +224,9 @@ def test_the_tile_may_be_contiguous_along_its_first_mode() -> None:
     assert found.best.readers.wgmma == ("A", "B")
 
 
-def test_two_odd_extents_are_not_linear() -> None:
-    found = choose((6, 20), ["row:4B"], dtype="f32")
+@pytest.mark.parametrize("tile", [(6, 20), (4, 3)], ids=["two-odd-extents", "blocks-of-16-bytes"])
+def test_what_has_no_linear_layouts(tile: tuple[int, int]) -> None:
+    found = choose(tile, ["row:4B"], dtype="f32")
     assert next(one for one in found.searched if one.family == "linear").best is None
     assert found.best.family == "plain"
 
@@ -257,7 +258,8 @@ def test_what_is_not_decided_is_said() -> None:
         S[(2, (2, 2, 2), 8) : (16, (64, 32, 8), 1)],
         S[((2, 2, 2), 8) : ((64, 32, 24), 1)],
     ]
-    found = choose((16, 8), three, dtype="f16", budget=3)
-    assert found.proof == "open"
+    for budget in (0, 1, 3):
+        found = choose((16, 8), three, dtype="f16", budget=budget)
+        assert found.proof == "open"
     with pytest.raises(NotDecided):
         choose((16, 8), three, dtype="f16", budget=3, ideal=True)

@@ -15,7 +15,7 @@ from tilewise.check.swizzling import candidates
 from tilewise.check.swizzling.candidates import FAMILIES, Candidate
 from tilewise.check.swizzling.engines import Readers, readers
 from tilewise.check.swizzling.kernels import BUDGET
-from tilewise.check.swizzling.linear import linear
+from tilewise.check.swizzling.linear import linear, linear_layouts
 from tilewise.check.swizzling.points import Asked, Points, points_of
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
@@ -206,7 +206,7 @@ class _Search:
         return found
 
     def _proof(self, best: Found, searched: Sequence[Searched]) -> str:
-        if best.cost == self.ideal:
+        if best.cost <= self.ideal:
             return "ideal"
         if self.points and best.cost == self.points.bound:
             return "bound"
@@ -216,7 +216,7 @@ class _Search:
         names = " and ".join(one.access.name for one in self.asked)
         return Refused(
             "TW611",
-            f"no layout keeps the vectors of {names} together",
+            f"no layout that was searched keeps the vectors of {names} together",
             witness={"families": [one.family for one in searched]},
             hint="narrower vectors, such as :4B, ask for less; a lane moves neighbouring bytes",
         )
@@ -253,9 +253,13 @@ class _Search:
     def _linear(self) -> Searched:
         if self.points is None:
             return Searched("linear", 0, None, "the vectors do not begin at the same digits everywhere")
+        if not linear_layouts(self.points):
+            return Searched(
+                "linear", 0, None, "more than one extent is no power of two, or blocks are too small"
+            )
         found = linear(self.points, min(self.budget, BRIEFLY) if self.proven else self.budget)
         if found is None:
-            return Searched("linear", 0, None, "more than one extent is no power of two")
+            return Searched("linear", self.budget, None, _OPEN)
         candidate = Candidate("linear", "linear over GF(2)", found.layout)
         return Searched("linear", found.tried, self._found(candidate), "" if found.least else _OPEN)
 

@@ -36,11 +36,20 @@ class Linear:
     tried: int
 
 
+def linear_layouts(points: Points) -> bool:
+    """Whether there are linear layouts of the tile's own bytes.
+
+    An odd factor stays outermost: there is one at most, and what it counts are whole rows of all banks.
+    """
+    inner = len(points.free) - len(points.digits.outer)
+    return len(points.digits.odd) <= 1 and (not points.digits.odd or inner >= points.banks + points.sharing)
+
+
 def linear(points: Points, budget: int = BUDGET) -> Linear | None:
     """The linear layout that costs least: one of the tile's own bytes, which keeps vectors together.
 
-        requires       at most one mode whose extent is no power of two; its odd factor stays outermost
-        postcondition  found.least: no linear layout costs less; None where none was found or asked for
+        requires       linear_layouts(points)
+        postcondition  found.least: no linear layout costs less; None where the budget found none at all
 
     >>> from tilewise.check.swizzling.kernels import Demand
     >>> row, column = Demand(32, (tuple(range(32)),)), Demand(32, (tuple(range(0, 1024, 32)),))
@@ -50,8 +59,6 @@ def linear(points: Points, budget: int = BUDGET) -> Linear | None:
     """
     inner = [digit for digit in points.free if digit not in points.digits.outer]
     banks = min(points.banks, max(0, len(inner) - points.sharing))
-    if len(points.digits.odd) > 1 or (points.digits.odd and banks < points.banks):
-        return None
     best: tuple[Kernel, tuple[int, ...]] | None = None
     tried, least = 0, True
     for inside in _words(points, inner):
