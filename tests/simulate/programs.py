@@ -421,12 +421,18 @@ def _copies(verb: str) -> Any:
     def drawn(first: int, count: int, dice: random.Random) -> list[Program]:
         boxes = [*every_corner(SEED), *boxes_at_random(SEED, 400)]
         dice.shuffle(boxes)
-        small = [box for box in boxes if _legal(box) and (verb == "load" or not box.steps)]
+        small = [box for box in boxes if _legal(box) and (verb == "load" or _meets(box))]
         found = [CopyProgram(first + at, verb, box) for at, box in enumerate(small[:count])]
         assert len(found) == count, len(found)
         return found
 
     return drawn
+
+
+def _meets(box: Box) -> bool:
+    """Whether anything of the box is in the tensor."""
+    extents = zip(box.corner, box.box, box.shape, strict=True)
+    return all(first < extent and first + count > 0 for first, count, extent in extents)
 
 
 MOST_GLOBAL, MOST_WINDOW = 1 << 18, 1 << 15
@@ -455,7 +461,8 @@ def _tile(
 ) -> CopyProgram:
     """A copy of 16-bit elements that may reach out of its tensor; its rows are as wide as the swizzle."""
     shape = (box[0] + dice.randrange(9), box[1] + 8 * dice.randrange(3))
-    corner = (dice.randrange(-3, shape[0] - 1), 8 * dice.randrange(-1, 2))
+    before, behind = -8 if box[1] > 8 else 0, 8 if shape[1] > 8 else 0
+    corner = (dice.randrange(1 - min(box[0], 4), shape[0]), dice.choice((before, 0, behind)))
     return CopyProgram(number, verb, Box("u16", mode, shape, box, corner, start))
 
 
