@@ -23,13 +23,12 @@ from tests.simulate.programs import (
 )
 
 from tilewise.hardware.matrices.forms import short
-from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
+from tilewise.hardware.wgmma.fragments import d_fragment
 from tilewise.simulate import matrices, mma, tma, wgmma
 from tilewise.simulate.faults import HOST
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.numbers import is_float
 from tilewise.simulate.registers import Registers
-from tilewise.simulate.sums import slack
 
 Array = np.ndarray[Any, Any]
 
@@ -122,13 +121,7 @@ class _Wgmma:
         return Registers.of(words.reshape(4, 32, -1)).numbers(self.fragment, self.this.d)
 
     def bound(self) -> Array:
-        if isinstance(self.a, Registers):
-            left = self.a.numbers(a_fragment(self.this.a), self.this.a)
-        else:
-            left = wgmma.read(self.this, "A", self.a, self.memory)
-        right = wgmma.read(self.this, "B", self.b, self.memory)
-        start = np.zeros((64, self.this.n)) if self.d is None else self.d.numbers(self.fragment, self.this.d)
-        return slack(left, right, start, self.this.d, self.adder)
+        return wgmma.bound(self.this, self.a, self.b, self.memory, self.d)
 
 
 class _Mma:
