@@ -166,6 +166,7 @@ def test_it_is_plain_data():
     tile = said["stops"][names.index("A tile")]
     assert decode(tile["bits"], "bf16").tolist() == a.tolist()
     assert tile["places"][1][:8:7] == [144, 158]
+    assert said["legs"][1]["steps"] == [{"corner": [0, 0], "shared": 8192, "bytes": 4096}]
     product = said["legs"][2]["steps"]
     assert [(step["m"], step["n"], step["k"]) for step in product] == [(0, 0, k) for k in (0, 16, 32, 48)]
     assert product[1]["a"] == "0x4000004000010002"
@@ -210,6 +211,18 @@ def test_the_conflicts_of_a_load_are_those_of_the_access():
     way.to_registers(tile, "A")
     asked = conflicts(S[(64, 64) : (64, 1)], "ldmatrix.x4", dtype="bf16")
     assert (way.legs[-1].wavefronts, way.legs[-1].ideal) == (asked.wavefronts, asked.ideal) == (512, 64)
+
+
+@pytest.mark.parametrize("mode", ["none", "32B", "64B", "128B"])
+def test_a_load_writes_every_chunk_of_its_boxes_once(mode):
+    way = Journey()
+    tile = way.tma_load(way.tensor("A", small(24, 128), "bf16"), (24, 128), mode=mode)
+    leg = way.legs[0]
+    written = [address for issue in leg.issues for address in issue.addresses]
+    assert sorted(written) == sorted({int(byte) // 16 * 16 for byte in tile.places.ravel()})
+    box = tile.layout.slice(None, (0, 128 // leg.count)).layout
+    asked = conflicts(box, "tma", dtype="bf16")
+    assert (leg.wavefronts, leg.ideal) == (leg.count * asked.wavefronts, leg.count * asked.ideal)
 
 
 def test_nothing_is_said_of_what_nothing_predicts():

@@ -45,9 +45,9 @@ def corners(
         yield (corner[0], corner[1] + number * inner), at + number * step
 
 
-def copies_of(every: Sequence[tuple[tuple[int, int], int]]) -> list[dict[str, Any]]:
-    """The copies of a tile as plain data."""
-    return [{"corner": list(first), "shared": address} for first, address in every]
+def copies_of(tensor_map: TensorMap, every: Sequence[tuple[tuple[int, int], int]]) -> list[dict[str, Any]]:
+    """The copies of a tile as plain data; `bytes` is what the mbarrier of a load counts."""
+    return [{"corner": list(first), "shared": address, "bytes": tensor_map.bytes} for first, address in every]
 
 
 def issues_of(copy: Copy) -> Iterator[Issue]:

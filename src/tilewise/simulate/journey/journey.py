@@ -145,7 +145,7 @@ class Journey:
         numbers = self.shared.take(tensor.dtype, layout)
         stop = Stop(own, SHARED, tensor.dtype, layout, numbers, tensor, corner, mode=mode.name, start=start)
         sent = part_of(tensor.numbers, corner, shape)
-        return self._leg("TMA load", COPY, (tensor,), stop, sent, issues, copies_of(every))
+        return self._leg("TMA load", COPY, (tensor,), stop, sent, issues, copies_of(tensor_map, every))
 
     def tma_store(
         self, tile: Stop, tensor: Stop, *, corner: Pair = (0, 0), mode: Mode | str | None = None
@@ -166,7 +166,7 @@ class Journey:
         shift = (ends[0][0] - corner[0], ends[1][0] - corner[1])
         stop = Stop(self._fresh(f"{tensor.name} stored"), GLOBAL, tensor.dtype, layout, numbers, tile, shift)
         sent = part_of(tile.numbers, shift, stop.shape)
-        return self._leg("TMA store", COPY, (tile,), stop, sent, steps=copies_of(every))
+        return self._leg("TMA store", COPY, (tile,), stop, sent, steps=copies_of(tensor_map, every))
 
     # -- registers -----------------------------------------------------------------------------------
 
