@@ -16,6 +16,8 @@ from tilewise.check.access import Access, access_of, lanes_of, widest
 from tilewise.check.access.addresses import INACTIVE, Neighbours, proven
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
+from tilewise.hardware.catalog import find
+from tilewise.hardware.catalog.instances import instances_of
 from tilewise.tables import table
 from tilewise.testing import strategies
 
@@ -170,6 +172,24 @@ def test_a_fragment_as_a_layout_is_that_of_the_catalogue():
     assert elements(access_of(own, S[(8, 8)], "f16")) == [[[2 * lane, 2 * lane + 1] for lane in range(32)]]
     by_warp = access_of(own + 3 @ warpid, S[(8, 8)], "f16")
     assert by_warp.requests == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["wgmma.A", "wgmma.D", "mma.A", "mma.B", "mma.D", "mma.sp.A", "mma.sp.B", "mma.sp.D"]
+)
+def test_fragments_of_the_catalogue_move_every_element_once(name):
+    """Volta's four products alone have lanes that hold nothing: such a part is refused."""
+    entry = find(name)
+    for values in instances_of(entry).values():
+        call = entry.spelled(values)
+        rows, columns = extents_of(parse(call).shape)
+        tile = S[(2 * rows, columns)]
+        if "m8n8k4" in call and "f64" not in call:
+            with pytest.raises(Refused, match="holds nothing"):
+                access_of(call, tile, "b32")
+            continue
+        moved = table(access_of(call, tile, "b32").index).array.reshape(-1)
+        assert sorted(moved.tolist()) == list(range(tile.size))
 
 
 def test_a_layout_of_threads_and_values_counts_as_cute_does():
