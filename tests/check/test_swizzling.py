@@ -101,6 +101,22 @@ def test_three_planes_leave_no_kernel() -> None:
     assert found.cost == 4 == least(4, [(1, plane) for plane in planes], 0, 3)
 
 
+@pytest.mark.parametrize(
+    ("banks", "spaces", "cheapest"),
+    [
+        (1, [(0, 3, 4, 7, 8, 11, 12, 15), (0, 4, 9, 13)], 3),
+        (2, [(0, 7, 11, 12), (0, 2, 5, 7, 9, 11, 12, 14), (0, 3, 4, 7, 9, 10, 13, 14)], 3),
+    ],
+    ids=["another-digit", "a-sum-of-digits"],
+)
+def test_what_shares_a_word_is_searched_too(banks: int, spaces: list[tuple[int, ...]], cheapest: int) -> None:
+    """Of pairs of elements in a word: the lowest digit costs more here, and then any digit does."""
+    phases = [(1, space) for space in spaces]
+    found = linear(points_for(4, 1, banks, phases))
+    assert found is not None
+    assert found.cost == cheapest == least(4, phases, 1, banks)
+
+
 def test_what_is_tried_first_is_not_taken_for_the_best() -> None:
     """Here the cheapest column at every step leads to 8, and another way to 7."""
     spaces = [(0, 5), (0, 8), (0, 3, 8, 11), (0, 4, 9, 13), (0, 8), (0, 15), (0, 7, 10, 13)]
