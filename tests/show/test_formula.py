@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 
-from tilewise import Swizzle, parse
+from tilewise import Layout, NotDecided, R, S, Swizzle, parse
 from tilewise.core.dtypes import DType
 from tilewise.core.shapes import extents_of
 from tilewise.show.facts import facts_of
@@ -119,6 +119,14 @@ def test_many_modes_are_numbered():
 )
 def test_sentences(text, dtype, sentence):
     assert prose_of(parse(text), None if dtype is None else DType.of(dtype)) == sentence
+
+
+def test_what_was_not_decided_is_called_that(monkeypatch):
+    def spent(_: object) -> int:
+        raise NotDecided("how many copies are distinct")
+
+    monkeypatch.setattr(Layout, "copies", property(spent))
+    assert prose_of(S[8:1] + R[2:8]) == "8 elements; how many copies are distinct was not decided"
 
 
 @pytest.mark.parametrize(

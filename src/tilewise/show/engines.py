@@ -61,7 +61,7 @@ def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
         yield asked(f"wgmma {operand}", _wgmma, layout, dtype, base, operand)
     shapes = shapes_of(dtype)
     if not shapes and dtype.name not in INPUTS:
-        yield asked("tensor core", _none, dtype)
+        yield asked("wgmma", _none, dtype)
     for operand in "AB" if shapes else "":
         yield asked(f"mma {shapes[-1]} {operand}", _mma, layout, dtype, base, operand)
     yield asked("TMA", _tma, layout, dtype, base)
@@ -78,7 +78,7 @@ def asked(engine: str, question: Callable[..., Taken], *about: object) -> Taken:
 
 
 def _none(_: str, dtype: DType) -> Taken:
-    """The word of wgmma's table on a type that neither engine multiplies."""
+    """The word of wgmma's table on a type that it does not multiply."""
     Input.of(dtype)
     raise AssertionError(f"wgmma multiplies {dtype}")
 

@@ -22,7 +22,7 @@ def facts_of(layout: Layout, dtype: DType | None = None) -> Iterator[str]:
     """
     yield _size(layout, dtype)
     yield _taken(layout)
-    if layout.copies > 1 and layout.disjoint_copies.answer is False:
+    if layout.disjoint_copies.answer is False:
         yield f"copies coincide: {layout.disjoint_copies.reason}"
     if any(swizzle.bits for swizzle in layout.swizzles):
         period = _in_bytes(layout, layout.period, dtype)

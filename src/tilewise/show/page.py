@@ -84,8 +84,9 @@ class _Page:
     width: int
 
     def lines(self, screen: Screen) -> Iterator[Line]:
-        title = str(screen.layout) + ("" if screen.dtype is None else f"   {screen.dtype}")
-        yield (Piece(str(screen.layout), "head"), Piece(title[len(str(screen.layout)) :], "dim"))
+        unit = "" if screen.layout.unit == "element" else f"in {screen.layout.unit}s"
+        beside = ", ".join(filter(None, (str(screen.dtype or ""), unit)))
+        yield (Piece(str(screen.layout), "head"), Piece(f"   {beside}" if beside else "", "dim"))
         yield ()
         yield from self.section("is", [screen.sentence])
         yield from self.section("map", screen.formulas)

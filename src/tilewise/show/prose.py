@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 from tilewise.check.strides import mode_of
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.canonical import merged_shard
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import converted
@@ -44,9 +45,17 @@ def prose_of(layout: Layout, dtype: DType | None = None) -> str:
     said = [_shape(layout) + _spread(layout)]
     if any(swizzle.bits for swizzle in layout.swizzles):
         said.append(_swizzled(layout, dtype))
-    if layout.copies > 1:
-        said.append(f"{layout.copies} copies of each")
-    return "; ".join(said)
+    return "; ".join([*said, *_copies(layout)])
+
+
+def _copies(layout: Layout) -> Iterator[str]:
+    try:
+        many = layout.copies
+    except NotDecided:
+        yield "how many copies are distinct was not decided"
+        return
+    if many > 1:
+        yield f"{many} copies of each"
 
 
 def _shape(layout: Layout) -> str:

@@ -15,7 +15,7 @@ from tilewise.check.banks import conflicts
 from tilewise.check.swizzling import PROOFS, Choice, choose
 from tilewise.core.axes import STORAGE
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.show.corner import chunks_of, corner_of
@@ -145,7 +145,10 @@ def screen_of(
     if element is not None and is_tile(layout):
         engines = tuple(engines_of(layout, element, base))
         by_tma = any(taken.rows for taken in engines)
-        costs = tuple(costs_of(layout, element, accesses or natural(layout, element, by_tma), base))
+        if accesses:
+            costs = tuple(costs_of(layout, element, accesses, base))
+        else:
+            costs = tuple(natural_costs(layout, element, by_tma, base))
         changes, verdict = changes_of(layout, element, costs, engines)
     return Screen(
         layout,
@@ -198,14 +201,32 @@ def natural(layout: Layout, dtype: DType, by_tma: bool = False) -> tuple[str, ..
     return (*dict.fromkeys(lines), "ldmatrix.x4", *(["tma"] if by_tma else []))
 
 
-def costs_of(layout: Layout, dtype: DType, accesses: Sequence[str], base: int = 0) -> Iterator[Cost]:
-    """What accesses cost; beside wide rows that no instruction makes, narrow ones are asked."""
+def natural_costs(layout: Layout, dtype: DType, by_tma: bool = False, base: int = 0) -> Iterator[Cost]:
+    """What natural accesses cost; beside wide rows that no instruction makes, narrow ones are asked."""
+    accesses = natural(layout, dtype, by_tma)
     each = f"row:{max(1, dtype.bits // 8)}B"
     for access in accesses:
-        cost = _cost(layout, dtype, access, base)
+        try:
+            (cost,) = costs_of(layout, dtype, [access], base)
+        except NotDecided:
+            raise
+        except LayoutError as no:  # the tile is such that nothing of the kind can be asked
+            cost = Cost(access, None, None, None, no.message)
         yield cost
         if access == "row:16B" and cost.wavefronts is None and each not in accesses:
-            yield replace(_cost(layout, dtype, each, base), instead=True)
+            yield from (replace(narrow, instead=True) for narrow in _where_asked(layout, dtype, each, base))
+
+
+def _where_asked(layout: Layout, dtype: DType, access: str, base: int) -> list[Cost]:
+    try:
+        return [*costs_of(layout, dtype, [access], base)]
+    except LayoutError:
+        return []
+
+
+def costs_of(layout: Layout, dtype: DType, accesses: Sequence[str], base: int = 0) -> Iterator[Cost]:
+    """What accesses cost; those that no instruction makes say why."""
+    return (_cost(layout, dtype, access, base) for access in accesses)
 
 
 def _column_major(layout: Layout) -> bool:
