@@ -206,6 +206,22 @@ def test_each_pair_of_the_three_has_a_layout_without_conflicts() -> None:
         assert choose((16, 8), pair, dtype="f16").proof == "ideal"
 
 
+def test_wavefronts_go_before_memory_and_memory_before_looks() -> None:
+    transpose = ["row:4B@st", "col:4B"]
+    assert choose((32, 32), transpose, dtype="f32", among=("plain", "padding")).best.family == "padding"
+    assert choose((32, 32), transpose, dtype="f32", among=("padding", "linear")).best.family == "linear"
+    assert choose((32, 32), ["row:4B"], dtype="f32").best.family == "plain"
+
+
+def test_vectors_begin_at_multiples_of_their_width() -> None:
+    base = S[(64, 64) : (64, 1)]
+    rows = access_of("row:16B", base, "f16")
+    assert choose(base + 8, [rows], dtype="f16", among=("plain",)).cost == rows.requests * 4
+    with pytest.raises(Refused) as error:
+        choose(base + 4, [rows], dtype="f16", among=("plain",))
+    assert error.value.code == "TW611"
+
+
 def test_lanes_that_ask_for_one_element_are_one_group() -> None:
     """Loads that are merged have phases twice as wide; what is free of conflicts in halves may not be."""
     pairs = S[(1, (16, 2), 2) : (0, (64, 0), 1)]
