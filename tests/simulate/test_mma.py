@@ -135,6 +135,19 @@ def test_integers_and_doubles_leave_no_room():
         assert not bound(words, *held, "sm_90").any()
 
 
+@pytest.mark.parametrize("words", ["m16n8k32.row.col.f32.e4m3.e5m2.f32", "m8n8k4.row.col.f32.f16.f16.f32"])
+def test_what_hopper_runs_as_other_instructions_has_a_wider_bound(words):
+    assert adder_of(words, "sm_90") is None
+    assert adder_of(words, "sm_89" if "e4m3" in words else "sm_70") is not None
+    shape, rng = Shape.of(words.split(".")[0]), np.random.default_rng(3)
+    sizes = {"A": (shape.m, shape.k), "B": (shape.n, shape.k), "C": (shape.m, shape.n)}
+    held = [operand(words, name, rng.standard_normal(size)) for name, size in sizes.items()]
+    assert np.array_equal(mma(words, *held).words, mma(words, *held, adds_as="sm_90").words)
+    room = bound(words, *held, "sm_90")
+    assert (room > 0).all()
+    assert room.max() < 1e-3
+
+
 def test_satfinite_is_a_word_of_the_instruction():
     words = "m16n8k16.row.col{}.s32.s8.s8.s32"
     full = [

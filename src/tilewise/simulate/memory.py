@@ -150,7 +150,7 @@ class Memory:
     # -- what steps do -------------------------------------------------------------------------------
 
     def read(self, step: Step, addresses: Any, bytes: int, *, aligned: int = 1) -> Array:
-        """The bytes of every row, [*addresses, byte]; zeros where the address is NOBODY.
+        """The bytes of every row, a last dimension behind those of the addresses; zeros where one is NOBODY.
 
         requires  each row inside one part, at a multiple of `aligned`, every byte of it written
         """
@@ -164,7 +164,7 @@ class Memory:
         return found.reshape(*np.shape(addresses), bytes)
 
     def write(self, step: Step, addresses: Any, data: Any, *, aligned: int = 1) -> None:
-        """Put the bytes of every row, [*addresses, byte], at its address, where that is not NOBODY.
+        """Put the bytes of every row, the last dimension, at its address, where that is not NOBODY.
 
         requires       each row inside one part, at a multiple of `aligned`; rows of one step that meet
                        in a byte write the same to it

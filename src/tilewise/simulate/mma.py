@@ -19,11 +19,12 @@ from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.mma.instructions import DENSE, Instruction
 from tilewise.hardware.mma.kinds import KindInstruction, container
+from tilewise.hardware.mma.machine import runs_as
 from tilewise.hardware.mma.words import Mma, named
 from tilewise.simulate.faults import Step
 from tilewise.simulate.numbers import is_float
 from tilewise.simulate.registers import Registers
-from tilewise.simulate.sums import Adder, product, slack
+from tilewise.simulate.sums import Adder, product, slack, slack_in_any_order
 
 Array = np.ndarray[Any, Any]
 
@@ -43,8 +44,8 @@ def mma(
 ) -> Registers:
     """D's registers, of as many warps as A, B and C are of, each on its own.
 
-    Floats are added exactly and rounded once, or as an architecture adds them. The word satfinite in the
-    instruction, or `saturate`, keeps integers at the ends of their range.
+    Floats are added exactly and rounded once, or as an architecture adds them, where that is known. The word
+    satfinite in the instruction, or `saturate`, keeps integers at the ends of their range.
 
         requires       a dense instruction without scales; registers that were written
         postcondition  result(...) of it is sums.product(A, B, C)
@@ -85,17 +86,32 @@ def result(this: Mma | str, registers: Registers, name: str = "D") -> Array:
 
 
 def bound(this: Mma | str, a: Registers, b: Registers, c: Registers, arch: Architecture | str) -> Array:
-    """How far D of an architecture may be from the model's exact one, [warp, product, M, N]: `sums.slack`."""
+    """How far D of an architecture may be from the model's exact one, [warp, product, M, N].
+
+    0 for integers and f64; `sums.slack` where it is known how floats are added; a wider bound, for any order,
+    where an architecture runs the instruction as others.
+    """
     dense = _dense(this)
     left, right, start = (numbers_of(dense, *pair) for pair in zip("ABC", (a, b, c), strict=True))
     adder = adder_of(dense, arch)
-    return np.zeros(start.shape) if adder is None else slack(left, right, start, dense.d, adder)
+    if adder is None:
+        return slack_in_any_order(left, right, start, dense.d)
+    return slack(left, right, start, dense.d, adder)
 
 
 def adder_of(this: Mma | str, arch: Architecture | str) -> Adder | None:
-    """How an architecture adds the floats of an instruction; None where their sum leaves no choice."""
+    """How an architecture adds the floats of an instruction.
+
+    None where sums leave no choice, and where it runs the instruction as others, in an order nobody has said.
+
+    >>> adder_of("m16n8k16.row.col.f32.f16.f16.f32", "sm_90").fraction
+    25
+    >>> adder_of("m16n8k32.row.col.f32.e4m3.e4m3.f32", "sm_90") is None
+    True
+    """
     dense = _dense(this)
-    if not is_float(dense.d) or dense.d == "f64":
+    as_others = isinstance(dense, Instruction) and runs_as(dense, arch)
+    if not is_float(dense.d) or dense.d == "f64" or as_others:
         return None
     return Adder.of("mma", dense.a, dense.b, dense.shape.k, arch)
 

@@ -36,6 +36,9 @@ PTX_MMA_PRECISION = ptx("mma, Semantics: precision and rounding", "warp-level-ma
 DOUBLE = 53
 """Bits of a double: whole multiples of one step below 2^53 of them are added without an error."""
 
+F8_LOST = 2.0**-53
+"""What a product of two subnormal numbers of f16 may lose where 25 bits of it are kept: 2^(-14 - 14 - 25)."""
+
 NO_EXPONENT = -126
 """The exponent that a device takes a zero to have."""
 
@@ -70,7 +73,8 @@ class Adder:
     ) -> Adder:
         """That of an engine, `mma` or `wgmma`, for the types of A and B and the K of an instruction.
 
-        requires  floats; for mma an architecture that the source has: 7.0, 7.5, 8.0 to 8.9, 9.0
+        requires  floats; for mma an architecture that the source has: 7.0, 7.5, 8.0 to 8.9, 9.0 but for
+                  8-bit floats, which run there as products of f16 in an order that nobody has said
         """
         bits, target = DType.of(a).bits, Architecture.of(arch).number
         least = tuple(FLOATS[DType.of(name).name].least for name in (a, b))
@@ -78,11 +82,11 @@ class Adder:
         if engine == "wgmma":
             return cls(least, 13, kept=13) if bits == 8 else cls(least, 25)
         fraction = next((kept for first, last, kept in FRACTIONS if first <= target <= last), None)
-        if fraction is None:
+        if fraction is None or (target == 90 and bits == 8):
             raise Refused(
                 "TW602",
-                f"how {arch} adds floats is not among what is known here",
-                witness={"arch": str(arch)},
+                f"how {arch} adds floats of mma.sync is not known for {DType.of(a)}",
+                witness={"arch": str(arch), "dtype": DType.of(a).name},
                 hint="leave the adder out: sums are exact then, and rounded once",
             )
         parts = 2 if 80 <= target < 90 and k * bits == SPLIT_BITS else 1
@@ -238,11 +242,11 @@ def summed(a: Array, b: Array, c: Array, dtype: Float | str, adder: Adder) -> Ar
 def slack(a: Array, b: Array, c: Array, dtype: DType | str, adder: Adder) -> Array:
     """How far what an adder makes may be from the exact sum, rounded once: a bound, [M, N].
 
-    Lined up to exponent e, each of n terms loses less than 2^(e - fraction). The sum s loses less than a step
-    of its last bit, 2^-kept |s|, or the smallest number; the exact one half of that.
+    Lined up to exponent e, each of n terms loses less than 2^(e - fraction). The sum loses less than a step
+    of its last bit, 2^-kept of its size, or the smallest number; the exact one half of that.
 
         requires       finite numbers
-        postcondition  |product(..., adder=adder) - product(...)| <= slack(...); 0 for integers and f64, and
+        postcondition  product(..., adder=adder) is that near product(...); 0 for integers and f64, and
                        infinite where a sum on the way may be larger than the type holds
 
     >>> ones = np.ones((1, 16))
@@ -264,6 +268,29 @@ def slack(a: Array, b: Array, c: Array, dtype: DType | str, adder: Adder) -> Arr
         lost = lost + 2.0**-kept * (np.abs(exact) + lost) + own.smallest
         lost = np.where(np.abs(exact) + lost < own.largest, lost, np.inf)
     return lost + 2.0**-own.mantissa * np.abs(exact) + own.smallest
+
+
+def slack_in_any_order(a: Array, b: Array, c: Array, dtype: DType | str) -> Array:
+    """The same where nothing is known but that each step keeps the bits of D: a bound, [M, N].
+
+    There are no more than 2 K + 2 steps, products and sums, whatever their order and grouping, and no step
+    has more than all terms together in it. 8-bit floats that are multiplied as f16 may lose 2^-53 each.
+
+        requires       finite numbers
+        postcondition  slack(...) of any adder whose terms keep those bits is no larger, but for what factors
+                       lose that are subnormal; infinite where a sum may be larger than the type holds
+
+    >>> ones = np.ones((1, 32))
+    >>> slack_in_any_order(ones, ones, np.zeros((1, 1)), "f32").item() < 3e-4
+    True
+    """
+    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
+    if not is_float(dtype) or DType.of(dtype).name == "f64":
+        return np.zeros(shape)
+    own, steps = FLOATS[DType.of(dtype).name], 2 * a.shape[-1] + 2
+    every = np.abs(a) @ np.abs(np.swapaxes(b, -1, -2)) + np.abs(c)
+    lost = steps * (2.0**-own.mantissa * (1 + 2.0**-4) * every + own.smallest + F8_LOST)
+    return np.where(every + lost < own.largest, lost, np.inf)
 
 
 def _parts(a: Array, b: Array, adder: Adder) -> list[tuple[Array, Array]]:
