@@ -19,6 +19,8 @@ from tilewise.core.vectors import ZERO, Vector, along
 from tilewise.hardware.limits import LANES
 
 MATRICES = ("ldmatrix", "stmatrix")
+NAMES = "row col tma ldmatrix.x1 ldmatrix.x2 ldmatrix.x4 stmatrix.x4 mma.A wgmma.D".split()
+"""Some that may be meant where a word is none."""
 CHUNK = 16
 """Bytes that TMA writes at once, and those of a row of a matrix."""
 
@@ -50,9 +52,9 @@ def pattern_of(name: str, stored: Stored) -> Pattern:
     if name == "col":
         rows, columns = stored.matrix("columns are those")
         return Pattern(name, "ld", lambda elements: in_columns(rows, columns, elements))
-    head = name.split(".")[0]
     if name == "tma":
         return Pattern(name, name, lambda elements: in_chunks(stored, elements), CHUNK)
+    head = name.split(".")[0]
     if head in MATRICES:
         return _matrices(name, head, stored)
     from tilewise.hardware.catalog import entries
@@ -130,18 +132,7 @@ def _in_row_major_order(index: Layout, stored: Stored) -> Layout:
 def _unknown(name: str) -> LayoutError:
     from difflib import get_close_matches
 
-    known = [
-        "row",
-        "col",
-        "tma",
-        "ldmatrix.x1",
-        "ldmatrix.x2",
-        "ldmatrix.x4",
-        "stmatrix.x4",
-        "mma.A",
-        "wgmma.D",
-    ]
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(name, NAMES, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     return LayoutError("TW601", f"{name!r} is no access", hint=f"{hint}such as {EXAMPLES}")
 
@@ -157,7 +148,7 @@ def _indices(layout: Layout, stored: Stored) -> Layout:
         )
     before = (1,) if len(shape) < 3 else ()
     after = (1,) if len(shape) == 1 else ()
-    lanes = extents_of(shape)[len(before) == 0]
+    lanes = extents_of(shape)[1 if len(shape) == 3 else 0]
     if lanes > LANES:
         raise LayoutError(
             "TW201",
@@ -166,7 +157,7 @@ def _indices(layout: Layout, stored: Stored) -> Layout:
         )
     if layout.replica:
         raise LayoutError("TW509", "a lane asks for an element once, and the access has copies")
-    low, high = layout.extremes(layout.axes[0])
+    low, high = layout.extremes(m)
     if low < 0 or high >= stored.size:
         far = low if low < 0 else high
         raise Refused(
@@ -179,13 +170,15 @@ def _indices(layout: Layout, stored: Stored) -> Layout:
 
 
 def _on_one_axis(layout: Layout, stored: Stored) -> Layout:
-    """An access by coordinates e0, e1, ... as one by flat indices."""
+    """An access by flat indices, of one by coordinates e0, e1, ... too."""
+    if layout.axes == (m,):
+        return layout
     extents = extents_of(stored.layout.shape)
     weights = {f"e{mode}": prod(extents[mode + 1 :]) for mode in range(len(extents))}
     moving = set(layout.moving)
     if moving <= {"m"}:
-        return layout
-    if not moving <= weights.keys():
+        weights = {"m": 1}
+    elif not moving <= weights.keys() or layout.swizzles:
         raise LayoutError(
             "TW509",
             f"lanes ask for indices of the tile, and the access is on {' and '.join(sorted(moving))}",
@@ -193,6 +186,7 @@ def _on_one_axis(layout: Layout, stored: Stored) -> Layout:
         )
 
     def flat(vector: Vector) -> Vector:
-        return along(m, sum(steps * weights[axis.name] for axis, steps in vector.terms))
+        return along(m, sum(steps * weights.get(axis.name, 0) for axis, steps in vector.terms))
 
-    return Layout(layout.shape, tuple(map(flat, layout.strides)), offset=flat(layout.offset))
+    parts = tuple(map(flat, layout.strides)), layout.replica, flat(layout.offset)
+    return Layout(layout.shape, *parts, layout.swizzles, layout.outer)

@@ -82,6 +82,7 @@ def _stored(layout: Layout, element: DType, base: int) -> Stored:
             "an element with copies has no one address",
             hint="ask about the layout without R, one copy at a time",
         )
+    layout = _alone(layout, axis)
     whole = element.bits % BYTE == 0
     counted = layout.in_bytes(element) if whole else layout.in_bits(element)
     unit = BYTE if whole else 1
@@ -91,6 +92,20 @@ def _stored(layout: Layout, element: DType, base: int) -> Stored:
     elif base:
         counted = counted + moved
     return Stored(counted, element, unit)
+
+
+def _alone(layout: Layout, axis: Axis) -> Layout:
+    """The layout on the one axis on which it moves, where it names others as well."""
+    if layout.axes == (axis,):
+        return layout
+    return Layout(
+        layout.shape,
+        tuple(along(axis, stride[axis]) for stride in layout.strides),
+        offset=along(axis, layout.offset[axis]),
+        swizzles=layout.swizzles if layout.swizzled_axis == axis else (),
+        outer=along(axis, layout.outer[axis]),
+        unit=layout.unit,
+    )
 
 
 def _axis(layout: Layout) -> Axis:
