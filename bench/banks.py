@@ -53,9 +53,9 @@ TOGETHER = 8
 FIRST = """
 import numpy
 from time import perf_counter
-from tilewise import S, Swizzle
+from tilewise import parse
 from tilewise.check.banks import conflicts
-tile = Swizzle(3, 3, 3) @ S[(128, (2, 64)) : (64, (8192, 1))]
+tile = parse({tile!r})
 start = perf_counter()
 for access in {accesses}:
     conflicts(tile, access, dtype="bf16").excess
@@ -126,7 +126,7 @@ def _grouped(analysis: ModuleType, layout: Any) -> Work:
 
 def _first_time() -> float:
     """The median of new processes."""
-    command = [sys.executable, "-c", FIRST.format(accesses=list(ACCESSES.values()))]
+    command = [sys.executable, "-c", FIRST.format(tile=str(SWIZZLE @ PLAIN), accesses=[*ACCESSES.values()])]
     return median(
         float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         for _ in range(REPETITIONS)
