@@ -90,7 +90,12 @@ def _families(kind: Kind) -> tuple[Family, ...]:
         return _MATRICES
     if kind.group == "other":
         return _OTHERS
-    return (*_SHARED, *(_PAIRS if kind.operation == "ld" and kind.bytes >= 8 else _FEW_PAIRS))
+    return (*_SHARED, *(_PAIRS if _merges(kind) else _FEW_PAIRS))
+
+
+def _merges(kind: Kind) -> bool:
+    """Whether phases of a load may go together."""
+    return kind.operation == "ld" and kind.bytes > WORD
 
 
 # -- plain families --------------------------------------------------------------------------------
@@ -353,7 +358,7 @@ _GLOBAL: tuple[Family, ...] = (
 
 @cache
 def for_the_ideal(count: int) -> tuple[Pattern, ...]:
-    """Patterns of shared memory of every kind and family, for the profiler's ideal.
+    """Patterns of shared memory of every kind and family, for the profiler's ideal; more where loads merge.
 
     >>> len(for_the_ideal(200))
     200
@@ -366,5 +371,6 @@ def for_the_ideal(count: int) -> tuple[Pattern, ...]:
         dice.shuffle(every)
     picked: list[Pattern] = []
     while len(picked) < count:
-        picked += [every.pop() for every in kinds.values() if every]
+        for kind, every in kinds.items():
+            picked += [every.pop() for _ in range(3 if _merges(kind) else 1) if every]
     return tuple(picked[:count])
