@@ -214,6 +214,13 @@ def test_two_elements_at_one_place():
         assert no.witness["fault"] == "overlapping"
 
 
+def test_bits_beside_an_element_stay():
+    memory = Memory(64)
+    memory.put(range(8), "u4")
+    memory.put([15], "u4", S[1:1] + 3)
+    assert memory.take("u4", 8).tolist() == [0, 1, 2, 15, 4, 5, 6, 7]
+
+
 def test_elements_of_six_bits_lie_one_after_another():
     memory = Memory(64)
     numbers = [1.0, 0.5, -2.0, 28.0]
