@@ -78,6 +78,15 @@ def test_sums_are_exact_and_rounded_once(a, b, k, d, seed):
             assert found[m, n] == nearest(sum(products, c), d)
 
 
+def test_what_a_double_would_lose_is_kept():
+    """Two large products cancel; of f16, what is left is 81 bits below them."""
+    left = np.array([[65504.0, 2.0**-24, -65504.0, 0.0]])
+    right = np.array([[65504.0, 2.0**-24, 65504.0, 1.0]])
+    assert product(left, right, np.zeros((1, 1)), "f32").item() == 2.0**-48
+    half = np.array([[1.0, 2.0**-24, 2.0**-24]])  # just above the tie between two numbers of f32
+    assert product(half, np.array([[1.0, 1.0, 2.0**-24]]), np.zeros((1, 1)), "f32").item() == 1 + 2.0**-23
+
+
 def adders_of(*engines):
     """Each engine with each of the types that it is known to add; "mma sm_80" is that of an architecture."""
     known = [
