@@ -1,7 +1,8 @@
 """What a tensor core makes of numbers: D = A B^T + C, exactly, or as a device is known to add.
 
 Integers are exact: the low 32 bits of the sum, or, with satfinite, the nearest integer that there is. Bits
-are compared and counted. f64 is a chain of fused multiply-adds, K upwards, each rounded to the nearest.
+are compared and counted. f64 is a chain of fused multiply-adds, each rounded to the nearest, as PTX has it;
+from the first of K on, as MMA_SIM found.
 
 Of the other floats no document says how they are added. The model adds exactly and rounds once, to the
 nearest. Devices do not: they line all terms up to the largest, cut each off, add, and cut off the sum. An
@@ -14,14 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nextafter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.hardware.architectures import Architecture
-from tilewise.hardware.sources import Source, ptx
+from tilewise.hardware.sources import Source
 from tilewise.simulate.numbers import FLOATS, Float, decode, encode, is_float, whole_range
 
 Array = np.ndarray[Any, Any]
@@ -31,7 +32,6 @@ MMA_SIM = Source(
     "the NVIDIA models; compared with GPUs bit for bit by its authors",
     "https://arxiv.org/abs/2511.10909",
 )
-PTX_MMA_PRECISION = ptx("mma, Semantics: precision and rounding", "warp-level-matrix-instructions-mma")
 
 DOUBLE = 53
 """Bits of a double: whole multiples of one step below 2^53 of them are added without an error."""
@@ -66,6 +66,7 @@ class Adder:
     """K in so many parts, one after the other, D of one being C of the next."""
     kept: int = 23
     """Bits behind the point of a sum in f32."""
+    source: ClassVar[Source] = MMA_SIM
 
     @classmethod
     def of(
