@@ -1,6 +1,7 @@
 """Tiles on their way: what arrives, where it stands, what it costs, what is noticed."""
 
 import json
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -113,6 +114,35 @@ def test_what_lies_outside_a_tensor():
         way.tma_store(tile, out, corner=(20, 0))
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_any_way_ends_in_the_product(seed):
+    """Types, extents, modes and layouts at random; the tiles that are refused are told why."""
+    dice = random.Random(seed)
+    dtype = dice.choice(["bf16", "f16", "tf32", "e4m3", "e5m2", "s8"])
+    whole, by_wgmma = dtype == "s8", dice.random() < 0.5
+    deep = {"tf32": 8, "bf16": 16, "f16": 16}.get(dtype, 32) * dice.choice([1, 2, 4, 8])
+    a = small((64 if by_wgmma else 16) * dice.choice([1, 2]), deep)
+    b = small(dice.choice([8, 16, 32, 64]), deep)
+    mode, out = dice.choice(["32B", "64B", "128B"]), "s32" if whole else dice.choice(["f16", "f32"])
+    way, d = Journey(), "s32" if whole else "f32"
+    try:
+        tiles = fed(way, a, b, dtype, mode)
+        if by_wgmma and dice.random() < 0.5:
+            tiles[0] = way.to_registers(tiles[0], "A", warps=4)
+        if not by_wgmma:
+            tiles = [way.to_registers(tile, name) for tile, name in zip(tiles, "AB", strict=True)]
+        made = (way.wgmma if by_wgmma else way.mma)(*tiles, dtype=d)
+        pitch = len(b) + dice.choice([0, 1, 2, 4, 8])
+        own = dice.choice([None, S[(len(a), len(b)) : (pitch, 1)]])
+        tile = way.to_shared(way.convert(made, out), mode=dice.choice(["64B", "128B"]), layout=own)
+    except Refused as no:
+        assert no.code in ("TW603", "TW605")
+        return
+    end = tile if own else way.tma_store(tile, way.empty("C", (len(a), len(b)), out))
+    assert np.array_equal(way.read(end), a @ b.T)
+    assert way.wrong is None
+
+
 # -- where it stands -----------------------------------------------------------------------------------
 
 
@@ -203,6 +233,24 @@ def test_the_conflicts_of_a_store_are_those_of_the_access(layout, ways):
     assert (leg.instruction, leg.count) == ("stmatrix.x4", 16)
     assert (leg.wavefronts, leg.ideal) == (asked.wavefronts, asked.ideal)
     assert (leg.excess, leg.worst.request.wavefronts) == ((ways - 1) * leg.ideal, 4 * ways)
+
+
+@pytest.mark.parametrize(("pitch", "form"), [(66, "st.shared.b32"), (65, "st.shared.b16")], ids=["66", "65"])
+def test_rows_that_no_matrix_fits_are_stored_by_narrow_vectors(pitch, form):
+    way = Journey()
+    d = way.convert(way.wgmma(*fed(way, small(64, 64), small(64, 64))), "bf16")
+    tile = way.to_shared(d, layout=S[(64, 64) : (pitch, 1)])
+    assert way.legs[-1].instruction == form
+    assert np.array_equal(tile.numbers, d.numbers)
+    assert way.wrong is None
+
+
+def test_a_leg_in_words():
+    way = Journey()
+    d = way.convert(way.wgmma(*fed(way, small(64, 64), small(64, 64))), "bf16")
+    way.to_shared(d, layout=S[(64, 64) : (64, 1)], name="rows")
+    assert str(way.legs[-1]) == "5. store: D in bf16 -> rows; 16 x stmatrix.x4; 512 wavefronts, ideal 64"
+    assert str(way.legs[2]) == "3. wgmma: A tile, B tile -> D; 4 x wgmma.m64n64k16.f32.bf16.bf16"
 
 
 def test_the_conflicts_of_a_load_are_those_of_the_access():

@@ -170,7 +170,8 @@ def _loaded(part: Part, addresses: Array, memory: Memory) -> Array:
 def _stored(part: Part, addresses: Array, data: Array, memory: Memory) -> None:
     """Write the bytes of each lane, [lane, byte]."""
     form = part.feed.form
-    registers = Registers.of(np.ascontiguousarray(data).view("<u4"))
+    filled = np.pad(data, ((0, 0), (0, -data.shape[1] % 4)))  # a store of 2 bytes takes a whole register
+    registers = Registers.of(np.ascontiguousarray(filled).view("<u4"))
     if isinstance(form, Vector):
         store(memory, addresses, registers, form.bits // 8, step=Step(str(form), warp=part.warp))
     else:
