@@ -152,6 +152,15 @@ def test_a_device_lines_up_and_cuts_off(engine, a, b, k, d, seed):
             assert found[m, n] == wanted
 
 
+def test_subnormal_factors_are_lined_up_by_the_least_exponent():
+    """Of f16, 2^-24 counts as an exponent of -14, so that 25 bits behind the point end at 2^-39."""
+    subnormal, one, small = np.array([[2.0**-24]]), np.array([[1.0]]), np.array([[2.0**-40]])
+    f16, bf16 = Adder.of("mma", "f16", "f16", 16), Adder.of("mma", "bf16", "bf16", 16)
+    assert product(subnormal, one, small, "f32", adder=f16).item() == 2.0**-24
+    assert product(subnormal, one, 2 * small, "f32", adder=f16).item() == 2.0**-24 + 2.0**-39
+    assert product(subnormal, one, small, "f32", adder=bf16).item() == 2.0**-24 + 2.0**-40
+
+
 @adders_of("mma", "wgmma", "mma sm_75", "mma sm_80", "mma sm_89")
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32))
