@@ -116,7 +116,7 @@ def test_what_lies_outside_a_tensor():
 
 @pytest.mark.parametrize("seed", range(16))
 def test_any_way_ends_in_the_product(seed):
-    """Types, extents, modes and layouts at random; the tiles that are refused are told why."""
+    """Types, extents, modes and layouts at random."""
     dice = random.Random(seed)
     dtype = dice.choice(["bf16", "f16", "tf32", "e4m3", "e5m2", "s8"])
     whole, by_wgmma = dtype == "s8", dice.random() < 0.5
@@ -125,19 +125,15 @@ def test_any_way_ends_in_the_product(seed):
     b = small(dice.choice([8, 16, 32, 64]), deep)
     mode, out = dice.choice(["32B", "64B", "128B"]), "s32" if whole else dice.choice(["f16", "f32"])
     way, d = Journey(), "s32" if whole else "f32"
-    try:
-        tiles = fed(way, a, b, dtype, mode)
-        if by_wgmma and dice.random() < 0.5:
-            tiles[0] = way.to_registers(tiles[0], "A", warps=4)
-        if not by_wgmma:
-            tiles = [way.to_registers(tile, name) for tile, name in zip(tiles, "AB", strict=True)]
-        made = (way.wgmma if by_wgmma else way.mma)(*tiles, dtype=d)
-        pitch = len(b) + dice.choice([0, 1, 2, 4, 8])
-        own = dice.choice([None, S[(len(a), len(b)) : (pitch, 1)]])
-        tile = way.to_shared(way.convert(made, out), mode=dice.choice(["64B", "128B"]), layout=own)
-    except Refused as no:
-        assert no.code in ("TW603", "TW605")
-        return
+    tiles = fed(way, a, b, dtype, mode)
+    if by_wgmma and dice.random() < 0.5:
+        tiles[0] = way.to_registers(tiles[0], "A", warps=4)
+    if not by_wgmma:
+        tiles = [way.to_registers(tile, name) for tile, name in zip(tiles, "AB", strict=True)]
+    made = (way.wgmma if by_wgmma else way.mma)(*tiles, dtype=d)
+    pitch = len(b) + dice.choice([0, 1, 2, 4, 8])
+    own = dice.choice([None, S[(len(a), len(b)) : (pitch, 1)]])
+    tile = way.to_shared(way.convert(made, out), mode=dice.choice(["64B", "128B"]), layout=own)
     end = tile if own else way.tma_store(tile, way.empty("C", (len(a), len(b)), out))
     assert np.array_equal(way.read(end), a @ b.T)
     assert way.wrong is None
