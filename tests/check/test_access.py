@@ -11,9 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.check import naive_access as naive
 
-from tilewise import LayoutError, R, Refused, S, Swizzle, laneid, m, parse, reg, warpid
+from tilewise import Axis, LayoutError, R, Refused, S, Swizzle, laneid, m, parse, reg, warpid
 from tilewise.check.access import Access, access_of, lanes_of, widest
 from tilewise.check.access.addresses import INACTIVE, Neighbours, proven
+from tilewise.check.banks import conflicts
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.catalog import find
@@ -172,6 +173,23 @@ def test_a_fragment_as_a_layout_is_that_of_the_catalogue():
     assert elements(access_of(own, S[(8, 8)], "f16")) == [[[2 * lane, 2 * lane + 1] for lane in range(32)]]
     by_warp = access_of(own + 3 @ warpid, S[(8, 8)], "f16")
     assert by_warp.requests == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "extents", "hint"),
+    [
+        ("mma.B:m16n8k16", (16, 8), "modes swapped"),
+        ("mma.A:m16n8k16", (32, 8), ""),
+        ("wgmma.D:f32:n16", (16, 64), "modes swapped"),
+        ("wgmma.D:f32:n16", (128, 8), ""),
+    ],
+)
+def test_a_part_of_as_many_elements_is_not_the_tile(name, extents, hint):
+    with pytest.raises(Refused, match="one part is") as no:
+        access_of(name, S[extents], "f16")
+    assert no.value.witness["tile"] == list(extents)
+    assert hint in no.value.hint
+    assert bool(hint) == bool(no.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -383,6 +401,8 @@ def test_a_large_tile_is_as_cheap_as_a_small_one():
         ("S[(32, 8) : (-1, 1)]", "TW502", "index -31"),
         ("S[8 : 1@warpid]", "TW509", "lanes ask for indices of the tile"),
         ("S[8 : 1] + R[2 : 8]", "TW509", "copies"),
+        ("S[(8, 4) : (1@e0, 1@m)]", "TW509", "on e0 and m"),
+        ("S[(8, 4) : (1@e0, 1@e2)]", "TW509", "on e0 and e2"),
         ("S[(32, 8", "TW004", ""),
         ("S[(16, 2) : (1@laneid, 1@reg)] + 3@laneid", "TW610", "0@laneid"),
         ("S[(16, 2) : (2@laneid, 1@reg)]", "TW610", "holds nothing"),
@@ -406,6 +426,24 @@ def test_what_is_no_access_is_told(text, code, said):
 def test_elements_need_an_address_each(layout, said):
     with pytest.raises(Refused, match=said):
         access_of("row:2B", layout, "f16")
+
+
+def test_coordinates_and_axes_that_stand_still_in_an_access():
+    tile = S[(8, 8) : (9, 1)]
+    wanted = elements(access_of("S[(8, 4) : (8, 2)]:1B", tile, "u8"))
+    for text in ("S[(8, 4) : (1@e0, 2@e1)]:1B", "S[(1, 8, 4) : (5@e3, 8@m, 2@m)]:1B"):
+        assert elements(access_of(text, tile, "u8")) == wanted
+
+
+def test_axes_on_which_nothing_moves_are_left_aside():
+    plain = S[(8, 8) : (8, 1)]
+    still = S[(1, 8, 8) : (3 @ laneid, 8, 1)] + 0 @ warpid
+    buffer = Axis("buf", storage=True)
+    elsewhere = Swizzle(3, 0, 3) @ S[(8, 8) : (8 @ buffer, 1 @ buffer)]
+    for layout in (still, elsewhere, S[(8, 8) : (8 @ buffer, 1 @ buffer)]):
+        lanes = lanes_of(access_of("row:4B", layout, "u8", base=64), layout, 64)
+        assert lanes.layout is not None
+        assert lanes.table.tolist() == lanes_of(access_of("row:4B", plain, "u8"), plain, 64).table.tolist()
 
 
 def test_an_access_is_of_one_size():
@@ -447,3 +485,56 @@ def test_tma_writes_the_rows_of_a_box_in_chunks():
         asked = elements(access)
         first = [layout.coordinates(lane[0]) for request in asked for lane in request]
         assert [(at[order[0]], at[order[1]]) for at in first] == list(product(range(8), range(0, 64, 8)))
+
+
+def in_chunks(layout: Layout, digits: list[int], held: int) -> naive.Elements:
+    """Chunks in the order of the digits, the slowest first; eight a request."""
+    weights = [prod(extent for extent, _ in layout.digits[at + 1 :]) for at in range(len(layout.digits))]
+    ranges = [range(layout.digits[at][0]) for at in digits]
+    order = [sum(weights[at] * i for at, i in zip(digits, place, strict=True)) for place in product(*ranges)]
+    chunks = [order[first : first + held] for first in range(0, len(order), held)]
+    return [chunks[first : first + 8] for first in range(0, len(chunks), 8)]
+
+
+@pytest.mark.parametrize("swizzle", [None, Swizzle(1, 3, 3)], ids=str)
+@pytest.mark.parametrize(
+    ("layout", "digits"),
+    [
+        (S[(64, (4, 16)) : (16, (1024, 1))], [1, 0, 2]),
+        (S[(64, (8, 8)) : (8, (512, 1))], [1, 0, 2]),
+        (S[((4, 16), 64) : ((1024, 1), 16)], [0, 2, 1]),
+        (S[(2, 8, 3, 32) : (768, 32, 256, 1)], [0, 2, 1, 3]),
+        (S[(6, 40) : (48, 1)], [0, 1]),
+        (S[(64, 3) : (1, 72)], [1, 0]),
+    ],
+)
+def test_tma_fills_box_after_box(layout, digits, swizzle):
+    """Boxes narrower than 128 bytes lie row below row: eight chunks are rows of one box, not of several."""
+    tile = layout if swizzle is None else swizzle @ layout
+    asked = whole(in_chunks(tile, digits, 8), tile.size)
+    assert elements(access_of("tma", tile, "f16")) == asked
+
+
+@pytest.mark.parametrize(
+    ("layout", "hint"),
+    [
+        (S[(24, 64) : (1, 24)], "its modes swapped"),
+        (S[(40, 3) : (1, 48)], "its modes swapped"),
+        (S[(8, (3, 24)) : (24, (192, 1))], "one box of it"),
+    ],
+)
+def test_runs_that_eight_chunks_do_not_divide_are_refused_in_plain_words(layout, hint):
+    run = 48 if 24 in (layout.digits[0][0], layout.digits[-1][0]) else 80
+    with pytest.raises(Refused, match=f"runs of {run} bytes, and eight chunks") as no:
+        access_of("tma", layout, "f16")
+    assert hint in no.value.hint
+    assert no.value.witness == {"run": run}
+    if len(layout.digits) == 2:
+        turned = layout.permute(1, 0)
+        assert elements(access_of("tma", turned, "f16")) == whole(in_chunks(turned, [0, 1], 8), turned.size)
+
+
+def test_tma_fills_narrow_boxes_without_conflicts():
+    for mode, wide in (("SWIZZLE_NONE", 8), ("SWIZZLE_32B", 16), ("SWIZZLE_64B", 32), ("SWIZZLE_128B", 64)):
+        tile = Swizzle.named(mode, "f16") @ S[(64, (128 // wide, wide)) : (wide, (64 * wide, 1))]
+        assert conflicts(tile, "tma", dtype="f16").ways == 1

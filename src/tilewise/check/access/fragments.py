@@ -24,8 +24,8 @@ def is_fragment(layout: Layout) -> bool:
 def in_fragments(stored: Stored, fragment: Layout) -> Layout:
     """[request, lane, register] to the tile: for each part, and each warp, all that its lanes hold.
 
-        requires  one fragment, over laneid and reg, and axes of warps; of as many elements as the tile it
-                  may have any modes
+        requires  one fragment, over laneid and reg, and axes of warps; of as many elements as the tile one
+                  of them may have other modes than rows and columns
         refused   TW610 lanes or registers that hold nothing; a tile of no whole number of parts
 
     >>> from tilewise import S, laneid, reg
@@ -34,7 +34,7 @@ def in_fragments(stored: Stored, fragment: Layout) -> Layout:
     S[((2, 2), (8, 4), 2) : ((128, 8), (16, 2), 1)]
     """
     held = _by_holder(fragment)
-    if fragment.size == stored.size:
+    if fragment.size == stored.size and _flat(stored.layout, fragment):
         return _joined(S[1:0], held)
     rows, columns = stored.matrix("a fragment is a part")
     if len(fragment.shape) != 2:
@@ -49,9 +49,16 @@ def in_fragments(stored: Stored, fragment: Layout) -> Layout:
             "TW610",
             f"one part is {high} x {wide} elements, and the tile has {rows} x {columns}",
             witness={"part": [high, wide], "tile": [rows, columns]},
+            hint="" if rows % wide or columns % high else "it has whole parts with its modes swapped",
         )
     parts = S[(rows // high, columns // wide) : (high * columns, wide)]
     return _joined(parts, S[(high, wide) : (columns, 1)].compose(held))
+
+
+def _flat(tile: Layout, fragment: Layout) -> bool:
+    """Whether a fragment of the tile's size is it, index by index; not one of other rows and columns."""
+    shapes = extents_of(tile.shape), extents_of(fragment.shape)
+    return shapes[0] == shapes[1] or any(len(shape) != 2 for shape in shapes)
 
 
 def _by_holder(fragment: Layout) -> Layout:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tilewise.check.access.stored import Stored
 from tilewise.check.access.vectors import in_rows
 from tilewise.core.builders import S
-from tilewise.core.errors import Refused
+from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.matrices.forms import Form
 
@@ -53,21 +53,52 @@ def in_matrices(stored: Stored, form: Form) -> Layout:
 
 
 def in_chunks(stored: Stored, elements: int) -> Layout:
-    """[request, chunk, element]: a box as TMA writes it, 8 chunks of 16 bytes at once along its rows.
+    """[request, chunk, element]: chunks of 16 bytes in the order of memory, as TMA fills boxes; 8 at once.
+
+        refused  TW610 runs of memory that eight chunks neither fill nor divide
 
     >>> from tilewise import S
     >>> print(in_chunks(Stored.of(S[(8, 64) : (64, 1)], "f16"), 8))
     S[(8, 8, 8) : (64, 8, 1)]
     >>> print(in_chunks(Stored.of(S[(64, 8) : (1, 64)], "f16"), 8))
     S[(8, 8, 8) : (1, 64, 8)]
+    >>> print(in_chunks(Stored.of(S[(8, (4, 16)) : (16, (128, 1))], "f16"), 8))
+    S[((4, 2), (4, 2), 8) : ((16, 256), (64, 8), 1)]
     """
-    if len(stored.layout.shape) != 2:
-        return in_rows(stored.size, elements, TOGETHER)
-    rows, columns = stored.matrix("boxes are parts")
-    if not _contiguous_down(stored, rows, columns, elements):
-        return in_rows(stored.size, elements, TOGETHER)
-    box = in_rows(stored.size, elements, TOGETHER)
-    return S[(columns, rows) : (1, columns)].compose(box)
+    lines = in_rows(stored.size, elements, TOGETHER)
+    memory = _in_order_of_memory(stored)
+    if memory is None:
+        return lines
+    try:
+        return memory.compose(lines)
+    except (Refused, NotDecided):
+        raise _uneven(stored, memory) from None
+
+
+def _in_order_of_memory(stored: Stored) -> Layout | None:
+    """Places of memory, before any swizzle, to the elements that lie there; None where they are row-major."""
+    (axis,) = stored.layout.axes
+    digits, weight = [], stored.size
+    for extent, stride in stored.layout.digits:
+        weight //= extent
+        if extent > 1:
+            digits.append((stride[axis], extent, weight))
+    order = sorted(digits, key=lambda digit: -digit[0])
+    if order == digits or any(stride < 1 for stride, _, _ in digits):
+        return None
+    _, extents, weights = zip(*order, strict=True)
+    return S[extents:weights]
+
+
+def _uneven(stored: Stored, memory: Layout) -> Refused:
+    run = memory.digits[-1][0] * stored.dtype.bits // 8
+    swapped = len(stored.layout.digits) == len(stored.layout.shape) == 2
+    return Refused(
+        "TW610",
+        f"the tile lies in memory in runs of {run} bytes, and eight chunks of 16 bytes end inside them",
+        witness={"run": run},
+        hint="ask about the tile with its modes swapped" if swapped else "ask about one box of it",
+    )
 
 
 def _contiguous_down(stored: Stored, rows: int, columns: int, held: int) -> bool:
