@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewise import LayoutError, Refused
+from tilewise.simulate.matrices import ldmatrix
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.registers import Registers
 from tilewise.simulate.warp import load, shuffle, store
@@ -87,6 +88,17 @@ def test_faults_name_the_lane():
     store(memory, [0, None, 0], Registers.of(np.ones((32, 1))), 4)  # the same bytes twice
     with pytest.raises(LayoutError, match="33 addresses"):
         load(memory, [0] * 33, 4)
+
+
+def test_an_address_below_zero_is_no_lane_at_rest():
+    for action in (
+        lambda: load(filled(), [0, -1], 4),
+        lambda: store(filled(), [0, np.int64(-4)], Registers.of(np.zeros((32, 1))), 4),
+        lambda: ldmatrix(filled(), "x1", [0, -16, *range(0, 96, 16)]),
+    ):
+        witness = fault_of(action)
+        assert (witness["fault"], witness["lane"]) == ("outside", 1)
+        assert witness["address"] < 0
 
 
 def test_a_lane_stores_what_nothing_wrote():

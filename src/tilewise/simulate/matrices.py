@@ -43,7 +43,7 @@ def ldmatrix(
     ['0x190011']
     """
     this, step = _asked("ldmatrix", form, trans, warp)
-    data = memory.read(step, _rows(this, addresses), ROW_BYTES - this.kind.padding, aligned=ROW_BYTES)
+    data = memory.read(step, _rows(this, addresses, step), ROW_BYTES - this.kind.padding, aligned=ROW_BYTES)
     return Registers.holding(cut(data, this.kind.stored), this.layout, _raw(this.bits))
 
 
@@ -70,7 +70,7 @@ def stmatrix(
         raise LayoutError("TW203", f"{this} takes {this.registers} registers of one warp, not {registers}")
     elements = registers.numbers(this.layout, _raw(this.bits), step=step)
     rows = elements.reshape(this.count * this.rows, this.columns)
-    memory.write(step, _rows(this, addresses), joined(rows, this.bits), aligned=ROW_BYTES)
+    memory.write(step, _rows(this, addresses, step), joined(rows, this.bits), aligned=ROW_BYTES)
 
 
 def movmatrix(registers: Registers, *, warp: int = 0) -> Registers:
@@ -92,10 +92,10 @@ def _asked(instruction: str, form: Form | str, trans: bool, warp: int) -> tuple[
     return this, Step(f"{instruction}.{short(this)}", warp)
 
 
-def _rows(form: Form, addresses: Addresses) -> Array:
+def _rows(form: Form, addresses: Addresses, step: Step) -> Array:
     """The address of every row, matrix after matrix."""
     owners = _owners(form)
-    at = by_lane(addresses)[owners]
+    at = by_lane(addresses, step)[owners]
     if (at == NOBODY).any():
         lane = int(owners[np.argmax(at == NOBODY)])
         raise LayoutError(

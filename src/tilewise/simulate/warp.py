@@ -14,7 +14,7 @@ import numpy as np
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.memory.sectors import WIDTHS
-from tilewise.simulate.faults import Step
+from tilewise.simulate.faults import Step, fault
 from tilewise.simulate.memory import NOBODY, Memory
 from tilewise.simulate.registers import EVERY, Registers
 
@@ -28,15 +28,23 @@ MODES = ("idx", "up", "down", "bfly")
 _WORD = REGISTER_BITS // 8
 
 
-def by_lane(addresses: Addresses) -> Array:
+def by_lane(addresses: Addresses, step: Step) -> Array:
     """The address of every lane of a warp; NOBODY for None, and for lanes past the last.
 
-    >>> by_lane([0, None, 8])[:4].tolist()
+    >>> by_lane([0, None, 8], Step("ld"))[:4].tolist()
     [0, -1, 8, -1]
     """
+    if len(addresses) > LANES:
+        raise LayoutError("TW201", f"{len(addresses)} addresses, and a warp has {LANES} lanes")
+    for lane, at in enumerate(addresses):
+        if at is not None and at < 0:
+            raise fault(
+                "outside",
+                f"{step.words(lane)} has the address {at}, and none is below 0",
+                step.culprit(lane) | {"address": int(at)},
+                "a lane that is not active has None",
+            )
     given = [NOBODY if at is None else int(at) for at in addresses]
-    if len(given) > LANES:
-        raise LayoutError("TW201", f"{len(given)} addresses, and a warp has {LANES} lanes")
     return np.array(given + [NOBODY] * (LANES - len(given)), np.int64)
 
 
@@ -52,8 +60,9 @@ def load(
     >>> load(shared, [8 * lane for lane in range(16)], 8).words[0, 3].tolist()
     [6, 7]
     """
-    at = by_lane(addresses)
-    data = memory.read(step or Step(f"ld.{bytes}B"), at, _width(bytes), aligned=bytes)
+    this = step or Step(f"ld.{_width(bytes)}B")
+    at = by_lane(addresses, this)
+    data = memory.read(this, at, bytes, aligned=bytes)
     count = max(1, bytes // _WORD)
     held = np.zeros((LANES, count * _WORD), np.uint8)
     held[:, :bytes] = data
@@ -73,7 +82,8 @@ def store(
     >>> shared.take("u16", 4).tolist()
     [0, 1, 2, 3]
     """
-    at, this = by_lane(addresses), step or Step(f"st.{_width(bytes)}B")
+    this = step or Step(f"st.{_width(bytes)}B")
+    at = by_lane(addresses, this)
     count = max(1, bytes // _WORD)
     if registers.count < count or registers.warps != 1:
         raise LayoutError("TW203", f"{bytes} bytes of each lane of one warp are not in {registers}")
