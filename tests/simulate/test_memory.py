@@ -79,6 +79,20 @@ def test_outside_of_memory(address):
     assert not memory.data.any()  # where a step is refused nothing is written
 
 
+def test_the_host_reaches_for_no_place_below_zero():
+    memory = Memory(64)
+    memory.put(np.zeros(64), "u8")
+    for action in (
+        lambda: memory.put([1, 2], "u8", at=-1),
+        lambda: memory.put([1, 2], "u8", S[2:-1]),
+        lambda: memory.take("u8", S[2:-1]),
+        lambda: memory.take("u4", 2, at=-1),
+    ):
+        witness = refused(action).witness
+        assert (witness["fault"], witness["address"]) == ("outside", -1)
+    assert not memory.data.any()
+
+
 def test_the_last_row_that_fits():
     memory = Memory(48, start=16)
     memory.write(STORE, [48], np.ones((1, 16), np.uint8))

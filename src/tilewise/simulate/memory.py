@@ -198,9 +198,9 @@ class Memory:
         codes = encode(numbers, element)
         if layout is None:
             data = joined(codes.reshape(-1), element.bits)
-            self.write(HOST, at + np.arange(data.size), data[:, None])
+            self.write(HOST, self._from_zero(8 * (at + np.arange(data.size))) // 8, data[:, None])
             return
-        bits = bits_of(layout, element, at)
+        bits = self._from_zero(bits_of(layout, element, at))
         own = np.repeat(codes.reshape(layout.size, 1), bits.shape[1], axis=1)
         if element.bits >= 8:
             self.write(HOST, bits // 8, joined(own[..., None], element.bits))
@@ -222,6 +222,7 @@ class Memory:
         else:
             shape = (layout,) if isinstance(layout, int) else tuple(layout)
             bits = at * 8 + np.arange(prod(shape)) * element.bits
+        self._from_zero(bits)
         if element.bits % 8 == 0:
             held = self.read(HOST, bits // 8, element.bits // 8)
             return decode(cut(held, element.bits), element).reshape(shape)
@@ -244,6 +245,13 @@ class Memory:
         self._bytes(HOST, touched, 1, 1, "writes")
         old = self._data[touched - self.start]
         self.write(HOST, touched, (old & ~taken | value)[:, None])
+
+    def _from_zero(self, bits: Array) -> Array:
+        """The places themselves; one below 0 is a fault here, and nobody's address in what a step does."""
+        if (bits < 0).any():
+            row = int(np.argwhere(bits < 0)[0][0])
+            raise self._outside(HOST, row, int(bits[bits < 0].flat[0]) // 8, 1, "reaches for")
+        return bits
 
     # -- what is refused -----------------------------------------------------------------------------
 
