@@ -80,6 +80,12 @@ def test_other_bits_stay():
     assert np.array_equal(first.known[0, :, 0], np.full(32, 0xFFFF))  # a value, which does not change
 
 
+def test_what_is_put_replaces_what_was_there():
+    full = Registers.of(np.full((32, 1), 0xFFFFFFFF))
+    found = full.put(np.full(32, 5), S[32 : 1 @ laneid] + 1 @ reg, "u8").words[0, :, 0]
+    assert set(found.tolist()) == {0xFFFF05FF}
+
+
 def test_a_register_that_nothing_wrote():
     layout = d_fragment("m16n8k16", "f32")
     held = Registers.holding(np.zeros((16, 8)), layout, "f32").beside(Registers.empty(1))
