@@ -28,7 +28,8 @@ nitpick_ignore_regex = [
     (r"py:.*", r"Any|SupportsIndex|NDArray|dict\[str|Mapping(\[str)?|Sequence|Iterable|Iterator|Random"),
     (r"py:.*", r"st\..*|hypothesis\..*"),
     # what opens a device, or is handed on, is on no page
-    (r"py:.*", r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.mma\.\w+)\..*|Question|Row"),
+    (r"py:.*", r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.mma\.\w+)\..*|Question|Row|Counts|Folded"),
+    (r"py:.*", r"tilewise\.check\.(access\.(question|stored)|swizzling\.(candidates|engines))\..*"),
     (r"py:.*", r"tilewise\.gpu\.verify\.part\.(One|Device|Answer)"),  # any type
     (
         r"py:.*",
