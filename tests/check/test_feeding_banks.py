@@ -49,6 +49,24 @@ def test_wavefronts_are_those_of_every_step(case, tilewise):
 
 
 @pytest.mark.parametrize(
+    "layout",
+    [
+        Swizzle(1, 3, 5) @ S[(16, 16) : (24, 1)],
+        Swizzle(1, 3, 4) @ S[(16, 16) : (20, 1)],
+        Swizzle(1, 3, 5) @ S[(16, 16) : (20, 1)],
+    ],
+    ids=["matrices", "loads", "one of four"],
+)
+def test_phases_need_not_be_alike(layout):
+    """Sums that carry into the bits of the swizzle: some phases are worse than others."""
+    found = feed(layout, operand="A", shape="m16n8k16", dtype="f16")
+    total, fewest, worst = plainly(found)
+    assert total != fewest * worst
+    taken = wavefronts_of(found.fill)
+    assert (taken.wavefronts, taken.ideal, taken.ways) == (total, fewest, worst)
+
+
+@pytest.mark.parametrize(
     ("layout", "wavefronts", "ideal"),
     [
         (S[(64, 64) : (64, 1)], 512, 64),

@@ -27,7 +27,7 @@ TILES = [
     ("S[(128, 64) : (64, 1)]", "bf16"),
     ("S[(128, 64) : (68, 1)]", "bf16"),
     ("S[(64, 64) : (72, 1)]", "f16"),
-    ("S[(128, 128) : (1, 128)]", "bf16"),
+    ("S[(64, 128) : (1, 64)]", "bf16"),
     ("Swizzle<3,4,3> o S[(128, 64) : (64, 1)]", "bf16"),
     ("S[(48, 96) : (96, 1)]", "e4m3"),
     ("S[(64, 64) : (64, 1)]", "f32"),
@@ -186,6 +186,7 @@ def test_engines_take_what_match_and_tma_say(text, dtype):
 def test_what_is_to_change_serves_what_it_says(text, dtype):
     screen = shown(text, dtype)
     for change in screen.changes:
+        assert len(set(change.said)) == len(change.said)
         for served in change.serves:
             name, _, operand = served.rpartition(" ")
             if name == "wgmma":

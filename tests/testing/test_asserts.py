@@ -64,6 +64,12 @@ def test_the_table_has_both_sides_of_the_elements_that_differ():
         assert {other} == {f"{dict(place)['m']}@m" for place in naive_places(expected, 64 + column)}
 
 
+def test_an_axis_that_counts_nothing_makes_no_difference():
+    named = S[(2, 2) : (0, 1)] + 0 @ laneid
+    lines = said_by(assert_same, named, S[(2, 2) : (0, 9)])
+    assert "  2 of 4 elements are elsewhere" in lines
+
+
 @pytest.mark.parametrize(
     ("found", "expected", "cause"),
     [
@@ -210,6 +216,7 @@ PLAIN_TILES = [
     "S[(64, 64) : (66, 1)]",
     "S[(64, 64) : (80, 1)]",
     "S[(32, 64) : (96, 1)]",
+    "S[(64, 64) : (68, 1)]",
 ]
 
 
@@ -293,6 +300,12 @@ def test_a_request_after_the_first_may_be_the_worst():
     lines = said_by(assert_conflict_free, S[(2, 48) : (64, 1)], "row:4B", "f32")
     assert lines[2] == "the worst request is number 1, 2 wavefronts instead of 1"
     assert lines[3].startswith("  phase 0: lanes 0..31, 2 wavefronts: bank 0 gives 2 words")
+
+
+def test_a_phase_after_the_first_may_be_the_worst():
+    """A row has 12 chunks: lanes 8..15 have the last four of row 0 and the first four of row 1."""
+    lines = said_by(assert_conflict_free, S[(2, 48) : (64, 1)], "row:16B", "f32")
+    assert lines[3].startswith("  phase 1: lanes 8..15, 2 wavefronts: bank 0 gives 2 words")
 
 
 def test_one_request_is_not_called_the_worst():

@@ -100,7 +100,7 @@ def _sizes(found: Layout, expected: Layout) -> str:
 def _elsewhere(found: Layout, expected: Layout, first: int) -> Iterator[str]:
     """The first differing elements as a table, and how many there are where they can be listed."""
     last = min(found.size, first + MAX_LISTED)
-    apart = [flat for flat in range(first, last) if found.places(flat) != expected.places(flat)]
+    apart = [flat for flat in range(first, last) if _held(found, flat) != _held(expected, flat)]
     rows = [("index", "found", "expected")]
     for flat in apart[:_SHOWN]:
         index = _index(found.coordinates(flat))
@@ -108,6 +108,11 @@ def _elsewhere(found: Layout, expected: Layout, first: int) -> Iterator[str]:
     yield from _columns(rows)
     beyond = f" among the next {MAX_LISTED}" if last < found.size else ""
     yield f"  {len(apart)} of {found.size} elements are elsewhere{beyond}"
+
+
+def _held(layout: Layout, flat: int) -> set[frozenset[tuple[str, int]]]:
+    """The places of an element; an axis that counts 0 says nothing."""
+    return {frozenset(place.nonzero.as_dict().items()) for place in layout.places(flat)}
 
 
 def _cause(found: Layout, expected: Layout) -> Iterator[str]:

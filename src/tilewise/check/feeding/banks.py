@@ -8,7 +8,7 @@ from tilewise.check.banks.phases import Request, counted
 from tilewise.check.feeding.forms import Fill, Vector
 from tilewise.check.feeding.steps import addresses_of
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.memory.banks import ROW, WAVEFRONT
+from tilewise.hardware.memory.banks import ROW, WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
     seen: dict[tuple[int, ...], Request] = {}
     requests = []
     for addresses in addresses_of(fill):
-        first = min(addresses) // WAVEFRONT * WAVEFRONT  # banks repeat by it
+        first = min(addresses) // WORD * WORD  # some words further, other banks are as busy
         pattern = tuple(address - first for address in addresses[:lanes])
         if pattern not in seen:
             seen[pattern] = counted(form.instruction, bytes, pattern)
