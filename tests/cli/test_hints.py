@@ -70,7 +70,9 @@ def test_names_of_others_are_known(tilewise, alias):
     assert set(named) <= set(OPERATIONS)
 
 
-@pytest.mark.parametrize("command", [name for name in SUMMARIES if name not in ("same", "algebra", "coalesce")])
+@pytest.mark.parametrize(
+    "command", [name for name in SUMMARIES if name not in ("same", "algebra", "coalesce")]
+)
 def test_commands_are_no_operations(tilewise, command):
     run = tilewise("algebra", command, "S[4]", "S[4]", "--json")
     assert hint_of(run) == f"tilewise {command} is a command of its own"
