@@ -105,9 +105,10 @@ def _times(
         taken = dict(zip(works, [*single, sum(single)], strict=True))
         rows += [Row(what, seconds[what], TRITON, taken[what]) for what in works]
     note = (
-        f"`{SWIZZLE @ PLAIN}` in bf16, 64 requests an access; accesses are given by name, and the neighbours "
-        "are given layouts that are ready. tensor-layouts is told that 8 lanes go together. Triton counts "
-        "neither matrices nor TMA, and is asked for a load of 16 bytes whose lanes have the same addresses."
+        f"`{SWIZZLE @ PLAIN}` in bf16, 256 wavefronts an access. Accesses are given by name, and the "
+        "neighbours are given layouts that are ready. tensor-layouts is told that 8 lanes go together. "
+        "Triton counts neither matrices nor TMA, and is asked for a load of 16 bytes whose lanes have the "
+        "same addresses."
     )
     return Section("Bank conflicts of a tile under five accesses", note, rows)
 
