@@ -11,7 +11,7 @@ from tilewise.check.feeding.forms import named
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.hardware.limits import SHARED_BYTES
+from tilewise.hardware.limits import LANES, REGISTER_BITS, SHARED_BYTES
 from tilewise.hardware.modes import Mode
 from tilewise.simulate.journey.copies import (
     address_of,
@@ -179,7 +179,7 @@ class Journey:
             raise LayoutError("TW601", f"no {operand} is loaded by {warps} warps", hint="A, or B by one warp")
         layout = held(tile.shape, operand, tile.dtype, warps)
         every = parts(tile.layout, operand, tile.dtype, warps)
-        registers, issues = gather(every, tile.bytes // (4 * 32 * warps), self.shared)
+        registers, issues = gather(every, tile.bytes * 8 // (REGISTER_BITS * LANES * warps), self.shared)
         stop = Stop(
             self._fresh(name or f"{operand} fragments"),
             REGISTERS,
@@ -207,7 +207,7 @@ class Journey:
             operand=fragments.operand,
         )
         sent = decode(encode(fragments.numbers, element), element)
-        words, count = f"cvt.rn.{element}.{fragments.dtype}", fragments.layout.size // 32
+        words, count = f"cvt.rn.{element}.{fragments.dtype}", fragments.layout.size // LANES
         return self._leg("convert", words, (fragments,), stop, sent, count=count)
 
     def to_shared(

@@ -14,9 +14,10 @@ from tilewise.core.builders import S
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
+from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import d_fragment
-from tilewise.hardware.wgmma.instructions import Input, M
+from tilewise.hardware.wgmma.instructions import K_BITS, Input, M
 from tilewise.simulate.journey.stops import REGISTERS, Stop
 from tilewise.simulate.journey.warps import ROWS, held, shape_of
 from tilewise.simulate.memory import Memory
@@ -49,7 +50,7 @@ class Product:
 
 def expected(a: Stop, b: Stop, c: Stop | None, dtype: DType) -> Array:
     """D as numbers, by K of one instruction after the other, without an engine."""
-    deep = 256 // a.dtype.bits
+    deep = K_BITS // a.dtype.bits
     start = np.zeros((a.shape[0], b.shape[0])) if c is None else c.numbers
     found = start if is_float(dtype) else start.astype(np.int64)
     for k in range(0, a.shape[1], deep):
@@ -59,7 +60,7 @@ def expected(a: Stop, b: Stop, c: Stop | None, dtype: DType) -> Array:
 
 def check_depth(a: Stop, b: Stop, dtype: DType) -> int:
     """How many instructions go along K; refused where A and B do not meet, or a type is missing."""
-    deep = 256 // a.dtype.bits
+    deep = K_BITS // a.dtype.bits
     if a.shape[1] != b.shape[1] or a.shape[1] % deep:
         raise Refused(
             "TW603",
@@ -79,9 +80,9 @@ def by_mma(a: Stop, b: Stop, c: Stop | None, dtype: DType) -> Product:
     left, right = _fragments(a, "A", 1), _fragments(b, "B", 1)
     deep = check_depth(a, b, dtype)
     words = f"{shape_of(a.dtype)}.row.col.{dtype}.{a.dtype}.{b.dtype}.{dtype}"
-    each = COLUMNS * ROWS * dtype.bits // 32 // 32
+    each = COLUMNS * ROWS * dtype.bits // REGISTER_BITS // LANES
     down, along = a.shape[0] // ROWS, b.shape[0] // COLUMNS
-    start = Registers.of(np.zeros((1, 32, down * along * each))) if c is None else _fragments(c, "D", 1)
+    start = Registers.of(np.zeros((1, LANES, down * along * each))) if c is None else _fragments(c, "D", 1)
     made, steps = [], []
     for i in range(down):
         for j in range(along):
@@ -103,7 +104,7 @@ def _step(row: int, column: int, k: int, a: Stop, *read: Descriptor | Registers)
     """Where an instruction begins, and the descriptors that it is given, if any."""
     named = zip("ab", read, strict=False)
     words = {name: str(one) for name, one in named if isinstance(one, Descriptor)}
-    return {"m": row, "n": column, "k": k * 256 // a.dtype.bits} | words
+    return {"m": row, "n": column, "k": k * K_BITS // a.dtype.bits} | words
 
 
 def _of(registers: Registers, number: int, each: int) -> Registers:

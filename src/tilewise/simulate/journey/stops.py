@@ -18,6 +18,8 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
+from tilewise.hardware.limits import LANES, REGISTER_BITS
+from tilewise.hardware.memory.banks import bank
 from tilewise.simulate.numbers import encode
 from tilewise.simulate.registers import THREADS, Registers
 from tilewise.tables import table
@@ -101,7 +103,7 @@ class Stop:
             np.zeros(self.shape, np.int64),
         )
         element = columns.get("reg", np.zeros(self.shape, np.int64))
-        return np.stack([*np.divmod(thread, 32), element], axis=-1)
+        return np.stack([*np.divmod(thread, LANES), element], axis=-1)
 
     def where(self, row: int, column: int) -> str:
         """Where one element is, in words.
@@ -115,9 +117,9 @@ class Stop:
         if self.space == GLOBAL:
             return f"global byte {place}"
         if self.space == SHARED:
-            return f"shared byte {place}, bank {place // 4 % 32}"
+            return f"shared byte {place}, bank {bank(int(place))}"
         warp, lane, element = place
-        return f"warp {warp}, lane {lane}, element {element}: register {element * self.dtype.bits // 32}"
+        return f"warp {warp}, lane {lane}, element {element}: register {element * self.dtype.bits // REGISTER_BITS}"
 
     def as_dict(self, *, elements: bool = True) -> dict[str, Any]:
         """Plain data; with `elements` the place and the bits of every one, row by row."""

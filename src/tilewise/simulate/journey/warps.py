@@ -24,6 +24,7 @@ from tilewise.core.shapes import extents_of
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
+from tilewise.hardware.wgmma.instructions import K_BITS
 from tilewise.simulate.faults import Step
 from tilewise.simulate.journey.stops import Issue
 from tilewise.simulate.matrices import ldmatrix, stmatrix
@@ -46,7 +47,7 @@ def shape_of(dtype: DType) -> str:
     >>> shape_of(DType.of("bf16")), shape_of(DType.of("e4m3")), shape_of(DType.of("tf32"))
     ('m16n8k16', 'm16n8k32', 'm16n8k8')
     """
-    return f"m16n8k{256 // dtype.bits}"
+    return f"m16n8k{K_BITS // dtype.bits}"
 
 
 def held(shape: tuple[int, int], operand: str, dtype: DType, warps: int) -> Layout:
