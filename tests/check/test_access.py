@@ -378,6 +378,27 @@ def test_a_large_tile_is_as_cheap_as_a_small_one():
     assert lanes.access.requests == 1 << 42
 
 
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        ("wgmma.D:f32:n64", S[(1 << 20, 1 << 20) : (1 << 20, 1)]),
+        ("col", S[(1 << 20, 1 << 20) : (1, 1 << 20)]),
+        ("row", Swizzle(1, 1, 3) @ S[(1 << 20, 1 << 20) : (1 << 20, 1)]),
+    ],
+)
+def test_a_large_tile_is_refused_by_its_first_request(name, layout):
+    """What no list is needed to see is not left to one that would be too long."""
+    found = widest(name, layout, "f16")
+    assert found.bytes < 16
+    assert found.blocked.witness["request"] == 0
+
+
+def test_a_list_that_would_be_too_long_says_what_needs_none():
+    with pytest.raises(LayoutError, match="one by one") as no:
+        lanes_of(access_of("row:2B", S[(1000003, 1000) : (1000, 1)], "f16"), S[(1000003, 1000) : (1000, 1)])
+    assert "extents and strides are powers of two" in no.value.hint
+
+
 # -- what is not understood ------------------------------------------------------------------------
 
 
@@ -386,6 +407,12 @@ def test_a_large_tile_is_as_cheap_as_a_small_one():
     [
         ("rwo", "TW601", "did you mean row?"),
         ("", "TW601", "such as row:16B"),
+        ("row:16", "TW601", "did you mean row:16B?"),
+        ("row:16b", "TW601", "did you mean row:16B?"),
+        ("col:2bytes", "TW601", "did you mean col:2B?"),
+        ("row@lds", "TW601", "after @: ld st"),
+        ("row:16B@shared", "TW601", "after @: ld st"),
+        ("mma:m16n8k16", "TW601", "mma.A:m16n8k16"),
         (":16B", "TW601", "such as row:16B"),
         ("row:3B", "TW602", "it has 1, 2, 4, 8, 16"),
         ("row:16B@ldmatrix", "TW601", "ldmatrix has patterns of its own"),

@@ -181,6 +181,16 @@ def test_requests_counted_at_once_are_what_they_are_alone(
     assert counts.ways.tolist() == ways
 
 
+def test_an_address_below_zero_is_no_question_of_alignment() -> None:
+    for refusing in (
+        lambda: counted("ld", 4, [0, 4, -8]),
+        lambda: count(Operation.of("ld"), 4, np.array([[0, 4, -8]])),
+    ):
+        with pytest.raises(LayoutError, match="at -8, below 0") as refused:
+            refusing()
+        assert "multiple" not in str(refused.value)
+
+
 def test_counting_refuses_what_no_instruction_asks() -> None:
     for address in (2, -4):
         with pytest.raises(LayoutError, match="lane 1 of request 0 asks for 4 bytes"):
@@ -274,6 +284,23 @@ def test_an_access_of_a_billion_requests_costs_nothing() -> None:
 
 
 # -- accesses of a tile ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("swizzle", [None, Swizzle(3, 3, 3)], ids=str)
+@pytest.mark.parametrize("pitch", [72, 96, 200])
+def test_rows_of_any_pitch_are_counted_once_a_period(pitch: int, swizzle: Swizzle | None) -> None:
+    """A tile of 3,000 rows is counted whole, and one of 2^20 rows by its first ones."""
+    few, many = (S[(rows, 64) : (pitch, 1)] for rows in (1 << 13, 1 << 30))
+    if swizzle is not None:
+        few, many = swizzle @ few, swizzle @ many
+    small, large = (conflicts(tile, "ldmatrix.x4", dtype="f16") for tile in (few, many))
+    by_hand = [small.request(number) for number in range(small.requests)]
+    assert small.wavefronts == sum(request.wavefronts for request in by_hand)
+    assert small.ideal == sum(request.ideal for request in by_hand)
+    assert small.worst == max(range(len(by_hand)), key=lambda number: by_hand[number].wavefronts)
+    assert (large.wavefronts, large.ideal) == (small.wavefronts << 17, small.ideal << 17)
+    assert (large.ways, large.worst, large.closed) == (small.ways, small.worst, False)
+    assert large.request(large.worst).wavefronts == by_hand[small.worst].wavefronts
 
 
 def test_the_worst_request_is_the_first_that_takes_most() -> None:

@@ -239,6 +239,7 @@ def test_an_access_that_no_instruction_makes_is_refused():
         ("ld", 4, [0] * 33, "TW201"),
         ("ld", 4, [0, 2], "TW203"),
         ("ld", 4, [-4], "TW203"),
+        ("ld", 4, [-8], "TW203"),
     ],
 )
 def test_what_is_no_request_is_told(operation, bytes, addresses, code):
@@ -250,3 +251,8 @@ def test_what_is_no_request_is_told(operation, bytes, addresses, code):
 def test_there_is_no_request_past_the_last():
     with pytest.raises(LayoutError, match=r"requests are 0\.\.15"):
         coalescing(S[(64, 64) : (64, 1)], "row:16B", dtype="f16").request(16)
+
+
+def test_an_address_below_zero_is_no_question_of_alignment():
+    with pytest.raises(LayoutError, match="at -8, below 0"):
+        counted("ld", 4, [0, 4, -8])

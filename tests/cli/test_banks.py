@@ -144,6 +144,33 @@ def test_inactive_lanes_hexadecimal_addresses_and_pairs(tilewise) -> None:
     assert "5 lanes of 0..5" in out
 
 
+def test_a_lone_lane_asks_with_nobody(tilewise) -> None:
+    out = tilewise("banks", "--bytes", "16", "--addresses", "x,16").out
+    assert out.splitlines()[0] == "1 wavefront, ideal 1"
+
+
+@pytest.mark.parametrize("addresses", ["0,,4", "", "0,X", "0,4,"])
+def test_inactive_lanes_are_told_of_where_an_address_is_missing(tilewise, addresses: str) -> None:
+    for command in ("banks", "coalesce"):
+        error = tilewise(command, "--bytes", "4", "--addresses", addresses, "--json").json["error"]
+        assert "lane" in error["message"]
+        assert error["hint"] == "such as 0x1a40 or 6720, and x for a lane that is inactive"
+
+
+def test_hints_are_about_what_was_refused(tilewise) -> None:
+    refused = {
+        "S[(32, 8) : (64, 1)] - 1@m": "",
+        "ldmatrix.x4": "16-byte rows",
+        "row:16B": "tilewise vector says how wide",
+    }
+    for access, hint in refused.items():
+        words = ("banks", "S[(64, 64) : (65, 1)]", "--dtype", "f16", "--access", access, "--json")
+        run = tilewise(*words)
+        assert run.code == 1
+        assert hint in run.json["hint"]
+        assert ("tilewise vector" in run.json["hint"]) == (access == "row:16B")
+
+
 def test_what_is_not_known_is_told(tilewise) -> None:
     run = tilewise("banks", "--op", "atom", "--bytes", "4", "--addresses", "0,0")
     assert "no document says" in run.err

@@ -14,6 +14,8 @@ from tilewise.core.layout import Layout
 
 INACTIVE = "x"
 NARROWER = "tilewise vector says how wide the vectors can be, and why no wider"
+OF_WIDTH = ("neighbours", "alignment", "end", "row", "held", "type")
+"""Rules that a narrower vector may keep."""
 
 
 def requested(spelled: str) -> list[int | None]:
@@ -23,7 +25,19 @@ def requested(spelled: str) -> list[int | None]:
     [0, 64, None]
     """
     words = [word.strip() for word in spelled.split(",")]
-    return [None if word == INACTIVE else address_from(word, "--addresses:") for word in words]
+    return [None if word == INACTIVE else _address(word, lane) for lane, word in enumerate(words)]
+
+
+def _address(word: str, lane: int) -> int:
+    try:
+        return int(word, 0)
+    except ValueError:
+        said = f"{word} is no address" if word else "there is none"
+        raise LayoutError(
+            "TW401",
+            f"--addresses: {said}, of lane {lane}",
+            hint=f"such as 0x1a40 or 6720, and {INACTIVE} for a lane that is inactive",
+        ) from None
 
 
 def number_from(spelled: str, option: str, such: str) -> int:
@@ -64,8 +78,12 @@ def tile_and_base(args: argparse.Namespace, command: str) -> tuple[Layout, int]:
 
 
 def refused(no: Refused, key: str, hint: str = "") -> Answer:
-    """The answer no, with null for what was asked for, and a hint where the refusal has none."""
-    hint = in_a_shell(no.hint) or hint
+    """The answer no, with null for what was asked for, and a hint where the refusal has none of its own.
+
+    The hint is about widths, and left out where they are not what is in the way.
+    """
+    of_width = isinstance(no.witness, dict) and no.witness.get("rule") in OF_WIDTH
+    hint = in_a_shell(no.hint) or (hint if of_width else "")
     data = {key: None, "code": no.code, "reason": no.reason}
     data |= {"witness": witness_data(no.witness), "hint": hint}
     return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)

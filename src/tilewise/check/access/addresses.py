@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewise.check.access.access import Access, Lanes
+from tilewise.check.access.lanes import MOST_LISTED, check_listed
 from tilewise.check.access.stored import BYTE, Stored
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import plain_extremes
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 INACTIVE = -1
 """The address of a lane that asks for nothing: its elements are past the end of the tile."""
-
-MOST_LISTED = 1 << 25
-"""Elements that are looked at one by one, where no proof spares it: a few gigabytes at most."""
 
 
 def lanes_of(access: Access, layout: Layout, base: int = 0) -> Lanes:
@@ -162,11 +160,8 @@ def _no_byte(axis: object, steps: int) -> LayoutError:
 def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.int64]:
     """table[request, lane], every address looked at."""
     if max(access.index.size, stored.size) > MOST_LISTED:
-        raise LayoutError(
-            "TW301",
-            f"{access.index.size} addresses would be looked at one by one, and {MOST_LISTED} is the most",
-            hint="ask about a part of the tile, or one whose extents are powers of two",
-        )
+        _refuse_first_request(stored, access, vector)
+    check_listed(max(access.index.size, stored.size))
     import numpy as np
 
     from tilewise.tables import table
@@ -183,6 +178,18 @@ def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.in
         request, lane = map(int, place)
         raise _refused(stored, access, request, lane, asked[request, lane].tolist())
     return np.where(active, first * stored.unit // BYTE, INACTIVE)
+
+
+def _refuse_first_request(stored: Stored, access: Access, vector: Neighbours) -> None:
+    """Refuse a lane of the first request: most of what is wrong with an access is wrong there."""
+    for lane in range(access.lanes):
+        places = range(lane * access.elements, (lane + 1) * access.elements)
+        asked = [access.index.points(place)[0][0] for place in places]
+        inside = [0 <= index < stored.size for index in asked]
+        at = [stored.at(index) for index in asked] if all(inside) else []
+        apart = any(address != at[0] + vector.step * i for i, address in enumerate(at))
+        if any(inside) and (not at or apart or at[0] < 0 or at[0] % vector.width):
+            raise _refused(stored, access, 0, lane, asked)
 
 
 def _refused(stored: Stored, access: Access, request: int, lane: int, asked: list[int]) -> Refused:
@@ -208,7 +215,7 @@ def _refused(stored: Stored, access: Access, request: int, lane: int, asked: lis
                 f"{there[0]} and {there[1]}: no neighbours",
                 witness=witness
                 | {"rule": "neighbours", "elements": asked[one : one + 2], "addresses": there},
-                hint=_turned(stored),
+                hint=_turned(stored) or _whole_rows(access),
             )
     there = [_address(stored, at[0])]
     rule = "negative" if at[0] < 0 else "alignment"
@@ -217,6 +224,15 @@ def _refused(stored: Stored, access: Access, request: int, lane: int, asked: lis
         "TW610",
         f"{who} asks for {wide} from element {asked[0]} on, which is at byte {there[0]}, {kind}",
         witness=witness | {"rule": rule, "elements": asked[:1], "addresses": there},
+        hint=_whole_rows(access) if rule == "alignment" else "",
+    )
+
+
+def _whole_rows(access: Access) -> str:
+    """What ldmatrix and stmatrix ask of memory, which have no narrower vectors."""
+    name = access.operation.name
+    return (
+        f"{name} takes 16-byte rows as they lie, from multiples of 16 on" if access.operation.matrix else ""
     )
 
 

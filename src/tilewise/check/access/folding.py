@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd, prod
 
+from tilewise.check.access.lanes import check_listed
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
 from tilewise.core.swizzles import period_of
@@ -58,9 +59,13 @@ class Folded:
         return cls(layout.with_parts(shape, layout.strides, (), layout.offset), own, extents)
 
     def table(self) -> NDArray[np.int64]:
-        """The addresses of these requests: table[request, lane]."""
+        """The addresses of these requests: table[request, lane].
+
+        refused  TW301 more of them than can be listed
+        """
         from tilewise.tables import table
 
+        check_listed(self.layout.size)
         return table(self.layout).array.reshape(prod(self.own), -1)
 
     def weights(self) -> NDArray[np.int64]:

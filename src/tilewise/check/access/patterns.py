@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -17,10 +18,12 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, spell
 from tilewise.core.vectors import ZERO, Vector, along
 from tilewise.hardware.limits import LANES
+from tilewise.hardware.memory.banks import OPERATIONS
 
 MATRICES = ("ldmatrix", "stmatrix")
 NAMES = "row col tma ldmatrix.x1 ldmatrix.x2 ldmatrix.x4 stmatrix.x4 mma.A wgmma.D".split()
 """Some that may be meant where a word is none."""
+_NEARLY_A_WIDTH = re.compile(r"(row|col) *: *(\d+) *[a-zA-Z]*")
 CHUNK = 16
 """Bytes that TMA writes at once, and those of a row of a matrix."""
 
@@ -109,7 +112,7 @@ def _of_text(text: str, stored: Stored) -> Pattern:
         layout = parse(text)
         return pattern_from(_in_row_major_order(layout, stored) if is_cute(text) else layout, stored)
     except LayoutError as error:
-        if error.code in ("TW001", "TW002", "TW004") and not any(sign in text for sign in "[("):
+        if error.code in ("TW001", "TW002", "TW004", "TW007") and not any(sign in text for sign in "[("):
             raise _unknown(text) from None
         raise
 
@@ -132,7 +135,12 @@ def _in_row_major_order(index: Layout, stored: Stored) -> Layout:
 def _unknown(name: str) -> LayoutError:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, NAMES, n=1)
+    subject, at, operation = name.rpartition("@")
+    if at and operation not in OPERATIONS:
+        known = " ".join(OPERATIONS)
+        return LayoutError("TW601", f"{operation!r} moves nothing, in {name!r}", hint=f"after @: {known}")
+    width = _NEARLY_A_WIDTH.fullmatch(subject or name)
+    near = [f"{width[1]}:{width[2]}B"] if width else get_close_matches(name, NAMES, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     return LayoutError("TW601", f"{name!r} is no access", hint=f"{hint}such as {EXAMPLES}")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilewise.check.access import Access, Lanes
+from tilewise.check.access.folding import Folded
 from tilewise.check.banks.linear import Ranks, ranks_of
 from tilewise.check.banks.phases import Request, counted
 from tilewise.core.dtypes import DType
@@ -29,7 +30,8 @@ class Conflicts:
     ranks: Ranks | None
     """What proves the count without counting, where addresses are affine over GF(2)."""
     counts: Counts | None = field(default=None, repr=False)
-    """The count of every request, where they are not."""
+    """The count of every request, where they are not; of those that stand for all, where `folded` says so."""
+    folded: Folded | None = field(default=None, repr=False)
 
     @property
     def access(self) -> Access:
@@ -72,7 +74,10 @@ class Conflicts:
     @cached_property
     def worst(self) -> int:
         """The first request that takes the most wavefronts."""
-        return 0 if self.counts is None else int(self.counts.wavefronts.argmax())
+        if self.counts is None:
+            return 0
+        found = int(self.counts.wavefronts.argmax())
+        return found if self.folded is None else self.folded.number(found)
 
     def request(self, number: int) -> Request:
         """One request, phase by phase, as the definition has it."""
@@ -95,7 +100,8 @@ class Conflicts:
         }
 
     def _total(self, what: str) -> int:
-        return int(getattr(self.counts, what).sum())
+        each = getattr(self.counts, what)
+        return int(each.sum() if self.folded is None else (each * self.folded.weights()).sum())
 
     def __str__(self) -> str:
         free = "no conflicts" if not self.excess else f"{self.ways} ways"
@@ -149,4 +155,7 @@ def conflicts_of(lanes: Lanes) -> Conflicts:
         return Conflicts(lanes, ranks)
     from tilewise.check.banks.counting import count
 
-    return Conflicts(lanes, None, count(access.operation, access.bytes, lanes.table))
+    if lanes.layout is None:
+        return Conflicts(lanes, None, count(access.operation, access.bytes, lanes.table))
+    folded = Folded.of(lanes.layout)
+    return Conflicts(lanes, None, count(access.operation, access.bytes, folded.table()), folded)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewise.core.errors import LayoutError
+from tilewise.check.access.lanes import no_vector, too_many
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import BANKS, WORD, Operation
 
@@ -49,7 +49,7 @@ def count(operation: Operation, bytes: int, addresses: Int64s) -> Counts:
     together = operation.together(bytes)
     requests, lanes = addresses.shape
     if lanes > LANES:
-        raise LayoutError("TW201", f"{lanes} addresses a request, and a warp has {LANES} lanes")
+        raise too_many(lanes)
     whole = np.full((requests, LANES), INACTIVE, np.int64)
     whole[:, :lanes] = addresses
     _refuse_misaligned(whole, bytes)
@@ -73,12 +73,7 @@ def _refuse_misaligned(addresses: Int64s, bytes: int) -> None:
     wrong = (addresses != INACTIVE) & ((addresses < 0) | (addresses % bytes != 0))
     if wrong.any():
         request, lane = map(int, np.argwhere(wrong)[0])
-        raise LayoutError(
-            "TW203",
-            f"lane {lane} of request {request} asks for {bytes} bytes at {addresses[request, lane]}, "
-            f"no multiple of {bytes}",
-            hint="a vector is aligned to its own width",
-        )
+        raise no_vector(f"lane {lane} of request {request}", bytes, int(addresses[request, lane]))
 
 
 def _merged(addresses: Int64s, operation: Operation) -> Bools:

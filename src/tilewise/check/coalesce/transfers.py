@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tilewise.check.access.lanes import no_vector, too_many
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.sectors import LINE, OPERATIONS, SECTOR, TOGETHER
@@ -99,14 +100,10 @@ def counted(operation: str, bytes: int, addresses: Sequence[int | None]) -> Tran
     """
     check_operation(operation, bytes)
     if len(addresses) > LANES:
-        raise LayoutError("TW201", f"{len(addresses)} addresses, and a warp has {LANES} lanes")
+        raise too_many(len(addresses))
     for lane, address in enumerate(addresses):
         if address is not None and (address < 0 or address % bytes):
-            raise LayoutError(
-                "TW203",
-                f"lane {lane} asks for {bytes} bytes at {address}, no multiple of {bytes}",
-                hint="a vector is aligned to its own width; an inactive lane is None",
-            )
+            raise no_vector(f"lane {lane}", bytes, address)
     active = [address for address in addresses if address is not None]
     firsts = range(0, len(addresses), TOGETHER[bytes])
     groups = tuple(_sectors(range(first, first + TOGETHER[bytes]), addresses) for first in firsts)

@@ -99,7 +99,8 @@ def _width(spelled: str | None, widths: Sequence[int]) -> int:
 
 
 def _counts(request: Request) -> str:
-    merged = f"; lanes n and n^{request.merged} ask as one" if request.merged else ""
+    several = sum(len(phase.lanes) for phase in request.phases) > 1
+    merged = f"; lanes n and n^{request.merged} ask as one" if request.merged and several else ""
     plural = "" if request.wavefronts == 1 else "s"
     return f"{request.wavefronts} wavefront{plural}, ideal {request.ideal}{merged}"
 

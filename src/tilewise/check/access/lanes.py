@@ -1,0 +1,43 @@
+"""Why addresses, one a lane, are no request of a warp, or too many to look at."""
+
+from __future__ import annotations
+
+from tilewise.core.errors import LayoutError
+from tilewise.hardware.limits import LANES
+
+MOST_LISTED = 1 << 25
+"""Addresses that are looked at one by one, where no proof spares it: a few gigabytes at most."""
+
+
+def check_listed(addresses: int) -> None:
+    """Refuse more addresses than can be looked at one by one."""
+    if addresses > MOST_LISTED:
+        raise LayoutError(
+            "TW301",
+            f"{addresses} addresses would be looked at one by one, and {MOST_LISTED} is the most",
+            hint="ask about a part of the tile, or one whose extents and strides are powers of two",
+        )
+
+
+def no_vector(lane: str, bytes: int, address: int) -> LayoutError:
+    """The error of a lane whose address is below 0, or no multiple of its width.
+
+    >>> print(no_vector("lane 2", 4, -8))
+    TW203: lane 2 asks for 4 bytes at -8, below 0
+      hint: addresses are 0 and more
+    """
+    wide = f"{bytes} byte{'s' if bytes > 1 else ''}"
+    if address < 0:
+        why, hint = "below 0", "addresses are 0 and more"
+    else:
+        why, hint = f"no multiple of {bytes}", "a vector is aligned to its own width"
+    return LayoutError("TW203", f"{lane} asks for {wide} at {address}, {why}", hint=hint)
+
+
+def too_many(addresses: int) -> LayoutError:
+    """The error of a request of more lanes than a warp has."""
+    return LayoutError(
+        "TW201",
+        f"{addresses} addresses, and a warp has {LANES} lanes",
+        hint="a request is one instruction of one warp: ask about the next one by itself",
+    )
