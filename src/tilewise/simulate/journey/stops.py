@@ -119,7 +119,8 @@ class Stop:
         if self.space == SHARED:
             return f"shared byte {place}, bank {bank(int(place))}"
         warp, lane, element = place
-        return f"warp {warp}, lane {lane}, element {element}: register {element * self.dtype.bits // REGISTER_BITS}"
+        register = element * self.dtype.bits // REGISTER_BITS
+        return f"warp {warp}, lane {lane}, element {element}: register {register}"
 
     def as_dict(self, *, elements: bool = True) -> dict[str, Any]:
         """Plain data; with `elements` the place and the bits of every one, row by row."""
