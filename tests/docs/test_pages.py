@@ -111,7 +111,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
             pytest.skip(f"{package} is not installed")
     out = tmp_path_factory.mktemp("html")
     command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-b", "html", str(DOCS)]
-    built = subprocess.run([*command, str(out)], capture_output=True, text=True, timeout=120)
+    built = subprocess.run([*command, str(out)], capture_output=True, text=True, timeout=900)
     assert built.returncode == 0, built.stderr
     assert built.stderr == ""
     return out
