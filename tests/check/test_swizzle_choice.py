@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from tilewise import Layout, LayoutError, S, Swizzle
 from tilewise.check.access import Access, access_of, lanes_of
-from tilewise.check.banks import counted
+from tilewise.check.banks import conflicts, counted
 from tilewise.check.swizzling import choose
+from tilewise.check.swizzling.candidates import FAMILIES
 from tilewise.check.swizzling.points import Asked, points_of
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
@@ -279,3 +280,36 @@ def test_what_is_not_decided_is_said() -> None:
         assert found.proof == "open"
     with pytest.raises(NotDecided):
         choose((16, 8), three, dtype="f16", budget=3, ideal=True)
+
+
+@pytest.mark.parametrize(
+    ("tile", "accesses"),
+    [
+        ((128, 48), ["tma", "ldmatrix.x4"]),
+        ((64, 96), ["ldmatrix.x4", (3, "tma")]),
+        ((128, 128), ["tma", "stmatrix.x4"]),
+        ((128, 64), ["tma"]),
+        (S[(64, 32) : (64, 1)], ["tma", "ldmatrix.x4"]),
+        (S[(64, 128) : (1, 64)], ["tma", "ldmatrix.x4.trans"]),
+    ],
+    ids=["rows-of-48", "rows-of-96-with-a-weight", "two-atoms", "tma-alone", "a-pitch", "down-the-columns"],
+)
+def test_tma_fills_each_layout_in_its_own_order_of_memory(
+    tile: Layout | tuple[int, int], accesses: list[str | tuple[int, str]]
+) -> None:
+    """So it costs what `conflicts` says of the layout, and not the order of the tile that was asked about."""
+    for family in (None, "mode", "swizzle", "linear"):
+        among = tuple(FAMILIES) if family is None else (family,)
+        found = choose(tile, accesses, dtype="bf16", among=among)
+        assert found.bound is None or found.bound <= found.cost
+        for best in [found.best, *(one.best for one in found.searched if one.best)]:
+            names = [one if isinstance(one, str) else one[1] for one in accesses]
+            own = [conflicts(best.layout, name, dtype="bf16").wavefronts for name in names if name == "tma"]
+            assert [best.wavefronts[names.index("tma")]] == own
+
+
+def test_a_mode_that_tma_fills_costs_tma_nothing() -> None:
+    """Atoms of 32 bytes: a row of the tile is in three of them, and no box has such a row."""
+    found = choose((128, 48), ["tma", "ldmatrix.x4"], dtype="bf16", among=("mode",))
+    assert found.proof == "ideal"
+    assert found.best.wavefronts == (96, 96)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewise.check.access import Access, access_of
+from tilewise.check.banks import conflicts
 from tilewise.check.banks.counting import INACTIVE, count
 from tilewise.check.swizzling import candidates
 from tilewise.check.swizzling.candidates import FAMILIES, Candidate
@@ -179,6 +180,7 @@ class _Search:
         self.size = dtype.bits // 8
         self.points: Points | None = points_of(asked)
         self.ideal = sum(one.ideal for one in asked)
+        self.bound = self._bound()
         self.proven = False
         """Whether a layout was found that costs as little as the ideal or the bound."""
         self.together = max(one.access.elements for one in asked).bit_length() - 1
@@ -198,7 +200,7 @@ class _Search:
             best,
             searched,
             self.ideal,
-            self.points.bound if self.points else None,
+            self.bound,
             self._proof(best, searched),
         )
         if ideal and found.proof != "ideal":
@@ -208,9 +210,14 @@ class _Search:
     def _proof(self, best: Found, searched: Sequence[Searched]) -> str:
         if best.cost <= self.ideal:
             return "ideal"
-        if self.points and best.cost == self.points.bound:
+        if best.cost == self.bound:
             return "bound"
         return "open" if any(one.note == _OPEN for one in searched) else "searched"
+
+    def _bound(self) -> int | None:
+        if self.points is None:
+            return None
+        return self.points.bound + sum(one.ideal for one in self.asked if one.in_order_of_memory)
 
     def _none(self, searched: Sequence[Searched]) -> Refused:
         names = " and ".join(one.access.name for one in self.asked)
@@ -238,7 +245,7 @@ class _Search:
 
     def _reached(self, cost: int) -> bool:
         """Whether nothing costs less, which the search then need not ask any more."""
-        reached = cost == self.ideal or (self.points is not None and cost == self.points.bound)
+        reached = cost in (self.ideal, self.bound)
         self.proven |= reached
         return reached
 
@@ -274,10 +281,19 @@ class _Search:
     def _cost(self, layout: Layout) -> int | None:
         """The weighted wavefronts; None where an access cannot be made."""
         columns = self._columns(layout)
-        if columns is not None and self.points is not None:
-            return self.points.cost(columns)
-        each = self._each(layout)
-        return None if each is None else self._weighted(each)
+        if columns is None or self.points is None:
+            each = self._each(layout)
+            return None if each is None else self._weighted(each)
+        cost = self.points.cost(columns)
+        if cost is None:
+            return None
+        for one in self.asked:
+            if one.in_order_of_memory:
+                own = self._in_order_of_memory(one, layout)
+                if own is None:
+                    return None
+                cost += one.weight * own
+        return cost
 
     def _weighted(self, each: Iterable[int]) -> int:
         return sum(one.weight * own for one, own in zip(self.asked, each, strict=True))
@@ -298,12 +314,25 @@ class _Search:
         where = table(layout).array.reshape(-1)
         found = []
         for one in self.asked:
-            addresses = self._addresses(one, where)
-            if addresses is None:
+            own = (
+                self._in_order_of_memory(one, layout) if one.in_order_of_memory else self._listed(one, where)
+            )
+            if own is None:
                 return None
-            own = one.access
-            found.append(int(count(own.operation, own.bytes, addresses).wavefronts.sum()))
+            found.append(own)
         return tuple(found)
+
+    def _in_order_of_memory(self, one: Asked, layout: Layout) -> int | None:
+        try:
+            return conflicts(layout, one.access.name, dtype=self.dtype).wavefronts
+        except Refused:
+            return None
+
+    def _listed(self, one: Asked, where: NDArray[np.int64]) -> int | None:
+        addresses = self._addresses(one, where)
+        if addresses is None:
+            return None
+        return int(count(one.access.operation, one.access.bytes, addresses).wavefronts.sum())
 
     def _addresses(self, one: Asked, where: NDArray[np.int64]) -> NDArray[np.int64] | None:
         active = one.starts >= 0

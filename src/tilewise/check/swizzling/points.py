@@ -80,6 +80,11 @@ class Asked:
     access: Access
     weight: int = 1
 
+    @property
+    def in_order_of_memory(self) -> bool:
+        """Whether its lanes go in the order of memory, as TMA's do: each layout has lanes of its own."""
+        return self.access.name == "tma"
+
     @cached_property
     def elements(self) -> NDArray[np.int64]:
         """The flat indices [request, lane, element]; INACTIVE where a lane asks for nothing."""
@@ -171,6 +176,8 @@ class Points:
 def points_of(asked: Sequence[Asked]) -> Points | None:
     """The accesses of one tile as points; None where no linear layout keeps their vectors together.
 
+    Of one that goes in the order of memory the vectors are kept, and nothing more is asked.
+
     requires  at least one access, all of one tile and one type
     """
     access = asked[0].access
@@ -181,7 +188,7 @@ def points_of(asked: Sequence[Asked]) -> Points | None:
         return None
     demands: Counter[tuple[tuple[int, ...], ...]] = Counter()
     for one in asked:
-        for times, phases in one.phases:
+        for times, phases in () if one.in_order_of_memory else one.phases:
             for starts in phases:
                 groups = groups_of(starts, one.access.elements, kept, word)
                 demands[groups] += one.weight * times
