@@ -514,6 +514,28 @@ def test_tma_writes_the_rows_of_a_box_in_chunks():
         assert [(at[order[0]], at[order[1]]) for at in first] == list(product(range(8), range(0, 64, 8)))
 
 
+@pytest.mark.parametrize("text", ["(24):(3)", "(32,2):(5,1)", "(32,1):(7,1)"])
+def test_indices_of_cute_that_no_row_major_layout_has_are_refused_in_plain_words(text):
+    with pytest.raises(Refused, match="down the first mode") as no:
+        access_of(text, S[(16, 64)], "u8")
+    assert no.value.code == "TW610"
+    assert "e0" in no.value.hint
+
+
+def test_lanes_of_cute_stay_lanes_where_a_column_ends_between_them():
+    tile = S[(16, 5) : (5, 1)]
+    access = access_of("24:2", tile, "u8")
+    assert (access.requests, access.lanes, access.elements) == (1, 24, 1)
+    assert elements(access) == [[[2 * lane % 16 * 5 + 2 * lane // 16] for lane in range(24)]]
+    assert elements(access_of(access.name, tile, "u8")) == elements(access)
+
+
+def test_an_index_of_cute_past_the_end_is_told_of_the_tile():
+    with pytest.raises(Refused, match="index 1240 is asked for, and the tile has 1024 elements") as no:
+        access_of("(32,1):(40,1)", S[(16, 64)], "u8")
+    assert no.value.code == "TW502"
+
+
 def in_chunks(layout: Layout, digits: list[int], held: int) -> naive.Elements:
     """Chunks in the order of the digits, the slowest first; eight a request."""
     weights = [prod(extent for extent, _ in layout.digits[at + 1 :]) for at in range(len(layout.digits))]

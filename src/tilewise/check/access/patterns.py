@@ -13,7 +13,7 @@ from tilewise.check.access.stored import Stored
 from tilewise.check.access.vectors import in_columns, in_rows, in_vectors
 from tilewise.core.axes import m
 from tilewise.core.builders import S
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, spell
 from tilewise.core.vectors import ZERO, Vector, along
@@ -127,9 +127,21 @@ def _in_row_major_order(index: Layout, stored: Stored) -> Layout:
     """
     if index.moving != ("m",):
         return index
+    _refuse_outside(index, stored)
     extents = extents_of(stored.layout.shape)
     weights = [prod(extents[mode + 1 :]) for mode in range(len(extents))]
-    return S[tuple(reversed(extents)) : tuple(reversed(weights))].compose(index)
+    if len(index.shape) == 1:  # or its digits would be modes of their own
+        shape, strides = (*index.shape, 1), (*index.strides, ZERO)
+        index = Layout(shape, strides, index.replica, index.offset, index.swizzles, index.outer)
+    try:
+        return S[tuple(reversed(extents)) : tuple(reversed(weights))].compose(index)
+    except (Refused, NotDecided) as no:
+        raise Refused(
+            "TW610",
+            f"{index} counts down the first mode, of {extents[0]}, and a digit goes past the end of one",
+            witness={"extents": list(extents), "why": no.reason},
+            hint="say it by coordinates, such as S[(8, 4) : (1@e0, 1@e1)], or by row-major indices",
+        ) from None
 
 
 def _unknown(name: str) -> LayoutError:
@@ -165,7 +177,14 @@ def _indices(layout: Layout, stored: Stored) -> Layout:
         )
     if layout.replica:
         raise LayoutError("TW509", "a lane asks for an element once, and the access has copies")
-    low, high = layout.extremes(m)
+    _refuse_outside(layout, stored)
+    strides = (*(ZERO for _ in before), *layout.strides, *(ZERO for _ in after))
+    return Layout((*before, *shape, *after), strides, (), layout.offset, layout.swizzles, layout.outer)
+
+
+def _refuse_outside(index: Layout, stored: Stored) -> None:
+    """Refuse an index that the tile has not."""
+    low, high = index.extremes(m)
     if low < 0 or high >= stored.size:
         far = low if low < 0 else high
         raise Refused(
@@ -173,8 +192,6 @@ def _indices(layout: Layout, stored: Stored) -> Layout:
             f"index {far} is asked for, and the tile has {stored.size} elements",
             witness={"index": far, "size": stored.size},
         )
-    strides = (*(ZERO for _ in before), *layout.strides, *(ZERO for _ in after))
-    return Layout((*before, *shape, *after), strides, (), layout.offset, layout.swizzles, layout.outer)
 
 
 def _on_one_axis(layout: Layout, stored: Stored) -> Layout:
