@@ -426,6 +426,8 @@ def test_a_list_that_would_be_too_long_says_what_needs_none():
         ("S[(2, 2, 2, 2) : (1, 1, 1, 1)]", "TW202", "(request, lane, element)"),
         ("S[(32, 8) : (640, 1)]", "TW502", "the tile has 4096 elements"),
         ("S[(32, 8) : (-1, 1)]", "TW502", "index -31"),
+        ("S[(32, 8) : (1@e0, 1@e1)] + 60@e1", "TW502", "coordinate 67 on e1, and the tile has 64 there"),
+        ("S[(32, 8) : (1@e0, 1@e1)] - 1@e0 + 1@e1", "TW502", "coordinate -1 on e0"),
         ("S[8 : 1@warpid]", "TW509", "lanes ask for indices of the tile"),
         ("S[8 : 1] + R[2 : 8]", "TW509", "copies"),
         ("S[(8, 4) : (1@e0, 1@m)]", "TW509", "on e0 and m"),

@@ -139,7 +139,7 @@ def _in_row_major_order(index: Layout, stored: Stored) -> Layout:
         raise Refused(
             "TW610",
             f"{index} counts down the first mode, of {extents[0]}, and a digit goes past the end of one",
-            witness={"extents": list(extents), "why": no.reason},
+            witness={"extents": list(extents), "why": no.message},
             hint="say it by coordinates, such as S[(8, 4) : (1@e0, 1@e1)], or by row-major indices",
         ) from None
 
@@ -194,6 +194,18 @@ def _refuse_outside(index: Layout, stored: Stored) -> None:
         )
 
 
+def _refuse_outside_mode(index: Layout, axis: str, extent: int) -> None:
+    """Refuse a coordinate that a mode of the tile has not: it is no element of the next row."""
+    low, high = index.extremes(axis)
+    if low < 0 or high >= extent:
+        far = low if low < 0 else high
+        raise Refused(
+            "TW502",
+            f"lanes ask for coordinate {far} on {axis}, and the tile has {extent} there",
+            witness={"axis": axis, "coordinate": far, "extent": extent},
+        )
+
+
 def _on_one_axis(layout: Layout, stored: Stored) -> Layout:
     """An access by flat indices, of one by coordinates e0, e1, ... too."""
     if layout.axes == (m,):
@@ -209,6 +221,9 @@ def _on_one_axis(layout: Layout, stored: Stored) -> Layout:
             f"lanes ask for indices of the tile, and the access is on {' and '.join(sorted(moving))}",
             hint="on m it counts flat indices, on e0, e1, ... coordinates; on laneid it says who holds them",
         )
+
+    for name in sorted(moving & weights.keys() - {"m"}):
+        _refuse_outside_mode(layout, name, extents[int(name[1:])])
 
     def flat(vector: Vector) -> Vector:
         return along(m, sum(steps * weights.get(axis.name, 0) for axis, steps in vector.terms))
