@@ -290,9 +290,34 @@ def test_the_layout_that_it_names_takes_fewer(layout, access, dtype):
         assert conflicts(parse(better.strip()), "row:16B", dtype=dtype)
 
 
+@pytest.mark.parametrize(
+    ("layout", "access", "dtype", "ideal"),
+    [
+        (S[(32, 32) : (32, 1)], "col:4B", "f32", 32),
+        (S[(64, 64) : (64, 1)], "col:2B", "bf16", 128),
+        (S[(64, 64) : (64, 1)], "col:8B", "bf16", 64),
+    ],
+    ids=["transpose", "two-bytes", "eight-bytes"],
+)
+def test_where_wide_rows_are_in_the_way_the_layout_of_narrower_ones_is_named(layout, access, dtype, ideal):
+    """The first layout still fails the claim; the second fulfils it, and rows can be written to it."""
+    *_, wide, first, narrow, second = said_by(assert_conflict_free, layout, access, dtype)
+    rows = "row:" + access.partition(":")[2]
+    assert "keep 16 bytes of a row together" in wide
+    assert narrow == f"it would take {ideal} and keep {rows[4:-1]} bytes of a row together under"
+    with pytest.raises(AssertionError):
+        assert_conflict_free(parse(first.strip()), access, dtype)
+    for asked in (access, rows):
+        assert_conflict_free(parse(second.strip()), asked, dtype)
+
+
 def test_conflicts_that_no_layout_avoids_are_called_that():
     lines = said_by(assert_conflict_free, TILE, "col:2B", "bf16")
-    assert lines[-1].startswith("with 16 bytes of a row together no layout takes fewer")
+    assert lines[-3].startswith("with 16 bytes of a row together no layout takes fewer")
+    assert lines[-2:] == [
+        "it would take 256 and keep 2 bytes of a row together under",
+        "  Swizzle<3,0,8> o Swizzle<3,3,3> o S[(128, 64) : (64, 1)]",
+    ]
 
 
 def test_a_request_after_the_first_may_be_the_worst():

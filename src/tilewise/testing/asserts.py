@@ -297,24 +297,29 @@ def _colliding(layout: Layout, found: Conflicts) -> Iterator[str]:
 
 
 def _fewer(layout: Layout, found: Conflicts) -> Iterator[str]:
-    """The layout of the tile under which the access takes fewer wavefronts, or that there is none.
+    """The layouts of the tile under which the access takes fewer wavefronts, or that there is none.
 
-    Where 16 bytes of a row lie together, they shall stay so: else a transposed tile would be the answer.
+    Where bytes of a row lie together, they shall stay so: else a transposed tile would be the answer. If 16
+    of them are in the way, as for a transpose of single elements, so many as a lane asks for may do.
     """
     from tilewise.check.swizzling import PROOFS
 
-    rows = [WIDE_ROWS] if _is_made(layout, WIDE_ROWS, found.access.dtype) else []
-    best = _chosen(layout, [found.access, *rows])
-    if best is None:
-        return
-    if best.best.wavefronts[0] < found.wavefronts:
-        together = " and keep 16 bytes of a row together" if rows else ""
-        yield f"it would take {best.best.wavefronts[0]}{together} under"
-        yield f"  {best.best.layout}"
-    elif rows:
-        yield f"with 16 bytes of a row together {PROOFS[best.proof]}"
-    else:
-        yield PROOFS[best.proof]
+    least, own = found.wavefronts, found.access.bytes
+    wide = _is_made(layout, WIDE_ROWS, found.access.dtype)
+    for bytes in (16, own) if wide and own < 16 else (16,) if wide else (0,):
+        best = _chosen(layout, [found.access, *([f"row:{bytes}B"] if bytes else [])])
+        if best is None or least == found.ideal:
+            return
+        fewer = best.best.wavefronts[0]
+        if fewer < least:
+            together = f" and keep {bytes} bytes of a row together" if bytes else ""
+            yield f"it would take {fewer}{together} under"
+            yield f"  {best.best.layout}"
+            least = fewer
+        elif bytes == 16:
+            yield f"with 16 bytes of a row together {PROOFS[best.proof]}"
+        elif not bytes:
+            yield PROOFS[best.proof]
 
 
 def _is_made(layout: Layout, access: str, dtype: DType) -> bool:
