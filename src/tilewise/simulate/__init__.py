@@ -9,4 +9,7 @@ warp       plain loads and stores of the lanes, and shuffles
 matrices   ldmatrix, stmatrix, movmatrix
 mma        mma.sync, dense
 sparse     mma.sp
+wgmma      what a warpgroup multiplies, by descriptors or out of registers
+tma        copies of boxes of a tensor, and back
+journey    a kernel's tile on its way through all of them
 """
