@@ -133,7 +133,10 @@ def _check_separated(source: str, at: int, end: int) -> None:
     elif after == "_":
         hint = "write the digits without '_'"
     elif after in "xX" and source[end + 1 : end + 2].isdigit():
+        extents = source.lower().split("x")
         hint = "separate extents with commas: (8, 4)"
+        if all(extent.strip().isdecimal() for extent in extents):
+            hint = f"a row-major tile of that shape is S[({', '.join(map(str.strip, extents))})]"
     else:
         hint = "put an operator between, or @ before an axis"
     raise LayoutError("TW002", f"a number runs into '{after}'", hint=hint, span=(at, end + 1), source=source)
