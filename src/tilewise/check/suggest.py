@@ -300,9 +300,10 @@ def _direction(order: str) -> str:
 
 def _check_engine(engine: str) -> None:
     if engine not in ENGINES:
-        raise LayoutError(
-            "TW601", f"{engine!r} is no engine that suggest knows", hint="known: " + " ".join(ENGINES)
-        )
+        hint = "known: " + " ".join(ENGINES)
+        if engine == "mma":
+            hint += "; for mma.sync: tilewise swizzle 128x64 --dtype bf16 --access tma --access ldmatrix.x4"
+        raise LayoutError("TW601", f"{engine!r} is no engine that suggest knows", hint=hint)
 
 
 def _major(row: Input, operand: str, major: str | None, blas: str | None) -> str:
