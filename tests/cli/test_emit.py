@@ -284,3 +284,23 @@ def test_what_is_mmas_is_not_wgmmas(tilewise, words: str) -> None:
     run = emit(tilewise, "--tile", "64x64x64", "--dtype", "f16", *words.split(), "--json")
     assert run.code == 2
     assert "is for mma" in run.json["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "banks"),
+    [
+        ("S[(64, 64) : (64, 1)]", {"wavefronts": 32, "ideal": 4, "ways": 8}),
+        ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", {"wavefronts": 4, "ideal": 4, "ways": 1}),
+    ],
+    ids=["plain", "swizzled"],
+)
+def test_the_json_has_the_conflicts_of_all_three_tiles(tilewise, layout, banks):
+    """The note says so of D where it has any; who reads JSON does not read notes."""
+    words = ("--tile", "64x64x64", "--dtype", "f16", "--out", "f16", "--store", "stmatrix")
+    data = tilewise("emit", "mma", *words, "--layout-d", layout, "--json").json
+    assert set(data["D"]["banks"]) == set(data["A"]["banks"]) == set(data["B"]["banks"])
+    each = data["D"]["banks"]
+    assert (each["wavefronts"] * banks["ideal"], each["ways"]) == (
+        each["ideal"] * banks["wavefronts"],
+        banks["ways"],
+    )

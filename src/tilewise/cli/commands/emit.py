@@ -305,12 +305,14 @@ def _operand(plan: Plan, own: Operand) -> dict[str, Any]:
 
 
 def _mma_data(plan: mma.Plan) -> dict[str, Any]:
+    from tilewise.check.feeding.banks import wavefronts_of
     from tilewise.emit.mma.kernel import name_of
 
     d: dict[str, Any] = {"dtype": str(plan.out), "fragment": str(plan.fragment), "store": "direct"}
     if plan.result is not None:
         moves = plan.result.moves
-        d |= {"store": str(moves.form), "layout": str(plan.result.tile), "addresses": str(moves.place)}
+        d |= {"store": str(moves.form), "layout": str(plan.result.tile)}
+        d |= {"banks": asdict(wavefronts_of(moves.fill)), "addresses": str(moves.place)}
     return {
         "name": name_of(plan),
         "instruction": str(plan.instruction),
