@@ -333,6 +333,12 @@ def test_a_phase_after_the_first_may_be_the_worst():
     assert lines[3].startswith("  phase 1: lanes 8..15, 2 wavefronts: bank 0 gives 2 words")
 
 
+def test_letters_are_said_to_come_after_9():
+    lines = said_by(assert_conflict_free, S[(32, 32) : (32, 1)], "col:4B", "f32")
+    assert lines[3].endswith("32 wavefronts: bank 0 gives 32 words; cells number the wavefronts, a after 9")
+    assert lines[5 + 9].split()[:3] == ["lane", "9", "a"]
+
+
 def test_one_request_is_not_called_the_worst():
     lines = said_by(assert_conflict_free, S[(32, 32) : (32, 1)], S[(32, 1) : (32, 0)], "f32")
     assert lines[2] == "its one request takes 32 wavefronts instead of 1"

@@ -291,7 +291,8 @@ def _colliding(layout: Layout, found: Conflicts) -> Iterator[str]:
     which = "the first" if found.worst == 0 else f"number {found.worst}"
     many = f"{request.wavefronts} wavefronts instead of {request.ideal}"
     yield f"the worst request is {which}, {many}" if found.requests > 1 else f"its one request takes {many}"
-    yield f"  {said(request, phase)}; cells number the wavefronts"
+    letters = ", a after 9" if request.phases[phase].wavefronts > 9 else ""
+    yield f"  {said(request, phase)}; cells number the wavefronts{letters}"
     yield from (f"  {line}" for line in drawing_of(request.phases[phase]).lines())
     yield from _fewer(layout, found)
 

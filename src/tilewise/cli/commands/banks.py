@@ -16,7 +16,8 @@ Without LAYOUT one request is counted: --addresses has one byte address a lane, 
 
 wavefronts: what the profiler counts; ideal: one a phase, the fewest; ways: wavefronts of the worst phase.
 --phases draws the request that takes most: a row a lane, a column a bank, in each cell the wavefront that
-serves it. --request I draws another. Counts are predictions: the page on bank conflicts says of what.
+serves it, a to w after 9. --request I draws another. Counts are predictions: the page on bank conflicts says
+of what.
 """
 
 from __future__ import annotations
