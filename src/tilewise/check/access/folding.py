@@ -14,14 +14,13 @@ from tilewise.check.access.lanes import check_listed
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
 from tilewise.core.swizzles import period_of
+from tilewise.hardware.memory.banks import WAVEFRONT
+from tilewise.hardware.memory.sectors import LINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-LINE = 128
-"""Bytes by which banks and lines repeat."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Folded:
     def of(cls, layout: Layout) -> Folded:
         """The fewest requests, digit by digit, of a layout [request, lane] to bytes."""
         (axis,) = layout.axes
-        period = max(LINE, period_of(layout.swizzles))
+        period = max(WAVEFRONT, LINE, period_of(layout.swizzles))
         digits = layout.digits[: sum(1 for _ in leaves(layout.shape[:1]))]
         extents = tuple(extent for extent, _ in digits)
         steps = [period // gcd(stride[axis], period) for _, stride in digits]

@@ -12,11 +12,14 @@ from tilewise.core.builders import S
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.matrices.forms import Form
+from tilewise.hardware.matrices.kinds import ROW_BYTES
+from tilewise.hardware.memory.banks import WAVEFRONT
+from tilewise.hardware.modes import CHUNK
 
 BELOW = {1: 1, 2: 2, 4: 2}
 """{matrices of an instruction: how many of them are one below the other}."""
-ROW_BITS = 128
-TOGETHER = 8
+ROW_BITS = 8 * ROW_BYTES
+TOGETHER = WAVEFRONT // CHUNK
 """Chunks of 16 bytes that TMA writes in one wavefront of 128 bytes."""
 
 

@@ -18,14 +18,14 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, spell
 from tilewise.core.vectors import ZERO, Vector, along
 from tilewise.hardware.limits import LANES
+from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.memory.banks import OPERATIONS
+from tilewise.hardware.modes import CHUNK
 
 MATRICES = ("ldmatrix", "stmatrix")
 NAMES = "row col tma ldmatrix.x1 ldmatrix.x2 ldmatrix.x4 stmatrix.x4 mma.A wgmma.D".split()
 """Some that may be meant where a word is none."""
 _NEARLY_A_WIDTH = re.compile(r"(row|col) *: *(\d+) *[a-zA-Z]*")
-CHUNK = 16
-"""Bytes that TMA writes at once, and those of a row of a matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def _matrices(name: str, instruction: str, stored: Stored) -> Pattern:
             "TW610", f"{form} leaves bytes between its rows", witness={"padding": form.kind.padding}
         )
     index = in_matrices(stored, form)
-    return Pattern(f"{instruction}.{short(form)}", instruction, lambda _: index, CHUNK, form.trans)
+    return Pattern(f"{instruction}.{short(form)}", instruction, lambda _: index, ROW_BYTES, form.trans)
 
 
 def _of_call(name: str, call: str, stored: Stored) -> Pattern:

@@ -8,7 +8,8 @@ from tilewise.check.banks.phases import Request, counted
 from tilewise.check.feeding.forms import Fill, Vector
 from tilewise.check.feeding.steps import addresses_of
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.memory.banks import ROW, WORD
+from tilewise.hardware.matrices.kinds import ROW_BYTES
+from tilewise.hardware.memory.banks import WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,9 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
     64 wavefronts predicted, ideal 64: no conflicts
     """
     form = fill.form
-    bytes, lanes = (form.bits // 8, LANES) if isinstance(form, Vector) else (ROW, form.count * form.rows)
+    bytes, lanes = form.bits // 8, LANES
+    if not isinstance(form, Vector):
+        bytes, lanes = ROW_BYTES, form.count * form.rows
     seen: dict[tuple[int, ...], Request] = {}
     requests = []
     for addresses in addresses_of(fill):

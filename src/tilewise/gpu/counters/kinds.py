@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.memory.banks import ROW
+from tilewise.hardware.matrices.kinds import ROW_BYTES
 
 WIDTHS = (1, 2, 4, 8, 16)
 MATRIX_ROWS = 8
@@ -66,7 +66,7 @@ class Kind:
 def _kinds() -> list[Kind]:
     plain = [Kind(operation, bytes) for operation in ("ld", "st") for bytes in WIDTHS]
     matrices = [
-        Kind(operation, ROW, count, trans)
+        Kind(operation, ROW_BYTES, count, trans)
         for operation in ("ldmatrix", "stmatrix")
         for count in (1, 2, 4)
         for trans in (False, True)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.matrices.kinds import PTX_LDMATRIX
+from tilewise.hardware.matrices.kinds import PTX_LDMATRIX, ROW_BYTES
+from tilewise.hardware.modes import CHUNK
 from tilewise.hardware.sources import FORUM_ASYNC, FORUM_PAIRS, GUIDE_BANKS, GUIDE_TMA, Source
 
 BANKS = 32
@@ -23,9 +24,6 @@ WORD = 4
 
 WAVEFRONT = BANKS * WORD
 """Bytes that one wavefront moves at most."""
-
-ROW = 16
-"""Bytes of a row of a matrix, whose address one lane of ldmatrix or stmatrix supplies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +77,8 @@ OPERATIONS = {
     for operation in (
         Operation("ld", (1, 2, 4, 8, 16), False, (1, 2), FORUM_PAIRS),
         Operation("st", (1, 2, 4, 8, 16), True, (), GUIDE_BANKS),
-        Operation("ldmatrix", (ROW,), False, (), PTX_LDMATRIX),
-        Operation("stmatrix", (ROW,), True, (), PTX_LDMATRIX),
+        Operation("ldmatrix", (ROW_BYTES,), False, (), PTX_LDMATRIX),
+        Operation("stmatrix", (ROW_BYTES,), True, (), PTX_LDMATRIX),
         Operation("cp.async", (4, 8, 16), True, (), FORUM_ASYNC, "whether its phases are those of a store"),
         Operation(
             "atom",
@@ -90,7 +88,7 @@ OPERATIONS = {
             GUIDE_BANKS,
             "what lanes cost that meet at a word: it counts once",
         ),
-        Operation("tma", (ROW,), True, (), GUIDE_TMA, "the order of its rows, which no counter shows"),
+        Operation("tma", (CHUNK,), True, (), GUIDE_TMA, "the order of its rows, which no counter shows"),
     )
 }
 """Every operation by name.

@@ -10,6 +10,7 @@ import numpy as np
 from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.hardware.memory.banks import WAVEFRONT
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.tma.tensor_map import TensorMap
 from tilewise.hardware.tma.types import ElementType
@@ -19,7 +20,7 @@ from tilewise.simulate.tma import Copy
 
 Array = np.ndarray[Any, Any]
 
-TOGETHER = 8
+TOGETHER = WAVEFRONT // CHUNK
 """Chunks of 16 bytes that are written together, as far as is known."""
 
 
