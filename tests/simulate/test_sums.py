@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tilewise import Refused
 from tilewise.core.dtypes import DType
+from tilewise.simulate import sums
 from tilewise.simulate.numbers import FLOATS, decode, encode, whole_range
 from tilewise.simulate.sums import Adder, product, slack, slack_in_any_order
 
@@ -85,6 +86,31 @@ def test_what_a_double_would_lose_is_kept():
     assert product(left, right, np.zeros((1, 1)), "f32").item() == 2.0**-48
     half = np.array([[1.0, 2.0**-24, 2.0**-24]])  # just above the tie between two numbers of f32
     assert product(half, np.array([[1.0, 1.0, 2.0**-24]]), np.zeros((1, 1)), "f32").item() == 1 + 2.0**-23
+
+
+@pytest.mark.parametrize("top", [28, 29, 30, 31, 40])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_last_bit_of_a_double_decides_a_tie(top, sign):
+    """2^2t + 2^(2t - 24) is a tie of f32; one far below it is lost in a double, and decides."""
+    left = np.array([[2.0**top, 2.0 ** (top - 24), 1.0]])
+    right = np.array([[2.0**top, 2.0**top, sign]])
+    upper = 2.0 ** (2 * top) + (2.0 ** (2 * top - 23) if sign > 0 else 0)
+    assert product(left, right, np.zeros((1, 1)), "f32").item() == upper
+
+
+def test_numbers_far_apart_take_few_fractions(monkeypatch):
+    """As the weights of a softmax are: fractions are for sums that doubles leave in doubt."""
+    asked = []
+    monkeypatch.setattr(sums, "_to_odd", lambda whole, real=sums._to_odd: asked.append(whole) or real(whole))
+    rng = np.random.default_rng(11)
+    weights = decode(encode(np.exp(15 * rng.standard_normal((64, 16))), "bf16"), "bf16")
+    values = decode(encode(rng.standard_normal((64, 16)), "bf16"), "bf16")
+    product(weights, values, rng.standard_normal((64, 64)).astype(np.float32), "f32")
+    assert len(asked) < 5
+    product(
+        np.array([[2.0**40, 2.0**-40]]), np.array([[1.0, 1.0 + 2.0**-7]]), np.full((1, 1), 2.0**16), "f32"
+    )
+    assert asked
 
 
 def adders_of(*engines):
@@ -208,6 +234,36 @@ def test_the_bound_is_no_looser_than_it_need_be():
         apart = np.abs(product(left, right, start, "f32", adder=adder) - product(left, right, start, "f32"))
         share = apart / slack(left, right, start, "f32", adder)
         assert 0.1 < share.max() <= 1
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90"])
+@pytest.mark.parametrize("d", ["f32", "f16"])
+def test_the_bound_holds_where_every_term_loses_nearly_a_whole_bit(d, arch):
+    """One term is 1; every other one is just below the last bit that a device keeps beside it."""
+    adder = Adder.of("mma", "f16", "f16", 8, arch)
+    small = 2.0 ** (1 - adder.fraction)  # (1 - 2^-11)^2 / 2 of it is all lost
+    left, right = np.full((1, 8), 0.5 * (1 - 2.0**-11)), np.full((1, 8), small * (1 - 2.0**-11))
+    left[0, 0] = right[0, 0] = 1.0
+    for start in (np.zeros((1, 1)), np.array([[-1.0]])):
+        exact = product(left, right, start, d).item()
+        found = product(left, right, start, d, adder=adder).item()
+        assert found == 1 + start.item()
+        assert abs(found - exact) <= slack(left, right, start, d, adder).item()
+    alone = np.array([[-1.0]])  # what is left is the loss itself, of seven terms
+    lost = product(left, right, alone, "f32").item()
+    assert 6.9 * 2.0**-adder.fraction < lost <= slack(left, right, alone, "f32", adder).item()
+
+
+@pytest.mark.parametrize("k", [8, 16, 32])
+def test_the_wide_bound_holds_where_every_step_loses_the_most(k):
+    """Ones that are added to 2^24, one after the other, are lost in f32, each on its own."""
+    ones, start = np.ones((1, k)), np.full((1, 1), 2.0**24)
+    chain = start
+    for at in range(k):
+        chain = product(ones[:, [at]], ones[:, [at]], chain, "f32")
+    apart = abs(product(ones, ones, start, "f32") - chain).item()
+    assert apart == k
+    assert apart <= slack_in_any_order(ones, ones, start, "f32").item()
 
 
 def test_whole_numbers_come_out_exactly_either_way():

@@ -139,7 +139,7 @@ def product(
     a, b, c = (np.where(np.isfinite(numbers), numbers, 0.0) for numbers in (a, b, c))
     if adder is not None:
         return np.where(finite, summed(a, b, c, own, adder), plain)
-    return decode(encode(np.where(finite, _exact(a, b, c), plain), own.name), own.name)
+    return decode(encode(np.where(finite, _exact(a, b, c, own), plain), own.name), own.name)
 
 
 def _whole(a: Array, b: Array, c: Array, dtype: DType | str, op: str, saturate: bool) -> Array:
@@ -186,17 +186,20 @@ def _nearest(whole: Fraction) -> float:
 # -- exactly ---------------------------------------------------------------------------------------
 
 
-def _exact(a: Array, b: Array, c: Array) -> Array:
+def _exact(a: Array, b: Array, c: Array, own: Float) -> Array:
     """Doubles that round to what the exact sums round to, in a float of up to 51 bits.
 
-    Where all terms are multiples of one step, and less than 2^52 of them together, the double is exact. Else
-    the sum is a fraction, rounded to odd: a double that is not exact has its last bit set, so that it is no
-    tie, and on the right side of every one.
+    Where all terms are multiples of one step, and less than 2^52 of them together, the double is exact. Where
+    all that may be near it rounds to one number, it will do. Else the sum is a fraction, rounded to odd: a
+    double that is not exact has its last bit set, so that it is no tie, and on the right side of every one.
     """
     found: Array = a @ np.swapaxes(b, -1, -2) + c
-    size = np.frexp(np.abs(a) @ np.abs(np.swapaxes(b, -1, -2)) + np.abs(c))[1]
+    every = np.abs(a) @ np.abs(np.swapaxes(b, -1, -2)) + np.abs(c)
     step = np.minimum(_last_bit(a).min(-1)[..., :, None] + _last_bit(b).min(-1)[..., None, :], _last_bit(c))
-    for at in map(tuple, np.argwhere(size > step + DOUBLE - 1)):
+    inexact = np.frexp(every)[1] > step + DOUBLE - 1
+    near = every * (a.shape[-1] + 2) * 2.0 ** (2 - DOUBLE)  # in any order, four times what a sum may lose
+    apart = encode(found - near, own.name) != encode(found + near, own.name)
+    for at in map(tuple, np.argwhere(inexact & apart)):
         *more, m, n = at
         pairs = zip(a[(*more, m)].tolist(), b[(*more, n)].tolist(), strict=True)
         start = Fraction(float(np.broadcast_to(c, found.shape)[at]))
