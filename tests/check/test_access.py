@@ -192,6 +192,13 @@ def test_a_part_of_as_many_elements_is_not_the_tile(name, extents, hint):
     assert bool(hint) == bool(no.value.hint)
 
 
+def test_a_part_is_a_tile_of_more_modes_where_its_rows_are_whole_modes():
+    flat = access_of("wgmma.D:f32:n8", S[(64, 8)], "f16")
+    assert elements(access_of("wgmma.D:f32:n8", S[(2, 32, 8)], "f16")) == elements(flat)
+    with pytest.raises(Refused, match="rows and columns"):
+        access_of("wgmma.D:f32:n8", S[(2, 8, 32)], "f16")
+
+
 @pytest.mark.parametrize(
     "name", ["wgmma.A", "wgmma.D", "mma.A", "mma.B", "mma.D", "mma.sp.A", "mma.sp.B", "mma.sp.D"]
 )
@@ -589,3 +596,36 @@ def test_tma_fills_narrow_boxes_without_conflicts():
     for mode, wide in (("SWIZZLE_NONE", 8), ("SWIZZLE_32B", 16), ("SWIZZLE_64B", 32), ("SWIZZLE_128B", 64)):
         tile = Swizzle.named(mode, "f16") @ S[(64, (128 // wide, wide)) : (wide, (64 * wide, 1))]
         assert conflicts(tile, "tma", dtype="f16").ways == 1
+
+
+@pytest.mark.parametrize("text", ["row:4B", "row:4B@st", "mma.D:m16n8k16:f32:4B", "S[(32, 2) : (2, 1)]:4B"])
+@pytest.mark.parametrize("operation", ["ld", "st", "cp.async"])
+def test_an_access_asked_again_by_another_operation_has_its_name(text, operation):
+    tile = S[(64, 64) : (64, 1)]
+    again = access_of(access_of(text, tile, "f16"), tile, "f16", operation)
+    assert again.operation.name == operation
+    assert access_of(again.name, tile, "f16").operation == again.operation
+
+
+@pytest.mark.parametrize(
+    ("text", "operation"),
+    [("ldmatrix.x4", "st"), ("tma", "st"), ("row:16B", "ldmatrix"), ("stmatrix.x1", "ldmatrix")],
+)
+def test_an_access_asked_again_is_moved_by_what_can(text, operation):
+    tile = S[(64, 64) : (64, 1)]
+    with pytest.raises(LayoutError) as no:
+        access_of(access_of(text, tile, "f16"), tile, "f16", operation)
+    assert no.value.code == "TW601"
+
+
+def test_an_access_asked_again_keeps_its_type():
+    tile = S[(64, 64) : (64, 1)]
+    with pytest.raises(LayoutError, match="elements of f16, not of f32"):
+        access_of(access_of("row", tile, "f16"), tile, "f32")
+
+
+@pytest.mark.parametrize("asked", [5, None, ("row",)])
+def test_an_access_is_a_text_or_a_layout(asked):
+    for asking in (access_of, widest):
+        with pytest.raises(LayoutError, match="an access belongs here"):
+            asking(asked, S[(8, 8)], "f16")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import numpy as np
@@ -15,6 +16,7 @@ from tilewise.check.access import Access, Lanes, access_of
 from tilewise.check.banks import Conflicts, conflicts, conflicts_of, counted
 from tilewise.check.banks.counting import INACTIVE, count
 from tilewise.check.banks.linear import ranks_of
+from tilewise.check.coalesce import counted as counted_sectors
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
@@ -345,3 +347,22 @@ def test_counts_are_plain_data() -> None:
         "metric": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     }
     assert found.request(3).as_dict()["phases"][0]["lanes"] == list(range(8))
+
+
+@pytest.mark.parametrize("address", [0.0, 1.5, "0", True], ids=repr)
+def test_addresses_are_whole_numbers(address: object) -> None:
+    for refusing in (counted, counted_sectors):
+        with pytest.raises(LayoutError, match="address of lane 1"):
+            refusing("ld", 4, [0, address])  # type: ignore[list-item]  # what is refused
+
+
+def test_a_base_is_a_whole_number() -> None:
+    with pytest.raises(LayoutError, match="base"):
+        conflicts(S[(8, 8)], "row", dtype="f16", base=0.5)  # type: ignore[arg-type]  # what is refused
+
+
+def test_addresses_of_numpy_are_plain_data() -> None:
+    addresses = np.arange(32) * 8
+    for counting in (counted, counted_sectors):
+        of_numpy, of_python = counting("ld", 8, list(addresses)), counting("ld", 8, addresses.tolist())
+        assert json.dumps(of_numpy.as_dict()) == json.dumps(of_python.as_dict())

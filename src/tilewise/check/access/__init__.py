@@ -1,7 +1,7 @@
 """Accesses as layouts: which element of a tile each lane of a warp asks for, and at which address.
 
 access     what is asked for, and the addresses that follow
-lanes      why addresses are no request, or too many
+lanes      the addresses of a request, one a lane, or why they are none
 spelling   the words of a text
 stored     the tile, every element at its address
 vectors, matrices, fragments

@@ -6,10 +6,15 @@ from dataclasses import replace
 
 from tilewise.check.access.access import Access
 from tilewise.check.access.question import Question
+from tilewise.check.access.spelling import Words, spelled
 from tilewise.check.access.width import widest_of
 from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.banks import Operation
+
+FIXED = ("ldmatrix", "stmatrix", "tma")
+"""What no other instruction moves."""
 
 
 def access_of(
@@ -39,12 +44,24 @@ def access_of(
     'S[(32, 4) : (64, 1)]:8B@st'
     """
     if isinstance(asked, Access):
-        return _again(asked, layout, operation)
+        return _again(asked, layout, DType.of(dtype), operation)
     question = Question.of(asked, layout, dtype, operation, base)
     return widest_of(question).access if question.bytes is None else question.access(question.bytes)
 
 
-def _again(access: Access, layout: Layout, operation: Operation | str | None) -> Access:
+def _again(access: Access, layout: Layout, dtype: DType, operation: Operation | str | None) -> Access:
     """An access that is one already, of a layout of the same tile."""
     access.check_size(layout.size)
-    return access if operation is None else replace(access, operation=Operation.of(operation))
+    if dtype != access.dtype:
+        raise LayoutError(
+            "TW202", f"{access.name} is an access of elements of {access.dtype}, not of {dtype}"
+        )
+    own = access.operation if operation is None else Operation.of(operation)
+    if own == access.operation:
+        return access
+    words = Words.of(access.name)
+    if own.matrix or words.subject.split(".")[0] in FIXED:
+        raise LayoutError(
+            "TW601", f"{access.name} by {own.name}", hint=f"its instruction is {access.operation.name}"
+        )
+    return replace(access, name=spelled(words.subject, words.bytes, own.name), operation=own)

@@ -6,6 +6,9 @@ tile is cut into such parts, row-major. Every warp executes its own requests.
 
 from __future__ import annotations
 
+from itertools import accumulate
+from operator import mul
+
 from tilewise.check.access.stored import Stored
 from tilewise.core.builders import S
 from tilewise.core.errors import Refused
@@ -24,8 +27,8 @@ def is_fragment(layout: Layout) -> bool:
 def in_fragments(stored: Stored, fragment: Layout) -> Layout:
     """[request, lane, register] to the tile: for each part, and each warp, all that its lanes hold.
 
-        requires  one fragment, over laneid and reg, and axes of warps; of as many elements as the tile one
-                  of them may have other modes than rows and columns
+        requires  one fragment, over laneid and reg, and axes of warps; of as many elements as the tile it
+                  may have more modes, or fewer, that end where the tile's do
         refused   TW610 lanes or registers that hold nothing; a tile of no whole number of parts
 
     >>> from tilewise import S, laneid, reg
@@ -56,9 +59,9 @@ def in_fragments(stored: Stored, fragment: Layout) -> Layout:
 
 
 def _flat(tile: Layout, fragment: Layout) -> bool:
-    """Whether a fragment of the tile's size is it, index by index; not one of other rows and columns."""
-    shapes = extents_of(tile.shape), extents_of(fragment.shape)
-    return shapes[0] == shapes[1] or any(len(shape) != 2 for shape in shapes)
+    """Whether a fragment of the tile's size is it, index by index: modes of one are parts of the other's."""
+    ends = [set(accumulate(extents_of(layout.shape), mul)) for layout in (tile, fragment)]
+    return ends[0] <= ends[1] or ends[1] <= ends[0]
 
 
 def _by_holder(fragment: Layout) -> Layout:

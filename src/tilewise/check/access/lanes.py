@@ -1,8 +1,11 @@
-"""Why addresses, one a lane, are no request of a warp, or too many to look at."""
+"""The addresses of a request, one a lane; and why some are none, or too many to look at."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
 from tilewise.hardware.limits import LANES
 
 MOST_LISTED = 1 << 25
@@ -17,6 +20,24 @@ def check_listed(addresses: int) -> None:
             f"{addresses} addresses would be looked at one by one, and {MOST_LISTED} is the most",
             hint="ask about a part of the tile, or one whose extents and strides are powers of two",
         )
+
+
+def checked(bytes: int, addresses: Iterable[int | None]) -> list[int | None]:
+    """The addresses of a request, one a lane: up to 32, from 0 on, multiples of `bytes`.
+
+    >>> checked(4, (0, None, 8))
+    [0, None, 8]
+    """
+    found = [
+        None if address is None else as_int(address, f"the address of lane {lane}")
+        for lane, address in enumerate(addresses)
+    ]
+    if len(found) > LANES:
+        raise too_many(len(found))
+    for lane, address in enumerate(found):
+        if address is not None and (address < 0 or address % bytes):
+            raise no_vector(f"lane {lane}", bytes, address)
+    return found
 
 
 def no_vector(lane: str, bytes: int, address: int) -> LayoutError:

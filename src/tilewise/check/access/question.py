@@ -9,7 +9,7 @@ from tilewise.check.access.patterns import Pattern, pattern_from, pattern_of
 from tilewise.check.access.spelling import Words, spelled
 from tilewise.check.access.stored import BYTE, Stored
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.banks import Operation
 
@@ -39,7 +39,8 @@ class Question:
     ) -> Question:
         """What a text, or a layout, asks."""
         stored = Stored.of(layout, dtype, base)
-        if isinstance(asked, Layout):
+        if not isinstance(asked, str):
+            asked = of_kind(asked, Layout, "an access", "such as row:16B, or a layout of (lane, element)")
             words, pattern = Words("", None, None), pattern_from(asked, stored)
         else:
             words = Words.of(asked)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from tilewise.core.axes import Axis, m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout, as_layout
 from tilewise.core.shapes import extents_of, spell
 from tilewise.core.vectors import along
@@ -40,7 +41,7 @@ class Stored:
 
         refused  TW610 elements with copies, or whose places are no addresses
         """
-        return _stored(as_layout(layout), DType.of(dtype), base)
+        return _stored(as_layout(layout), DType.of(dtype), as_int(base, "a base"))
 
     @property
     def step(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tilewise.check.access.lanes import no_vector, too_many
+from tilewise.check.access.lanes import checked
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import BANKS, WAVEFRONT, WORD, Operation
 
@@ -102,11 +102,7 @@ def counted(operation: Operation | str, bytes: int, addresses: Sequence[int | No
     """
     own = Operation.of(operation)
     together = own.together(bytes)
-    if len(addresses) > LANES:
-        raise too_many(len(addresses))
-    for lane, address in enumerate(addresses):
-        if address is not None and (address < 0 or address % bytes):
-            raise no_vector(f"lane {lane}", bytes, address)
+    addresses = checked(bytes, addresses)
     merged = next((d for d in own.pairs if together < LANES and _paired(addresses, d)), 0)
     together = together * 2 if merged else together
     dealt = [range(first, first + together) for first in range(0, len(addresses), together)]

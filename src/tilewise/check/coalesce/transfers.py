@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tilewise.check.access.lanes import no_vector, too_many
+from tilewise.check.access.lanes import checked
 from tilewise.core.errors import LayoutError
-from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.sectors import LINE, OPERATIONS, SECTOR, TOGETHER
 
 TYPE_CHECKING = False
@@ -99,11 +98,7 @@ def counted(operation: str, bytes: int, addresses: Sequence[int | None]) -> Tran
     (5, 4, 2)
     """
     check_operation(operation, bytes)
-    if len(addresses) > LANES:
-        raise too_many(len(addresses))
-    for lane, address in enumerate(addresses):
-        if address is not None and (address < 0 or address % bytes):
-            raise no_vector(f"lane {lane}", bytes, address)
+    addresses = checked(bytes, addresses)
     active = [address for address in addresses if address is not None]
     firsts = range(0, len(addresses), TOGETHER[bytes])
     groups = tuple(_sectors(range(first, first + TOGETHER[bytes]), addresses) for first in firsts)
