@@ -257,6 +257,14 @@ def test_the_conflicts_of_a_load_are_those_of_the_access():
     assert (way.legs[-1].wavefronts, way.legs[-1].ideal) == (asked.wavefronts, asked.ideal) == (512, 64)
 
 
+def test_lanes_whose_address_no_matrix_reads_cost_nothing():
+    way = Journey()
+    way.to_registers(way.tma_load(way.tensor("B", small(8, 16), "f16"), (8, 16), mode="32B"), "B")
+    leg = way.legs[-1]
+    assert (leg.instruction, len(leg.issues[0].addresses)) == ("ldmatrix.x2", 16)
+    assert (leg.wavefronts, leg.ideal) == (2, 2)
+
+
 @pytest.mark.parametrize("mode", ["none", "32B", "64B", "128B"])
 def test_a_load_writes_every_chunk_of_its_boxes_once(mode):
     way = Journey()

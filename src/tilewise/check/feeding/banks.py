@@ -8,6 +8,7 @@ from tilewise.check.banks.phases import Request, counted
 from tilewise.check.feeding.forms import Fill, Vector
 from tilewise.check.feeding.steps import addresses_of
 from tilewise.hardware.limits import LANES
+from tilewise.hardware.matrices.forms import Form
 from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.memory.banks import WORD
 
@@ -32,6 +33,18 @@ class Wavefronts:
         return f"{many} predicted, ideal {self.ideal}: {how_bad}"
 
 
+def given(form: Form | Vector) -> tuple[int, int]:
+    """The bytes behind each address of an instruction, and how many lanes give one.
+
+    >>> from tilewise.hardware.matrices.forms import Form
+    >>> given(Vector("ld", 64)), given(Form("ldmatrix", 2))
+    ((8, 32), (16, 16))
+    """
+    if isinstance(form, Vector):
+        return form.bits // 8, LANES
+    return ROW_BYTES, form.count * form.rows
+
+
 def wavefronts_of(fill: Fill) -> Wavefronts:
     """The wavefronts of the steps of one warp.
 
@@ -46,9 +59,7 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
     64 wavefronts predicted, ideal 64: no conflicts
     """
     form = fill.form
-    bytes, lanes = form.bits // 8, LANES
-    if not isinstance(form, Vector):
-        bytes, lanes = ROW_BYTES, form.count * form.rows
+    bytes, lanes = given(form)
     seen: dict[tuple[int, ...], Request] = {}
     requests = []
     for addresses in addresses_of(fill):

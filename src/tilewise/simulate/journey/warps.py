@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.check.feeding import Feed, feed
+from tilewise.check.feeding.banks import given
 from tilewise.check.feeding.forms import Step as Issued
 from tilewise.check.feeding.forms import Vector
 from tilewise.core.axes import Axis
@@ -22,7 +23,6 @@ from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import K_BITS
 from tilewise.simulate.faults import Step
@@ -154,8 +154,8 @@ def _addresses(issued: Issued) -> Array:
 
 def _issue(part: Part, addresses: Array) -> Issue:
     form = part.feed.form
-    bytes = form.bits // 8 if isinstance(form, Vector) else ROW_BYTES
-    return Issue(form.instruction, part.warp, bytes, tuple(map(int, addresses)))
+    bytes, lanes = given(form)
+    return Issue(form.instruction, part.warp, bytes, tuple(map(int, addresses[:lanes])))
 
 
 def _loaded(part: Part, addresses: Array, memory: Memory) -> Array:
