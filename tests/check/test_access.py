@@ -629,3 +629,29 @@ def test_an_access_is_a_text_or_a_layout(asked):
     for asking in (access_of, widest):
         with pytest.raises(LayoutError, match="an access belongs here"):
             asking(asked, S[(8, 8)], "f16")
+
+
+@pytest.mark.parametrize("text", [" row : 16B @ st ", "row:16B @st", "row :16 B@ st"])
+def test_spaces_between_the_words_mean_nothing(text):
+    assert access_of(text, S[(64, 64)], "f16").name == "row:16B@st"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "operation", "said", "hint"),
+    [
+        (
+            "e2m3",
+            "ld",
+            "no vector of 1, 2, 4, 8, 16 bytes is whole elements of e2m3, which have 6 bits",
+            "as u8",
+        ),
+        ("b128", "atom", "no vector of 4, 8 bytes is whole elements of b128, which have 128 bits", ""),
+    ],
+)
+def test_a_type_that_no_vector_holds_is_told_once_for_all(dtype, operation, said, hint):
+    with pytest.raises(Refused) as no:
+        widest("row", S[(64, 64)], dtype, operation)
+    assert no.value.reason == said
+    assert no.value.witness["rule"] == "type"
+    assert hint in no.value.hint
+    assert bool(hint) == bool(no.value.hint)

@@ -46,8 +46,9 @@ class Words:
         subject, at, operation = text.strip().rpartition("@")
         if not at or operation.strip() not in OPERATIONS:
             subject, operation = text.strip(), ""
+        subject = subject.strip()
         width = _WIDTH.search(subject)
-        subject = subject[: width.start()] if width else subject.strip()
+        subject = subject[: width.start()] if width else subject
         if not subject:
             raise LayoutError("TW601", f"{text!r} is no access", hint=f"such as {EXAMPLES}")
         return cls(subject, int(width[1]) if width else None, operation.strip() or None)

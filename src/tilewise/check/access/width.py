@@ -101,12 +101,24 @@ def widest_of(question: Question) -> Width:
             return Width(access, None, None, question)
         return Width(access, blocked[0], _by_base(question, *blocked), question)
     assert blocked is not None
-    raise _by_base(question, *blocked)
+    raise _by_base(question, *blocked) if _whole(blocked[1]) or own else _of_type(question)
 
 
 def _whole(no: Refused) -> bool:
     """Whether a refusal is about elements in memory, not about a width that holds no whole one."""
     return isinstance(no.witness, dict) and no.witness.get("rule") != "type"
+
+
+def _of_type(question: Question) -> Refused:
+    """Why there is no width at all: none that an instruction has is whole elements."""
+    dtype, widths = question.stored.dtype, question.operation.widths
+    return Refused(
+        "TW610",
+        f"no vector of {', '.join(map(str, widths))} bytes is whole elements of {dtype}, "
+        f"which have {dtype.bits} bits",
+        witness={"rule": "type", "bytes": max(widths), "bits": dtype.bits},
+        hint="ask about the bytes that they are packed into, as u8" if dtype.bits % BYTE else "",
+    )
 
 
 def _by_base(question: Question, bytes: int, no: Refused) -> Refused:
