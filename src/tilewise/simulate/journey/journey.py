@@ -25,7 +25,7 @@ from tilewise.simulate.journey.copies import (
 )
 from tilewise.simulate.journey.products import Product, by_mma, by_wgmma, expected
 from tilewise.simulate.journey.rooms import boxes, room, row_major
-from tilewise.simulate.journey.stops import GLOBAL, REGISTERS, SHARED, Issue, Leg, Stop, Wrong
+from tilewise.simulate.journey.stops import GLOBAL, REGISTERS, SHARED, Issue, Leg, Stop, Wrong, standing
 from tilewise.simulate.journey.warps import gather, held, parts, scatter
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.numbers import decode, encode
@@ -135,6 +135,7 @@ class Journey:
 
         `at` is an address, or one inside another tile, whose bytes are overwritten.
         """
+        standing(tensor, GLOBAL)
         own, mode = self._fresh(name or f"{tensor.name} tile"), Mode.of(mode)
         layout, start, step = self._boxes(own, shape, tensor.dtype, mode, at)
         tensor_map, issues = map_of(tensor, shape, mode), list[Issue]()
@@ -154,6 +155,8 @@ class Journey:
 
         The boxes are read in the mode that the tile was made with, or in another one.
         """
+        standing(tile, SHARED)
+        standing(tensor, GLOBAL)
         mode = Mode.of(tile.mode or "none") if mode is None else Mode.of(mode)
         tensor_map = map_of(tensor, tile.shape, mode)
         _, step = boxes(tile.shape, tile.dtype, mode, tile.start)
@@ -170,22 +173,38 @@ class Journey:
 
     # -- registers -----------------------------------------------------------------------------------
 
-    def to_registers(self, tile: Stop, operand: str, *, warps: int = 1, name: str = "") -> Stop:
+    def to_registers(
+        self,
+        tile: Stop,
+        operand: str,
+        *,
+        warps: int = 1,
+        mode: Mode | str | None = None,
+        layout: Layout | None = None,
+        name: str = "",
+    ) -> Stop:
         """The fragments of A [M, K] or B [N, K] in registers, by ldmatrix or by plain loads.
 
-        A of wgmma is in four warps, B of mma.sync in one.
+        A of wgmma is in four warps, B of mma.sync in one. The tile is read where it lies; or as it would lie
+        in boxes of another mode, or by another layout in elements, by one who is wrong about it.
         """
+        standing(tile, SHARED)
         if operand not in ("A", "B") or (operand == "B" and warps != 1):
             raise LayoutError("TW601", f"no {operand} is loaded by {warps} warps", hint="A, or B by one warp")
-        layout = held(tile.shape, operand, tile.dtype, warps)
-        every = parts(tile.layout, operand, tile.dtype, warps)
+        read = tile.layout
+        if layout is not None:
+            read = _in_bytes(layout, tile.dtype) + tile.start
+        elif mode is not None:
+            read, _ = boxes(tile.shape, tile.dtype, Mode.of(mode), tile.start)
+        fragments = held(tile.shape, operand, tile.dtype, warps)
+        every = parts(read, operand, tile.dtype, warps)
         registers, issues = gather(every, tile.bytes * 8 // (REGISTER_BITS * LANES * warps), self.shared)
         stop = Stop(
             self._fresh(name or f"{operand} fragments"),
             REGISTERS,
             tile.dtype,
-            layout,
-            registers.numbers(layout, tile.dtype),
+            fragments,
+            registers.numbers(fragments, tile.dtype),
             tile,
             registers=registers,
             operand=operand,
@@ -255,6 +274,8 @@ class Journey:
 
         Refused where no descriptor reads a tile (TW605).
         """
+        for tile in (a, b):
+            standing(tile, SHARED, REGISTERS)
         element = DType.of(dtype)
         return self._computed("wgmma", by_wgmma(a, b, c, element, self.shared), (a, b), c, element, name)
 
@@ -294,8 +315,9 @@ class Journey:
         return stop
 
     def _fresh(self, name: str) -> str:
-        """A name that no stop has."""
+        """A name that no stop has, and no room that a refused leg has left."""
         names = {stop.name for stop in self.stops}
+        names |= {room.name for memory in (self.shared, self.memory) for room in memory.regions}
         own, number = name, 2
         while own in names:
             own, number = f"{name} ({number})", number + 1
@@ -324,7 +346,11 @@ class Journey:
 
     def _by(self, name: str, layout: Layout, dtype: DType, at: int | None) -> tuple[Layout, int]:
         """A layout of the user's, in bytes from the start of its own room."""
-        own = layout if layout.unit == "byte" else layout.in_bytes(dtype)
+        own = _in_bytes(layout, dtype)
         _, last = own.extremes("m")
         start = room(self.shared, name, last + dtype.bits // 8, PATTERN, at)
         return own + start, start
+
+
+def _in_bytes(layout: Layout, dtype: DType) -> Layout:
+    return layout if layout.unit == "byte" else layout.in_bytes(dtype)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewise.check.banks import Request, counted
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.limits import LANES, REGISTER_BITS
@@ -136,6 +136,26 @@ class Stop:
         if elements:
             said |= {"places": self.places.tolist(), "bits": self.codes.tolist() if self.written else None}
         return said
+
+
+def standing(stop: Stop, *spaces: str) -> None:
+    """Refuse what is no stop, and one that stands elsewhere than where a leg begins or ends.
+
+    >>> from tilewise import S
+    >>> standing(Stop("a", SHARED, DType.of("f16"), S[(4, 8) : (16, 2)], np.zeros((4, 8))), GLOBAL)
+    Traceback (most recent call last):
+    tilewise.LayoutError: TW601: a is in shared memory, and a stop in global memory belongs here
+      hint: tensor(name, numbers, dtype) or empty(name, shape, dtype) makes one
+    """
+    hint = "tma_load, or to_shared, makes a tile of shared memory"
+    if spaces == (GLOBAL,):
+        hint = "tensor(name, numbers, dtype) or empty(name, shape, dtype) makes one"
+    of_kind(stop, Stop, "a stop", hint)
+    if stop.space not in spaces:
+        there = "registers" if stop.space == REGISTERS else f"{stop.space} memory"
+        raise LayoutError(
+            "TW601", f"{stop.name} is in {there}, and a stop in {spaces[0]} memory belongs here", hint=hint
+        )
 
 
 @dataclass(frozen=True)
