@@ -176,3 +176,12 @@ def test_what_does_not_fit():
         ldmatrix(filled(1024), Form("stmatrix", 1), [0] * 32)
     with pytest.raises(LayoutError, match="one register of one warp"):
         movmatrix(Registers.empty(2))
+
+
+def test_rows_that_are_stored_are_aligned_as_well():
+    memory, held = Memory(1024), Registers.of(np.arange(32)[:, None])
+    for trans in (False, True):
+        rows = [16 * lane + 8 * (lane == 3) for lane in range(8)]
+        no = refused(lambda rows=rows, trans=trans: stmatrix(memory, "x1", rows, held, trans=trans))
+        assert (no.witness["fault"], no.witness["lane"], no.witness["address"]) == ("misaligned", 3, 56)
+    assert not memory.written.any()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tilewise import LayoutError, R, Refused, S, Swizzle, laneid
 from tilewise.core.dtypes import DType
+from tilewise.core.layout import Layout
 from tilewise.simulate.faults import Step
 from tilewise.simulate.memory import NOBODY, Memory, bits_of
 from tilewise.simulate.numbers import encode
@@ -248,3 +249,76 @@ def test_what_is_no_memory():
         Memory(64).put([1, 2], "u8", S[2 : 1 @ laneid])
     with pytest.raises(LayoutError, match="begin at byte 3"):
         Memory(64).put([1, 2], "f16", S[2:1], at=3)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "numbers"), [("u4", [1, 2, 3]), ("e2m3", [1.0, 2.0, 3.0]), ("b1", [1] * 9)]
+)
+def test_bits_behind_the_last_element_stay(dtype, numbers):
+    memory = Memory(8)
+    memory.put([0xFF] * 8, "u8")
+    memory.put(numbers, dtype, at=1)
+    bits = len(numbers) * DType.of(dtype).bits
+    whole = int.from_bytes(memory.data.tobytes(), "little")
+    assert whole >> 8 + bits == (1 << 56 - bits) - 1
+    assert memory.take(dtype, len(numbers), at=1).tolist() == numbers
+    with pytest.raises(Refused, match="outside of bytes 0 to 7"):
+        memory.put(numbers, dtype, at=7 + (bits <= 8))
+
+
+@pytest.mark.parametrize(("dtype", "step"), [("u8", 12), ("f16", 20), ("u4", 6)])
+def test_elements_that_begin_inside_of_a_byte(dtype, step):
+    """They were moved to where a byte begins, without a word."""
+    memory, layout = Memory(64), Layout((2,), (step,), unit="bit")
+    memory.put(np.zeros(64), "u8")
+    for action in (lambda: memory.put([1, 2], dtype, layout), lambda: memory.take(dtype, layout)):
+        with pytest.raises(LayoutError, match=f"element 1 of .* begins at bit {step} of memory"):
+            action()
+
+
+@pytest.mark.parametrize("dtype", ["u8", "f32", "u4"])
+def test_copies_of_an_element_are_one_number(dtype):
+    memory, layout = Memory(64), S[4:1] + R[2:8]
+    memory.put([1, 2, 3, 4], dtype, layout)
+    assert memory.take(dtype, layout).tolist() == [1, 2, 3, 4]
+    memory.put([5], dtype, S[1:1] + 10)
+    no = refused(lambda: memory.take(dtype, layout))
+    each = DType.of(dtype).bits
+    places = {"address": 2 * each // 8, "other": 10 * each // 8}
+    assert (
+        no.witness == {"fault": "apart", "memory": "shared", "instruction": "the host", "element": 2} | places
+    )
+
+
+@pytest.mark.parametrize("shape", [(8, 4), (4, 7), (31,), (33,)])
+def test_numbers_in_other_extents_than_the_layout(shape):
+    memory = Memory(64)
+    with pytest.raises(LayoutError, match="numbers of the shape"):
+        memory.put(np.zeros(shape), "u8", S[(4, 8) : (8, 1)])
+    assert not memory.written.any()
+
+
+def test_addresses_are_whole():
+    memory = Memory(64)
+    for action in (
+        lambda: memory.put([1], "u8", at=1.5),
+        lambda: memory.put([1], "u8", S[1:1], at=1.5),
+        lambda: memory.take("u8", 1, at=0.5),
+    ):
+        with pytest.raises(LayoutError, match="at must be an integer"):
+            action()
+
+
+def test_a_part_without_a_name():
+    with pytest.raises(LayoutError, match="no part without a name"):
+        Memory(64).within()
+    with pytest.raises(LayoutError) as caught:
+        Memory(64).within("A")
+    assert "region(...) names one" in str(caught.value)
+
+
+def test_lanes_that_write_the_same_hide_none_that_does_not():
+    """Three lanes at one byte: the two that agree come first, and the third is told with one of them."""
+    for values, pair in (((1, 1, 2), (1, 2)), ((2, 1, 1), (0, 1)), ((1, 2, 1), (0, 1))):
+        no = refused(lambda values=values: Memory(8).write(STORE, [0, 0, 0], np.array(values)[:, None]))
+        assert (no.witness["lane"], no.witness["other"]["lane"]) == pair

@@ -229,3 +229,12 @@ def test_the_number_of_registers():
 def test_an_instruction_that_does_not_exist():
     with pytest.raises(Refused):
         operand(Instruction(Shape(16, 8, 16), "f16", "bf16", "f32"), "A", np.zeros((16, 16)))
+
+
+def test_an_operand_that_is_given_the_other_way_round():
+    """B is [N, K]: one of [K, N] has as many numbers, and is not taken."""
+    words = "m16n8k16.row.col.f32.f16.f16.f32"
+    for name, shape in (("A", (8, 32)), ("B", (16, 8)), ("C", (8, 16)), ("B", (8, 8)), ("B", (2, 8, 16))):
+        with pytest.raises(LayoutError, match="numbers of the shape"):
+            operand(words, name, np.zeros(shape))
+    assert operand(words, "B", np.zeros(128)).count == 2

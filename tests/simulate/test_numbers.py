@@ -1,5 +1,6 @@
 """What bits mean: every code of every small type by plain arithmetic, NumPy's own floats, and rounding."""
 
+import re
 from fractions import Fraction
 from math import copysign, inf, isnan, nan
 
@@ -208,3 +209,10 @@ def test_codes_fill_bytes_from_the_lowest_bit_on(bits, rows, count, data):
         whole = sum(code << bits * place for place, code in enumerate(said))
         assert row.tobytes() == whole.to_bytes(each * bits // 8, "little")
     assert np.array_equal(cut(held, bits), np.array(codes, np.uint64))
+
+
+@pytest.mark.parametrize("number", [1.5, nan, inf, -inf, 1e30])
+@pytest.mark.parametrize("saturate", [False, True])
+def test_what_is_no_whole_number_is_named(number, saturate):
+    with pytest.raises(LayoutError, match=f"s8 does not hold {re.escape(str(number))}"):
+        encode([0.0, number], "s8", saturate=saturate)

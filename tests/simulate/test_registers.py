@@ -157,3 +157,20 @@ def test_parts_of_registers():
     assert repr(held) == "Registers(2 x 32 x 4)"
     with pytest.raises(LayoutError, match="not of the shape"):
         Registers.of(np.zeros((4, 31, 2)))
+
+
+def test_what_lies_over_registers_that_nothing_wrote():
+    new = Registers.empty(1).put(np.full(4, 9), S[4 : 1 @ laneid], "u32")
+    held = new.over(Registers.empty(1).put([7], S[1 : 1 @ laneid] + 4 @ laneid, "u32"))
+    assert held.words[0, :6, 0].tolist() == [9, 9, 9, 9, 7, 0]
+    assert held.known[0, :6, 0].tolist() == [0xFFFFFFFF] * 5 + [0]
+
+
+def test_numbers_in_other_extents_than_the_fragment():
+    layout = S[(4, 8) : (8 @ laneid, 1 @ laneid)]
+    assert Registers.holding(np.arange(32), layout, "u32").words[0, 9, 0] == 9
+    for shape in ((8, 4), (16, 8), (4,)):
+        with pytest.raises(LayoutError, match="numbers of the shape"):
+            Registers.holding(np.zeros(shape), layout, "u32")
+        with pytest.raises(LayoutError, match="numbers of the shape"):
+            Registers.empty(1, warps=2).put_each(np.zeros((2, *shape)), layout, "u32")

@@ -238,6 +238,9 @@ def test_interleaved_boxes_and_stores_with_steps_are_not_in_the_tables():
     ("name", "kept", "changed"),
     [
         ("FLOAT32_FTZ", 0x00800001, 0x00000001),
+        ("FLOAT32_FTZ", 0x80000000, 0x80000001),
+        ("FLOAT32_FTZ", 0x80800001, 0x807FFFFF),
+        ("TFLOAT32", 0xBF802000, 0xBF800001),
         ("TFLOAT32", 0x3F802000, 0x3F800001),
         ("TFLOAT32_FTZ", 0x3F802000, 0x00002000),
         ("FLOAT32", 0x00000001, None),

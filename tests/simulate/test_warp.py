@@ -153,3 +153,12 @@ def test_no_such_shuffle():
         shuffle(held, "left", 1)
     with pytest.raises(LayoutError, match="groups of 3"):
         shuffle(held, "up", 1, width=3)
+
+
+def test_addresses_and_amounts_are_whole_numbers_of_their_range():
+    memory, lanes = filled(), Registers.of(np.arange(32)[:, None])
+    with pytest.raises(LayoutError, match="an address"):
+        load(memory, [0.5], 4)
+    for amount in (-1, 32, 0.5, [1, 2], [0] * 31 + [40]):
+        with pytest.raises(LayoutError, match="a shuffle by"):
+            shuffle(lanes, "up", amount)

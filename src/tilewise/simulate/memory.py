@@ -22,7 +22,7 @@ from tilewise.core.units import unit_bits
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.simulate.faults import HOST, Step, fault
-from tilewise.simulate.numbers import cut, decode, encode, joined
+from tilewise.simulate.numbers import cut, decode, encode, fitted, joined
 from tilewise.tables import table
 
 Array = np.ndarray[Any, Any]
@@ -138,10 +138,9 @@ class Memory:
         """
         unknown = set(names) - {one.name for one in self._regions}
         if unknown or not names:
-            known = " ".join(one.name for one in self._regions)
-            raise LayoutError(
-                "TW203", f"{self.name} memory has no part {' '.join(unknown)}", hint=f"it has {known}"
-            )
+            asked = " ".join(sorted(unknown)) or "without a name"
+            known = " ".join(one.name for one in self._regions) or "none; region(...) names one"
+            raise LayoutError("TW203", f"{self.name} memory has no part {asked}", hint=f"it has {known}")
         part = Memory(self.size, name=self.name, start=self.start)
         part._data, part._written = self._data, self._written
         part._regions = tuple(one for one in self._regions if one.name in names)
@@ -195,12 +194,11 @@ class Memory:
         ([49, 66], [True, True, False])
         """
         element = DType.of(dtype)
-        codes = encode(numbers, element)
         if layout is None:
-            data = joined(codes.reshape(-1), element.bits)
-            self.write(HOST, self._from_zero(8 * (at + np.arange(data.size))) // 8, data[:, None])
+            self._put_in_a_row(encode(numbers, element).reshape(-1), element, as_int(at, "at"))
             return
         bits = self._from_zero(bits_of(layout, element, at))
+        codes = encode(fitted(numbers, extents_of(layout.shape)), element)
         own = np.repeat(codes.reshape(layout.size, 1), bits.shape[1], axis=1)
         if element.bits >= 8:
             self.write(HOST, bits // 8, joined(own[..., None], element.bits))
@@ -218,17 +216,31 @@ class Memory:
         """
         element = DType.of(dtype)
         if isinstance(layout, Layout):
-            bits, shape = bits_of(layout, element, at)[:, 0], extents_of(layout.shape)
+            bits, shape = bits_of(layout, element, at), extents_of(layout.shape)
         else:
             shape = (layout,) if isinstance(layout, int) else tuple(layout)
-            bits = at * 8 + np.arange(prod(shape)) * element.bits
-        self._from_zero(bits)
+            bits = as_int(at, "at") * 8 + np.arange(prod(shape))[:, None] * element.bits
+        codes = self._codes(self._from_zero(bits), element)
+        self._check_copies(codes, bits)
+        return decode(codes[:, 0], element).reshape(shape)
+
+    def _codes(self, bits: Array, element: DType) -> Array:
+        """The codes that begin at these bits."""
         if element.bits % 8 == 0:
-            held = self.read(HOST, bits // 8, element.bits // 8)
-            return decode(cut(held, element.bits), element).reshape(shape)
+            return cut(self.read(HOST, bits // 8, element.bits // 8), element.bits)[..., 0]
         held = self.read(HOST, np.stack([bits // 8, (bits + element.bits - 1) // 8], axis=-1), 1)
-        both = cut(held.reshape(-1, 2), 16)[:, 0]
-        return decode(both >> (bits % 8).astype(np.uint64), element).reshape(shape)
+        both = cut(held[..., 0], 16)[..., 0]
+        return both >> (bits % 8).astype(np.uint64) & np.uint64((1 << element.bits) - 1)
+
+    def _put_in_a_row(self, codes: Array, element: DType, at: int) -> None:
+        """Write elements one after another; bits of the last byte that are none of them stay."""
+        data = joined(codes, element.bits)
+        addresses = self._from_zero(8 * (at + np.arange(data.size))) // 8
+        beside = codes.size * element.bits % 8
+        if beside:
+            self._bytes(HOST, addresses, 1, 1, "writes")
+            data[-1] |= self._data[addresses[-1] - self.start] >> beside << beside
+        self.write(HOST, addresses, data[:, None])
 
     def _put_parts(self, codes: Array, bits: Array, element: DType) -> None:
         """Write elements that share bytes with others; bits beside them stay."""
@@ -289,6 +301,19 @@ class Memory:
             first = int(np.argmax(clash))
             one, other = (int(order[place]) // at.shape[1] for place in (first, first + 1))
             raise self._overlapping(step, one, other, int(near[first]), value[first : first + 2])
+
+    def _check_copies(self, codes: Array, bits: Array) -> None:
+        """Refuse two copies of one element that hold different numbers."""
+        apart = codes != codes[:, :1]
+        if apart.any():
+            element, copy = map(int, np.argwhere(apart)[0])
+            one, other = (int(bits[element, which]) // 8 for which in (0, copy))
+            raise self._fault(
+                "apart",
+                f"{HOST.words(element)} has different numbers at {self._byte(one)} and {self._byte(other)}",
+                HOST.culprit(element) | {"address": one, "other": other},
+                "copies of an element are one element",
+            )
 
     def _overlapping(self, step: Step, one: int, other: int, address: int, values: Array) -> Refused:
         return self._fault(
@@ -357,7 +382,7 @@ def bits_of(layout: Layout, dtype: DType | str, at: int = 0) -> Array:
     [1152, 1024]
     """
     element = DType.of(dtype)
-    unit = unit_bits(layout.unit, element)
+    unit, at = unit_bits(layout.unit, element), as_int(at, "at")
     if at * 8 % unit or (element.bits < 8 and 8 % element.bits):
         raise LayoutError(
             "TW106",
@@ -368,7 +393,17 @@ def bits_of(layout: Layout, dtype: DType | str, at: int = 0) -> Array:
     if places.axes not in ((), ("m",)):
         raise LayoutError("TW203", f"{layout} has the axes {' '.join(places.axes)}, and memory has m")
     found = places.columns["m"] if places.axes else np.zeros(layout.size, np.int64)
-    return found.reshape(layout.size, -1) * unit
+    bits = found.reshape(layout.size, -1) * unit
+    grain = min(element.bits, 8)
+    odd = bits % grain != 0
+    if odd.any():
+        which = int(np.argwhere(odd)[0][0])
+        raise LayoutError(
+            "TW106",
+            f"element {which} of {layout} begins at bit {int(bits[odd].flat[0])} of memory",
+            hint=f"elements of {element} begin at a multiple of {counted(grain, 'bit')}",
+        )
+    return bits
 
 
 def _read_only(array: Array) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
@@ -22,7 +23,7 @@ from tilewise.hardware.mma.kinds import KindInstruction, container
 from tilewise.hardware.mma.machine import runs_as
 from tilewise.hardware.mma.words import Mma, named
 from tilewise.simulate.faults import Step
-from tilewise.simulate.numbers import is_float
+from tilewise.simulate.numbers import fitted, is_float
 from tilewise.simulate.registers import Registers
 from tilewise.simulate.sums import Adder, product, slack, slack_in_any_order
 
@@ -73,9 +74,10 @@ def operand(this: Mma | str, name: str, numbers: Any) -> Registers:
     """
     dense = _dense(this)
     fragments = fragments_of(dense, name)
-    shape = (len(fragments), fragments[0].size)
-    given = np.asarray(numbers)
-    every = np.broadcast_to(given.reshape(-1, fragments[0].size), shape)
+    one = extents_of(fragments[0].shape)
+    alone = np.size(numbers) == fragments[0].size
+    given = fitted(numbers, one if alone else (len(fragments), *one))
+    every = np.broadcast_to(given.reshape(-1, fragments[0].size), (len(fragments), fragments[0].size))
     return _into(dense, name, every[None], Registers.empty(registers_of(dense, name)))
 
 

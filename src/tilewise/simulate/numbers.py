@@ -12,6 +12,7 @@ Numbers are doubles for floats, and 64-bit integers for integers: both hold all 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -256,9 +257,13 @@ def _encoded_scale(numbers: Array) -> Array:
 
 def _encoded_whole(numbers: Array, element: DType, saturate: bool) -> Array:
     low, high = whole_range(element)
-    given = numbers.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # what is no number, or too large for 64 bits, is refused below
+        given = numbers.astype(np.int64)
     if not np.array_equal(given, numbers):
-        raise LayoutError("TW101", f"{element} holds whole numbers alone")
+        odd = numbers[given != numbers].flat[0]
+        raise LayoutError(
+            "TW101", f"{element} does not hold {odd}", hint="it holds whole numbers alone, below 2^63"
+        )
     if saturate:
         given = np.clip(given, low, high)
     outside = (given < low) | (given > high)
@@ -269,6 +274,26 @@ def _encoded_whole(numbers: Array, element: DType, saturate: bool) -> Array:
             hint=f"it holds {low} to {high}; saturate=True takes the nearest",
         )
     return given.view(np.uint64) & np.uint64((1 << element.bits) - 1)
+
+
+def fitted(numbers: Any, extents: tuple[int, ...]) -> Array:
+    """The numbers of a tile, given in its extents, or one after another; in others they are refused.
+
+    >>> fitted(range(6), (2, 3)).shape
+    (6,)
+    >>> fitted(np.zeros((3, 2)), (2, 3))
+    Traceback (most recent call last):
+    tilewise.LayoutError: TW203: numbers of the shape (3, 2) for a tile of (2, 3)
+      hint: give them in its extents, or one after another
+    """
+    given = np.asarray(numbers)
+    if given.size != prod(extents) or (given.ndim == len(extents) and given.shape != extents):
+        raise LayoutError(
+            "TW203",
+            f"numbers of the shape {given.shape} for a tile of {extents}",
+            hint="give them in its extents, or one after another",
+        )
+    return given
 
 
 def whole_range(dtype: DType | str) -> tuple[int, int]:

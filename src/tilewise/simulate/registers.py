@@ -19,7 +19,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.simulate.faults import HOST, Step, fault
-from tilewise.simulate.numbers import decode, encode
+from tilewise.simulate.numbers import decode, encode, fitted
 from tilewise.tables import table
 
 Array = np.ndarray[Any, Any]
@@ -122,7 +122,8 @@ class Registers:
         postcondition  numbers(layout, dtype) gives them back
         """
         place = Placed.of(layout, DType.of(dtype), taken, lowest)
-        return self._put(encode(numbers, dtype).reshape(1, -1), layout, place)
+        codes = encode(fitted(numbers, extents_of(layout.shape)), dtype)
+        return self._put(codes.reshape(1, -1), layout, place)
 
     def put_each(
         self, numbers: Any, layout: Layout, dtype: DType | str, *, taken: int = 0, lowest: int = 0
@@ -135,7 +136,8 @@ class Registers:
         ([37], 37)
         """
         place = Placed.of(layout, DType.of(dtype), taken, lowest)
-        return self._put(encode(numbers, dtype).reshape(self.warps, -1), layout, place)
+        codes = encode(fitted(numbers, (self.warps, *extents_of(layout.shape))), dtype)
+        return self._put(codes.reshape(self.warps, -1), layout, place)
 
     def numbers(
         self,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.memory.sectors import WIDTHS
 from tilewise.simulate.faults import Step, fault
@@ -44,7 +45,7 @@ def by_lane(addresses: Addresses, step: Step) -> Array:
                 step.culprit(lane) | {"address": int(at)},
                 "a lane that is not active has None",
             )
-    given = [NOBODY if at is None else int(at) for at in addresses]
+    given = [NOBODY if at is None else as_int(at, "an address") for at in addresses]
     return np.array(given + [NOBODY] * (LANES - len(given)), np.int64)
 
 
@@ -129,10 +130,24 @@ def shuffle(
         raise LayoutError("TW601", f"{mode!r} is no shuffle", hint=f"known: {' '.join(MODES)}")
     if width not in (1, 2, 4, 8, 16, 32):
         raise LayoutError("TW203", f"groups of {width} lanes", hint="1, 2, 4, 8, 16 or 32")
-    source = _source(mode, np.broadcast_to(np.asarray(amount, np.int64), (LANES,)), width)
+    source = _source(mode, _amounts(amount), width)
     takes_part = np.isin(np.arange(LANES), list(active))
     gives = (takes_part & takes_part[source])[None, :, None]
     return Registers(registers.words[:, source], np.where(gives, registers.known[:, source], np.uint32(0)))
+
+
+def _amounts(amount: int | Sequence[int]) -> Array:
+    """The amount of every lane."""
+    given = np.asarray(amount)
+    if (
+        given.shape not in ((), (LANES,))
+        or given.dtype.kind not in "iu"
+        or ((given < 0) | (given >= LANES)).any()
+    ):
+        raise LayoutError(
+            "TW203", f"a shuffle by {amount}", hint=f"0 to {LANES - 1}, one for all or one a lane"
+        )
+    return np.broadcast_to(given.astype(np.int64), (LANES,))
 
 
 def _source(mode: str, amount: Array, width: int) -> Array:
