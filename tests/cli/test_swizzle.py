@@ -100,3 +100,16 @@ def test_what_is_not_understood(tilewise: Command, words: tuple[str, ...]) -> No
     run = tilewise("swizzle", *words)
     assert run.code == 2
     assert "Traceback" not in run.err
+
+
+def test_the_type_goes_through_the_pipe(tilewise: Command) -> None:
+    """What `swizzle` answers tells the type, and so does what it reads."""
+    found = tilewise("swizzle", "64x48", "--dtype", "bf16", "--access", "ldmatrix.x4", "--json")
+    assert found.json["dtype"] == "bf16"
+    for command in (["banks", "-"], ["coalesce", "-"], ["swizzle", "-"]):
+        access = "row:16B" if command[0] == "coalesce" else "ldmatrix.x4"
+        run = tilewise(*command, "--access", access, "--json", stdin=found.out)
+        assert (run.code, run.json["dtype"]) == (0, "bf16")
+    suggested = tilewise("suggest", "--operand", "A", "--dtype", "f16", "--tile", "64x64", "--json")
+    run = tilewise("swizzle", "-", "--access", "ldmatrix.x4", "--json", stdin=suggested.out)
+    assert (run.code, run.json["dtype"]) == (0, "f16")

@@ -24,7 +24,7 @@ import argparse
 import re
 
 from tilewise.cli.answer import NO, YES, Answer, witness_data
-from tilewise.cli.arguments import layout_from, layout_options, text_from
+from tilewise.cli.arguments import filled_in, layout_from, layout_options, text_from
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
@@ -61,6 +61,7 @@ def answer(args: argparse.Namespace) -> Answer:
     """The best layout; no, where there is none."""
     from tilewise.check.swizzling import FAMILIES, choose
 
+    args.tile = filled_in(args.tile, args, "dtype")
     dtype = args.dtype
     for option, such in (("dtype", "--dtype bf16"), ("access", "--access ldmatrix.x4")):
         if not getattr(args, option):
@@ -98,6 +99,7 @@ def choice_data(found: Choice) -> dict[str, Any]:
 
     return {
         **_found_data(found.best),
+        "dtype": found.dtype.name,
         "ideal": found.ideal,
         "bound": found.bound,
         "proof": found.proof,
