@@ -1,4 +1,4 @@
-"""The profiler as the judge: what an H200 counts for one access, held against what the model predicts.
+"""The profiler as the judge: what it counts for one access, to be held against what the model predicts.
 
 kinds      instructions that are counted, one kernel each
 patterns   which addresses the lanes of a warp ask for: thousands, always the same

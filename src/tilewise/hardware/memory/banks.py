@@ -93,8 +93,9 @@ OPERATIONS = {
 }
 """Every operation by name.
 
-Loads and stores of any width, ldmatrix and stmatrix follow this model in all that is known of an H200 so far;
-`unknown` says where a row goes further than that. A measurement that says otherwise changes one row.
+Loads and stores of 4 to 16 bytes, ldmatrix and stmatrix followed this model in earlier measurements of an H200;
+no record of them is held against it yet. `unknown` says where a row goes further than documents do. A
+measurement that says otherwise changes one row.
 """
 
 

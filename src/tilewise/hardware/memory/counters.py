@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from tilewise.hardware.sources import NSIGHT
+
+SOURCE = NSIGHT
+
 SHARED = {
     "ld": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "st": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
 }
 """Wavefronts of loads and of stores, ldmatrix and stmatrix among them."""
 
-SHARED_CONFLICTS = {
-    "ld": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-    "st": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-    "atom": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",
-    "cp.async": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum",
-}
-"""What the hardware counts as conflicts: turns that global traffic takes from the data stage among them."""
-
 IDEAL = "memory_l1_wavefronts_shared_ideal"
 """The least wavefronts that the bytes asked for need, an instruction at a time."""
 
 ACTUAL = "memory_l1_wavefronts_shared"
 """The wavefronts of an instruction; less the ideal they are the excessive ones."""
-
-EXCESSIVE = "derived__memory_l1_wavefronts_shared_excessive"
-"""The excessive ones of a whole kernel."""
 
 KINDS = {"ldmatrix": "ld", "stmatrix": "st"}
 """The operation under whose counters another is counted."""
@@ -32,6 +25,8 @@ SECTORS = {
     "ld": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "st": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
 }
+"""Sectors that loads and stores take of the L1."""
+
 REQUESTS = {
     "ld": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "st": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
