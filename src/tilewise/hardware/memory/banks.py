@@ -93,8 +93,8 @@ OPERATIONS = {
 }
 """Every operation by name.
 
-Loads and stores of 4 to 16 bytes, ldmatrix and stmatrix followed this model in earlier measurements of an H200;
-no record of them is held against it yet. `unknown` says where a row goes further than documents do. A
+Loads and stores of 4 to 16 bytes, ldmatrix and stmatrix followed this model in earlier measurements of an
+H200; no record of them is held against it yet. `unknown` says where a row goes further than documents do. A
 measurement that says otherwise changes one row.
 """
 
