@@ -233,3 +233,26 @@ def test_an_access_that_no_instruction_makes_is_a_no(tilewise) -> None:
     assert run.json["witness"]["lane"] == 0
     out = tilewise("banks", ROWS, "--dtype", "bf16", "--access", "S[(32, 8) : (1, 64)]:16B").out
     assert out.startswith("no: lane 0 of request 0 asks for 16 bytes")
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "0x1000, 0x1080,x, 64",
+        "0x1000 0x1080 x 64",
+        "{0x1000, 0x1080, x, 64}",
+        "[0x1000,0x1080,x,64]",
+        "0x1000\n0x1080\nx\n64\n",
+    ],
+    ids=["commas", "blanks", "an-array-of-a-debugger", "a-list", "lines"],
+)
+def test_addresses_are_read_as_debuggers_print_them(tilewise, spelled):
+    asked = ("banks", "--op", "ld", "--bytes", "4", "--json", "--addresses")
+    assert tilewise(*asked, spelled).json == tilewise(*asked, "4096,4224,x,64").json
+
+
+@pytest.mark.parametrize("spelled", ["0,,4", "0,", ",0", "{0,4", "0 , , 4", ""])
+def test_an_address_that_is_missing_is_said(tilewise, spelled):
+    run = tilewise("banks", "--op", "ld", "--bytes", "4", f"--addresses={spelled}")
+    assert run.code == 2
+    assert "--addresses: " in run.err

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
 
 from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, Answer, witness_data
@@ -18,13 +20,66 @@ OF_WIDTH = ("neighbours", "alignment", "end", "row", "held", "type")
 """Rules that a narrower vector may keep."""
 
 
-def requested(spelled: str) -> list[int | None]:
-    """The value of --addresses: one address a lane, None where it is inactive.
+class Costs(Protocol):
+    """What all requests of an access cost, by what a command counts."""
 
-    >>> requested("0,0x40,x")
-    [0, 64, None]
+    @property
+    def worst(self) -> int:
+        """The first request that loses most."""
+
+    def request(self, number: int) -> Any:
+        """One of them, by the definition."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts."""
+
+
+Own = TypeVar("Own", bound=Costs)
+
+
+def access_arguments(parser: argparse.ArgumentParser, memory: str, operations: str, wide: str = "") -> None:
+    """[LAYOUT --access A ... --base N] or [--bytes B --addresses A,A,...], and --op."""
+    parser.add_argument("layout", metavar="LAYOUT", nargs="?", help="a tile, or - for standard input")
+    parser.add_argument(
+        "--access",
+        action="append",
+        default=[],
+        metavar="A",
+        help="who asks for what, such as row:16B; repeatable",
+    )
+    parser.add_argument("--base", metavar="N", help=f"the address of the tile in {memory} memory (0)")
+    parser.add_argument("--op", metavar="OP", help=operations)
+    raw = parser.add_argument_group("one request by its addresses")
+    raw.add_argument("--bytes", metavar="B", help=f"bytes of one lane{wide}")
+    raw.add_argument("--addresses", metavar="A,A,...", help="one a lane, x where it is inactive")
+
+
+def requests_shown(found: Sequence[Own], spelled: str | None) -> list[tuple[Own, int, Any]]:
+    """Of each access the request of that number, or its worst: (the access, the number, the request)."""
+    number = None if spelled is None else number_from(spelled, "--request", "0")
+    shown = [(own, own.worst if number is None else number) for own in found]
+    return [(own, at, own.request(at)) for own, at in shown]
+
+
+def tile_data(
+    args: argparse.Namespace, layout: Layout, base: int, shown: Sequence[tuple[Costs, int, Any]], key: str
+) -> dict[str, Any]:
+    """What the commands about accesses of a tile have in JSON; `key` is what they count."""
+    accesses = [own.as_dict() | {"request": {"number": at} | request.as_dict()} for own, at, request in shown]
+    sums = {name: sum(own[name] for own in accesses) for name in (key, "ideal", "excess")}
+    return {"layout": str(layout), "dtype": args.dtype, "base": base, "accesses": accesses} | sums
+
+
+def requested(spelled: str) -> list[int | None]:
+    """The value of --addresses: one address a lane, None where it is inactive; as debuggers print them, too.
+
+    >>> requested("0,0x40,x"), requested("{0x0, 0x40}"), requested("0 64")
+    ([0, 64, None], [0, 64], [0, 64])
     """
-    words = [word.strip() for word in spelled.split(",")]
+    text = spelled.strip()
+    if text[:1] + text[-1:] in ("{}", "[]"):
+        text = text[1:-1].strip()
+    words = re.split(r"\s*,\s*|\s+", text)
     return [None if word == INACTIVE else _address(word, lane) for lane, word in enumerate(words)]
 
 

@@ -26,12 +26,15 @@ import argparse
 
 from tilewise.cli.accesses import (
     NARROWER,
+    access_arguments,
     not_both,
     number_from,
     refused,
     requested,
+    requests_shown,
     table_lines,
     tile_and_base,
+    tile_data,
 )
 from tilewise.cli.answer import Answer
 from tilewise.cli.arguments import layout_options
@@ -46,21 +49,14 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[LAYOUT --access A ...] or [--bytes B --addresses A,A,...], --op, --phases, --request."""
-    parser.add_argument("layout", metavar="LAYOUT", nargs="?", help="a tile, or - for standard input")
-    parser.add_argument(
-        "--access",
-        action="append",
-        default=[],
-        metavar="A",
-        help="who asks for what, such as row:16B; repeatable",
+    access_arguments(
+        parser,
+        "shared",
+        "ld, st, ldmatrix, stmatrix, cp.async, atom or tma",
+        " (16 for ldmatrix and stmatrix)",
     )
-    parser.add_argument("--base", metavar="N", help="the address of the tile in shared memory (0)")
-    parser.add_argument("--op", metavar="OP", help="ld, st, ldmatrix, stmatrix, cp.async, atom or tma")
     parser.add_argument("--phases", action="store_true", help="draw the phases of the worst request")
     parser.add_argument("--request", metavar="I", help="draw this one instead")
-    raw = parser.add_argument_group("one request by its addresses")
-    raw.add_argument("--bytes", metavar="B", help="bytes of one lane (16 for ldmatrix and stmatrix)")
-    raw.add_argument("--addresses", metavar="A,A,...", help="one a lane, x where it is inactive")
     layout_options(parser)
 
 
@@ -130,23 +126,11 @@ def _of_layout(args: argparse.Namespace) -> Answer:
         ]
     except Refused as no:
         return refused(no, "wavefronts", NARROWER)
-    number = None if args.request is None else number_from(args.request, "--request", "0")
-    shown = [(own, own.worst if number is None else number) for own in found]
-    requests = [(own, at, own.request(at)) for own, at in shown]
-    data = {
-        "layout": str(layout),
-        "dtype": args.dtype,
-        "base": base,
-        "accesses": [
-            own.as_dict() | {"request": {"number": at} | request.as_dict()} for own, at, request in requests
-        ],
-        "wavefronts": sum(own.wavefronts for own in found),
-        "ideal": sum(own.ideal for own in found),
-        "excess": sum(own.excess for own in found),
-    }
-    draws = args.phases or number is not None
-    drawn = [(_named(own, at), request) for own, at, request in requests if draws]
-    why = [line for own, at, request in requests if not draws for line in _why(own, at, request)]
+    shown = requests_shown(found, args.request)
+    data = tile_data(args, layout, base, shown, "wavefronts")
+    draws = args.phases or args.request is not None
+    drawn = [(_named(own, at), request) for own, at, request in shown if draws]
+    why = [line for own, at, request in shown if not draws for line in _why(own, at, request)]
     operations = [own.access.operation.name for own in found]
     return Answer(data, _Text([*_rows(found), *why], drawn)).noted(_unknown(operations))
 

@@ -25,12 +25,15 @@ import argparse
 
 from tilewise.cli.accesses import (
     NARROWER,
+    access_arguments,
     not_both,
     number_from,
     refused,
     requested,
+    requests_shown,
     table_lines,
     tile_and_base,
+    tile_data,
 )
 from tilewise.cli.answer import Answer
 from tilewise.cli.arguments import layout_options
@@ -47,21 +50,9 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[LAYOUT --access A ...] or [--bytes B --addresses A,A,...], --op, --widths, --request."""
-    parser.add_argument("layout", metavar="LAYOUT", nargs="?", help="a tile, or - for standard input")
-    parser.add_argument(
-        "--access",
-        action="append",
-        default=[],
-        metavar="A",
-        help="who asks for what, such as row:16B; repeatable",
-    )
-    parser.add_argument("--base", metavar="N", help="the address of the tile in global memory (0)")
-    parser.add_argument("--op", metavar="OP", help="ld, st or cp.async")
+    access_arguments(parser, "global", "ld, st or cp.async")
     parser.add_argument("--widths", action="store_true", help="narrower vectors too")
     parser.add_argument("--request", metavar="I", help="tell of this one")
-    raw = parser.add_argument_group("one request by its addresses")
-    raw.add_argument("--bytes", metavar="B", help="bytes of one lane")
-    raw.add_argument("--addresses", metavar="A,A,...", help="one a lane, x where it is inactive")
     layout_options(parser)
 
 
@@ -99,24 +90,12 @@ def _of_layout(args: argparse.Namespace) -> Answer:
         found = [coalescing(layout, access, dtype=args.dtype, base=base) for access in accesses]
     except Refused as no:
         return refused(no, "sectors", NARROWER)
-    number = None if args.request is None else number_from(args.request, "--request", "0")
-    told = [(own, own.worst if number is None else number) for own in found]
-    requests = [(own, at, own.request(at)) for own, at in told]
-    data = {
-        "layout": str(layout),
-        "dtype": args.dtype,
-        "base": base,
-        "accesses": [
-            own.as_dict() | {"request": {"number": at} | request.as_dict()} for own, at, request in requests
-        ],
-        "sectors": sum(own.sectors for own in found),
-        "ideal": sum(own.ideal for own in found),
-        "excess": sum(own.excess for own in found),
-    }
+    shown = requests_shown(found, args.request)
+    data = tile_data(args, layout, base, shown, "sectors")
     why = [
         f"{own.access.name}, request {at} of {own.requests}: {said(request)}"
-        for own, at, request in requests
-        if request.excess or number is not None
+        for own, at, request in shown
+        if request.excess or args.request is not None
     ]
     return Answer(data, "\n".join([*_rows(found), *why]))
 
