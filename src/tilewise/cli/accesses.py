@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
 
 from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, Answer, witness_data
@@ -14,27 +13,30 @@ from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol, TypeVar
+
+    class Costs(Protocol):
+        """What all requests of an access cost, by what a command counts."""
+
+        @property
+        def worst(self) -> int:
+            """The first request that loses most."""
+
+        def request(self, number: int) -> Any:
+            """One of them, by the definition."""
+
+        def as_dict(self) -> dict[str, Any]:
+            """The counts."""
+
+    Own = TypeVar("Own", bound=Costs)
+
+
 INACTIVE = "x"
 NARROWER = "tilewise vector says how wide the vectors can be, and why no wider"
 OF_WIDTH = ("neighbours", "alignment", "end", "row", "held", "type")
 """Rules that a narrower vector may keep."""
-
-
-class Costs(Protocol):
-    """What all requests of an access cost, by what a command counts."""
-
-    @property
-    def worst(self) -> int:
-        """The first request that loses most."""
-
-    def request(self, number: int) -> Any:
-        """One of them, by the definition."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The counts."""
-
-
-Own = TypeVar("Own", bound=Costs)
 
 
 def access_arguments(parser: argparse.ArgumentParser, memory: str, operations: str, wide: str = "") -> None:
