@@ -313,3 +313,22 @@ def test_a_mode_that_tma_fills_costs_tma_nothing() -> None:
     found = choose((128, 48), ["tma", "ldmatrix.x4"], dtype="bf16", among=("mode",))
     assert found.proof == "ideal"
     assert found.best.wavefronts == (96, 96)
+
+
+@pytest.mark.parametrize(
+    ("tile", "accesses", "code", "hint"),
+    [
+        ("64x64", ["row:16B"], "TW107", "(64, 64)"),
+        ("S[(64, 64) : (64, 1)]", ["row:16B"], "TW107", "parse"),
+        (64, ["row:16B"], "TW107", "(128, 64)"),
+        ((64, 64), "row:16B", "TW107", "['row:16B']"),
+        ((64, 64), S[(32, 8) : (64, 1)], "TW107", "[S[(32, 8) : (64, 1)]]"),
+        ((64, 64), ["2*row:16B"], "TW601", "(2, 'row:16B')"),
+    ],
+    ids=["shape-as-text", "layout-as-text", "a-number", "a-lone-name", "a-lone-layout", "weight-as-text"],
+)
+def test_what_is_of_another_type_is_told(tile: object, accesses: object, code: str, hint: str) -> None:
+    with pytest.raises(LayoutError) as error:
+        choose(tile, accesses, dtype="bf16")  # type: ignore[arg-type]
+    assert error.value.code == code
+    assert hint in error.value.hint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,8 @@ from tilewise.core.vectors import along
 
 WHOLE = (8, 16, 32, 64, 128)
 """Bits of elements that banks can be counted for."""
+
+_WEIGHTED = re.compile(r"(\d+)\s*\*\s*(.+)")
 
 BRIEFLY = 1_000
 """The budget of the linear search where another family has what nothing is better than."""
@@ -135,7 +138,7 @@ that keeps the vectors together
     """
     element = _element(dtype)
     base = _base(tile)
-    asked = tuple(_asked(one, base, element) for one in accesses)
+    asked = tuple(_asked(one, base, element) for one in _several(accesses))
     if not asked:
         raise LayoutError("TW401", "no access was given", hint="such as row:16B@st and ldmatrix.x4")
     return _Search(base, element, asked, budget).choice(_known(among), ideal)
@@ -148,18 +151,46 @@ def _element(dtype: DType | str) -> DType:
     return element
 
 
-def _base(tile: Layout | Sequence[int]) -> Layout:
+def _base(tile: object) -> Layout:
     if isinstance(tile, Layout):
         return tile
-    extents = tuple(tile)
+    if isinstance(tile, str) or not isinstance(tile, Sequence):
+        raise LayoutError(
+            "TW107",
+            f"a shape or a layout belongs here, not the {type(tile).__name__} {tile!r}",
+            hint=_meant(tile),
+        )
+    extents: tuple[int, ...] = tuple(tile)
     strides = [along(m, size_of(extents[mode + 1 :])) for mode in range(len(extents))]
     return Layout(extents, tuple(strides))
+
+
+def _meant(tile: object) -> str:
+    extents = str(tile).split("x")
+    if len(extents) > 1 and all(extent.strip().isdecimal() for extent in extents):
+        return f"such as ({', '.join(map(str.strip, extents))})"
+    return "such as (128, 64); parse(text) makes a layout of text"
+
+
+def _several(accesses: object) -> Iterable[object]:
+    if isinstance(accesses, str | Layout | Access) or not isinstance(accesses, Iterable):
+        raise LayoutError(
+            "TW107",
+            f"a list of accesses belongs here, not the {type(accesses).__name__} {accesses!s}",
+            hint=f"such as [{accesses!r}]",
+        )
+    return accesses
 
 
 def _asked(one: object, base: Layout, element: DType) -> Asked:
     weight, own = one if isinstance(one, tuple) else (1, one)
     if not isinstance(weight, int) or weight < 1:
         raise LayoutError("TW401", f"a weight of {weight}", hint="a weight is 1 or more, such as 2*row:16B")
+    weighted = isinstance(own, str) and _WEIGHTED.fullmatch(own)
+    if weighted:
+        raise LayoutError(
+            "TW601", f"{own!r} is no access", hint=f"a weight is a number: ({weighted[1]}, {weighted[2]!r})"
+        )
     return Asked(access_of(own, base, element), weight)
 
 
