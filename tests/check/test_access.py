@@ -655,3 +655,12 @@ def test_a_type_that_no_vector_holds_is_told_once_for_all(dtype, operation, said
     assert no.value.witness["rule"] == "type"
     assert hint in no.value.hint
     assert bool(hint) == bool(no.value.hint)
+
+
+def test_what_the_first_request_tells_is_not_listed(monkeypatch):
+    """The answer is that of the list, for a tile that would take seconds to list."""
+    monkeypatch.setattr("tilewise.tables.table", None)
+    for tile in (S[(32, 1 << 20) : (1, 36)], Swizzle(3, 2, 3) @ S[(32, 1 << 20) : (1 << 20, 1)]):
+        with pytest.raises(Refused) as no:
+            lanes_of(access_of("row:16B", tile, "f16"), tile)
+        assert (no.value.witness["request"], no.value.witness["rule"]) == (0, "neighbours")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewise.check.access.access import Access, Lanes
-from tilewise.check.access.lanes import MOST_LISTED, check_listed
+from tilewise.check.access.lanes import check_listed
 from tilewise.check.access.stored import BYTE, Stored
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import plain_extremes
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 INACTIVE = -1
 """The address of a lane that asks for nothing: its elements are past the end of the tile."""
+
+FEW = 1 << 14
+"""Elements that are listed sooner than the first request is looked at by itself."""
 
 
 def lanes_of(access: Access, layout: Layout, base: int = 0) -> Lanes:
@@ -159,7 +162,7 @@ def _no_byte(axis: object, steps: int) -> LayoutError:
 
 def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.int64]:
     """table[request, lane], every address looked at."""
-    if max(access.index.size, stored.size) > MOST_LISTED:
+    if max(access.index.size, stored.size) > FEW:
         _refuse_first_request(stored, access, vector)
     check_listed(max(access.index.size, stored.size))
     import numpy as np
