@@ -34,7 +34,10 @@ Array = np.ndarray[Any, Any]
 WARPS = 4
 """Warps of a warpgroup."""
 
-_WORDS = re.compile(r"m64n(\d+)k(\d+)\.(\w+)\.(\w+)\.(\w+)")
+_WORDS = re.compile(
+    r"(?:wgmma\.)?(?:mma_async\.sync\.aligned\.)?m64n(\d+)k(\d+)(\.satfinite)?"
+    r"\.(\w+)\.(\w+)\.(\w+)(\.satfinite)?(?:\.and\.popc)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +62,7 @@ class Wgmma:
     """.satfinite, of s8 and u8."""
 
     def __post_init__(self) -> None:
-        row, other = Input.of(self.a), Input.of(self.b)
-        if other.name not in row.partners or self.d not in row.accumulators:
-            raise Refused(
-                "TW602",
-                f"wgmma does not multiply {self.a} by {self.b} into {self.d}",
-                hint=f"{row.name} goes with {', '.join(row.partners)} into {', '.join(row.accumulators)}",
-            )
-        row.check_n(self.n)
-        row.check_major(self.a_major)
-        other.check_major(self.b_major)
+        Input.of(self.a).check_product(self.b, self.d, self.n, self.a_major, self.b_major)
         if not is_float(self.a) and (self.negate_a or self.negate_b):
             raise Refused("TW602", f"wgmma of {self.a} negates nothing", hint="floats alone have the scales")
         if self.saturate and self.a not in ("s8", "u8"):
@@ -79,11 +73,14 @@ class Wgmma:
         """The instruction of these words, as PTX has them: m64n128k16.f32.bf16.bf16, D, A and B."""
         if isinstance(words, Wgmma):
             return words
-        said = _WORDS.search(words)
+        said = _WORDS.fullmatch(words)
         if said is None:
-            raise LayoutError("TW601", f"{words!r} is no wgmma", hint="such as m64n128k16.f32.bf16.bf16")
-        n, k, d, a, b = said.groups()
-        this = cls(a, b, d, int(n), **more)
+            raise LayoutError(
+                "TW601", f"{words!r} is no dense wgmma", hint="such as m64n128k16.f32.bf16.bf16"
+            )
+        n, k, first, d, a, b, last = said.groups()
+        saturates = {"saturate": True} if first or last else {}
+        this = cls(a, b, d, int(n), **{**more, **saturates})
         if this.k != int(k):
             raise Refused("TW602", f"wgmma of {a} is {this.k} deep, not {k}", hint=f"say {this}")
         return this
@@ -109,7 +106,8 @@ class Wgmma:
         return Adder.of("wgmma", self.a, self.b, self.k)
 
     def __str__(self) -> str:
-        return f"m64n{self.n}k{self.k}.{self.d}.{self.a}.{self.b}"
+        words = f"m64n{self.n}k{self.k}.{self.d}.{self.a}.{self.b}"
+        return words + ".satfinite" * self.saturate
 
 
 # -- what it does ------------------------------------------------------------------------------------

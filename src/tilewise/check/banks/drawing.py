@@ -13,6 +13,9 @@ MARKS = "123456789abcdefghijklmnopqrstuvw"
 
 NOTHING = "."
 
+TOLD = 3
+"""Lanes of a collision that are told one by one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
@@ -79,7 +82,7 @@ def said(request: Request, number: int) -> str:
     return f"phase {number}: {_lanes(phase.lanes)}, {phase.wavefronts} wavefront{'s' * many}{why}"
 
 
-def collision(phase: Phase, most: int = 3) -> str:
+def collision(phase: Phase) -> str:
     """Which lanes ask the busiest bank for which bytes: the first of them; '' where nothing collides.
 
     >>> from tilewise.check.banks import counted
@@ -89,9 +92,9 @@ def collision(phase: Phase, most: int = 3) -> str:
     if phase.busiest is None or phase.wavefronts == 1:
         return ""
     words = list(phase.banks[phase.busiest].items())
-    told = [f"lane {lanes[0]} for byte {word * WORD}" for word, lanes in words[:most]]
+    told = [f"lane {lanes[0]} for byte {word * WORD}" for word, lanes in words[:TOLD]]
     told[0] = told[0].replace(" for ", " asks it for ", 1)
-    return ", ".join(told) + ", ..." * (len(words) > most)
+    return ", ".join(told) + ", ..." * (len(words) > TOLD)
 
 
 def _lanes(lanes: tuple[int, ...]) -> str:

@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass
 
 from tilewise.hardware.limits import LANES
+from tilewise.hardware.matrices.forms import ROWS
 from tilewise.hardware.matrices.kinds import ROW_BYTES
-
-WIDTHS = (1, 2, 4, 8, 16)
-MATRIX_ROWS = 8
+from tilewise.hardware.memory.sectors import WIDTHS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Kind:
     @property
     def supplied(self) -> int:
         """Lanes whose addresses are read."""
-        return MATRIX_ROWS * self.matrices or LANES
+        return ROWS * self.matrices or LANES
 
     @property
     def stores(self) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilewise.core.errors import Refused
 from tilewise.hardware.wgmma.descriptor import LIMIT
 from tilewise.hardware.wgmma.instructions import Input
 
@@ -49,12 +48,7 @@ class Instruction:
     b_major: str = "k"
 
     def __post_init__(self) -> None:
-        row = Input.of(self.a)
-        if self.b not in row.partners or self.d not in row.accumulators:
-            raise Refused("TW602", f"wgmma does not multiply {self.a} by {self.b} into {self.d}")
-        row.check_n(self.n)
-        row.check_major(self.a_major)
-        Input.of(self.b).check_major(self.b_major)
+        Input.of(self.a).check_product(self.b, self.d, self.n, self.a_major, self.b_major)
 
     @property
     def k(self) -> int:

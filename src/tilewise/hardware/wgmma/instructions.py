@@ -86,6 +86,25 @@ class Input:
             )
         return major
 
+    def check_product(self, b: str, d: str, n: int, a_major: str = "k", b_major: str = "k") -> None:
+        """Refuse types that it is not multiplied by or into, and an N or majors that there are not.
+
+        >>> Input.of("bf16").check_product("f16", "f32", 64)
+        Traceback (most recent call last):
+        tilewise.Refused: TW602: wgmma does not multiply bf16 by f16 into f32
+          hint: bf16 goes with bf16 into f32
+        """
+        other = Input.of(b)
+        if other.name not in self.partners or d not in self.accumulators:
+            raise Refused(
+                "TW602",
+                f"wgmma does not multiply {self.name} by {b} into {d}",
+                hint=f"{self.name} goes with {', '.join(self.partners)} into {', '.join(self.accumulators)}",
+            )
+        self.check_n(n)
+        self.check_major(a_major)
+        other.check_major(b_major)
+
     def check_n(self, n: int) -> int:
         """`n`, or a refusal that names the nearest legal ones."""
         if as_int(n, "N") not in self.n:
