@@ -307,6 +307,14 @@ def test_addresses_are_whole():
     ):
         with pytest.raises(LayoutError, match="at must be an integer"):
             action()
+    memory.put(range(64), "u8")
+    for action in (
+        lambda: memory.read(LOAD, [0.5], 1),
+        lambda: memory.write(STORE, np.array([1.0]), [[1]]),
+    ):
+        with pytest.raises(LayoutError, match="are whole numbers"):
+            action()
+    assert memory.read(LOAD, [], 4).shape == (0, 4)
 
 
 def test_a_part_without_a_name():

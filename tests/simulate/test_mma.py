@@ -238,3 +238,16 @@ def test_an_operand_that_is_given_the_other_way_round():
         with pytest.raises(LayoutError, match="numbers of the shape"):
             operand(words, name, np.zeros(shape))
     assert operand(words, "B", np.zeros(128)).count == 2
+
+
+def test_operands_of_other_warps():
+    words = "m16n8k16.row.col.f32.f16.f16.f32"
+    one = [operand(words, name, np.zeros(size)) for name, size in (("A", 256), ("B", 128), ("C", 128))]
+    two = [Registers.of(np.concatenate([held.words] * 2)) for held in one]
+    assert mma(words, *two).warps == 2
+    for which in range(3):
+        mixed = [two[at] if at == which else one[at] for at in range(3)]
+        with pytest.raises(LayoutError, match="A is of "):
+            mma(words, *mixed)
+        with pytest.raises(LayoutError, match="A is of "):
+            bound(words, *mixed, "sm_90")

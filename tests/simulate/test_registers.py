@@ -174,3 +174,11 @@ def test_numbers_in_other_extents_than_the_fragment():
             Registers.holding(np.zeros(shape), layout, "u32")
         with pytest.raises(LayoutError, match="numbers of the shape"):
             Registers.empty(1, warps=2).put_each(np.zeros((2, *shape)), layout, "u32")
+
+
+def test_words_are_whole_and_warps_are_there():
+    with pytest.raises(LayoutError, match="whole numbers"):
+        Registers.of(np.full((32, 1), 1.5))
+    for number in (-1, 2):
+        with pytest.raises(LayoutError, match=f"no warp {number}"):
+            Registers.empty(1, warps=2).warp(number)

@@ -88,14 +88,14 @@ def test_what_a_double_would_lose_is_kept():
     assert product(half, np.array([[1.0, 1.0, 2.0**-24]]), np.zeros((1, 1)), "f32").item() == 1 + 2.0**-23
 
 
-@pytest.mark.parametrize("top", [28, 29, 30, 31, 40])
+@pytest.mark.parametrize("top", [51, 52, 53, 54, 55, 56, 60, 80])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_last_bit_of_a_double_decides_a_tie(top, sign):
-    """2^2t + 2^(2t - 24) is a tie of f32; one far below it is lost in a double, and decides."""
-    left = np.array([[2.0**top, 2.0 ** (top - 24), 1.0]])
-    right = np.array([[2.0**top, 2.0**top, sign]])
-    upper = 2.0 ** (2 * top) + (2.0 ** (2 * top - 23) if sign > 0 else 0)
-    assert product(left, right, np.zeros((1, 1)), "f32").item() == upper
+    """2^t + 2^(t - 24) is a tie of f32; one far below it is lost in a double from 2^53 on, and decides."""
+    left, right = np.array([[2.0**top, 2.0 ** (top - 24), 1.0]]), np.array([[1.0, 1.0, sign]])
+    for even, below in ((0.0, 0.0), (2.0 ** (top - 23), 2.0 ** (top - 23))):  # the tie goes down, or up
+        wanted = 2.0**top + below + (2.0 ** (top - 23) if sign > 0 else 0)
+        assert product(left, right, np.array([[even]]), "f32").item() == wanted
 
 
 def test_numbers_far_apart_take_few_fractions(monkeypatch):

@@ -373,3 +373,27 @@ def test_a_of_registers_has_no_major():
     this = Wgmma("f16", "f16", "f32", 8, a_major="mn")
     with pytest.raises(Refused, match="no major"):
         multiply(this, Registers.of(np.zeros((4, 32, 4))), B_DESCRIPTOR, Memory(4096))
+
+
+def test_words_that_say_more_than_shape_and_types():
+    """What the words say of saturation is done; what they say of sparsity is no dense product."""
+    for words in (
+        "m64n8k32.s32.s8.s8.satfinite",
+        "m64n8k32.satfinite.s32.s8.s8",
+        "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8.satfinite",
+    ):
+        assert Wgmma.of(words).saturate
+        assert str(Wgmma.of(words)) == "m64n8k32.s32.s8.s8.satfinite"
+    assert not Wgmma.of("wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8").saturate
+    assert Wgmma.of("m64n8k32.s32.s8.s8", saturate=True).saturate
+    assert Wgmma.of("wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc").k == 256
+    for words in (
+        "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16",
+        "m64n8k16.f32.f16.f16.f32",
+        "m64n8k256.s32.b1.b1.xor.popc",
+        "xm64n8k16.f32.f16.f16",
+    ):
+        with pytest.raises(LayoutError, match="is no dense wgmma"):
+            Wgmma.of(words)
+    with pytest.raises(Refused, match="does not saturate"):
+        Wgmma.of("m64n8k16.f32.f16.f16.satfinite")

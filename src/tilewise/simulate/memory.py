@@ -269,7 +269,12 @@ class Memory:
 
     def _bytes(self, step: Step, addresses: Any, bytes: int, aligned: int, does: str) -> Array:
         """[row, byte]: the address of every byte, NOBODY in the rows that have none."""
-        flat = np.asarray(addresses, np.int64).reshape(-1)
+        given = np.asarray(addresses)
+        if given.size and given.dtype.kind not in "iu":
+            raise LayoutError(
+                "TW101", f"addresses of {step.instruction} are whole numbers, not {given.dtype}"
+            )
+        flat = given.astype(np.int64).reshape(-1)
         active = flat != NOBODY
         low, high = self._limits(flat)
         outside = active & ((flat < low) | (flat + bytes > high))

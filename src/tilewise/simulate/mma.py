@@ -62,7 +62,7 @@ def mma(
     saturates = saturate or (isinstance(this, str) and SATURATES in this.split("."))
     op = dense.op if isinstance(dense, Instruction) else ""
     adder = None if adds_as is None else adder_of(dense, adds_as)
-    left, right, start = (numbers_of(dense, *pair) for pair in zip("ABC", (a, b, c), strict=True))
+    left, right, start = _numbers(dense, a, b, c)
     found = product(left, right, start, dense.d, op=op, saturate=saturates, adder=adder)
     return _into(dense, "D", found, Registers.empty(registers_of(dense, "D"), warps=a.warps))
 
@@ -94,7 +94,7 @@ def bound(this: Mma | str, a: Registers, b: Registers, c: Registers, arch: Archi
     where an architecture runs the instruction as others.
     """
     dense = _dense(this)
-    left, right, start = (numbers_of(dense, *pair) for pair in zip("ABC", (a, b, c), strict=True))
+    left, right, start = _numbers(dense, a, b, c)
     adder = adder_of(dense, arch)
     if adder is None:
         return slack_in_any_order(left, right, start, dense.d)
@@ -164,6 +164,17 @@ def numbers_of(this: Dense, name: str, held: Registers) -> Array:
     fragments = fragments_of(this, name)
     every = [held.numbers_each(one, dtype, taken=taken, lowest=lowest, step=step) for one in fragments]
     return np.stack(every, axis=1)
+
+
+def _numbers(this: Dense, a: Registers, b: Registers, c: Registers) -> list[Array]:
+    """What the warps hold of A, B and C."""
+    if not a.warps == b.warps == c.warps:
+        raise LayoutError(
+            "TW203",
+            f"A is of {a.warps}, B of {b.warps} and C of {c.warps} warps",
+            hint="each warp multiplies what is in its own registers",
+        )
+    return [numbers_of(this, *pair) for pair in zip("ABC", (a, b, c), strict=True)]
 
 
 def _into(this: Dense, name: str, numbers: Array, held: Registers) -> Registers:

@@ -55,6 +55,10 @@ class Registers:
             raise LayoutError(
                 "TW203", f"registers are [warp, lane, register], not of the shape {given.shape}"
             )
+        if given.dtype.kind not in "iub" and not np.array_equal(given, np.trunc(given)):
+            raise LayoutError(
+                "TW101", "registers hold words, whole numbers", hint="holding(...) puts numbers of a type"
+            )
         held = given.astype(np.uint32)
         return cls(held, np.full_like(held, EVERY))
 
@@ -92,6 +96,8 @@ class Registers:
 
     def warp(self, number: int) -> Registers:
         """Those of one warp."""
+        if not 0 <= number < self.warps:
+            raise LayoutError("TW201", f"there is no warp {number}", hint=f"these are of {self.warps}")
         return Registers(self.words[number : number + 1], self.known[number : number + 1])
 
     def beside(self, other: Registers) -> Registers:
