@@ -25,7 +25,7 @@ from tilewise.gpu.counters.rules import Fit, fitted
 from tilewise.gpu.verify.part import Findings
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.memory.banks import BANKS, WORD
+from tilewise.hardware.memory.banks import BANKS, WAVEFRONT, WORD
 from tilewise.hardware.memory.sectors import SECTOR
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -123,34 +123,36 @@ def _bytes(pattern: Pattern) -> int:
 
 
 def _phases(pattern: Pattern) -> int:
-    each = LANES * 4 // max(4, pattern.kind.bytes)
-    dealt = [pattern.addresses[at : at + each] for at in range(0, LANES, each)]
-    return sum(any(address is not None for address in part) for part in dealt)
+    return sum(any(address is not None for address in part.addresses) for part in _dealt(pattern))
+
+
+def _dealt(pattern: Pattern) -> Iterator[Pattern]:
+    """The pattern, 128 bytes of lanes at a time; the others are idle."""
+    each = WAVEFRONT // max(WORD, pattern.kind.bytes)
+    for first in range(0, LANES, each):
+        own = range(first, first + each)
+        addresses = tuple(a if lane in own else None for lane, a in enumerate(pattern.addresses))
+        yield Pattern(pattern.kind, pattern.family, addresses)
 
 
 IDEALS: Mapping[str, Callable[[Pattern], int]] = {
     "phases with an active lane, merged ones once": lambda pattern: predicted(pattern)["ideal"],
     "phases with an active lane": _phases,
-    "phases of the whole warp": lambda pattern: max(1, pattern.kind.supplied * pattern.kind.bytes // 128),
-    "different words / 32, rounded up": lambda pattern: -(-len(_touched(pattern, 4)) // 32),
-    "bytes of the active lanes / 128, rounded up": lambda pattern: -(-_bytes(pattern) // 128),
+    "phases of the whole warp": lambda pattern: max(
+        1, pattern.kind.supplied * pattern.kind.bytes // WAVEFRONT
+    ),
+    "different words / 32, rounded up": lambda pattern: -(-len(_touched(pattern, WORD)) // BANKS),
+    "bytes of the active lanes / 128, rounded up": lambda pattern: -(-_bytes(pattern) // WAVEFRONT),
 }
 """What the profiler's ideal may be."""
 
 SECTORS: Mapping[str, Callable[[Pattern], int]] = {
     "different sectors of the warp": lambda pattern: len(_touched(pattern, SECTOR)),
-    "different sectors of each 128 bytes of lanes": lambda pattern: _by_phase(pattern),
+    "different sectors of each 128 bytes of lanes": lambda pattern: sum(
+        len(_touched(part, SECTOR)) for part in _dealt(pattern)
+    ),
 }
 """What the sectors of a request may be."""
-
-
-def _by_phase(pattern: Pattern) -> int:
-    each = LANES * 4 // max(4, pattern.kind.bytes)
-    total = 0
-    for first in range(0, LANES, each):
-        own = tuple(a if first <= lane < first + each else None for lane, a in enumerate(pattern.addresses))
-        total += len(_touched(Pattern(pattern.kind, "", own), SECTOR))
-    return total
 
 
 def in_groups(pattern: Pattern, together: int, each_lane: bool) -> int:
