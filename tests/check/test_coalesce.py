@@ -184,6 +184,14 @@ def test_figures_that_fit_on_paper(layout, access, dtype, sectors, ideal, lines)
     assert (found.sectors, found.ideal, found.lines) == (sectors, ideal, lines)
 
 
+def test_stores_are_counted_by_the_counter_of_stores():
+    tile = S[(8, 64) : (64, 1)]
+    metrics = {
+        op: coalescing(tile, "row:16B", dtype="f16", operation=op).as_dict()["metric"] for op in ("ld", "st")
+    }
+    assert metrics == {op: f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum" for op in ("ld", "st")}
+
+
 def test_a_matrix_of_any_size_is_closed():
     found = coalescing(S[(1 << 20, 1 << 20) : (1 << 20, 1)], "row:16B", dtype="f16")
     assert found.closed

@@ -241,6 +241,24 @@ def test_rows_that_no_matrix_fits_are_stored_by_narrow_vectors(pitch, form):
     assert way.wrong is None
 
 
+def test_rows_of_a_tensor_may_be_apart():
+    way, numbers = Journey(), small(16, 64)
+    a = way.tensor("A", numbers, "bf16", pitch=80)
+    c = way.tma_store(way.tma_load(a, (16, 64)), way.empty("C", (16, 64), "bf16", pitch=72))
+    assert way.wrong is None
+    assert np.array_equal(way.read(c), numbers)
+    assert [int(stop.places[1, 0] - stop.places[0, 0]) for stop in (a, c)] == [160, 144]
+
+
+def test_a_tile_has_its_name_and_a_place_in_shared_memory_that_is_there():
+    way = Journey(shared=4096)
+    a = way.tensor("A", small(8, 64), "bf16")
+    tile = way.tma_load(a, (8, 64), at=2048, name="first")
+    assert (tile.name, tile.start, int(tile.places.min())) == ("first", 2048, 2048)
+    with pytest.raises(LayoutError, match="does not fit"):
+        way.tma_load(way.tensor("B", small(64, 64), "bf16"), (64, 64))
+
+
 def test_a_leg_in_words():
     way = Journey()
     d = way.convert(way.wgmma(*fed(way, small(64, 64), small(64, 64))), "bf16")

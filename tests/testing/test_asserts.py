@@ -208,6 +208,13 @@ def test_a_claim_that_is_not_understood_is_no_failed_claim(asked, message):
 
 # -- assert_conflict_free --------------------------------------------------------------------------
 
+
+def test_lanes_that_ask_in_pairs_cost_a_load_half_of_a_store():
+    pairs = S[(16, 2, 8) : (8, 0, 1)].group(16 * 2, 8)
+    loads, stores = (assert_conflict_free(ROWS, pairs, "bf16", operation=op) for op in ("ld", "st"))
+    assert (loads.wavefronts, stores.wavefronts) == (2, 4)
+
+
 PLAIN_TILES = [
     "S[(64, 64) : (64, 1)]",
     "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]",
