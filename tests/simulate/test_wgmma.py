@@ -397,3 +397,19 @@ def test_words_that_say_more_than_shape_and_types():
             Wgmma.of(words)
     with pytest.raises(Refused, match="does not saturate"):
         Wgmma.of("m64n8k16.f32.f16.f16.satfinite")
+
+
+def test_registers_that_nothing_wrote_are_told_with_their_operand():
+    shared, full = Memory(4096), Registers.of(np.zeros((4, 32, 4)))
+    shared.put(np.zeros(4096), "u8")
+    b, empty = Descriptor(lbo=128, sbo=256), Registers.empty(4, warps=4)
+    for a, d, operand in ((empty, full, "A"), (full, empty, "D"), (b, empty, "D")):
+        with pytest.raises(Refused) as refused:
+            multiply("m64n8k16.f32.f16.f16", a, b, shared, d)
+        assert refused.value.witness == {
+            "fault": "unwritten",
+            "instruction": f"wgmma.m64n8k16.f32.f16.f16, {operand}",
+            "warp": 0,
+            "lane": 0,
+            "register": 0,
+        }
