@@ -252,7 +252,14 @@ def test_types_that_change_numbers_carry_those_that_they_keep(name, kept, change
     tensor.put([kept] * 32, "u32")
     load(tensor_map, tensor, tile, corner=(0, 0))
     assert tile.take("u32", 32).tolist() == [kept] * 32
+    back = Memory(128, name="global")
+    store(tensor_map, tile, back, corner=(0, 0))
+    assert back.take("u32", 32).tolist() == [kept] * 32
     if changed is not None:
-        tensor.put([changed], "u32", at=20)
+        for memory in (tensor, tile):
+            memory.put([changed], "u32", at=20)
         with pytest.raises(Refused, match="on the way"):
             load(tensor_map, tensor, tile, corner=(0, 0))
+        with pytest.raises(Refused, match="on the way"):
+            store(tensor_map, tile, back, corner=(0, 0))
+        assert back.take("u32", 32).tolist() == [kept] * 32
