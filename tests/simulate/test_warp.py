@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewise import LayoutError, Refused
+from tilewise import LayoutError, Refused, S, laneid
 from tilewise.simulate.matrices import ldmatrix
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.registers import Registers
@@ -162,3 +162,14 @@ def test_addresses_and_amounts_are_whole_numbers_of_their_range():
     for amount in (-1, 32, 0.5, [1, 2], [0] * 31 + [40]):
         with pytest.raises(LayoutError, match="a shuffle by"):
             shuffle(lanes, "up", amount)
+
+
+def test_a_store_needs_only_the_bytes_that_it_writes():
+    low = Registers.empty(1).put(range(32), S[32 : 1 @ laneid], "u16")
+    memory = Memory(128)
+    store(memory, [2 * lane for lane in range(32)], low, 2)
+    assert memory.take("u16", 32).tolist() == list(range(32))
+    store(memory, [64 + lane for lane in range(32)], low, 1)
+    with pytest.raises(Refused) as refused:
+        store(memory, [4 * lane for lane in range(32)], low, 4)
+    assert refused.value.witness["fault"] == "unwritten"
