@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tilewise.core.axes import STORAGE
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import NotDecided
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 
 BITS = {"byte": 8, "bit": 1}
@@ -51,7 +52,7 @@ def left_behind(layout: Layout) -> Iterator[str]:
 
 
 def _size(layout: Layout, dtype: DType | None) -> str:
-    many = f"{layout.size} element{'s' if layout.size > 1 else ''}"
+    many = counted(layout.size, "element")
     try:
         ends = [(axis, *layout.extremes(axis)) for axis in layout.axes]
     except NotDecided:

@@ -10,6 +10,7 @@ from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.canonical import merged_shard
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import converted
@@ -62,7 +63,7 @@ def _shape(layout: Layout) -> str:
     extents = extents_of(layout.shape)
     if len(extents) > 1:
         return " x ".join(map(str, extents))
-    return f"{layout.size} element{'s' if layout.size > 1 else ''}"
+    return counted(layout.size, "element")
 
 
 def _spread(layout: Layout) -> str:

@@ -15,6 +15,7 @@ from tilewise.check.access.stored import BYTE, Stored
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import plain_extremes
 from tilewise.core.gf2 import affine_map
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import storage_scaled
@@ -199,7 +200,7 @@ def _refused(stored: Stored, access: Access, request: int, lane: int, asked: lis
     """Why one lane has no vector: the first two elements apart, or where the first one begins."""
     who = f"lane {lane} of request {request}"
     witness = {"request": request, "lane": lane}
-    wide = f"{access.bytes} byte{'s' if access.bytes > 1 else ''}"
+    wide = counted(access.bytes, "byte")
     outside = [index for index in asked if not 0 <= index < stored.size]
     if outside:
         return Refused(

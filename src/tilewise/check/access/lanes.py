@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilewise.core.errors import LayoutError
-from tilewise.core.integers import as_int
+from tilewise.core.integers import as_int, counted
 from tilewise.hardware.limits import LANES
 
 MOST_LISTED = 1 << 25
@@ -47,7 +47,7 @@ def no_vector(lane: str, bytes: int, address: int) -> LayoutError:
     TW203: lane 2 asks for 4 bytes at -8, below 0
       hint: addresses are 0 and more
     """
-    wide = f"{bytes} byte{'s' if bytes > 1 else ''}"
+    wide = counted(bytes, "byte")
     if address < 0:
         why, hint = "below 0", "addresses are 0 and more"
     else:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from tilewise.core.axes import Axis, m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_int
+from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout, as_layout
 from tilewise.core.shapes import extents_of, spell
 from tilewise.core.vectors import along
@@ -67,7 +67,7 @@ class Stored:
             raise Refused(
                 "TW610",
                 f"{why} of a tile of rows and columns, and the shape {spell(self.layout.shape)} "
-                f"has {len(extents)} mode{'' if len(extents) == 1 else 's'}",
+                f"has {counted(len(extents), 'mode')}",
                 witness={"modes": len(extents)},
                 hint="tilewise algebra group gives a layout two modes",
             )
