@@ -372,3 +372,32 @@ def test_what_is_refused(do, code):
     with pytest.raises(LayoutError) as refused:
         do(way, *fed(way, small(64, 64), small(64, 64)))
     assert refused.value.code == code
+
+
+def test_small_floats_are_made_by_satfinite():
+    """PTX has no other cvt to them: what is too large is the largest number, not NaN or infinity."""
+    way = Journey()
+    big = np.zeros((64, 64))
+    big[0, :2] = 1000, -(2.0**20)
+    d = way.wgmma(*fed(way, big, np.eye(64)))
+    for dtype, most in (("e4m3", 448.0), ("e5m2", 57344.0)):
+        made = way.convert(d, dtype)
+        assert way.read(made)[0, :2].tolist() == [min(1000.0, most) if dtype == "e4m3" else 1024.0, -most]
+        assert way.legs[-1].instruction == f"cvt.rn.satfinite.{dtype}.f32"
+    assert way.read(way.convert(d, "f16"))[0, 1] == -np.inf
+    assert way.wrong is None
+
+
+def test_a_layout_of_another_shape_is_no_tile_of_d():
+    way = Journey()
+    d = way.wgmma(*fed(way, small(64, 64), small(64, 64)))
+    with pytest.raises(LayoutError, match="is no layout of D, which is 64 x 64"):
+        way.to_shared(d, layout=S[(32, 64) : (64, 1)])
+
+
+@pytest.mark.parametrize("index", [(64, 0), (0, 64), (-1, 0), (0, -1)])
+def test_an_element_that_is_not_there_is_not_followed(index):
+    way = Journey()
+    d = way.wgmma(*fed(way, small(64, 64), small(64, 64)))
+    with pytest.raises(LayoutError, match="is no element of D, 64 x 64"):
+        way.follow(d, index)

@@ -146,6 +146,9 @@ def test_what_hopper_runs_as_other_instructions_has_a_wider_bound(words):
     room = bound(words, *held, "sm_90")
     assert (room > 0).all()
     assert room.max() < 1e-3
+    ones = [operand(words, name, np.ones(sizes[name])) for name in "AB"]
+    many = operand(words, "C", np.full(sizes["C"], 2.0**24))  # each 1 may be lost, alone with 2^24
+    assert (bound(words, *ones, many, "sm_90") >= shape.k).all()
 
 
 def test_satfinite_is_a_word_of_the_instruction():
@@ -251,3 +254,18 @@ def test_operands_of_other_warps():
             mma(words, *mixed)
         with pytest.raises(LayoutError, match="A is of "):
             bound(words, *mixed, "sm_90")
+
+
+@pytest.mark.parametrize(("arch", "kept"), [("sm_70", 23), ("sm_75", 24), ("sm_80", 24), ("sm_90", 25)])
+def test_each_architecture_keeps_its_own_bits(arch, kept):
+    """Beside 1, a term of 2^-kept is the last that is seen."""
+    words = "m16n8k8.row.col.f32.f16.f16.f32"
+    b, c = operand(words, "B", np.eye(8)), operand(words, "C", np.full((16, 8), -1.0))
+    for last, left in ((kept, 2.0**-kept), (kept + 1, 0.0)):
+        a = np.zeros((16, 8))
+        a[0, :2] = 1.0, 2.0**-12
+        pair = np.zeros((8, 8))
+        pair[0, :2] = 1.0, 2.0 ** (12 - last)
+        held = operand(words, "A", a), operand(words, "B", pair), c
+        assert result(words, mma(words, *held, adds_as=arch))[0, 0] == left
+    assert result(words, mma(words, operand(words, "A", a), b, c))[0, 1] == 2.0**-12 - 1

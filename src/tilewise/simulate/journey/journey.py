@@ -11,6 +11,7 @@ from tilewise.check.feeding.forms import named
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
 from tilewise.hardware.limits import LANES, REGISTER_BITS, SHARED_BYTES
 from tilewise.hardware.modes import Mode
 from tilewise.simulate.journey.copies import (
@@ -28,7 +29,7 @@ from tilewise.simulate.journey.rooms import boxes, room, row_major
 from tilewise.simulate.journey.stops import GLOBAL, REGISTERS, SHARED, Issue, Leg, Stop, Wrong, standing
 from tilewise.simulate.journey.warps import gather, held, parts, scatter
 from tilewise.simulate.memory import Memory
-from tilewise.simulate.numbers import decode, encode
+from tilewise.simulate.numbers import decode, encode, is_float
 from tilewise.simulate.registers import Registers
 from tilewise.simulate.tma import load, store
 
@@ -38,6 +39,8 @@ PATTERN = 1024
 """What tiles of shared memory are aligned to: the longest pattern of a swizzle."""
 TENSOR = 256
 """What tensors are aligned to, as allocators of device memory do."""
+NARROW_BITS = 8
+"""Bits of the floats that `cvt` makes by .satfinite alone, as PTX has it."""
 COPY = "cp.async.bulk.tensor.2d"
 
 Pair = tuple[int, int]
@@ -212,9 +215,14 @@ class Journey:
         return self._leg("load", named(every[0].feed.form), (tile,), stop, tile.numbers, issues)
 
     def convert(self, fragments: Stop, dtype: DType | str, *, name: str = "") -> Stop:
-        """The same fragments in another type, each number rounded to the nearest."""
+        """The same fragments in another type, each number rounded to the nearest.
+
+        Floats of 8 bits and less are made by .satfinite alone: what is too large is their largest number.
+        """
         element = DType.of(dtype)
-        registers = Registers.holding(fragments.numbers, fragments.layout, element)
+        narrow = is_float(element) and element.bits <= NARROW_BITS
+        sent = decode(encode(fragments.numbers, element, saturate=narrow), element)
+        registers = Registers.holding(sent, fragments.layout, element)
         stop = Stop(
             self._fresh(name or f"{fragments.name} in {element}"),
             REGISTERS,
@@ -225,8 +233,8 @@ class Journey:
             registers=registers,
             operand=fragments.operand,
         )
-        sent = decode(encode(fragments.numbers, element), element)
-        words, count = f"cvt.rn.{element}.{fragments.dtype}", fragments.layout.size // LANES
+        rounding = "rn.satfinite" if narrow else "rn"
+        words, count = f"cvt.{rounding}.{element}.{fragments.dtype}", fragments.layout.size // LANES
         return self._leg("convert", words, (fragments,), stop, sent, count=count)
 
     def to_shared(
@@ -245,6 +253,13 @@ class Journey:
         """
         if fragments.operand != "D" or fragments.registers is None:
             raise LayoutError("TW601", f"{fragments.name} is no D in registers", hint="wgmma and mma make it")
+        if layout is not None and extents_of(layout.shape) != fragments.shape:
+            rows, columns = fragments.shape
+            raise LayoutError(
+                "TW203",
+                f"{layout} is no layout of {fragments.name}, which is {rows} x {columns}",
+                hint="it takes [row, column] to a place",
+            )
         own, element = self._fresh(name or f"{fragments.root} tile"), fragments.dtype
         if layout is None:
             mode = Mode.of(mode)

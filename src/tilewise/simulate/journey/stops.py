@@ -113,6 +113,10 @@ class Stop:
         >>> tile.where(3, 1)
         'shared byte 50, bank 12'
         """
+        if not (0 <= row < self.shape[0] and 0 <= column < self.shape[1]):
+            raise LayoutError(
+                "TW201", f"({row}, {column}) is no element of {self.name}, {self.shape[0]} x {self.shape[1]}"
+            )
         place = self.places[row, column]
         if self.space == GLOBAL:
             return f"global byte {place}"
