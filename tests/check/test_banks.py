@@ -13,8 +13,9 @@ from tests.check.banks_cases import naive_paired, naive_wavefronts, requests
 
 from tilewise import LayoutError, S, Swizzle
 from tilewise.check.access import Access, Lanes, access_of
+from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.banks import Conflicts, conflicts, conflicts_of, counted
-from tilewise.check.banks.counting import INACTIVE, count
+from tilewise.check.banks.counting import count
 from tilewise.check.banks.linear import ranks_of
 from tilewise.check.coalesce import counted as counted_sectors
 from tilewise.core.dtypes import DType

@@ -12,15 +12,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.access.lanes import no_vector, too_many
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import BANKS, WORD, Operation
 
 Int64s: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
-
-INACTIVE = -1
-"""The address of a lane that asks for nothing."""
 
 AT_ONCE = 1 << 12
 """Requests that are counted together: a few megabytes."""

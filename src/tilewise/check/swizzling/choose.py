@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewise.check.access import Access, access_of
+from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.banks import conflicts
-from tilewise.check.banks.counting import INACTIVE, count
+from tilewise.check.banks.counting import count
 from tilewise.check.swizzling import candidates
 from tilewise.check.swizzling.candidates import FAMILIES, Candidate
 from tilewise.check.swizzling.engines import Readers, readers

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewise.check.access import Access
-from tilewise.check.banks.counting import INACTIVE
+from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.banks.phases import counted
 from tilewise.check.swizzling.kernels import Demand, image
 from tilewise.core.shapes import extents_of, size_of
