@@ -401,3 +401,23 @@ def test_an_element_that_is_not_there_is_not_followed(index):
     d = way.wgmma(*fed(way, small(64, 64), small(64, 64)))
     with pytest.raises(LayoutError, match="is no element of D, 64 x 64"):
         way.follow(d, index)
+
+
+def test_every_fragment_of_c_is_added_to_its_own():
+    a, b, one = small(32, 32), small(24, 32), Journey()
+    fragments = [
+        one.to_registers(tile, name) for tile, name in zip(fed(one, a, b, mode="64B"), "AB", strict=True)
+    ]
+    first = one.mma(*fragments)
+    assert np.array_equal(one.mma(*fragments, c=first).numbers, 2 * a @ b.T)
+    assert one.wrong is None
+
+
+def test_a_tile_that_is_longer_than_what_it_overwrites():
+    way = Journey()
+    short = way.tma_load(way.tensor("A", small(16, 64), "bf16"), (16, 64))
+    way.tma_load(way.tensor("B", small(16, 64), "bf16"), (16, 64))
+    long = way.tensor("C", small(32, 64), "bf16")
+    with pytest.raises(LayoutError, match="meets A tile"):
+        way.tma_load(long, (32, 64), at=short.start)
+    assert np.array_equal(way.read(short), short.numbers)

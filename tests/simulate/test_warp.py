@@ -173,3 +173,18 @@ def test_a_store_needs_only_the_bytes_that_it_writes():
     with pytest.raises(Refused) as refused:
         store(memory, [4 * lane for lane in range(32)], low, 4)
     assert refused.value.witness["fault"] == "unwritten"
+
+
+@pytest.mark.parametrize("width", WIDTHS[1:])
+def test_loads_and_stores_are_aligned(width):
+    memory, held = filled(), Registers.of(np.arange(32 * 4).reshape(32, 4))
+    before = memory.data.copy()
+    for action in (
+        lambda at: load(memory, at, width),
+        lambda at: store(memory, at, held, width),
+    ):
+        with pytest.raises(Refused) as refused:
+            action([0, 2 * width, 4 * width + width // 2])
+        witness = refused.value.witness
+        assert (witness["fault"], witness["lane"], witness["aligned"]) == ("misaligned", 2, width)
+    assert np.array_equal(memory.data, before)
