@@ -53,7 +53,7 @@ from tests.simulate.programs import (
     sort_of,
 )
 
-from tilewise.gpu.probes.tensor_copy import Aligned, encode, encoder
+from tilewise.gpu.probes.tensor_copy import Aligned, Request, encode, encoder
 from tilewise.gpu.verify.truth import Truth, save
 from tilewise.hardware.limits import LANES
 
@@ -269,19 +269,6 @@ def kept_answers(path: Path, own: Sequence[Program]) -> Iterator[tuple[int, Arra
         kind = "u1" if isinstance(of[number], CopyProgram | ChainProgram) else "<u4"
         yield number, np.frombuffer(data[at + 8 : at + 8 + size], kind).reshape(of[number].shape)
         at += 8 + size
-
-
-class Request(ctypes.Structure):
-    """What the kernels that copy are told, as their text has it."""
-
-    _fields_ = (
-        ("rank", ctypes.c_int),
-        ("corner", ctypes.c_int * 5),
-        ("start", ctypes.c_uint),
-        ("window", ctypes.c_uint),
-        ("bytes", ctypes.c_uint),
-        ("poison", ctypes.c_uint),
-    )
 
 
 class Device:

@@ -211,7 +211,9 @@ def encode(function: Any, out: Aligned, address: int, numbers: Mapping[str, Any]
     )
 
 
-class _Request(ctypes.Structure):
+class Request(ctypes.Structure):
+    """What the kernels that copy are told, as their text has it."""
+
     _fields_ = (
         ("rank", ctypes.c_int),
         ("corner", ctypes.c_int * 5),
@@ -280,7 +282,7 @@ class TensorCopies:
         """The window after a copy, and how many of the expected bytes the barrier missed, or -1."""
         driver, rank = self._driver, len(box.box)
         corner = (ctypes.c_int * 5)(*box.corner[::-1])
-        request = _Request(rank, corner, box.start, box.window, expected, poison)
+        request = Request(rank, corner, box.start, box.window, expected, poison)
         out, told = ctypes.c_uint64(self._out), ctypes.c_uint64(self._told)
         pointers = (ctypes.c_void_p * 4)(
             self._map.address, *(ctypes.addressof(value) for value in (request, out, told))

@@ -27,7 +27,6 @@ from tilewise.tables import table
 Array = np.ndarray[Any, Any]
 
 GLOBAL, SHARED, REGISTERS = "global", "shared", "registers"
-SPACES = (GLOBAL, SHARED, REGISTERS)
 
 
 @dataclass(frozen=True, eq=False)
