@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewise.check.access.lanes import too_many
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.hardware.limits import LANES, REGISTER_BITS
@@ -36,7 +37,7 @@ def by_lane(addresses: Addresses, step: Step) -> Array:
     [0, -1, 8, -1]
     """
     if len(addresses) > LANES:
-        raise LayoutError("TW201", f"{len(addresses)} addresses, and a warp has {LANES} lanes")
+        raise too_many(len(addresses))
     for lane, at in enumerate(addresses):
         if at is not None and at < 0:
             raise fault(
