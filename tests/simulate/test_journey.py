@@ -9,7 +9,7 @@ import pytest
 
 from tilewise import LayoutError, Refused, S, Swizzle
 from tilewise.check.banks import conflicts
-from tilewise.simulate.journey import Journey
+from tilewise.simulate.journey import Issue, Journey
 from tilewise.simulate.numbers import decode, encode
 
 RNG = np.random.default_rng(6)
@@ -421,3 +421,22 @@ def test_a_tile_that_is_longer_than_what_it_overwrites():
     with pytest.raises(LayoutError, match="meets A tile"):
         way.tma_load(long, (32, 64), at=short.start)
     assert np.array_equal(way.read(short), short.numbers)
+
+
+def test_the_worst_of_a_leg_is_the_first_that_takes_the_most():
+    way = Journey()
+    fed(way, small(16, 64), small(16, 64))
+    free, twice = (tuple(step * lane for lane in range(32)) for step in (4, 8))
+    issues = tuple(Issue("ld", warp, 4, at) for warp, at in enumerate((free, twice, free, twice)))
+    leg = replace(way.legs[0], issues=issues)
+    assert [issue.request.wavefronts for issue in issues] == [1, 2, 1, 2]
+    assert leg.worst is issues[1]
+    assert (leg.wavefronts, leg.ideal, leg.excess) == (6, 4, 2)
+
+
+def test_what_is_no_number_arrives_as_such():
+    way, numbers = Journey(), np.zeros((16, 64))
+    numbers[3, 5] = np.nan
+    tile = way.tma_load(way.tensor("A", numbers, "f16"), (16, 64))
+    assert np.isnan(way.read(tile)[3, 5])
+    assert way.wrong is None
