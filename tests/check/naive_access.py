@@ -50,17 +50,17 @@ def fragments(part: Layout, tall: int, wide: int, vector: int, warps: Sequence[d
     """What lanes hold of each part of the tile, warp by warp, so many registers at once."""
     high, broad = _extents(part)
     lanes, registers = part.span("laneid"), part.span("reg")
-    requests = []
-    for top in range(0, tall, high):
-        for left in range(0, wide, broad):
-            for warp in warps:
-                for first in range(0, registers, vector):
-                    request = []
-                    for lane in range(lanes):
-                        held = [part.who(laneid=lane, reg=first + i, **warp)[0] for i in range(vector)]
-                        request.append([(top + i) * wide + left + j for i, j in held])
-                    requests.append(request)
-    return requests
+    held = [
+        [[part.who(laneid=lane, reg=first + i, **warp)[0] for i in range(vector)] for lane in range(lanes)]
+        for warp in warps
+        for first in range(0, registers, vector)
+    ]
+    return [
+        [[(top + i) * wide + left + j for i, j in own] for own in request]
+        for top in range(0, tall, high)
+        for left in range(0, wide, broad)
+        for request in held
+    ]
 
 
 def _extents(part: Layout) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewise import LayoutError, R, Refused, S, Swizzle, laneid
@@ -24,6 +24,7 @@ def refused(action):
     return caught.value
 
 
+@settings(max_examples=40)
 @given(
     start=st.integers(0, 5000),
     steps=st.lists(

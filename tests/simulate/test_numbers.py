@@ -189,6 +189,7 @@ def test_bits_of_no_type_are_no_number(name):
 # -- codes in bytes --------------------------------------------------------------------------------
 
 
+@settings(max_examples=30)
 @given(
     bits=st.sampled_from([1, 2, 4, 6, 8, 16, 32, 64]),
     rows=st.integers(1, 3),
