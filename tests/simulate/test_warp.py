@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewise import LayoutError, Refused, S, laneid
+from tilewise import LayoutError, R, Refused, S, laneid
 from tilewise.simulate.matrices import ldmatrix
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.registers import Registers
@@ -88,6 +88,18 @@ def test_faults_name_the_lane():
     store(memory, [0, None, 0], Registers.of(np.ones((32, 1))), 4)  # the same bytes twice
     with pytest.raises(LayoutError, match="33 addresses"):
         load(memory, [0] * 33, 4)
+
+
+def test_addresses_as_a_layout_of_lanes():
+    memory, rows = filled(4096), S[(2, 16) : (16, 128)]
+    told = [16 * (lane // 16) + 128 * (lane % 16) for lane in range(32)]
+    assert ldmatrix(memory, "x4", rows).words.tolist() == ldmatrix(memory, "x4", told).words.tolist()
+    assert load(memory, rows, 8).words.tolist() == load(memory, told, 8).words.tolist()
+    with pytest.raises(LayoutError, match="64"):
+        load(memory, S[64:4], 4)
+    for wrong in (S[(8, 4) : (1 @ laneid, 4)], S[8:4] + R[2:64]):
+        with pytest.raises(LayoutError, match="gives a lane no one address"):
+            load(memory, wrong, 4)
 
 
 def test_an_address_below_zero_is_no_lane_at_rest():

@@ -13,3 +13,12 @@ wgmma      what a warpgroup multiplies, by descriptors or out of registers
 tma        copies of boxes of a tensor, and back
 journey    a kernel's tile on its way through all of them
 """
+
+from __future__ import annotations
+
+from tilewise.simulate.journey import Journey
+from tilewise.simulate.matrices import ldmatrix, movmatrix, stmatrix
+from tilewise.simulate.memory import Memory
+from tilewise.simulate.registers import Registers
+
+__all__ = ["Journey", "Memory", "Registers", "ldmatrix", "movmatrix", "stmatrix"]

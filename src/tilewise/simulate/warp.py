@@ -1,7 +1,7 @@
 """What the lanes of a warp do on their own: loads and stores of 1 to 16 bytes, and shuffles.
 
-An address for each lane; None where a lane is not active. Addresses are multiples of the bytes, as hardware
-wants them.
+An address for each lane; None where a lane is not active. A layout of lanes will do, such as the addresses
+that `tilewise match` tells. Addresses are multiples of the bytes, as hardware wants them.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import numpy as np
 from tilewise.check.access.lanes import too_many
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
+from tilewise.core.layout import Layout
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.memory.sectors import WIDTHS
 from tilewise.simulate.faults import Step, fault
 from tilewise.simulate.memory import NOBODY, Memory
 from tilewise.simulate.registers import EVERY, Registers
+from tilewise.tables import table
 
 Array = np.ndarray[Any, Any]
 
-Addresses = Sequence[int | None] | Array
+Addresses = Sequence[int | None] | Array | Layout
 
 MODES = ("idx", "up", "down", "bfly")
 """How shfl.sync finds the lane that is read."""
@@ -35,7 +37,12 @@ def by_lane(addresses: Addresses, step: Step) -> Array:
 
     >>> by_lane([0, None, 8], Step("ld"))[:4].tolist()
     [0, -1, 8, -1]
+    >>> from tilewise import S
+    >>> by_lane(S[(2, 16) : (16, 128)], Step("ld"))[:18].tolist()[-3:]
+    [1920, 16, 144]
     """
+    if isinstance(addresses, Layout):
+        addresses = _listed(addresses)
     if len(addresses) > LANES:
         raise too_many(len(addresses))
     for lane, at in enumerate(addresses):
@@ -48,6 +55,19 @@ def by_lane(addresses: Addresses, step: Step) -> Array:
             )
     given = [NOBODY if at is None else as_int(at, "an address") for at in addresses]
     return np.array(given + [NOBODY] * (LANES - len(given)), np.int64)
+
+
+def _listed(addresses: Layout) -> Array:
+    """The addresses that a layout of lanes tells."""
+    if addresses.size > LANES:
+        raise too_many(addresses.size)
+    if len(addresses.axes) > 1 or addresses.copies > 1:
+        raise LayoutError(
+            "TW203",
+            f"{addresses} gives a lane no one address",
+            hint="lanes to bytes of one axis, without copies",
+        )
+    return table(addresses).array.reshape(-1)
 
 
 def load(

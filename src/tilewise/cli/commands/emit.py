@@ -195,7 +195,7 @@ def _conflicts(plan: mma.Plan) -> Iterator[str]:
         found = wavefronts_of(own.fill)
         if found.excess:
             verb = "stores" if name == "D" else "loads"
-            yield f"a warp {verb} {name} in {found}; tilewise swizzle finds a layout with fewer"
+            yield f"a warp {verb} {name} in {found}; tilewise swizzle looks for a layout with fewer"
 
 
 def _source(plan: Plan, args: argparse.Namespace) -> str:
