@@ -27,6 +27,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,9 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     args = parser.parse_args(arguments)
     args.out.mkdir(parents=True, exist_ok=True)
-    paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, children_find_the_sources():
         run = Run(args, Path(scratch))
         try:
             run.ready()
@@ -75,6 +74,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Exception:  # whatever it is, what was answered so far is to be written
             run.told(f"ENDED: {traceback.format_exc()[-2500:]}")
         return run.finished()
+
+
+@contextmanager
+def children_find_the_sources() -> Iterator[None]:
+    """The path of modules for the processes that are started meanwhile."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT / "src"), str(ROOT), before)))
+    try:
+        yield
+    finally:
+        del os.environ["PYTHONPATH"]
+        os.environ |= {} if before is None else {"PYTHONPATH": before}
 
 
 @dataclass

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import re
 from collections import Counter
 from contextlib import contextmanager
@@ -47,8 +48,10 @@ def emulated(monkeypatch, capsys):
 
 
 def run(out, *more):
-    """The exit code of a dry run, and its report."""
+    """The exit code of a dry run, and its report; what it tells its children it tells nobody else."""
+    before = os.environ.get("PYTHONPATH")
     code = counters_on_device.main(["--out", str(out), "--dry", *more])
+    assert os.environ.get("PYTHONPATH") == before
     return code, (out / "report.txt").read_text(encoding="utf-8")
 
 
