@@ -29,7 +29,7 @@ def test_json_has_all_of_it(tilewise: Command) -> None:
     assert data["accesses"][0] == {"access": "row:4B@st", "weight": 2, "wavefronts": 32, "ideal": 32}
     assert [one["family"] for one in data["searched"]] == ["plain", "mode", "swizzle", "padding", "linear"]
     assert data["tma"]["boxes"] is None
-    assert data["wgmma"] == {"operands": [], "reason": "type: wgmma does not multiply f32"}
+    assert data["wgmma"] == {"operands": [], "reason": "wgmma does not multiply f32"}
 
 
 def test_the_answer_goes_to_other_commands(tilewise: Command) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from textwrap import wrap
 
-from tilewise.show.engines import Taken
+from tilewise.check.engines import Taken
 from tilewise.show.grid import Grid
 from tilewise.show.registers import Holder
 from tilewise.show.screen import Cost, Screen, is_tile

@@ -2,7 +2,6 @@
 
 formula, prose   the map as arithmetic, and in a sentence
 corner           its first elements, coloured by banks
-engines          what takes it, or why not
 page             all of it as lines for a terminal
 """
 
@@ -12,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from tilewise.check.banks import conflicts
+from tilewise.check.engines import Taken, engines_of
 from tilewise.check.swizzling import PROOFS, Choice, choose
 from tilewise.core.axes import STORAGE
 from tilewise.core.dtypes import DType
@@ -19,7 +19,6 @@ from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.show.corner import chunks_of, corner_of
-from tilewise.show.engines import Taken, engines_of
 from tilewise.show.facts import facts_of
 from tilewise.show.formula import formulas_of
 from tilewise.show.grid import Grid

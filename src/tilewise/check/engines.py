@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tilewise.check.feeding import Feed
 from tilewise.check.match import Match, Mismatch, match
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tilewise.check.nearest import Near
 
 TILES = 64
-"""Tiles each way in the tensor that TMA is asked to copy the tile from."""
+"""Tiles along every mode of the tensor that TMA is asked to copy the tile from."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,17 @@ class Taken:
     hint: str = ""
     descriptor: int | None = None
     """The 64 bits of the first descriptor, of wgmma."""
+    boxes: int | None = None
+    """The boxes with which TMA fills it."""
     rows: bool = False
     """Whether TMA writes it row by row: one box of two dimensions."""
-    near: Near | None = field(default=None, repr=False)
-    """The nearest layout that it takes, where it does not take this one."""
+    found: Mismatch | Feed | None = field(default=None, repr=False)
+    """What `match` said, where the engine does not take it."""
+
+    @cached_property
+    def near(self) -> Near | None:
+        """The nearest layout that the engine takes, where it does not take this one."""
+        return None if self.found is None else next(iter(self.found.nearest), None)
 
 
 def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
@@ -58,16 +66,36 @@ def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
     TMA: 1 box of 128 x 64, SWIZZLE_128B
     """
     for operand in "AB" if dtype.name in INPUTS else "":
-        yield asked(f"wgmma {operand}", _wgmma, layout, dtype, base, operand)
+        yield wgmma(layout, dtype, operand, base)
     shapes = shapes_of(dtype)
     if not shapes and dtype.name not in INPUTS:
-        yield asked("wgmma", _none, dtype)
+        yield _asked("wgmma", _none, dtype)
     for operand in "AB" if shapes else "":
-        yield asked(f"mma {shapes[-1]} {operand}", _mma, layout, dtype, base, operand)
-    yield asked("TMA", _tma, layout, dtype, base)
+        yield _asked(f"mma {shapes[-1]} {operand}", _mma, layout, dtype, base, operand)
+    yield tma(layout, dtype)
 
 
-def asked(engine: str, question: Callable[..., Taken], *about: object) -> Taken:
+def wgmma(layout: Layout, dtype: DType, operand: str, base: int = 0) -> Taken:
+    """Whether wgmma reads a tile [rows, K] as operand A or B.
+
+    >>> from tilewise import S
+    >>> wgmma(S[(128, 64) : (72, 1)], DType.of("bf16"), "A").legal
+    False
+    """
+    return _asked(f"wgmma {operand}", _wgmma, layout, dtype, base, operand)
+
+
+def tma(layout: Layout, dtype: DType) -> Taken:
+    """Whether TMA fills a tile, from a row-major tensor or, where it has two modes, a column-major one.
+
+    >>> from tilewise import S
+    >>> tma(S[(128, 64) : (64, 1)], DType.of("bf16")).boxes
+    1
+    """
+    return _asked("TMA", _tma, layout, dtype)
+
+
+def _asked(engine: str, question: Callable[..., Taken], *about: object) -> Taken:
     """The answer of one engine; what it cannot be asked is a no as well."""
     try:
         return question(engine, *about)
@@ -109,25 +137,23 @@ def _mma(engine: str, layout: Layout, dtype: DType, base: int, operand: str) -> 
     said = f"{named(found.form)}, {len(found.steps)} of them"
     if not found.reasons:
         return Taken(engine, True, said)
-    near, hint = next(iter(found.nearest), None), found.reasons[0].message
-    return Taken(engine, True, f"{said}: no form of ldmatrix moves it", hint, near=near)
+    hint = found.reasons[0].message
+    return Taken(engine, True, f"{said}: no form of ldmatrix moves it", hint, found=found)
 
 
-def _tma(engine: str, layout: Layout, dtype: DType, base: int) -> Taken:
-    """A copy from a row-major tensor, or else from a column-major one."""
-    rows, columns = (extent * TILES for extent in extents_of(layout.shape))
+def _tma(engine: str, layout: Layout, dtype: DType) -> Taken:
+    shape = [extent * TILES for extent in extents_of(layout.shape)]
     try:
-        plan = plan_copy((rows, columns), layout, dtype=dtype)
-        return Taken(engine, True, _boxes(plan), rows=_row_by_row(plan))
-    except NotDecided:
-        raise
+        plan, whence = plan_copy(shape, layout, dtype=dtype), ""
     except Refused as no:
+        if len(shape) != 2:
+            raise
         try:
-            plan = plan_copy((rows, columns), layout, dtype=dtype, strides=(1, rows))
+            plan = plan_copy(shape, layout, dtype=dtype, strides=(1, shape[0]))
         except LayoutError:
-            return Taken(engine, False, no.message, no.hint)
-        said = f"{_boxes(plan)}, from a column-major tensor"
-        return Taken(engine, True, said, rows=_row_by_row(plan))
+            raise no from None
+        whence = ", from a column-major tensor"
+    return Taken(engine, True, f"{_boxes(plan)}{whence}", boxes=plan.count, rows=_row_by_row(plan))
 
 
 def _row_by_row(plan: Plan) -> bool:
@@ -142,7 +168,7 @@ def _boxes(plan: Plan) -> str:
 
 def _not_taken(engine: str, found: Mismatch) -> Taken:
     first = found.reasons[0]
-    return Taken(engine, False, first.message, first.hint, near=next(iter(found.nearest), None))
+    return Taken(engine, False, first.message, first.hint, found=found)
 
 
 def _many(count: int, one: str, several: str = "") -> str:

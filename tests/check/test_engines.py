@@ -1,0 +1,79 @@
+"""What takes a tile: one answer for the screen and for the choice of a swizzle, that of match and of TMA."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewise import LayoutError, parse
+from tilewise.check.engines import engines_of, tma, wgmma
+from tilewise.check.match import match
+from tilewise.check.swizzling.engines import readers
+from tilewise.check.tma import plan_copy
+from tilewise.core.dtypes import DType
+from tilewise.core.shapes import extents_of
+
+TILES = [
+    ("Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", "bf16"),
+    ("Swizzle<3,3,3> o S[(64, 128) : (1, 64)]", "bf16"),
+    ("S[(128, 64) : (64, 1)]", "bf16"),
+    ("S[(128, 64) : (72, 1)]", "bf16"),
+    ("S[(64, 128) : (1, 64)]", "f16"),
+    ("S[(48, 96) : (96, 1)]", "e4m3"),
+    ("S[(32, 32) : (0, 1)]", "s8"),
+    ("S[(7, 5) : (5, 1)]", "f16"),
+    ("S[(32, 32) : (32, 1)]", "f64"),
+    ("S[(4, 4, 64) : (256, 64, 1)]", "bf16"),
+    ("S[4096 : 1]", "f32"),
+]
+TWO_MODES = [(text, dtype) for text, dtype in TILES if len(parse(text).shape) == 2]
+
+
+def boxes(layout, dtype, times):
+    """The boxes of a copy from a tensor so many tiles long, row-major or else column-major; None for none."""
+    shape = [extent * times for extent in extents_of(layout.shape)]
+    for strides in (None, (1, shape[0])) if len(shape) == 2 else (None,):
+        try:
+            return plan_copy(shape, layout, dtype=dtype, strides=strides).count
+        except LayoutError:
+            continue
+    return None
+
+
+def operands(layout, dtype):
+    """The operands that match lets wgmma read the tile as."""
+    found = []
+    for operand in "AB" if len(layout.shape) == 2 else "":
+        try:
+            found += [operand] if match(layout, operand=operand, dtype=dtype).legal else []
+        except LayoutError:
+            continue
+    return tuple(found)
+
+
+@pytest.mark.parametrize(("text", "dtype"), TILES)
+def test_tma_and_wgmma_are_what_plans_and_matches_say(text, dtype):
+    layout, element = parse(text), DType.of(dtype)
+    assert tma(layout, element).boxes == boxes(layout, dtype, 16) == boxes(layout, dtype, 64)
+    found = readers(layout, element)
+    assert (found.tma, found.wgmma) == (boxes(layout, dtype, 16), operands(layout, dtype))
+    assert (found.why_tma == "") == (found.tma is not None)
+    assert (found.why_wgmma == "") == (found.wgmma != ())
+
+
+@pytest.mark.parametrize(("text", "dtype"), TWO_MODES)
+def test_the_screen_and_the_choice_of_a_swizzle_ask_alike(text, dtype):
+    layout, element = parse(text), DType.of(dtype)
+    found = readers(layout, element)
+    said = {taken.engine: taken for taken in engines_of(layout, element)}
+    assert said["TMA"].boxes == found.tma
+    assert said["TMA"].legal or said["TMA"].said == found.why_tma
+    for operand in "AB" if "wgmma A" in said else "":
+        assert said[f"wgmma {operand}"].legal == (operand in found.wgmma)
+    if "wgmma A" in said and not found.wgmma:
+        assert said["wgmma A"].said == found.why_wgmma
+
+
+def test_the_nearest_layout_is_searched_where_it_is_asked_for():
+    taken = wgmma(parse("S[(128, 64) : (64, 1)]"), DType.of("bf16"), "A")
+    assert "nearest" not in vars(taken.found)
+    assert taken.near is taken.found.nearest[0]
