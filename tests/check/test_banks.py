@@ -286,6 +286,18 @@ def test_an_access_of_a_billion_requests_costs_nothing() -> None:
     assert found.request((1 << 30) - 1).wavefronts == 32
 
 
+@pytest.mark.parametrize("requests", [1 << 62, 1 << 100, 5**30], ids=str)
+@pytest.mark.parametrize("step", [132, 136, 176], ids=str)
+def test_requests_beyond_any_register_are_counted_exactly(requests: int, step: int) -> None:
+    """Requests repeat after 32 of them, for they are 4 bytes apart."""
+    few, many = (conflicts_of(lanes_at(S[(count, 32) : (4, step)])) for count in (32, requests))
+    assert not many.closed
+    whole, rest = divmod(requests, 32)
+    each = plain(few)
+    assert many.wavefronts == whole * sum(each) + sum(each[:rest])
+    assert (many.ideal, many.ways) == (requests, few.ways)
+
+
 # -- accesses of a tile ----------------------------------------------------------------------------
 
 

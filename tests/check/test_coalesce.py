@@ -209,6 +209,15 @@ def test_requests_a_period_apart_are_counted_once():
     assert large.sectors == large.requests * 32
 
 
+@pytest.mark.parametrize("rows", [1 << 70, 3**50], ids=str)
+def test_sectors_beyond_any_register_are_counted_exactly(rows):
+    few, many = (coalescing(S[(count, 96) : (97, 1)], "row:4B", dtype="f32") for count in (32, rows))
+    assert (few.closed, many.closed) == (False, False)
+    each = [few.request(number).sectors for number in range(few.requests)]
+    whole, rest = divmod(many.requests, len(each))
+    assert many.sectors == whole * sum(each) + sum(each[:rest])
+
+
 def test_a_tail_is_counted_by_its_active_lanes():
     found = coalescing(S[(7, 7) : (7, 1)], "row:4B", dtype="f32")
     assert (found.requests, found.sectors, found.ideal, found.lines) == (2, 7, 7, 2)

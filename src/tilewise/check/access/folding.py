@@ -34,7 +34,7 @@ class Folded:
     >>> folded = Folded.of(S[((5000, 157), 32) : ((10006, 64), 2)])
     >>> print(folded.layout, folded.of_all)
     S[((64, 2), 32) : ((10006, 64), 2)] (5000, 157)
-    >>> folded.weights()[:3].tolist(), int(folded.weights().sum()) == 5000 * 157
+    >>> folded.weights()[:3], sum(folded.weights()) == 5000 * 157
     ([6241, 6162, 6241], True)
     """
 
@@ -67,15 +67,12 @@ class Folded:
         check_listed(self.layout.size)
         return table(self.layout).array.reshape(prod(self.own), -1)
 
-    def weights(self) -> NDArray[np.int64]:
+    def weights(self) -> list[int]:
         """For how many requests each of them stands."""
-        import numpy as np
-
-        found = np.ones(1, np.int64)
+        found = [1]
         for own, extent in zip(self.own, self.of_all, strict=True):
             whole, rest = divmod(extent, own)
-            each = whole + (np.arange(own) < rest)
-            found = np.multiply.outer(found, each).reshape(-1)
+            found = [weight * (whole + (digit < rest)) for weight in found for digit in range(own)]
         return found
 
     def number(self, request: int) -> int:

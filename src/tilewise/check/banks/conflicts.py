@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import mul
 
 from tilewise.check.access import Access, Lanes
 from tilewise.check.access.folding import Folded
@@ -101,7 +102,9 @@ class Conflicts:
 
     def _total(self, what: str) -> int:
         each = getattr(self.counts, what)
-        return int(each.sum() if self.folded is None else (each * self.folded.weights()).sum())
+        if self.folded is None:
+            return int(each.sum())
+        return sum(map(mul, each.tolist(), self.folded.weights()))  # which may be no 64-bit number
 
     def __str__(self) -> str:
         free = "no conflicts" if not self.excess else f"{self.ways} ways"

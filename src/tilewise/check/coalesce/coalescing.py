@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import mul
 
 from tilewise.check.access import Access, Lanes, access_of, lanes_of
 from tilewise.check.access.folding import Folded
@@ -121,7 +122,9 @@ class Coalescing:
         if self.each is not None:
             return self.requests * int(getattr(self.each, what))
         each = getattr(self.counts, what)
-        return int(each.sum() if self.folded is None else (each * self.folded.weights()).sum())
+        if self.folded is None:
+            return int(each.sum())
+        return sum(map(mul, each.tolist(), self.folded.weights()))  # which may be no 64-bit number
 
     def __str__(self) -> str:
         return f"{self.access.name}: {self.sectors} sectors, ideal {self.ideal}, {self.efficiency:.0%} used"
