@@ -203,7 +203,7 @@ def test_a_matrix_of_any_size_is_closed():
 
 def test_requests_a_period_apart_are_counted_once():
     small = coalescing(S[(64, 1000) : (1001, 1)], "col:4B", dtype="f32")
-    assert len(small.counts.sectors) < small.requests
+    assert len(small.counts["sectors"]) < small.requests
     large = coalescing(S[(1 << 14, 33_000) : (33_001, 1)], "col:4B", dtype="f32")
     assert large.requests == (1 << 14) * 33_000 // 32
     assert large.sectors == large.requests * 32

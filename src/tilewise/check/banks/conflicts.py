@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
-from operator import mul
+from functools import cached_property, partial
 
 from tilewise.check.access import Access, Lanes
-from tilewise.check.access.folding import Folded
+from tilewise.check.access.costs import Costs
 from tilewise.check.banks.linear import Ranks, ranks_of
 from tilewise.check.banks.phases import Request, counted
 from tilewise.core.dtypes import DType
@@ -20,44 +18,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.banks.counting import Counts
 
-
-@dataclass(frozen=True)
-class Conflicts:
+class Conflicts(Costs[Ranks]):
     """The wavefronts of an access, the fewest that its bytes need, and where they are lost."""
-
-    lanes: Lanes = field(repr=False)
-    ranks: Ranks | None
-    """What proves the count without counting, where addresses are affine over GF(2)."""
-    counts: Counts | None = field(default=None, repr=False)
-    """The count of every request, where they are not; of those that stand for all, where `folded` says so."""
-    folded: Folded | None = field(default=None, repr=False)
-
-    @property
-    def access(self) -> Access:
-        """What was asked for."""
-        return self.lanes.access
-
-    @property
-    def closed(self) -> bool:
-        """Whether ranks decided it; else all requests were counted."""
-        return self.ranks is not None
-
-    @property
-    def requests(self) -> int:
-        """Instructions that a warp executes."""
-        return self.access.requests
 
     @cached_property
     def wavefronts(self) -> int:
         """Those of all requests."""
-        return self._total("wavefronts") if self.ranks is None else self.ideal * self.ranks.ways
+        return self.total("wavefronts") if self.ranks is None else self.ideal * self.ranks.ways
 
     @cached_property
     def ideal(self) -> int:
         """The fewest: one a phase that has an active lane."""
-        return self._total("ideal") if self.ranks is None else self.requests * self.ranks.phases
+        return self.total("ideal") if self.ranks is None else self.requests * self.ranks.phases
 
     @property
     def excess(self) -> int:
@@ -67,18 +40,12 @@ class Conflicts:
     @cached_property
     def ways(self) -> int:
         """Wavefronts of the worst phase: 1 where there is no conflict."""
-        if self.ranks is not None:
-            return self.ranks.ways
-        assert self.counts is not None
-        return int(self.counts.ways.max())
+        return max(self.counts["ways"]) if self.ranks is None else self.ranks.ways
 
     @cached_property
     def worst(self) -> int:
         """The first request that takes the most wavefronts."""
-        if self.counts is None:
-            return 0
-        found = int(self.counts.wavefronts.argmax())
-        return found if self.folded is None else self.folded.number(found)
+        return self.first_most(self.counts.get("wavefronts", ()))
 
     def request(self, number: int) -> Request:
         """One request, phase by phase, as the definition has it."""
@@ -86,11 +53,7 @@ class Conflicts:
 
     def as_dict(self) -> dict[str, Any]:
         """The counts as plain data; a request of it has its own."""
-        return {
-            "access": self.access.name,
-            "operation": self.access.operation.name,
-            "bytes": self.access.bytes,
-            "requests": self.requests,
+        return super().as_dict() | {
             "wavefronts": self.wavefronts,
             "ideal": self.ideal,
             "excess": self.excess,
@@ -100,15 +63,12 @@ class Conflicts:
             "metric": wavefronts_of(self.access.operation.name),
         }
 
-    def _total(self, what: str) -> int:
-        each = getattr(self.counts, what)
-        if self.folded is None:
-            return int(each.sum())
-        return sum(map(mul, each.tolist(), self.folded.weights()))  # which may be no 64-bit number
-
     def __str__(self) -> str:
         free = "no conflicts" if not self.excess else f"{self.ways} ways"
         return f"{self.access.name}: {self.wavefronts} wavefronts, ideal {self.ideal}, {free}"
+
+
+COUNTED = ("wavefronts", "ideal", "ways")
 
 
 def conflicts(
@@ -158,7 +118,4 @@ def conflicts_of(lanes: Lanes) -> Conflicts:
         return Conflicts(lanes, ranks)
     from tilewise.check.banks.counting import count
 
-    if lanes.layout is None:
-        return Conflicts(lanes, None, count(access.operation, access.bytes, lanes.table))
-    folded = Folded.of(lanes.layout)
-    return Conflicts(lanes, None, count(access.operation, access.bytes, folded.table()), folded)
+    return Conflicts.listed(lanes, COUNTED, partial(count, access.operation, access.bytes))

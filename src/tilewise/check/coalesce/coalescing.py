@@ -2,72 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
-from operator import mul
+from functools import cached_property, partial, reduce
+from operator import or_, sub
 
-from tilewise.check.access import Access, Lanes, access_of, lanes_of
-from tilewise.check.access.folding import Folded
+from tilewise.check.access import Access, access_of, lanes_of
+from tilewise.check.access.costs import Costs
 from tilewise.check.coalesce.linear import Each, each_of
 from tilewise.check.coalesce.transfers import Transfer, check_operation, counted, efficiency
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.banks import Operation
 from tilewise.hardware.memory.counters import sectors_of
-from tilewise.hardware.memory.sectors import LINE, SECTOR
+from tilewise.hardware.memory.sectors import LINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.coalesce.counting import Counts
 
-
-@dataclass(frozen=True)
-class Coalescing:
+class Coalescing(Costs[Each]):
     """The sectors of an access, the fewest that would hold its bytes, and where they are lost."""
-
-    lanes: Lanes = field(repr=False)
-    each: Each | None
-    """What each request takes, where addresses are affine over GF(2)."""
-    counts: Counts | None = field(default=None, repr=False)
-    """The count of every request, where they are not; of those that stand for all, where `folded` says so."""
-    folded: Folded | None = field(default=None, repr=False)
-
-    @property
-    def access(self) -> Access:
-        """What was asked for."""
-        return self.lanes.access
-
-    @property
-    def closed(self) -> bool:
-        """Whether ranks decided it; else all requests were counted."""
-        return self.each is not None
-
-    @property
-    def requests(self) -> int:
-        """Instructions that a warp executes."""
-        return self.access.requests
 
     @cached_property
     def sectors(self) -> int:
         """Sectors of all requests."""
-        return self._total("sectors")
+        return self._of_all("sectors")
 
     @cached_property
     def lines(self) -> int:
         """Lines of all requests."""
-        return self._total("lines")
+        return self._of_all("lines")
 
     @cached_property
     def useful(self) -> int:
         """Bytes that lanes ask for, each once a request."""
-        return self._total("useful")
+        return self._of_all("useful")
 
     @cached_property
     def ideal(self) -> int:
         """The fewest sectors that hold as many bytes, request by request."""
-        return self._total("ideal") if self.each is None else self.requests * -(-self.each.useful // SECTOR)
+        return self._of_all("ideal")
 
     @property
     def excess(self) -> int:
@@ -82,19 +56,16 @@ class Coalescing:
     @cached_property
     def alignment(self) -> int:
         """The largest power of two, up to a line, of which every request's lowest address is a multiple."""
-        if self.each is not None:
-            return self.each.alignment
-        assert self.counts is not None
-        first = self.counts.first
-        return next(size for size in _POWERS if not (first % size).any())
+        if self.ranks is not None:
+            return self.ranks.alignment
+        together = reduce(or_, self.counts["first"])
+        return min(LINE, together & -together or LINE)
 
     @cached_property
     def worst(self) -> int:
         """The first request with the most sectors beyond its ideal."""
-        if self.counts is None:
-            return 0
-        found = int((self.counts.sectors - self.counts.ideal).argmax())
-        return found if self.folded is None else self.folded.number(found)
+        sectors, ideal = (self.counts.get(name, ()) for name in ("sectors", "ideal"))
+        return self.first_most([*map(sub, sectors, ideal)])
 
     def request(self, number: int) -> Transfer:
         """One request, as the definition has it."""
@@ -102,11 +73,7 @@ class Coalescing:
 
     def as_dict(self) -> dict[str, Any]:
         """The counts as plain data; a request of it has its own."""
-        return {
-            "access": self.access.name,
-            "operation": self.access.operation.name,
-            "bytes": self.access.bytes,
-            "requests": self.requests,
+        return super().as_dict() | {
             "sectors": self.sectors,
             "ideal": self.ideal,
             "excess": self.excess,
@@ -118,19 +85,14 @@ class Coalescing:
             "metric": sectors_of(self.access.operation.name),
         }
 
-    def _total(self, what: str) -> int:
-        if self.each is not None:
-            return self.requests * int(getattr(self.each, what))
-        each = getattr(self.counts, what)
-        if self.folded is None:
-            return int(each.sum())
-        return sum(map(mul, each.tolist(), self.folded.weights()))  # which may be no 64-bit number
+    def _of_all(self, name: str) -> int:
+        return self.total(name) if self.ranks is None else self.requests * int(getattr(self.ranks, name))
 
     def __str__(self) -> str:
         return f"{self.access.name}: {self.sectors} sectors, ideal {self.ideal}, {self.efficiency:.0%} used"
 
 
-_POWERS = [1 << bit for bit in reversed(range(LINE.bit_length()))]
+COUNTED = ("sectors", "lines", "useful", "ideal", "first")
 
 
 def coalescing(
@@ -161,7 +123,4 @@ def coalescing(
         return Coalescing(lanes, each)
     from tilewise.check.coalesce.counting import count
 
-    if lanes.layout is None:
-        return Coalescing(lanes, None, count(asked.bytes, lanes.table))
-    folded = Folded.of(lanes.layout)
-    return Coalescing(lanes, None, count(asked.bytes, folded.table()), folded)
+    return Coalescing.listed(lanes, COUNTED, partial(count, asked.bytes))

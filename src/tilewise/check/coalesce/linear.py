@@ -27,6 +27,11 @@ class Each:
     alignment: int
     """The largest power of two, up to a line, of which every request's lowest address is a multiple."""
 
+    @property
+    def ideal(self) -> int:
+        """The fewest sectors that hold as many bytes."""
+        return -(-self.useful // SECTOR)
+
 
 def each_of(layout: Layout, bytes: int) -> Each | None:
     """What each request takes where addresses are affine; None where they are not.
