@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import filled_in, layout_from
+from tilewise.cli.arguments import filled_in, layout_from, layout_options
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
@@ -17,8 +17,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol, TypeVar
 
+    from tilewise.check.access import Access
+
     class Costs(Protocol):
         """What all requests of an access cost, by what a command counts."""
+
+        @property
+        def access(self) -> Access:
+            """What was asked for."""
+
+        @property
+        def requests(self) -> int:
+            """Instructions that a warp executes."""
 
         @property
         def worst(self) -> int:
@@ -40,7 +50,7 @@ OF_WIDTH = ("neighbours", "alignment", "end", "row", "held", "type")
 
 
 def access_arguments(parser: argparse.ArgumentParser, memory: str, operations: str, wide: str = "") -> None:
-    """[LAYOUT --access A ... --base N] or [--bytes B --addresses A,A,...], and --op."""
+    """[LAYOUT --access A ... --base N] or [--bytes B --addresses A,A,...], --op, --request."""
     parser.add_argument("layout", metavar="LAYOUT", nargs="?", help="a tile, or - for standard input")
     parser.add_argument(
         "--access",
@@ -51,9 +61,32 @@ def access_arguments(parser: argparse.ArgumentParser, memory: str, operations: s
     )
     parser.add_argument("--base", metavar="N", help=f"the address of the tile in {memory} memory (0)")
     parser.add_argument("--op", metavar="OP", help=operations)
+    parser.add_argument("--request", metavar="I", help="show this one, not the worst")
     raw = parser.add_argument_group("one request by its addresses")
     raw.add_argument("--bytes", metavar="B", help=f"bytes of one lane{wide}")
     raw.add_argument("--addresses", metavar="A,A,...", help="one a lane, x where it is inactive")
+    layout_options(parser)
+
+
+def by_addresses(args: argparse.Namespace, command: str, such: str, of_tiles: Sequence[str]) -> bool:
+    """Whether one request is asked about by its addresses; refuse options of the other question."""
+    if args.layout is not None:
+        not_both(args, ("bytes", "addresses"))
+        return False
+    if args.addresses is None:
+        needed = f"{command} needs LAYOUT and --access, or --addresses"
+        raise LayoutError("TW401", needed, hint=f"such as {such}")
+    not_both(args, ("access", "base", "request", *of_tiles))
+    return True
+
+
+def width_from(spelled: str | None, widths: Sequence[int], such: int) -> int:
+    """The value of --bytes, which need not be given where there is one width alone."""
+    if spelled is None and len(widths) == 1:
+        return widths[0]
+    if spelled is None:
+        raise LayoutError("TW401", "the bytes of one lane are not given", hint=f"such as --bytes {such}")
+    return number_from(spelled, "--bytes", str(such))
 
 
 def requests_shown(found: Sequence[Own], spelled: str | None) -> list[tuple[Own, int, Any]]:
@@ -144,6 +177,22 @@ def refused(no: Refused, key: str, hint: str = "") -> Answer:
     data = {key: None, "code": no.code, "reason": no.reason}
     data |= {"witness": witness_data(no.witness), "hint": hint}
     return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+
+
+def named(found: Costs, number: int) -> str:
+    """A request of an access."""
+    return f"{found.access.name}, request {number} of {found.requests}"
+
+
+def access_lines(
+    found: Sequence[Own], head: Sequence[str], counts: Callable[[Own], tuple[object, ...]]
+) -> list[str]:
+    """A table of accesses: what was asked, and what a command counts, under its own heads."""
+    rows = [
+        (own.access.name, own.access.operation.name, own.access.bytes, own.requests, *counts(own))
+        for own in found
+    ]
+    return table_lines(("access", "op", "bytes", "requests", *head), rows, words=2)
 
 
 def table_lines(head: Sequence[str], rows: Sequence[Sequence[object]], words: int) -> list[str]:

@@ -27,18 +27,18 @@ import argparse
 from tilewise.cli.accesses import (
     NARROWER,
     access_arguments,
-    not_both,
-    number_from,
+    access_lines,
+    by_addresses,
+    named,
     refused,
     requested,
     requests_shown,
-    table_lines,
     tile_and_base,
     tile_data,
+    width_from,
 )
 from tilewise.cli.answer import Answer
-from tilewise.cli.arguments import layout_options
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """[LAYOUT --access A ...] or [--bytes B --addresses A,A,...], --op, --phases, --request."""
+    """[LAYOUT --access A ...] or [--bytes B --addresses A,A,...], --op, --request, --phases."""
     access_arguments(
         parser,
         "shared",
@@ -56,16 +56,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         " (16 for ldmatrix and stmatrix)",
     )
     parser.add_argument("--phases", action="store_true", help="draw the phases of the worst request")
-    parser.add_argument("--request", metavar="I", help="draw this one instead")
-    layout_options(parser)
 
 
 def answer(args: argparse.Namespace) -> Answer:
     """The wavefronts of every access, or of one request."""
-    if args.layout is None:
-        return _of_addresses(args)
-    not_both(args, ("bytes", "addresses"))
-    return _of_layout(args)
+    one = by_addresses(args, "banks", "--op ld --bytes 4 --addresses 0,128,256", of_tiles=())
+    return _of_addresses(args) if one else _of_layout(args)
 
 
 # -- one request -----------------------------------------------------------------------------------
@@ -75,24 +71,11 @@ def _of_addresses(args: argparse.Namespace) -> Answer:
     from tilewise.check.banks import counted
     from tilewise.hardware.memory.banks import Operation
 
-    if args.addresses is None:
-        raise LayoutError(
-            "TW401",
-            "banks needs LAYOUT and --access, or --addresses",
-            hint="such as --op ld --bytes 4 --addresses 0,128,256",
-        )
-    not_both(args, ("access", "base", "request"))
     operation = Operation.of(args.op or "ld")
-    request = counted(operation, _width(args.bytes, operation.widths), requested(args.addresses))
+    request = counted(operation, width_from(args.bytes, operation.widths, 16), requested(args.addresses))
     drawn = [("", request)] if args.phases else []
     lines = [_counts(request), *([] if args.phases else _sentences(request))]
     return Answer(request.as_dict(), _Text(lines, drawn)).noted(_unknown([operation.name]))
-
-
-def _width(spelled: str | None, widths: Sequence[int]) -> int:
-    if spelled is None and len(widths) > 1:
-        raise LayoutError("TW401", "the bytes of one lane are not given", hint="such as --bytes 16")
-    return widths[0] if spelled is None else number_from(spelled, "--bytes", "16")
 
 
 def _counts(request: Request) -> str:
@@ -129,19 +112,14 @@ def _of_layout(args: argparse.Namespace) -> Answer:
     shown = requests_shown(found, args.request)
     data = tile_data(args, layout, base, shown, "wavefronts")
     draws = args.phases or args.request is not None
-    drawn = [(_named(own, at), request) for own, at, request in shown if draws]
+    drawn = [(named(own, at), request) for own, at, request in shown if draws]
     why = [line for own, at, request in shown if not draws for line in _why(own, at, request)]
     operations = [own.access.operation.name for own in found]
     return Answer(data, _Text([*_rows(found), *why], drawn)).noted(_unknown(operations))
 
 
 def _rows(found: Sequence[Conflicts]) -> list[str]:
-    head = ("access", "op", "bytes", "requests", "wavefronts", "ideal", "excess", "ways")
-    rows = [
-        (own.access.name, own.access.operation.name, own.access.bytes, own.requests, *_numbers(own))
-        for own in found
-    ]
-    return table_lines(head, rows, words=2)
+    return access_lines(found, ("wavefronts", "ideal", "excess", "ways"), _numbers)
 
 
 def _numbers(found: Conflicts) -> tuple[int, ...]:
@@ -155,11 +133,7 @@ def _why(found: Conflicts, number: int, request: Request) -> list[str]:
     if not request.excess:
         return []
     worst = max(range(len(request.phases)), key=lambda phase: request.phases[phase].wavefronts)
-    return [f"{_named(found, number)}, {said(request, worst)}", f"  {collision(request.phases[worst])}"]
-
-
-def _named(found: Conflicts, number: int) -> str:
-    return f"{found.access.name}, request {number} of {found.requests}"
+    return [f"{named(found, number)}, {said(request, worst)}", f"  {collision(request.phases[worst])}"]
 
 
 # -- for people ------------------------------------------------------------------------------------

@@ -26,18 +26,18 @@ import argparse
 from tilewise.cli.accesses import (
     NARROWER,
     access_arguments,
-    not_both,
-    number_from,
+    access_lines,
+    by_addresses,
+    named,
     refused,
     requested,
     requests_shown,
-    table_lines,
     tile_and_base,
     tile_data,
+    width_from,
 )
 from tilewise.cli.answer import Answer
-from tilewise.cli.arguments import layout_options
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,34 +49,21 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """[LAYOUT --access A ...] or [--bytes B --addresses A,A,...], --op, --widths, --request."""
+    """[LAYOUT --access A ...] or [--bytes B --addresses A,A,...], --op, --request, --widths."""
     access_arguments(parser, "global", "ld, st or cp.async")
     parser.add_argument("--widths", action="store_true", help="narrower vectors too")
-    parser.add_argument("--request", metavar="I", help="tell of this one")
-    layout_options(parser)
 
 
 def answer(args: argparse.Namespace) -> Answer:
     """The sectors of every access, or of one request."""
-    if args.layout is None:
-        return _of_addresses(args)
-    not_both(args, ("bytes", "addresses"))
-    return _of_layout(args)
+    one = by_addresses(args, "coalesce", "--bytes 4 --addresses 0,128,256", of_tiles=("widths",))
+    return _of_addresses(args) if one else _of_layout(args)
 
 
 def _of_addresses(args: argparse.Namespace) -> Answer:
     from tilewise.check.coalesce import counted
 
-    if args.addresses is None:
-        raise LayoutError(
-            "TW401",
-            "coalesce needs LAYOUT and --access, or --addresses",
-            hint="such as --bytes 4 --addresses 0,128,256",
-        )
-    not_both(args, ("access", "base", "request", "widths"))
-    if args.bytes is None:
-        raise LayoutError("TW401", "the bytes of one lane are not given", hint="such as --bytes 4")
-    bytes = number_from(args.bytes, "--bytes", "4")
+    bytes = width_from(args.bytes, (), 4)
     found = counted(args.op or "ld", bytes, requested(args.addresses))
     return Answer(found.as_dict(), said(found))
 
@@ -93,7 +80,7 @@ def _of_layout(args: argparse.Namespace) -> Answer:
     shown = requests_shown(found, args.request)
     data = tile_data(args, layout, base, shown, "sectors")
     why = [
-        f"{own.access.name}, request {at} of {own.requests}: {said(request)}"
+        f"{named(own, at)}: {said(request)}"
         for own, at, request in shown
         if request.excess or args.request is not None
     ]
@@ -113,14 +100,12 @@ def _widths(asked: str, layout: Layout, base: int, args: argparse.Namespace) -> 
 
 
 def _rows(found: Sequence[Coalescing]) -> list[str]:
-    head = ("access", "op", "bytes", "requests", "sectors", "ideal", "excess", "lines", "used", "aligned")
-    return table_lines(head, [_row(own) for own in found], words=2)
+    return access_lines(found, ("sectors", "ideal", "excess", "lines", "used", "aligned"), _numbers)
 
 
-def _row(found: Coalescing) -> tuple[object, ...]:
+def _numbers(found: Coalescing) -> tuple[object, ...]:
     counts = found.sectors, found.ideal, found.excess, found.lines
-    own = found.access.name, found.access.operation.name, found.access.bytes, found.requests
-    return *own, *counts, f"{found.efficiency:.0%}", found.alignment
+    return *counts, f"{found.efficiency:.0%}", found.alignment
 
 
 def said(found: Transfer) -> str:
