@@ -9,7 +9,8 @@ vectors, matrices, fragments
 patterns   from a name to one of them
 question, asked
            a pattern, what moves it and how wide: `access_of`
-addresses  `lanes_of`: composed with the tile, or why no instruction makes it
+addresses  `lanes_of`: composed with the tile
+refusals   why no instruction makes it
 width      `widest`: the widest vectors, and what blocks wider ones
 costs      the counts of a whole access, whatever is counted: what banks and sectors have in common
 """

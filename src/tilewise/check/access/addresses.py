@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 from tilewise.check.access.access import Access, Lanes
 from tilewise.check.access.lanes import check_listed
+from tilewise.check.access.refusals import Unserved
 from tilewise.check.access.stored import BYTE, Stored
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import plain_extremes
 from tilewise.core.gf2 import affine_map
-from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import extents_of, leaves
+from tilewise.core.shapes import leaves
 from tilewise.core.units import storage_scaled
 from tilewise.core.vectors import ZERO
 
@@ -164,7 +164,7 @@ def _no_byte(axis: object, steps: int) -> LayoutError:
 def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.int64]:
     """table[request, lane], every address looked at."""
     if max(access.index.size, stored.size) > FEW:
-        _refuse_first_request(stored, access, vector)
+        _check_first_request(stored, access, vector)
     check_listed(max(access.index.size, stored.size))
     import numpy as np
 
@@ -180,11 +180,11 @@ def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.in
         wrong |= (inside != active[..., None]).any(axis=-1)
     for place in np.argwhere(wrong)[:1]:
         request, lane = map(int, place)
-        raise _refused(stored, access, request, lane, asked[request, lane].tolist())
+        raise Unserved(stored, access, request, lane, asked[request, lane].tolist()).why()
     return np.where(active, first * stored.unit // BYTE, INACTIVE)
 
 
-def _refuse_first_request(stored: Stored, access: Access, vector: Neighbours) -> None:
+def _check_first_request(stored: Stored, access: Access, vector: Neighbours) -> None:
     """Refuse a lane of the first request: most of what is wrong with an access is wrong there."""
     for lane in range(access.lanes):
         places = range(lane * access.elements, (lane + 1) * access.elements)
@@ -193,62 +193,4 @@ def _refuse_first_request(stored: Stored, access: Access, vector: Neighbours) ->
         at = [stored.at(index) for index in asked] if all(inside) else []
         apart = any(address != at[0] + vector.step * i for i, address in enumerate(at))
         if any(inside) and (not at or apart or at[0] < 0 or at[0] % vector.width):
-            raise _refused(stored, access, 0, lane, asked)
-
-
-def _refused(stored: Stored, access: Access, request: int, lane: int, asked: list[int]) -> Refused:
-    """Why one lane has no vector: the first two elements apart, or where the first one begins."""
-    who = f"lane {lane} of request {request}"
-    witness = {"request": request, "lane": lane}
-    wide = counted(access.bytes, "byte")
-    outside = [index for index in asked if not 0 <= index < stored.size]
-    if outside:
-        return Refused(
-            "TW610",
-            f"{who} asks for {wide} of which element {outside[0]} is past the end of the tile",
-            witness=witness | {"rule": "end", "elements": [asked[0], outside[0]]},
-            hint="a narrower vector ends with the tile",
-        )
-    at = [stored.at(index) for index in asked]
-    for one in range(len(asked) - 1):
-        if at[one + 1] != at[one] + stored.step:
-            there = [_address(stored, address) for address in at[one : one + 2]]
-            return Refused(
-                "TW610",
-                f"{who} asks for {wide}, and elements {asked[one]} and {asked[one + 1]} are at bytes "
-                f"{there[0]} and {there[1]}: no neighbours",
-                witness=witness
-                | {"rule": "neighbours", "elements": asked[one : one + 2], "addresses": there},
-                hint=_turned(stored) or _whole_rows(access),
-            )
-    there = [_address(stored, at[0])]
-    rule = "negative" if at[0] < 0 else "alignment"
-    kind = "below 0" if at[0] < 0 else f"no multiple of {access.bytes}"
-    return Refused(
-        "TW610",
-        f"{who} asks for {wide} from element {asked[0]} on, which is at byte {there[0]}, {kind}",
-        witness=witness | {"rule": rule, "elements": asked[:1], "addresses": there},
-        hint=_whole_rows(access) if rule == "alignment" else "",
-    )
-
-
-def _whole_rows(access: Access) -> str:
-    """What ldmatrix and stmatrix ask of memory, which have no narrower vectors."""
-    name = access.operation.name
-    return (
-        f"{name} takes 16-byte rows as they lie, from multiples of 16 on" if access.operation.matrix else ""
-    )
-
-
-def _turned(stored: Stored) -> str:
-    """What to do where elements are neighbours down the columns, not along the rows."""
-    extents = extents_of(stored.layout.shape)
-    if len(extents) != 2 or min(extents) < 2 or stored.at(extents[1]) != stored.at(0) + stored.step:
-        return ""
-    return "elements are neighbours down the columns: ask about the tile with its modes swapped"
-
-
-def _address(stored: Stored, units: int) -> int | str:
-    """An address in bytes; of elements smaller than a byte in bytes and bits where it is no whole byte."""
-    byte, bit = divmod(units * stored.unit, BYTE)
-    return f"{byte} + {bit} bits" if bit else byte
+            raise Unserved(stored, access, 0, lane, asked).why()
