@@ -75,18 +75,20 @@ def statement(this):
 
 
 LINE = re.compile(r"line (\d+); error")
+NUMBER = re.compile(r"// candidate (\d+)")
 
 
 def taken(library, arch, some, statement=statement):
     """Those of some candidates that an architecture has: the assembler names the lines of all others.
 
     It tells some faults only where there are no others, so it is asked until it is content. The lines are
-    those of the PTX; where a library warns of an old architecture, it is that of the next.
+    those of the PTX; where a library warns of an old architecture, it is that of the next. All stand in one
+    kernel, each with its number beside it, for a kernel takes a compiler longer than what is in it.
     """
     left = list(some)
     while left:
-        kernels = enumerate(map(statement, left))
-        source = "\n".join(f"__global__ void kernel{n}() {{ {body} }}" for n, body in kernels)
+        lines = "\n".join(numbered(statement(this), number) for number, this in enumerate(left))
+        source = f"__global__ void kernel() {{\n{lines}\n}}"
         try:
             nvrtc.compile_to_cubin(library, source, f"--gpu-architecture={arch}")
         except AssertionError as error:
@@ -95,10 +97,18 @@ def taken(library, arch, some, statement=statement):
             return left
         virtual = {"sm_70": "compute_75", "sm_72": "compute_75"}.get(arch, arch.replace("sm", "compute"))
         ptx = nvrtc.compile_to_ptx(library, source, f"--gpu-architecture={virtual}").splitlines()
-        bad = {ptx[int(line) - 1].split(" {")[0].split()[-1] for line in LINE.findall(said)}
+        bad = {int(NUMBER.search(ptx[int(line) - 1])[1]) for line in LINE.findall(said)}
         assert bad, said
-        left = [this for this in left if str(this) not in bad]
+        left = [this for number, this in enumerate(left) if number not in bad]
     return left
+
+
+def numbered(statement, number):
+    """A statement with a number in a comment that stays on its line of the PTX."""
+    head, end, tail = statement.rpartition('");')
+    assert end
+    assert not tail
+    return f"{head} // candidate {number}{end}"
 
 
 # -- what the machine is told ----------------------------------------------------------------------
