@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -241,6 +242,20 @@ def test_both_ways_to_count_agree(lanes: Lanes) -> None:
     assert found.ideal == counts.ideal.sum()
     assert found.ways == counts.ways.max()
     assert each[found.worst] == max(each) == found.request(found.worst).wavefronts
+
+
+@given(address_layouts(), st.sampled_from([0, 1, 1 << 20]))
+def test_few_requests_are_counted_as_many_are(lanes: Lanes, few: int) -> None:
+    """In NumPy from `few` on, else by the definition; wherever the bound is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tilewise.check.access.costs.FEW", few)
+        patch.setattr(sys.modules["tilewise.check.banks.conflicts"], "ranks_of", lambda *_: None)
+        found = conflicts_of(lanes)
+        each = plain(found)
+        assert (found.wavefronts, found.worst) == (sum(each), each.index(max(each)))
+        requests = [found.request(number) for number in range(found.requests)]
+        assert found.ideal == sum(request.ideal for request in requests)
+        assert found.ways == max(phase.wavefronts for request in requests for phase in request.phases)
 
 
 @given(address_layouts())

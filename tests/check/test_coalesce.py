@@ -201,6 +201,22 @@ def test_a_matrix_of_any_size_is_closed():
     assert odd.sectors == odd.ideal == 1000 * 512 * 2 // 32
 
 
+@pytest.mark.parametrize("few", [0, 1 << 20], ids=["numpy", "definition"])
+@pytest.mark.parametrize(("pitch", "access"), [(72, "row:4B"), (1001, "col:4B"), (36, "row:16B")], ids=str)
+def test_few_requests_are_counted_as_many_are(monkeypatch, few, pitch, access):
+    monkeypatch.setattr("tilewise.check.access.costs.FEW", few)
+    found = coalescing(S[(64, 32) : (pitch, 1)], access, dtype="f32", base=16)
+    assert not found.closed
+    requests = [found.request(number) for number in range(found.requests)]
+    for name in ("sectors", "lines", "useful", "ideal"):
+        assert getattr(found, name) == sum(getattr(request, name) for request in requests)
+    assert found.alignment == max(
+        1 << bit for bit in range(8) if not any(r.first % (1 << bit) for r in requests)
+    )
+    excess = [request.excess for request in requests]
+    assert found.worst == excess.index(max(excess))
+
+
 def test_requests_a_period_apart_are_counted_once():
     small = coalescing(S[(64, 1000) : (1001, 1)], "col:4B", dtype="f32")
     assert len(small.counts["sectors"]) < small.requests

@@ -177,14 +177,18 @@ def test_what_is_not_known_is_told(tilewise) -> None:
     assert tilewise("banks", "--op", "st", "--bytes", "4", "--addresses", "0,0").err == ""
 
 
+PADDED = "S[(64, 64) : (72, 1)]"
+
+
+@pytest.mark.parametrize("tile", [FREE, PADDED])
 @pytest.mark.parametrize("access", ["row:16B", "ldmatrix.x4.trans", "tma", "S[(32, 8) : (64, 1)]:16B"])
-def test_what_ranks_decide_imports_neither_numpy_nor_rich(access: str) -> None:
+def test_what_ranks_decide_or_few_requests_imports_neither_numpy_nor_rich(tile: str, access: str) -> None:
     program = (
         "import sys; from tilewise.cli.main import main; main(sys.argv[1:]);"
         "heavy = {'numpy', 'rich'} & set(sys.modules);"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
-    words = ("banks", FREE, "--dtype", "bf16", "--access", access, "--json")
+    words = ("banks", tile, "--dtype", "bf16", "--access", access, "--json")
     done = subprocess.run(
         [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from operator import mul
 from typing import Any, Generic, TypeVar
 
@@ -12,13 +13,16 @@ from tilewise.check.access.folding import Folded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Self
 
     import numpy as np
     from numpy.typing import NDArray
 
 Ranks = TypeVar("Ranks")
+
+FEW = 64
+"""Requests that are sooner counted by the definition than NumPy is loaded."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +38,27 @@ class Costs(Generic[Ranks]):
     folded: Folded | None = field(default=None, repr=False)
 
     @classmethod
-    def listed(cls, lanes: Lanes, names: Iterable[str], count: Callable[[NDArray[np.int64]], object]) -> Self:
-        """Every request counted: `count` has arrays of these names for addresses[request, lane].
+    def by_request(
+        cls,
+        lanes: Lanes,
+        names: Sequence[str],
+        one: Callable[[Sequence[int | None]], Sequence[int]],
+        many: Callable[[NDArray[np.int64]], object],
+    ) -> Self:
+        """Every request counted, where no ranks decide.
 
-        Where the addresses are a layout, of requests whole periods of memory apart the first is counted.
+        Of requests whole periods of memory apart, where the addresses are a layout, the first is counted.
+        Where these are few, the definition does, which needs no NumPy.
+
+            requires  one(addresses) has the counts of a request, in the order of their names;
+                      many(table) has arrays of these names for addresses[request, lane]
         """
         folded = None if lanes.layout is None else Folded.of(lanes.layout)
-        counted = count(lanes.table if folded is None else folded.table())
-        return cls(lanes, None, {name: getattr(counted, name).tolist() for name in names}, folded)
+        if folded is not None and prod(folded.own) <= FEW:
+            each = zip(*map(one, folded.rows()), strict=True)
+            return cls(lanes, None, dict(zip(names, each, strict=True)), folded)
+        found = many(lanes.table if folded is None else folded.table())
+        return cls(lanes, None, {name: getattr(found, name).tolist() for name in names}, folded)
 
     @property
     def access(self) -> Access:

@@ -7,13 +7,14 @@ period after period / gcd(s, period) steps, so that no more of its values need t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd, prod
 
 from tilewise.check.access.lanes import check_listed
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
-from tilewise.core.swizzles import period_of
+from tilewise.core.swizzles import apply_chain, period_of
 from tilewise.hardware.memory.banks import WAVEFRONT
 from tilewise.hardware.memory.sectors import LINE
 
@@ -56,6 +57,22 @@ class Folded:
         own = tuple(min(extent, step) for extent, step in zip(extents, steps, strict=True))
         shape = (own if len(own) > 1 else own[0], *layout.shape[1:])
         return cls(layout.with_parts(shape, layout.strides, (), layout.offset), own, extents)
+
+    def rows(self) -> Iterator[list[int]]:
+        """The addresses of one of these requests after the other.
+
+        >>> from tilewise import S, Swizzle
+        >>> [row[:3] for row in Folded.of(Swizzle(1, 4, 3) @ S[(2, 32) : (144, 16)]).rows()]
+        [[0, 16, 32], [128, 176, 160]]
+        """
+        (axis,) = self.layout.axes
+        places = [self.layout.offset[axis]]
+        for extent, stride in self.layout.digits:
+            places = [place + step * stride[axis] for place in places for step in range(extent)]
+        outer = self.layout.outer[axis]
+        found = [apply_chain(self.layout.swizzles, place) + outer for place in places]
+        lanes = len(found) // prod(self.own)
+        return (found[first : first + lanes] for first in range(0, len(found), lanes))
 
     def table(self) -> NDArray[np.int64]:
         """The addresses of these requests: table[request, lane].

@@ -3,7 +3,7 @@
 phases      one request, phase by phase: the definition
 linear      in closed form, where addresses are affine over GF(2)
 counting    many requests at once, in NumPy
-conflicts   a whole access of a tile, by the one or the other
+conflicts   a whole access of a tile, by one of the three
 drawing     a phase as a picture: lanes down, banks across
 """
 

@@ -16,7 +16,13 @@ from tilewise.hardware.memory.counters import wavefronts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tilewise.check.banks.counting import Counts
 
 
 class Conflicts(Costs[Ranks]):
@@ -69,6 +75,7 @@ class Conflicts(Costs[Ranks]):
 
 
 COUNTED = ("wavefronts", "ideal", "ways")
+"""What is counted of a request."""
 
 
 def conflicts(
@@ -116,6 +123,15 @@ def conflicts_of(lanes: Lanes) -> Conflicts:
         ranks = ranks_of(lanes.layout, access.operation, access.bytes)
     if ranks is not None:
         return Conflicts(lanes, ranks)
+    return Conflicts.by_request(lanes, COUNTED, partial(_one, access), partial(_many, access))
+
+
+def _one(access: Access, addresses: Sequence[int | None]) -> tuple[int, int, int]:
+    found = counted(access.operation, access.bytes, addresses)
+    return found.wavefronts, found.ideal, max(phase.wavefronts for phase in found.phases)
+
+
+def _many(access: Access, addresses: NDArray[np.int64]) -> Counts:
     from tilewise.check.banks.counting import count
 
-    return Conflicts.listed(lanes, COUNTED, partial(count, access.operation, access.bytes))
+    return count(access.operation, access.bytes, addresses)

@@ -17,7 +17,13 @@ from tilewise.hardware.memory.sectors import LINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tilewise.check.coalesce.counting import Counts
 
 
 class Coalescing(Costs[Each]):
@@ -93,6 +99,7 @@ class Coalescing(Costs[Each]):
 
 
 COUNTED = ("sectors", "lines", "useful", "ideal", "first")
+"""What is counted of a request."""
 
 
 def coalescing(
@@ -121,6 +128,15 @@ def coalescing(
     each = each_of(lanes.layout, asked.bytes) if lanes.layout is not None else None
     if each is not None:
         return Coalescing(lanes, each)
+    return Coalescing.by_request(lanes, COUNTED, partial(_one, asked), partial(_many, asked))
+
+
+def _one(access: Access, addresses: Sequence[int | None]) -> tuple[int, ...]:
+    found = counted(access.operation.name, access.bytes, addresses)
+    return found.sectors, found.lines, found.useful, found.ideal, found.first or 0
+
+
+def _many(access: Access, addresses: NDArray[np.int64]) -> Counts:
     from tilewise.check.coalesce.counting import count
 
-    return Coalescing.listed(lanes, COUNTED, partial(count, asked.bytes))
+    return count(access.bytes, addresses)
