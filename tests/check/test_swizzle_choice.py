@@ -16,6 +16,7 @@ from tilewise.check.banks import conflicts, counted
 from tilewise.check.swizzling import choose
 from tilewise.check.swizzling.candidates import FAMILIES
 from tilewise.check.swizzling.points import Asked, points_of
+from tilewise.check.swizzling.spaces import affine_space, listed_space
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import NotDecided, Refused
@@ -175,6 +176,34 @@ def test_what_is_chosen_is_counted_right(question: Question) -> None:
             places = table(searched.best.layout).array.reshape(-1)
             assert len(np.unique(places)) == len(places)
             assert searched.best.bytes == (int(places.max() - places.min()) + 1) * SIZES[dtype]
+
+
+@given(questions(((8, 16), (4, 64), (16, 32))))
+@settings(deadline=None)
+def test_digits_are_the_same_in_closed_form_and_listed(question: Question) -> None:
+    """A listed request is moved by some digits, the same for all its lanes."""
+    for access in question[2]:
+        closed, listed = affine_space(access), listed_space(access)
+        if closed is None:
+            continue
+        ((requests, row),) = closed.rows
+        assert requests == sum(times for times, _ in listed.rows) == access.requests
+        for _, other in listed.rows:
+            assert len({one ^ two for one, two in zip(row, other, strict=True)}) == 1
+        assert (closed.steps, closed.reached) == (listed.steps, listed.reached)
+
+
+@pytest.mark.parametrize(
+    "access", ["row:16B", "col:2B", "ldmatrix.x2.trans", "mma.A:m16n8k16", "S[(32, 8) : (64, 1)]"]
+)
+@pytest.mark.parametrize("tile", [S[(32, 64) : (64, 1)], S[(2, 16, 64) : (1024, 64, 1)]], ids=str)
+def test_common_accesses_have_a_closed_form(tile: Layout, access: str) -> None:
+    if len(tile.shape) == 3 and not access.startswith(("row", "S")):
+        return
+    own = access_of(access, tile, "f16")
+    closed, listed = affine_space(own), listed_space(own)
+    assert closed is not None
+    assert (closed.steps, closed.reached) == (listed.steps, listed.reached)
 
 
 # -- what is asked -----------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tilewise import parse
@@ -90,3 +93,23 @@ def test_what_does_not_fit_is_an_error(tilewise, words, message):
     run = tilewise("explain", *words)
     assert run.code == 2
     assert message in run.err
+
+
+@pytest.mark.parametrize(
+    ("tile", "more"),
+    [
+        (TILE, ()),
+        ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", ()),
+        ("S[(64, 64) : (64, 1)]", ()),
+        ("S[(64, 64) : (72, 1)]", ("--access", "row:16B", "--access", "ldmatrix.x4")),
+        ("mma.D(m16n8k16, f32)", ()),
+    ],
+)
+def test_what_closed_forms_decide_imports_no_numpy(tile, more):
+    program = (
+        "import sys; from tilewise.cli.main import main; main(sys.argv[1:]);"
+        "sys.exit('imported numpy' if 'numpy' in sys.modules else 0)"
+    )
+    command = [sys.executable, "-c", program, "explain", tile, "--dtype", "bf16", *more]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -113,3 +115,24 @@ def test_the_type_goes_through_the_pipe(tilewise: Command) -> None:
     suggested = tilewise("suggest", "--operand", "A", "--dtype", "f16", "--tile", "64x64", "--json")
     run = tilewise("swizzle", "-", "--access", "ldmatrix.x4", "--json", stdin=suggested.out)
     assert (run.code, run.json["dtype"]) == (0, "f16")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("128x64", "--access", "row:16B@st", "--access", "ldmatrix.x4"),
+        ("32x32", "--access", "row:2B@st", "--access", "col:2B"),
+        ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", "--access", "ldmatrix.x4.trans", "--access", "tma"),
+        ("S[(64, 64) : (1, 64)]", "--access", "mma.A:m16n8k16"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_extents_that_are_powers_of_two_need_no_numpy(words: tuple[str, ...]) -> None:
+    program = (
+        "import sys; from tilewise.cli.main import main; main(sys.argv[1:]);"
+        "heavy = {'numpy', 'rich'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    command = [sys.executable, "-c", program, "swizzle", *words, "--dtype", "bf16", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

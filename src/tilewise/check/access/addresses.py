@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 INACTIVE = -1
 """The address of a lane that asks for nothing: its elements are past the end of the tile."""
 
-FEW = 1 << 14
-"""Elements that are listed sooner than the first request is looked at by itself."""
-
 
 def lanes_of(access: Access, layout: Layout, base: int = 0) -> Lanes:
     """The byte address of every lane in every request, of a tile at the byte address `base`.
@@ -163,8 +160,7 @@ def _no_byte(axis: object, steps: int) -> LayoutError:
 
 def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.int64]:
     """table[request, lane], every address looked at."""
-    if max(access.index.size, stored.size) > FEW:
-        _check_first_request(stored, access, vector)
+    _check_first_request(stored, access, vector)
     check_listed(max(access.index.size, stored.size))
     import numpy as np
 
@@ -185,7 +181,7 @@ def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.in
 
 
 def _check_first_request(stored: Stored, access: Access, vector: Neighbours) -> None:
-    """Refuse a lane of the first request: most of what is wrong with an access is wrong there."""
+    """Refuse a lane of the first request: most of what is wrong is wrong there, and is seen without NumPy."""
     for lane in range(access.lanes):
         places = range(lane * access.elements, (lane + 1) * access.elements)
         asked = [access.index.points(place)[0][0] for place in places]

@@ -13,6 +13,7 @@ That is a bound for layouts of any kind: elements at the same place of a vector 
 banks, wherever the vectors are.
 
 candidates  the hardware's modes, one XOR swizzle, a wider pitch: finite families, all of which is asked
+spaces      what lanes ask for, as digits of the index: in closed form, or listed
 points      accesses as points, and the digits that vectors keep together
 kernels     the search for K, with its proof
 linear      U and K, and the layout that has them

@@ -7,13 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tilewise.check.access import Access, access_of
 from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.banks import conflicts
-from tilewise.check.banks.counting import count
 from tilewise.check.swizzling import candidates
 from tilewise.check.swizzling.candidates import FAMILIES, Candidate
 from tilewise.check.swizzling.engines import Readers, readers
@@ -332,27 +328,30 @@ class _Search:
 
     def _columns(self, layout: Layout) -> list[int] | None:
         """What every digit flips, where the index is made of digits and the addresses are linear."""
-        if any(extent & extent - 1 for extent in extents_of(layout.shape)):
-            return None
-        found = affine_map(layout)
+        found = None if _odd(layout) else affine_map(layout)
         if found is None or len(found.axes) != 1 or found.origin[0]:
             return None
         return [flip for (flip,) in found.columns]
 
     def _each(self, layout: Layout) -> tuple[int, ...] | None:
         """The wavefronts of every access, counted on its addresses; None where one cannot be made."""
-        from tilewise.tables import table
-
-        where = table(layout).array.reshape(-1)
+        where = Places(layout, self.size) if _odd(layout) else None
         found = []
         for one in self.asked:
-            own = (
-                self._in_order_of_memory(one, layout) if one.in_order_of_memory else self._listed(one, where)
-            )
+            if one.in_order_of_memory:
+                own = self._in_order_of_memory(one, layout)
+            else:
+                own = self._of_layout(one, layout) if where is None else where.wavefronts(one)
             if own is None:
                 return None
             found.append(own)
         return tuple(found)
+
+    def _of_layout(self, one: Asked, layout: Layout) -> int | None:
+        try:
+            return conflicts(layout, one.access).wavefronts
+        except Refused:
+            return None
 
     def _in_order_of_memory(self, one: Asked, layout: Layout) -> int | None:
         try:
@@ -360,21 +359,37 @@ class _Search:
         except Refused:
             return None
 
-    def _listed(self, one: Asked, where: NDArray[np.int64]) -> int | None:
-        addresses = self._addresses(one, where)
-        if addresses is None:
-            return None
-        return int(count(one.access.operation, one.access.bytes, addresses).wavefronts.sum())
 
-    def _addresses(self, one: Asked, where: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        active = one.starts >= 0
-        there = where[np.maximum(one.elements, 0)]
+def _odd(layout: Layout) -> bool:
+    """Whether an extent is no power of two: its accesses are seldom layouts, and are listed at once."""
+    return any(extent & extent - 1 for extent in extents_of(layout.shape))
+
+
+class Places:
+    """Where a layout has the elements of a tile, one by one, and what accesses cost there."""
+
+    def __init__(self, layout: Layout, size: int) -> None:
+        from tilewise.tables import table
+
+        self.where = table(layout).array.reshape(-1)
+        self.size = size
+
+    def wavefronts(self, one: Asked) -> int | None:
+        """Those of an access; None where it cannot be made."""
+        import numpy as np
+
+        from tilewise.check.banks.counting import count
+
+        access, elements = one.access, one.elements
+        active = elements[:, :, 0] >= 0
+        there = self.where[np.maximum(elements, 0)]
         first = there[:, :, 0]
-        following = first[:, :, None] + np.arange(one.access.elements)
-        aligned = first % one.access.elements == 0
+        following = first[:, :, None] + np.arange(access.elements)
+        aligned = first % access.elements == 0
         if not ((there == following).all(axis=2) & aligned | ~active).all():
             return None
-        return np.where(active, first * self.size, INACTIVE)
+        addresses = np.where(active, first * self.size, INACTIVE)
+        return int(count(access.operation, access.bytes, addresses).wavefronts.sum())
 
 
 _OPEN = "the search ended at its bound"

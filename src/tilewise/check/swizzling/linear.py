@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from tilewise.check.swizzling.kernels import BUDGET, Demand, Kernel, image, least_kernel
-from tilewise.check.swizzling.points import Digits, Points, support, without
+from tilewise.check.swizzling.points import Points, support, without
+from tilewise.check.swizzling.spaces import Digits
 from tilewise.core.axes import m
 from tilewise.core.gf2 import Basis
 from tilewise.core.layout import Layout

@@ -14,63 +14,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tilewise.check.access import Access
-from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.banks.phases import counted
 from tilewise.check.swizzling.kernels import Demand, image
-from tilewise.core.shapes import extents_of, size_of
+from tilewise.check.swizzling.spaces import Digits, Space, elements_of
+from tilewise.core.shapes import extents_of
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
-from tilewise.tables import table
 
-
-@dataclass(frozen=True, slots=True)
-class Digits:
-    """The binary digits of the index of a tile, numbered from the lowest of the last mode.
-
-    >>> digits = Digits((64, 48))
-    >>> digits.widths, digits.count, digits.outer, digits.packed(np.array([48 * 2 + 5])).tolist()
-    ((6, 6), 12, (4, 5), [133])
-    """
-
-    extents: tuple[int, ...]
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """How many digits every mode has."""
-        return tuple((extent - 1).bit_length() for extent in self.extents)
-
-    @property
-    def count(self) -> int:
-        """Digits of all modes."""
-        return sum(self.widths)
-
-    def first(self, mode: int) -> int:
-        """The number of the lowest digit of a mode."""
-        return sum(self.widths[mode + 1 :])
-
-    @property
-    def odd(self) -> tuple[int, ...]:
-        """The modes whose extent is no power of two."""
-        return tuple(mode for mode, extent in enumerate(self.extents) if extent & extent - 1)
-
-    @property
-    def outer(self) -> tuple[int, ...]:
-        """The digits that count an odd factor: not all that they can say is an index."""
-        found: list[int] = []
-        for mode in self.odd:
-            low = (self.extents[mode] & -self.extents[mode]).bit_length() - 1
-            found += range(self.first(mode) + low, self.first(mode) + self.widths[mode])
-        return tuple(found)
-
-    def packed(self, flat: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Flat row-major indices as numbers whose bits are the digits; INACTIVE stays."""
-        points = np.zeros_like(flat)
-        for mode, coordinate in enumerate(np.unravel_index(np.maximum(flat, 0), self.extents)):
-            points |= coordinate.astype(np.int64) << self.first(mode)
-        return np.where(flat < 0, INACTIVE, points)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -86,17 +40,14 @@ class Asked:
         return self.access.name == "tma"
 
     @cached_property
+    def space(self) -> Space:
+        """What its lanes ask for, in digits of the index."""
+        return Space.of(self.access)
+
+    @cached_property
     def elements(self) -> NDArray[np.int64]:
         """The flat indices [request, lane, element]; INACTIVE where a lane asks for nothing."""
-        own = self.access
-        flat = table(own.index).array.reshape(own.requests, own.lanes, own.elements)
-        return np.where((flat >= 0) & (flat < size_of(own.tile)), flat, INACTIVE)
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """The flat index of the first element of every lane, [request, lane]."""
-        first: NDArray[np.int64] = self.elements[:, :, 0]
-        return first
+        return elements_of(self.access)
 
     @cached_property
     def ideal(self) -> int:
@@ -106,11 +57,7 @@ class Asked:
     @cached_property
     def phases(self) -> list[tuple[int, list[list[int]]]]:
         """(how often, the digits that the lanes of every phase ask for) of requests, up to a translation."""
-        points = Digits(extents_of(self.access.tile)).packed(self.starts)
-        first = np.maximum.reduce(points, axis=1, keepdims=True)
-        moved = np.where(points < 0, INACTIVE, points ^ first)
-        different, times = np.unique(moved, axis=0, return_counts=True)
-        return list(zip(times.tolist(), map(self._phases, different.tolist()), strict=True))
+        return [(times, self._phases(row)) for times, row in self.space.rows]
 
     def _phases(self, row: Sequence[int]) -> list[list[int]]:
         """The lanes that go together. Which they are depends on who asks for the same, not on where it is."""
@@ -183,7 +130,7 @@ def points_of(asked: Sequence[Asked]) -> Points | None:
     access = asked[0].access
     digits, size = Digits(extents_of(access.tile)), access.dtype.bits // 8
     word = max(0, (WORD // size).bit_length() - 1)
-    kept = _kept(asked, digits)
+    kept = _kept(asked)
     if kept is None:
         return None
     demands: Counter[tuple[tuple[int, ...], ...]] = Counter()
@@ -197,23 +144,22 @@ def points_of(asked: Sequence[Asked]) -> Points | None:
     return Points(digits, kept, word, bank, tuple(sorted(found, key=lambda demand: -demand.phases)))
 
 
-def _kept(asked: Iterable[Asked], digits: Digits) -> tuple[int, ...] | None:
+def _kept(asked: Iterable[Asked]) -> tuple[int, ...] | None:
     """The digits that count the elements of the widest vector, where all vectors agree and are aligned."""
     kept: list[int] = []
     for one in asked:
-        elements = digits.packed(one.elements[one.starts >= 0])
-        steps = elements ^ elements[:, :1]
-        first = steps[0].tolist()
-        own = [first[1 << bit] for bit in range((len(first) - 1).bit_length())]
-        linear = [sum(step for bit, step in enumerate(own) if at >> bit & 1) for at in range(len(first))]
-        if (steps != steps[0]).any() or first != linear or any(step.bit_count() != 1 for step in own):
+        steps = one.space.steps
+        if steps is None:
+            return None
+        own = [steps[1 << bit] for bit in range((len(steps) - 1).bit_length())]
+        linear = [sum(step for bit, step in enumerate(own) if at >> bit & 1) for at in range(len(steps))]
+        if [*steps] != linear or any(step.bit_count() != 1 for step in own):
             return None
         own = [step.bit_length() - 1 for step in own]
         if own[: len(kept)] != kept[: len(own)]:
             return None
         kept = max(kept, own, key=len)
-        starts = int(np.bitwise_or.reduce(elements[:, 0]))
-        if any(starts >> digit & 1 for digit in own):
+        if any(one.space.reached >> digit & 1 for digit in own):
             return None
     return tuple(kept)
 
