@@ -15,16 +15,18 @@ PHASES = {1: 1, 2: 1, 4: 1, 8: 2, 16: 4}
 def naive_wavefronts(name: str, bytes: int, addresses: Sequence[int | None]) -> int:
     """One loop a phase: the most words that one bank has to give."""
     lanes = [*addresses, *[None] * (32 - len(addresses))]
-    phases = PHASES[bytes]
+    phases = 4 if name == "cp.async" else PHASES[bytes]
+    in_turn = name in ("atom", "cp.async")
     if name == "ld" and phases > 1 and any(naive_paired(lanes, distance) for distance in (1, 2)):
         phases //= 2
     total = 0
     for phase in range(phases):
-        words = set()
+        asked = []
         for lane in range(32):
             address = lanes[lane]
             if lane * phases // 32 == phase and address is not None:
-                words |= {byte // 4 for byte in range(address, address + bytes)}
+                asked += sorted({byte // 4 for byte in range(address, address + bytes)})
+        words = asked if in_turn else set(asked)
         total += max(sum(1 for word in words if word % 32 == bank) for bank in range(32))
     return total
 

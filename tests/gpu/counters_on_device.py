@@ -101,6 +101,8 @@ class Run:
     have: frozenset[str] = frozenset()
     section: str = ""
     each: float = 0.05
+    strays: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By metric: what a launch counted beside its patterns, and how many launches did."""
 
     # -- what is asked ------------------------------------------------------------------------------
 
@@ -186,13 +188,13 @@ class Run:
             for metric, constants in known.values():
                 said.setdefault((metric, constants), []).append(kind.name)
         for (metric, constants), names in said.items():
-            self.told(f"+{constants.launch} a launch, +{constants.instruction} an execution: {metric}")
+            self.told(f"+{constants.instruction} an execution: {metric}")
             self.told(f"    {' '.join(names)}")
 
     def learn(self, group: str, kind: Kind, found: Sequence[Mapping[str, int]]) -> None:
         """The first metric that counts a kind, and its constants; what else is counted may have none."""
         first, *more = metrics_of(kind)
-        for metric in (first, *(m for m in found[0] if m != first and kind.space == "shared")):
+        for metric in (first, *(m for m in found[0] if m != first and "wavefronts_mem_shared" in m)):
             try:
                 constants = launches.Constants.of(kind, [one.get(metric, 0) for one in found])
             except LayoutError as error:
@@ -246,7 +248,7 @@ class Run:
                 for number, pattern in enumerate(self.patterns(group))
                 if number not in self.answers[group] and (group == "ideal" or pattern.kind in self.constants)
             ]
-            dealt = launches.dealt(missing, together if group in PACKED else 1)
+            dealt = launches.dealt(missing, together if group in PACKED else 1, once=group == "ideal")
             each = 50 if group in ("ideal", "other") else size
             cut = [dealt[at : at + each] for at in range(0, len(dealt), each)]
             found += [((place + 1) / len(cut), group, batch) for place, batch in enumerate(cut)]
@@ -278,6 +280,9 @@ class Run:
         found: dict[int, dict[str, int]] = {number: {} for number in launch.numbers}
         for name, (metric, constants) in known.items():
             apart = launches.told_apart(launch, metrics[metric], constants)
+            stray = launches.strays(launch, metrics[metric])
+            seen = self.strays.setdefault(metric, {})
+            seen[str(stray)] = seen.get(str(stray), 0) + 1
             for number, count in zip(launch.numbers, apart, strict=True):
                 found[number][name] = count
         return found
@@ -309,7 +314,7 @@ class Run:
     def differing(self, group: str, answers: Mapping[int, Mapping[str, int]]) -> int:
         every = self.patterns(group)
         return sum(
-            any(counts[name] != counted.predicted(every[number])[name] for name in counts)
+            any(counts[name] != want for name, want in counted.predicted(every[number], group).items())
             for number, counts in answers.items()
         )
 
@@ -346,12 +351,10 @@ class Run:
     def finished(self) -> int:
         """Write the record and the report, print the report; the exit code."""
         added = {
-            kind.name: [
-                [metric, constants.launch, constants.instruction] for metric, constants in known.values()
-            ]
+            kind.name: [[metric, constants.instruction] for metric, constants in known.values()]
             for kind, known in self.constants.items()
         }
-        device = {**self.device, "constants": added}
+        device = {**self.device, "constants": added, "strays": self.strays}
         truths = [
             counted.truth_of(
                 group,
@@ -388,7 +391,7 @@ def metrics_of(kind: Kind) -> tuple[str, ...]:
     if kind.space == "global":
         return SECTORS[kind.operation], REQUESTS[kind.operation]
     if kind.operation in profiler.OTHERS:
-        return (profiler.OTHERS[kind.operation],)
+        return profiler.OTHERS[kind.operation], profiler.SHARED_ALL
     return (SHARED[COUNTED_AS.get(kind.operation, kind.operation)],)
 
 

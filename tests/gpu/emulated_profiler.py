@@ -21,7 +21,8 @@ HEAD += ("Grid Size", "Device", "CC")
 NOBODY = 0xFFFFFFFF
 SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
 GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}"
-KNOWN = (SHARED, *(f"{SHARED}_op_{op}" for op in ("ld", "st", "atom", "ldgsts")))
+COPIES = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts"
+KNOWN = (SHARED, COPIES, *(f"{SHARED}_op_{op}" for op in ("ld", "st", "atom")))
 KNOWN += tuple(GLOBAL.format(what, op) for what in ("sectors", "requests") for op in ("ld", "st"))
 SOURCE = ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal")
 
@@ -82,30 +83,43 @@ def counted(launch: dict, odd: dict) -> dict[str, int]:
                 found[key] = found.get(key, 0) + count * times
             continue
         parts = dealt(lanes, operation, size, odd.get("rule", "warp"))
-        op = {"ldmatrix": "ld", "stmatrix": "st", "cp_async": "ldgsts"}.get(operation, operation)
+        op = {"ldmatrix": "ld", "stmatrix": "st"}.get(operation, operation)
+        own = COPIES if operation == "cp_async" else f"{SHARED}_op_{op}"
         count = sum(map(busiest, parts)) + odd.get("instruction", 0)
-        for key in (f"{SHARED}.sum", f"{SHARED}_op_{op}.sum"):
+        for key in (f"{SHARED}.sum", f"{own}.sum"):
             found[key] = found.get(key, 0) + count * times
-        ideal = sum(1 for part in parts if part)
-        found[SOURCE[0]] = found.get(SOURCE[0], 0) + sum(map(busiest, parts)) * times
-        found[SOURCE[1]] = found.get(SOURCE[1], 0) + ideal * times
+        page = on_the_page(lanes, operation, size)
+        found[SOURCE[0]] = found.get(SOURCE[0], 0) + page * times
+        found[SOURCE[1]] = found.get(SOURCE[1], 0) + min(page, -(-size * len(lanes) // 128)) * times
     constant = odd.get("launch", 1)
     return {key: count + constant * key.endswith(".sum") for key, count in found.items()}
 
 
+def on_the_page(lanes: dict[int, int], operation: str, size: int) -> int:
+    """What the source page says: two phases go together only where one wavefront is enough for both."""
+    apart = [busiest(part) for part in dealt(lanes, operation, size, "never")]
+    joined = [busiest(part) for part in dealt(lanes, operation, size, "warp")]
+    if len(joined) == len(apart):
+        return sum(apart)
+    return sum(
+        one if one < 2 else left + right
+        for one, left, right in zip(joined, apart[::2], apart[1::2], strict=True)
+    )
+
+
 def dealt(lanes: dict[int, int], operation: str, size: int, rule: str) -> list[list[int]]:
     """The words that each phase asks for."""
-    together = min(32, 128 // size)
+    together = 8 if operation == "cp_async" else min(32, 128 // size)
     if operation == "ld" and together < 32:
         pairs = {"warp": (1, 2), "ones": (1,), "never": ()}[rule]
         if any(all(lanes.get(n ^ d, a) == a for n, a in lanes.items()) for d in pairs):
             together *= 2
-    return [
-        sorted(
-            {w for n, a in lanes.items() if n // together == part for w in range(a // 4, (a + size + 3) // 4)}
-        )
-        for part in range(32 // together)
-    ]
+    parts = []
+    for part in range(32 // together):
+        asked = [(n, a) for n, a in lanes.items() if n // together == part]
+        words = [w for n, a in asked for w in range(a // 4, (a + size + 3) // 4)]
+        parts.append(sorted(words if operation in ("atom", "cp_async") else set(words)))
+    return parts
 
 
 def busiest(words: list[int]) -> int:

@@ -1,7 +1,6 @@
 """The profiler's counters: a whole run on an emulated profiler, right and with planted faults.
 
-What a device counted is held to the model as soon as there is a record of it, `truth/counters.zip`; until
-then the same tests run on the record of the emulated one.
+What an H200 counted, `truth/counters.zip`, is held to the model.
 """
 
 from __future__ import annotations
@@ -23,7 +22,8 @@ from tests.gpu import counted_launches, counters_on_device, emulated_profiler
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.gpu.counters import counted, kernels, launches, patterns, profiler, rules
 from tilewise.gpu.counters.kinds import KINDS, Kind
-from tilewise.gpu.verify.truth import load, save
+from tilewise.gpu.verify.truth import load
+from tilewise.hardware.memory.banks import Operation
 
 RECORD = Path(__file__).with_name("truth") / "counters.zip"
 MOST_BYTES = 300_000
@@ -58,7 +58,7 @@ def run(out, *more):
 # -- a whole run -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("together", "launch", "instruction"), [(1, 1, 0), (2, 0, 0), (3, 0, 1), (4, 2, 1)])
+@pytest.mark.parametrize(("together", "launch", "instruction"), [(1, 1, 0), (2, 0, 0), (3, 0, 1), (3, 63, 1)])
 def test_every_count_comes_back_whatever_the_counter_adds(emulated, tmp_path, together, launch, instruction):
     emulated |= {"launch": launch, "instruction": instruction}
     code, report = run(tmp_path, "--most", str(FEW), "--together", str(together))
@@ -67,7 +67,9 @@ def test_every_count_comes_back_whatever_the_counter_adds(emulated, tmp_path, to
     truths = {truth.part: truth for truth in load(tmp_path / "counters.zip")}
     assert {len(truth.cases) for truth in truths.values()} == {FEW}
     constants = truths["counters.shared"].device["constants"]["ld.16"]
-    assert constants == [["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", launch, instruction]]
+    assert constants == [["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", instruction]]
+    metric = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+    assert set(truths["counters.shared"].device["strays"][metric]) == {str(launch)}
 
 
 @pytest.mark.parametrize(("rule", "words"), [("ones", "n^1"), ("never", "never")])
@@ -146,7 +148,7 @@ def test_a_metric_that_the_device_lacks_is_left_out_and_another_counts(emulated,
     assert code == 0, report
     (truth,) = load(tmp_path / "counters.zip")
     constants = truth.device["constants"]
-    assert constants["st.4"] == [["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 1, 0]]
+    assert constants["st.4"] == [["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", 0]]
 
 
 def test_where_the_ideal_is_no_metric_its_section_is_asked(emulated, tmp_path):
@@ -168,24 +170,44 @@ def test_kernels_that_do_not_run_end_the_run_before_the_profiler(emulated, tmp_p
 # -- the record ------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=list(counted.GROUPS))
-def truth(request, emulated, tmp_path):
-    """What a device counted, or, until there is a record, the emulated one."""
-    if not RECORD.exists():
-        run(tmp_path, "--only", request.param, "--most", "400")
-    path = RECORD if RECORD.exists() else tmp_path / "counters.zip"
-    (found,) = load(path, f"counters.{request.param}")
+@pytest.fixture(scope="module", params=list(counted.GROUPS))
+def truth(request):
+    """What a device counted."""
+    (found,) = load(RECORD, f"counters.{request.param}")
     return found
 
 
 def test_the_counts_are_what_the_model_predicts(truth):
-    assert truth.part == "counters.other" or not counted.compare(truth).different
+    found = counted.compare(truth)
+    wrong = {difference.case.partition(",")[0] for difference in found.differences}
+    guessed = {
+        kind.name
+        for kind in KINDS.values()
+        if kind.space == "shared" and Operation.of(kind.operation).guessed(kind.bytes)
+    }
+    assert wrong == ({"cp.async.4", "cp.async.8"} if truth.part == "counters.other" else set())
+    assert wrong <= guessed
+    assert found.different <= 48
+
+
+def test_an_estimate_of_narrow_copies_is_a_third_off_at_most_where_lanes_ask_for_different_words(truth):
+    """What the table calls a guess: how good it is."""
+    if truth.part != "counters.other":
+        return
+    off = []
+    for pattern, counts in counted.recorded(truth):
+        asked = [address for address in pattern.addresses if address is not None]
+        if pattern.kind.operation == "cp.async" and len(set(asked)) == len(asked):
+            want = counted.predicted(pattern, "other")["wavefronts"]
+            off.append(abs(want - counts["wavefronts"]) / counts["wavefronts"])
+    assert len(off) > 90
+    assert max(off) <= 0.4
 
 
 def test_a_count_that_is_another_is_noticed(truth):
     rng = np.random.default_rng(len(truth.cases))
     before = counted.compare(truth).different
-    for name in set(truth.arrays) - {"addresses"}:
+    for name in set(truth.arrays) - {"addresses", "all"}:
         changed = truth.arrays[name].copy()
         at = int(rng.integers(len(changed)))
         changed[at] += 1 if counted.compare(_one(truth, at)).different == 0 else 0
@@ -202,23 +224,10 @@ def _one(truth, at):
     return replace(truth, cases=truth.cases[at : at + 1], arrays=arrays)
 
 
-def test_the_record_has_enough_patterns_and_is_small(tmp_path):
-    """The record of a device where there is one, else one of every pattern with what is predicted."""
-    path = RECORD
-    if not path.exists():
-        path = tmp_path / "counters.zip"
-        asked = {group: patterns.patterns(group) for group in ("shared", "global", "other")}
-        asked["ideal"] = patterns.for_the_ideal(200)
-        save(
-            path,
-            [
-                counted.truth_of(group, [(p, counted.predicted(p)) for p in every], {})
-                for group, every in asked.items()
-            ],
-        )
-    sizes = {truth.part.partition(".")[2]: len(truth.cases) for truth in load(path)}
+def test_the_record_has_enough_patterns_and_is_small():
+    sizes = {truth.part.partition(".")[2]: len(truth.cases) for truth in load(RECORD)}
     assert all(sizes[group] >= count for group, count in counters_on_device.ENOUGH.items())
-    assert path.stat().st_size <= MOST_BYTES
+    assert RECORD.stat().st_size <= MOST_BYTES
 
 
 # -- patterns, launches, kernels -------------------------------------------------------------------
@@ -259,8 +268,8 @@ def test_the_patterns_tell_the_rules_of_merging_apart():
 
 
 def test_counts_of_one_word_that_make_no_line_are_refused():
-    with pytest.raises(LayoutError, match="counts \\[1, 3, 4\\]"):
-        launches.Constants.of(Kind.of("ld.4"), [1, 3, 4])
+    with pytest.raises(LayoutError, match="counts \\[64, 256, 192\\]"):
+        launches.Constants.of(Kind.of("ld.4"), [64, 256, 192])
     with pytest.raises(LayoutError, match="TW402"):
         launches.Constants.of(Kind.of("ld.4"), [0, 0, 0])
 
@@ -297,7 +306,7 @@ def test_the_program_under_the_profiler_launches_what_the_file_says(monkeypatch,
     (*shape, addresses, times), (*_, alone) = driver.launched
     assert shape == [(1, 1), 32, kernels.WINDOW]
     assert addresses == [kernels.NOBODY if a is None else a for a in first[1][1].addresses]
-    assert (times, alone) == ([1, 64, 0, 0], [1, 0, 0, 0])
+    assert (times, alone) == ([64, 4096, 0], [64, 0, 0])
 
 
 def test_lanes_that_are_not_active_are_told_to_the_kernel_and_unread_rows_are_not():
@@ -305,7 +314,7 @@ def test_lanes_that_are_not_active_are_told_to_the_kernel_and_unread_rows_are_no
     (launch,) = launches.dealt([(0, pattern)])
     request = counted_launches.requested(launch.data())
     assert list(request.addresses[0][8:]) == [0] * 24
-    assert list(request.times) == [1, 0, 0, 0]
+    assert list(request.times) == [64, 0, 0]
     idle = next(p for p in patterns.patterns("shared") if p.addresses[0] is None)
     (launch,) = launches.dealt([(0, idle)])
     assert counted_launches.requested(launch.data()).addresses[0][0] == kernels.NOBODY

@@ -421,7 +421,7 @@ def _copies(verb: str) -> Any:
     def drawn(first: int, count: int, dice: random.Random) -> list[Program]:
         boxes = [*every_corner(SEED), *boxes_at_random(SEED, 400)]
         dice.shuffle(boxes)
-        small = [box for box in boxes if _legal(box) and (verb == "load" or _meets(box))]
+        small = [box for box in boxes if _legal(box, verb)]
         found = [CopyProgram(first + at, verb, box) for at, box in enumerate(small[:count])]
         assert len(found) == count, len(found)
         return found
@@ -429,19 +429,15 @@ def _copies(verb: str) -> Any:
     return drawn
 
 
-def _meets(box: Box) -> bool:
-    """Whether anything of the box is in the tensor."""
-    extents = zip(box.corner, box.box, box.shape, strict=True)
-    return all(first < extent and first + count > 0 for first, count, extent in extents)
-
-
 MOST_GLOBAL, MOST_WINDOW = 1 << 18, 1 << 15
 
 
-def _legal(box: Box) -> bool:
-    program = CopyProgram(0, "load", box)
-    broken = violations(box.tensor_map, program.origin, shared=box.start, coordinates=box.corner[::-1])
-    return not broken and program.global_bytes <= MOST_GLOBAL and box.window <= MOST_WINDOW
+def _legal(box: Box, verb: str) -> bool:
+    program, stores = CopyProgram(0, verb, box), verb == "store"
+    where = {"shared": box.start, "coordinates": box.corner[::-1], "stores": stores}
+    broken = violations(box.tensor_map, program.origin, **where)
+    stepped = stores and set(box.element_strides) != {1}
+    return not broken and not stepped and program.global_bytes <= MOST_GLOBAL and box.window <= MOST_WINDOW
 
 
 def _chains(first: int, count: int, dice: random.Random) -> list[Program]:
@@ -463,6 +459,8 @@ def _tile(
     shape = (box[0] + dice.randrange(9), box[1] + 8 * dice.randrange(3))
     before, behind = -8 if box[1] > 8 else 0, 8 if shape[1] > 8 else 0
     corner = (dice.randrange(1 - min(box[0], 4), shape[0]), dice.choice((before, 0, behind)))
+    if verb == "store":
+        corner = (max(0, corner[0]), max(0, corner[1]))
     return CopyProgram(number, verb, Box("u16", mode, shape, box, corner, start))
 
 

@@ -26,7 +26,7 @@ from tests.simulate.programs import (
     sort_of,
 )
 
-from tilewise.gpu.verify.truth import load, save
+from tilewise.gpu.verify.truth import load
 
 RECORD = Path(__file__).with_name("truth") / "programs.zip"
 MOST_BYTES = 150_000
@@ -44,13 +44,9 @@ def answered():
 
 
 @pytest.fixture(scope="module", params=list(COUNTS))
-def truth(request, answered, tmp_path_factory):
-    path = RECORD
-    if not path.exists():
-        path = tmp_path_factory.mktemp("truth") / "programs.zip"
-        save(path, on_device.records(*answered, {"name": "the model"}))
-    (found,) = load(path, f"programs.{request.param}")
-    return found, {program.number: program for program in (programs() if RECORD.exists() else answered[0])}
+def truth(request):
+    (found,) = load(RECORD, f"programs.{request.param}")
+    return found, {program.number: program for program in programs()}
 
 
 def kept(truth, of):
@@ -79,9 +75,8 @@ def test_one_other_answer_in_a_record_is_noticed(truth):
     assert "another than the one" in models.rechecked(program, given ^ 1, left, words).message
 
 
-def test_the_record_is_small(tmp_path):
-    if RECORD.exists():
-        assert RECORD.stat().st_size <= MOST_BYTES
+def test_the_record_is_small():
+    assert RECORD.stat().st_size <= MOST_BYTES
     assert sum(COUNTS.values()) >= 1000
 
 

@@ -104,10 +104,11 @@ def stored(tensor_map, corner, start, tile, tensor):
     row_bytes = tensor_map.box[-1] * each
     pitch = max(row_bytes, width) if tensor_map.mode.bits else row_bytes
     tensor = bytearray(tensor)
+    shape = (*tensor_map.global_shape[:-1], -(-tensor_map.global_shape[-1] * each // 16) * 16 // each)
     for row, index in enumerate(product(*map(range, tensor_map.box[:-1]))):
         for column in range(tensor_map.box[-1]):
             at = [first + i for first, i in zip(corner, (*index, column), strict=True)]
-            if all(0 <= a < extent for a, extent in zip(at, tensor_map.global_shape, strict=True)):
+            if all(0 <= a < extent for a, extent in zip(at, shape, strict=True)):
                 to = sum(a * stride for a, stride in zip(at, strides, strict=True))
                 place = swizzled(start + row * pitch + column * each, tensor_map.mode.name)
                 tensor[to : to + each] = tile[place : place + each]
@@ -121,12 +122,12 @@ def any_store(dice):
     rank = dice.randint(1, 3)
     box = (*(dice.choice((1, 2, 3, 8)) for _ in range(rank - 1)), min(inner, 256))
     shape = tuple(extent + dice.choice((0, 1, 5)) for extent in box[:-1])
-    shape = (*shape, box[-1] + dice.choice((0, 16, 48)) // each)
+    shape = (*shape, box[-1] + dice.choice((0, 0, 16, 48, 8, 24)) // each)
     steps, strides = shape[-1] * each, []
     for extent in shape[-2::-1]:
         strides.insert(0, -(-steps // 16) * 16)
         steps = strides[0] * extent
-    corner = (*(dice.randint(-2, 3) for _ in box[:-1]), dice.randint(-1, 2) * 16 // each)
+    corner = (*(dice.randint(0, 3) for _ in box[:-1]), dice.randint(0, 2) * 16 // each)
     dtype = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}[each]
     tensor_map = TensorMap.of(dtype, shape, box, mode=mode)
     return TensorMap(tensor_map.dtype, shape, tuple(strides), box, mode=mode), corner

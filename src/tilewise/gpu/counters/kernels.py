@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from tilewise.gpu.counters.kinds import Kind
 from tilewise.hardware.limits import LANES
 
-MOST_PATTERNS = 4
+MOST_PATTERNS = 3
 """Patterns of one launch."""
 
 WINDOW = 32 * 1024

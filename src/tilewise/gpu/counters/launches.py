@@ -1,9 +1,10 @@
 """Patterns dealt to launches, and the counts of each told apart again.
 
-A profiler's time goes into launches, not into what they do. So up to four patterns of a kind can share one:
-the first is executed once, the second 64 times, the third 4,096 times, and the sum is read in base 64, for
-no access takes 64 wavefronts. A counter may say more than the access: a constant of the launch, and one of
-each instruction. Both are known from a word that one lane asks for, once, twice and three times.
+A profiler's time goes into launches, not into what they do. So up to three patterns of a kind can share one:
+the first is executed 64 times, the second 4,096 times, the third 262,144 times, and the sum is read in base
+64, for no access takes 64 wavefronts. The lowest digit is what the launch itself adds, and strays: on an
+H200 the counter of stores had up to 5 more in one launch of ten, whatever was stored. What a counter adds to
+each execution is known from a word that one lane asks for, 64, 128 and 192 times.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tilewise.gpu.counters.patterns import Addresses, Pattern
 from tilewise.hardware.limits import LANES
 
 BASE = 64
-CALIBRATING = (1, 2, 3)
+CALIBRATING = (BASE, 2 * BASE, 3 * BASE)
 """How often the one word is asked for."""
 
 
@@ -41,12 +42,14 @@ class Launch:
         return {"kernel": self.kind.kernel, "addresses": [*filled, *empty], "times": times}
 
 
-def dealt(patterns: Iterable[tuple[int, Pattern]], together: int = 1) -> list[Launch]:
+def dealt(patterns: Iterable[tuple[int, Pattern]], together: int = 1, *, once: bool = False) -> list[Launch]:
     """Launches of so many patterns each, in the patterns' order as far as kinds allow.
+
+    `once`: each launch executes its one pattern once, for what is counted by instruction has no strays.
 
     >>> from tilewise.gpu.counters.patterns import patterns
     >>> [launch.times for launch in dealt(list(enumerate(patterns("shared")))[:3], together=3)]
-    [(1, 64, 4096)]
+    [(64, 4096, 262144)]
     """
     waiting: dict[Kind, list[tuple[int, Pattern]]] = {}
     found = []
@@ -54,13 +57,14 @@ def dealt(patterns: Iterable[tuple[int, Pattern]], together: int = 1) -> list[La
         group = waiting.setdefault(pattern.kind, [])
         group.append((number, pattern))
         if len(group) == together:
-            found.append(_launch(waiting.pop(pattern.kind)))
-    return [*found, *map(_launch, waiting.values())]
+            found.append(_launch(waiting.pop(pattern.kind), once))
+    return [*found, *(_launch(group, once) for group in waiting.values())]
 
 
-def _launch(group: Sequence[tuple[int, Pattern]]) -> Launch:
+def _launch(group: Sequence[tuple[int, Pattern]], once: bool) -> Launch:
     numbers, patterns = zip(*group, strict=True)
-    times = tuple(BASE**place for place in range(len(patterns)))
+    assert not once or len(patterns) == 1
+    times = tuple(BASE ** (place + (not once)) for place in range(len(patterns)))
     return Launch(patterns[0].kind, numbers, tuple(pattern.addresses for pattern in patterns), times)
 
 
@@ -79,25 +83,32 @@ def calibrating(groups: Sequence[str]) -> list[Launch]:
 class Constants:
     """What a counter says beyond the access itself."""
 
-    launch: int = 0
-    """Once a launch."""
     instruction: int = 0
     """Once an execution."""
 
     @classmethod
     def of(cls, kind: Kind, counts: Sequence[int]) -> Constants:
-        """From the counts of the one word, asked for once, twice, three times.
+        """From the counts of the one word, asked for as often as CALIBRATING says; strays are let go.
 
-        >>> Constants.of(Kind.of("ld.4"), [2, 3, 4]), Constants.of(Kind.of("ldmatrix.x4"), [5, 10, 15])
-        (Constants(launch=1, instruction=0), Constants(launch=0, instruction=1))
+        >>> Constants.of(Kind.of("ld.4"), [64, 129, 192])
+        Constants(instruction=0)
+        >>> Constants.of(Kind.of("ldmatrix.x4"), [320, 643, 960])
+        Constants(instruction=1)
         """
-        once, twice, thrice = counts
-        each = twice - once
-        if thrice - twice != each or each < 1:
-            raise LayoutError(
-                "TW402", f"{kind.name}: one word once, twice, three times counts {list(counts)}"
-            )
-        return cls(once - each, each - least(kind))
+        found = {count // times for count, times in zip(counts, CALIBRATING, strict=True)}
+        if len(found) != 1 or found == {0}:
+            often = ", ".join(map(str, CALIBRATING))
+            raise LayoutError("TW402", f"{kind.name}: one word {often} times counts {list(counts)}")
+        return cls(found.pop() - least(kind))
+
+
+def strays(launch: Launch, count: int) -> int:
+    """What a launch counted beside its patterns.
+
+    >>> strays(Launch(Kind.of("st.4"), (7,), ((0,) * 32,), (64,)), 64 * 3 + 5)
+    5
+    """
+    return count % launch.times[0]
 
 
 def least(kind: Kind) -> int:
@@ -106,16 +117,16 @@ def least(kind: Kind) -> int:
 
 
 def told_apart(launch: Launch, count: int, constants: Constants) -> tuple[int, ...]:
-    """The count of each pattern, constants taken off.
+    """The count of each pattern, constants and strays taken off.
 
-        requires  the launch executes its patterns 1, 64, 4,096 times
+        requires  the launch executes its patterns 64, 4,096, 262,144 times, or one of them once
 
     >>> word = (0,) * 32
-    >>> launch = Launch(Kind.of("ld.4"), (7, 8), (word, word), (1, 64))
-    >>> told_apart(launch, 1 + (3 + 1) + 64 * (32 + 1), Constants(1, 1))
+    >>> launch = Launch(Kind.of("ld.4"), (7, 8), (word, word), (64, 4096))
+    >>> told_apart(launch, 5 + 64 * (3 + 1) + 4096 * (32 + 1), Constants(1))
     (3, 32)
     """
-    rest, found = count - constants.launch, []
+    rest, found = count // launch.times[0], []
     for _ in launch.numbers[:-1]:
         rest, digit = divmod(rest, BASE)
         found.append(digit - constants.instruction)

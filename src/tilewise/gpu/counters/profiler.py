@@ -24,7 +24,7 @@ from tilewise.hardware.memory.counters import ACTUAL, IDEAL, REQUESTS, SECTORS, 
 SHARED_ALL = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
 OTHERS = {
     "atom": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
-    "cp.async": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+    "cp.async": "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
 }
 
 WANTED: Mapping[str, tuple[str, ...]] = {
