@@ -16,7 +16,9 @@ U4_8, U4_16, U6 = "16U4_ALIGN8B", "16U4_ALIGN16B", "16U6_ALIGN16B"
 
 
 def made(dtype="bf16", shape=(64, 64), strides=None, box=(8, 64), **more):
-    where = {name: more.pop(name) for name in ("shared", "map_address", "coordinates") if name in more}
+    where = {
+        name: more.pop(name) for name in ("shared", "map_address", "coordinates", "stores") if name in more
+    }
     address = more.pop("address", 0)
     if strides is None:
         return TensorMap.of(dtype, shape, box, **more), address, where
@@ -166,6 +168,19 @@ CASES = {
         ({"coordinates": (-1, 3)}, False),
         ({"dtype": "f64", "shape": (64, 8), "box": (8, 8), "coordinates": (2, 0)}, True),
         ({"dtype": "u8", "coordinates": (8, 0)}, False),
+    ],
+    "store-coordinate": [
+        ({"coordinates": (0, 0), "stores": True}, True),
+        ({"coordinates": (0, 200), "stores": True}, True),
+        ({"coordinates": (0, -1), "stores": True}, False),
+        ({"coordinates": (-8, 3), "stores": True}, False),
+        ({"coordinates": (-8, -1)}, True),
+    ],
+    "store-row": [
+        ({"shape": (100, 64), "stores": True}, True),
+        ({"shape": (100, 67), "strides": (144,), "stores": True}, False),
+        ({"shape": (100, 67), "strides": (144,)}, True),
+        ({"dtype": "u8", "shape": (31,), "box": (16,), "stores": True}, False),
     ],
     "shared-pattern": [
         ({"mode": "128B", "shared": 1024}, True),

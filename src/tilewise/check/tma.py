@@ -158,8 +158,9 @@ def plan_copy(
     max_rank: int = MAX_RANK,
     l2: str = "128B",
     fill: str = "zero",
+    stores: bool = False,
 ) -> Plan:
-    """The copy of a tile of a tensor into shared memory, in as few boxes as can be.
+    """The copy of a tile of a tensor into shared memory, or out of it, in as few boxes as can be.
 
     `shape` and `strides` are the tensor's, in elements, row-major where no strides are given; the modes of
     `tile` are the tensor's last dimensions. `at` is the tile's first element; where it is not given, tiles
@@ -191,7 +192,7 @@ def plan_copy(
     _check_map(best, address, doubt)
     _check_starts(best)
     _check_room(best)
-    _check_coordinates(best)
+    _check_coordinates(best, stores)
     _prove(best, question.tile)
     return replace(best, notes=(*best.notes, doubt)) if doubt else best
 
@@ -239,11 +240,11 @@ def _check_map(plan: Plan, address: int, doubt: str) -> None:
         raise broken_rules(found, doubt)
 
 
-def _check_coordinates(plan: Plan) -> None:
+def _check_coordinates(plan: Plan, stores: bool) -> None:
     """The rules of the first and the last box, where it is known where they are."""
     if plan.tensor.at is not None:
         for box in (plan.boxes[0], plan.boxes[-1]):
-            if found := violations(plan.tensor_map, coordinates=box.coordinates):
+            if found := violations(plan.tensor_map, coordinates=box.coordinates, stores=stores):
                 raise broken_rules(found)
 
 

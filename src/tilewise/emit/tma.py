@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tilewise.core.errors import LayoutError
 
@@ -55,11 +55,11 @@ def encode_call(tensor_map: TensorMap, name: str = "map", address: str = "global
     )
 
 
-def copy_calls(plan: Plan, name: str = "map") -> str:
+def copy_calls(plan: Plan, name: str = "map", *, stores: bool = False) -> str:
     """The instructions that one thread issues for a plan, as PTX in C++: what to expect, and every box.
 
     `tile` is the 32-bit shared address of the tile, `bar` that of its mbarrier; the map is a parameter of
-    the kernel, const __grid_constant__.
+    the kernel, const __grid_constant__. With `stores` the boxes go out, and one group waits for them.
 
     >>> from tilewise.check.tma import default_tile, plan_copy
     >>> tile = default_tile((4096, 4096), (128, 64), "bf16", "128B")
@@ -71,8 +71,11 @@ def copy_calls(plan: Plan, name: str = "map") -> str:
                  :: "r"(tile), "l"(&map), "r"(64), "r"(256), "r"(bar) : "memory");
     """
     boxes = "1 box" if plan.count == 1 else f"{plan.count} boxes"
+    head = f"// tile: shared, a multiple of {plan.alignment}; {boxes}, {plan.bytes} bytes"
+    if stores:
+        return "\n".join([head, *_stores(plan, name)])
     lines = [
-        f"// tile: shared, a multiple of {plan.alignment}; {boxes}, {plan.bytes} bytes",
+        head,
         f'asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], {plan.bytes};"'
         ' :: "r"(bar) : "memory");',
     ]
@@ -87,6 +90,21 @@ def copy_calls(plan: Plan, name: str = "map") -> str:
             f'             :: "r"({start}), "l"(&{name}), {numbers}, "r"(bar) : "memory");',
         ]
     return "\n".join(lines)
+
+
+def _stores(plan: Plan, name: str) -> Iterator[str]:
+    yield "// what threads wrote is made known to the copy, before one of them issues it"
+    yield 'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");'
+    for box in plan.boxes:
+        rank = len(box.coordinates)
+        places = ", ".join(f"%{1 + i}" for i in range(rank))
+        numbers = ", ".join(f'"r"({coordinate})' for coordinate in box.coordinates)
+        start = f"tile + {box.start}" if box.start else "tile"
+        yield f'asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group"'
+        yield f'             " [%0, {{{places}}}], [%{1 + rank}];"'
+        yield f'             :: "l"(&{name}), {numbers}, "r"({start}) : "memory");'
+    yield 'asm volatile("cp.async.bulk.commit_group;" ::: "memory");'
+    yield 'asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");  // the tile may be written again'
 
 
 def _list(numbers: Sequence[int]) -> str:

@@ -92,11 +92,6 @@ FORUM_PAIRS = Source(
     "Unexpected shared memory bank conflict, answer of NVIDIA (of 7.0 to 7.5)",
     "https://forums.developer.nvidia.com/t/unexpected-shared-memory-bank-conflict/77228/2",
 )
-FORUM_ASYNC = Source(
-    "NVIDIA Developer Forums",
-    "cp.async introduces bank conflict than naive ldg and sts ptx (of 8.6)",
-    "https://forums.developer.nvidia.com/t/cp-async-introduces-bank-conflict-than-naive-ldg-and-sts-ptx/245066",
-)
 FORUM_SECTORS = Source(
     "NVIDIA Developer Forums",
     "Pascal L1 cache, answer of NVIDIA (of 7.0)",
@@ -106,6 +101,16 @@ NSIGHT = Source(
     "Nsight Compute",
     "Kernel Profiling Guide, Metrics Reference",
     "https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#metrics-reference",
+)
+DEVICE_COUNTERS = Source(
+    "an H200 with driver 580.159",
+    "Nsight Compute 2025.3.1: wavefronts of shared memory",
+    "https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html",
+)
+DEVICE_TENSOR_STORE = Source(
+    "an H200 with driver 13.0",
+    "cp.async.bulk.tensor from shared to global memory, asked at every bound",
+    "https://github.com/triton-lang/triton/issues/11583",
 )
 DEVICE_TENSOR_MAP = Source(
     "an H200 with driver 13.0",

@@ -4,7 +4,7 @@ Element i of the box, dimension by dimension, is element corner + i * step of th
 `hardware.tma.landing` puts it: rows one after another from the copy's address, swizzled by absolute address.
 
     load     all of the box arrives; what lies outside the tensor as zeros, or as the NaN that is asked for
-    store    what lies outside the tensor is not written
+    store    what lies outside the tensor is not written, but for what fills a row's last 16 bytes
 
 Copies that the driver or the hardware refuses are refused, with the rules that they break (TW607).
 """
@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int, counted
-from tilewise.hardware.tma.rules import violations
+from tilewise.hardware.tma.rules import STORED_AT_ONCE, violations
 from tilewise.hardware.tma.tensor_map import TensorMap
 from tilewise.hardware.tma.types import ElementType, nan_fill
 from tilewise.simulate.faults import Step
@@ -40,7 +40,7 @@ class Copy:
     tensor_map: TensorMap
     corner: tuple[int, ...]
     tensor: Array
-    """The byte of global memory at which each element begins, NOBODY where it lies outside the tensor."""
+    """The byte of global memory at which each element begins; NOBODY outside the tensor."""
     shared: Array
     """The byte of shared memory at which it begins."""
 
@@ -51,7 +51,7 @@ class Copy:
 
     @property
     def inside(self) -> Array:
-        """Whether each element is one of the tensor."""
+        """Whether each element is moved."""
         inside: Array = self.tensor != NOBODY
         return inside
 
@@ -61,11 +61,13 @@ class Copy:
         return Step(f"TMA {verb}", rows=DIMENSIONS[:rank], shape=self.tensor.shape)
 
 
-def copy_of(tensor_map: TensorMap, *, address: int = 0, corner: Sequence[int], to: int = 0) -> Copy:
+def copy_of(
+    tensor_map: TensorMap, *, address: int = 0, corner: Sequence[int], to: int = 0, stores: bool = False
+) -> Copy:
     """Where every element of a copy is in both memories.
 
     `address` is the tensor's, `to` that of the box in shared memory, `corner` the box's first element in the
-    tensor, the slowest dimension first.
+    tensor, the slowest dimension first; `stores` says that the box goes out.
 
         requires  a copy that the driver and the hardware take; interleave none
 
@@ -81,9 +83,9 @@ def copy_of(tensor_map: TensorMap, *, address: int = 0, corner: Sequence[int], t
             f"a tensor of {counted(tensor_map.rank, 'dimension')} and a corner of {len(first)}",
             hint="one coordinate a dimension, the slowest first",
         )
-    _check_legal(tensor_map, address, first, to)
+    _check_legal(tensor_map, address, first, to, stores)
     shared = table(tensor_map.landing(to)).array.reshape(tensor_map.loaded)
-    return Copy(tensor_map, first, _of_the_tensor(tensor_map, address, first), shared)
+    return Copy(tensor_map, first, _of_the_tensor(tensor_map, address, first, stores), shared)
 
 
 def load(
@@ -127,9 +129,10 @@ def store(
 ) -> Copy:
     """Do what cp.async.bulk.tensor does from shared to global memory; `start` is the box's shared address.
 
-        requires       a legal copy; every element of the box that the tensor has was written; element
-                       strides of 1: what a store does with others, no document says
-        postcondition  the tensor has the box's bytes where it meets the box; nothing else is written
+        requires       a legal copy, with no negative coordinate; every element of the box that is stored was
+                       written; element strides of 1: what a store does with others, no document says
+        postcondition  the tensor has the box's bytes where it meets the box, and so have the bytes behind a
+                       row up to a multiple of 16, as an H200 has it; nothing else is written
 
     >>> tile, tensor = Memory(2048), Memory(4096, name="global")
     >>> out = TensorMap.of("f32", (12, 32), (8, 32), mode="128B")
@@ -145,7 +148,7 @@ def store(
             witness={"element_strides": list(tensor_map.element_strides)},
             hint="store through a map of element strides 1, and let its own strides step",
         )
-    copy = copy_of(tensor_map, address=address, corner=corner, to=start)
+    copy = copy_of(tensor_map, address=address, corner=corner, to=start, stores=True)
     row = tensor_map.dtype
     held = source.read(copy.instruction("store"), np.where(copy.inside, copy.shared, NOBODY), row.bits // 8)
     _check_unchanged(row, held)
@@ -153,8 +156,8 @@ def store(
     return copy
 
 
-def _check_legal(tensor_map: TensorMap, address: int, corner: tuple[int, ...], to: int) -> None:
-    broken = violations(tensor_map, address, shared=to, coordinates=corner[::-1])
+def _check_legal(tensor_map: TensorMap, address: int, corner: tuple[int, ...], to: int, stores: bool) -> None:
+    broken = violations(tensor_map, address, shared=to, coordinates=corner[::-1], stores=stores)
     if broken:
         raise Refused(
             "TW607",
@@ -164,17 +167,21 @@ def _check_legal(tensor_map: TensorMap, address: int, corner: tuple[int, ...], t
         )
 
 
-def _of_the_tensor(tensor_map: TensorMap, address: int, corner: tuple[int, ...]) -> Array:
-    """The byte of every element of the box, NOBODY outside the tensor."""
-    strides = (*tensor_map.global_strides_bytes, tensor_map.dtype.bits // 8)
+def _of_the_tensor(tensor_map: TensorMap, address: int, corner: tuple[int, ...], stores: bool) -> Array:
+    """The byte of every element of the box that is moved, NOBODY of the others."""
+    each = tensor_map.dtype.bits // 8
+    strides = (*tensor_map.global_strides_bytes, each)
     steps = (*tensor_map.element_strides[:-1], 1)
+    *outer, row = tensor_map.global_shape
+    if stores:
+        row = -(-row * each // STORED_AT_ONCE) * STORED_AT_ONCE // each
     byte: Any = np.int64(address)
     inside: Any = np.True_
     for grid, first, step, extent, stride in zip(
         np.indices(tensor_map.loaded, np.int64, sparse=True),
         corner,
         steps,
-        tensor_map.global_shape,
+        (*outer, row),
         strides,
         strict=True,
     ):

@@ -73,6 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     both.add_argument("--l2", default="128B", help="L2 promotion: none, 64B, 128B, 256B (128B)")
     both.add_argument("--fill", default="zero", help="what lands out of bounds: zero or nan (zero)")
     both.add_argument("--address", metavar="A", help="where the tensor starts (0)")
+    both.add_argument("--store", action="store_true", help="the copy goes out, to the tensor")
     both.add_argument("--reads", action="store_true", help="where each element lands")
     both.add_argument("--code", action="store_true", help="the calls in C++")
     both.add_argument("--name", default="map", help="the name of the map in the code (map)")
@@ -107,11 +108,11 @@ def _planned(args: argparse.Namespace) -> Answer:
         raise LayoutError("TW401", "--shape is needed", hint="the tensor, such as --shape 4096,4096")
     address = _one(args, "address", 0)
     more: dict[str, Any] = {"at": at, "address": address, "max_rank": _one(args, "rank", MAX_RANK)}
-    more |= {"l2": args.l2, "fill": args.fill}
+    more |= {"l2": args.l2, "fill": args.fill, "stores": args.store}
     tile = _tile(shape, strides, args)
     plan = plan_copy(shape, tile, dtype=args.dtype, strides=strides, **more)
     notes = [*plan.notes, *_other_order(plan, shape, strides, more, args), *_swizzled(plan, args)]
-    noted = remarks(plan.tensor_map, address, shared=plan.boxes[0].start)
+    noted = remarks(plan.tensor_map, address, shared=plan.boxes[0].start, stores=args.store)
     data: dict[str, Any] = {
         "legal": True,
         "arguments": plan.tensor_map.arguments,
@@ -133,7 +134,9 @@ def _planned(args: argparse.Namespace) -> Answer:
     if args.code:
         from tilewise.emit.tma import copy_calls, encode_call
 
-        data["code"] = f"{encode_call(plan.tensor_map, args.name)}\n\n{copy_calls(plan, args.name)}"
+        data["code"] = (
+            f"{encode_call(plan.tensor_map, args.name)}\n\n{copy_calls(plan, args.name, stores=args.store)}"
+        )
         lines = [data["code"]]
     return Answer(data, "\n".join(lines), YES)
 
@@ -234,7 +237,7 @@ def _checked(args: argparse.Namespace) -> Answer:
 
     tensor_map = _map_of(args)
     address, shared = _one(args, "address", 0), _one(args, "shared", 0)
-    where = {"shared": shared, "map_address": _one(args, "map_address", 0)}
+    where = {"shared": shared, "map_address": _one(args, "map_address", 0), "stores": args.store}
     broken = violations(tensor_map, address, **where, coordinates=_numbers(args, "at") or ())
     noted = remarks(tensor_map, address, **where)
     data: dict[str, Any] = {

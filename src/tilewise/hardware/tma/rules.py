@@ -21,6 +21,7 @@ from tilewise.hardware import sources
 from tilewise.hardware.limits import SHARED_BYTES, SM_SHARED_BYTES
 from tilewise.hardware.sources import (
     DEVICE_TENSOR_MAP,
+    DEVICE_TENSOR_STORE,
     DRIVER_TENSOR_MAP,
     GUIDE_CAPABILITIES,
     GUIDE_TMA,
@@ -46,6 +47,8 @@ MAX_BOX = 256
 MAX_ELEMENT_STRIDE = 8
 SHARED_ALIGNMENT = 128
 MAP_ALIGNMENT = 64
+STORED_AT_ONCE = 16
+"""Bytes: a store writes whole pieces of so many, behind a row's end too."""
 MAX_BOX_BYTES = SM_SHARED_BYTES
 """Of floor(box / element stride) along every dimension, the innermost too: so a driver counts."""
 
@@ -59,6 +62,8 @@ class Addresses:
     map: int = 0
     coordinates: tuple[int, ...] = ()
     """As the instruction takes them: the innermost first."""
+    stores: bool = False
+    """Whether the copy goes out, from shared memory to the tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +102,12 @@ def violations(
     shared: int = 0,
     map_address: int = 0,
     coordinates: Sequence[int] = (),
+    stores: bool = False,
 ) -> tuple[Violation, ...]:
     """Every rule that the driver or the hardware holds a copy to and this one breaks.
 
     `address` is the tensor's, `shared` that of the box in shared memory, `map_address` the map's own,
-    `coordinates` what the instruction is given, the innermost first.
+    `coordinates` what the instruction is given, the innermost first; `stores` says that the box goes out.
 
     >>> from tilewise.hardware.tma.tensor_map import TensorMap
     >>> for broken in violations(TensorMap.of("bf16", (64, 100), (300, 100), mode="128B")):
@@ -115,21 +121,26 @@ def violations(
         tensor = f"a tensor of {counted(tensor_map.rank, 'dimension')}"
         hint = "one a dimension, the innermost first"
         raise LayoutError("TW003", f"{tensor} and {counted(len(coordinates), 'coordinate')}", hint=hint)
-    where = Addresses(address, shared, map_address, tuple(coordinates))
+    where = Addresses(address, shared, map_address, tuple(coordinates), stores)
     return _broken(tensor_map, (DRIVER, HARDWARE), where)
 
 
 def remarks(
-    tensor_map: TensorMap, address: int = 0, *, shared: int = 0, map_address: int = 0
+    tensor_map: TensorMap,
+    address: int = 0,
+    *,
+    shared: int = 0,
+    map_address: int = 0,
+    stores: bool = False,
 ) -> tuple[Violation, ...]:
-    """What documents advise and this copy does not follow; the copy works all the same.
+    """What documents advise and this copy does not follow, and what a store does besides; both work.
 
     >>> from tilewise.hardware.tma.tensor_map import TensorMap
     >>> for remark in remarks(TensorMap.of("bf16", (64, 64), (8, 64), mode="128B"), shared=128):
     ...     print(remark)
     shared-pattern: the box is at shared address 128, 128 bytes past a start of the pattern
     """
-    return _broken(tensor_map, (ADVICE,), Addresses(address, shared, map_address))
+    return _broken(tensor_map, (ADVICE,), Addresses(address, shared, map_address, stores=stores))
 
 
 def _broken(tensor_map: TensorMap, kinds: tuple[str, ...], at: Addresses) -> tuple[Violation, ...]:
@@ -337,6 +348,27 @@ def _coordinate_multiple(m: TensorMap, at: Addresses) -> Found:
         )
 
 
+def _store_coordinate(m: TensorMap, at: Addresses) -> Found:
+    if at.stores and min(at.coordinates, default=0) < 0:
+        first = min(at.coordinates)
+        yield (
+            f"a store starts at coordinate {first}",
+            "before the tensor a load is filled, and a store is illegal: store what is inside, from 0 on",
+        )
+
+
+def _store_row(m: TensorMap, at: Addresses) -> Found:
+    row = m.global_shape[-1] * m.dtype.bits // 8 if m.rank else 0
+    if at.stores and row % STORED_AT_ONCE:
+        behind = -row % STORED_AT_ONCE
+        yield (
+            f"rows of the tensor are {row} bytes, and a store that reaches their end writes "
+            f"{counted(behind, 'byte')} more",
+            f"leave the bytes up to the next multiple of {STORED_AT_ONCE} to the store, or give the box what "
+            "stands there",
+        )
+
+
 def _shared_pattern(m: TensorMap, at: Addresses) -> Found:
     past = at.shared % m.mode.period if m.mode.bits else 0
     if past and at.shared % SHARED_ALIGNMENT == 0:
@@ -482,6 +514,20 @@ RULES = {
             DEVICE_TENSOR_MAP,
             HARDWARE,
             _coordinate_multiple,
+        ),
+        Rule(
+            "store-coordinate",
+            "a store has no negative coordinate",
+            DEVICE_TENSOR_STORE,
+            HARDWARE,
+            _store_coordinate,
+        ),
+        Rule(
+            "store-row",
+            "a row of a tensor that is stored to is a multiple of 16 bytes: a store writes so many at once",
+            DEVICE_TENSOR_STORE,
+            ADVICE,
+            _store_row,
         ),
         Rule(
             "shared-pattern",
