@@ -240,7 +240,7 @@ def _cost(layout: Layout, dtype: DType, access: str, base: int) -> Cost:
         found = conflicts(layout, access, dtype=dtype, base=base)
     except Refused as no:
         return Cost(access, None, None, None, no.reason)
-    said = FREE if not found.excess else f"{found.ways} ways"
+    said = FREE if found.ways <= 1 else f"{found.ways} ways"
     return Cost(found.access.name, found.wavefronts, found.ideal, found.ways, said)
 
 

@@ -275,7 +275,7 @@ def assert_conflict_free(
         hint = [f"    {no.hint}"] if no.hint else []
         lines = ["no instruction makes this access", f"  {layout}", "because", f"  {no.reason}", *hint]
         raise AssertionError("\n".join(lines)) from None
-    if found.excess:
+    if found.ways > 1:
         raise AssertionError("\n".join(_colliding(layout, found)))
     return found
 

@@ -11,7 +11,7 @@ from tilewise.check.banks.phases import Request, counted
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.hardware.memory.banks import Operation
+from tilewise.hardware.memory.banks import WAVEFRONT, Operation
 from tilewise.hardware.memory.counters import wavefronts_of
 
 TYPE_CHECKING = False
@@ -31,16 +31,21 @@ class Conflicts(Costs[Ranks]):
     @cached_property
     def wavefronts(self) -> int:
         """Those of all requests."""
-        return self.total("wavefronts") if self.ranks is None else self.ideal * self.ranks.ways
+        if self.ranks is None:
+            return self.total("wavefronts")
+        return self.requests * self.ranks.phases * self.ranks.ways
 
     @cached_property
     def ideal(self) -> int:
-        """The fewest: one a phase that has an active lane."""
-        return self.total("ideal") if self.ranks is None else self.requests * self.ranks.phases
+        """The fewest, as the profiler counts: 128 bytes of the active lanes each, or what it took if less."""
+        if self.ranks is None:
+            return self.total("ideal")
+        asked = -(-self.access.lanes * self.access.bytes // WAVEFRONT)
+        return self.requests * min(asked, self.ranks.phases * self.ranks.ways)
 
     @property
     def excess(self) -> int:
-        """Wavefronts beyond the ideal: the conflicts."""
+        """Wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
         return self.wavefronts - self.ideal
 
     @cached_property
@@ -70,7 +75,7 @@ class Conflicts(Costs[Ranks]):
         }
 
     def __str__(self) -> str:
-        free = "no conflicts" if not self.excess else f"{self.ways} ways"
+        free = "no conflicts" if self.ways <= 1 else f"{self.ways} ways"
         return f"{self.access.name}: {self.wavefronts} wavefronts, ideal {self.ideal}, {free}"
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.access.lanes import no_vector, too_many
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.memory.banks import BANKS, WORD, Operation
+from tilewise.hardware.memory.banks import BANKS, WAVEFRONT, WORD, Operation
 
 Int64s: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -55,10 +55,11 @@ def count(operation: Operation, bytes: int, addresses: Int64s) -> Counts:
     counts = Counts(*(np.zeros(requests, np.int64) for _ in range(3)))
     for who, width in ((~merged, together), (merged, 2 * together)):
         for part in _parts(np.flatnonzero(who)):
-            phases = _phases(whole[part].reshape(len(part), -1, width), bytes)
+            phases = _phases(whole[part].reshape(len(part), -1, width), bytes, operation.in_turn)
             counts.wavefronts[part] = phases.sum(axis=1)
-            counts.ideal[part] = (phases > 0).sum(axis=1)
             counts.ways[part] = phases.max(axis=1)
+    asked = (whole != INACTIVE).sum(axis=1) * bytes
+    counts.ideal[:] = np.minimum(counts.wavefronts, -(-asked // WAVEFRONT))
     return counts
 
 
@@ -84,7 +85,7 @@ def _merged(addresses: Int64s, operation: Operation) -> Bools:
     return merged
 
 
-def _phases(addresses: Int64s, bytes: int) -> Int64s:
+def _phases(addresses: Int64s, bytes: int, in_turn: bool) -> Int64s:
     """The wavefronts of [request, phase] for addresses[request, phase, lane]."""
     requests, phases, _ = addresses.shape
     inside = np.arange(max(1, bytes // WORD))
@@ -92,7 +93,8 @@ def _phases(addresses: Int64s, bytes: int) -> Int64s:
     words[addresses == INACTIVE] = INACTIVE
     words = np.sort(words.reshape(requests * phases, -1), axis=1)
     new = words != INACTIVE
-    new[:, 1:] &= words[:, 1:] != words[:, :-1]
+    if not in_turn:
+        new[:, 1:] &= words[:, 1:] != words[:, :-1]
     phase, _ = np.nonzero(new)
     taken = np.bincount(phase * BANKS + words[new] % BANKS, minlength=requests * phases * BANKS)
     busiest: Int64s = taken.reshape(requests, phases, BANKS).max(axis=2)

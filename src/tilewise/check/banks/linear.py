@@ -50,6 +50,8 @@ def ranks_of(layout: Layout, operation: Operation, bytes: int) -> Ranks | None:
         requires       layout maps [request, lane] to bytes; up to 32 lanes, each asks for `bytes`
         postcondition  every phase of every request takes 2^(words - banks) wavefronts
 
+    None for atomics as well, whose lanes go one after the other where they meet at a word.
+
     >>> from tilewise import S
     >>> ranks_of(S[(4, 32) : (4, 128)], Operation.of("ld"), 4)
     Ranks(words=5, banks=0, phases=1, merged=0)
@@ -57,7 +59,7 @@ def ranks_of(layout: Layout, operation: Operation, bytes: int) -> Ranks | None:
     True
     """
     lanes = extents_of(layout.shape)[-1]
-    found = affine_addresses(layout)
+    found = None if operation.in_turn else affine_addresses(layout)
     if found is None or any(flip % bytes for (flip,) in (found.origin, *found.columns)):
         return None
     steps = [flip for (flip,) in found.columns[: lanes.bit_length() - 1]]

@@ -1,7 +1,8 @@
 """One request of a warp, phase by phase: which lanes ask which banks for which words.
 
 This is the definition that closed forms are held against: lanes are dealt to phases, and a phase takes as
-many wavefronts as its busiest bank has different words.
+many wavefronts as its busiest bank has different words. Of atomics it is lanes that count: those that meet
+at a word go one after the other.
 """
 
 from __future__ import annotations
@@ -25,16 +26,23 @@ class Phase:
     lanes: tuple[int, ...]
     banks: dict[int, dict[int, tuple[int, ...]]] = field(repr=False)
     """{bank: {word: the lanes that ask for it}}; word w is bytes 4 w to 4 w + 3."""
+    in_turn: bool = False
+    """Whether lanes that ask for one word go one after the other."""
 
     @property
     def wavefronts(self) -> int:
-        """Different words of the busiest bank; 0 where no lane is active."""
-        return max(map(len, self.banks.values()), default=0)
+        """Different words of the busiest bank, each as often as it takes; 0 where no lane is active."""
+        return max(map(self._taken, self.banks.values()), default=0)
 
     @property
     def busiest(self) -> int | None:
         """The first bank that takes that many."""
-        return next((bank for bank, words in self.banks.items() if len(words) == self.wavefronts), None)
+        return next(
+            (bank for bank, words in self.banks.items() if self._taken(words) == self.wavefronts), None
+        )
+
+    def _taken(self, words: dict[int, tuple[int, ...]]) -> int:
+        return sum(map(len, words.values())) if self.in_turn else len(words)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data.
@@ -61,7 +69,6 @@ class Request:
     operation: str
     bytes: int
     phases: tuple[Phase, ...]
-    ideal: int
     merged: int = 0
     """The d for which lanes n and n ^ d all ask for one address, so that phases are twice as wide; or 0."""
 
@@ -71,8 +78,24 @@ class Request:
         return sum(phase.wavefronts for phase in self.phases)
 
     @property
+    def active(self) -> int:
+        """Lanes that ask for something."""
+        return sum(len(phase.lanes) for phase in self.phases)
+
+    @property
+    def ideal(self) -> int:
+        """As the profiler counts it: the bytes of the active lanes / 128, rounded up, and never more than
+        it took, for lanes that share words can do with less."""
+        return min(self.wavefronts, -(-self.bytes * self.active // WAVEFRONT))
+
+    @property
+    def ways(self) -> int:
+        """Wavefronts of the worst phase: 1 where nothing conflicts."""
+        return max((phase.wavefronts for phase in self.phases), default=0)
+
+    @property
     def excess(self) -> int:
-        """Wavefronts beyond the ideal: the conflicts."""
+        """Wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
         return self.wavefronts - self.ideal
 
     def as_dict(self) -> dict[str, Any]:
@@ -107,9 +130,10 @@ def counted(operation: Operation | str, bytes: int, addresses: Sequence[int | No
     together = together * 2 if merged else together
     dealt = [range(first, first + together) for first in range(0, len(addresses), together)]
     phases = tuple(
-        _phase([lane for lane in lanes if lane < len(addresses)], bytes, addresses) for lanes in dealt
+        _phase([lane for lane in lanes if lane < len(addresses)], bytes, addresses, own.in_turn)
+        for lanes in dealt
     )
-    return Request(own.name, bytes, phases, _ideal(phases), merged)
+    return Request(own.name, bytes, phases, merged)
 
 
 def _paired(addresses: Sequence[int | None], distance: int) -> bool:
@@ -122,7 +146,7 @@ def _paired(addresses: Sequence[int | None], distance: int) -> bool:
     return True
 
 
-def _phase(lanes: Sequence[int], bytes: int, addresses: Sequence[int | None]) -> Phase:
+def _phase(lanes: Sequence[int], bytes: int, addresses: Sequence[int | None], in_turn: bool) -> Phase:
     banks: dict[int, dict[int, list[int]]] = {}
     for lane in lanes:
         address = addresses[lane]
@@ -134,13 +158,4 @@ def _phase(lanes: Sequence[int], bytes: int, addresses: Sequence[int | None]) ->
         bank: {word: tuple(who) for word, who in sorted(words.items())}
         for bank, words in sorted(banks.items())
     }
-    return Phase(tuple(lane for lane in lanes if addresses[lane] is not None), sorted_banks)
-
-
-def _ideal(phases: Sequence[Phase]) -> int:
-    """A wavefront for each phase that has an active lane: it never asks for more than 128 bytes.
-
-    A merged phase may ask for no more either, for its lanes ask in pairs.
-    """
-    assert all(sum(map(len, phase.banks.values())) * WORD <= WAVEFRONT for phase in phases)
-    return sum(1 for phase in phases if phase.lanes)
+    return Phase(tuple(lane for lane in lanes if addresses[lane] is not None), sorted_banks, in_turn)

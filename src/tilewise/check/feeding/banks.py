@@ -24,11 +24,11 @@ class Wavefronts:
 
     @property
     def excess(self) -> int:
-        """Wavefronts beyond the ideal: the conflicts."""
+        """Wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
         return self.wavefronts - self.ideal
 
     def __str__(self) -> str:
-        how_bad = f"{self.ways} ways" if self.excess else "no conflicts"
+        how_bad = f"{self.ways} ways" if self.ways > 1 else "no conflicts"
         many = f"{self.wavefronts} wavefront{'s' if self.wavefronts > 1 else ''}"
         return f"{many} predicted, ideal {self.ideal}: {how_bad}"
 

@@ -14,7 +14,8 @@ does not.
 
 Without LAYOUT one request is counted: --addresses has one byte address a lane, x where a lane is inactive.
 
-wavefronts: what the profiler counts; ideal: one a phase, the fewest; ways: wavefronts of the worst phase.
+wavefronts: what the profiler counts; ideal: 128 bytes of the active lanes each, the fewest;
+ways: wavefronts of the worst phase.
 --phases draws the request that takes most: a row a lane, a column a bank, in each cell the wavefront that
 serves it, a to w after 9. --request I draws another. Counts are predictions: the page on bank conflicts says
 of what.
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tilewise.check.banks import Conflicts, Request
+    from tilewise.hardware.memory.banks import Operation
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +77,7 @@ def _of_addresses(args: argparse.Namespace) -> Answer:
     request = counted(operation, width_from(args.bytes, operation.widths, 16), requested(args.addresses))
     drawn = [("", request)] if args.phases else []
     lines = [_counts(request), *([] if args.phases else _sentences(request))]
-    return Answer(request.as_dict(), _Text(lines, drawn)).noted(_unknown([operation.name]))
+    return Answer(request.as_dict(), _Text(lines, drawn)).noted(_unknown([(operation, request.bytes)]))
 
 
 def _counts(request: Request) -> str:
@@ -114,8 +116,8 @@ def _of_layout(args: argparse.Namespace) -> Answer:
     draws = args.phases or args.request is not None
     drawn = [(named(own, at), request) for own, at, request in shown if draws]
     why = [line for own, at, request in shown if not draws for line in _why(own, at, request)]
-    operations = [own.access.operation.name for own in found]
-    return Answer(data, _Text([*_rows(found), *why], drawn)).noted(_unknown(operations))
+    asked = [(own.access.operation, own.access.bytes) for own in found]
+    return Answer(data, _Text([*_rows(found), *why], drawn)).noted(_unknown(asked))
 
 
 def _rows(found: Sequence[Conflicts]) -> list[str]:
@@ -130,7 +132,7 @@ def _why(found: Conflicts, number: int, request: Request) -> list[str]:
     """The phase that takes most, where there are conflicts, and whose words meet there."""
     from tilewise.check.banks.drawing import collision, said
 
-    if not request.excess:
+    if request.ways <= 1:
         return []
     worst = max(range(len(request.phases)), key=lambda phase: request.phases[phase].wavefronts)
     return [f"{named(found, number)}, {said(request, worst)}", f"  {collision(request.phases[worst])}"]
@@ -161,9 +163,7 @@ class _Text:
                 print_phase(phase, console)
 
 
-def _unknown(operations: Sequence[str]) -> str:
+def _unknown(asked: Sequence[tuple[Operation, int]]) -> str:
     """What is not known of the operations that were counted."""
-    from tilewise.hardware.memory.banks import OPERATIONS
-
-    told = {name: OPERATIONS[name].unknown for name in operations if OPERATIONS[name].unknown}
-    return "; ".join(f"of {name} no document says {unknown}" for name, unknown in told.items())
+    told = {operation.name: operation.unknown for operation, bytes in asked if operation.guessed(bytes)}
+    return "; ".join(f"of {name} it is not known {unknown}" for name, unknown in told.items())

@@ -193,7 +193,7 @@ def _conflicts(plan: mma.Plan) -> Iterator[str]:
         moves["D"] = plan.result.moves
     for name, own in moves.items():
         found = wavefronts_of(own.fill)
-        if found.excess:
+        if found.ways > 1:
             verb = "stores" if name == "D" else "loads"
             yield f"a warp {verb} {name} in {found}; tilewise swizzle looks for a layout with fewer"
 
