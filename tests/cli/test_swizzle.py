@@ -123,7 +123,7 @@ def test_the_type_goes_through_the_pipe(tilewise: Command) -> None:
         ("128x64", "--access", "row:16B@st", "--access", "ldmatrix.x4"),
         ("32x32", "--access", "row:2B@st", "--access", "col:2B"),
         ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", "--access", "ldmatrix.x4.trans", "--access", "tma"),
-        ("S[(64, 64) : (1, 64)]", "--access", "mma.A:m16n8k16"),
+        ("S[(64, 64) : (1, 64)]", "--access", "ldmatrix.x4.trans"),
     ],
     ids=lambda words: words[0],
 )

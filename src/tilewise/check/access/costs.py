@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Ranks = TypeVar("Ranks")
 
-FEW = 64
+FEW = 16
 """Requests that are sooner counted by the definition than NumPy is loaded."""
 
 
