@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from tests.emit.mma_cases import layout_of
@@ -39,7 +41,8 @@ class Host:
 
 
 def _mma(tile: tuple[int, int, int], dtype: str, **asked: Any) -> Host:
-    plan = planned(tile, dtype, **asked)
+    layouts = [None if text is None else layout_of(text) for text in asked.pop("layouts", (None, None))]
+    plan = planned(tile, dtype, layouts=tuple(layouts), **asked)
     return Host(plan, of_mma.host_source(plan))
 
 
@@ -48,14 +51,30 @@ def _wgmma(tile: tuple[int, int, int], dtype: str, **asked: Any) -> Host:
     return Host(plan, of_wgmma.host_source(plan))
 
 
-PLANS = {
-    "bf16": _mma((64, 64, 32), "bf16"),
-    "f16 that is stored by stmatrix": _mma((128, 96, 64), "f16", out="f16", store="stmatrix", name="gemm"),
-    "f64": _mma((64, 64, 16), "f64"),
-    "s8 from single bytes": _mma((64, 128, 64), "s8", majors=("k", "mn")),
-    "f16 of sm_75, padded": _mma(
-        (64, 64, 32), "f16", arch="sm_75", layouts=(layout_of("S[(64, 32) : (40, 1)]"), None)
+_ASKED: dict[str, tuple[Callable[..., Host], tuple[int, int, int], str, dict[str, Any]]] = {
+    "bf16": (_mma, (64, 64, 32), "bf16", {}),
+    "f16 that is stored by stmatrix": (
+        _mma,
+        (128, 96, 64),
+        "f16",
+        {"out": "f16", "store": "stmatrix", "name": "gemm"},
     ),
-    "wgmma by threads": _wgmma((64, 64, 64), "bf16", load="copy"),
-    "wgmma by TMA": _wgmma((128, 128, 64), "bf16", stages=3),
+    "f64": (_mma, (64, 64, 16), "f64", {}),
+    "s8 from single bytes": (_mma, (64, 128, 64), "s8", {"majors": ("k", "mn")}),
+    "f16 of sm_75, padded": (
+        _mma,
+        (64, 64, 32),
+        "f16",
+        {"arch": "sm_75", "layouts": ("S[(64, 32) : (40, 1)]", None)},
+    ),
+    "wgmma by threads": (_wgmma, (64, 64, 64), "bf16", {"load": "copy"}),
+    "wgmma by TMA": (_wgmma, (128, 128, 64), "bf16", {"stages": 3}),
 }
+NAMES = tuple(_ASKED)
+
+
+@cache
+def host(name: str) -> Host:
+    """A kernel by its name, planned when it is asked for."""
+    made, tile, dtype, asked = _ASKED[name]
+    return made(tile, dtype, **asked)

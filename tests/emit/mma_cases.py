@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from typing import Any
 
 from tilewise import Layout, Refused, parse
@@ -24,10 +25,16 @@ class Case:
     tiles: tuple[int, int, int] = (2, 3, 3)
     layouts: tuple[str | None, str | None, str | None] = (None, None, None)
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
+        """The plan, made when it is first asked for: tests are collected without."""
         a, b, d = (None if text is None else layout_of(text) for text in self.layouts)
         return planned(self.tile, *self.dtypes, layouts=(a, b), layout_d=d, **{"stages": 1} | self.asked)
+
+    @property
+    def stores(self) -> bool:
+        """Whether D goes through shared memory, as a tile of its own."""
+        return self.asked.get("store", "direct") != "direct"
 
     def __str__(self) -> str:
         words = ["x".join(map(str, self.tile)), "*".join(self.dtypes)]
@@ -288,3 +295,26 @@ def random_cases(count: int, seed: int) -> Iterator[Case]:
             continue
         count -= 1
         yield case
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One of so many kernels that are drawn: which it is, is found out when it is asked for."""
+
+    count: int
+    seed: int
+    number: int
+    stores = False
+
+    @property
+    def plan(self) -> Plan:
+        return drawn(self.count, self.seed)[self.number].plan
+
+    def __str__(self) -> str:
+        return f"drawn {self.number}"
+
+
+@cache
+def drawn(count: int, seed: int) -> tuple[Case, ...]:
+    """Random cases, once."""
+    return tuple(random_cases(count, seed))

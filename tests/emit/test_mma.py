@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 from tests.emit import mma_on_device
-from tests.emit.mma_cases import CASES, INSTRUCTIONS, LATER, PAIRS, Case, random_cases
+from tests.emit.mma_cases import CASES, INSTRUCTIONS, LATER, PAIRS, Case, Drawn
 
 from tilewise import Layout, LayoutError, NotDecided, Refused, parse
 from tilewise.core.dtypes import DType
 from tilewise.core.shapes import extents_of
 from tilewise.emit import source_of
-from tilewise.emit.mma import Operand, Plan, kernel_source, planned
+from tilewise.emit.mma import Operand, kernel_source, planned
 from tilewise.emit.mma.host import host_source
 from tilewise.emit.mma.moves import Moves
 from tilewise.emit.mma.results import Result
@@ -28,15 +28,15 @@ from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.matrices.forms import Form
 from tilewise.hardware.mma.instructions import FAMILIES
 
-PLANS = [(case, case.plan) for case in (*CASES, *LATER, *random_cases(24, seed=6))]
-ALL = pytest.mark.parametrize("plan", [pytest.param(plan, id=str(case)) for case, plan in PLANS])
+KERNELS = (*CASES, *LATER, *(Drawn(24, seed=6, number=number) for number in range(24)))
+ALL = pytest.mark.parametrize("case", KERNELS, ids=str)
 LANES = 32
 
 
 def test_there_are_sixty_pairs_and_each_kind_is_among_them() -> None:
     pairs = [line for line in PAIRS.splitlines() if line and not line.startswith("#")]
     assert len(set(pairs)) == len(pairs) >= 60
-    plans = [plan for _, plan in PLANS[: len(CASES)]]
+    plans = [case.plan for case in CASES]
     forms = {str(own.fill.form) for plan in plans for own in (plan.a, plan.b, plan.result) if own}
     matrices = itertools.product(("ld", "st"), ("", ".trans"))
     assert {f"{verb}matrix.sync.aligned.m8n8.x4{trans}.shared.b16" for verb, trans in matrices} <= forms
@@ -54,7 +54,7 @@ def test_there_are_sixty_pairs_and_each_kind_is_among_them() -> None:
 
 
 def test_every_family_has_its_kernel() -> None:
-    plans = [plan for _, plan in PLANS[: len(INSTRUCTIONS)]]
+    plans = [case.plan for case in INSTRUCTIONS]
     have = {(plan.shape, plan.a.dtype.name, plan.b.dtype.name) for plan in plans}
     wanted = {(family.shape, *pair) for family in FAMILIES if family.products == 1 for pair in family.inputs}
     assert have == wanted
@@ -65,18 +65,26 @@ def test_every_family_has_its_kernel() -> None:
 
 def tiles() -> Iterator[Any]:
     """Every tile that warps move, with the warps of its rows and of its columns, and the turns along K."""
-    for case, plan in PLANS:
-        for own, rows in ((plan.a, "down"), (plan.b, "along")):
-            yield pytest.param(plan, own, (rows, ""), id=f"{case} {own.name}")
-        if plan.result is not None:
-            yield pytest.param(plan, plan.result, ("down", "along"), id=f"{case} D")
+    for case in KERNELS:
+        for name, rows in (("A", "down"), ("B", "along")):
+            yield pytest.param(case, name, (rows, ""), id=f"{case} {name}")
+        if case.stores:
+            yield pytest.param(case, "D", ("down", "along"), id=f"{case} D")
 
 
-@pytest.mark.parametrize(("plan", "own", "names"), list(tiles()))
+def test_every_tile_of_a_result_is_among_them() -> None:
+    for case in KERNELS:
+        assert (case.plan.result is not None) == case.stores
+
+
+@pytest.mark.parametrize(("case", "name", "names"), list(tiles()))
 def test_each_load_and_store_moves_what_the_fragment_holds(
-    plan: Plan, own: Operand | Result, names: tuple[str, str]
+    case: Case | Drawn, name: str, names: tuple[str, str]
 ) -> None:
     """The addresses of the text, for some warps and turns, against the layout and the fragment alone."""
+    plan = case.plan
+    own = {"A": plan.a, "B": plan.b, "D": plan.result}[name]
+    assert own is not None
     if isinstance(own, Result):
         moves, each, fragment, warps = own.moves, (plan.shape.m, plan.shape.n), plan.fragment, own.warps
     else:
@@ -176,7 +184,8 @@ def test_a_wrong_address_would_be_seen() -> None:
 
 
 @ALL
-def test_threads_put_every_chunk_where_the_tile_has_it(plan: Plan) -> None:
+def test_threads_put_every_chunk_where_the_tile_has_it(case: Case | Drawn) -> None:
+    plan = case.plan
     for own in (plan.a, plan.b, *filter(None, [plan.result])):
         names: dict[str, Any] = {}
         each, bits = own.width * 8 // own.dtype.bits, own.dtype.bits
@@ -269,7 +278,8 @@ def asked_at_once(moves: Moves, address: list[int]) -> Iterator[set[int]]:
 
 
 def test_stages_and_operands_do_not_overlap_and_begin_where_patterns_do() -> None:
-    for _, plan in PLANS:
+    for case in KERNELS:
+        plan = case.plan
         starts = [plan.offsets[own.name] for own in (plan.a, plan.b)]
         assert all(start % 1024 == 0 for start in starts)
         assert starts[0] + plan.a.room <= starts[1] <= plan.stage_bytes - plan.b.room
@@ -282,7 +292,8 @@ def test_stages_and_operands_do_not_overlap_and_begin_where_patterns_do() -> Non
 
 
 @ALL
-def test_kernels_are_readable_and_complete(plan: Plan) -> None:
+def test_kernels_are_readable_and_complete(case: Case | Drawn) -> None:
+    plan = case.plan
     source = kernel_source(plan)
     assert "$" not in source
     assert "#include" not in source

@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 from tests.emit import nvrtc
-from tests.emit.mma_cases import CASES, LATER, Case, random_cases
+from tests.emit.mma_cases import CASES, LATER, Case, drawn
 
 from tilewise import Refused
 from tilewise.emit.mma import Plan, kernel_source, planned
@@ -81,7 +81,7 @@ def test_every_kernel_compiles_without_a_note(library: ctypes.CDLL, number: int)
 @cache
 def all_plans() -> list[Plan]:
     """Those of the cases, and some that are drawn."""
-    return [case.plan for case in (*CASES, *random_cases(12, seed=5))]
+    return [case.plan for case in (*CASES, *drawn(12, seed=5))]
 
 
 def turned(plan: Plan, turn: int) -> int:

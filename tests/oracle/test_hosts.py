@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.emit.hosts import PLANS, Host
+from tests.emit.hosts import NAMES, host
 
 pytestmark = pytest.mark.oracle
 
@@ -22,10 +22,11 @@ def nvcc() -> str:
     return found
 
 
-@pytest.mark.parametrize("host", [pytest.param(host, id=name) for name, host in PLANS.items()])
-def test_kernel_and_launch_compile(nvcc: str, host: Host, tmp_path: Path) -> None:
-    (tmp_path / "program.cu").write_text(host.text)
-    gencode = f"-gencode=arch={host.arch.replace('sm', 'compute')},code={host.arch}"
+@pytest.mark.parametrize("name", NAMES)
+def test_kernel_and_launch_compile(nvcc: str, name: str, tmp_path: Path) -> None:
+    kernel = host(name)
+    (tmp_path / "program.cu").write_text(kernel.text)
+    gencode = f"-gencode=arch={kernel.arch.replace('sm', 'compute')},code={kernel.arch}"
     command = [nvcc, "-std=c++17", gencode, *STRICT, "-c", "-o", "program.o", "program.cu"]
     built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (built.returncode, built.stderr) == (0, "")
