@@ -104,27 +104,43 @@ def test_the_commands_of_contributing_exist() -> None:
 # -- the build -------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def test_the_build_has_no_warning_and_all_of_it_is_there(tmp_path: Path) -> None:
+    """One build, which takes a while, for all that is asked of it."""
     for package in ("sphinx", "myst_parser", "furo"):
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
-    out = tmp_path_factory.mktemp("html")
     command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-b", "html", str(DOCS)]
-    built = subprocess.run([*command, str(out)], capture_output=True, text=True, timeout=900)
+    built = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, timeout=900)
     assert built.returncode == 0, built.stderr
     assert built.stderr == ""
-    return out
+    assert names_without_an_object(tmp_path) == []
+    assert commands_without_help(tmp_path) == []
+    assert loaded_from_elsewhere(tmp_path) == {}
 
 
-def test_the_build_has_no_warning_and_every_object(html: Path) -> None:
+def names_without_an_object(html: Path) -> list[str]:
     from sphinx.util.inventory import InventoryFile
 
     inventory = InventoryFile.loads((html / "objects.inv").read_bytes(), uri="")
     objects = {name for kind in inventory.data.values() for name in kind}
     methods = [f"tilewise.Layout.{name}" for name in vars(tilewise.Layout) if name[0] != "_"]
     names = [f"tilewise.{name}" for name in tilewise.__all__]
-    assert [name for name in names + methods if name not in objects] == []
+    return [name for name in names + methods if name not in objects]
+
+
+def commands_without_help(html: Path) -> list[str]:
+    page = (html / "reference/cli.html").read_text()
+    return [name for name in SUMMARIES if f"usage: tilewise {name} " not in page]
+
+
+def loaded_from_elsewhere(html: Path) -> dict[str, list[str]]:
+    loaded = re.compile(r"""(?:src|<link[^>]*href)=["'](https?://[^"']+)""")
+    found = {page.name: loaded.findall(page.read_text()) for page in html.rglob("*.html")}
+    assert found
+    return {name: those for name, those in found.items() if those}
+
+
+# -- what leads where ------------------------------------------------------------------------------
 
 
 def test_the_changelog_has_a_line_for_every_command() -> None:
@@ -138,14 +154,3 @@ def test_the_readme_leads_to_every_page() -> None:
     linked = set(re.findall(r"\(docs/([\w-]+\.md)", (ROOT / "README.md").read_text()))
     assert sorted(pages - linked) == []
     assert linked <= {page.name for page in DOCS.glob("*.md")}
-
-
-def test_every_command_has_its_help_on_the_page(html: Path) -> None:
-    page = (html / "reference/cli.html").read_text()
-    assert [name for name in SUMMARIES if f"usage: tilewise {name} " not in page] == []
-
-
-def test_the_pages_load_nothing_from_elsewhere(html: Path) -> None:
-    loaded = re.compile(r"""(?:src|<link[^>]*href)=["'](https?://[^"']+)""")
-    for page in html.rglob("*.html"):
-        assert loaded.findall(page.read_text()) == [], page.name
