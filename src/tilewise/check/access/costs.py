@@ -42,18 +42,19 @@ class Costs(Generic[Ranks]):
         cls,
         lanes: Lanes,
         names: Sequence[str],
+        distance: int,
         one: Callable[[Sequence[int | None]], Sequence[int]],
         many: Callable[[NDArray[np.int64]], object],
     ) -> Self:
         """Every request counted, where no ranks decide.
 
-        Of requests whole periods of memory apart, where the addresses are a layout, the first is counted.
-        Where these are few, the definition does, which needs no NumPy.
+        Where the addresses are a layout, of requests that are moved by multiples of the distance the first is
+        counted. Where these are few, the definition does, which needs no NumPy.
 
-            requires  one(addresses) has the counts of a request, in the order of their names;
-                      many(table) has arrays of these names for addresses[request, lane]
+            requires  requests moved so far cost the same; one(addresses) has the counts of a request, in the
+                      order of their names; many(table) has arrays of these names for addresses[request, lane]
         """
-        folded = None if lanes.layout is None else Folded.of(lanes.layout)
+        folded = None if lanes.layout is None else Folded.of(lanes.layout, distance)
         if folded is not None and prod(folded.own) <= FEW:
             each = zip(*map(one, folded.rows()), strict=True)
             return cls(lanes, None, dict(zip(names, each, strict=True)), folded)

@@ -1,8 +1,9 @@
-"""Requests that differ by whole periods of memory: one stands for all of them.
+"""Requests that cost the same as another: one stands for all of them.
 
-Where a request starts one period further, its addresses are the same but for that period: swizzles repeat
-by it, banks by 128 bytes, lines too. A digit of the requests with stride s comes back to a multiple of the
-period after period / gcd(s, period) steps, so that no more of its values need to be looked at.
+Where all addresses of a request are moved by a word, its words lie in other banks, and meet as before; moved
+by a line of 128 bytes, it touches other sectors and lines, and as many. Swizzles move with them by their own
+period. A digit of the requests with stride s comes back to a multiple of that distance after distance /
+gcd(s, distance) steps, so that no more of its values need to be looked at: of a padded tile one or two.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from tilewise.check.access.lanes import check_listed
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
 from tilewise.core.swizzles import apply_chain, period_of
-from tilewise.hardware.memory.banks import WAVEFRONT
-from tilewise.hardware.memory.sectors import LINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
 class Folded:
     """Requests that stand for all others.
 
-    postcondition  the addresses of any request are those of the one that stands for it, a period further or
-                   several; `weights` says for how many requests each of them stands
+    postcondition  the addresses of any request are those of the one that stands for it, moved by a multiple
+                   of the distance; `weights` says for how many requests each of them stands
 
     >>> from tilewise import S
-    >>> folded = Folded.of(S[((5000, 157), 32) : ((10006, 64), 2)])
+    >>> folded = Folded.of(S[((5000, 157), 32) : ((10006, 64), 2)], 128)
     >>> print(folded.layout, folded.of_all)
     S[((64, 2), 32) : ((10006, 64), 2)] (5000, 157)
     >>> folded.weights()[:3], sum(folded.weights()) == 5000 * 157
@@ -47,10 +46,13 @@ class Folded:
     """The digits of all requests."""
 
     @classmethod
-    def of(cls, layout: Layout) -> Folded:
-        """The fewest requests, digit by digit, of a layout [request, lane] to bytes."""
+    def of(cls, layout: Layout, distance: int) -> Folded:
+        """The fewest requests, digit by digit, of a layout [request, lane] to bytes.
+
+        requires  distance: a power of two by which addresses may move at no cost, where nothing is swizzled
+        """
         (axis,) = layout.axes
-        period = max(WAVEFRONT, LINE, period_of(layout.swizzles))
+        period = max(distance, period_of(layout.swizzles))
         digits = layout.digits[: sum(1 for _ in leaves(layout.shape[:1]))]
         extents = tuple(extent for extent, _ in digits)
         steps = [period // gcd(stride[axis], period) for _, stride in digits]
@@ -62,7 +64,7 @@ class Folded:
         """The addresses of one of these requests after the other.
 
         >>> from tilewise import S, Swizzle
-        >>> [row[:3] for row in Folded.of(Swizzle(1, 4, 3) @ S[(2, 32) : (144, 16)]).rows()]
+        >>> [row[:3] for row in Folded.of(Swizzle(1, 4, 3) @ S[(2, 32) : (144, 16)], 4).rows()]
         [[0, 16, 32], [128, 176, 160]]
         """
         (axis,) = self.layout.axes
@@ -96,7 +98,7 @@ class Folded:
         """Which of all requests one of them is.
 
         >>> from tilewise import S
-        >>> Folded.of(S[((5000, 157), 32) : ((10006, 64), 2)]).number(3)
+        >>> Folded.of(S[((5000, 157), 32) : ((10006, 64), 2)], 128).number(3)
         158
         """
         place = prod(self.of_all)

@@ -11,7 +11,7 @@ from tilewise.check.banks.phases import Request, counted
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.hardware.memory.banks import WAVEFRONT, Operation
+from tilewise.hardware.memory.banks import WAVEFRONT, WORD, Operation
 from tilewise.hardware.memory.counters import wavefronts_of
 
 TYPE_CHECKING = False
@@ -128,7 +128,7 @@ def conflicts_of(lanes: Lanes) -> Conflicts:
         ranks = ranks_of(lanes.layout, access.operation, access.bytes)
     if ranks is not None:
         return Conflicts(lanes, ranks)
-    return Conflicts.by_request(lanes, COUNTED, partial(_one, access), partial(_many, access))
+    return Conflicts.by_request(lanes, COUNTED, WORD, partial(_one, access), partial(_many, access))
 
 
 def _one(access: Access, addresses: Sequence[int | None]) -> tuple[int, int, int]:

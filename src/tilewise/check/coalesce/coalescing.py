@@ -128,7 +128,7 @@ def coalescing(
     each = each_of(lanes.layout, asked.bytes) if lanes.layout is not None else None
     if each is not None:
         return Coalescing(lanes, each)
-    return Coalescing.by_request(lanes, COUNTED, partial(_one, asked), partial(_many, asked))
+    return Coalescing.by_request(lanes, COUNTED, LINE, partial(_one, asked), partial(_many, asked))
 
 
 def _one(access: Access, addresses: Sequence[int | None]) -> tuple[int, ...]:
