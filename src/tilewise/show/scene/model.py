@@ -1,0 +1,178 @@
+"""A scene: elements with their places, and the panels in which they are drawn.
+
+A scene computes nothing of a layout; it has the places of its elements, copy by copy. Where an element is in
+a panel is arithmetic on one place, so that every view finds cells from elements and elements from cells by
+the same few numbers. All panels of all scenes of a document speak of elements by their flat index: that is
+what links them.
+
+    value of a term   ((x - subtract) * scale // divide % modulo) * multiply, x the place on the term's axis
+    row of a cell     the sum of the panel's row terms; columns and blocks likewise
+
+The axes `@row` and `@column` are the element's position in the logical grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SCHEMA = 1
+
+ROW, COLUMN = "@row", "@column"
+"""The element's position in the logical grid, as axes of terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A number out of a place on one axis.
+
+    >>> [Term("m", divide=2, modulo=32)(x) for x in (0, 1, 2, 65)]
+    [0, 0, 1, 0]
+    """
+
+    axis: str
+    subtract: int = 0
+    scale: int = 1
+    divide: int = 1
+    modulo: int = 0
+    """0 for none."""
+    multiply: int = 1
+
+    def __call__(self, x: int) -> int:
+        value = (x - self.subtract) * self.scale // self.divide
+        return (value % self.modulo if self.modulo else value) * self.multiply
+
+
+Rule = tuple[Term, ...]
+"""The sum of its terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of the places, and what it reaches from and to."""
+
+    name: str
+    kind: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A picture of some of the axes: blocks of cells, each of which holds elements."""
+
+    id: str
+    kind: str
+    """index, memory, registers, tensor memory, mesh, or places: how a view may treat it."""
+    title: str
+    blocks: tuple[int, int]
+    """Rows and columns of blocks; (1, 1) where there is one."""
+    cells: tuple[int, int]
+    """Rows and columns of cells of a block."""
+    row: Rule
+    column: Rule
+    block_row: Rule = ()
+    block_column: Rule = ()
+    slot: Rule = ()
+    """Where in its cell an element lies, of `slots`; none where a cell has room for one."""
+    slots: int = 1
+    row_name: str = ""
+    """What rows are, such as laneid; for the head of the panel and for what is read aloud."""
+    column_name: str = ""
+    block_name: str = ""
+    text: str = "places"
+    """What stands in a cell: places, as the index grid has it, or index, as all others do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A moment: the elements that move in it."""
+
+    title: str
+    elements: tuple[int, ...]
+    lanes: tuple[int, ...] = ()
+    """Who asks for each element; empty where nobody does."""
+    cost: int | None = None
+    """Wavefronts of the step."""
+    copies: int | None = None
+    """So many copies of every element are there by now; None for all."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence on the whole scene: a fact, a yes, a no, or a hint."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Colour:
+    """Which of eight colours an element has, and in words why."""
+
+    rule: Term
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One layout, or a part of it, with everything that a view draws.
+
+    postcondition  places[axis][e * copies + c] is where copy c of the e-th element of the window is
+    """
+
+    title: str
+    expression: str
+    shape: tuple[int, ...]
+    rows: tuple[int, ...]
+    """The modes of the shape that are rows of the logical grid."""
+    columns: tuple[int, ...]
+    window: tuple[tuple[int, int], tuple[int, int]]
+    """Rows and columns of the grid that the scene has, from and to."""
+    copies: int
+    axes: tuple[Axis, ...]
+    places: Mapping[str, tuple[int, ...]] = field(repr=False)
+    colour: Colour
+    panels: tuple[Panel, ...]
+    dtype: str | None = None
+    bits: int | None = None
+    steps: tuple[Step, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data, which `scene_from` reads back."""
+        return asdict(self) | {"places": {axis: list(values) for axis, values in self.places.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Scenes that are looked at together: one, or two side by side."""
+
+    scenes: tuple[Scene, ...]
+    title: str = ""
+    words: str = ""
+    """What is said below the title, in a sentence or two."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "schema": SCHEMA,
+            "kind": "tilewise.scene",
+            "title": self.title,
+            "words": self.words,
+            "scenes": [scene.as_dict() for scene in self.scenes],
+        }
+
+
+def value(rule: Iterable[Term], place: Mapping[str, int]) -> int:
+    """The sum of a rule's terms at a place.
+
+    >>> value((Term("laneid"), Term("warpid", multiply=32)), {"laneid": 5, "warpid": 2})
+    69
+    """
+    return sum(term(place[term.axis]) for term in rule)

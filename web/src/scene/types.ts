@@ -1,0 +1,87 @@
+/** A scene, as `tilewise.show.scene.model` has it: the two files say the same. */
+
+export const SCHEMA = 1;
+
+/** Value at x: ((x - subtract) * scale // divide % modulo) * multiply; modulo 0 is none. */
+export interface Term {
+  axis: string;
+  subtract: number;
+  scale: number;
+  divide: number;
+  modulo: number;
+  multiply: number;
+}
+
+/** The sum of its terms. */
+export type Rule = readonly Term[];
+
+export interface Axis {
+  name: string;
+  kind: "storage" | "owner" | "device";
+  low: number;
+  high: number;
+}
+
+export interface Panel {
+  id: string;
+  kind: "index" | "memory" | "registers" | "tensor memory" | "mesh" | "places";
+  title: string;
+  blocks: readonly [number, number];
+  cells: readonly [number, number];
+  row: Rule;
+  column: Rule;
+  block_row: Rule;
+  block_column: Rule;
+  slot: Rule;
+  slots: number;
+  row_name: string;
+  column_name: string;
+  block_name: string;
+  text: "places" | "index";
+}
+
+export interface Step {
+  title: string;
+  elements: readonly number[];
+  lanes: readonly number[];
+  cost: number | null;
+  copies: number | null;
+  note: string;
+}
+
+export interface Note {
+  kind: "fact" | "yes" | "no" | "hint";
+  text: string;
+}
+
+export interface Colour {
+  rule: Term;
+  words: string;
+}
+
+export interface Scene {
+  title: string;
+  expression: string;
+  shape: readonly number[];
+  rows: readonly number[];
+  columns: readonly number[];
+  window: readonly [readonly [number, number], readonly [number, number]];
+  copies: number;
+  axes: readonly Axis[];
+  /** places[axis][e * copies + c] is where copy c of the e-th element of the window is. */
+  places: Readonly<Record<string, ArrayLike<number>>>;
+  colour: Colour;
+  panels: readonly Panel[];
+  dtype: string | null;
+  bits: number | null;
+  steps: readonly Step[];
+  notes: readonly Note[];
+}
+
+export interface Document {
+  schema: 1;
+  kind: "tilewise.scene";
+  title: string;
+  words: string;
+  scenes: readonly Scene[];
+}
