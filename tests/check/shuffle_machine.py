@@ -7,6 +7,7 @@ definition.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -79,6 +80,7 @@ def _movmatrix(a: list[int]) -> list[int]:
 # -- layouts ---------------------------------------------------------------------------------------
 
 
+@cache
 def places(layout: Layout) -> list[set[tuple[Warp, int, int]]]:
     """(warp, lane, position) of every copy of every element."""
     return [{_split(dict(place)) for place in naive_places(layout, flat)} for flat in range(layout.size)]
@@ -94,6 +96,7 @@ def _split(place: dict[str, int]) -> tuple[Warp, int, int]:
     return tuple(sorted((name, steps) for name, steps in place.items() if steps)), lane, position
 
 
+@cache
 def kinds(source: Layout) -> list[int]:
     """A number an element, one and the same for elements that share a place in any of their copies."""
     found = list(range(source.size))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from tilewise.check.shuffle.linear import combined
 from tilewise.core.algebra.recognition import recognise
@@ -13,7 +14,7 @@ from tilewise.hardware.limits import LANE_BITS, LANES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from tilewise.core.layout import Layout
 
@@ -87,13 +88,16 @@ def completed(reads: Sequence[int | None]) -> tuple[int, ...]:
     return _affine(reads) or tuple(lane if read is None else read for lane, read in enumerate(reads))
 
 
-def _simple() -> Iterator[tuple[str, int, tuple[int, ...]]]:
+@cache
+def _simple() -> tuple[tuple[str, int, tuple[int, ...]], ...]:
     """(mode, amount, lanes) of butterflies, and of reading a fixed way down or up."""
-    for amount in range(LANES):
-        yield "bfly", amount, tuple(lane ^ amount for lane in range(LANES))
-    for amount in range(1, LANES):
-        yield "up", amount, tuple(lane - amount if lane >= amount else lane for lane in range(LANES))
-        yield "down", amount, tuple(lane + amount if lane + amount < LANES else lane for lane in range(LANES))
+    lanes = range(LANES)
+    found = [("bfly", amount, tuple(lane ^ amount for lane in lanes)) for amount in lanes]
+    for amount in lanes[1:]:
+        up = tuple(lane - amount if lane >= amount else lane for lane in lanes)
+        down = tuple(lane + amount if lane + amount < LANES else lane for lane in lanes)
+        found += [("up", amount, up), ("down", amount, down)]
+    return tuple(found)
 
 
 def _affine(reads: Sequence[int | None]) -> tuple[int, ...] | None:

@@ -135,6 +135,7 @@ class Places:
         self.splits = {name: ways[0] for name, ways in SPLITS.items() if quarters or name != "warpid"}
         if layout.unit != "element":
             layout = self.layout = layout.in_elements(dtype)
+        self.axes = tuple(axis.name for axis in layout.axes)
         if layout.size * layout.copies > MAX_PLACES:
             raise LayoutError(
                 "TW301",
@@ -155,8 +156,7 @@ class Places:
 
     def of(self, index: int) -> list[tuple[tuple[tuple[str, int], ...], int, int]]:
         """(warp, lane, position) of every copy of an element; the warp by the names of its axes."""
-        axes = [axis.name for axis in self.layout.axes]
-        return [self._split(dict(zip(axes, place, strict=True))) for place in self.layout.points(index)]
+        return [self._split(dict(zip(self.axes, place, strict=True))) for place in self.layout.points(index)]
 
     def _split(self, place: dict[str, int]) -> tuple[tuple[tuple[str, int], ...], int, int]:
         for name, (high, count, low) in self.splits.items():
