@@ -167,13 +167,19 @@ def _indexed(
 HOST = """\
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 #define EVERY(lane) for (unsigned lane = 0; lane < 32; lane++)
 #define __shfl_sync(mask, v, other) (&(v))[(int)((other) & 31u) - (int)lane]
-#define __shfl_xor_sync(mask, v, by) (&(v))[(int)(lane ^ (by)) - (int)lane]
+#define __shfl_xor_sync(mask, v, by) (&(v))[(int)inside(lane ^ (by)) - (int)lane]
 #define __shfl_up_sync(mask, v, by) (lane >= (by) ? (&(v))[-(by)] : (v))
 #define __shfl_down_sync(mask, v, by) (lane + (by) < 32 ? (&(v))[by] : (v))
 #define __popc(x) __builtin_popcount(x)
+static inline unsigned inside(unsigned lane)
+{
+    if (lane > 31) abort();
+    return lane;
+}
 static inline uint32_t __funnelshift_l(uint32_t low, uint32_t high, uint32_t by)
 {
     return (uint32_t)((((uint64_t)high << 32 | low) << (by & 31)) >> 32);
