@@ -10,6 +10,7 @@ import pytest
 from tilewise import LayoutError, Refused, S, Swizzle
 from tilewise.check.banks import conflicts
 from tilewise.simulate.journey import Issue, Journey
+from tilewise.simulate.journey.copies import address_of
 from tilewise.simulate.numbers import decode, encode
 
 RNG = np.random.default_rng(6)
@@ -105,13 +106,34 @@ def test_what_lies_outside_a_tensor():
     want[:10, :24] = a[40:, 16:]
     assert np.array_equal(tile.numbers, want)
     out = way.empty("C", (20, 36), "f32")
-    part = way.tma_store(tile, out, corner=(12, -8))
+    part = way.tma_store(tile, out, corner=(12, 12))
     assert part.shape == (8, 24)
-    assert np.array_equal(part.numbers, want[:8, 8:])
+    assert np.array_equal(part.numbers, want[:8, :24])
     assert int(way.memory.written.sum()) == (50 * 40 + 8 * 24) * 4
-    assert way.wrong is None
+    assert (way.wrong, way.legs[-1].behind) == (None, 0)
     with pytest.raises(LayoutError, match="TW201"):
         way.tma_store(tile, out, corner=(20, 0))
+    for corner in ((12, -8), (-8, 0)):
+        with pytest.raises(Refused, match="store-coordinate: a store starts at coordinate -8"):
+            way.tma_store(tile, out, corner=corner)
+    assert int(way.memory.written.sum()) == (50 * 40 + 8 * 24) * 4
+
+
+def test_a_store_overwrites_what_is_behind_rows_up_to_16_bytes_and_says_so():
+    a, way = small(8, 32), Journey()
+    tile = way.tma_load(way.tensor("A", a, "bf16"), (8, 32), mode="64B")
+    out = way.empty("C", (8, 27), "bf16", pitch=32)
+    part = way.tma_store(tile, out)
+    assert part.shape == (8, 27)
+    assert np.array_equal(part.numbers, a[:, :27])
+    assert way.wrong is None
+    leg = way.legs[-1]
+    assert (leg.behind, leg.as_dict()["behind"]) == (8 * 10, 80)
+    assert str(leg).endswith("1 x cp.async.bulk.tensor.2d; 80 bytes behind ends of rows overwritten")
+    overwritten = way.memory.take("bf16", 5, at=address_of(out) + 27 * 2)
+    assert overwritten.tolist() == a[0, 27:].tolist()
+    shorter = way.tma_store(tile, way.empty("E", (4, 40), "bf16"))
+    assert (shorter.shape, way.legs[-1].behind) == ((4, 32), 0)
 
 
 @pytest.mark.parametrize("seed", range(16))

@@ -157,10 +157,72 @@ def test_what_was_loaded_goes_back_by_a_store():
         tensor_map, corner = any_store(dice)
         tensor, tile, other = Memory(1 << 16), Memory(1 << 16), Memory(1 << 16)
         tensor.put(np.frombuffer(dice.randbytes(tensor.size), np.uint8), "u8")
-        copy = load(tensor_map, tensor, tile, corner=corner, to=1024)
-        store(tensor_map, tile, other, corner=corner, start=1024)
-        assert int(other.written.sum()) == int(copy.inside.sum()) * tensor_map.dtype.bits // 8
-        assert np.array_equal(other.data[other.written], tensor.data[other.written])
+        came = load(tensor_map, tensor, tile, corner=corner, to=1024)
+        went = store(tensor_map, tile, other, corner=corner, start=1024)
+        inside, behind = (bytes_of(went, where) for where in (came.inside, went.behind))
+        assert np.array_equal(other.data[inside], tensor.data[inside])
+        assert not other.data[behind].any()
+        assert np.array_equal(np.flatnonzero(other.written), np.sort([*inside, *behind]))
+
+
+def bytes_of(copy, where):
+    """The bytes of global memory of some elements of a copy."""
+    each = copy.tensor_map.dtype.bits // 8
+    return np.add.outer(copy.tensor[where], np.arange(each)).ravel()
+
+
+# -- what a store writes behind a row's end ------------------------------------------------------------
+
+RAGGED = TensorMap(TensorMap.of("bf16", (16, 72), (8, 72)).dtype, (16, 67), (144,), (8, 72))
+"""Rows of 134 bytes, 144 apart: 10 bytes behind each."""
+
+
+def test_a_store_that_reaches_the_end_of_a_row_writes_whole_16_bytes():
+    tile, tensor = Memory(2048), Memory(16 * 144, name="global")
+    tile.put(np.repeat(np.arange(1, 9), 72), "s16")
+    copy = store(RAGGED, tile, tensor, corner=(4, 0))
+    assert (int(copy.behind.sum()), int(tensor.written.sum())) == (8 * 5, 8 * 144)
+    assert tensor.take("s16", 6, at=6 * 144 + 132).tolist() == [3] * 6
+    assert not copy_of(RAGGED, corner=(4, 0)).behind.any()
+
+
+def test_a_store_that_ends_before_the_end_of_a_row_writes_no_more():
+    narrow = TensorMap(RAGGED.dtype, (16, 67), (144,), (8, 64))
+    tile, tensor = Memory(2048), Memory(16 * 144, name="global")
+    tile.put([1] * 512, "s16")
+    copy = store(narrow, tile, tensor, corner=(0, 0))
+    assert (int(copy.behind.sum()), int(tensor.written.sum())) == (0, 8 * 128)
+
+
+def test_what_a_store_writes_behind_a_row_was_written_before():
+    tile = Memory(2048)
+    for row in range(8):
+        tile.put([1] * 67, "s16", at=144 * row)
+    with pytest.raises(Refused) as refused:
+        store(RAGGED, tile, Memory(16 * 144, name="global"), corner=(0, 0))
+    witness = refused.value.witness
+    assert refused.value.code == "TW612"
+    assert (witness["fault"], witness["i0"], witness["i1"], witness["address"]) == ("unwritten", 0, 67, 134)
+
+
+def test_a_tensor_whose_last_row_ends_its_memory_has_no_room_for_what_a_store_writes_behind():
+    tile, tensor = Memory(2048), Memory(15 * 144 + 134, name="global")
+    tile.put([1] * 8 * 72, "s16")
+    store(RAGGED, tile, tensor, corner=(7, 0))
+    with pytest.raises(Refused) as refused:
+        store(RAGGED, tile, tensor, corner=(8, 0))
+    witness = refused.value.witness
+    assert refused.value.code == "TW612"
+    assert (witness["fault"], witness["i0"], witness["i1"]) == ("outside", 7, 67)
+
+
+def test_a_store_with_a_negative_coordinate_is_refused_and_a_load_is_filled():
+    full = Memory(4096)
+    full.put([1] * 4096, "u8")
+    with pytest.raises(Refused) as refused:
+        store(MAP, full, Memory(4096, name="global"), corner=(-1, 0))
+    assert refused.value.witness == {"rules": ["store-coordinate"]}
+    assert not load(MAP, full, Memory(2048), corner=(-1, 0)).inside[0].any()
 
 
 # -- what is refused -----------------------------------------------------------------------------------

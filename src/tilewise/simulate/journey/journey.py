@@ -154,9 +154,12 @@ class Journey:
     def tma_store(
         self, tile: Stop, tensor: Stop, *, corner: Pair = (0, 0), mode: Mode | str | None = None
     ) -> Stop:
-        """A tile of shared memory in a tensor; what lies outside the tensor is not written.
+        """A tile of shared memory in a tensor; nothing outside the tensor is written, with one exception.
 
-        The boxes are read in the mode that the tile was made with, or in another one.
+        Where a row of the tensor is no multiple of 16 bytes, and a box reaches its end, the bytes behind it
+        up to the next multiple are overwritten (`Leg.behind`). A corner before the tensor is refused, for
+        the instruction is illegal (TW607). The boxes are read in the mode that the tile was made with, or
+        in another one.
         """
         standing(tile, SHARED)
         standing(tensor, GLOBAL)
@@ -164,15 +167,20 @@ class Journey:
         tensor_map = map_of(tensor, tile.shape, mode)
         _, step = boxes(tile.shape, tile.dtype, mode, tile.start)
         every = list(corners(tensor_map, tile.shape, corner, tile.start, step))
-        for first, start in every:
-            store(tensor_map, self.shared, self.memory, address=address_of(tensor), corner=first, start=start)
+        whole = {"address": address_of(tensor)}
+        done = [
+            store(tensor_map, self.shared, self.memory, **whole, corner=first, start=start)
+            for first, start in every
+        ]
+        behind = sum(int(copy.behind.sum()) for copy in done) * tensor.dtype.bits // 8
         ends = inside(tensor.shape, corner, tile.shape)
         layout = rows_of(tensor, ends)
         numbers = self.memory.take(tensor.dtype, layout)
         shift = (ends[0][0] - corner[0], ends[1][0] - corner[1])
         stop = Stop(self._fresh(f"{tensor.name} stored"), GLOBAL, tensor.dtype, layout, numbers, tile, shift)
         sent = part_of(tile.numbers, shift, stop.shape)
-        return self._leg("TMA store", COPY, (tile,), stop, sent, steps=copies_of(tensor_map, every))
+        steps = copies_of(tensor_map, every)
+        return self._leg("TMA store", COPY, (tile,), stop, sent, steps=steps, behind=behind)
 
     # -- registers -----------------------------------------------------------------------------------
 
@@ -316,12 +324,13 @@ class Journey:
         issues: Sequence[Issue] = (),
         steps: Sequence[dict[str, Any]] = (),
         count: int = 0,
+        behind: int = 0,
     ) -> Stop:
         """Keep a leg, and hold what arrived to what was sent."""
         stop, number = self._stop(target), len(self.legs) + 1
         many = count or len(steps) or len(issues)
         wrong = Wrong.of(sent, stop.numbers)
-        leg = Leg(number, verb, instruction, many, sources, stop, tuple(issues), tuple(steps), wrong)
+        leg = Leg(number, verb, instruction, many, sources, stop, tuple(issues), tuple(steps), wrong, behind)
         self.legs.append(leg)
         return stop
 

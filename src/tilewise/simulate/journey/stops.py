@@ -16,6 +16,7 @@ import numpy as np
 from tilewise.check.banks import Request, counted
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, of_kind
+from tilewise.core.integers import counted as in_words
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.limits import LANES, REGISTER_BITS
@@ -172,7 +173,7 @@ class Issue:
 
     @cached_property
     def request(self) -> Request:
-        """Its phases and wavefronts, as predicted."""
+        """Its phases and wavefronts, as the model counts them."""
         return counted(self.operation, self.bytes, self.addresses)
 
     def as_dict(self) -> dict[str, Any]:
@@ -232,15 +233,17 @@ class Leg:
     sources: tuple[Stop, ...]
     target: Stop
     issues: tuple[Issue, ...] = field(default=(), repr=False)
-    """Those that meet the banks of shared memory in a way that is predicted; none of wgmma."""
+    """Those that meet the banks of shared memory in a way that the model counts; none of wgmma."""
     steps: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     """What each copy or product takes: corners and addresses, first elements and descriptors."""
     wrong: Wrong | None = None
     """The first element that is not what came from the sources."""
+    behind: int = 0
+    """Bytes behind the ends of rows that a TMA store overwrites besides."""
 
     @property
     def wavefronts(self) -> int | None:
-        """Predicted wavefronts of shared memory; None where nothing predicts them."""
+        """Wavefronts of shared memory, counted by the model; None where it counts none."""
         return sum(issue.request.wavefronts for issue in self.issues) if self.issues else None
 
     @property
@@ -262,7 +265,8 @@ class Leg:
         taken = ", ".join(stop.name for stop in self.sources)
         banks = "" if self.wavefronts is None else f"; {self.wavefronts} wavefronts, ideal {self.ideal}"
         wrong = "" if self.wrong is None else f"; WRONG: {self.wrong}"
-        does = f"{self.count} x {self.instruction}{banks}{wrong}"
+        behind = f"; {in_words(self.behind, 'byte')} behind ends of rows overwritten" if self.behind else ""
+        does = f"{self.count} x {self.instruction}{banks}{behind}{wrong}"
         return f"{self.number}. {self.verb}: {taken} -> {self.target.name}; {does}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -277,6 +281,7 @@ class Leg:
             "to": self.target.name,
             "wavefronts": self.wavefronts,
             "ideal": self.ideal,
+            "behind": self.behind,
             "steps": [dict(step) for step in self.steps],
             "issues": [issue.as_dict() for issue in self.issues],
             "wrong": None
