@@ -171,10 +171,52 @@ def test_hints_are_about_what_was_refused(tilewise) -> None:
         assert ("tilewise vector" in run.json["hint"]) == (access == "row:16B")
 
 
-def test_what_is_not_known_is_told(tilewise) -> None:
-    run = tilewise("banks", "--op", "atom", "--bytes", "4", "--addresses", "0,0")
-    assert "no document says" in run.err
-    assert tilewise("banks", "--op", "st", "--bytes", "4", "--addresses", "0,0").err == ""
+@pytest.mark.parametrize(
+    ("op", "bytes", "says"),
+    [
+        ("atom", 8, "of atom it is not known what 8 bytes cost"),
+        ("cp.async", 4, "of cp.async it is not known how its narrow copies overlap"),
+        ("cp.async", 8, "of cp.async it is not known how its narrow copies overlap"),
+        ("tma", 16, "of tma it is not known the order of its rows"),
+        ("atom", 4, ""),
+        ("cp.async", 16, ""),
+        ("st", 4, ""),
+        ("ld", 16, ""),
+    ],
+)
+def test_what_is_not_known_is_told(tilewise, op, bytes, says) -> None:
+    said = tilewise("banks", "--op", op, "--bytes", str(bytes), "--addresses", "0,0").err
+    assert says in said
+    assert bool(says) is bool(said)
+
+
+def test_lanes_that_take_turns_are_told_and_drawn_one_by_one(tilewise) -> None:
+    words = ("banks", "--op", "atom", "--bytes", "4", "--addresses", "0,0,128,4,4")
+    count, phase, who = tilewise(*words).out.splitlines()
+    assert count == "3 wavefronts, ideal 1"
+    assert phase == "  phase 0: lanes 0..4, 3 wavefronts: bank 0 serves 3 lanes in turn"
+    assert who == "    lane 0 asks it for byte 0, lane 1 for byte 0, lane 2 for byte 128"
+    drawn = tilewise(*words, "--phases").out.splitlines()[3:]
+    assert [line[:12].split() for line in drawn[1:]] == [
+        ["lane", "0", "1", "."],
+        ["lane", "1", "2", "."],
+        ["lane", "2", "3", "."],
+        ["lane", "3", ".", "1"],
+        ["lane", "4", ".", "2"],
+        ["turns", "3", "2"],
+    ]
+
+
+def test_copies_of_16_bytes_go_8_lanes_at_a_time_each_in_its_turn(tilewise) -> None:
+    words = ("banks", "--op", "cp.async", "--bytes", "16", "--addresses", ",".join(["0"] * 9))
+    lines = tilewise(*words).out.splitlines()
+    assert lines[:2] == [
+        "9 wavefronts, ideal 2",
+        "  phase 0: lanes 0..7, 8 wavefronts: bank 0 serves 8 lanes in turn",
+    ]
+    assert lines[3] == "  phase 1: lane 8, 1 wavefront"
+    drawn = [line for line in tilewise(*words, "--phases").out.splitlines() if line.startswith("lane")]
+    assert [line[8:15].split() for line in drawn] == [[MARKS[n % 8]] * 4 for n in range(9)]
 
 
 PADDED = "S[(64, 64) : (72, 1)]"

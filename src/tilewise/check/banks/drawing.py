@@ -24,18 +24,21 @@ class Drawing:
     lanes: tuple[int, ...]
     cells: tuple[tuple[int | None, ...], ...]
     given: tuple[int, ...]
-    """How many words every bank gives: the most of them is the count of the phase."""
+    """How many words every bank gives, or lanes it serves in turn: the most is the count of the phase."""
+    in_turn: bool = False
 
     def lines(self) -> Iterator[str]:
         """The picture as plain text."""
         yield "   bank " + "".join(f"{bank:<8}" for bank in range(0, BANKS, 4)).rstrip()
         for lane, row in zip(self.lanes, self.cells, strict=True):
             yield f"lane {lane:>2} " + " ".join(NOTHING if own is None else MARKS[own] for own in row)
-        yield "  words " + " ".join(MARKS[given - 1] if given else NOTHING for given in self.given)
+        yield f"  {'turns' if self.in_turn else 'words'} " + " ".join(MARKS[given - 1] if given else NOTHING for given in self.given)
 
 
 def drawing_of(phase: Phase) -> Drawing:
     """A phase whose banks give their words in the order of their addresses, one a wavefront.
+
+    Where lanes take turns, each has a wavefront of its own, those of one word in the order of the lanes.
 
     >>> from tilewise.check.banks import counted
     >>> (phase,) = counted("ld", 4, [0, 128, 128, 4]).phases
@@ -49,12 +52,22 @@ def drawing_of(phase: Phase) -> Drawing:
       words 2 1 . . . . . .
     """
     cells: dict[int, list[int | None]] = {lane: [None] * BANKS for lane in phase.lanes}
-    for bank, words in phase.banks.items():
-        for wavefront, lanes in enumerate(words.values()):
+    given = [0] * BANKS
+    for bank in phase.banks:
+        served = _served(phase, bank)
+        given[bank] = len(served)
+        for wavefront, (_, lanes) in enumerate(served):
             for lane in lanes:
                 cells[lane][bank] = wavefront
-    given = tuple(len(phase.banks.get(bank, ())) for bank in range(BANKS))
-    return Drawing(phase.lanes, tuple(map(tuple, cells.values())), given)
+    return Drawing(phase.lanes, tuple(map(tuple, cells.values())), tuple(given), phase.in_turn)
+
+
+def _served(phase: Phase, bank: int) -> list[tuple[int, tuple[int, ...]]]:
+    """The word and the lanes of every wavefront that a bank takes."""
+    words = phase.banks[bank].items()
+    if phase.in_turn:
+        return [(word, (lane,)) for word, lanes in words for lane in lanes]
+    return list(words)
 
 
 def drawn(phase: Phase) -> str:
@@ -73,12 +86,15 @@ def said(request: Request, number: int) -> str:
     >>> from tilewise.check.banks import counted
     >>> said(counted("ld", 4, [0, 128, 256, 4]), 0)
     'phase 0: lanes 0..3, 3 wavefronts: bank 0 gives 3 words'
+    >>> said(counted("atom", 4, [0, 0, 128, 4]), 0)
+    'phase 0: lanes 0..3, 3 wavefronts: bank 0 serves 3 lanes in turn'
     """
     phase = request.phases[number]
     if phase.busiest is None:
         return f"phase {number}: no lane is active"
     many = phase.wavefronts > 1
-    why = f": bank {phase.busiest} gives {phase.wavefronts} words" if many else ""
+    does = f"serves {phase.wavefronts} lanes in turn" if phase.in_turn else f"gives {phase.wavefronts} words"
+    why = f": bank {phase.busiest} {does}" if many else ""
     return f"phase {number}: {_lanes(phase.lanes)}, {phase.wavefronts} wavefront{'s' * many}{why}"
 
 
@@ -88,13 +104,15 @@ def collision(phase: Phase) -> str:
     >>> from tilewise.check.banks import counted
     >>> collision(counted("ld", 4, [0, 128, 256, 384, 4]).phases[0])
     'lane 0 asks it for byte 0, lane 1 for byte 128, lane 2 for byte 256, ...'
+    >>> collision(counted("atom", 4, [0, 0, 128, 4]).phases[0])
+    'lane 0 asks it for byte 0, lane 1 for byte 0, lane 2 for byte 128'
     """
     if phase.busiest is None or phase.wavefronts == 1:
         return ""
-    words = list(phase.banks[phase.busiest].items())
-    told = [f"lane {lanes[0]} for byte {word * WORD}" for word, lanes in words[:TOLD]]
+    served = _served(phase, phase.busiest)
+    told = [f"lane {lanes[0]} for byte {word * WORD}" for word, lanes in served[:TOLD]]
     told[0] = told[0].replace(" for ", " asks it for ", 1)
-    return ", ".join(told) + ", ..." * (len(words) > TOLD)
+    return ", ".join(told) + ", ..." * (len(served) > TOLD)
 
 
 def _lanes(lanes: tuple[int, ...]) -> str:
