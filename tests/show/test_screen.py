@@ -217,6 +217,22 @@ def test_conflicts_that_no_layout_avoids_are_called_that():
     assert "no layout takes fewer" in screen.verdict
 
 
+def test_what_a_list_alone_tells_is_counted_in_small_tiles():
+    """No extent of these is a multiple of 32: no request is like another, and addresses are listed."""
+    small, large = (screen_of(S[(rows, 997) : (10007, 1009)], "bf16") for rows in (101, 5791))
+    counted = {cost.access: cost for cost in small.accesses}
+    for access in ("row:2B", "col:2B"):
+        found = conflicts(small.layout, access, dtype="bf16")
+        assert not found.closed
+        assert (counted[access].wavefronts, counted[access].ideal) == (found.wavefronts, found.ideal)
+    left = {cost.access: cost for cost in large.accesses}
+    assert left["row:16B"].said.endswith("no neighbours")
+    assert left["col:2B"].wavefronts is None
+    assert left["col:2B"].said.startswith("not counted here: 5774624 addresses")
+    asked = screen_of(S[(5791, 97) : (10007, 1009)], "bf16", ["col:2B"])
+    assert asked.accesses[0].wavefronts == conflicts(asked.layout, "col:2B", dtype="bf16").wavefronts
+
+
 def test_the_swizzle_that_serves_engines_serves_banks():
     (change,) = screen_of(S[(128, 64) : (64, 1)], "bf16", ["row:16B", "ldmatrix.x4"]).changes
     assert str(change.layout) == "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
+from tilewise.check.access.lanes import MOST_LISTED
 from tilewise.check.banks import conflicts
 from tilewise.check.engines import Taken, engines_of
 from tilewise.check.swizzling import PROOFS, Choice, choose
@@ -34,6 +35,9 @@ FREE = "no conflicts"
 
 MOST = 1 << 15
 """So many elements of a tile are searched a layout for."""
+
+LISTED = 1 << 19
+"""So many addresses are looked at for a natural access, where no closed form spares it: half a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,26 +210,36 @@ def natural_costs(layout: Layout, dtype: DType, by_tma: bool = False, base: int 
     each = f"row:{max(1, dtype.bits // 8)}B"
     for access in accesses:
         try:
-            (cost,) = costs_of(layout, dtype, [access], base)
+            (cost,) = costs_of(layout, dtype, [access], base, LISTED)
         except NotDecided:
             raise
-        except LayoutError as no:  # the tile is such that nothing of the kind can be asked
-            cost = Cost(access, None, None, None, no.message)
+        except LayoutError as no:  # the tile is such that nothing of the kind can be asked, or is too large
+            cost = Cost(access, None, None, None, _not_asked(no))
         yield cost
         if access == "row:16B" and cost.wavefronts is None and each not in accesses:
             yield from (replace(narrow, instead=True) for narrow in _where_asked(layout, dtype, each, base))
 
 
+def _not_asked(no: LayoutError) -> str:
+    """Why an access has no count."""
+    return f"not counted here: {no.message}; --access counts more" if no.code == "TW301" else no.message
+
+
 def _where_asked(layout: Layout, dtype: DType, access: str, base: int) -> list[Cost]:
     try:
-        return [*costs_of(layout, dtype, [access], base)]
+        return [*costs_of(layout, dtype, [access], base, LISTED)]
     except LayoutError:
         return []
 
 
-def costs_of(layout: Layout, dtype: DType, accesses: Sequence[str], base: int = 0) -> Iterator[Cost]:
-    """What accesses cost; those that no instruction makes say why."""
-    return (_cost(layout, dtype, access, base) for access in accesses)
+def costs_of(
+    layout: Layout, dtype: DType, accesses: Sequence[str], base: int = 0, most: int = MOST_LISTED
+) -> Iterator[Cost]:
+    """What accesses cost; those that no instruction makes say why.
+
+    refused  TW301 one for which more than `most` addresses would be looked at one by one
+    """
+    return (_cost(layout, dtype, access, base, most) for access in accesses)
 
 
 def _column_major(layout: Layout) -> bool:
@@ -235,9 +249,9 @@ def _column_major(layout: Layout) -> bool:
     return steps[0] - start == 1 and steps[1] - start != 1
 
 
-def _cost(layout: Layout, dtype: DType, access: str, base: int) -> Cost:
+def _cost(layout: Layout, dtype: DType, access: str, base: int, most: int) -> Cost:
     try:
-        found = conflicts(layout, access, dtype=dtype, base=base)
+        found = conflicts(layout, access, dtype=dtype, base=base, most=most)
     except Refused as no:
         return Cost(access, None, None, None, no.reason)
     said = FREE if found.ways <= 1 else f"{found.ways} ways"

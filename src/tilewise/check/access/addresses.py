@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewise.check.access.access import Access, Lanes
-from tilewise.check.access.lanes import check_listed
+from tilewise.check.access.lanes import MOST_LISTED, check_listed
 from tilewise.check.access.refusals import Unserved
 from tilewise.check.access.stored import BYTE, Stored
 from tilewise.core.errors import LayoutError, NotDecided, Refused
@@ -30,10 +30,10 @@ INACTIVE = -1
 """The address of a lane that asks for nothing: its elements are past the end of the tile."""
 
 
-def lanes_of(access: Access, layout: Layout, base: int = 0) -> Lanes:
+def lanes_of(access: Access, layout: Layout, base: int = 0, most: int = MOST_LISTED) -> Lanes:
     """The byte address of every lane in every request, of a tile at the byte address `base`.
 
-    The layout, and its swizzle, count from there.
+    The layout, and its swizzle, count from there. Up to `most` addresses are looked at where no proof spares it.
 
         requires       a tile of as many elements as the access has in mind, one address for each
         postcondition  table[request, lane] is where the lane's first element begins; the others follow it
@@ -48,10 +48,10 @@ def lanes_of(access: Access, layout: Layout, base: int = 0) -> Lanes:
     """
     stored = Stored.of(layout, access.dtype, base)
     access.check_size(stored.size)
-    return lanes_in(stored, access)
+    return lanes_in(stored, access, most)
 
 
-def lanes_in(stored: Stored, access: Access) -> Lanes:
+def lanes_in(stored: Stored, access: Access, most: int = MOST_LISTED) -> Lanes:
     """The same, of a tile whose elements have addresses."""
     vector = Neighbours(access.elements, stored.step)
     composed = _composed(stored.layout, access.index)
@@ -59,7 +59,7 @@ def lanes_in(stored: Stored, access: Access) -> Lanes:
         first = _first_elements(composed, stored.unit)
         if first is not None:
             return Lanes(access, first)
-    return Lanes(access, None, _listed(stored, access, vector))
+    return Lanes(access, None, _listed(stored, access, vector, most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +158,10 @@ def _no_byte(axis: object, steps: int) -> LayoutError:
 # -- with a list ---------------------------------------------------------------------------------------
 
 
-def _listed(stored: Stored, access: Access, vector: Neighbours) -> NDArray[np.int64]:
+def _listed(stored: Stored, access: Access, vector: Neighbours, most: int) -> NDArray[np.int64]:
     """table[request, lane], every address looked at."""
     _check_first_request(stored, access, vector)
-    check_listed(max(access.index.size, stored.size))
+    check_listed(max(access.index.size, stored.size), most)
     import numpy as np
 
     from tilewise.tables import table

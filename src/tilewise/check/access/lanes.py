@@ -12,12 +12,12 @@ MOST_LISTED = 1 << 25
 """Addresses that are looked at one by one, where no proof spares it: a few gigabytes at most."""
 
 
-def check_listed(addresses: int) -> None:
-    """Refuse more addresses than can be looked at one by one."""
-    if addresses > MOST_LISTED:
+def check_listed(addresses: int, most: int = MOST_LISTED) -> None:
+    """Refuse more addresses than can, or shall, be looked at one by one."""
+    if addresses > most:
         raise LayoutError(
             "TW301",
-            f"{addresses} addresses would be looked at one by one, and {MOST_LISTED} is the most",
+            f"{addresses} addresses would be looked at one by one, and {most} is the most",
             hint="ask about a part of the tile, or one whose extents and strides are powers of two",
         )
 

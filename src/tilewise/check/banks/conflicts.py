@@ -6,6 +6,7 @@ from functools import cached_property, partial
 
 from tilewise.check.access import Access, Lanes
 from tilewise.check.access.costs import Costs
+from tilewise.check.access.lanes import MOST_LISTED
 from tilewise.check.banks.linear import Ranks, ranks_of
 from tilewise.check.banks.phases import Request, counted
 from tilewise.core.dtypes import DType
@@ -90,12 +91,14 @@ def conflicts(
     dtype: DType | str | None = None,
     operation: Operation | str | None = None,
     base: int = 0,
+    most: int = MOST_LISTED,
 ) -> Conflicts:
     """The conflicts of an access of a tile in shared memory that begins at the byte address `base`.
 
         requires       the type of an element, which an `Access` has itself
         postcondition  request by request what `counted` says of the addresses
-        refused        TW610 no one instruction makes the access, and why
+        refused        TW610 no one instruction makes the access, and why; TW301 no proof spares it to look at
+                       more than `most` addresses
 
     >>> from tilewise import S, Swizzle
     >>> rows = S[(64, 64) : (64, 1)]
@@ -109,7 +112,7 @@ def conflicts(
     own = dtype or (access.dtype if isinstance(access, Access) else None)
     if own is None:
         raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
-    return conflicts_of(lanes_of(access_of(access, layout, own, operation, base), layout, base))
+    return conflicts_of(lanes_of(access_of(access, layout, own, operation, base), layout, base, most))
 
 
 def conflicts_of(lanes: Lanes) -> Conflicts:
