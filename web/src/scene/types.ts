@@ -2,7 +2,7 @@
 
 export const SCHEMA = 1;
 
-/** Value at x: ((x - subtract) * scale // divide % modulo) * multiply; modulo 0 is none. */
+/** Value at x: ((x * scale - subtract) // divide % modulo) * multiply; modulo 0 is none. */
 export interface Term {
   axis: string;
   subtract: number;
@@ -14,6 +14,19 @@ export interface Term {
 
 /** The sum of its terms. */
 export type Rule = readonly Term[];
+
+/** Number at a position i of a row, column or block: ((i + start) // divide % modulo) * multiply + low. */
+export interface Head {
+  name: string;
+  start: number;
+  divide: number;
+  modulo: number;
+  multiply: number;
+  low: number;
+}
+
+/** The numbers of a head, outermost first. */
+export type Heads = readonly Head[];
 
 export interface Axis {
   name: string;
@@ -38,10 +51,17 @@ export interface Panel {
   column_name: string;
   block_name: string;
   text: "places" | "index";
+  /** Cells of a row that an element takes, from its own on. */
+  width: number;
+  row_heads: Heads;
+  column_heads: Heads;
+  block_row_heads: Heads;
+  block_column_heads: Heads;
 }
 
 export interface Step {
   title: string;
+  /** Their flat indices; none where all do. */
   elements: readonly number[];
   lanes: readonly number[];
   cost: number | null;
@@ -63,6 +83,7 @@ export interface Scene {
   title: string;
   expression: string;
   shape: readonly number[];
+  /** The extents of the modes that are rows of the logical grid; those of the columns. */
   rows: readonly number[];
   columns: readonly number[];
   window: readonly [readonly [number, number], readonly [number, number]];
@@ -74,6 +95,8 @@ export interface Scene {
   panels: readonly Panel[];
   dtype: string | null;
   bits: number | null;
+  base: number;
+  access: string | null;
   steps: readonly Step[];
   notes: readonly Note[];
 }

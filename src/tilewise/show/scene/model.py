@@ -5,8 +5,9 @@ a panel is arithmetic on one place, so that every view finds cells from elements
 the same few numbers. All panels of all scenes of a document speak of elements by their flat index: that is
 what links them.
 
-    value of a term   ((x - subtract) * scale // divide % modulo) * multiply, x the place on the term's axis
-    row of a cell     the sum of the panel's row terms; columns and blocks likewise
+    value of a term   ((x * scale - subtract) // divide % modulo) * multiply, x the place on the term's axis
+    row of a cell     the sum of the panel's row terms; columns, blocks and slots likewise
+    head of a row     its numbers, each ((i + start) // divide % modulo) * multiply + low, i the row
 
 The axes `@row` and `@column` are the element's position in the logical grid.
 """
@@ -43,12 +44,38 @@ class Term:
     multiply: int = 1
 
     def __call__(self, x: int) -> int:
-        value = (x - self.subtract) * self.scale // self.divide
+        value = (x * self.scale - self.subtract) // self.divide
         return (value % self.modulo if self.modulo else value) * self.multiply
 
 
 Rule = tuple[Term, ...]
 """The sum of its terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One of the numbers at the head of a row, a column or a block, out of its position in the panel.
+
+    >>> [Head("byte", start=2, multiply=128)(row) for row in range(3)]
+    [256, 384, 512]
+    """
+
+    name: str
+    """What the number is: laneid, byte, bank; none for a mode of the index."""
+    start: int = 0
+    divide: int = 1
+    modulo: int = 0
+    """0 for none."""
+    multiply: int = 1
+    low: int = 0
+
+    def __call__(self, position: int) -> int:
+        value = (position + self.start) // self.divide
+        return (value % self.modulo if self.modulo else value) * self.multiply + self.low
+
+
+Heads = tuple[Head, ...]
+"""The numbers of a head, outermost first; with a comma between them where they are one index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +113,12 @@ class Panel:
     block_name: str = ""
     text: str = "places"
     """What stands in a cell: places, as the index grid has it, or index, as all others do."""
+    width: int = 1
+    """Cells of a row that an element takes, from its own on: more than 1 where it is wider than a bank."""
+    row_heads: Heads = ()
+    column_heads: Heads = ()
+    block_row_heads: Heads = ()
+    block_column_heads: Heads = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +127,11 @@ class Step:
 
     title: str
     elements: tuple[int, ...]
+    """Their flat indices; none where all do."""
     lanes: tuple[int, ...] = ()
     """Who asks for each element; empty where nobody does."""
     cost: int | None = None
-    """Wavefronts of the step."""
+    """Wavefronts that it takes to serve all lanes that go together with these: 1 where nothing conflicts."""
     copies: int | None = None
     """So many copies of every element are there by now; None for all."""
     note: str = ""
@@ -130,8 +164,9 @@ class Scene:
     expression: str
     shape: tuple[int, ...]
     rows: tuple[int, ...]
-    """The modes of the shape that are rows of the logical grid."""
+    """The extents of the modes that are rows of the logical grid."""
     columns: tuple[int, ...]
+    """Those that are its columns: flat index = row * columns of the whole grid + column."""
     window: tuple[tuple[int, int], tuple[int, int]]
     """Rows and columns of the grid that the scene has, from and to."""
     copies: int
@@ -141,6 +176,11 @@ class Scene:
     panels: tuple[Panel, ...]
     dtype: str | None = None
     bits: int | None = None
+    """Of an element."""
+    base: int = 0
+    """The byte address at which the layout begins to count."""
+    access: str | None = None
+    """Whose wavefronts the steps are."""
     steps: tuple[Step, ...] = ()
     notes: tuple[Note, ...] = ()
 
