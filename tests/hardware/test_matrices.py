@@ -352,6 +352,16 @@ def test_what_there_is_not(made, message):
     assert no.value.hint
 
 
+@pytest.mark.parametrize("words", ["", "ldmatrix", "ldmatrix.4", "m16n16.b6", "nothing like it"])
+def test_the_hint_names_three_forms_and_where_all_are(words):
+    with pytest.raises(LayoutError) as no:
+        Form.of("ldmatrix", words)
+    such, listed = no.value.hint.split("such as ")[1].split("; ")
+    assert len(set(such.split())) == 3
+    assert all(short(Form.of("ldmatrix", word)) == word for word in such.split())
+    assert listed == f"tilewise catalog ldmatrix lists all {len(forms('ldmatrix'))}"
+
+
 def test_a_row_of_the_table_that_contradicts_itself_is_none():
     kind = KINDS[0]
     with pytest.raises(ValueError, match="does not hold together"):

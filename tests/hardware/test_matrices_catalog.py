@@ -79,8 +79,8 @@ def test_words_that_are_no_instruction(capsys, words, code, said):
 @pytest.mark.parametrize(
     ("words", "near"),
     [
-        ("ldmatrix.snyc.aligned.m8n8.x4.shared.b16", "did you mean sync? known: x1 "),
-        ("ldmatrix.aligned.m8n8.x4.tras.shared.b16", "did you mean trans? known: x1 "),
+        ("ldmatrix.snyc.aligned.m8n8.x4.shared.b16", "did you mean sync? such as "),
+        ("ldmatrix.aligned.m8n8.x4.tras.shared.b16", "did you mean trans? such as "),
         ("ldmatrx.sync.aligned.m8n8.x4.shared.b16", "did you mean ldmatrix?"),
         ("stmatrx.x4", "did you mean stmatrix?"),
         ("movmatrix.snyc.aligned.m8n8.trans.b16", "there is one: movmatrix.sync"),

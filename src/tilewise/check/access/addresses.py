@@ -33,7 +33,7 @@ INACTIVE = -1
 def lanes_of(access: Access, layout: Layout, base: int = 0, most: int = MOST_LISTED) -> Lanes:
     """The byte address of every lane in every request, of a tile at the byte address `base`.
 
-    The layout, and its swizzle, count from there. Up to `most` addresses are looked at where no proof spares it.
+    The layout, and its swizzle, count from there. At most `most` addresses are looked at.
 
         requires       a tile of as many elements as the access has in mind, one address for each
         postcondition  table[request, lane] is where the lane's first element begins; the others follow it

@@ -90,7 +90,7 @@ class Form:
             raise LayoutError(
                 "TW601",
                 f"{words!r} is no form of {instruction}",
-                hint=_near(unknown, instruction) + f"known: {' '.join(map(short, forms(instruction)))}",
+                hint=_near(unknown, instruction) + _some(words, instruction),
             )
         return _completed(cls, instruction, int(count), turned, shape or "m8n8", type)
 
@@ -209,6 +209,22 @@ def _near(unknown: list[str], instruction: str) -> str:
     from tilewise.hardware.catalog.entry import did_you_mean
 
     return did_you_mean(unknown[0], [*_FILLERS, instruction, "trans"]) if unknown else ""
+
+
+def _some(words: str, instruction: str) -> str:
+    """Three forms that look like the words, and how to see all.
+
+    >>> _some("ldmatrix.x4.tran", "ldmatrix")
+    'such as x4.trans x2.trans x1.trans; tilewise catalog ldmatrix lists all 18'
+    """
+    from difflib import get_close_matches
+
+    known = [short(form) for form in forms(instruction)]
+    if not known:
+        return f"known: {' '.join(INSTRUCTIONS)}"
+    asked = words.strip().removeprefix(instruction).lstrip(".")
+    near = get_close_matches(asked, known, n=3, cutoff=0.0) if asked else known[:3]
+    return f"such as {' '.join(near)}; tilewise catalog {instruction} lists all {len(known)}"
 
 
 def _completed(cls: type[Form], instruction: str, count: int, trans: bool, shape: str, type: str) -> Form:
