@@ -73,3 +73,44 @@ def test_where_nothing_can_be_moved_the_answer_is_no(tilewise) -> None:
         "  hint: nothing else is in the way: put it at a multiple of 4\n"
     )
     assert tilewise("vector", "S[(64, 64) : (64, 1)]").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (
+            ("S[(64, 96) : (100, 1)]", "--dtype", "f16", "--access", "row:16B"),
+            [
+                "no: lane 12 of request 0 asks for 16 bytes from element 96 on, which is at byte 200, "
+                "no multiple of 16",
+                "the widest is row:8B: 4 elements of f16 a lane, 48 requests of 32 lanes",
+            ],
+        ),
+        (
+            ("S[(64, 64) : (64, 1)]", "--dtype", "f16", "--access", "row:8B", "--base", "2"),
+            [
+                "no: the tile is at byte 2, no multiple of 8",
+                "the widest is row:2B: one element of f16 a lane, 128 requests of 32 lanes",
+                "  4 bytes: the tile is at byte 2, no multiple of 4",
+                "  hint: nothing else is in the way: put it at a multiple of 4",
+            ],
+        ),
+    ],
+)
+def test_a_width_that_is_said_and_cannot_be_moved_is_a_no(tilewise, words, lines) -> None:
+    run = tilewise("vector", *words)
+    assert run.code == 1
+    assert run.out.splitlines() == lines
+    data = tilewise("vector", *words, "--json").json
+    assert lines[0] == f"no: {data['reason']}"
+    assert data["code"] == "TW610"
+    (access,) = data["accesses"]
+    assert access["asked"] == int(words[4].partition(":")[2].rstrip("B"))
+    assert lines[1].startswith(f"the widest is {access['access']}:")
+    assert tilewise("vector", *words[:4], access["access"], *words[5:]).code == 0
+
+
+def test_a_width_that_can_be_moved_is_a_yes_though_wider_ones_can(tilewise) -> None:
+    run = tilewise("vector", "S[(64, 64) : (64, 1)]", "--dtype", "f16", "--access", "row:4B", "--json")
+    assert (run.code, run.json["accesses"][0]["bytes"]) == (0, 16)
+    assert "asked" not in run.json["accesses"][0]

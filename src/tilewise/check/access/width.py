@@ -30,6 +30,24 @@ class Width:
     question: Question = field(repr=False, compare=False)
 
     @property
+    def asked(self) -> int | None:
+        """The width that was asked for, where the answer to it is no; `widest` itself leaves it aside."""
+        said = self.question.bytes
+        return said if said is not None and said > self.bytes else None
+
+    @property
+    def refusal(self) -> Refused | None:
+        """Why what was asked for is no width of this access."""
+        if self.asked is None:
+            return None
+        try:
+            access = self.question.access(self.asked)
+            lanes_in(self.question.stored, access)
+        except Refused as no:
+            return _by_base(self.question, self.asked, no)
+        raise AssertionError(f"{self.access.name} is not the widest")
+
+    @property
     def bytes(self) -> int:
         """Bytes of a lane."""
         return self.access.bytes
