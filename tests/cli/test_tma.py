@@ -301,3 +301,45 @@ def test_strides_that_look_like_bytes_are_told_what_they_count(tilewise, words, 
     data = answer.json
     said = {0: lambda: "".join(data["notes"]), 1: lambda: data["hint"], 2: lambda: data["error"]["hint"]}
     assert ("in bytes: tma check" in said[answer.code]()) is told
+
+
+TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (TILE, "--dtype", "bf16", "--shape", "4096,4096"),
+        ("--dtype", "bf16", "--shape", "4096,4096", TILE),
+        ("plan", TILE, "--dtype", "bf16", "--shape", "4096,4096"),
+        ("plan", "--dtype", "bf16", "--shape", "4096,4096", "--layout", TILE),
+    ],
+)
+def test_the_tile_stands_where_other_commands_have_it(tilewise, words):
+    answer = tilewise("tma", *words, "--json")
+    assert answer.code == 0
+    assert answer.json["tile"] == TILE
+    assert answer.json["arguments"] == tilewise(*USUAL, "--json").json["arguments"]
+
+
+def test_the_tile_is_read_from_standard_input_too(tilewise):
+    words = ("tma", "-", "--dtype", "bf16", "--shape", "4096,4096", "--json")
+    assert tilewise(*words, stdin=TILE).json["tile"] == TILE
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((TILE, "--layout", TILE), "twice"),
+        ((TILE, TILE), "no question of tma"),
+        ((TILE, "--tile", "128,64"), "by itself"),
+        (("check", TILE), "tilewise tma plan"),
+        ((), "LAYOUT or --tile"),
+        (("chek",), "chek"),
+    ],
+)
+def test_a_tile_is_given_once_and_to_a_plan(tilewise, words, says):
+    answer = tilewise("tma", *words, "--dtype", "bf16", "--shape", "4096,4096", "--json")
+    assert answer.code == 2
+    error = answer.json["error"]
+    assert says in error["message"] + error["hint"]

@@ -3,13 +3,14 @@
   tilewise tma --dtype bf16 --shape 4096,4096 --tile 128,64 --mode 128B
   tilewise tma --dtype bf16 --shape 4096,4096 --tile 128,128 --mode 128B --at 256,128 --code
   tilewise tma --dtype f16 --shape 4096,1000 --strides 1,4096 --tile 128,64 --mode 128B --order k
-  tilewise tma --dtype bf16 --shape 8,512,4096 --layout 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]'
+  tilewise tma 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' --dtype bf16 --shape 8,512,4096
   tilewise tma --dtype bf16 --shape 100,64 --tile 32,64 --mode 128B --at 96,0 --reads
   tilewise tma check --dtype bf16 --dims 100,64 --strides 200 --box 100,300 --mode 128B
 
-A plan is asked in logical order, the slowest dimension first, strides in elements. `check` takes the
-arguments of cuTensorMapEncodeTiled as they are passed, the innermost dimension first, strides in bytes, and
-names every rule that they break. `arguments` and `coordinates` are always in the driver's order.
+A plan is asked in logical order, the slowest dimension first, strides in elements; the tile is a layout, or
+--tile and --mode. `check` takes the arguments of cuTensorMapEncodeTiled as they are passed, the innermost
+dimension first, strides in bytes, and names every rule that they break. `arguments` and `coordinates` are
+always in the driver's order.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ ASKED_BY = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """[plan | check] --dtype T ..."""
+    """[plan | check] [LAYOUT] --dtype T ..."""
+    parser.add_argument("question", nargs="?", metavar="plan|check", help="what is asked (plan)")
     parser.add_argument(
-        "question", nargs="?", choices=("plan", "check"), default="plan", help="what is asked (plan)"
+        "tile_layout", nargs="?", metavar="LAYOUT", help="the tile of a plan, as with --layout"
     )
     plan = parser.add_argument_group("a plan: logical order, elements")
     plan.add_argument("--shape", metavar="S", help="the tensor, such as 4096,4096")
@@ -82,6 +84,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """The arguments, the boxes and their bytes; no with every rule that is broken."""
+    _place(args)
     if args.dtype is None:
         raise LayoutError("TW401", "--dtype is needed", hint="the type of an element, such as --dtype bf16")
     for question, options in ASKED_BY.items():
@@ -92,6 +95,21 @@ def answer(args: argparse.Namespace) -> Answer:
         return _checked(args) if args.question == "check" else _planned(args)
     except Refused as no:
         return _refused(no)
+
+
+def _place(args: argparse.Namespace) -> None:
+    """Tell the question from the layout: each may stand alone."""
+    if args.question is not None and args.question not in ASKED_BY:
+        if args.tile_layout is not None:
+            raise LayoutError(
+                "TW401", f"{args.question} is no question of tma", hint="plan or check, before the layout"
+            )
+        args.question, args.tile_layout = None, args.question
+    args.question = args.question or "plan"
+    if args.tile_layout is not None:
+        if args.layout is not None:
+            raise LayoutError("TW401", "the tile is given twice", hint="as LAYOUT, or with --layout")
+        args.layout = args.tile_layout
 
 
 # -- a plan ----------------------------------------------------------------------------------------
@@ -157,12 +175,12 @@ def _box_data(plan: Plan) -> list[dict[str, Any]]:
 def _tile(shape: Sequence[int], strides: Sequence[int] | None, args: argparse.Namespace) -> Layout:
     if args.layout is not None:
         if args.tile is not None or args.mode is not None or args.order is not None:
-            raise LayoutError("TW401", "--layout says the tile, its swizzle and its order by itself")
+            raise LayoutError("TW401", "a layout says the tile, its swizzle and its order by itself")
         asked = argparse.Namespace(**vars(args) | {"dtype": None if args.unit == "element" else args.dtype})
         return layout_from(args.layout, asked)
     tile = _numbers(args, "tile")
     if tile is None:
-        raise LayoutError("TW401", "--tile or --layout is needed", hint="such as --tile 128,64 --mode 128B")
+        raise LayoutError("TW401", "LAYOUT or --tile is needed", hint="such as --tile 128,64 --mode 128B")
     from tilewise.check.tma import default_tile
 
     return default_tile(shape, tile, args.dtype, args.mode or "none", strides=strides, order=args.order)
