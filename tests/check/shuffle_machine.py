@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from tilewise import Layout
-from tilewise.testing import naive_places
+from tilewise.testing import naive_map
 
 LANES, WORD = 32, 0xFFFFFFFF
 
@@ -83,7 +83,7 @@ def _movmatrix(a: list[int]) -> list[int]:
 @cache
 def places(layout: Layout) -> list[set[tuple[Warp, int, int]]]:
     """(warp, lane, position) of every copy of every element."""
-    return [{_split(dict(place)) for place in naive_places(layout, flat)} for flat in range(layout.size)]
+    return [{_split(dict(place)) for place in held} for held in naive_map(layout)]
 
 
 def _split(place: dict[str, int]) -> tuple[Warp, int, int]:

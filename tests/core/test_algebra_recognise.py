@@ -13,14 +13,14 @@ from tilewise.core.algebra.recognition import explanations, recognise, recognise
 from tilewise.core.gf2 import AffineMap, affine_map
 from tilewise.core.swizzles import apply_chain
 from tilewise.tables import table
-from tilewise.testing import naive_places, naive_xor
+from tilewise.testing import naive_map, naive_xor
 
 # -- tables and the definition ---------------------------------------------------------------------
 
 
 def values(layout):
     """A layout in one copy on m, listed by the definition."""
-    return [dict(place).get("m", 0) for x in range(layout.size) for place in naive_places(layout, x)]
+    return [dict(place).get("m", 0) for held in naive_map(layout) for place in held]
 
 
 def attempt(question, *words):
@@ -263,8 +263,7 @@ def check_axes(rng):
     sw = some_swizzle(rng, 3)
     written = sw @ S[tuple(extents) : tuple(a @ m + b @ laneid for a, b in steps)]
     columns = {"m": [], "laneid": []}
-    for x in range(written.size):
-        ((place,),) = [naive_places(written, x)]
+    for (place,) in naive_map(written):
         for name, column in columns.items():
             column.append(dict(place).get(name, 0))
     if rng.random() < 0.3:

@@ -14,7 +14,7 @@ from tilewise.core.shapes import extents_of
 from tilewise.show.facts import facts_of
 from tilewise.show.formula import formulas_of, index_names
 from tilewise.show.prose import prose_of
-from tilewise.testing import naive_places
+from tilewise.testing import naive_map
 from tilewise.testing.strategies import layouts
 
 
@@ -39,8 +39,7 @@ def places_said(layout, index) -> dict[str, int]:
 
 @given(layouts(max_size=48, replicas=False))
 def test_formulas_are_the_map(layout):
-    for flat, index in enumerate(indices(layout)):
-        (place,) = naive_places(layout, flat)
+    for index, (place,) in zip(indices(layout), naive_map(layout), strict=True):
         assert {axis: steps for axis, steps in places_said(layout, index).items() if steps} == dict(place)
 
 

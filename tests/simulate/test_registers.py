@@ -10,7 +10,7 @@ from tilewise.hardware.wgmma.fragments import d_fragment as wgmma_d
 from tilewise.simulate.faults import Step
 from tilewise.simulate.numbers import encode
 from tilewise.simulate.registers import Registers
-from tilewise.testing import naive_places
+from tilewise.testing import naive_map
 
 STEP = Step("mma.sync, A")
 
@@ -33,8 +33,8 @@ FRAGMENTS = [
 
 def bits_plainly(layout, element):
     """(first bit of the thread's registers, thread, flat index) of every copy of every element."""
-    for flat in range(layout.size):
-        for place in naive_places(layout, flat):
+    for flat, held in enumerate(naive_map(layout)):
+        for place in held:
             at = dict(place)
             warp = at.get("warpid", 0) + at.get("wid_in_wg", 0)
             thread = 32 * warp + at.get("laneid", 0) + at.get("tid_in_wg", 0)

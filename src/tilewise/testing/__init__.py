@@ -12,7 +12,7 @@ the whole map, so it is for small layouts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -37,21 +37,38 @@ def naive_places(layout: Layout, flat: int) -> frozenset[Place]:
     >>> sorted(naive_places(Swizzle(1, 0, 1) @ (S[(2, 2) : (4@laneid, 2@m)] + R[2 : 1@m]), 3))
     [(('laneid', 4), ('m', 2)), (('laneid', 4), ('m', 3))]
     """
-    x = naive_digits(flat, layout.shape)
-    found = set()
+    return _reader(layout)(flat)
+
+
+def _reader(layout: Layout) -> Callable[[int], frozenset[Place]]:
+    """The places of a flat index, with the fields of the layout read once."""
+    digits = list(zip(naive_extents(layout.shape), map(_steps, layout.strides), strict=True))[::-1]
+    outer = _steps(layout.outer)
+    added = []
     for r in product(*(range(copies.extent) for copies in layout.replica)):
-        place: dict[str, int] = {}
-        for digit, stride in zip(x, layout.strides, strict=True):
-            _step(place, digit, stride)
-        for digit, copies in zip(r, layout.replica, strict=True):
-            _step(place, digit, copies.stride)
-        _step(place, 1, layout.offset)
-        for sw in reversed(layout.swizzles):
-            name = sw.axis.name
-            place[name] = naive_xor(place.get(name, 0), sw.bits, sw.base, sw.shift)
-        _step(place, 1, layout.outer)
-        found.add(as_place(place))
-    return frozenset(found)
+        moved: dict[str, int] = {}
+        for times, copies in zip(r, layout.replica, strict=True):
+            _add(moved, times, _steps(copies.stride))
+        _add(moved, 1, _steps(layout.offset))
+        added.append(list(moved.items()))
+
+    def places(flat: int) -> frozenset[Place]:
+        shard: dict[str, int] = {}
+        for extent, stride in digits:
+            _add(shard, flat % extent, stride)
+            flat //= extent
+        found = set()
+        for moved in added:
+            place = dict(shard)
+            _add(place, 1, moved)
+            for sw in reversed(layout.swizzles):
+                name = sw.axis.name
+                place[name] = naive_xor(place.get(name, 0), sw.bits, sw.base, sw.shift)
+            _add(place, 1, outer)
+            found.add(as_place(place))
+        return frozenset(found)
+
+    return places
 
 
 def naive_digits(flat: int, shape: object) -> list[int]:
@@ -97,12 +114,16 @@ def as_place(steps: Vector | Mapping[str, int]) -> Place:
     ((('laneid', 5), ('reg', 2)), ())
     """
     named = steps.as_dict() if isinstance(steps, Vector) else steps
-    return tuple(sorted((name, count) for name, count in named.items() if count))
+    return tuple(sorted([(name, count) for name, count in named.items() if count]))
 
 
-def _step(place: dict[str, int], times: int, vector: Vector) -> None:
-    for axis, steps in vector.terms:
-        place[axis.name] = place.get(axis.name, 0) + times * steps
+def _steps(vector: Vector) -> list[tuple[str, int]]:
+    return [(axis.name, steps) for axis, steps in vector.terms]
+
+
+def _add(place: dict[str, int], times: int, steps: Iterable[tuple[str, int]]) -> None:
+    for name, step in steps:
+        place[name] = place.get(name, 0) + times * step
 
 
 # -- the whole map ---------------------------------------------------------------------------------
@@ -115,7 +136,7 @@ def naive_map(layout: Layout) -> Map:
     >>> naive_map(S[2 : 5]) == [{()}, {(("m", 5),)}]
     True
     """
-    return [naive_places(layout, flat) for flat in range(prod(naive_extents(layout.shape)))]
+    return list(map(_reader(layout), range(prod(naive_extents(layout.shape)))))
 
 
 def naive_who(layout: Layout, place: Mapping[str, int]) -> list[int]:
