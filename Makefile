@@ -14,7 +14,7 @@ test: $(VENV)/ready-to-test  ## set up, then the tests
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/python -m pytest -n auto -q $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q $(PYTEST_ARGS)
 
 docs: $(VENV)/ready-to-test  ## build the documentation; warnings are errors
 	@$(BIN)/sphinx-build -q -n -W --keep-going -b html docs docs/_build/html
