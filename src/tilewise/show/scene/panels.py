@@ -1,0 +1,237 @@
+"""Which panels a layout is drawn in, by the axes on which it lives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from tilewise.core.axes import DEVICE, OWNER, STORAGE
+from tilewise.core.layout import Layout
+from tilewise.show.scene.lines import Line, along, banked, extent, of_index, packed, packs, wrapped
+from tilewise.show.scene.logical import MOST_CELLS, Logical
+from tilewise.show.scene.model import COLUMN, ROW, Axis, Note, Panel, Rule
+
+LANES = ("laneid", "tid_in_wg", "tx")
+"""Owners that are rows of registers, the first of them that there is."""
+
+TENSOR_MEMORY = ("TLane", "TCol")
+TENSOR_LANES = 128
+_ROW = 16
+_NARROWEST, _WIDEST = 4, 64
+_BROAD = 64
+"""Blocks stand side by side as long as they have no more columns together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What panels are chosen by."""
+
+    layout: Layout
+    logical: Logical
+    axes: tuple[Axis, ...]
+    bits: int | None
+    base: int
+
+
+def panels_of(part: Part) -> tuple[tuple[Panel, ...], tuple[Note, ...]]:
+    """The panels of a scene, and why some are not drawn.
+
+    >>> from tilewise import S
+    >>> from tilewise.show.scene.logical import logical_of
+    >>> layout = S[(8, 4, 2) : (4, 1, 32)]
+    >>> part = Part(layout, logical_of(layout), (Axis("m", "storage", 0, 63),), 16, 0)
+    >>> [(panel.kind, panel.cells) for panel in panels_of(part)[0]]
+    [('index', (8, 8)), ('memory', (1, 32))]
+    """
+    panels, notes = [_index(part)], []
+    for panel in _of_places(part):
+        if prod(panel.blocks) * prod(panel.cells) > MOST_CELLS:
+            text = f"{panel.kind} is not drawn: it has more than {MOST_CELLS} cells; a window may have fewer"
+            notes.append(Note("hint", text))
+        else:
+            panels.append(panel)
+    if part.bits is not None and not packs(part.bits):
+        notes.append(Note("hint", f"elements of {part.bits} bits fill no words: panels count elements"))
+    return tuple(panels), tuple(notes)
+
+
+def _of_places(part: Part) -> Iterator[Panel]:
+    devices = [axis for axis in part.axes if axis.kind == DEVICE]
+    tensor = [axis for axis in part.axes if axis.name in TENSOR_MEMORY]
+    owners = [axis for axis in part.axes if axis.kind == OWNER and axis not in tensor]
+    storage = [axis for axis in part.axes if axis.kind == STORAGE and axis not in tensor]
+    if devices:
+        yield _mesh(part, devices, tensor, owners, storage)
+        storage = storage[1:] if owners or not tensor else storage
+        tensor = tensor if owners else []
+    elif tensor:
+        yield _tensor_memory(part, tensor, owners)
+        tensor = []
+    elif owners or any(axis.name == "reg" for axis in storage):
+        storage = sorted(storage, key=lambda axis: axis.name != "reg")
+        yield _registers(owners, storage[:1])
+        storage = storage[1:]
+    if tensor:
+        yield _tensor_memory(part, tensor, [])
+    for axis in storage:
+        yield _memory(part, axis)
+
+
+def _index(part: Part) -> Panel:
+    logical = part.logical
+    rows = of_index(ROW, logical.rows, *logical.window[0])
+    columns = of_index(COLUMN, logical.columns, *logical.window[1])
+    return _panel("index", "index", "index", rows, columns, names=("row", "column"), text="places")
+
+
+def _memory(part: Part, axis: Axis) -> Panel:
+    called = "memory" if axis.name == "m" else axis.name
+    if part.bits is not None and packs(part.bits) and axis.name != "reg" and part.layout.unit == "element":
+        rows, words = banked(axis, part.bits, 8 * part.base)
+        panel = _panel(f"memory:{axis.name}", "memory", f"{called}, 128 bytes a row", rows, words.column)
+        return replace(panel, slot=words.slot, slots=words.slots, width=words.width)
+    wide = _grid_width(part)
+    rows, columns = wrapped(axis, wide)
+    return _panel(
+        f"memory:{axis.name}", "memory", f"{called}, {wide} {part.layout.unit}s a row", rows, columns
+    )
+
+
+def _grid_width(part: Part) -> int:
+    return part.logical.broad if _NARROWEST <= part.logical.broad <= _WIDEST else _ROW
+
+
+def _registers(owners: Sequence[Axis], storage: Sequence[Axis]) -> Panel:
+    lane, others = _lane(owners)
+    if not storage and len(others) == 1 and lane is not None and lane.name not in LANES:
+        storage, others = others, []
+    rows = along([lane]) if lane is not None else Line()
+    columns = along(storage) if storage else Line()
+    side, below = _blocks(others, columns.extent)
+    title = " by ".join(axis.name for axis in (lane, *storage[:1]) if axis is not None)
+    panel = _panel("registers", _kind_of(lane, storage), title, rows, columns)
+    return _in_blocks(panel, below, side)
+
+
+def _lane(owners: Sequence[Axis]) -> tuple[Axis | None, list[Axis]]:
+    """The owner that is the rows, and the others."""
+    if not owners:
+        return None, []
+    known = [axis for name in LANES for axis in owners if axis.name == name]
+    lane = known[0] if known else max(owners, key=extent)
+    return lane, [axis for axis in owners if axis != lane]
+
+
+def _kind_of(lane: Axis | None, storage: Sequence[Axis]) -> str:
+    held = any(axis.name == "reg" for axis in storage)
+    return "registers" if held or (lane is not None and lane.name in LANES) else "places"
+
+
+def _blocks(owners: Sequence[Axis], columns: int) -> tuple[Line, Line]:
+    """Blocks side by side, and one below the other: the innermost owner side by side where there is room."""
+    if not owners:
+        return Line(), Line()
+    inner, outer = along(owners[-1:]), along(owners[:-1]) if len(owners) > 1 else Line()
+    return (inner, outer) if inner.extent * columns <= _BROAD else (outer, inner)
+
+
+def _tensor_memory(part: Part, tensor: Sequence[Axis], owners: Sequence[Axis]) -> Panel:
+    by_name = {axis.name: axis for axis in tensor}
+    rows = along([_lanes(by_name["TLane"])]) if "TLane" in by_name else Line()
+    column = by_name.get("TCol")
+    side, below = _blocks(owners, 1 if column is None else extent(column))
+    title, identity = "tensor memory", "tensor-memory"
+    if column is not None and part.bits is not None and packs(part.bits):
+        words = packed(column, part.bits)
+        panel = _panel(identity, title, f"{title}, columns of 32 bits", rows, words.column)
+        panel = replace(panel, slot=words.slot, slots=words.slots, width=words.width)
+    else:
+        panel = _panel(identity, title, title, rows, along([column]) if column is not None else Line())
+    return _in_blocks(panel, below, side)
+
+
+def _lanes(axis: Axis) -> Axis:
+    """All lanes of tensor memory, where the axis is among them."""
+    return replace(axis, low=0, high=TENSOR_LANES - 1) if 0 <= axis.low <= axis.high < TENSOR_LANES else axis
+
+
+def _mesh(
+    part: Part,
+    devices: Sequence[Axis],
+    tensor: Sequence[Axis],
+    owners: Sequence[Axis],
+    storage: Sequence[Axis],
+) -> Panel:
+    across = [axis for axis in devices if axis.name.endswith("_x")][:1] or list(devices[-1:])
+    down = [axis for axis in devices if axis not in across]
+    if owners:
+        lane, others = _lane(owners)
+        assert lane is not None
+        rows, columns = along([lane]), along([*others, *storage[:1]]) if others or storage else Line()
+        inside = " by ".join(axis.name for axis in (lane, *others, *storage[:1]))
+    elif tensor:
+        by_name = {axis.name: axis for axis in tensor}
+        rows = along([_lanes(by_name["TLane"])]) if "TLane" in by_name else Line()
+        columns = along([by_name["TCol"]]) if "TCol" in by_name else Line()
+        inside = "tensor memory"
+    elif storage:
+        rows, columns = wrapped(storage[0], _run(part, storage[0]))
+        inside = "memory" if storage[0].name == "m" else storage[0].name
+    else:
+        rows, columns, inside = Line(), Line(), ""
+    title = "mesh " + " by ".join(axis.name for axis in (*down, *across))
+    panel = _panel("mesh", "mesh", f"{title}, {inside} inside" if inside else title, rows, columns)
+    return _in_blocks(panel, along(down) if down else Line(), along(across))
+
+
+def _run(part: Part, axis: Axis) -> int:
+    """How wide the rows of a device's memory are: the smallest step of more than 1, which a row has."""
+    steps = [
+        abs(steps)
+        for count, stride in part.layout.digits
+        for own, steps in stride.terms
+        if own.name == axis.name and count > 1 and abs(steps) > 1
+    ]
+    fitting = [wide for wide in steps if _NARROWEST <= wide <= _WIDEST]
+    return min(fitting) if fitting else _grid_width(part)
+
+
+def _panel(
+    identity: str,
+    kind: str,
+    title: str,
+    rows: Line,
+    columns: Line,
+    names: tuple[str, str] | None = None,
+    text: str = "index",
+) -> Panel:
+    row_name, column_name = names or (rows.name, columns.name)
+    return Panel(
+        id=identity,
+        kind=kind,
+        title=title,
+        blocks=(1, 1),
+        cells=(rows.extent, columns.extent),
+        row=rows.rule,
+        column=columns.rule,
+        row_name=row_name,
+        column_name=column_name,
+        text=text,
+        row_heads=rows.heads,
+        column_heads=columns.heads,
+    )
+
+
+def _in_blocks(panel: Panel, below: Line, side: Line) -> Panel:
+    names = ", ".join(name for name in (below.name, side.name) if name)
+    rules: tuple[Rule, Rule] = (below.rule, side.rule)
+    return replace(
+        panel,
+        blocks=(below.extent, side.extent),
+        block_row=rules[0],
+        block_column=rules[1],
+        block_name=names,
+        block_row_heads=below.heads,
+        block_column_heads=side.heads,
+    )

@@ -1,0 +1,128 @@
+"""An access as steps: one a wavefront, with the lanes that it serves and the elements that they get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from tilewise.check.access import Access
+from tilewise.check.banks.conflicts import Conflicts, conflicts
+from tilewise.check.banks.phases import Phase
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.show.scene.logical import MOST_CELLS
+from tilewise.show.scene.model import Note, Step
+
+MOST_STEPS = 128
+"""So many wavefronts are steps."""
+
+WORD_BITS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an access adds to a scene."""
+
+    name: str
+    steps: tuple[Step, ...]
+    notes: tuple[Note, ...]
+
+
+def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: int = 0) -> Asked:
+    """The first wavefronts of an access, and what all of them cost, in Nsight Compute's words.
+
+        refused  what `conflicts` refuses; TW301 a tile of more than 1,048,576 elements
+
+    >>> from tilewise import S
+    >>> found = asked_of(S[(8, 64)], "ldmatrix.x1", DType.of("bf16"))
+    >>> found.notes[0].text
+    'ldmatrix.x1: 64 wavefronts, ideal 8, 8 ways'
+    >>> found.steps[1].title, found.steps[1].elements[:2], found.steps[1].lanes[:2]
+    ('request 0, phase 0, wavefront 2 of 8', (64, 65), (1, 1))
+    """
+    if layout.size > MOST_CELLS:
+        raise LayoutError(
+            "TW301",
+            f"an access of {layout.size} elements, and those of {MOST_CELLS} are drawn at most",
+            hint="tilewise banks counts without a picture",
+        )
+    found = conflicts(layout, access, dtype=dtype, base=base)
+    steps = tuple(islice(_steps(found), MOST_STEPS))
+    notes = [Note("no" if found.ways > 1 else "yes", str(found))]
+    if len(steps) < found.wavefronts:
+        notes.append(Note("hint", f"the first {len(steps)} of {found.wavefronts} wavefronts are steps"))
+    own = found.access
+    if own.operation.guessed(own.bytes):
+        notes.append(Note("hint", f"of {own.operation.name} no document says {own.operation.unknown}"))
+    return Asked(own.name, steps, tuple(notes))
+
+
+def _steps(found: Conflicts) -> Iterator[Step]:
+    access = found.access
+    for number in range(access.requests):
+        addresses = found.lanes.request(number)
+        for position, phase in enumerate(found.request(number).phases):
+            served = _served(phase)
+            many = phase.wavefronts
+            for wavefront in range(many):
+                elements, lanes = _in(access, number, addresses, phase, served, wavefront)
+                yield Step(
+                    title=f"request {number}, phase {position}, wavefront {wavefront + 1} of {many}",
+                    elements=elements,
+                    lanes=lanes,
+                    cost=many,
+                    note=_why(phase),
+                )
+
+
+def _served(phase: Phase) -> dict[tuple[int, int], int]:
+    """{(lane, word): the wavefront in which the word's bank serves the lane}."""
+    found = {}
+    for words in phase.banks.values():
+        turn = 0
+        for word, lanes in words.items():
+            for lane in lanes:
+                found[lane, word] = turn
+                turn += phase.in_turn
+            turn += not phase.in_turn
+    return found
+
+
+def _in(
+    access: Access,
+    number: int,
+    addresses: list[int | None],
+    phase: Phase,
+    served: dict[tuple[int, int], int],
+    wavefront: int,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The elements that are whole after this wavefront, and the lanes that asked for them."""
+    bits = access.dtype.bits
+    elements, lanes = [], []
+    for lane in phase.lanes:
+        address = addresses[lane]
+        assert address is not None
+        first = (number * access.lanes + lane) * access.elements
+        for i in range(access.elements):
+            begin = 8 * address + i * bits
+            words = range(begin // WORD_BITS, (begin + bits - 1) // WORD_BITS + 1)
+            if max(served[lane, word] for word in words) == wavefront:
+                elements.append(access.index.points(first + i)[0][0])
+                lanes.append(lane)
+    return tuple(elements), tuple(lanes)
+
+
+def _why(phase: Phase) -> str:
+    together = _spelled(phase.lanes)
+    if phase.wavefronts < 2:
+        return f"{together} go together, and no bank gives two words"
+    does = f"serves {phase.wavefronts} lanes in turn" if phase.in_turn else f"gives {phase.wavefronts} words"
+    return f"{together} go together, and bank {phase.busiest} {does}"
+
+
+def _spelled(lanes: tuple[int, ...]) -> str:
+    if len(lanes) == lanes[-1] - lanes[0] + 1:
+        return f"lanes {lanes[0]}..{lanes[-1]}" if len(lanes) > 1 else f"lane {lanes[0]}"
+    return "lanes " + ", ".join(map(str, lanes))
