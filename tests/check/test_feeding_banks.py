@@ -97,8 +97,8 @@ def test_the_tiles_address_counts():
 @pytest.mark.parametrize(
     ("layout", "line"),
     [
-        ("S[(64, 64) : (64, 1)]", "banks        512 wavefronts predicted, ideal 64: 8 ways"),
-        ("S[(64, 64) : (72, 1)]", "banks        64 wavefronts predicted, ideal 64: no conflicts"),
+        ("S[(64, 64) : (64, 1)]", "banks        512 wavefronts, ideal 64: 8 ways"),
+        ("S[(64, 64) : (72, 1)]", "banks        64 wavefronts, ideal 64: no conflicts"),
     ],
 )
 def test_match_says_it_in_a_line(tilewise, layout, line):
@@ -109,7 +109,7 @@ def test_match_says_it_in_a_line(tilewise, layout, line):
 def test_suggest_says_it_in_a_line(tilewise):
     asked = ("suggest", "--operand", "A", "--tile", "128x64", "--dtype", "bf16")
     assert (
-        "              ldmatrix.x4: 128 wavefronts, ideal 128, no conflicts, predicted"
+        "              ldmatrix.x4: 128 wavefronts, ideal 128, no conflicts"
         in tilewise(*asked).out
     )
     narrow = tilewise(*asked, "--mode", "32B", "--json").json["banks"]
@@ -124,7 +124,7 @@ def test_emit_says_it_of_layouts_that_have_conflicts(tilewise):
     quiet = tilewise(*asked)
     assert "wavefronts" not in quiet.err
     loud = tilewise(*asked, "--layout-a", "S[(64, 64) : (64, 1)]")
-    assert "a warp loads A in 256 wavefronts predicted, ideal 32: 8 ways" in loud.err
+    assert "a warp loads A in 256 wavefronts, ideal 32: 8 ways" in loud.err
     data = tilewise(*asked, "--layout-a", "S[(64, 64) : (64, 1)]", "--json").json
     assert data["A"]["banks"] == {"wavefronts": 256, "ideal": 32, "ways": 8}
     assert data["B"]["banks"]["ways"] == 1

@@ -177,7 +177,7 @@ def test_hints_are_about_what_was_refused(tilewise) -> None:
         ("atom", 8, "of atom it is not known what 8 bytes cost"),
         ("cp.async", 4, "of cp.async it is not known how its narrow copies overlap"),
         ("cp.async", 8, "of cp.async it is not known how its narrow copies overlap"),
-        ("tma", 16, "of tma it is not known the order of its rows"),
+        ("tma", 16, "of tma it is not known in which order its rows go"),
         ("atom", 4, ""),
         ("cp.async", 16, ""),
         ("st", 4, ""),

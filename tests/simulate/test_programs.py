@@ -1,7 +1,6 @@
 """A thousand programs: what a device left after them, held to the model, and how they get to a device.
 
-The record, `truth/programs.zip`, is written by `tests.simulate.on_device` on a GPU. Until there is one, the
-same tests run on a small one in which the model has answered.
+The record, `truth/programs.zip`, is what an H200 said; `tests.simulate.on_device` writes it.
 """
 
 from __future__ import annotations

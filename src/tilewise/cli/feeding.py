@@ -196,7 +196,7 @@ def _lines(found: Feed) -> Iterator[str]:
 
 
 def _banks(found: Feed) -> dict[str, int]:
-    """The wavefronts of all loads, or stores, predicted."""
+    """The wavefronts of all loads, or stores."""
     from tilewise.check.feeding.banks import wavefronts_of
 
     assert found.fill is not None

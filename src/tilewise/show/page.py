@@ -156,7 +156,7 @@ class _Page:
         if not costs:
             return
         side = max(len(cost.access) for cost in costs)
-        yield (Piece(f"{'access':<{side}}  wavefronts  ideal  predicted", "dim"),)
+        yield (Piece(f"{'access':<{side}}  wavefronts  ideal", "dim"),)
         for cost in costs:
             if cost.wavefronts is None:
                 lines = wrap(cost.said, self.width - _SIDE - side - 2)

@@ -32,7 +32,8 @@ class Drawing:
         yield "   bank " + "".join(f"{bank:<8}" for bank in range(0, BANKS, 4)).rstrip()
         for lane, row in zip(self.lanes, self.cells, strict=True):
             yield f"lane {lane:>2} " + " ".join(NOTHING if own is None else MARKS[own] for own in row)
-        yield f"  {'turns' if self.in_turn else 'words'} " + " ".join(MARKS[given - 1] if given else NOTHING for given in self.given)
+        counts = " ".join(MARKS[given - 1] if given else NOTHING for given in self.given)
+        yield f"  {'turns' if self.in_turn else 'words'} {counts}"
 
 
 def drawing_of(phase: Phase) -> Drawing:

@@ -15,7 +15,7 @@ from tilewise.hardware.memory.banks import WORD
 
 @dataclass(frozen=True, slots=True)
 class Wavefronts:
-    """What all loads or stores of a tile take, and the fewest that they could; predicted."""
+    """What all loads or stores of a tile take, and the fewest that they could."""
 
     wavefronts: int
     ideal: int
@@ -30,7 +30,7 @@ class Wavefronts:
     def __str__(self) -> str:
         how_bad = f"{self.ways} ways" if self.ways > 1 else "no conflicts"
         many = f"{self.wavefronts} wavefront{'s' if self.wavefronts > 1 else ''}"
-        return f"{many} predicted, ideal {self.ideal}: {how_bad}"
+        return f"{many}, ideal {self.ideal}: {how_bad}"
 
 
 def given(form: Form | Vector) -> tuple[int, int]:
@@ -54,9 +54,9 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
     >>> from tilewise.check.feeding import feed
     >>> rows = S[(64, 64) : (64, 1)]
     >>> print(wavefronts_of(feed(rows, operand="A", shape="m16n8k16", dtype="f16").fill))
-    512 wavefronts predicted, ideal 64: 8 ways
+    512 wavefronts, ideal 64: 8 ways
     >>> print(wavefronts_of(feed(Swizzle(3, 3, 3) @ rows, operand="A", shape="m16n8k16", dtype="f16").fill))
-    64 wavefronts predicted, ideal 64: no conflicts
+    64 wavefronts, ideal 64: no conflicts
     """
     form = fill.form
     bytes, lanes = given(form)

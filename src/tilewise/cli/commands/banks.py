@@ -17,8 +17,8 @@ Without LAYOUT one request is counted: --addresses has one byte address a lane, 
 wavefronts: what the profiler counts; ideal: 128 bytes of the active lanes each, the fewest;
 ways: wavefronts of the worst phase.
 --phases draws the request that takes most: a row a lane, a column a bank, in each cell the wavefront that
-serves it, a to w after 9. --request I draws another. Counts are predictions: the page on bank conflicts says
-of what.
+serves it, a to w after 9. --request I draws another. The counts are those of an H200: the page on bank
+conflicts says how that is known, and what is a guess.
 """
 
 from __future__ import annotations

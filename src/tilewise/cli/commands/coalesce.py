@@ -16,7 +16,8 @@ Without LAYOUT one request is counted: --addresses has one byte address a lane, 
 
 sectors: different blocks of 32 bytes that a request asks for; ideal: the fewest that hold as many different
 bytes; lines: of 128 bytes, a tag each; used: the part of the moved bytes that lanes ask for. Below the table
-is the request that loses most; --request I tells of another. Counts are predictions.
+is the request that loses most; --request I tells of another. An H200 counts
+loads and stores so; the page on coalescing says how that is known.
 """
 
 from __future__ import annotations

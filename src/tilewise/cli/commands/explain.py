@@ -8,7 +8,8 @@
 
 Without INDEX: the map as arithmetic and in words, its facts, its corner; of a tile of shared memory, with
 --dtype, the bank conflicts of natural accesses or of --access, which engine takes it, and what to change; of
-registers who holds what, and what the catalogue calls them. Wavefronts are predicted.
+registers who holds what, and what the catalogue calls them. Wavefronts are those of
+`tilewise banks`.
 
 With INDEX: the digits, strides, copies, offset and XOR of one element.
 """

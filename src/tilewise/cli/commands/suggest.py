@@ -181,7 +181,7 @@ def _text(found: Suggestion, args: argparse.Namespace) -> str:
         ("wgmma", f"m{m}n{n or 'N'}k{k}{'' if n else ' with N up to 256'}, {_steps_words(found)}"),
         *_step_rows(found),
         ("shared", _shared_words(found)),
-        *zip(("banks", ""), (f"{cost}, predicted" for cost in _banks(found)), strict=False),
+        *zip(("banks", ""), _banks(found), strict=False),
         *(("note", note) for note in found.notes),
         ("confirmed", ", ".join(found.confirmed)),
     ]

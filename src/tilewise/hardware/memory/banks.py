@@ -116,7 +116,7 @@ OPERATIONS = {
             unknown_widths=(8,),
             in_turn=True,
         ),
-        Operation("tma", (CHUNK,), True, (), GUIDE_TMA, "the order of its rows, which no counter shows"),
+        Operation("tma", (CHUNK,), True, (), GUIDE_TMA, "in which order its rows go, which no counter shows"),
     )
 }
 """Every operation by name.
