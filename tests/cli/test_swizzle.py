@@ -136,3 +136,40 @@ def test_extents_that_are_powers_of_two_need_no_numpy(words: tuple[str, ...]) ->
     command = [sys.executable, "-c", program, "swizzle", *words, "--dtype", "bf16", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+PLAIN = ("swizzle", "64x64", "--dtype", "f16")
+
+
+def test_an_operation_is_said_once_for_what_does_not_say_it(tilewise: Command) -> None:
+    accesses = ("--access", "row:16B", "--access", "col:2B", "--json")
+    stored = tilewise(*PLAIN, "--op", "st", *accesses).json
+    assert [one["access"] for one in stored["accesses"]] == ["row:16B@st", "col:2B@st"]
+    said = tilewise(*PLAIN, "--access", "row:16B@st", "--access", "col:2B@st", "--json").json
+    assert stored == said
+    clash = tilewise(*PLAIN, "--op", "st", "--access", "ldmatrix.x4", "--json")
+    assert (clash.code, clash.json["error"]["code"]) == (2, "TW601")
+
+
+def test_vectors_begin_with_the_tile(tilewise: Command) -> None:
+    """At a whole vector nothing of the banks changes; wgmma is asked at the address."""
+    accesses = ("--access", "row", "--access", "ldmatrix.x4", "--json")
+    here, there = (tilewise(*PLAIN, "--base", base, *accesses).json for base in ("0", "0x410"))
+    assert (there["base"], there["wgmma"]["operands"]) == (0x410, [])
+    assert here["wgmma"]["operands"] == ["A", "B"]
+    assert {name: here[name] for name in ("layout", "wavefronts", "bound", "accesses", "tma")} == {
+        name: there[name] for name in ("layout", "wavefronts", "bound", "accesses", "tma")
+    }
+    narrow = tilewise(*PLAIN, "--base", "8", "--access", "row", "--json").json
+    assert narrow["accesses"][0]["access"] == "row:8B"
+
+
+@pytest.mark.parametrize(
+    ("access", "base", "widest"), [("row:16B", "8", 16), ("row:2B", "2", 4), ("ldmatrix.x4", "0x1008", 16)]
+)
+def test_a_base_at_which_no_vector_begins_is_a_no(
+    tilewise: Command, access: str, base: str, widest: int
+) -> None:
+    run = tilewise(*PLAIN, "--base", base, "--access", access, "--json")
+    assert (run.code, run.json["code"], run.json["layout"]) == (1, "TW610", None)
+    assert run.json["reason"] == f"the tile is at byte {int(base, 0)}, no multiple of {widest}"

@@ -23,6 +23,7 @@ from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, size_of
 from tilewise.core.vectors import along
+from tilewise.hardware.memory.banks import WORD, Operation
 
 WHOLE = (8, 16, 32, 64, 128)
 """Bits of elements that banks can be counted for."""
@@ -44,6 +45,8 @@ class Found:
     """Their sum, with weights."""
     bytes: int
     dtype: DType = field(repr=False)
+    base: int = field(default=0, repr=False)
+    """The tile's address."""
 
     @property
     def family(self) -> str:
@@ -58,7 +61,7 @@ class Found:
     @cached_property
     def readers(self) -> Readers:
         """Whether TMA and wgmma take it."""
-        return readers(self.layout, self.dtype)
+        return readers(self.layout, self.dtype, self.base)
 
 
 @dataclass(frozen=True)
@@ -113,17 +116,22 @@ def choose(
     accesses: Iterable[Access | Layout | str | tuple[int, Access | Layout | str]],
     *,
     dtype: DType | str,
+    operation: Operation | str | None = None,
+    base: int = 0,
     among: Sequence[str] = tuple(FAMILIES),
     ideal: bool = False,
     budget: int = BUDGET,
 ) -> Choice:
     """The layout of a tile with the fewest wavefronts for all accesses at once, each with its weight.
 
+    The tile begins at the byte address `base`; `operation` loads or stores what does not say so itself.
+
         requires       a shape, which is meant row-major, or a layout; an access as `access_of` takes them,
                        of that layout, or (weight, access)
         postcondition  the least sum of weight * wavefronts of all members of the families; of equal ones the
                        least memory, then the simplest family; counted on the layout that is given back
-        refused        TW611 no member of a family keeps all vectors together; with `ideal` also where none
+        refused        TW610 vectors that cannot begin at the base; TW611 no member of a family keeps all
+                       vectors together; with `ideal` also where none
                        is without conflicts
 
     >>> found = choose((128, 64), ["row:16B@st", "ldmatrix.x4"], dtype="bf16")
@@ -134,11 +142,12 @@ def choose(
 that keeps the vectors together
     """
     element = _element(dtype)
-    base = _base(tile)
-    asked = tuple(_asked(one, base, element) for one in _several(accesses))
+    layout = _layout(tile)
+    asked = tuple(_asked(one, layout, element, operation, base) for one in _several(accesses))
     if not asked:
         raise LayoutError("TW401", "no access was given", hint="such as row:16B@st and ldmatrix.x4")
-    return _Search(base, element, asked, budget).choice(_known(among), ideal)
+    _check_base(base, asked)
+    return _Search(layout, element, asked, budget, base).choice(_known(among), ideal)
 
 
 def _element(dtype: DType | str) -> DType:
@@ -148,7 +157,7 @@ def _element(dtype: DType | str) -> DType:
     return element
 
 
-def _base(tile: object) -> Layout:
+def _layout(tile: object) -> Layout:
     if isinstance(tile, Layout):
         return tile
     if isinstance(tile, str) or not isinstance(tile, Sequence):
@@ -179,7 +188,19 @@ def _several(accesses: object) -> Iterable[object]:
     return accesses
 
 
-def _asked(one: object, base: Layout, element: DType) -> Asked:
+def _check_base(base: int, asked: Sequence[Asked]) -> None:
+    """Refuse a base at which vectors cannot begin; banks are counted from a whole word on."""
+    widest = max((WORD, *(one.access.bytes for one in asked)))
+    if base < 0 or base % widest:
+        raise Refused(
+            "TW610",
+            f"the tile is at byte {base}, " + ("below 0" if base < 0 else f"no multiple of {widest}"),
+            witness={"rule": "base", "base": base},
+            hint=f"put it at a multiple of {widest}",
+        )
+
+
+def _asked(one: object, tile: Layout, element: DType, operation: Operation | str | None, base: int) -> Asked:
     weight, own = one if isinstance(one, tuple) else (1, one)
     if not isinstance(weight, int) or weight < 1:
         raise LayoutError("TW401", f"a weight of {weight}", hint="a weight is 1 or more, such as 2*row:16B")
@@ -188,7 +209,7 @@ def _asked(one: object, base: Layout, element: DType) -> Asked:
         raise LayoutError(
             "TW601", f"{own!r} is no access", hint=f"a weight is a number: ({weighted[1]}, {weighted[2]!r})"
         )
-    return Asked(access_of(own, base, element), weight)
+    return Asked(access_of(own, tile, element, operation, base), weight)
 
 
 def _known(among: Sequence[str]) -> Sequence[str]:
@@ -203,8 +224,10 @@ def _known(among: Sequence[str]) -> Sequence[str]:
 class _Search:
     """One question, and what its families answer."""
 
-    def __init__(self, base: Layout, dtype: DType, asked: tuple[Asked, ...], budget: int) -> None:
-        self.base, self.dtype, self.asked, self.budget = base, dtype, asked, budget
+    def __init__(
+        self, tile: Layout, dtype: DType, asked: tuple[Asked, ...], budget: int, base: int = 0
+    ) -> None:
+        self.tile, self.dtype, self.asked, self.budget, self.base = tile, dtype, asked, budget, base
         self.size = dtype.bits // 8
         self.points: Points | None = points_of(asked)
         self.ideal = sum(one.ideal for one in asked)
@@ -279,11 +302,11 @@ class _Search:
 
     def _candidates(self, family: str) -> Iterable[Candidate]:
         if family == "plain":
-            return candidates.plain(self.base)
+            return candidates.plain(self.tile)
         if family == "mode":
-            return candidates.modes(self.base, self.dtype)
+            return candidates.modes(self.tile, self.dtype)
         make = candidates.swizzles if family == "swizzle" else candidates.paddings
-        return make(self.base, self.size, self.together)
+        return make(self.tile, self.size, self.together)
 
     def _linear(self) -> Searched:
         if self.points is None:
@@ -304,7 +327,7 @@ class _Search:
         each = self._each(candidate.layout)
         assert each is not None, "a layout was chosen that an access refuses"
         cost, span = self._weighted(each), candidate.layout.span(m)
-        return Found(candidate, each, cost, span * self.size, self.dtype)
+        return Found(candidate, each, cost, span * self.size, self.dtype, self.base)
 
     def _cost(self, layout: Layout) -> int | None:
         """The weighted wavefronts; None where an access cannot be made."""

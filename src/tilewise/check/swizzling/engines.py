@@ -20,8 +20,8 @@ class Readers:
     why_wgmma: str = ""
 
 
-def readers(layout: Layout, dtype: DType) -> Readers:
-    """What the engines say of a tile [rows, K] in elements.
+def readers(layout: Layout, dtype: DType, base: int = 0) -> Readers:
+    """What the engines say of a tile [rows, K] in elements, at the byte address `base`.
 
     The tensor that TMA copies from is larger than the tile: row-major, or else column-major.
 
@@ -34,7 +34,7 @@ def readers(layout: Layout, dtype: DType) -> Readers:
     from tilewise.check.engines import tma, wgmma
 
     filled = tma(layout, dtype)
-    asked = [wgmma(layout, dtype, operand) for operand in "AB"] if len(layout.shape) == 2 else []
+    asked = [wgmma(layout, dtype, operand, base) for operand in "AB"] if len(layout.shape) == 2 else []
     operands = tuple(one.engine[-1] for one in asked if one.legal)
     why = [one.said for one in asked if not one.legal] or ["a tile [rows, K] has two modes"]
     return Readers(filled.boxes, operands, "" if filled.legal else filled.said, "" if operands else why[0])

@@ -6,9 +6,11 @@
   tilewise swizzle 'S[(64, 128) : (1, 64)]' --dtype bf16 --access ldmatrix.x4.trans --access tma
   tilewise swizzle 128x64 --dtype bf16 --access row:16B@st --access col:2B --ideal
 
-TILE is a shape, meant row-major, or a layout of it. An access says who asks for what, as `tilewise banks` has
-it; 4*A counts A four times. Searched are the tile as it is, the hardware's modes, every Swizzle<B,M,S>, every
-pitch of its rows, and every layout that is linear over GF(2); --among names some of these families.
+TILE is a shape, meant row-major, or a layout of it; it begins at --base, and its swizzle counts from there.
+An access says who asks for what, as `tilewise banks` has it, and --op whether it loads or stores where its
+name does not; 4*A counts A four times. Searched are the tile as it is, the hardware's modes, every
+Swizzle<B,M,S>, every pitch of its rows, and every layout that is linear over GF(2); --among names some of
+these families.
 
 wavefronts are those of all accesses, each with its weight; ideal is where none conflicts; bound is what no
 layout of any kind is below that keeps every vector together. Of equal layouts the one with the least memory
@@ -23,6 +25,7 @@ from __future__ import annotations
 import argparse
 import re
 
+from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, YES, Answer, witness_data
 from tilewise.cli.arguments import filled_in, layout_from, layout_options, text_from
 from tilewise.cli.hints import in_a_shell
@@ -41,7 +44,7 @@ _WEIGHTED = re.compile(r"\s*(\d+)\s*\*\s*(.+)", re.DOTALL)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """TILE --dtype T --access A [--access B ...] [--among F,F] [--ideal]."""
+    """TILE --dtype T --access A [--access B ...] [--op OP] [--base N] [--among F,F] [--ideal]."""
     parser.add_argument(
         "tile", metavar="TILE", help="a shape such as 128x64, a layout, or - for standard input"
     )
@@ -52,6 +55,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[N*]A",
         help="who asks for what, N times, such as row:16B@st or 4*ldmatrix.x4; repeatable",
     )
+    parser.add_argument("--base", metavar="N", help="the address of the tile in shared memory (0)")
+    parser.add_argument("--op", metavar="OP", help="ld, st, ldmatrix, stmatrix, cp.async, atom or tma")
     parser.add_argument("--among", metavar="F,F", help="plain, mode, swizzle, padding, linear (all)")
     parser.add_argument("--ideal", action="store_true", help="no where every layout has conflicts")
     layout_options(parser)
@@ -68,7 +73,15 @@ def answer(args: argparse.Namespace) -> Answer:
             raise LayoutError("TW401", f"swizzle needs --{option}", hint=f"such as {such}")
     among = tuple(FAMILIES) if args.among is None else args.among.replace(" ", "").split(",")
     try:
-        found = choose(_tile(args), map(_weighted, args.access), dtype=dtype, among=among, ideal=args.ideal)
+        found = choose(
+            _tile(args),
+            map(_weighted, args.access),
+            dtype=dtype,
+            operation=args.op,
+            base=address_from(args.base or "0", "--base"),
+            among=among,
+            ideal=args.ideal,
+        )
     except Refused as no:
         hint = in_a_shell(no.hint)
         data = {"layout": None, "code": no.code, "reason": no.reason}
@@ -100,6 +113,7 @@ def choice_data(found: Choice) -> dict[str, Any]:
     return {
         **_found_data(found.best),
         "dtype": found.dtype.name,
+        "base": found.best.base,
         "ideal": found.ideal,
         "bound": found.bound,
         "proof": found.proof,
