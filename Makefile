@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-explore: $(VENV)/ready  ## set up, then a guided tour of the notation
-	@$(BIN)/tilewise tour
+explore: $(VENV)/ready  ## set up, then serve the explorer; open the address that it prints
+	@$(BIN)/tilewise explore
 
 test: $(VENV)/ready-to-test  ## set up, then the tests
 	@$(BIN)/ruff check --quiet .

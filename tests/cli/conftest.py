@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tilewise.cli.main import main
+from tilewise.show.server import Server
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,19 @@ class Run:
         data = json.loads(self.out)
         assert data.pop("schema") == 1
         return data
+
+
+@pytest.fixture(autouse=True)
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that were to be opened in a browser; servers end as soon as they would serve."""
+    urls: list[str] = []
+
+    def ended(server: Server, opened: str, quiet: bool) -> None:
+        urls.extend([opened] if opened else [])
+        server.server_close()
+
+    monkeypatch.setattr("tilewise.cli.commands.explore._serve", ended)
+    return urls
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def test_bash_completes_commands_and_options(tmp_path):
         "COMP_WORDS=(tilewise completion z); COMP_CWORD=2; _tilewise; echo ${COMPREPLY[@]}"
     )
     done = subprocess.run([bash, "-c", asked], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["explain", "--base", "bf16", "zsh"]
+    assert done.stdout.split() == ["explain", "explore", "--base", "bf16", "zsh"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -27,6 +27,8 @@ class Answer:
     note: str = ""
     instead: bool = False
     """The text is a no where a yes would be source code, which goes into a file: standard error has it."""
+    then: Callable[[], None] | None = None
+    """What goes on once it has been printed, such as a server."""
 
     def noted(self, note: str) -> Answer:
         """The answer with a note, in JSON too."""

@@ -90,6 +90,8 @@ def _print(answer: Answer, as_json: bool) -> int:
     sys.stdout.flush()
     if answer.note and not as_json:
         print(f"note: {answer.note}", file=sys.stderr)
+    if answer.then is not None:
+        answer.then()
     return answer.code
 
 

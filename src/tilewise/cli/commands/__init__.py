@@ -11,6 +11,7 @@ GROUPS = {
         "algebra": "layouts out of layouts: compose, divide, slice, invert, exactly or with a reason",
         "explain": "a layout on one screen, with what it costs; with an index, how its place comes about",
         "show": "a picture in the terminal",
+        "explore": "the explorer, for the browser: type a layout, and see where every element lives",
         "say": "the layout in another notation",
         "code": "the index function as source: CUDA, C, Python, Triton, CuTe",
     },

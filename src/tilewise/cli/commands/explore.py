@@ -1,0 +1,105 @@
+"""The explorer, for the browser: type a layout, and see where every element lives.
+
+  tilewise explore
+  tilewise explore 'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]' --dtype bf16
+  tilewise explore 'wgmma.D(f32, n=64)' --open
+  tilewise explore --port 9000
+
+It prints an address, which a browser of this machine opens, and serves the page until Ctrl-C. Nothing that is
+typed there leaves the page. Without --port the first free one from 8737 on is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.answer import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.show.server import Server
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """[LAYOUT] [--port N] [--open] and the options that say how to read the layout."""
+    from tilewise.cli.arguments import layout_options
+
+    parser.add_argument(
+        "layout", metavar="LAYOUT", nargs="?", help="what to show first, or - for standard input"
+    )
+    parser.add_argument("--port", type=_port, metavar="N", help="this port of 127.0.0.1; 0 for any")
+    parser.add_argument("--open", action="store_true", help="open it in the browser of this machine")
+    layout_options(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The address; the page is served once it has been printed."""
+    shown = _fragment(args)
+    server = _server(args.port)
+    url = server.address + shown
+    text = f"the explorer: {url}\nCtrl-C ends it"
+    return Answer({"url": url}, text, then=lambda: _serve(server, url if args.open else "", args.json))
+
+
+def _port(text: str) -> int:
+    port = int(text) if text.isdecimal() else -1
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port, which is a number up to 65535")
+    return port
+
+
+def _fragment(args: argparse.Namespace) -> str:
+    """What the page shows first: the layout as it prints, for the page knows no catalogue and no options."""
+    from tilewise.cli.arguments import in_cute, layout_from, text_from
+    from tilewise.core.errors import LayoutError
+    from tilewise.show.server import fragment
+
+    if args.layout is None:
+        return ""
+    text = text_from(args.layout)
+    layout = layout_from(text, args)
+    if layout.unit != "element":
+        raise LayoutError(
+            "TW106",
+            f"the explorer counts elements, and this layout {layout.unit}s",
+            hint="--dtype converts it, such as --dtype bf16",
+        )
+    return fragment(text if in_cute(text, args.dialect) and not args.let else str(layout), args.dtype)
+
+
+def _server(port: int | None) -> Server:
+    from tilewise.core.errors import LayoutError
+    from tilewise.show.server import Server
+
+    try:
+        return Server(port)
+    except OSError as error:
+        raise LayoutError(
+            "TW402",
+            f"port {port} of 127.0.0.1 cannot be had: {error.strerror}",
+            hint="name another, or none: the first free one is taken",
+        ) from None
+
+
+def _serve(server: Server, opened: str, quiet: bool) -> None:
+    """Until Ctrl-C, or the signal that asks to end."""
+    import signal
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if opened:
+        _open(opened)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        if not quiet:
+            print("\nthe explorer has ended")
+    finally:
+        server.server_close()
+
+
+def _open(url: str) -> None:
+    """In a thread of its own, for a browser in the terminal stays until it is left."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

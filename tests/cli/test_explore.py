@@ -1,0 +1,99 @@
+"""`tilewise explore`: the address it prints, the end by a signal, a port that is taken."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from urllib.request import urlopen
+
+import pytest
+
+SWIZZLED = "Swizzle<3,0,3> o S[(8, 8) : (8, 1)]"
+
+
+def started(*words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tilewise", "explore", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "terminate"])
+def test_it_serves_until_it_is_ended_and_ends_in_one_line(ending):
+    with started(SWIZZLED, "--dtype", "bf16", "--port", "0") as process:
+        assert process.stdout is not None
+        head = process.stdout.readline(), process.stdout.readline()
+        url = head[0].removeprefix("the explorer: ").strip()
+        assert url.endswith("/#1&e=Swizzle{3,0,3}~o~S[(8,~8)~:~(8,~1)]&d=bf16")
+        assert head[1] == "Ctrl-C ends it\n"
+        with urlopen(url.partition("#")[0] + "explorer.js") as answer:
+            assert answer.status == 200
+        process.send_signal(ending)
+        out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err) == (0, "\nthe explorer has ended\n", "")
+
+
+def test_json_says_the_address_at_the_start_and_nothing_after():
+    with started("--port", "0", "--json") as process:
+        assert process.stdout is not None
+        data = json.loads(process.stdout.readline())
+        with urlopen(data["url"] + "explorer.js") as answer:
+            assert answer.read()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+    assert data.keys() == {"schema", "url"}
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", data["url"])
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_taken_port_is_refused_where_it_was_asked_for(tilewise):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        run = tilewise("explore", "--port", str(port), "--json")
+    assert run.code == 2
+    error = run.json["error"]
+    assert error["code"] == "TW402"
+    assert error["message"] == f"port {port} of 127.0.0.1 cannot be had: Address already in use"
+    assert error["hint"] == "name another, or none: the first free one is taken"
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "http", "", "8e3", "9" * 5_000])
+def test_what_is_no_port(tilewise, port):
+    run = tilewise("explore", f"--port={port}")
+    assert run.code == 2
+    assert "is not a port" in run.err
+
+
+@pytest.mark.parametrize(
+    ("words", "expression"),
+    [
+        (("S[(8,8):(8,1)]",), "S[(8,~8)~:~(8,~1)]"),
+        (("(8,4):(4,1)",), "(8,4):(4,1)"),
+        (("wgmma.D(f32, n=8)",), "S[(("),
+        (("S[M : 1]", "--let", "M=4"), "S[4~:~1]"),
+    ],
+    ids=["own", "CuTe's", "catalogue", "names"],
+)
+def test_what_is_shown_first(tilewise, words, expression):
+    assert tilewise("explore", *words, "--json").json["url"].partition("#1&e=")[2].startswith(expression)
+
+
+def test_what_the_page_could_not_read_is_refused_here(tilewise):
+    assert tilewise("explore", "S[(8, 8) : (8, 1").code == 2
+    run = tilewise("explore", "S[64 : 1]", "--unit", "byte", "--json")
+    assert (run.code, run.json["error"]["code"]) == (2, "TW106")
+
+
+def test_a_browser_is_opened_where_it_is_asked_for(tilewise, opened):
+    tilewise("explore", "--port", "0")
+    assert opened == []
+    url = tilewise("explore", "S[4]", "--open", "--json").json["url"]
+    assert opened == [url]
