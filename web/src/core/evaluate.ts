@@ -1,0 +1,165 @@
+/** Places of elements: one by one, exactly, or many at once. */
+
+import type { Point } from "./copies";
+import { inOrder } from "./copies";
+import { LayoutError } from "./errors";
+import { plainExtremes } from "./facts";
+import { abs } from "./integers";
+import type { Layout } from "./layout";
+import { applied, applyInPlace, periodOf } from "./swizzles";
+import { vectorOf, type Vector } from "./vectors";
+
+/** How many places a table has at most. */
+export const MAX_PLACES = 1 << 20;
+
+/** Flat indices from `from` up to and without `to`. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Places by axis, copy after copy and element after element; bigints where numbers are not exact. */
+export type Table = Readonly<Record<string, Float64Array | readonly bigint[]>>;
+
+const EXACT = 1n << 53n;
+const WORD = 1n << 31n;
+
+/** The distinct places of a flat index, sorted as Python's `places` are. */
+export function points(layout: Layout, flat: bigint): Vector[] {
+  return pointsOnAxes(layout, flat).map((point) =>
+    vectorOf(layout.axes.map((axis, i): [string, bigint] => [axis.name, point[i]!])),
+  );
+}
+
+function pointsOnAxes(layout: Layout, flat: bigint): Point[] {
+  const place = layout.axes.map((axis) => layout.offset[axis.name] ?? 0n);
+  for (const { extent, stride } of [...layout.digits].reverse()) {
+    const digit = flat % extent;
+    flat /= extent;
+    layout.axes.forEach((axis, i) => (place[i]! += digit * (stride[axis.name] ?? 0n)));
+  }
+  const moved = layout.copySteps.map((copy) => copy.map((x, i) => x + place[i]!));
+  const at = layout.axes.findIndex((axis) => axis.name === layout.swizzledAxis?.name);
+  if (at < 0) return moved;
+  for (const point of moved) point[at] = applied(layout.swizzles, point[at]!) + outerSteps(layout);
+  return moved.sort(inOrder);
+}
+
+function outerSteps(layout: Layout): bigint {
+  return layout.outer[layout.swizzledAxis?.name ?? ""] ?? 0n;
+}
+
+/** The places of many elements: table[axis][e * copies + c] is where copy c of the e-th of them is. */
+export function table(layout: Layout, flats: Range | Iterable<number | bigint>): Table {
+  const copies = layout.copySteps.length;
+  const count = "from" in flats ? flats.to - flats.from : null;
+  if (count !== null) refuseMany(count * copies);
+  const asked = "from" in flats ? Array.from({ length: count! }, (_, i) => flats.from + i) : [...flats];
+  refuseMany(asked.length * copies);
+  const isExact = layout.axes.map((axis) => bound(layout, axis.name) < EXACT);
+  if (layout.size < EXACT && isExact.every(Boolean)) return fastTable(layout, Float64Array.from(asked, Number));
+  const rows = asked.flatMap((flat) => pointsOnAxes(layout, BigInt(flat)));
+  return byAxis(layout, (i) => {
+    const column = rows.map((row) => row[i]!);
+    return isExact[i] ? Float64Array.from(column, Number) : column;
+  });
+}
+
+function refuseMany(places: number): void {
+  if (places <= MAX_PLACES) return;
+  const reason = `${places.toLocaleString("en")} places at once; at most ${MAX_PLACES.toLocaleString("en")} are listed`;
+  throw new LayoutError("TW301", reason, "ask for a part of the layout");
+}
+
+function byAxis<T>(layout: Layout, make: (i: number) => T): Record<string, T> {
+  const result = Object.create(null) as Record<string, T>;
+  layout.axes.forEach((axis, i) => (result[axis.name] = make(i)));
+  return result;
+}
+
+/** What no number on the way to a place on the axis exceeds, swizzled or not. */
+function bound(layout: Layout, axis: string): bigint {
+  const iters = [...layout.digits, ...layout.replica];
+  const reach = iters.map(({ extent, stride }) => (extent - 1n) * abs(stride[axis] ?? 0n));
+  const swizzled = layout.swizzledAxis?.name === axis ? periodOf(layout.swizzles) : 0n;
+  return reach.reduce((sum, x) => sum + x, abs(layout.offset[axis] ?? 0n) + abs(layout.outer[axis] ?? 0n)) + swizzled;
+}
+
+/** `table` on plain numbers, which `bound` has proven to be exact. */
+function fastTable(layout: Layout, rest: Float64Array): Table {
+  const names = layout.axes.map((axis) => axis.name);
+  const base = names.map((name) => new Float64Array(rest.length).fill(Number(layout.offset[name] ?? 0n)));
+  for (const { extent, stride } of [...layout.digits].reverse()) {
+    const digit = takeDigit(rest, Number(extent));
+    names.forEach((name, i) => addProduct(base[i]!, digit, Number(stride[name] ?? 0n)));
+  }
+  const columns = base.map((column, i) => withCopies(column, layout.copySteps.map((copy) => Number(copy[i]))));
+  const at = names.indexOf(layout.swizzledAxis?.name ?? "");
+  if (at >= 0) {
+    swizzleColumn(layout, columns[at]!);
+    sortCopies(columns, layout.copySteps.length);
+  }
+  return byAxis(layout, (i) => columns[i]!);
+}
+
+/** The lowest digits of all indices, which are then without them: exact below 2^53. */
+function takeDigit(rest: Float64Array, extent: number): Float64Array {
+  const digit = new Float64Array(rest.length);
+  for (let i = 0; i < rest.length; i++) {
+    const quotient = Math.floor(rest[i]! / extent);
+    digit[i] = rest[i]! - quotient * extent;
+    rest[i] = quotient;
+  }
+  return digit;
+}
+
+function addProduct(sum: Float64Array, digit: Float64Array, step: number): void {
+  if (step) for (let i = 0; i < sum.length; i++) sum[i]! += digit[i]! * step;
+}
+
+function withCopies(column: Float64Array, steps: readonly number[]): Float64Array {
+  if (steps.length === 1 && !steps[0]) return column;
+  const result = new Float64Array(column.length * steps.length);
+  let at = 0;
+  for (const place of column) for (const step of steps) result[at++] = place + step;
+  return result;
+}
+
+function swizzleColumn(layout: Layout, column: Float64Array): void {
+  const [low, high] = plainExtremes(layout, layout.swizzledAxis!.name);
+  const outer = Number(outerSteps(layout));
+  if (low >= -WORD && high < WORD && periodOf(layout.swizzles) < WORD) applyInPlace(layout.swizzles, column);
+  else for (let i = 0; i < column.length; i++) column[i] = Number(applied(layout.swizzles, BigInt(column[i]!)));
+  if (outer) for (let i = 0; i < column.length; i++) column[i]! += outer;
+}
+
+/** The copies of every element in the order of their places, which a swizzle may have changed. */
+function sortCopies(columns: readonly Float64Array[], copies: number): void {
+  if (copies === 1) return;
+  const precedes = (a: number, b: number): number => {
+    for (const column of columns) if (column[a] !== column[b]) return column[a]! - column[b]!;
+    return 0;
+  };
+  const order = Array.from({ length: copies }, () => 0);
+  for (let first = 0; first < columns[0]!.length; first += copies) {
+    for (let c = 0; c < copies; c++) order[c] = first + c;
+    order.sort(precedes);
+    for (const column of columns) column.set(order.map((at) => column[at]!), first);
+  }
+}
+
+/** The flat indices of the elements at a place, full or partial; for layouts of at most 1,048,576 places. */
+export function who(layout: Layout, place: Vector): number[] {
+  const places = table(layout, { from: 0, to: Number(layout.size) });
+  const copies = layout.copySteps.length;
+  const asked = Object.entries(place).map(([axis, steps]) => [places[axis], steps] as const);
+  const found: number[] = [];
+  for (let flat = 0; flat < Number(layout.size); flat++) {
+    for (let at = flat * copies; at < (flat + 1) * copies; at++) {
+      if (!asked.every(([column, steps]) => BigInt(column?.[at] ?? 0) === steps)) continue;
+      found.push(flat);
+      break;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,12 @@
+/** Layouts as exact values, and where their elements live. */
+
+export { isKnown, type Axis, type Kind } from "./axes";
+export { DTYPES, dtypeOf, type DType } from "./dtypes";
+export { LayoutError, type Span } from "./errors";
+export { MAX_PLACES, points, table, who, type Range, type Table } from "./evaluate";
+export { extremes } from "./facts";
+export { Layout, type Iter, type Parts } from "./layout";
+export { coordinatesOf, extentsOf, flatIndexOf, sizeOf, spelledShape, type Mode, type Shape } from "./shapes";
+export { periodOf, spelledSwizzle, type Swizzle } from "./swizzles";
+export { print, pythonText } from "./text";
+export { spelledVector, vectorOf, type Vector } from "./vectors";

@@ -1,0 +1,246 @@
+/**
+ * CuTe's notation, read and written.
+ *
+ *     ((8,2),(4,4)):((8,64),(1,4))        Sw<3,4,3> o _0 o (_8,_64):(_64,_1)        (4,8):(1@0,1@1)
+ *
+ * Coordinates are kept. CuTe counts the digits inside a mode from the left, this notation from the right, so
+ * they are mirrored, at every level. A typed pointer says that the swizzle before it acts on bytes.
+ */
+
+import { axisOf, isKnown } from "../core/axes";
+import { Layout } from "../core/layout";
+import { modulo } from "../core/integers";
+import type { Mode, Shape } from "../core/shapes";
+import { scaledSwizzle, swizzleOf, type Swizzle } from "../core/swizzles";
+import { moves, termsOf, vectorOf, type Vector } from "../core/vectors";
+import { quoted, spanOf, type Cursor } from "./tokens";
+import { congruent, literal, noNumber, shapeOfTree, tree, valueOf, type Leaf, type Names } from "./trees";
+
+const SWIZZLES = ["Sw", "Swizzle", "S"];
+const POINTERS = ["smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr"];
+const ATTACHED = POINTERS.map((pointer) => `_${pointer}`);
+const POINTED = "such as smem_ptr[16b](unset) o (8,64):(64,1)";
+
+/** One text in CuTe's dialect. */
+export class CuteParser {
+  constructor(
+    readonly cursor: Cursor,
+    readonly names: Names,
+  ) {}
+
+  /** The whole text as a layout. */
+  layout(): Layout {
+    const { cursor } = this;
+    const start = cursor.next;
+    let swizzles: Swizzle[] = [];
+    while (SWIZZLES.includes(cursor.next.text) && cursor.ahead(1).text === "<") {
+      swizzles.push(this.#swizzle());
+      if (!ATTACHED.includes(cursor.next.text)) this.#compose();
+    }
+    let [bits, offset] = this.#pointer();
+    if (bits) swizzles = cursor.blame(start, () => swizzles.map((swizzle) => scaledSwizzle(swizzle, 8, bits)));
+    const isSigned = cursor.next.text === "-";
+    if (cursor.next.text !== "(" && ["o", "∘"].includes(cursor.ahead(isSigned ? 2 : 1).text)) {
+      offset += this.#number();
+      this.#compose();
+    }
+    const plain = this.#plain();
+    const hint = cursor.next.text === "+" ? "copies and offsets are added to S[...]" : "";
+    cursor.expectEnd("the layout", hint);
+    return cursor.blame(start, () => plain.with({ offset: onM(offset) }).swizzled(swizzles));
+  }
+
+  #compose(): void {
+    if (this.cursor.accept("o", "∘")) return;
+    const hint = "functions are composed with o: Sw<3,4,3> o (8,64):(64,1)";
+    throw this.cursor.error("TW004", `expected 'o', found ${quoted(this.cursor.next)}`, hint);
+  }
+
+  /** `Sw<B,M,S>`, `Swizzle<B,M,S>` or `S<B,M,S>`. */
+  #swizzle(): Swizzle {
+    const { cursor } = this;
+    const start = cursor.take();
+    const hint = "a swizzle has three numbers: B, M, S";
+    return cursor.blame(start, () => {
+      const opened = cursor.expect("<");
+      const numbers = [this.#number()];
+      while (numbers.length < 3) {
+        cursor.expect(",", opened, hint);
+        numbers.push(this.#number());
+      }
+      cursor.expect(">", opened, hint);
+      const [bits = 0n, base = 0n, shift = 0n] = numbers;
+      return swizzleOf(bits, base, shift, axisOf("m", this.names.storage));
+    });
+  }
+
+  /** Bits of an element, or 0, and where the pointer points, in elements, of `smem_ptr[16b](...) o`. */
+  #pointer(): [number, bigint] {
+    const { cursor } = this;
+    if (![...POINTERS, ...ATTACHED].includes(cursor.next.text)) return [0, 0n];
+    cursor.take();
+    const bracket = cursor.expect("[");
+    const bits = this.#width();
+    cursor.expect("]", bracket);
+    const opened = cursor.expect("(", null, POINTED);
+    const address = cursor.accept("unset", "nullptr") ? 0n : this.#address(bits);
+    cursor.expect(")", opened);
+    if (cursor.next.kind === "end") {
+      throw cursor.error("TW004", "expected 'o' and a layout after the pointer", POINTED);
+    }
+    this.#compose();
+    return [bits, address];
+  }
+
+  #address(bits: number): bigint {
+    const at = this.cursor.next;
+    const where = this.#number() * 8n;
+    if (modulo(where, BigInt(bits)) === 0n) return where / BigInt(bits);
+    const hint = "it counts bytes; where it says nothing, write unset";
+    throw this.cursor.error("TW106", `the address is no multiple of ${bits} bits`, hint, spanOf(at));
+  }
+
+  /** `16b`. */
+  #width(): number {
+    const token = this.cursor.take();
+    const bits = Number.parseInt(token.text, 10);
+    if (token.kind === "width" && token.text.length <= 5 && bits > 0) return bits;
+    throw this.cursor.error("TW004", "expected the width of an element, such as 16b", "", spanOf(token));
+  }
+
+  /** `shape:stride`. */
+  #plain(): Layout {
+    const { cursor } = this;
+    const start = cursor.next;
+    if (start.kind === "end") {
+      throw cursor.error("TW001", "there is no layout", "a layout of CuTe looks like (8,4):(4,1)");
+    }
+    const shape = tree(cursor, () => this.#integer(), false);
+    if (!cursor.accept(":")) {
+      const reason = `expected ':' and the strides, found ${quoted(cursor.next)}`;
+      throw cursor.error("TW004", reason, "a layout is (8,4):(4,1), or S[(8, 4) : (4, 1)]");
+    }
+    const strides = tree(cursor, () => this.#stride(), false);
+    if (cursor.next.text === "o" || cursor.next.text === "∘") {
+      const hint = "give the result of the composition";
+      throw cursor.error("TW008", "two layouts composed are not one layout yet", hint);
+    }
+    return cursor.blame(start, () => {
+      const modes = shapeOfTree(cursor, shape);
+      const [turned, order] = mirrored(modes, congruent(cursor, shape, strides, "the layout"));
+      return new Layout({ shape: turned, strides: order, storage: this.names.storage });
+    });
+  }
+
+  /** `8` or `_8`. */
+  #integer(): Leaf<bigint> {
+    const start = this.cursor.next;
+    return { value: this.#number(), span: this.cursor.since(start) };
+  }
+
+  /** `8`, `_8`, or a basis stride `1@0`, which is 1 step on axis e0. */
+  #stride(): Leaf<Vector> {
+    const { cursor } = this;
+    const start = cursor.next;
+    const steps = this.#number();
+    if (!cursor.accept("@")) return { value: onM(steps), span: cursor.since(start) };
+    const mode = cursor.next;
+    if (mode.kind === "name" && isKnown(mode.text)) {
+      const hint = `write S[...] with strides on @${mode.text}`;
+      throw cursor.error("TW008", "CuTe has no named axes", hint, spanOf(mode));
+    }
+    const axis = axisOf(`e${this.#number()}`, this.names.storage);
+    if (cursor.next.text === "@") {
+      const hint = "flatten the coordinates, so that every basis stride names one mode";
+      const reason = "a basis inside a basis has no axis here";
+      throw cursor.error("TW008", reason, hint, [mode.start, cursor.ahead(1).end]);
+    }
+    return { value: vectorOf([[axis.name, steps]]), span: cursor.since(start) };
+  }
+
+  /** `8`, `_8`, `-8`, or a name with a value. */
+  #number(): bigint {
+    return this.cursor.accept("-") ? -this.#magnitude() : this.#magnitude();
+  }
+
+  #magnitude(): bigint {
+    const { cursor } = this;
+    const token = cursor.next;
+    cursor.take();
+    if (token.kind === "number") return literal(cursor, token.text);
+    if (token.kind === "name") {
+      const [, digits] = /^_([0-9]+)$/.exec(token.text) ?? [];
+      return digits ? literal(cursor, digits) : valueOf(cursor, this.names, token);
+    }
+    if (token.text === "?") {
+      const hint = "write a name and give it a value: --let";
+      throw cursor.error("TW007", "a dynamic value is not known here", hint, spanOf(token));
+    }
+    throw noNumber(cursor, token);
+  }
+}
+
+function onM(steps: bigint): Vector {
+  return vectorOf(steps ? [["m", steps]] : []);
+}
+
+/** The digits inside every mode in the other order, the modes in theirs. It undoes itself. */
+function mirrored(shape: Shape, strides: readonly Vector[]): [Shape, Vector[]] {
+  const rest = strides.values();
+  const modes = shape.map((mode) => mirroredMode(mode, rest));
+  return [modes.map(([mode]) => mode), modes.flatMap(([, order]) => order)];
+}
+
+function mirroredMode(mode: Mode, strides: Iterator<Vector>): [Mode, Vector[]] {
+  if (typeof mode === "bigint") return [mode, [strides.next().value as Vector]];
+  const parts = mode.map((inner) => mirroredMode(inner, strides)).reverse();
+  return [parts.map(([part]) => part), parts.flatMap(([, order]) => order)];
+}
+
+/** The layout in CuTe's notation, or null where CuTe has no words for it. */
+export function printCute(layout: Layout): string | null {
+  const { offset, swizzles } = layout;
+  const isOdd = termsOf(offset).some(([axis, steps]) => axis !== "m" && steps);
+  const isElsewhere = layout.swizzledAxis !== null && layout.swizzledAxis.name !== "m";
+  const isUnsayable = layout.replica.length > 0 || moves(layout.outer) || isElsewhere || isOdd;
+  if (isUnsayable || (moves(offset) && !swizzles.length)) return null;
+  const [modes, strides] = mirrored(layout.shape, layout.digits.map((digit) => digit.stride));
+  const steps = strides.map(spelledStride);
+  if (steps.includes(null)) return null;
+  const plain = `${nested(modes, null)}:${nested(modes, (steps as string[]).values())}`;
+  const chain = swizzles.map(({ bits, base, shift }) => `Sw<${bits},${base},${shift}> o `).join("");
+  return swizzles.length ? `${chain}${offset["m"] ?? 0n} o ${plain}` : plain;
+}
+
+/** `8`, or `1@0` for a step on axis e0; null for others. */
+function spelledStride(stride: Vector): string | null {
+  const [first, ...more] = termsOf(stride).filter(([, steps]) => steps);
+  if (!first) return "0";
+  const [axis, steps] = first;
+  if (more.length) return null;
+  if (axis === "m") return `${steps}`;
+  const [, basis] = /^e(0|[1-9][0-9]*)$/.exec(axis) ?? [];
+  return basis ? `${steps}@${basis}` : null;
+}
+
+/** The extents of a mode, or words in their places. */
+function nested(mode: Mode, words: Iterator<string> | null, top = true): string {
+  if (typeof mode === "bigint") return words ? (words.next().value as string) : `${mode}`;
+  if (top && mode.length === 1 && typeof mode[0] === "bigint") return nested(mode[0], words);
+  return `(${mode.map((inner) => nested(inner, words, false)).join(",")})`;
+}
+
+/** Whether a text is in CuTe's dialect: it has no `S[`, `R[` or `O[`, and begins as CuTe's do. */
+export function looksLikeCute(cursor: Cursor): boolean {
+  const { tokens } = cursor;
+  const isOwn = tokens.some(({ kind, text }, i) => {
+    const after = tokens[i + 1]?.text;
+    return (["S", "R", "O"].includes(text) && after === "[") || (kind === "name" && after === ".");
+  });
+  if (isOwn) return false;
+  const first = tokens[0]!;
+  if (first.text === "(" || [...POINTERS, ...ATTACHED].includes(first.text)) return true;
+  const isSwizzled = SWIZZLES.includes(first.text) && cursor.ahead(1).text === "<";
+  const opens = isSwizzled || first.text === "-" || first.kind === "number" || first.text.startsWith("_");
+  return opens && tokens.some((token) => token.text === ":");
+}

@@ -1,0 +1,36 @@
+/** Text to layouts and back, in the notation and in CuTe's. */
+
+import { dtypeOf } from "../core/dtypes";
+import type { Layout } from "../core/layout";
+import { CuteParser, looksLikeCute } from "./cute";
+import { Parser } from "./parser";
+import { Cursor } from "./tokens";
+
+export { LayoutError as NotationError } from "../core/errors";
+export { print, pythonText } from "../core/text";
+export { printCute } from "./cute";
+
+/** What words of a text mean. */
+export interface Reading {
+  /** Values for names. */
+  readonly let?: Readonly<Record<string, bigint>>;
+  /** Axes of your own that hold elements. */
+  readonly storage?: readonly string[];
+  /** The element of modes such as SWIZZLE_128B that name none. */
+  readonly dtype?: string;
+}
+
+/** The layout that a text spells, in either dialect; `NotationError` says why a text spells none. */
+export function read(text: string, options: Reading = {}): Layout {
+  const names = { values: new Map(Object.entries(options.let ?? {})), storage: new Set(options.storage) };
+  const dtype = options.dtype ? dtypeOf(options.dtype) : null;
+  const cursor = new Cursor(text);
+  return cursor.blame(cursor.next, () =>
+    looksLikeCute(cursor) ? new CuteParser(cursor, names).layout() : new Parser(cursor, names, dtype).layout(),
+  );
+}
+
+/** Whether `read` reads a text in CuTe's dialect, whose flat indices count the first mode fastest. */
+export function isCute(text: string): boolean {
+  return looksLikeCute(new Cursor(text));
+}
