@@ -52,17 +52,25 @@ function outerSteps(layout: Layout): bigint {
 /** The places of many elements: table[axis][e * copies + c] is where copy c of the e-th of them is. */
 export function table(layout: Layout, flats: Range | Iterable<number | bigint>): Table {
   const copies = layout.copySteps.length;
-  const count = "from" in flats ? flats.to - flats.from : null;
-  if (count !== null) refuseMany(count * copies);
-  const asked = "from" in flats ? Array.from({ length: count! }, (_, i) => flats.from + i) : [...flats];
-  refuseMany(asked.length * copies);
+  const asked = "from" in flats ? null : [...flats];
+  refuseMany(copies * ("from" in flats ? flats.to - flats.from : asked!.length));
   const isExact = layout.axes.map((axis) => bound(layout, axis.name) < EXACT);
-  if (layout.size < EXACT && isExact.every(Boolean)) return fastTable(layout, Float64Array.from(asked, Number));
-  const rows = asked.flatMap((flat) => pointsOnAxes(layout, BigInt(flat)));
+  if (layout.size < EXACT && isExact.every(Boolean)) {
+    const indices = "from" in flats ? counted(flats) : Float64Array.from(asked!, Number);
+    return fastTable(layout, indices);
+  }
+  const listed: Iterable<number | bigint> = "from" in flats ? counted(flats) : asked!;
+  const rows = Array.from(listed, (flat) => pointsOnAxes(layout, BigInt(flat))).flat();
   return byAxis(layout, (i) => {
     const column = rows.map((row) => row[i]!);
     return isExact[i] ? Float64Array.from(column, Number) : column;
   });
+}
+
+function counted({ from, to }: Range): Float64Array {
+  const indices = new Float64Array(to - from);
+  for (let i = 0; i < indices.length; i++) indices[i] = from + i;
+  return indices;
 }
 
 function refuseMany(places: number): void {
@@ -89,8 +97,9 @@ function bound(layout: Layout, axis: string): bigint {
 function fastTable(layout: Layout, rest: Float64Array): Table {
   const names = layout.axes.map((axis) => axis.name);
   const base = names.map((name) => new Float64Array(rest.length).fill(Number(layout.offset[name] ?? 0n)));
+  const digit = new Float64Array(rest.length);
   for (const { extent, stride } of [...layout.digits].reverse()) {
-    const digit = takeDigit(rest, Number(extent));
+    takeDigit(rest, digit, Number(extent));
     names.forEach((name, i) => addProduct(base[i]!, digit, Number(stride[name] ?? 0n)));
   }
   const columns = base.map((column, i) => withCopies(column, layout.copySteps.map((copy) => Number(copy[i]))));
@@ -103,14 +112,12 @@ function fastTable(layout: Layout, rest: Float64Array): Table {
 }
 
 /** The lowest digits of all indices, which are then without them: exact below 2^53. */
-function takeDigit(rest: Float64Array, extent: number): Float64Array {
-  const digit = new Float64Array(rest.length);
+function takeDigit(rest: Float64Array, digit: Float64Array, extent: number): void {
   for (let i = 0; i < rest.length; i++) {
     const quotient = Math.floor(rest[i]! / extent);
     digit[i] = rest[i]! - quotient * extent;
     rest[i] = quotient;
   }
-  return digit;
 }
 
 function addProduct(sum: Float64Array, digit: Float64Array, step: number): void {
@@ -118,10 +125,12 @@ function addProduct(sum: Float64Array, digit: Float64Array, step: number): void 
 }
 
 function withCopies(column: Float64Array, steps: readonly number[]): Float64Array {
-  if (steps.length === 1 && !steps[0]) return column;
-  const result = new Float64Array(column.length * steps.length);
-  let at = 0;
-  for (const place of column) for (const step of steps) result[at++] = place + step;
+  const copies = steps.length;
+  if (copies === 1 && !steps[0]) return column;
+  const result = new Float64Array(column.length * copies);
+  for (let i = 0; i < column.length; i++) {
+    for (let c = 0; c < copies; c++) result[i * copies + c] = column[i]! + steps[c]!;
+  }
   return result;
 }
 
@@ -135,16 +144,17 @@ function swizzleColumn(layout: Layout, column: Float64Array): void {
 
 /** The copies of every element in the order of their places, which a swizzle may have changed. */
 function sortCopies(columns: readonly Float64Array[], copies: number): void {
-  if (copies === 1) return;
   const precedes = (a: number, b: number): number => {
     for (const column of columns) if (column[a] !== column[b]) return column[a]! - column[b]!;
     return 0;
   };
-  const order = Array.from({ length: copies }, () => 0);
-  for (let first = 0; first < columns[0]!.length; first += copies) {
-    for (let c = 0; c < copies; c++) order[c] = first + c;
-    order.sort(precedes);
-    for (const column of columns) column.set(order.map((at) => column[at]!), first);
+  const count = columns[0]!.length;
+  for (let first = 0; first < count; first += copies) {
+    let at = first + 1;
+    while (at < first + copies && precedes(at - 1, at) < 0) at++;
+    if (at === first + copies) continue;
+    const order = Array.from({ length: copies }, (_, c) => first + c).sort(precedes);
+    for (const column of columns) column.set(order.map((from) => column[from]!), first);
   }
 }
 
