@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help explore test docs soak fuzz oracle bench format clean
+.PHONY: help explore test web docs soak fuzz oracle bench format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ test: $(VENV)/ready-to-test  ## set up, then the tests
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest -n auto --dist worksteal -q $(PYTEST_ARGS)
+
+web: web/node_modules/installed  ## check and build the explorer's sources; it takes Node
+	@cd web && npm run -s check && npm run -s build
 
 docs: $(VENV)/ready-to-test  ## build the documentation; warnings are errors
 	@$(BIN)/sphinx-build -q -n -W --keep-going -b html docs docs/_build/html
@@ -55,8 +58,18 @@ $(VENV)/ready: $(VENV)/made pyproject.toml
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e .
 	@touch $@
 
-$(VENV)/ready-to-test: $(VENV)/ready
+# axe-core, by which the explorer's pages are checked, comes with a package whose dependencies nobody needs here
+$(VENV)/with-axe: $(VENV)/ready
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps axe-playwright-python==0.1.8 || \
+		echo "axe-core cannot be had: the tests of accessibility are skipped"
+	@touch $@
+
+$(VENV)/ready-to-test: $(VENV)/ready $(VENV)/with-axe
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group test
+	@touch $@
+
+web/node_modules/installed: web/package-lock.json
+	@cd web && npm ci --silent --no-audit --no-fund
 	@touch $@
 
 $(VENV)/ready-to-fuzz: $(VENV)/ready-to-test
