@@ -108,10 +108,7 @@ def test_match_says_it_in_a_line(tilewise, layout, line):
 
 def test_suggest_says_it_in_a_line(tilewise):
     asked = ("suggest", "--operand", "A", "--tile", "128x64", "--dtype", "bf16")
-    assert (
-        "              ldmatrix.x4: 128 wavefronts, ideal 128, no conflicts"
-        in tilewise(*asked).out
-    )
+    assert "              ldmatrix.x4: 128 wavefronts, ideal 128, no conflicts" in tilewise(*asked).out
     narrow = tilewise(*asked, "--mode", "32B", "--json").json["banks"]
     assert narrow[0] == {"access": "row:16B@st", "wavefronts": 512, "ideal": 128, "ways": 4}
     assert [cost["access"] for cost in tilewise(*asked, "--major", "mn", "--json").json["banks"]] == [
@@ -128,3 +125,35 @@ def test_emit_says_it_of_layouts_that_have_conflicts(tilewise):
     data = tilewise(*asked, "--layout-a", "S[(64, 64) : (64, 1)]", "--json").json
     assert data["A"]["banks"] == {"wavefronts": 256, "ideal": 32, "ways": 8}
     assert data["B"]["banks"]["ways"] == 1
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{number}" for number in range(len(CASES))])
+def test_a_better_layout_moves_the_same_tile_with_fewer(case, tilewise):
+    operand, shape, dtype, _, spelled = case
+    banks = tilewise(*words(operand, shape, dtype, spelled), "--json").json["banks"]
+    better = banks["better"]
+    if better is None:
+        return
+    assert better["wavefronts"] < banks["wavefronts"]
+    layout = parse(better["layout"])
+    assert layout.injective
+    if "--" in spelled:
+        return
+    assert layout.size == parse(spelled).size
+    total, _, worst = plainly(feed(layout, operand=operand, shape=shape, dtype=dtype))
+    assert (better["wavefronts"], better["ways"]) == (total, worst)
+
+
+@pytest.mark.parametrize(
+    ("layout", "better"),
+    [
+        ("S[(64, 64) : (64, 1)]", "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]"),
+        ("S[(64, 64) : (72, 1)]", None),
+        ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", None),
+    ],
+)
+def test_where_there_are_conflicts_the_swizzle_is_said(tilewise, layout, better):
+    run = ("match", layout, "--shape", "m16n8k16", "--operand", "A", "--dtype", "f16")
+    found = tilewise(*run, "--json").json["banks"]["better"]
+    assert (found and found["layout"]) == better
+    assert (f"as {better}: 64 wavefronts" in tilewise(*run).out) == (better is not None)

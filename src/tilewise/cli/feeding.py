@@ -171,6 +171,7 @@ def _row_line(found: Feed, lane: int) -> Iterator[str]:
 
 def _lines(found: Feed) -> Iterator[str]:
     from tilewise.check.feeding.banks import wavefronts_of
+    from tilewise.check.feeding.cure import cure_of
     from tilewise.check.feeding.steps import from_the_tile, from_zero
     from tilewise.emit.feeding import address_of
 
@@ -186,6 +187,9 @@ def _lines(found: Feed) -> Iterator[str]:
     yield f"  addresses    {from_the_tile(found).addresses}, lane to byte{of}"
     yield f"  registers    {_registers(found)}"
     yield f"  banks        {wavefronts_of(found.fill)}"
+    cure = cure_of(found)
+    if cure is not None:
+        yield f"               as {cure.layout}: {cure.banks}"
     yield from _steps(found)
     yield f"  alignment    {_alignment(found)}"
     yield from (f"  {line}" for line in address_of(found).splitlines())
@@ -195,12 +199,15 @@ def _lines(found: Feed) -> Iterator[str]:
         yield from near_lines(found)
 
 
-def _banks(found: Feed) -> dict[str, int]:
-    """The wavefronts of all loads, or stores."""
+def _banks(found: Feed) -> dict[str, Any]:
+    """The wavefronts of all loads, or stores, and the layout that takes fewer."""
     from tilewise.check.feeding.banks import wavefronts_of
+    from tilewise.check.feeding.cure import cure_of
 
     assert found.fill is not None
-    return asdict(wavefronts_of(found.fill))
+    cure = cure_of(found)
+    better = None if cure is None else {"layout": str(cure.layout), **asdict(cure.banks)}
+    return asdict(wavefronts_of(found.fill)) | {"better": better}
 
 
 def _name(found: Feed) -> str:
