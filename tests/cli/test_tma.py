@@ -343,3 +343,42 @@ def test_a_tile_is_given_once_and_to_a_plan(tilewise, words, says):
     assert answer.code == 2
     error = answer.json["error"]
     assert says in error["message"] + error["hint"]
+
+
+# -- stores --------------------------------------------------------------------------------------------
+
+
+def test_a_store_that_begins_before_the_tensor_is_illegal_and_a_load_is_not(tilewise):
+    words = "tma check --dtype bf16 --dims 64,100 --strides 128 --box 64,8 --at 0,-4".split()
+    assert tilewise(*words).code == 0
+    answer = tilewise(*words, "--store", "--json")
+    assert answer.code == 1
+    assert [broken["rule"] for broken in answer.json["rules"]] == ["store-coordinate"]
+    assert "a store starts at coordinate -4" in answer.json["reason"]
+
+
+def test_a_plan_that_stores_is_held_to_the_same(tilewise):
+    words = "tma --dtype bf16 --shape 100,64 --tile 8,64 --mode 128B --at -4,0".split()
+    assert tilewise(*words).code == 0
+    answer = tilewise(*words, "--store", "--json")
+    assert (answer.code, answer.json["witness"]["rule"]) == (1, "store-coordinate")
+
+
+def test_what_a_store_writes_behind_a_row_is_a_note(tilewise):
+    words = "tma check --dtype u8 --dims 31 --box 16".split()
+    assert tilewise(*words, "--json").json["remarks"] == []
+    answer = tilewise(*words, "--store")
+    note = "rows of the tensor are 31 bytes, and a store that reaches their end writes 1 byte more"
+    assert (answer.code, f"note: store-row: {note}" in answer.out) == (0, True)
+    plan = tilewise(*"tma --dtype bf16 --shape 100,67 --strides 72,1 --tile 8,64 --store --json".split())
+    assert [remark["rule"] for remark in plan.json["remarks"]] == ["store-row"]
+
+
+def test_the_code_of_a_store_has_stores(tilewise):
+    words = "tma --dtype bf16 --shape 4096,4096 --tile 64,128 --mode 128B --at 128,64 --code".split()
+    load, store = tilewise(*words).out, tilewise(*words, "--store").out
+    assert load.partition("// tile")[0] == store.partition("// tile")[0]
+    assert "expect_tx" in load
+    assert "expect_tx" not in store
+    assert store.count("global.shared::cta.bulk_group") == load.count('complete_tx::bytes"')
+    assert store.index("fence.proxy") < store.index("bulk_group") < store.index("commit_group")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -112,6 +113,31 @@ def test_the_device_s_copies_are_compiled() -> None:
     assert ptx.count("cp.async.bulk.tensor.") == sum(plan.count for plan in plans())
     assert sorted({plan.tensor_map.rank for plan in plans()}) == [1, 2, 3, 5]
     assert ptx.count("expect_tx") == len(plans())
+
+
+def test_the_device_s_stores_are_compiled() -> None:
+    library = nvrtc.load()
+    if library is None:
+        pytest.skip("there is no NVRTC on this machine; make .venv/ready-for-cuda")
+    source = "struct alignas(64) CUtensorMap { unsigned long long opaque[16]; };\n"
+    for number, plan in enumerate(plans()):
+        parameters = "const __grid_constant__ CUtensorMap map, unsigned tile"
+        source += f"__global__ void store_{number}({parameters})\n{{\n{copy_calls(plan, stores=True)}\n}}\n"
+    ptx = nvrtc.compile_to_ptx(library, source, "--gpu-architecture=sm_90a")
+    stores = re.findall(r"cp\.async\.bulk\.tensor\.\dd\.global\.shared::cta\.bulk_group \[", ptx)
+    assert len(stores) == sum(plan.count for plan in plans())
+    assert ptx.count("fence.proxy.async.shared::cta") == ptx.count("commit_group") == len(plans())
+    assert ptx.count("cp.async.bulk.wait_group.read \t0;") + ptx.count("wait_group.read 0;") == len(plans())
+    assert "mbarrier" not in ptx
+
+
+def test_every_box_is_stored_from_its_byte_to_its_coordinates() -> None:
+    (plan,) = [plan for plan in plans() if plan.count == 2]
+    fence, first, second, commit, wait = copy_calls(plan, "a", stores=True).split("asm volatile")[1:]
+    assert "fence.proxy.async" in fence
+    assert f'"l"(&a), {_given(plan, 0)}, "r"(tile) :' in first
+    assert f'"l"(&a), {_given(plan, 1)}, "r"(tile + {plan.boxes[1].start}) :' in second
+    assert ("commit_group" in commit, "wait_group.read 0" in wait) == (True, True)
 
 
 def test_every_box_is_copied_from_its_coordinates_to_its_byte() -> None:

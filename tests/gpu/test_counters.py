@@ -23,7 +23,7 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.gpu.counters import counted, kernels, launches, patterns, profiler, rules
 from tilewise.gpu.counters.kinds import KINDS, Kind
 from tilewise.gpu.verify.truth import load
-from tilewise.hardware.memory.banks import Operation
+from tilewise.hardware.memory.banks import OPERATIONS, Operation
 
 RECORD = Path(__file__).with_name("truth") / "counters.zip"
 MOST_BYTES = 300_000
@@ -188,6 +188,64 @@ def test_the_counts_are_what_the_model_predicts(truth):
     assert wrong == ({"cp.async.4", "cp.async.8"} if truth.part == "counters.other" else set())
     assert wrong <= guessed
     assert found.different <= 48
+
+
+RIGHT = "all in pairs n^1 or n^2, in the whole warp"
+
+
+def test_one_rule_of_merging_alone_gives_every_count():
+    (truth,) = load(RECORD, "counters.shared")
+    right, second, *others = counted.fitted_merges(truth)
+    assert (len(others) + 2, str(right.rule), right.wrong) == (208, RIGHT, 0)
+    assert second.wrong == 6
+
+
+def test_that_rule_is_the_one_of_the_table():
+    rule = next(rule for rule in rules.RULES if str(rule) == RIGHT)
+    for pattern in patterns.patterns("shared"):
+        kind = pattern.kind
+        if kind.name in ("ld.8", "ld.16"):
+            want = counted.predicted(pattern, "shared")["wavefronts"]
+            assert rules.wavefronts(rule, kind.bytes, pattern.addresses) == want, pattern
+
+
+@pytest.mark.parametrize(("pairs", "many"), [((), 191), ((1,), 71), ((2,), 87), ((1, 2, 4), 59)])
+def test_another_rule_in_the_table_is_noticed_on_the_record(monkeypatch, pairs, many):
+    (truth,) = load(RECORD, "counters.shared")
+    other = replace(OPERATIONS["ld"], pairs=pairs)
+    monkeypatch.setitem(OPERATIONS, "ld", other)
+    found = counted.compare(truth)
+    assert found.different == many
+    assert {one.case.partition(",")[0] for one in found.differences} <= {"ld.8", "ld.16"}
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "banks.md"
+
+
+def test_the_page_has_the_figures_of_the_record():
+    every = {truth.part.partition(".")[2]: truth for truth in load(RECORD)}
+    many, differ = Counter(), Counter()
+    for group in ("shared", "other"):
+        for pattern, counts in counted.recorded(every[group]):
+            kind, bytes = pattern.kind.operation, pattern.kind.bytes
+            row = {
+                "ld": "loads of 1, 2 and 4 bytes" if bytes < 8 else "loads of 8 and 16 bytes",
+                "st": "stores of 1 to 16 bytes",
+                "atom": "`atom` of 4 bytes",
+                "cp.async": "`cp.async` of 16 bytes" if bytes == 16 else "`cp.async` of 4 and 8 bytes",
+            }.get(kind, "`ldmatrix`, `stmatrix`, all forms of 16 bits")
+            many[row] += 1
+            differ[row] += counted.predicted(pattern, group)["wavefronts"] != counts["wavefronts"]
+    page = PAGE.read_text(encoding="utf-8")
+    for row, count in many.items():
+        assert f"| {row} | {count:,} | {differ[row]} |" in page
+    assert len(many) == 7
+    assert f"| the ideal | {len(every['ideal'].cases)} | 0 |" in page
+    assert f"| {len(every['global'].cases)} | 0 |" in page
+    strays = every["shared"].device["strays"]["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"]
+    launches, clean = sum(strays.values()), strays["0"]
+    assert f"Of {launches} launches that stored, {launches - clean} were counted 1 to 11" in page
+    assert max(map(int, strays)) == 11
 
 
 def test_an_estimate_of_narrow_copies_is_near_where_no_two_lanes_ask_for_one_word():
