@@ -37,6 +37,14 @@ NO_NAMES = "MAP * ~NOTFOUND, " + ", ".join(f"EXCLUDE {host}" for host in (*LOOPB
 PATIENCE = 30.0
 """Seconds until a call is given up, where it says nothing else."""
 
+FIND = """selector => selector.split(" >>> ").reduce(
+    (root, part) => {
+        const found = (root.shadowRoot ?? root).querySelector(part);
+        if (!found) throw new Error(`there is no ${part}`);
+        return found;
+    }, document)"""
+"""A function of the page: the first element of a selector, through the shadows that it names."""
+
 SHIFT, CONTROL = 8, 2
 KEY_CODES = {
     key: int(code)
@@ -283,8 +291,8 @@ class Page:
         self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
 
     def text(self, selector: str) -> str:
-        """What the first element says."""
-        return str(self.evaluate("s => document.querySelector(s).textContent", selector))
+        """What the first element says; `host >>> part` is a part in the shadow of a host."""
+        return str(self.evaluate(f"selector => ({FIND})(selector).textContent", selector))
 
     # -- how it looks ----------------------------------------------------------------------------------
 
@@ -344,12 +352,12 @@ class Page:
     def centre(self, selector: str) -> tuple[float, float]:
         """Where the middle of the first element is in the window, into which it is brought."""
         x, y = self.evaluate(
-            """selector => {
-                const element = document.querySelector(selector);
-                element.scrollIntoView({block: "nearest", inline: "nearest", behavior: "instant"});
+            f"""selector => {{
+                const element = ({FIND})(selector);
+                element.scrollIntoView({{block: "nearest", inline: "nearest", behavior: "instant"}});
                 const box = element.getBoundingClientRect();
                 return [box.x + box.width / 2, box.y + box.height / 2];
-            }""",
+            }}""",
             selector,
         )
         return x, y

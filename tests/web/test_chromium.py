@@ -55,6 +55,20 @@ def test_text_is_typed_and_pasted(page: Page):
     assert page.evaluate("document.querySelector('input').value") == "aSwizzle<3,3,3> ∘ é"
 
 
+def test_parts_in_a_shadow_are_found(page: Page):
+    page.open(BLANK + "<div id=a></div>")
+    page.evaluate(
+        """document.querySelector("#a").attachShadow({mode: "open"})
+            .append(document.createElement("button"));
+        const button = document.querySelector("#a").shadowRoot.querySelector("button");
+        button.onclick = () => { button.textContent = "y"; };"""
+    )
+    page.click("#a >>> button")
+    assert page.text("#a >>> button") == "y"
+    with pytest.raises(PageError, match="there is no i"):
+        page.text("#a >>> i")
+
+
 def test_how_it_looks(page: Page):
     page.open(BLANK + "<div style='height:3000px'>")
     page.resize(390, 700, scale=2)
