@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.emit import nvrtc
-from tests.gpu import counted_launches, counters_on_device, emulated_profiler
+from tests.gpu import counted_launches, counters_on_device, emulated_profiler, rival_counts
+from tests.gpu import merge_rules as rules
 
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.gpu.counters import counted, kernels, launches, patterns, profiler, rules
+from tilewise.gpu.counters import counted, kernels, launches, patterns, profiler
 from tilewise.gpu.counters.kinds import KINDS, Kind
 from tilewise.gpu.verify.truth import load
 from tilewise.hardware.memory.banks import OPERATIONS, Operation
@@ -63,7 +64,7 @@ def test_every_count_comes_back_whatever_the_counter_adds(emulated, tmp_path, to
     emulated |= {"launch": launch, "instruction": instruction}
     code, report = run(tmp_path, "--most", str(FEW), "--together", str(together))
     assert code == 0, report
-    assert report.count(" 0 of 130 patterns differ from the prediction") == 4
+    assert report.count(" 0 of 130 patterns differ from the model") == 4
     truths = {truth.part: truth for truth in load(tmp_path / "counters.zip")}
     assert {len(truth.cases) for truth in truths.values()} == {FEW}
     constants = truths["counters.shared"].device["constants"]["ld.16"]
@@ -195,7 +196,7 @@ RIGHT = "all in pairs n^1 or n^2, in the whole warp"
 
 def test_one_rule_of_merging_alone_gives_every_count():
     (truth,) = load(RECORD, "counters.shared")
-    right, second, *others = counted.fitted_merges(truth)
+    right, second, *others = rival_counts.fitted_merges(truth)
     assert (len(others) + 2, str(right.rule), right.wrong) == (208, RIGHT, 0)
     assert second.wrong == 6
 

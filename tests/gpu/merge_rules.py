@@ -165,13 +165,6 @@ RULES = tuple(
 )
 """Every rule that has been thought of."""
 
-SOURCE_PAGE = next(
-    rule
-    for rule in RULES
-    if rule.condition.name == "all in pairs n^1 or n^2" and rule.scope == "warp" and rule.free
-)
-"""What the profiler's source page goes by; the hardware merges phases that conflict as well."""
-
 
 # -- which of them explain counts ------------------------------------------------------------------
 
