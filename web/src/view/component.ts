@@ -1,6 +1,26 @@
-/** The component: a document of scenes, drawn and linked. The contract is anywidget's. */
+/**
+ * The component: a document of scenes, drawn and linked. The contract is anywidget's.
+ *
+ * It lives in a shadow root: notebooks style every table and heading in them, and those rules end there.
+ *
+ * Keys of the model: `document`, `selection` (flat indices that are pinned), `step` (-1 is none), `theme`
+ * ("auto", "light", "dark") and `options`. Events of `el`, which bubble: `tilewise-glance` with what is looked
+ * at, and `tilewise-help`, which a host that shows its own help cancels.
+ */
 
-import type { Document } from "../scene/types";
+import type { Document, Scene } from "../scene/types";
+import { objection } from "./checked";
+import type { Desk, Glance, Pinning } from "./desk";
+import { button, make, short } from "./dom";
+import { clamp, widths } from "./geometry";
+import { helpDialog } from "./help";
+import { Lit } from "./lit";
+import { PALETTES, type Palette } from "./palette";
+import { PanelView } from "./panel";
+import { NO_STEP, Player, stepWords } from "./player";
+import { Rows } from "./rows";
+import { sheet } from "./styles";
+import { elementWords, elementsWords } from "./words";
 
 export interface Model {
   get(name: string): unknown;
@@ -10,8 +30,366 @@ export interface Model {
   save_changes(): void;
 }
 
+/** What a host may ask for. */
+export interface Options {
+  /** Show the table instead of the panels. */
+  table?: boolean;
+  /** Show the title and the words of the document; so it is unless false. */
+  title?: boolean;
+  /** Show the buttons for table, theme and keys; so it is unless false. */
+  tools?: boolean;
+  /** "page": keys work wherever the focus is, but in fields. */
+  keys?: "page" | "own";
+}
+
+const PANEL_GAP = 36;
+const HINT = "Point at a cell to see where it lives, click to pin it; ? lists the keys";
+
+/** Draw the model's document in `el`; the answer takes it away. */
 export function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const document = model.get("document") as Document;
-  el.textContent = document.title;
-  return () => el.replaceChildren();
+  const view = new View(model, el);
+  return () => view.end();
+}
+
+interface Drawn {
+  lit: Lit;
+  panels: PanelView[];
+  box: HTMLElement;
+  step: HTMLElement;
+  rows: Rows;
+}
+
+class View implements Desk {
+  private readonly host = make("div");
+  private readonly page = make("div", { class: "tw" });
+  private readonly line = make("p", { class: "line", role: "status", "aria-live": "polite" });
+  private readonly help = helpDialog();
+  private readonly dark = matchMedia("(prefers-color-scheme: dark)");
+  private readonly stop = new AbortController();
+  private readonly observer: ResizeObserver;
+  private scenes: Drawn[] = [];
+  private player = new Player(0, () => undefined);
+  private tools: { table: HTMLButtonElement; theme: HTMLButtonElement } | null = null;
+  private pins = new Set<number>();
+  private step = NO_STEP;
+  private table = false;
+  private printing = false;
+  private width = 0;
+  private readonly changes: [string, () => void][];
+
+  constructor(
+    private readonly model: Model,
+    private readonly el: HTMLElement,
+  ) {
+    const root = this.host.attachShadow({ mode: "open" });
+    root.adoptedStyleSheets = [sheet()];
+    root.append(this.page);
+    el.replaceChildren(this.host);
+    this.changes = [
+      ["change:document", () => this.draw()],
+      ["change:selection", () => this.takeSelection()],
+      ["change:step", () => this.takeStep()],
+      ["change:theme", () => this.paintTheme()],
+      ["change:options", () => this.draw()],
+    ];
+    for (const [event, act] of this.changes) model.on(event, act);
+    const { signal } = this.stop;
+    this.dark.addEventListener("change", () => this.paintTheme(), { signal });
+    addEventListener("beforeprint", () => this.print(true), { signal });
+    addEventListener("afterprint", () => this.print(false), { signal });
+    this.page.addEventListener("keydown", (event) => this.key(event), { signal });
+    document.addEventListener("keydown", (event) => this.pageKey(event), { signal });
+    this.observer = new ResizeObserver(() => this.fit());
+    this.draw();
+    this.observer.observe(this.host);
+  }
+
+  end(): void {
+    this.observer.disconnect();
+    this.stop.abort();
+    for (const [event, act] of this.changes) this.model.off(event, act);
+    for (const panel of this.panels()) panel.end();
+    this.host.remove();
+  }
+
+  palette(): Palette {
+    return PALETTES[this.theme()];
+  }
+
+  glance(at: Glance | null): void {
+    const elements = at?.elements ?? [];
+    for (const { lit, panels } of this.scenes) {
+      const positions = elements.map((flat) => lit.position(flat)).filter((position) => position >= 0);
+      for (const panel of panels) panel.look(positions);
+    }
+    this.say(at);
+    this.el.dispatchEvent(new CustomEvent("tilewise-glance", { bubbles: true, detail: at }));
+  }
+
+  pin(elements: readonly number[], how: Pinning): void {
+    const whole = elements.length > 0 && elements.every((flat) => this.pins.has(flat));
+    if (how === "only") this.pins = new Set(whole && this.pins.size === elements.length ? [] : elements);
+    else if (how === "toggle" && whole) for (const flat of elements) this.pins.delete(flat);
+    else for (const flat of elements) this.pins.add(flat);
+    this.relight();
+    this.say(null);
+    this.tell("selection", [...this.pins]);
+  }
+
+  /** All anew; what can be kept of zoom, focus and cells of keys is. */
+  private draw(): void {
+    const before = this.panels();
+    const focused = before.find((panel) => panel.grid.matches(":focus"));
+    for (const panel of before) panel.end();
+    const value = this.model.get("document");
+    const options = this.options();
+    this.table = options.table ?? this.table;
+    this.scenes = [];
+    let fault = objection(value);
+    try {
+      if (!fault) this.build(value as Document, options);
+    } catch (error) {
+      fault = `This document cannot be drawn: ${short(error instanceof Error ? error.message : error, 200)}`;
+    }
+    if (fault) {
+      this.scenes = [];
+      this.page.replaceChildren(make("p", { class: "fault", role: "status" }, fault));
+      return;
+    }
+    for (const panel of this.panels()) {
+      const other = before.find((one) => one.grid.id === panel.grid.id);
+      if (other) panel.keep(other);
+    }
+    this.takeAll();
+    this.paintTheme();
+    this.width = 0;
+    this.fit();
+    if (focused) this.panels().find((panel) => panel.grid.id === focused.grid.id)?.grid.focus();
+  }
+
+  private build(document: Document, options: Options): void {
+    this.scenes = document.scenes.map((scene, number) => this.drawn(scene, number));
+    this.player = new Player(Math.max(...document.scenes.map((scene) => scene.steps.length)), (step) => this.go(step));
+    const parts: HTMLElement[] = [];
+    if (options.title !== false && document.title) parts.push(make("h2", {}, short(document.title)));
+    if (options.title !== false && document.words) parts.push(make("p", { class: "words" }, short(document.words, 2000)));
+    const boxes = this.scenes.map(({ box }) => box);
+    const scenes = make("div", { class: "scenes", "data-count": boxes.length }, ...boxes);
+    const foot = make("div", { class: "foot" }, this.line);
+    if (options.tools !== false) foot.append(this.toolbar());
+    this.page.replaceChildren(...parts, scenes, this.player.element, foot, this.help);
+  }
+
+  private drawn(scene: Scene, number: number): Drawn {
+    const lit = new Lit(scene);
+    const panels = scene.panels.map((panel, at) => {
+      const view = new PanelView(lit, panel, number, this, `tw-${number}-${at}`);
+      view.grid.id = `tw-${number}-${at}`;
+      return view;
+    });
+    const step = make("p", { class: "step" });
+    step.hidden = scene.steps.length === 0;
+    const rows = new Rows(lit, (flat) => this.pin([flat], "toggle"));
+    const box = make("section", { class: "scene", "aria-label": short(scene.title || scene.expression, 200) });
+    if (scene.title) box.append(make("h3", {}, short(scene.title)));
+    if (scene.expression && scene.expression !== scene.title) box.append(make("p", {}, make("code", {}, short(scene.expression, 2000))));
+    if (scene.notes.length) box.append(notes(scene));
+    const drawings = make("div", { class: "panels" }, ...panels.map(({ element }) => element));
+    box.append(drawings, legend(lit), step, rows.element);
+    return { lit, panels, box, step, rows };
+  }
+
+  private toolbar(): HTMLElement {
+    const table = button("table", "Show as a table", () => this.setTable(!this.table));
+    const theme = button("dark", "Dark colours", () => this.turnTheme());
+    const keys = button("?", "List the keys", () => this.showHelp());
+    this.tools = { table, theme };
+    return make("div", { class: "tools" }, table, theme, keys);
+  }
+
+  private panels(): PanelView[] {
+    return this.scenes.flatMap(({ panels }) => panels);
+  }
+
+  private options(): Options {
+    return (this.model.get("options") as Options | null | undefined) ?? {};
+  }
+
+  private takeAll(): void {
+    this.pins = new Set(this.known(this.model.get("selection")));
+    this.step = this.clamped(this.model.get("step"));
+    this.relight();
+    this.say(null);
+  }
+
+  private takeSelection(): void {
+    const given = this.known(this.model.get("selection"));
+    if (given.length === this.pins.size && given.every((flat) => this.pins.has(flat))) return;
+    this.pins = new Set(given);
+    this.relight();
+    this.say(null);
+  }
+
+  private takeStep(): void {
+    const step = this.clamped(this.model.get("step"));
+    if (step === this.step) return;
+    this.step = step;
+    this.relight();
+  }
+
+  private known(value: unknown): number[] {
+    if (!Array.isArray(value)) return [];
+    return value.filter((flat) => this.scenes.some(({ lit }) => lit.position(flat as number) >= 0)) as number[];
+  }
+
+  private clamped(value: unknown): number {
+    return typeof value === "number" && Number.isInteger(value) ? clamp(value, NO_STEP, this.player.count - 1) : NO_STEP;
+  }
+
+  private go(step: number): void {
+    this.step = this.clamped(step);
+    this.relight();
+    this.tell("step", this.step);
+  }
+
+  private tell(name: string, value: unknown): void {
+    this.model.set(name, value);
+    this.model.save_changes();
+  }
+
+  private relight(): void {
+    this.player.show(this.step);
+    for (const { lit, panels, step, rows } of this.scenes) {
+      lit.light(this.pins, lit.scene.steps[this.step] ?? null);
+      step.replaceChildren(...stepWords(lit.scene, this.step));
+      if (this.table) rows.turn();
+      else for (const panel of panels) panel.relight();
+    }
+  }
+
+  /** The line below: what is under the cursor, else what is pinned, else what can be done. */
+  private say(at: Glance | null): void {
+    const elements = at ? at.elements : [...this.pins].sort((a, b) => a - b);
+    let said = HINT;
+    if (elements.length) {
+      const parts = this.scenes.map(({ lit }) => this.sayOf(lit, elements)).filter(Boolean);
+      said = [...new Set(parts)].join("\n");
+      if (!at) said = `Pinned ${said}`;
+    } else if (at) {
+      said = `${at.where}: empty`;
+    }
+    if (this.line.textContent !== said) this.line.textContent = said;
+  }
+
+  private sayOf(lit: Lit, elements: readonly number[]): string {
+    const positions = elements.map((flat) => lit.position(flat)).filter((position) => position >= 0);
+    if (!positions.length) return "";
+    const said = positions.length === 1 ? elementWords(lit, positions[0]!) : elementsWords(lit, positions);
+    return this.scenes.length > 1 ? `${short(lit.scene.title || lit.scene.expression, 60)}: ${said}` : said;
+  }
+
+  private theme(): "light" | "dark" {
+    const asked = this.model.get("theme");
+    if (this.printing) return "light";
+    if (asked === "light" || asked === "dark") return asked;
+    return this.dark.matches ? "dark" : "light";
+  }
+
+  private turnTheme(): void {
+    this.tell("theme", this.theme() === "dark" ? "light" : "dark");
+    this.paintTheme();
+  }
+
+  private paintTheme(): void {
+    const theme = this.theme();
+    this.page.dataset.theme = theme;
+    this.tools?.theme.setAttribute("aria-pressed", String(theme === "dark"));
+    if (!this.table && this.width) for (const panel of this.panels()) panel.paint();
+  }
+
+  private print(printing: boolean): void {
+    this.printing = printing;
+    this.paintTheme();
+  }
+
+  private setTable(table: boolean): void {
+    this.table = table;
+    this.tell("options", { ...this.options(), table });
+    this.showTable();
+  }
+
+  private showTable(): void {
+    this.tools?.table.setAttribute("aria-pressed", String(this.table));
+    for (const { box, rows, panels } of this.scenes) {
+      for (const part of box.querySelectorAll<HTMLElement>(".panels, .legend")) part.hidden = this.table;
+      rows.element.hidden = !this.table;
+      if (this.table) rows.turn(0);
+      else for (const panel of panels) panel.relight();
+    }
+  }
+
+  private fit(): void {
+    const width = this.host.clientWidth;
+    if (!width || width === this.width || !this.scenes.length) return;
+    this.width = width;
+    const columns = this.scenes.length === 2 && width >= 900 ? 2 : 1;
+    const room = columns === 2 ? Math.floor((width - 40) / 2) : width;
+    for (const { panels } of this.scenes) {
+      const given = widths(panels.map((panel) => panel.likedWidth()), room, PANEL_GAP);
+      panels.forEach((panel, i) => panel.resize(given[i]!));
+    }
+    this.showTable();
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+    const target = event.composedPath()[0];
+    const typing = target instanceof HTMLInputElement && target.type !== "checkbox" && target.type !== "range";
+    if (typing || !this.act(event.key)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private pageKey(event: KeyboardEvent): void {
+    if (this.options().keys !== "page" || event.composedPath().includes(this.page)) return;
+    const target = event.composedPath()[0];
+    if (target instanceof HTMLElement && target.closest("input, textarea, select, dialog, [contenteditable]")) return;
+    this.key(event);
+  }
+
+  private act(key: string): boolean {
+    if (key === "[") this.go(this.step - 1);
+    else if (key === "]") this.go(this.step + 1);
+    else if (key === "t") this.setTable(!this.table);
+    else if (key === "d") this.turnTheme();
+    else if (key === "?") this.showHelp();
+    else if (key === "Escape" && this.pins.size) this.pin([], "only");
+    else return false;
+    return true;
+  }
+
+  private showHelp(): void {
+    const asked = new CustomEvent("tilewise-help", { bubbles: true, cancelable: true });
+    if (this.el.dispatchEvent(asked)) this.help.showModal();
+  }
+}
+
+/** Sentences on the scene, each with its kind in words. */
+function notes(scene: Scene): HTMLElement {
+  const list = make("ul", { class: "notes" });
+  for (const { kind, text } of scene.notes.slice(0, 200)) {
+    const known = kind === "yes" || kind === "no" || kind === "hint" ? kind : "fact";
+    list.append(make("li", { class: known }, make("b", {}, known), short(text, 1000)));
+  }
+  return list;
+}
+
+/** The colours, numbered, and in words what they mean. */
+function legend(lit: Lit): HTMLElement {
+  const used = new Set(lit.colours);
+  const swatches = make("span", { class: "swatches", "aria-hidden": "true" });
+  for (let colour = 0; colour < 8; colour++) {
+    if (used.has(colour)) swatches.append(make("span", { class: `s${colour}` }, String(colour)));
+  }
+  return make("p", { class: "legend" }, swatches, make("span", {}, `colour: ${short(lit.scene.colour.words, 200)}`));
 }

@@ -1,0 +1,75 @@
+/** Where cells are in pixels: blocks of cells with gaps between blocks, at any zoom. */
+
+export interface Shape {
+  /** Rows and columns of blocks. */
+  blocks: readonly [number, number];
+  /** Rows and columns of a block; a cell of several slots has so many columns. */
+  cells: readonly [number, number];
+}
+
+/** One direction: `count` blocks of `cells` cells of `pitch` pixels, `gap` between blocks, `lead` before each. */
+export class Line {
+  readonly total: number;
+
+  constructor(
+    readonly count: number,
+    readonly cells: number,
+    readonly pitch: number,
+    readonly gap: number,
+    readonly lead: number,
+  ) {
+    this.total = count * cells;
+  }
+
+  get length(): number {
+    return this.total * this.pitch + (this.count - 1) * this.gap + this.count * this.lead;
+  }
+
+  /** Where cell `at` begins. */
+  start(at: number): number {
+    const block = Math.floor(at / this.cells);
+    return at * this.pitch + block * (this.gap + this.lead) + this.lead;
+  }
+
+  /** The cell at a pixel; in a gap, or outside, -1. */
+  at(pixel: number): number {
+    const near = this.near(pixel);
+    const inside = pixel - this.start(near);
+    return inside >= 0 && inside < this.pitch ? near : -1;
+  }
+
+  /** The cell nearest to a pixel. */
+  near(pixel: number): number {
+    const whole = this.cells * this.pitch + this.gap + this.lead;
+    const block = clamp(Math.floor(pixel / whole), 0, this.count - 1);
+    const inside = Math.floor((pixel - block * whole - this.lead) / this.pitch);
+    return block * this.cells + clamp(inside, 0, this.cells - 1);
+  }
+
+  /** The same line with cells of another pitch. */
+  scaled(factor: number): Line {
+    return new Line(this.count, this.cells, this.pitch * factor, this.gap, this.lead);
+  }
+}
+
+/** x, not below low nor above high. */
+export function clamp(x: number, low: number, high: number): number {
+  return Math.max(low, Math.min(high, x));
+}
+
+/** The widths that panels get side by side: what they like, less where it is too much, wrapped where it must be. */
+export function widths(liked: readonly number[], available: number, gap: number, least = 300): number[] {
+  const floors = liked.map((width) => Math.min(width, least, available));
+  const given: number[] = [];
+  for (let first = 0; first < liked.length; ) {
+    let last = first;
+    let used = floors[first]!;
+    while (last + 1 < liked.length && used + gap + floors[last + 1]! <= available) used += gap + floors[++last]!;
+    let wish = gap * (last - first);
+    for (let i = first; i <= last; i++) wish += liked[i]!;
+    const share = wish > used ? clamp((available - used) / (wish - used), 0, 1) : 0;
+    for (let i = first; i <= last; i++) given.push(Math.floor(floors[i]! + (liked[i]! - floors[i]!) * share));
+    first = last + 1;
+  }
+  return given;
+}

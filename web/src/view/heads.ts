@@ -1,0 +1,89 @@
+/** The numbers beside rows, above columns and above blocks: as many as have room. */
+
+import type { Panel } from "../scene/types";
+import type { Line } from "./geometry";
+import { make, short } from "./dom";
+import { LETTER, type Sight } from "./paint";
+import { headText, headWords } from "./words";
+
+const FONT = 11;
+const MOST = 400;
+
+/** Fill both strips of heads for what is in sight. */
+export function placeHeads(top: HTMLElement, side: HTMLElement, panel: Panel, sight: Sight): void {
+  const columns: HTMLElement[] = [];
+  const { slots } = panel;
+  const width = widest(panel.cells[1], (at) => headText(panel.column_heads, at)) * FONT * LETTER + 5;
+  const across = every(width / (sight.across.pitch * slots));
+  for (const column of seen(sight.across, sight.left, sight.width)) {
+    const inside = column % sight.across.cells;
+    if (inside % slots || (inside / slots) % across) continue;
+    const x = sight.across.start(column) - sight.left + (sight.across.pitch * slots) / 2;
+    if (x < 0 || x > sight.width || columns.length > MOST) continue;
+    const head = make("span", {}, headText(panel.column_heads, inside / slots));
+    head.style.left = `${x}px`;
+    columns.push(head);
+  }
+  top.replaceChildren(...columns);
+
+  const rows: HTMLElement[] = [];
+  const down = every(13 / sight.down.pitch);
+  for (const row of seen(sight.down, sight.top, sight.height)) {
+    const inside = row % sight.down.cells;
+    const y = sight.down.start(row) - sight.top + sight.down.pitch / 2;
+    if (inside % down || y < 0 || y > sight.height || rows.length > MOST) continue;
+    const head = make("span", {}, headText(panel.row_heads, inside));
+    head.style.top = `${y}px`;
+    rows.push(head);
+  }
+  side.replaceChildren(...rows, ...blockHeads(panel, sight, side.offsetWidth));
+}
+
+/** The names of blocks stand above each, where they fit; else their numbers. */
+function blockHeads(panel: Panel, sight: Sight, gutter: number): HTMLElement[] {
+  const [blockRows, blockColumns] = panel.blocks;
+  const heads: HTMLElement[] = [];
+  if (blockRows * blockColumns === 1) return heads;
+  const room = Math.floor((sight.across.cells * sight.across.pitch + 6) / (FONT * LETTER));
+  for (let i = 0; i < blockRows; i++) {
+    const y = sight.down.start(i * sight.down.cells) - sight.down.lead - sight.top;
+    if (y < -4 || y > sight.height) continue;
+    for (let j = 0; j < blockColumns; j++) {
+      const x = sight.across.start(j * sight.across.cells) - sight.left;
+      if (x < -4 || x > sight.width || heads.length > MOST) continue;
+      const text = blockWords(panel, i, j, room);
+      if (!text) continue;
+      const head = make("span", { class: "block" }, text);
+      head.style.left = `${gutter + x}px`;
+      head.style.top = `${y}px`;
+      heads.push(head);
+    }
+  }
+  return heads;
+}
+
+function blockWords(panel: Panel, i: number, j: number, room: number): string {
+  const parts: [typeof panel.row_heads, number][] = [];
+  if (panel.blocks[0] > 1) parts.push([panel.block_row_heads, i]);
+  if (panel.blocks[1] > 1) parts.push([panel.block_column_heads, j]);
+  const whole = parts.map(([heads, at]) => headWords(heads, short(panel.block_name, 60) || "block", at)).join(", ");
+  if (whole.length <= room) return whole;
+  const numbers = parts.map(([heads, at]) => headText(heads, at)).join(", ");
+  return numbers.length <= room ? numbers : "";
+}
+
+function widest(count: number, text: (at: number) => string): number {
+  let most = 1;
+  for (let at = 0; at < count; at += Math.max(1, Math.floor(count / 64))) most = Math.max(most, text(at).length);
+  return Math.max(most, text(count - 1).length);
+}
+
+/** Every so many: a power of two that leaves room. */
+function every(least: number): number {
+  return least <= 1 ? 1 : 2 ** Math.ceil(Math.log2(least));
+}
+
+function* seen(line: Line, from: number, length: number): Generator<number> {
+  const last = line.near(from + length);
+  for (let at = line.near(from); at <= last; at++) yield at;
+}

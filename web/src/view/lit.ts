@@ -1,0 +1,79 @@
+/** What is lit: the elements that are pinned, and those of the step. */
+
+import { coloursOf, elementsOf, flatOf, positionOf } from "../scene/cells";
+import type { Scene, Step } from "../scene/types";
+
+/** How an element is drawn, besides its colour; where several share a cell, the greatest is seen. */
+export const FADED = 0;
+export const PLAIN = 1;
+export const STRONG = 2;
+
+/** A scene with the light on it. Elements are positions in the scene; flat indices are for all scenes. */
+export class Lit {
+  readonly count: number;
+  readonly colours: Uint8Array;
+  /** How each element is drawn. */
+  readonly how: Uint8Array;
+  /** Copies from this one on are not there yet. */
+  copies: number;
+  step: Step | null = null;
+  private lanes = new Map<number, number[]>();
+
+  constructor(readonly scene: Scene) {
+    this.count = elementsOf(scene);
+    this.colours = coloursOf(scene).map((colour) => colour & 7);
+    this.how = new Uint8Array(this.count);
+    this.copies = scene.copies;
+  }
+
+  flat(position: number): number {
+    return flatOf(this.scene, position);
+  }
+
+  position(flat: number): number {
+    return Number.isSafeInteger(flat) && flat >= 0 ? positionOf(this.scene, flat) : -1;
+  }
+
+  /** Lanes that ask for an element in the step. */
+  lanesOf(position: number): readonly number[] {
+    return this.lanes.get(position) ?? [];
+  }
+
+  /** Light what is pinned, in a step that moves some elements. */
+  light(pins: ReadonlySet<number>, step: Step | null): void {
+    this.step = step;
+    this.copies = Math.min(step?.copies ?? this.scene.copies, this.scene.copies);
+    this.lanes.clear();
+    const moving = step !== null && step.elements.length > 0;
+    this.how.fill(moving || (step === null && this.hasAny(pins)) ? FADED : PLAIN);
+    if (moving) {
+      step.elements.forEach((flat, i) => {
+        const position = this.position(flat);
+        if (position < 0) return;
+        this.how[position] = PLAIN;
+        const lane = step.lanes[i];
+        if (lane === undefined) return;
+        const known = this.lanes.get(position);
+        if (known) known.push(lane);
+        else this.lanes.set(position, [lane]);
+      });
+    }
+    for (const flat of pins) {
+      const position = this.position(flat);
+      if (position >= 0) this.how[position] = STRONG;
+    }
+  }
+
+  /** The rank of an entry: 0 where it is not there yet, else 1 + 8 * how + colour. */
+  rank(entry: number): number {
+    const { copies } = this.scene;
+    const position = copies === 1 ? entry : Math.floor(entry / copies);
+    if (entry - position * copies >= this.copies) return 0;
+    return 1 + 8 * this.how[position]! + this.colours[position]!;
+  }
+
+  private hasAny(pins: ReadonlySet<number>): boolean {
+    for (const flat of pins) if (this.position(flat) >= 0) return true;
+    return false;
+  }
+}

@@ -1,0 +1,249 @@
+/** Cells on a canvas: one by one where they are few, pixel by pixel where they are many. */
+
+import type { Line } from "./geometry";
+import { FADED, STRONG } from "./lit";
+import type { Palette } from "./palette";
+import type { Table } from "./placed";
+
+/** Above so many cells in sight they are painted pixel by pixel. */
+const MOST_ONE_BY_ONE = 16384;
+const MONOSPACE = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace";
+/** The width of a letter in its height. */
+export const LETTER = 0.6;
+const LEAST_FONT = 9;
+
+/** What part of a panel is in sight, in CSS pixels. */
+export interface Sight {
+  across: Line;
+  down: Line;
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  /** Device pixels in a CSS pixel. */
+  ratio: number;
+}
+
+/** What stands in a cell; a cell of several elements is marked. */
+export interface Label {
+  text: string;
+  several: boolean;
+}
+
+/** The size of letters that `length` of them fit in a cell; 0 where they do not. */
+export function fontFor(sight: Sight, length: number): number {
+  const { across, down } = sight;
+  const fitting = Math.min((across.pitch - 5) / (length * LETTER), down.pitch * 0.62);
+  return fitting < LEAST_FONT ? 0 : Math.min(fitting, 13);
+}
+
+/** The cells in sight. */
+export function paintCells(
+  context: CanvasRenderingContext2D,
+  sight: Sight,
+  table: Table,
+  ranks: Uint8Array,
+  palette: Palette,
+  length: number,
+  label: (cell: number) => Label | null,
+): void {
+  const { width, height } = context.canvas;
+  const [first, last] = inSight(sight.across, sight.left, sight.width);
+  const [top, bottom] = inSight(sight.down, sight.top, sight.height);
+  if ((last - first + 1) * (bottom - top + 1) > MOST_ONE_BY_ONE) {
+    paintPixels(context, sight, table, ranks, palette);
+    return;
+  }
+  context.fillStyle = palette.paper;
+  context.fillRect(0, 0, width, height);
+  const font = fontFor(sight, length) * sight.ratio;
+  context.font = `${font}px ${MONOSPACE}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (let row = top; row <= bottom; row++) {
+    for (let column = first; column <= last; column++) {
+      const cell = row * table.columns + column;
+      const rank = ranks[cell]!;
+      const box = boxOf(sight, table, row, column);
+      context.fillStyle = fillOf(palette, rank);
+      context.fillRect(box.x, box.y, box.width, box.height);
+      if (rank === 0) continue;
+      const how = (rank - 1) >> 3;
+      if (how === STRONG && box.width > 5 * sight.ratio) border(context, box, palette.ink, sight.ratio * 1.5);
+      if (!font) continue;
+      const said = label(cell);
+      if (said) write(context, said, box, inkOf(palette, rank), font);
+    }
+  }
+}
+
+/** Outlines of cells, which are seen on every colour. */
+export function outline(
+  context: CanvasRenderingContext2D,
+  sight: Sight,
+  table: Table,
+  cells: Iterable<number>,
+  palette: Palette,
+): void {
+  const { ratio } = sight;
+  context.beginPath();
+  for (const cell of cells) {
+    const row = Math.floor(cell / table.columns);
+    const column = cell - row * table.columns;
+    const box = boxOf(sight, table, row, column);
+    const grown = Math.max(0, 7 * ratio - Math.min(box.width, box.height)) / 2;
+    const [x, y, width, height] = [box.x - grown, box.y - grown, box.width + 2 * grown, box.height + 2 * grown];
+    if (x + width < 0 || y + height < 0 || x > context.canvas.width || y > context.canvas.height) continue;
+    context.rect(x + ratio, y + ratio, Math.max(1, width - 2 * ratio), Math.max(1, height - 2 * ratio));
+  }
+  context.lineJoin = "round";
+  context.strokeStyle = palette.paper;
+  context.lineWidth = 5 * ratio;
+  context.stroke();
+  context.strokeStyle = palette.ink;
+  context.lineWidth = 2.25 * ratio;
+  context.stroke();
+}
+
+/** A dashed box around cells from one corner to the other. */
+export function dashed(
+  context: CanvasRenderingContext2D,
+  sight: Sight,
+  table: Table,
+  from: number,
+  to: number,
+  palette: Palette,
+): void {
+  const corner = (cell: number): Box =>
+    boxOf(sight, table, Math.floor(cell / table.columns), cell % table.columns);
+  const [a, b] = [corner(from), corner(to)];
+  const [x, y] = [Math.min(a.x, b.x), Math.min(a.y, b.y)];
+  const width = Math.max(a.x + a.width, b.x + b.width) - x;
+  const height = Math.max(a.y + a.height, b.y + b.height) - y;
+  context.setLineDash([4 * sight.ratio, 3 * sight.ratio]);
+  context.strokeStyle = palette.ink;
+  context.lineWidth = 1.5 * sight.ratio;
+  context.strokeRect(x, y, width, height);
+  context.setLineDash([]);
+}
+
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** A cell in device pixels, less the gap after it. */
+function boxOf(sight: Sight, table: Table, row: number, column: number): Box {
+  const { across, down, ratio } = sight;
+  const x = Math.round((across.start(column) - sight.left) * ratio);
+  const y = Math.round((down.start(row) - sight.top) * ratio);
+  const right = Math.round((across.start(column) + across.pitch - sight.left) * ratio);
+  const bottom = Math.round((down.start(row) + down.pitch - sight.top) * ratio);
+  const between = endsCell(table, column) ? gap(across, ratio) : 0;
+  return { x, y, width: Math.max(1, right - x - between), height: Math.max(1, bottom - y - gap(down, ratio)) };
+}
+
+function gap(line: Line, ratio: number): number {
+  return line.pitch >= 4 ? Math.max(1, Math.round(ratio)) : 0;
+}
+
+function endsCell(table: Table, column: number): boolean {
+  return (column + 1) % table.panel.slots === 0;
+}
+
+function inSight(line: Line, from: number, length: number): [number, number] {
+  return [line.near(from), line.near(from + length)];
+}
+
+/** Each pixel has the colour of the cell that it is in: the work is that of the pixels, not of the cells. */
+function paintPixels(
+  context: CanvasRenderingContext2D,
+  sight: Sight,
+  table: Table,
+  ranks: Uint8Array,
+  palette: Palette,
+): void {
+  const { width, height } = context.canvas;
+  const image = context.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const columns = cellsOfPixels(sight.across, sight.left, width, sight.ratio, (column) => endsCell(table, column));
+  const rows = cellsOfPixels(sight.down, sight.top, height, sight.ratio, () => true);
+  const paper = palette.packed.paper;
+  const { ranks: colours } = palette.packed;
+  for (let y = 0; y < height; y++) {
+    const from = y * width;
+    if (rows[y]! < 0) {
+      pixels.fill(paper, from, from + width);
+    } else if (y > 0 && rows[y] === rows[y - 1]) {
+      pixels.copyWithin(from, from - width, from);
+    } else {
+      const row = rows[y]! * table.columns;
+      for (let x = 0; x < width; x++) {
+        pixels[from + x] = columns[x]! < 0 ? paper : colours[ranks[row + columns[x]!]!]!;
+      }
+    }
+  }
+  context.putImageData(image, 0, 0);
+}
+
+/** The cell of each pixel of a row, or of a column; -1 in the gaps. */
+function cellsOfPixels(
+  line: Line,
+  from: number,
+  count: number,
+  ratio: number,
+  ends: (cell: number) => boolean,
+): Int32Array {
+  const cells = new Int32Array(count);
+  for (let pixel = 0; pixel < count; pixel++) cells[pixel] = line.at((pixel + 0.5) / ratio + from);
+  const between = gap(line, ratio);
+  if (between) {
+    const whole = cells.slice();
+    for (let pixel = 0; pixel < count; pixel++) {
+      const next = whole[Math.min(pixel + between, count - 1)]!;
+      if (whole[pixel]! >= 0 && next !== whole[pixel] && ends(whole[pixel]!)) cells[pixel] = -1;
+    }
+  }
+  return cells;
+}
+
+function fillOf(palette: Palette, rank: number): string {
+  if (rank === 0) return palette.empty;
+  const colour = (rank - 1) & 7;
+  const how = (rank - 1) >> 3;
+  return (how === STRONG ? palette.strong : how === FADED ? palette.faded : palette.fills)[colour]!;
+}
+
+function inkOf(palette: Palette, rank: number): string {
+  const how = (rank - 1) >> 3;
+  if (how === STRONG) return palette.strongText[(rank - 1) & 7]!;
+  return how === FADED ? palette.quiet : palette.ink;
+}
+
+function border(context: CanvasRenderingContext2D, box: Box, colour: string, width: number): void {
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.strokeRect(box.x + width / 2, box.y + width / 2, box.width - width, box.height - width);
+}
+
+function write(context: CanvasRenderingContext2D, label: Label, box: Box, colour: string, font: number): void {
+  const room = Math.floor((box.width - 2) / (font * LETTER));
+  context.fillStyle = colour;
+  context.fillText(fitted(label.text, room), box.x + box.width / 2, box.y + box.height / 2 + font * 0.06);
+  if (!label.several) return;
+  const side = Math.max(4, font * 0.45);
+  context.beginPath();
+  context.moveTo(box.x + box.width - side, box.y);
+  context.lineTo(box.x + box.width, box.y);
+  context.lineTo(box.x + box.width, box.y + side);
+  context.fill();
+}
+
+/** A text that is longer than its cell loses its copies first, then its end. */
+function fitted(text: string, room: number): string {
+  if (text.length <= room) return text;
+  const first = text.replace(/\|[^:]*/g, "…");
+  return first.length <= room ? first : `${first.slice(0, Math.max(1, room - 1))}…`;
+}

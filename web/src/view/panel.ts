@@ -1,0 +1,416 @@
+/** One panel: its caption, heads and cells, its zoom, and the cell that keys move. */
+
+import type { Panel } from "../scene/types";
+import type { Desk, Glance, Pinning } from "./desk";
+import { button, make, short } from "./dom";
+import { clamp, Line } from "./geometry";
+import { attend } from "./gestures";
+import { placeHeads } from "./heads";
+import type { Lit } from "./lit";
+import { dashed, fontFor, LETTER, outline, paintCells, type Label, type Sight } from "./paint";
+import { Table } from "./placed";
+import { cellText, cellWhere, cellWords, headNames, headText, usualLength } from "./words";
+
+const HEAD_FONT = 11;
+const TALLEST = 680;
+const MOST_OUTLINES = 20000;
+const STEP_OF_ZOOM = 1.5;
+
+/** A cell of the table, by row and column. */
+export interface At {
+  row: number;
+  column: number;
+}
+
+export class PanelView {
+  readonly element: HTMLElement;
+  readonly grid: HTMLElement;
+  readonly table: Table;
+  /** The cell that keys move, once there is one. */
+  cursor: At | null = null;
+  zoom = 1;
+  private readonly stage = make("div", { class: "stage" });
+  private readonly top = make("div", { class: "heads top", "aria-hidden": "true" });
+  private readonly side = make("div", { class: "heads side", "aria-hidden": "true" });
+  private readonly base = make("canvas", { "aria-hidden": "true" });
+  private readonly over = make("canvas", { "aria-hidden": "true" });
+  private readonly row = make("div", { role: "row" });
+  private readonly spoken: HTMLElement;
+  private readonly zooms: HTMLElement;
+  private readonly detach: () => void;
+  private readonly length: number;
+  private readonly gutter: number;
+  private ranks: Uint8Array | null = null;
+  private fit = { across: new Line(1, 1, 1, 0, 0), down: new Line(1, 1, 1, 0, 0), width: 1, height: 1 };
+  private left = 0;
+  private above = 0;
+  private anchor: At | null = null;
+  private dragged: [number, number] | null = null;
+  private looked: readonly number[] = [];
+
+  constructor(
+    readonly lit: Lit,
+    readonly panel: Panel,
+    private readonly number: number,
+    private readonly desk: Desk,
+    id: string,
+  ) {
+    this.table = new Table(lit.scene, panel);
+    this.length = usualLength(lit.scene, panel);
+    this.gutter = this.gutterWidth();
+    this.spoken = make("div", { role: "gridcell", id: `${id}-cell` });
+    this.row.append(this.spoken);
+    this.grid = make(
+      "div",
+      {
+        class: "grid",
+        role: "grid",
+        tabindex: 0,
+        "aria-label": `${short(panel.title, 200)}: ${this.table.rows} rows, ${this.table.columns} columns`,
+        "aria-rowcount": this.table.rows,
+        "aria-colcount": this.table.columns,
+        "aria-multiselectable": "true",
+        "aria-activedescendant": `${id}-cell`,
+      },
+      this.base,
+      this.over,
+      this.row,
+    );
+    this.stage.append(this.top, this.side, this.grid);
+    const name = short(panel.title, 200);
+    this.zooms = make(
+      "span",
+      { class: "zooms" },
+      button("−", `Zoom out of ${name}`, () => this.zoomBy(1 / STEP_OF_ZOOM)),
+      button("+", `Zoom into ${name}`, () => this.zoomBy(STEP_OF_ZOOM)),
+      button("fit", `Show all of ${name}`, () => this.zoomBy(0)),
+    );
+    this.element = make(
+      "figure",
+      { class: "panel", "data-panel": short(panel.id, 60), "data-kind": short(panel.kind, 60) },
+      make("figcaption", {}, make("span", { class: "name" }, name), this.zooms, this.axesWords()),
+      this.stage,
+    );
+    this.detach = attend(this);
+    this.say();
+  }
+
+  /** Stop listening. */
+  end(): void {
+    this.detach();
+  }
+
+  /** The width that lets every cell be read, and all be seen. */
+  likedWidth(): number {
+    const { pitch } = this.liked();
+    return Math.ceil(this.acrossOf(pitch).length) + this.gutter;
+  }
+
+  /** Take this width, and paint. */
+  resize(width: number): void {
+    const room = Math.max(40, width - this.gutter);
+    const [, blockColumns] = this.panel.blocks;
+    const { columns, rows } = this.table;
+    const gaps = (blockColumns - 1) * this.gaps().across;
+    let { pitch, tall } = this.liked();
+    const bare = this.downOf(0).length;
+    pitch = Math.min(pitch, (room - gaps) / columns);
+    tall = Math.min(tall, Math.max(0.05, (TALLEST - bare) / rows));
+    const { slots } = this.panel;
+    if (tall < 12) pitch = Math.min(pitch, Math.max((tall * 2.5) / slots, Math.min(room, 180) / columns));
+    else if (pitch * slots < 9) tall = Math.min(tall, Math.max(pitch * slots * 2.5, 120 / rows));
+    pitch = Math.max(pitch, 0.01);
+    const [across, down] = [this.acrossOf(pitch), this.downOf(tall)];
+    this.fit = { across, down, width: Math.ceil(across.length), height: Math.ceil(down.length) };
+    this.zoom = Math.min(this.zoom, this.mostZoom());
+    this.element.style.width = `${this.gutter + this.fit.width}px`;
+    this.stage.style.height = `${this.fit.height + this.headHeight()}px`;
+    for (const [part, left, top, wide, high] of [
+      [this.grid, this.gutter, this.headHeight(), this.fit.width, this.fit.height],
+      [this.top, this.gutter, 0, this.fit.width, this.headHeight()],
+      [this.side, 0, this.headHeight(), this.gutter, this.fit.height],
+    ] as const) {
+      part.style.left = `${left}px`;
+      part.style.top = `${top}px`;
+      part.style.width = `${wide}px`;
+      part.style.height = `${high}px`;
+    }
+    this.paint();
+  }
+
+  /** What is lit is another. */
+  relight(): void {
+    this.ranks = null;
+    this.paint();
+    this.say();
+  }
+
+  /** Paint all but the highlights. */
+  paint(): void {
+    const sight = this.sight();
+    sized(this.base, sight);
+    this.ranks ??= this.table.ranks(this.lit);
+    const context = this.base.getContext("2d");
+    if (!context) return;
+    const palette = this.desk.palette();
+    paintCells(context, sight, this.table, this.ranks, palette, this.length, (cell) => this.label(cell));
+    placeHeads(this.top, this.side, this.panel, sight);
+    this.zooms.hidden = this.zoom === 1 && fontFor(sight, this.length) > 0;
+    this.grid.classList.toggle("zoomed", this.zoom > 1);
+    this.highlight();
+  }
+
+  /** Outline the cells of elements (positions), with all their copies. */
+  look(positions: readonly number[]): void {
+    this.looked = positions;
+    this.highlight();
+  }
+
+  /** The cell at a point of the grid. */
+  at(x: number, y: number): At | null {
+    const { across, down } = this.lines();
+    const [row, column] = [down.at(y + this.above), across.at(x + this.left)];
+    return row < 0 || column < 0 ? null : { row, column };
+  }
+
+  /** The nearest cell to a point of the grid. */
+  near(x: number, y: number): At {
+    const { across, down } = this.lines();
+    return { row: down.near(y + this.above), column: across.near(x + this.left) };
+  }
+
+  /** Look at a cell, or at none. */
+  glance(at: At | null): void {
+    this.desk.glance(at && this.glanceAt(at));
+  }
+
+  /** Pin what a cell has; `range` is from the cell that was pinned before. */
+  pin(at: At, how: Pinning | "range"): void {
+    if (how === "range" && this.anchor) {
+      this.desk.pin(this.between(this.anchor, at), "only");
+      return;
+    }
+    this.anchor = at;
+    this.desk.pin(this.glanceAt(at).elements, how === "range" ? "only" : how);
+  }
+
+  /** Pin a rectangle while it is drawn; null when it is done. */
+  drag(from: At, to: At | null): void {
+    if (to) {
+      this.anchor = from;
+      this.dragged = [this.cellOf(from), this.cellOf(to)];
+      this.desk.pin(this.between(from, to), "only");
+    } else {
+      this.dragged = null;
+      this.highlight();
+    }
+  }
+
+  /** Move the cell of the keys, and bring it in sight. */
+  moveTo(at: At): void {
+    const { rows, columns } = this.table;
+    this.cursor = { row: clamp(at.row, 0, rows - 1), column: clamp(at.column, 0, columns - 1) };
+    this.reveal(this.cursor);
+    this.say();
+    this.glance(this.cursor);
+  }
+
+  /** Where a range that keys draw begins. */
+  holdAnchor(): void {
+    this.anchor ??= this.cursor;
+  }
+
+  letAnchorGo(): void {
+    this.anchor = null;
+  }
+
+  /** Zoom to a point of the grid, by a factor; 0 shows all. */
+  zoomBy(factor: number, x = this.fit.width / 2, y = this.fit.height / 2): void {
+    const { across, down } = this.lines();
+    const [u, v] = [fraction(across, x + this.left), fraction(down, y + this.above)];
+    this.zoom = factor === 0 ? 1 : clamp(this.zoom * factor, 1, this.mostZoom());
+    const after = this.lines();
+    this.panTo(pixel(after.across, u) - x, pixel(after.down, v) - y);
+  }
+
+  /** Move what is in sight by so many pixels. */
+  panBy(x: number, y: number): void {
+    this.panTo(this.left + x, this.above + y);
+  }
+
+  /** Whether there is more to see nearer by. */
+  zoomable(): boolean {
+    return this.zoom > 1 || fontFor(this.sight(), this.length) === 0;
+  }
+
+  /** Keep the zoom and the cell of the keys of a panel that this one replaces. */
+  keep(other: PanelView): void {
+    if (other.table.rows !== this.table.rows || other.table.columns !== this.table.columns) return;
+    Object.assign(this, { zoom: other.zoom, left: other.left, above: other.above, cursor: other.cursor });
+  }
+
+  private panTo(left: number, above: number): void {
+    const { across, down } = this.lines();
+    this.left = clamp(left, 0, Math.max(0, across.length - this.fit.width));
+    this.above = clamp(above, 0, Math.max(0, down.length - this.fit.height));
+    this.paint();
+  }
+
+  private reveal(at: At): void {
+    if (this.zoom === 1) return;
+    const { across, down } = this.lines();
+    const [x, y] = [across.start(at.column), down.start(at.row)];
+    const left = clamp(this.left, x + across.pitch - this.fit.width, x);
+    const above = clamp(this.above, y + down.pitch - this.fit.height, y);
+    if (left !== this.left || above !== this.above) this.panTo(left, above);
+  }
+
+  private lines(): { across: Line; down: Line } {
+    const { across, down } = this.fit;
+    return { across: across.scaled(this.zoom), down: down.scaled(this.zoom) };
+  }
+
+  private sight(): Sight {
+    const { width, height } = this.fit;
+    const ratio = Math.min(globalThis.devicePixelRatio || 1, 3);
+    return { ...this.lines(), left: this.left, top: this.above, width, height, ratio };
+  }
+
+  private mostZoom(): number {
+    const { pitch, tall } = this.liked();
+    return Math.max(1, (1.6 * pitch) / this.fit.across.pitch, (1.6 * tall) / this.fit.down.pitch);
+  }
+
+  private highlight(): void {
+    const sight = this.sight();
+    sized(this.over, sight);
+    const context = this.over.getContext("2d");
+    if (!context) return;
+    context.clearRect(0, 0, this.over.width, this.over.height);
+    const palette = this.desk.palette();
+    const cells: number[] = [];
+    for (const position of this.looked) {
+      for (let copy = 0; copy < this.lit.copies && cells.length < MOST_OUTLINES; copy++) {
+        const cell = this.table.cellOf[position * this.table.copies + copy]!;
+        if (cell < 0) continue;
+        for (let next = 0; next < this.table.covers(cell); next++) cells.push(cell + next);
+      }
+    }
+    outline(context, sight, this.table, cells, palette);
+    if (this.dragged) dashed(context, sight, this.table, ...this.dragged, palette);
+    if (this.cursor && this.grid.matches(":focus-visible")) {
+      const cell = this.cellOf(this.cursor);
+      dashed(context, sight, this.table, cell, cell, palette);
+    }
+  }
+
+  private label(cell: number): Label | null {
+    const entries = this.table.at(cell);
+    const rank = this.ranks![cell];
+    const entry = entries.length > 1 ? entries.find((at) => this.lit.rank(at) === rank) : entries[0];
+    if (entry === undefined) return null;
+    const position = Math.floor(entry / this.table.copies);
+    const lanes = this.lit.lanesOf(position);
+    const text = lanes.length ? `L${lanes.join(",")}` : cellText(this.lit, this.panel, entry);
+    return { text, several: entries.length > 1 };
+  }
+
+  private glanceAt(at: At): Glance {
+    const { copies } = this.table;
+    const elements = new Set<number>();
+    for (const entry of this.table.at(this.cellOf(at))) {
+      if (entry % copies < this.lit.copies) elements.add(this.lit.flat(Math.floor(entry / copies)));
+    }
+    const where = `${short(this.panel.title, 80)}, ${cellWhere(this.panel, at.row, at.column)}`;
+    return { elements: [...elements], scene: this.number, panel: this.panel.id, where };
+  }
+
+  private between(a: At, b: At): number[] {
+    const { copies } = this.table;
+    const found = new Set<number>();
+    for (let row = Math.min(a.row, b.row); row <= Math.max(a.row, b.row); row++) {
+      for (let column = Math.min(a.column, b.column); column <= Math.max(a.column, b.column); column++) {
+        for (const entry of this.table.at(this.cellOf({ row, column }))) found.add(Math.floor(entry / copies));
+      }
+    }
+    return Array.from(found, (position) => this.lit.flat(position));
+  }
+
+  private cellOf(at: At): number {
+    return at.row * this.table.columns + at.column;
+  }
+
+  /** Tell assistive technology which cell the keys are at. */
+  private say(): void {
+    const { row, column } = this.cursor ?? { row: 0, column: 0 };
+    const ranks = (this.ranks ??= this.table.ranks(this.lit));
+    this.row.setAttribute("aria-rowindex", String(row + 1));
+    this.spoken.setAttribute("aria-colindex", String(column + 1));
+    this.spoken.setAttribute("aria-selected", String(ranks[this.cellOf({ row, column })]! > 16));
+    this.spoken.textContent = cellWhere(this.panel, row, column);
+  }
+
+  private liked(): { pitch: number; tall: number } {
+    const { rows, columns } = this.table;
+    const { slots } = this.panel;
+    const letters = clamp(this.length, 1, 12) * LETTER * 11.5 + 9;
+    const least = columns <= 16 ? 30 : 20;
+    const pitch = Math.max(letters, least / slots);
+    const tall = rows <= 12 ? clamp(pitch * slots, 24, 30) : rows <= 20 ? 24 : 20;
+    return { pitch, tall };
+  }
+
+  private gaps(): { across: number; down: number; lead: number } {
+    const blocks = this.panel.blocks[0] * this.panel.blocks[1] > 1;
+    return { across: 12, down: 8, lead: blocks ? 17 : 0 };
+  }
+
+  private acrossOf(pitch: number): Line {
+    return new Line(this.panel.blocks[1], this.panel.cells[1] * this.panel.slots, pitch, this.gaps().across, 0);
+  }
+
+  private downOf(pitch: number): Line {
+    return new Line(this.panel.blocks[0], this.panel.cells[0], pitch, this.gaps().down, this.gaps().lead);
+  }
+
+  private headHeight(): number {
+    return 16;
+  }
+
+  private gutterWidth(): number {
+    const rows = this.panel.cells[0];
+    let most = 1;
+    for (let row = 0; row < rows; row += Math.max(1, Math.floor(rows / 256))) {
+      most = Math.max(most, headText(this.panel.row_heads, row).length);
+    }
+    most = Math.max(most, headText(this.panel.row_heads, rows - 1).length);
+    return Math.ceil(Math.min(most, 10) * HEAD_FONT * LETTER + 8);
+  }
+
+  private axesWords(): HTMLElement {
+    const { row_heads, column_heads, row_name, column_name } = this.panel;
+    const parts = [
+      `rows ${headNames(row_heads, row_name)}`,
+      `columns ${headNames(column_heads, column_name)}`,
+      `cells ${cellWords(this.lit.scene, this.panel)}`,
+    ];
+    return make("span", { class: "axes" }, parts.filter((part) => !part.endsWith(" ")).join(" · "));
+  }
+}
+
+/** Where a pixel is, in cells. */
+function fraction(line: Line, at: number): number {
+  const near = line.near(at);
+  return near + clamp((at - line.start(near)) / line.pitch, 0, 1);
+}
+
+function pixel(line: Line, at: number): number {
+  const cell = clamp(Math.floor(at), 0, line.total - 1);
+  return line.start(cell) + (at - cell) * line.pitch;
+}
+
+function sized(canvas: HTMLCanvasElement, sight: Sight): void {
+  const [width, height] = [Math.round(sight.width * sight.ratio), Math.round(sight.height * sight.ratio)];
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+}

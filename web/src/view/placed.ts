@@ -1,0 +1,106 @@
+/** A panel as one table of small cells, row by row: which elements each has, and where each element is. */
+
+import { PanelIndex } from "../scene/cells";
+import type { Panel, Scene } from "../scene/types";
+import type { Lit } from "./lit";
+
+/** Nothing is there. */
+export const NOWHERE = -1;
+
+/**
+ * The cells of a panel as one table. A cell of several slots is so many small cells side by side.
+ *
+ * An entry is a copy of an element, position * copies + copy.
+ */
+export class Table {
+  readonly rows: number;
+  readonly columns: number;
+  readonly copies: number;
+  /** The small cell of each entry. */
+  readonly cellOf: Int32Array;
+  private readonly starts: Int32Array;
+  private readonly entries: Int32Array;
+
+  constructor(
+    scene: Scene,
+    readonly panel: Panel,
+  ) {
+    const { blocks, cells, slots, width } = panel;
+    this.rows = blocks[0] * cells[0];
+    this.columns = blocks[1] * cells[1] * slots;
+    this.copies = scene.copies;
+    const index = new PanelIndex(scene, panel);
+    this.cellOf = smallCells(index, this.columns);
+    const covered = slots === 1 ? width : 1;
+    this.starts = new Int32Array(this.rows * this.columns + 1);
+    this.entries = this.invert(covered);
+  }
+
+  /** The entries that a cell has. */
+  at(cell: number): Int32Array {
+    return this.entries.subarray(this.starts[cell]!, this.starts[cell + 1]!);
+  }
+
+  /** How many cells of its row an entry covers. */
+  covers(cell: number): number {
+    const { width, slots, cells } = this.panel;
+    return slots === 1 ? Math.min(width, cells[1] - (cell % cells[1])) : 1;
+  }
+
+  /** The rank of each cell: that of its first entry among those that are lit most; 0 where it is empty. */
+  ranks(lit: Lit): Uint8Array {
+    const ranks = new Uint8Array(this.rows * this.columns);
+    const { starts, entries } = this;
+    for (let cell = 0; cell < ranks.length; cell++) {
+      let most = 0;
+      for (let i = starts[cell]!; i < starts[cell + 1]!; i++) {
+        const rank = lit.rank(entries[i]!);
+        if (rank + 7 >> 3 > most + 7 >> 3) most = rank;
+      }
+      ranks[cell] = most;
+    }
+    return ranks;
+  }
+
+  private invert(covered: number): Int32Array {
+    const { starts, cellOf } = this;
+    const reach = (cell: number): number => (covered === 1 ? 1 : this.covers(cell));
+    for (let at = 0; at < cellOf.length; at++) {
+      const cell = cellOf[at]!;
+      if (cell === NOWHERE) continue;
+      for (let next = cell + reach(cell); next > cell; next--) starts[next]!++;
+    }
+    for (let cell = 1; cell < starts.length; cell++) starts[cell]! += starts[cell - 1]!;
+    const entries = new Int32Array(starts[starts.length - 1]!);
+    const filled = starts.slice();
+    for (let at = 0; at < cellOf.length; at++) {
+      const cell = cellOf[at]!;
+      if (cell === NOWHERE) continue;
+      for (let next = cell; next < cell + reach(cell); next++) entries[filled[next]!++] = at;
+    }
+    return entries;
+  }
+}
+
+/** From cells that count block by block to small cells that count row by row. */
+function smallCells(index: PanelIndex, wide: number): Int32Array {
+  const [, blockColumns] = index.panel.blocks;
+  const [rows, columns] = index.panel.cells;
+  const { slots } = index.panel;
+  const small = new Int32Array(index.cells.length);
+  for (let at = 0; at < small.length; at++) {
+    const cell = index.cells[at]!;
+    const slot = index.slots[at]!;
+    if (cell < 0 || slot >= slots) {
+      small[at] = NOWHERE;
+      continue;
+    }
+    const row = Math.floor(cell / columns);
+    const block = Math.floor(row / rows);
+    const down = Math.floor(block / blockColumns);
+    const across = block - down * blockColumns;
+    const column = across * columns + (cell % columns);
+    small[at] = (down * rows + (row % rows)) * wide + column * slots + slot;
+  }
+  return small;
+}

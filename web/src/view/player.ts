@@ -1,0 +1,60 @@
+/** The steps: one at a time, by a scrubber, buttons or keys; nothing plays by itself. */
+
+import type { Scene } from "../scene/types";
+import { button, make, short } from "./dom";
+
+/** No step: all of the scene. */
+export const NO_STEP = -1;
+
+export class Player {
+  readonly element: HTMLElement;
+  private readonly range: HTMLInputElement;
+  private readonly words = make("span", { class: "mono" });
+  private readonly back: HTMLButtonElement;
+  private readonly next: HTMLButtonElement;
+  private at = NO_STEP;
+
+  constructor(
+    readonly count: number,
+    private readonly go: (step: number) => void,
+  ) {
+    this.range = make("input", { type: "range", min: NO_STEP, max: count - 1, step: 1, "aria-label": "Step" });
+    this.range.addEventListener("input", () => this.go(Number(this.range.value)));
+    this.back = button("‹", "Step back", () => this.go(this.at - 1));
+    this.next = button("›", "Step on", () => this.go(this.at + 1));
+    this.element = make("div", { class: "player", role: "group", "aria-label": "Steps" });
+    this.element.append(this.back, this.range, this.next, this.words);
+    this.element.hidden = count === 0;
+  }
+
+  /** Show a step. */
+  show(step: number): void {
+    this.at = step;
+    const said = step === NO_STEP ? `all of ${this.count} steps` : `step ${step + 1} of ${this.count}`;
+    this.range.value = String(step);
+    this.range.setAttribute("aria-valuetext", said);
+    this.words.textContent = said;
+    this.back.disabled = step <= NO_STEP;
+    this.next.disabled = step >= this.count - 1;
+  }
+}
+
+/** What a step of a scene is, and what it costs. */
+export function stepWords(scene: Scene, at: number): Node[] {
+  const step = scene.steps[at];
+  if (!step) {
+    const costs = scene.steps.map((one) => one.cost).filter((cost) => cost !== null);
+    const sum = costs.reduce((total, cost) => total + cost, 0);
+    const all = costs.length ? `${scene.steps.length} steps, ${wavefronts(sum)} in all` : "";
+    return [document.createTextNode(all)];
+  }
+  const rest: string[] = [];
+  if (step.cost !== null) rest.push(wavefronts(step.cost));
+  if (step.note) rest.push(short(step.note));
+  if (step.lanes.length) rest.push("L5 in a cell: lane 5 asks for it");
+  return [make("b", {}, short(step.title, 200)), document.createTextNode(rest.map((text) => ` · ${text}`).join(""))];
+}
+
+function wavefronts(count: number): string {
+  return `${count} ${count === 1 ? "wavefront" : "wavefronts"}`;
+}

@@ -1,0 +1,125 @@
+/** What is said of elements and cells: in cells, in heads, in the line below, and to screen readers. */
+
+import { headValues } from "../scene/cells";
+import type { Axis, Heads, Panel, Scene } from "../scene/types";
+import { short } from "./dom";
+import type { Lit } from "./lit";
+
+const MOST_COPIES = 4;
+const MOST_ELEMENTS = 3;
+
+/** The coordinates of an element: `3, 5`. */
+export function coordinates(scene: Scene, flat: number): number[] {
+  const found: number[] = [];
+  for (let rest = flat, mode = scene.shape.length - 1; mode >= 0; mode--) {
+    const extent = scene.shape[mode]!;
+    found.unshift(mode === 0 ? rest : rest % extent);
+    rest = Math.floor(rest / extent);
+  }
+  return found.length ? found : [flat];
+}
+
+/** Owners first, then storage: the order in which places are said. */
+export function axesInOrder(scene: Scene): Axis[] {
+  const owners = scene.axes.filter((axis) => axis.kind !== "storage");
+  return [...owners, ...scene.axes.filter((axis) => axis.kind === "storage")];
+}
+
+/** What stands in the cell of an element. */
+export function cellText(lit: Lit, panel: Panel, entry: number): string {
+  const { scene } = lit;
+  const position = Math.floor(entry / scene.copies);
+  if (panel.text === "index") return coordinates(scene, lit.flat(position)).join(",");
+  return axesInOrder(scene)
+    .map((axis) => copiesOn(scene, axis, position, lit.copies).join("|"))
+    .join(":");
+}
+
+/** How long the text in a cell is, usually: that of the greatest numbers. */
+export function usualLength(scene: Scene, panel: Panel): number {
+  if (panel.text === "index") return scene.shape.map((extent) => String(extent - 1)).join(",").length;
+  const texts = axesInOrder(scene).map((axis) => (String(axis.low).length > String(axis.high).length ? axis.low : axis.high));
+  return texts.join(":").length;
+}
+
+/** What the numbers in the cells are: `laneid:reg`, or `index`. */
+export function cellWords(scene: Scene, panel: Panel): string {
+  if (panel.text === "index") return scene.shape.length > 1 ? "coordinates" : "index";
+  return axesInOrder(scene).map((axis) => axis.name).join(":");
+}
+
+function copiesOn(scene: Scene, axis: Axis, position: number, copies: number): string[] {
+  const values = scene.places[axis.name]!;
+  const first = position * scene.copies;
+  const found = new Set<number>();
+  for (let copy = 0; copy < copies && found.size <= MOST_COPIES; copy++) found.add(values[first + copy]!);
+  const texts = [...found].map(String);
+  return texts.length > MOST_COPIES ? [...texts.slice(0, MOST_COPIES), ".."] : texts;
+}
+
+/** An element and all its places: `(3, 5): laneid 14, reg 1`. */
+export function elementWords(lit: Lit, position: number): string {
+  const { scene } = lit;
+  return `${name(lit, position)}: ${placesWords(lit, position)}${lanesWords(lit, position)}`;
+
+  function placesWords(of: Lit, at: number): string {
+    const places = new Set<string>();
+    for (let copy = 0; copy < of.copies && places.size <= MOST_COPIES; copy++) {
+      places.add(axesInOrder(scene).map((axis) => `${axis.name} ${scene.places[axis.name]![at * scene.copies + copy]}`).join(", "));
+    }
+    const said = [...places].slice(0, MOST_COPIES);
+    const more = places.size > MOST_COPIES ? `; ${of.copies} copies in all` : "";
+    return said.join("; ") + more;
+  }
+}
+
+function name(lit: Lit, position: number): string {
+  const of = coordinates(lit.scene, lit.flat(position));
+  return of.length > 1 ? `(${of.join(", ")})` : String(of[0]);
+}
+
+function lanesWords(lit: Lit, position: number): string {
+  const lanes = lit.lanesOf(position);
+  if (lanes.length === 0) return "";
+  const said = lanes.slice(0, MOST_COPIES).join(", ") + (lanes.length > MOST_COPIES ? ", …" : "");
+  return ` · asked by lane ${said}`;
+}
+
+/** Several elements in a breath: three of them, and how many more. */
+export function elementsWords(lit: Lit, positions: readonly number[]): string {
+  if (positions.length === 1) return elementWords(lit, positions[0]!);
+  const said = positions.slice(0, MOST_ELEMENTS).map((position) => name(lit, position));
+  const more = positions.length - said.length;
+  const last = more > 0 ? ` and ${more} more` : "";
+  return `${said.join(", ")}${last}: ${positions.length} elements`;
+}
+
+/** The numbers at a head, with a comma between. */
+export function headText(heads: Heads, at: number): string {
+  return heads.length ? headValues(heads, at).join(",") : String(at);
+}
+
+/** The numbers at a head with their names: `warpid 2`. */
+export function headWords(heads: Heads, fallback: string, at: number): string {
+  if (heads.length === 0) return `${fallback} ${at}`;
+  const values = headValues(heads, at);
+  const named = heads.map((head, i) => `${short(head.name, 60) || fallback} ${values[i]}`);
+  return named.join(", ");
+}
+
+/** What rows or columns are called: the names of their heads. */
+export function headNames(heads: Heads, fallback: string): string {
+  return short(heads.map((head) => head.name).filter(Boolean).join(",") || fallback, 60);
+}
+
+/** Where a small cell of a panel is, by its heads. */
+export function cellWhere(panel: Panel, row: number, column: number): string {
+  const [rows, columns] = panel.cells;
+  const wide = Math.floor(column / panel.slots);
+  const parts: string[] = [];
+  if (panel.blocks[0] > 1) parts.push(headWords(panel.block_row_heads, panel.block_name || "block row", Math.floor(row / rows)));
+  if (panel.blocks[1] > 1) parts.push(headWords(panel.block_column_heads, panel.block_name || "block", Math.floor(wide / columns)));
+  parts.push(headWords(panel.row_heads, panel.row_name || "row", row % rows));
+  parts.push(headWords(panel.column_heads, panel.column_name || "column", wide % columns));
+  return parts.join(", ");
+}
