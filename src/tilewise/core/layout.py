@@ -13,7 +13,7 @@ equals it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -27,6 +27,7 @@ from tilewise.core.integers import as_extent
 from tilewise.core.shapes import (
     MAX_ITERS,
     Shape,
+    all_extents,
     as_shape,
     coordinates,
     extents_of,
@@ -130,19 +131,20 @@ class Layout(Algebra):
     __array_ufunc__ = None  # NumPy integers on the left of `+` then ask us
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "shape", as_shape(self.shape))
         strides = self.strides if isinstance(self.strides, tuple | list) else (self.strides,)
-        put(self, "strides", tuple([as_vector(stride) for stride in strides]))
-        put(self, "replica", _all_of(Iter, self.replica, "replicas are"))
-        put(self, "offset", as_vector(self.offset, "an offset"))
-        put(self, "swizzles", _all_of(Swizzle, self.swizzles, "a chain of swizzles is"))
-        put(self, "outer", as_vector(self.outer, "an outer offset"))
+        self.__dict__.update(
+            shape=as_shape(self.shape),
+            strides=tuple([as_vector(stride) for stride in strides]),
+            replica=_all_of(Iter, self.replica, "replicas are"),
+            offset=as_vector(self.offset, "an offset"),
+            swizzles=_all_of(Swizzle, self.swizzles, "a chain of swizzles is"),
+            outer=as_vector(self.outer, "an outer offset"),
+        )
         self._check()
         self._fold_outer()
 
     def _check(self) -> None:
-        extents = sum(1 for _ in leaves(self.shape))
+        extents = len(all_extents(self.shape))
         if extents != len(self.strides):
             raise LayoutError(
                 "TW003",
@@ -155,7 +157,7 @@ class Layout(Algebra):
             raise LayoutError("TW005", f"a chain of more than {MAX_SWIZZLES} swizzles")
         if self.unit not in UNITS:
             raise LayoutError("TW106", f"unknown unit {self.unit!r}", hint="known: " + " ".join(UNITS))
-        if len({swizzle.axis for swizzle in self.swizzles}) > 1:
+        if len(self.swizzles) > 1 and len({swizzle.axis for swizzle in self.swizzles}) > 1:
             raise LayoutError(
                 "TW104",
                 "the swizzles of a chain act on one axis, here on "
@@ -175,6 +177,8 @@ class Layout(Algebra):
 
     def _fold_outer(self) -> None:
         """P acts as O wherever no swizzle stands between them, or the swizzles repeat by it."""
+        if not self.outer.terms:
+            return
         inside: list[Term] = []
         outside: list[Term] = []
         period = period_of(self.swizzles)
@@ -240,18 +244,18 @@ class Layout(Algebra):
                 named.setdefault(axis.name, axis)
         return tuple(named.values()) or (m,)
 
-    def _named_axes(self) -> Iterator[Axis]:
-        for stride in self.strides:
-            yield from stride.axes
-        yield from self._named_elsewhere()
+    def _named_axes(self) -> list[Axis]:
+        named = [axis for stride in self.strides for axis, _ in stride.terms]
+        if self.replica or self.offset.terms or self.swizzles or self.outer.terms:
+            named += self._named_elsewhere()
+        return named
 
-    def _named_elsewhere(self) -> Iterator[Axis]:
-        for it in self.replica:
-            yield from it.stride.axes
-        yield from self.offset.axes
-        for swizzle in self.swizzles:
-            yield swizzle.axis
-        yield from self.outer.axes
+    def _named_elsewhere(self) -> list[Axis]:
+        """The axes of R, of O and of what acts on them, in this order."""
+        named = [axis for it in self.replica for axis, _ in it.stride.terms]
+        named += self.offset.axes
+        named += [swizzle.axis for swizzle in self.swizzles]
+        return [*named, *self.outer.axes]
 
     @property
     def moving(self) -> tuple[str, ...]:

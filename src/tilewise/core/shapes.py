@@ -32,7 +32,7 @@ def as_shape(value: Any) -> Shape:
     """
     modes = value if isinstance(value, tuple | list) else (value,)
     shape = tuple([_as_mode(mode, 2) for mode in modes])
-    extents = list(leaves(shape))
+    extents = all_extents(shape)
     if len(extents) > MAX_ITERS:
         raise LayoutError(
             "TW005", f"a shape of more than {MAX_ITERS} extents", hint="merge modes that are contiguous"
@@ -85,7 +85,7 @@ def size_of(mode: Mode) -> int:
     >>> size_of(((4, 2), (2, 4))), size_of(())
     (64, 1)
     """
-    return prod(leaves(mode))
+    return mode if isinstance(mode, int) else prod(all_extents(mode))
 
 
 def extents_of(shape: Shape) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def extents_of(shape: Shape) -> tuple[int, ...]:
     >>> extents_of(((4, 2), (2, 4)))
     (8, 8)
     """
-    return tuple(size_of(mode) for mode in shape)
+    return tuple([mode if isinstance(mode, int) else size_of(mode) for mode in shape])
 
 
 def flat_index(index: Any, shape: Shape) -> int:

@@ -45,11 +45,14 @@ class Vector:
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes that this vector names."""
-        return tuple(axis for axis, _ in self.terms)
+        return tuple([axis for axis, _ in self.terms])
 
     def __getitem__(self, axis: Axis | str) -> int:
         name = str(axis)
-        return next((steps for a, steps in self.terms if a.name == name), 0)
+        for own, steps in self.terms:
+            if own.name == name:
+                return steps
+        return 0
 
     def as_dict(self) -> dict[str, int]:
         """`{axis name: steps}` in the order written."""
@@ -58,7 +61,8 @@ class Vector:
     @property
     def nonzero(self) -> Vector:
         """The same point without the axes on which it does not move."""
-        return Vector(tuple(term for term in self.terms if term[1]))
+        moving = tuple([term for term in self.terms if term[1]])
+        return Vector(moving) if len(moving) < len(self.terms) else self
 
     def __add__(self, other: Vector | SupportsIndex) -> Vector:
         if isinstance(other, Axis | Mapping) or not _is_vector(other):

@@ -10,7 +10,7 @@ the other: found by dividing digits, copies and offsets, and checked by putting 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from math import prod
@@ -374,8 +374,9 @@ class Parting:
         whole, part = _least_places(self.whole, axes), _least_places(self.part, axes)
         shape = self.whole.shape
         factors = [self.scale.get(axis.name, 1) if self.part_is_fast else 1 for axis in axes]
+        extents = [*zip(extents_of(shape), extents_of(self.part.shape), strict=True)]
         for flat in self._telling():
-            of_part, of_rest = self._indices(coordinates(flat, shape))
+            of_part, of_rest = self._indices(flat, extents)
             moved = _difference(whole(flat), whole(of_rest))
             alone = _difference(part(of_part), part(0))
             if moved != alone:
@@ -413,18 +414,20 @@ class Parting:
         yield from sorted(likely.union(range(min(self.whole.size, FIRST_PROBES))))
         yield from range(FIRST_PROBES, min(self.whole.size, MAX_PROBES))
 
-    def _indices(self, index: tuple[int, ...]) -> tuple[int, int]:
-        """For an index of the whole: the part's own flat index, and that of the whole with the part at 0."""
-        of_part, rest = [], []
-        for z, extent, all_of_it in zip(
-            index, extents_of(self.part.shape), extents_of(self.whole.shape), strict=True
-        ):
+    def _indices(self, flat: int, extents: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """For an index of the whole: the part's own flat index, and that of the whole with the part at 0.
+
+        requires  extents are those of each mode, (of the whole, of the part)
+        """
+        of_part = of_rest = 0
+        weight = weight_of_part = 1
+        for all_of_it, extent in reversed(extents):
+            flat, z = divmod(flat, all_of_it)
             x, y = divmod(z, extent if self.part_is_fast else all_of_it // extent)
-            of_part.append(y if self.part_is_fast else x)
-            rest.append(z - y if self.part_is_fast else y)
-        return flat_index(tuple(of_part), extents_of(self.part.shape)), flat_index(
-            tuple(rest), extents_of(self.whole.shape)
-        )
+            of_part += weight_of_part * (y if self.part_is_fast else x)
+            of_rest += weight * (z - y if self.part_is_fast else y)
+            weight, weight_of_part = weight * all_of_it, weight_of_part * extent
+        return of_part, of_rest
 
     def _refute_copies(self) -> None:
         """Refuse where the copies of the first element are not those of the part, moved."""
@@ -533,14 +536,17 @@ def _places(digits: Iterable[Iter]) -> list[int]:
 def _least_places(layout: Layout, axes: tuple[Axis, ...]) -> Callable[[int], tuple[int, ...]]:
     """The least place of a flat index, in the order of the axes."""
 
-    def swizzled(flat: int) -> tuple[int, ...]:
-        return min(tuple(place[axis] for axis in axes) for place in layout.places(flat))
-
     _, start = merged_replica(layout.replica)
+    first = tuple(start[axis] for axis in axes)
+    named = {axis.name: at for at, axis in enumerate(layout.axes)}
+    own = [named.get(axis.name) for axis in axes]  # where each axis stands in the layout's own points
+
+    def swizzled(flat: int) -> tuple[int, ...]:
+        return min(tuple([0 if at is None else point[at] for at in own]) for point in layout.points(flat))
 
     def plain(flat: int) -> tuple[int, ...]:
-        steps = dict(zip(layout.axes, layout.before_swizzle(flat), strict=True))
-        return tuple(steps.get(axis, 0) + start[axis] for axis in axes)
+        point = layout.before_swizzle(flat)
+        return tuple([s if at is None else point[at] + s for at, s in zip(own, first, strict=True)])
 
     return swizzled if layout.swizzles else plain
 
