@@ -55,10 +55,26 @@ def kept(truth, of):
     return zip(numbers, *arrays, strict=True)
 
 
-def test_the_model_leaves_what_the_device_left(truth):
+PAGE = Path(__file__).parents[2] / "docs" / "simulate.md"
+ROWS = {
+    "wgmma": "`wgmma`, A in memory or registers",
+    "mma": "`mma.sync`",
+    "ldmatrix": "`ldmatrix`",
+    "stmatrix": "`stmatrix`",
+    "load": "TMA loads",
+    "store": "TMA stores",
+    "chain": "a chain of TMA load, `ldmatrix`, `mma`, `stmatrix`, TMA store",
+}
+
+
+def test_the_model_leaves_what_the_device_left_as_the_page_says(truth):
     found = [models.rechecked(*one) for one in kept(*truth)]
     wrong = [one for one in found if one.word == models.DIFFERENT]
     assert not wrong, f"{len(wrong)} of {len(found)}: {wrong[:3]}"
+    same, within = (sum(one.word == word for one in found) for word in (models.SAME, models.WITHIN))
+    row = ROWS[truth[0].part.partition(".")[2]]
+    page = PAGE.read_text(encoding="utf-8")
+    assert f"| {row} | {len(found)} | {same} | {within} | 0 |" in page
 
 
 def test_every_program_of_a_record_is_held(truth):
