@@ -9,4 +9,5 @@ colours, notes
          what a colour means; what is true of all elements
 steps    an access as moments, a wavefront each
 build    `scene_of`: all of it together
+compare  two layouts side by side, and what has to move
 """

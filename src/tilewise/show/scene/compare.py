@@ -1,0 +1,166 @@
+"""Two layouts of one tensor side by side, and in words what has to move from one to the other.
+
+The words are counted element by element on the places of the scenes, as the page counts them; the tests
+hold them to `Layout.relation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from math import prod
+
+from tilewise.core.algebra.relations import OUTERMOST_FIRST, kind_of
+from tilewise.core.axes import STORAGE
+from tilewise.core.axes import Axis as LayoutAxis
+from tilewise.core.integers import counted
+from tilewise.core.layout import Layout
+from tilewise.show.scene.build import scene_of
+from tilewise.show.scene.model import Document, Scene
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_BETWEEN = {
+    "device": "between devices",
+    "cta": "between CTAs",
+    "warp": "between warps",
+    "lane": "between lanes",
+    "register": "between registers",
+    "memory": "in memory",
+}
+_MOST_MODES = 4
+
+Places = list[frozenset[tuple[int, ...]]]
+
+
+def compared(first: Layout, second: Layout, *, title: str | None = None, **options: Any) -> Document:
+    """Two layouts as one document; the options are those of `scene_of`, for both.
+
+    >>> from tilewise import S
+    >>> compared(S[(4, 8) : (8, 1)], S[(8, 4) : (1, 8)]).words
+    'A view, with the modes in the order (1, 0): nothing moves.'
+    """
+    scenes = scene_of(first, **options), scene_of(second, **options)
+    return Document(scenes, scenes[0].title if title is None else title, difference(*scenes))
+
+
+def difference(first: Scene, second: Scene) -> str:
+    """What has to move from the first to the second, in a sentence; nothing of parts that do not match.
+
+    >>> from tilewise import S, laneid, reg
+    >>> fragment = scene_of(S[(8, (4, 2)) : (4@laneid, (1@laneid, 1@reg))])
+    >>> difference(fragment, scene_of(S[(8, (2, 4)) : (4@laneid, (1@reg, 1@laneid))]))
+    '48 of 64 elements move between lanes: 48 along laneid, 32 along reg; 16 stay where they are.'
+    """
+    here, there = _elements(first), _elements(second)
+    if _whole(first) and _whole(second):
+        if here != there:
+            return f"They have {here} and {there} elements, and are not of one tensor."
+        return _Pair(first, second).words()
+    if first.window == second.window and prod(first.columns) == prod(second.columns) and here == there:
+        return f"In this window: {_Pair(first, second).words()}"
+    return ""
+
+
+def _elements(scene: Scene) -> int:
+    return len(scene.places[scene.axes[0].name]) // scene.copies
+
+
+def _whole(scene: Scene) -> bool:
+    return scene.window == ((0, prod(scene.rows)), (0, prod(scene.columns)))
+
+
+class _Pair:
+    """Two scenes of as many elements on all axes of both; an axis that one of them lacks is 0 there."""
+
+    def __init__(self, first: Scene, second: Scene) -> None:
+        self.first, self.second = first, second
+        self.names = list(dict.fromkeys(axis.name for axis in (*first.axes, *second.axes)))
+        self.count = _elements(first)
+        self.here, self.there = self._on(first, self.names), self._on(second, self.names)
+
+    def words(self) -> str:
+        first, second = self.first, self.second
+        moving = sum(not new <= old for old, new in zip(self.here, self.there, strict=True))
+        if not moving and first.copies > second.copies:
+            return f"Nothing moves: of {first.copies} copies of every element {second.copies} are kept."
+        if not moving:
+            return f"The same map{'' if first.shape == second.shape else ' in another shape'}: nothing moves."
+        order = self._order()
+        if order is not None:
+            return f"A view, with the modes in the order ({', '.join(map(str, order))}): nothing moves."
+        shift = self._shift()
+        if shift:
+            return f"Every element moves by {shift}."
+        return self._moves(moving)
+
+    def _on(self, scene: Scene, names: list[str]) -> Places:
+        """The places of every element on some axes."""
+        entries = self.count * scene.copies
+        columns = [scene.places.get(name, (0,) * entries) for name in names]
+        points = list(zip(*columns, strict=True))
+        return [frozenset(points[at : at + scene.copies]) for at in range(0, entries, scene.copies)]
+
+    def _order(self) -> tuple[int, ...] | None:
+        """The order of the first one's modes in which it is the second."""
+        shape = self.first.shape
+        if self.first.copies != self.second.copies or len(shape) > _MOST_MODES or not _whole(self.first):
+            return None
+        for order in permutations(range(len(shape))):
+            turned = tuple(shape[mode] for mode in order)
+            if turned == self.second.shape and all(
+                self.there[new] <= self.here[old] for new, old in enumerate(_turned(shape, order))
+            ):
+                return order
+        return None
+
+    def _shift(self) -> str | None:
+        """The step by which every place moves."""
+        if self.first.copies != self.second.copies:
+            return None
+        steps: list[str] = []
+        zeros = (0,) * (self.count * self.first.copies)
+        for name in self.names:
+            pairs = zip(self.first.places.get(name, zeros), self.second.places.get(name, zeros), strict=True)
+            found = {new - old for old, new in pairs}
+            if len(found) > 1:
+                return None
+            steps.extend(f"{step}@{name}" for step in found if step)
+        return " + ".join(steps)
+
+    def _moves(self, moving: int) -> str:
+        along = [(name, self._moving_on(name)) for name in self.names]
+        along = [(name, count) for name, count in along if count]
+        kinds = {self._kind(name) for name, _ in along}
+        farthest = next((kind for kind in OUTERMOST_FIRST if kind in kinds), None)
+        how = "" if farthest is None else f" {_BETWEEN[farthest]}"
+        told = ", ".join(f"{count} along {name}" for name, count in along)
+        whole = moving == self.count
+        many = f"All {moving} elements move" if whole else f"{moving} of {self.count} elements move"
+        rest = "" if whole else f"; {self.count - moving} stay where they are"
+        return f"{many}{how}{f': {told}' if told else ''}{rest}.{self._copies()}"
+
+    def _moving_on(self, name: str) -> int:
+        pairs = zip(self._on(self.first, [name]), self._on(self.second, [name]), strict=True)
+        return sum(not new <= old for old, new in pairs)
+
+    def _copies(self) -> str:
+        here, there = self.first.copies, self.second.copies
+        return "" if here == there else f" Every element has {counted(there, 'place')} instead of {here}."
+
+    def _kind(self, name: str) -> str:
+        kinds = {axis.name: axis.kind for axis in (*self.second.axes, *self.first.axes)}
+        return kind_of(LayoutAxis(name, storage=True) if kinds[name] == STORAGE else LayoutAxis(name))
+
+
+def _turned(shape: tuple[int, ...], order: tuple[int, ...]) -> Iterator[int]:
+    """The flat indices of a shape, taken with its modes in another order."""
+    weights = [prod(shape[mode + 1 :]) for mode in range(len(shape))]
+    for flat in range(prod(shape)):
+        rest, old = flat, 0
+        for mode in reversed(order):
+            rest, digit = divmod(rest, shape[mode])
+            old += digit * weights[mode]
+        yield old

@@ -1,0 +1,81 @@
+/** From a layout to everything that a view draws of it. */
+
+import { LayoutError, dtypeOf, extentsOf, print, type Layout, type Shape } from "../core";
+import { askedOf } from "./access";
+import { colourOf } from "./colours";
+import { difference } from "./compare";
+import { gathered } from "./gather";
+import { FAR, logicalOf, type Window } from "./logical";
+import { notesOf } from "./notes";
+import { panelsOf } from "./panels";
+import { SCHEMA, type Document, type Scene, type Step } from "./types";
+
+/** What a scene is asked for, besides its layout. */
+export interface Options {
+  /** The text that is shown; the canonical text where none is given. */
+  title?: string;
+  dtype?: string | null;
+  shape?: Shape | null;
+  window?: Window | null;
+  access?: string | null;
+  base?: number;
+}
+
+/** The scene of a layout, or of a window of its grid in `shape`; with `access` its wavefronts are steps. */
+export function sceneOf(layout: Layout, options: Options = {}): Scene {
+  const { dtype = null, shape, window, access = null, base = 0 } = options;
+  const element = dtype === null ? null : dtypeOf(dtype);
+  const part = logicalOf(layout, shape, window);
+  const found = gathered(layout, part);
+  checkBase(base);
+  const bits = element?.bits ?? null;
+  const [panels, hints] = panelsOf({ layout, logical: part, axes: found.axes, bits, base });
+  const asked = access === null ? null : askedOf(layout, access, element, base);
+  const expression = print(layout);
+  return {
+    title: options.title ?? expression,
+    expression,
+    shape: extentsOf(part.shape).map(Number),
+    rows: part.rows.map(Number),
+    columns: part.columns.map(Number),
+    window: part.window,
+    copies: found.copies,
+    axes: found.axes,
+    places: found.places,
+    colour: colourOf(layout, found.axes),
+    panels,
+    dtype: element?.name ?? null,
+    bits,
+    base,
+    access: asked?.name ?? null,
+    steps: asked?.steps ?? copySteps(found.copies),
+    notes: [...notesOf(part, found, bits), ...hints, ...(asked?.notes ?? [])],
+  };
+}
+
+/** A document of these scenes; of two the words say what has to move from the first to the second. */
+export function documentWith(scenes: readonly Scene[], title = scenes[0]?.title ?? ""): Document {
+  const [first, second] = scenes;
+  const words = first && second ? difference(first, second) : "";
+  return { schema: SCHEMA, kind: "tilewise.scene", title, words, scenes };
+}
+
+/** A document as JSON, its places as lists. */
+export function jsonOf(document: Document): string {
+  return JSON.stringify(document, (_, value: unknown) => (value instanceof Float64Array ? [...value] : value));
+}
+
+function checkBase(base: number): void {
+  if (Number.isInteger(base) && base >= 0 && base < FAR) return;
+  throw new LayoutError("TW301", `a base of ${base} bytes`, "pictures begin at 0 and end at 2^44");
+}
+
+/** Packing, then broadcast: what is there when every element has been written once, and then. */
+function copySteps(copies: number): Step[] {
+  if (copies === 1) return [];
+  const step = { elements: [], lanes: [], cost: null };
+  return [
+    { ...step, title: "the shard", copies: 1, note: "one copy of every element" },
+    { ...step, title: "the replicas", copies, note: `all ${copies} copies of every element` },
+  ];
+}

@@ -1,0 +1,164 @@
+/** Two layouts of one tensor, element by element: what stays, and what has to move. */
+
+import { elementsOf, gridColumns } from "./cells";
+import type { Scene } from "./types";
+
+/** How far an element goes along an axis, the farthest first, and how that is said. */
+const BETWEEN: ReadonlyMap<string, string> = new Map([
+  ["device", "between devices"],
+  ["cta", "between CTAs"],
+  ["warp", "between warps"],
+  ["lane", "between lanes"],
+  ["register", "between registers"],
+  ["memory", "in memory"],
+]);
+const KIND: ReadonlyMap<string, string> = new Map([
+  ...["bx", "by", "bz", "cbx", "cby", "cbz"].map((name): [string, string] => [name, "cta"]),
+  ...["wgid", "warpid", "wid_in_wg", "tx", "tid_in_wg"].map((name): [string, string] => [name, "warp"]),
+  ["laneid", "lane"],
+  ["reg", "register"],
+  ["TLane", "memory"],
+]);
+const MOST_MODES = 4;
+
+/** What has to move from the first layout to the second, in a sentence; nothing of parts that do not match. */
+export function difference(first: Scene, second: Scene): string {
+  const [here, there] = [elementsOf(first), elementsOf(second)];
+  if (isWhole(first) && isWhole(second)) {
+    if (here !== there) return `They have ${here} and ${there} elements, and are not of one tensor.`;
+    return new Pair(first, second).words();
+  }
+  const alike = JSON.stringify(first.window) === JSON.stringify(second.window);
+  return alike && gridColumns(first) === gridColumns(second) && here === there
+    ? `In this window: ${new Pair(first, second).words()}`
+    : "";
+}
+
+function isWhole(scene: Scene): boolean {
+  const [[top, bottom], [left, right]] = scene.window;
+  const rows = scene.rows.reduce((size, extent) => size * extent, 1);
+  return top === 0 && left === 0 && bottom === rows && right === gridColumns(scene);
+}
+
+/** Two scenes of as many elements on all axes of both; an axis that one of them lacks is 0 there. */
+class Pair {
+  private readonly names: readonly string[];
+  private readonly here: readonly ArrayLike<number>[];
+  private readonly there: readonly ArrayLike<number>[];
+  private readonly count: number;
+
+  constructor(
+    private readonly first: Scene,
+    private readonly second: Scene,
+  ) {
+    this.names = [...new Set([...first.axes, ...second.axes].map((axis) => axis.name))];
+    this.here = this.columnsOf(first);
+    this.there = this.columnsOf(second);
+    this.count = elementsOf(first);
+  }
+
+  words(): string {
+    const every = this.names.map((_, i) => i);
+    const moving = this.moving(every);
+    const [here, there] = [this.first.copies, this.second.copies];
+    if (!moving && here > there) return `Nothing moves: of ${here} copies of every element ${there} are kept.`;
+    if (!moving) {
+      const alike = String(this.first.shape) === String(this.second.shape);
+      return `The same map${alike ? "" : " in another shape"}: nothing moves.`;
+    }
+    const order = this.order();
+    if (order) return `A view, with the modes in the order (${order.join(", ")}): nothing moves.`;
+    const shift = this.shift();
+    if (shift) return `Every element moves by ${shift}.`;
+    return this.moves(moving);
+  }
+
+  private columnsOf(scene: Scene): ArrayLike<number>[] {
+    const zeros = new Float64Array(elementsOf(scene) * scene.copies);
+    return this.names.map((name) => (Object.hasOwn(scene.places, name) ? scene.places[name]! : zeros));
+  }
+
+  /** Whether all new places of an element are among the old ones of another, on some axes. */
+  private stays(old: number, element: number, axes: readonly number[]): boolean {
+    const { here, there } = this;
+    const [copies, added] = [this.first.copies, this.second.copies];
+    for (let to = element * added; to < (element + 1) * added; to++) {
+      let found = false;
+      for (let from = old * copies; from < (old + 1) * copies && !found; from++) {
+        found = axes.every((axis) => here[axis]![from] === there[axis]![to]);
+      }
+      if (!found) return false;
+    }
+    return true;
+  }
+
+  private moving(axes: readonly number[]): number {
+    let moving = 0;
+    for (let element = 0; element < this.count; element++) if (!this.stays(element, element, axes)) moving++;
+    return moving;
+  }
+
+  /** The order of the first one's modes in which it is the second; null where there is none. */
+  private order(): number[] | null {
+    const { shape } = this.first;
+    if (this.first.copies !== this.second.copies || shape.length > MOST_MODES || !isWhole(this.first)) return null;
+    const every = this.names.map((_, i) => i);
+    const weights = shape.map((_, mode) => shape.slice(mode + 1).reduce((size, extent) => size * extent, 1));
+    return (
+      orders(shape.length).find((order) => {
+        if (String(order.map((mode) => shape[mode])) !== String(this.second.shape)) return false;
+        for (let element = 0; element < this.count; element++) {
+          let [rest, old] = [element, 0];
+          for (let i = order.length - 1; i >= 0; i--) {
+            const extent = shape[order[i]!]!;
+            old += (rest % extent) * weights[order[i]!]!;
+            rest = Math.floor(rest / extent);
+          }
+          if (!this.stays(old, element, every)) return false;
+        }
+        return true;
+      }) ?? null
+    );
+  }
+
+  /** The step by which every place moves; null where they differ. */
+  private shift(): string | null {
+    const { here, there } = this;
+    if (this.first.copies !== this.second.copies) return null;
+    const steps = this.names.map((_, axis) => there[axis]![0]! - here[axis]![0]!);
+    for (let at = 0; at < here[0]!.length; at++) {
+      if (!steps.every((step, axis) => there[axis]![at]! - here[axis]![at]! === step)) return null;
+    }
+    return this.names.flatMap((name, axis) => (steps[axis] ? [`${steps[axis]}@${name}`] : [])).join(" + ");
+  }
+
+  private moves(moving: number): string {
+    const along = this.names
+      .map((name, axis) => ({ name, kind: this.kindOf(name), count: this.moving([axis]) }))
+      .filter(({ count }) => count);
+    const farthest = [...BETWEEN.keys()].find((kind) => along.some((axis) => axis.kind === kind));
+    const how = farthest === undefined ? "" : ` ${BETWEEN.get(farthest)}`;
+    const told = along.map(({ name, count }) => `${count} along ${name}`).join(", ");
+    const many = moving === this.count ? `All ${moving} elements move` : `${moving} of ${this.count} elements move`;
+    const rest = moving === this.count ? "" : `; ${this.count - moving} stay where they are`;
+    return `${many}${how}${told ? `: ${told}` : ""}${rest}.${this.copies()}`;
+  }
+
+  private copies(): string {
+    const [here, there] = [this.first.copies, this.second.copies];
+    return here === there ? "" : ` Every element has ${there} place${there === 1 ? "" : "s"} instead of ${here}.`;
+  }
+
+  private kindOf(name: string): string {
+    const axis = [...this.first.axes, ...this.second.axes].find((own) => own.name === name);
+    return KIND.get(name) ?? (axis?.kind === "storage" ? "memory" : "device");
+  }
+}
+
+/** All orders of so many modes, the order they are in first. */
+function orders(modes: number): number[][] {
+  if (!modes) return [[]];
+  const insert = (order: readonly number[], at: number): number[] => [...order.slice(0, at), modes - 1, ...order.slice(at)];
+  const found = orders(modes - 1).flatMap((order) => Array.from({ length: modes }, (_, at) => insert(order, at)));
+  return found.sort((a, b) => (String(a) < String(b) ? -1 : 1));
+}

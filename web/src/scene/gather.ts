@@ -1,0 +1,47 @@
+/** The places of the elements of a scene, axis by axis. */
+
+import { table, type Layout } from "../core";
+import { product, refuseFar, refuseMany, type Logical } from "./logical";
+import type { Axis } from "./types";
+
+/** Axes with their ends, and places[axis][element * copies + copy]. */
+export interface Gathered {
+  readonly copies: number;
+  readonly axes: readonly Axis[];
+  readonly places: Readonly<Record<string, Float64Array>>;
+}
+
+/** The places of all elements of a window. */
+export function gathered(layout: Layout, part: Logical): Gathered {
+  const flats = flatsOf(part);
+  refuseMany(BigInt(flats.length) * layout.copies);
+  const listed = table(layout, flats);
+  const places = Object.create(null) as Record<string, Float64Array>;
+  const axes = layout.axes.map(({ name, kind }) => {
+    const values = listed[name]!;
+    let [low, high] = [values[0]!, values[0]!];
+    for (const value of values) {
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    refuseFar(low, "a place at", `@${name}`);
+    refuseFar(high, "a place at", `@${name}`);
+    places[name] = values instanceof Float64Array ? values : Float64Array.from(values, Number);
+    return { name, kind, low: Number(low), high: Number(high) };
+  });
+  return { copies: layout.copySteps.length, axes, places };
+}
+
+/** The flat indices of a window, row by row; the last row of the grid may have fewer. */
+function flatsOf(part: Logical): Float64Array {
+  const [[top, bottom], [left, right]] = part.window;
+  const broad = Number(product(part.columns));
+  const size = Number(part.size);
+  const flats = new Float64Array((bottom - top) * (right - left));
+  let count = 0;
+  for (let row = top; row < bottom; row++) {
+    const end = Math.min(row * broad + right, size);
+    for (let flat = row * broad + left; flat < end; flat++) flats[count++] = flat;
+  }
+  return flats.subarray(0, count);
+}

@@ -1,0 +1,113 @@
+/** What is true of all elements of a scene, in sentences. */
+
+import type { Gathered } from "./gather";
+import { extent } from "./lines";
+import { product, type Logical } from "./logical";
+import type { Axis, Note } from "./types";
+
+const EXACT = 1n << 53n;
+/** So many places are looked up in one array. */
+const MOST_IN_ARRAY = 1 << 22;
+
+const LIMITS: ReadonlyMap<string, readonly [number, string]> = new Map([
+  ["TLane", [128, "lane of tensor memory, never scaled"]],
+  ["laneid", [32, "lane of the warp (64 on CDNA)"]],
+  ["wid_in_wg", [4, "warp in its warpgroup"]],
+  ["tid_in_wg", [128, "thread in its warpgroup"]],
+]);
+
+/** The facts of a scene; of a window only which one it is. */
+export function notesOf(part: Logical, found: Gathered, bits: number | null): Note[] {
+  if (!part.whole) return [fact(windowWords(part))];
+  const copies = found.copies > 1 ? [fact(`every element has ${found.copies} copies`)] : [];
+  return [fact(sizeWords(part, found.axes, bits)), ...copies, fact(oneToOne(found)), ...leftBehind(found.axes)];
+}
+
+function fact(text: string): Note {
+  return { kind: "fact", text };
+}
+
+function elements(size: bigint): string {
+  return `${size} element${size === 1n ? "" : "s"}`;
+}
+
+function windowWords(part: Logical): string {
+  const [[top, bottom], [left, right]] = part.window;
+  const [rows, columns] = [product(part.rows), product(part.columns)];
+  const shown = `rows ${top}..${bottom - 1} of ${rows}, columns ${left}..${right - 1} of ${columns}`;
+  return `${shown}; the layout has ${elements(part.size)}`;
+}
+
+function sizeWords(part: Logical, axes: readonly Axis[], bits: number | null): string {
+  const ends = axes.map((axis) => `${axis.name} = ${axis.low}..${axis.high}`).join(", ");
+  const said = `${elements(part.size)} at ${ends}`;
+  const [axis] = axes;
+  if (axes.length > 1 || !axis || axis.kind !== "storage" || bits === null) return said;
+  return `${said}: ${Math.ceil((extent(axis) * bits) / 8)} B`;
+}
+
+function oneToOne(found: Gathered): string {
+  const room = found.axes.reduce((size, axis) => size * BigInt(extent(axis)), 1n);
+  const { taken, shared } = takenOf(found, room);
+  const said = shared
+    ? `not one to one: elements ${shared[0]} and ${shared[1]} share ${placeWords(found, shared[2])}`
+    : "one to one";
+  if (room > EXACT) return said;
+  const holes = room - BigInt(taken);
+  if (!holes) return shared ? said : `${said}, without holes`;
+  return `${said}; ${holes} ${holes === 1n ? "place between holds" : "places between hold"} nothing`;
+}
+
+/** A place for a sentence. */
+export function placeWords({ axes, places }: Pick<Gathered, "axes" | "places">, at: number): string {
+  return axes.map((axis) => `${places[axis.name]![at]}@${axis.name}`).join(" + ");
+}
+
+interface Taken {
+  taken: number;
+  /** Two elements that share a place, and the entry at which the second meets the first. */
+  shared: [number, number, number] | null;
+}
+
+function takenOf(found: Gathered, room: bigint): Taken {
+  const keys = keysOf(found, room);
+  const seen = room <= MOST_IN_ARRAY ? new Int32Array(Number(room)).fill(-1) : new Map<number | string, number>();
+  let [taken, shared]: [number, Taken["shared"]] = [0, null];
+  for (let at = 0; at < keys.length; at++) {
+    const key = keys[at]!;
+    const before = seen instanceof Map ? (seen.get(key) ?? -1) : seen[key as number]!;
+    if (before < 0) {
+      taken++;
+      if (seen instanceof Map) seen.set(key, at);
+      else seen[key as number] = at;
+      continue;
+    }
+    const [first, second] = [Math.floor(before / found.copies), Math.floor(at / found.copies)];
+    if (!shared && first !== second) shared = [first, second, at];
+  }
+  return { taken, shared };
+}
+
+/** A key for every place, equal where the places are. */
+function keysOf({ axes, places }: Gathered, room: bigint): ArrayLike<number | string> {
+  const count = places[axes[0]!.name]!.length;
+  if (room > EXACT) {
+    return Array.from({ length: count }, (_, at) => axes.map((axis) => places[axis.name]![at]!).join());
+  }
+  const keys = new Float64Array(count);
+  for (const axis of axes) {
+    const values = places[axis.name]!;
+    const many = extent(axis);
+    for (let at = 0; at < count; at++) keys[at] = keys[at]! * many + values[at]! - axis.low;
+  }
+  return keys;
+}
+
+function leftBehind(axes: readonly Axis[]): Note[] {
+  return axes.flatMap((axis): Note[] => {
+    const [limit, counts] = LIMITS.get(axis.name) ?? [Infinity, ""];
+    if (limit === Infinity || (axis.low >= 0 && axis.high < limit)) return [];
+    const end = axis.low < 0 ? axis.low : axis.high;
+    return [{ kind: "hint", text: `${axis.name} reaches ${end}, and goes from 0 to ${limit - 1}: ${counts}` }];
+  });
+}
