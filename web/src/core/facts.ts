@@ -53,7 +53,6 @@ function end(layout: Layout, sums: Sums, edge: bigint, largest: boolean): bigint
 class Sums {
   readonly #start: bigint;
   readonly #runs: readonly { extent: bigint; step: bigint; rest: bigint }[];
-  #tried = 0;
 
   constructor(layout: Layout, axis: string) {
     const { start, runs } = merged(runsOf([...layout.digits, ...layout.replica], [axis]));
@@ -67,9 +66,22 @@ class Sums {
     this.#runs = upward.reverse();
   }
 
-  /** All places in [low, high]. */
-  *within(low: bigint, high: bigint, depth = 0, place = this.#start): Generator<bigint> {
-    if (++this.#tried > MAX_SUMS) {
+  /** The places in [low, high], each once. */
+  within(low: bigint, high: bigint): Generator<bigint> {
+    return this.#from(0, this.#start, low, high, [...this.#runs, null].map(() => new Set<bigint>()), { left: MAX_SUMS });
+  }
+
+  *#from(
+    depth: number,
+    place: bigint,
+    low: bigint,
+    high: bigint,
+    seen: readonly Set<bigint>[],
+    budget: { left: number },
+  ): Generator<bigint> {
+    if (seen[depth]!.has(place)) return;
+    seen[depth]!.add(place);
+    if (!budget.left--) {
       throw new LayoutError("TW303", "the ends of the swizzled places were not decided within the bound");
     }
     const run = this.#runs[depth];
@@ -81,7 +93,7 @@ class Sums {
     const most = floorDivided(high - place, run.step);
     const last = most < run.extent ? most : run.extent - 1n;
     for (let digit = least > 0n ? least : 0n; digit <= last; digit++) {
-      yield* this.within(low, high, depth + 1, place + digit * run.step);
+      yield* this.#from(depth + 1, place + digit * run.step, low, high, seen, budget);
     }
   }
 }

@@ -17,15 +17,16 @@ const MAX_TOKENS = 1 << 16;
 
 const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const LETTER = "[\\p{L}\\p{N}_]";
+const KINDS = ["space", "width", "float", "number", "name", "elision", "sign"] as const;
 const TOKEN = new RegExp(
   [
-    `(?<space>${SPACE}+)`,
-    `(?<width>[0-9]+(?:b(?=${SPACE}*\\])|[BX](?=${SPACE}*[,)])|X(?=\\.${LETTER})))`,
-    "(?<float>(?:[0-9]+\\.(?!\\.)[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)",
-    "(?<number>0[xX][0-9a-fA-F]+|[0-9]+)",
-    `(?<name>[\\p{L}\\p{Nl}\\p{No}_]${LETTER}*)`,
-    "(?<elision>\\.\\.\\.|…)",
-    "(?<sign>\\/\\/|[\\][(){}<>:,@+\\-*=.∘?])",
+    `(${SPACE}+)`,
+    `([0-9]+(?:b(?=${SPACE}*\\])|[BX](?=${SPACE}*[,)])|X(?=\\.${LETTER})))`,
+    "((?:[0-9]+\\.(?!\\.)[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)",
+    "(0[xX][0-9a-fA-F]+|[0-9]+)",
+    `([\\p{L}\\p{Nl}\\p{No}_]${LETTER}*)`,
+    "(\\.\\.\\.|…)",
+    "(\\/\\/|[\\][(){}<>:,@+\\-*=.∘?])",
   ].join("|"),
   "uy",
 );
@@ -79,9 +80,10 @@ export function tokensOf(text: string): Token[] {
 
 function tokenAt(text: string, at: number): Omit<Token, "kind"> & { kind: TokenKind | "space" } {
   TOKEN.lastIndex = at;
-  const groups = TOKEN.exec(text)?.groups;
-  if (!groups) throw unknownCharacter(text, at);
-  const [kind = "", found = ""] = Object.entries(groups).find(([, part]) => part !== undefined) ?? [];
+  const match = TOKEN.exec(text);
+  if (!match) throw unknownCharacter(text, at);
+  const [found, ...groups] = match;
+  const kind = KINDS[groups.findIndex((part) => part !== undefined)]!;
   const end = at + found.length;
   if (kind === "elision") {
     const hint = "write out the extents and strides that the dots stand for";
@@ -92,7 +94,7 @@ function tokenAt(text: string, at: number): Omit<Token, "kind"> & { kind: TokenK
     throw new LayoutError("TW101", `${shortened(found)} is not an integer`, hint, [at, end], text);
   }
   if (kind === "number") checkSeparated(text, at, end);
-  return { kind: kind as TokenKind | "space", text: found, start: at, end };
+  return { kind, text: found, start: at, end };
 }
 
 function unknownCharacter(text: string, at: number): LayoutError {
