@@ -75,7 +75,7 @@ LONG = 1_000_000
 )
 def test_long_texts_are_read_in_time_linear_in_their_length(head, piece, tail):
     """Also where the words are as many as may be: more are refused before they are parsed."""
-    for length in (60_000, 200_000, LONG):
+    for length in (60_000, LONG):
         times = max(1, length // len(piece)) - len(head) - len(tail)
         started = process_time()
         examine(head + piece * times + tail)
@@ -94,5 +94,5 @@ def test_coverage_guided():
     if find_spec("atheris") is None:
         pytest.skip("atheris is not installed; `make fuzz` installs and runs it")
     target = Path(__file__).with_name("fuzz_parser.py")
-    done = run([sys.executable, target, "--runs", "3000"], capture_output=True, text=True, timeout=300)
+    done = run([sys.executable, target, "--runs", "1000"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2_000:]

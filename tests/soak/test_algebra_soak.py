@@ -5,7 +5,7 @@ from tests.soak import algebra, families
 
 from tilewise.core.algebra import composition as module
 
-SAMPLE_SIZE = 6_000
+SAMPLE_SIZE = 3_000
 
 
 def test_a_sample_has_no_fault(capsys):
