@@ -164,7 +164,7 @@ class _Page:
                 yield from ((Piece(" " * (side + 2)), Piece(line, "no")) for line in lines[1:])
                 continue
             numbers = f"{cost.access:<{side}}  {cost.wavefronts:>10}  {cost.ideal:>5}  "
-            yield (Piece(numbers), Piece(cost.said, "yes" if cost.wavefronts == cost.ideal else "no"))
+            yield (Piece(numbers), Piece(cost.said, "yes" if (cost.ways or 0) <= 1 else "no"))
 
     def engines(self, screen: Screen) -> Iterator[Line]:
         """A line an engine: whether, and how or why not."""
