@@ -73,6 +73,8 @@ class View implements Desk {
   private pins = new Set<number>();
   private step = NO_STEP;
   private table = false;
+  /** The options besides the table, as the last drawing had them. */
+  private asked = "";
   private printing = false;
   private width = 0;
   private readonly changes: [string, () => void][];
@@ -90,7 +92,7 @@ class View implements Desk {
       ["change:selection", () => this.takeSelection()],
       ["change:step", () => this.takeStep()],
       ["change:theme", () => this.paintTheme()],
-      ["change:options", () => this.draw()],
+      ["change:options", () => this.takeOptions()],
     ];
     for (const [event, act] of this.changes) model.on(event, act);
     const { signal } = this.stop;
@@ -143,7 +145,9 @@ class View implements Desk {
     for (const panel of before) panel.end();
     const value = this.model.get("document");
     const options = this.options();
-    this.table = options.table ?? this.table;
+    const { table, ...others } = options;
+    this.table = table ?? this.table;
+    this.asked = JSON.stringify(others);
     this.scenes = [];
     let fault = objection(value);
     try {
@@ -168,7 +172,7 @@ class View implements Desk {
   }
 
   private build(document: Document, options: Options): void {
-    this.scenes = document.scenes.map((scene, number) => this.drawn(scene, number));
+    this.scenes = document.scenes.map((scene, number) => this.drawn(scene, number, document.title));
     this.player = new Player(Math.max(...document.scenes.map((scene) => scene.steps.length)), (step) => this.go(step));
     const parts: HTMLElement[] = [];
     if (options.title !== false && document.title) parts.push(make("h2", {}, short(document.title)));
@@ -180,7 +184,7 @@ class View implements Desk {
     this.page.replaceChildren(...parts, scenes, this.player.element, foot, this.help);
   }
 
-  private drawn(scene: Scene, number: number): Drawn {
+  private drawn(scene: Scene, number: number, heading: string): Drawn {
     const lit = new Lit(scene);
     const panels = scene.panels.map((panel, at) => {
       const view = new PanelView(lit, panel, number, this, `tw-${number}-${at}`);
@@ -191,8 +195,9 @@ class View implements Desk {
     step.hidden = scene.steps.length === 0;
     const rows = new Rows(lit, (flat) => this.pin([flat], "toggle"));
     const box = make("section", { class: "scene", "aria-label": short(scene.title || scene.expression, 200) });
-    if (scene.title) box.append(make("h3", {}, short(scene.title)));
-    if (scene.expression && scene.expression !== scene.title) box.append(make("p", {}, make("code", {}, short(scene.expression, 2000))));
+    const { title, expression } = scene;
+    if (title && title !== expression && title !== heading) box.append(make("h3", {}, short(title)));
+    if (expression && expression !== heading) box.append(make("p", {}, make("code", {}, short(expression, 2000))));
     if (scene.notes.length) box.append(notes(scene));
     const drawings = make("div", { class: "panels" }, ...panels.map(({ element }) => element));
     box.append(drawings, legend(lit), step, rows.element);
@@ -201,7 +206,7 @@ class View implements Desk {
 
   private toolbar(): HTMLElement {
     const table = button("table", "Show as a table", () => this.setTable(!this.table));
-    const theme = button("dark", "Dark colours", () => this.turnTheme());
+    const theme = button("dark", "Dark or light colours", () => this.turnTheme());
     const keys = button("?", "List the keys", () => this.showHelp());
     this.tools = { table, theme };
     return make("div", { class: "tools" }, table, theme, keys);
@@ -235,6 +240,15 @@ class View implements Desk {
     if (step === this.step) return;
     this.step = step;
     this.relight();
+  }
+
+  private takeOptions(): void {
+    const { table, ...others } = this.options();
+    if (JSON.stringify(others) !== this.asked) this.draw();
+    else if (table !== undefined && table !== this.table) {
+      this.table = table;
+      this.showTable();
+    }
   }
 
   private known(value: unknown): number[] {
@@ -303,7 +317,7 @@ class View implements Desk {
   private paintTheme(): void {
     const theme = this.theme();
     this.page.dataset.theme = theme;
-    this.tools?.theme.setAttribute("aria-pressed", String(theme === "dark"));
+    if (this.tools) this.tools.theme.textContent = theme === "dark" ? "light" : "dark";
     if (!this.table && this.width) for (const panel of this.panels()) panel.paint();
   }
 
@@ -379,7 +393,8 @@ function notes(scene: Scene): HTMLElement {
   const list = make("ul", { class: "notes" });
   for (const { kind, text } of scene.notes.slice(0, 200)) {
     const known = kind === "yes" || kind === "no" || kind === "hint" ? kind : "fact";
-    list.append(make("li", { class: known }, make("b", {}, known), short(text, 1000)));
+    const said = known === "fact" ? [] : [make("b", {}, `${known}: `)];
+    list.append(make("li", { class: known }, ...said, short(text, 1000)));
   }
   return list;
 }

@@ -1,13 +1,6 @@
 /** Where cells are in pixels: blocks of cells with gaps between blocks, at any zoom. */
 
-export interface Shape {
-  /** Rows and columns of blocks. */
-  blocks: readonly [number, number];
-  /** Rows and columns of a block; a cell of several slots has so many columns. */
-  cells: readonly [number, number];
-}
-
-/** One direction: `count` blocks of `cells` cells of `pitch` pixels, `gap` between blocks, `lead` before each. */
+/** One direction: `count` blocks of `cells` cells of `pitch` pixels, `gap` between blocks. */
 export class Line {
   readonly total: number;
 
@@ -16,19 +9,17 @@ export class Line {
     readonly cells: number,
     readonly pitch: number,
     readonly gap: number,
-    readonly lead: number,
   ) {
     this.total = count * cells;
   }
 
   get length(): number {
-    return this.total * this.pitch + (this.count - 1) * this.gap + this.count * this.lead;
+    return this.total * this.pitch + (this.count - 1) * this.gap;
   }
 
   /** Where cell `at` begins. */
   start(at: number): number {
-    const block = Math.floor(at / this.cells);
-    return at * this.pitch + block * (this.gap + this.lead) + this.lead;
+    return at * this.pitch + Math.floor(at / this.cells) * this.gap;
   }
 
   /** The cell at a pixel; in a gap, or outside, -1. */
@@ -40,15 +31,15 @@ export class Line {
 
   /** The cell nearest to a pixel. */
   near(pixel: number): number {
-    const whole = this.cells * this.pitch + this.gap + this.lead;
+    const whole = this.cells * this.pitch + this.gap;
     const block = clamp(Math.floor(pixel / whole), 0, this.count - 1);
-    const inside = Math.floor((pixel - block * whole - this.lead) / this.pitch);
+    const inside = Math.floor((pixel - block * whole) / this.pitch);
     return block * this.cells + clamp(inside, 0, this.cells - 1);
   }
 
-  /** The same line with cells of another pitch. */
-  scaled(factor: number): Line {
-    return new Line(this.count, this.cells, this.pitch * factor, this.gap, this.lead);
+  /** The same line with cells larger by a factor, but not beyond what they need. */
+  grown(factor: number, most: number): Line {
+    return new Line(this.count, this.cells, Math.min(this.pitch * factor, Math.max(this.pitch, most)), this.gap);
   }
 }
 

@@ -152,8 +152,8 @@ function press(panel: PanelView, event: KeyboardEvent): boolean {
     return true;
   }
   if (event.ctrlKey) return false;
-  if (event.key === "+" || event.key === "=") panel.zoomBy(1.5);
-  else if (event.key === "-") panel.zoomBy(1 / 1.5);
+  if (event.key === "+" || event.key === "=") panel.zoomAtCursor(1.5);
+  else if (event.key === "-") panel.zoomAtCursor(1 / 1.5);
   else if (event.key === "0" || event.key === "f") panel.zoomBy(0);
   else return false;
   return true;

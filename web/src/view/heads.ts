@@ -6,6 +6,9 @@ import { make, short } from "./dom";
 import { LETTER, type Sight } from "./paint";
 import { headText, headWords } from "./words";
 
+/** The height of a line of names of blocks. */
+export const BLOCK_NAME = 17;
+
 const FONT = 11;
 const MOST = 400;
 
@@ -24,7 +27,6 @@ export function placeHeads(top: HTMLElement, side: HTMLElement, panel: Panel, si
     head.style.left = `${x}px`;
     columns.push(head);
   }
-  top.replaceChildren(...columns);
 
   const rows: HTMLElement[] = [];
   const down = every(13 / sight.down.pitch);
@@ -36,25 +38,28 @@ export function placeHeads(top: HTMLElement, side: HTMLElement, panel: Panel, si
     head.style.top = `${y}px`;
     rows.push(head);
   }
-  side.replaceChildren(...rows, ...blockHeads(panel, sight, side.offsetWidth));
+  side.replaceChildren(...rows);
+  top.replaceChildren(...columns, ...blockHeads(panel, sight, top.offsetHeight));
 }
 
-/** The names of blocks stand above each, where they fit; else their numbers. */
-function blockHeads(panel: Panel, sight: Sight, gutter: number): HTMLElement[] {
+/** The names of blocks stand above each; above the first row of blocks in sight, above the heads of columns. */
+function blockHeads(panel: Panel, sight: Sight, strip: number): HTMLElement[] {
   const [blockRows, blockColumns] = panel.blocks;
   const heads: HTMLElement[] = [];
   if (blockRows * blockColumns === 1) return heads;
-  const room = Math.floor((sight.across.cells * sight.across.pitch + 6) / (FONT * LETTER));
-  for (let i = 0; i < blockRows; i++) {
-    const y = sight.down.start(i * sight.down.cells) - sight.down.lead - sight.top;
-    if (y < -4 || y > sight.height) continue;
+  const { across, down } = sight;
+  const room = Math.floor((across.cells * across.pitch + across.gap) / (FONT * LETTER));
+  const first = Math.floor(down.near(sight.top) / down.cells);
+  const last = Math.floor(down.near(sight.top + sight.height) / down.cells);
+  for (let i = first; i <= last; i++) {
+    const y = i === first ? 0 : strip + down.start(i * down.cells) - sight.top - BLOCK_NAME;
     for (let j = 0; j < blockColumns; j++) {
-      const x = sight.across.start(j * sight.across.cells) - sight.left;
+      const x = across.start(j * across.cells) - sight.left;
       if (x < -4 || x > sight.width || heads.length > MOST) continue;
       const text = blockWords(panel, i, j, room);
       if (!text) continue;
       const head = make("span", { class: "block" }, text);
-      head.style.left = `${gutter + x}px`;
+      head.style.left = `${x}px`;
       head.style.top = `${y}px`;
       heads.push(head);
     }

@@ -30,21 +30,21 @@ export interface Label {
   several: boolean;
 }
 
-/** The size of letters that `length` of them fit in a cell; 0 where they do not. */
-export function fontFor(sight: Sight, length: number): number {
+/** The size of letters that `length` of them fit in an element of so many cells; 0 where they do not. */
+export function fontFor(sight: Sight, length: number, wide: number): number {
   const { across, down } = sight;
-  const fitting = Math.min((across.pitch - 5) / (length * LETTER), down.pitch * 0.62);
-  return fitting < LEAST_FONT ? 0 : Math.min(fitting, 13);
+  const fitting = Math.min((across.pitch * wide - 7) / (length * LETTER), down.pitch * 0.6);
+  return fitting < LEAST_FONT ? 0 : Math.min(fitting, 12.5);
 }
 
-/** The cells in sight. */
+/** The cells in sight, with letters of so many CSS pixels. */
 export function paintCells(
   context: CanvasRenderingContext2D,
   sight: Sight,
   table: Table,
   ranks: Uint8Array,
   palette: Palette,
-  length: number,
+  letters: number,
   label: (cell: number) => Label | null,
 ): void {
   const { width, height } = context.canvas;
@@ -56,7 +56,7 @@ export function paintCells(
   }
   context.fillStyle = palette.paper;
   context.fillRect(0, 0, width, height);
-  const font = fontFor(sight, length) * sight.ratio;
+  const font = letters * sight.ratio;
   context.font = `${font}px ${MONOSPACE}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
@@ -64,7 +64,9 @@ export function paintCells(
     for (let column = first; column <= last; column++) {
       const cell = row * table.columns + column;
       const rank = ranks[cell]!;
-      const box = boxOf(sight, table, row, column);
+      const [start, end] = table.run(cell);
+      if (start < cell && column > first) continue;
+      const box = boxOf(sight, table, start, end);
       context.fillStyle = fillOf(palette, rank);
       context.fillRect(box.x, box.y, box.width, box.height);
       if (rank === 0) continue;
@@ -88,9 +90,7 @@ export function outline(
   const { ratio } = sight;
   context.beginPath();
   for (const cell of cells) {
-    const row = Math.floor(cell / table.columns);
-    const column = cell - row * table.columns;
-    const box = boxOf(sight, table, row, column);
+    const box = boxOf(sight, table, ...table.run(cell));
     const grown = Math.max(0, 7 * ratio - Math.min(box.width, box.height)) / 2;
     const [x, y, width, height] = [box.x - grown, box.y - grown, box.width + 2 * grown, box.height + 2 * grown];
     if (x + width < 0 || y + height < 0 || x > context.canvas.width || y > context.canvas.height) continue;
@@ -114,9 +114,7 @@ export function dashed(
   to: number,
   palette: Palette,
 ): void {
-  const corner = (cell: number): Box =>
-    boxOf(sight, table, Math.floor(cell / table.columns), cell % table.columns);
-  const [a, b] = [corner(from), corner(to)];
+  const [a, b] = [boxOf(sight, table, from, from + 1), boxOf(sight, table, to, to + 1)];
   const [x, y] = [Math.min(a.x, b.x), Math.min(a.y, b.y)];
   const width = Math.max(a.x + a.width, b.x + b.width) - x;
   const height = Math.max(a.y + a.height, b.y + b.height) - y;
@@ -134,15 +132,22 @@ interface Box {
   height: number;
 }
 
-/** A cell in device pixels, less the gap after it. */
-function boxOf(sight: Sight, table: Table, row: number, column: number): Box {
+/** The cells from one to another of a row in device pixels, less the gap after them. */
+function boxOf(sight: Sight, table: Table, from: number, to: number): Box {
   const { across, down, ratio } = sight;
-  const x = Math.round((across.start(column) - sight.left) * ratio);
+  const row = Math.floor(from / table.columns);
+  const [first, last] = [from - row * table.columns, to - 1 - row * table.columns];
+  const x = Math.round((across.start(first) - sight.left) * ratio);
   const y = Math.round((down.start(row) - sight.top) * ratio);
-  const right = Math.round((across.start(column) + across.pitch - sight.left) * ratio);
+  const right = Math.round((across.start(last) + across.pitch - sight.left) * ratio);
   const bottom = Math.round((down.start(row) + down.pitch - sight.top) * ratio);
-  const between = endsCell(table, column) ? gap(across, ratio) : 0;
+  const between = endsCell(table, last) ? gap(across, ratio) : 0;
   return { x, y, width: Math.max(1, right - x - between), height: Math.max(1, bottom - y - gap(down, ratio)) };
+}
+
+/** How many small cells an element takes. */
+export function wideOf(table: Table): number {
+  return table.panel.slots === 1 ? table.panel.width : 1;
 }
 
 function gap(line: Line, ratio: number): number {

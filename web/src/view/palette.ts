@@ -2,7 +2,7 @@
  * Two palettes of eight colours, in the order of Okabe and Ito: orange, sky, green, yellow, blue, vermilion,
  * purple, grey.
  *
- * Texts on them have a contrast of 4.5 or more. Any two of a row are apart by 7 or more in OKLab (x 100), also
+ * Texts on them have a contrast of 4.5 or more. Any two of a row are apart by 6.5 or more in OKLab (x 100), also
  * as seen without one of the three kinds of cones (Machado, Oliveira and Fernandes 2009); a test holds both.
  */
 
@@ -30,7 +30,7 @@ const LIGHT = {
   quiet: "#5c6370",
   rule: "#d9dce1",
   empty: "#f4f5f7",
-  fills: ["#fdb94d", "#b7e9ff", "#7cbc9a", "#fff49a", "#85bdfa", "#e58a4b", "#e0a9cf", "#cfc9bf"],
+  fills: ["#fbbe63", "#c9efff", "#74b390", "#fff2a0", "#86bcf6", "#d97d42", "#d9a3c9", "#cdc8bf"],
   strong: ["#feb028", "#73c5ff", "#0eae6c", "#f3fe65", "#005ca7", "#c54406", "#d978bf", "#787878"],
 };
 

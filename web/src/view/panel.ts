@@ -5,16 +5,21 @@ import type { Desk, Glance, Pinning } from "./desk";
 import { button, make, short } from "./dom";
 import { clamp, Line } from "./geometry";
 import { attend } from "./gestures";
-import { placeHeads } from "./heads";
+import { BLOCK_NAME, placeHeads } from "./heads";
 import type { Lit } from "./lit";
-import { dashed, fontFor, LETTER, outline, paintCells, type Label, type Sight } from "./paint";
+import { dashed, fontFor, LETTER, outline, paintCells, wideOf, type Label, type Sight } from "./paint";
 import { Table } from "./placed";
 import { cellText, cellWhere, cellWords, headNames, headText, usualLength } from "./words";
 
 const HEAD_FONT = 11;
+const COLUMN_HEAD = 16;
+const BLOCK_GAP = 14;
 const TALLEST = 680;
+const LEAST_WIDTH = 230;
 const MOST_OUTLINES = 20000;
 const STEP_OF_ZOOM = 1.5;
+/** Cells grow to so many times what is enough to read them. */
+const NEAREST = 1.6;
 
 /** A cell of the table, by row and column. */
 export interface At {
@@ -35,13 +40,14 @@ export class PanelView {
   private readonly base = make("canvas", { "aria-hidden": "true" });
   private readonly over = make("canvas", { "aria-hidden": "true" });
   private readonly row = make("div", { role: "row" });
+  private readonly axes = make("span", { class: "axes" });
   private readonly spoken: HTMLElement;
   private readonly zooms: HTMLElement;
   private readonly detach: () => void;
-  private readonly length: number;
+  private readonly lengths: readonly [number, number];
   private readonly gutter: number;
   private ranks: Uint8Array | null = null;
-  private fit = { across: new Line(1, 1, 1, 0, 0), down: new Line(1, 1, 1, 0, 0), width: 1, height: 1 };
+  private fit = { across: new Line(1, 1, 1, 0), down: new Line(1, 1, 1, 0), width: 1, height: 1 };
   private left = 0;
   private above = 0;
   private anchor: At | null = null;
@@ -56,7 +62,7 @@ export class PanelView {
     id: string,
   ) {
     this.table = new Table(lit.scene, panel);
-    this.length = usualLength(lit.scene, panel);
+    this.lengths = [usualLength(lit, panel, false), usualLength(lit, panel, true)];
     this.gutter = this.gutterWidth();
     this.spoken = make("div", { role: "gridcell", id: `${id}-cell` });
     this.row.append(this.spoken);
@@ -88,7 +94,7 @@ export class PanelView {
     this.element = make(
       "figure",
       { class: "panel", "data-panel": short(panel.id, 60), "data-kind": short(panel.kind, 60) },
-      make("figcaption", {}, make("span", { class: "name" }, name), this.zooms, this.axesWords()),
+      make("figcaption", {}, make("span", { class: "name" }, name), this.zooms, this.axes),
       this.stage,
     );
     this.detach = attend(this);
@@ -103,7 +109,7 @@ export class PanelView {
   /** The width that lets every cell be read, and all be seen. */
   likedWidth(): number {
     const { pitch } = this.liked();
-    return Math.ceil(this.acrossOf(pitch).length) + this.gutter;
+    return Math.max(LEAST_WIDTH, Math.ceil(this.acrossOf(pitch).length) + this.gutter);
   }
 
   /** Take this width, and paint. */
@@ -111,19 +117,20 @@ export class PanelView {
     const room = Math.max(40, width - this.gutter);
     const [, blockColumns] = this.panel.blocks;
     const { columns, rows } = this.table;
-    const gaps = (blockColumns - 1) * this.gaps().across;
+    const gaps = (blockColumns - 1) * BLOCK_GAP;
     let { pitch, tall } = this.liked();
     const bare = this.downOf(0).length;
     pitch = Math.min(pitch, (room - gaps) / columns);
     tall = Math.min(tall, Math.max(0.05, (TALLEST - bare) / rows));
     const { slots } = this.panel;
+    const wide = wideOf(this.table);
     if (tall < 12) pitch = Math.min(pitch, Math.max((tall * 2.5) / slots, Math.min(room, 180) / columns));
-    else if (pitch * slots < 9) tall = Math.min(tall, Math.max(pitch * slots * 2.5, 120 / rows));
+    else if (pitch * slots * wide < 9) tall = Math.min(tall, Math.max(pitch * slots * 2.5, 120 / rows));
     pitch = Math.max(pitch, 0.01);
     const [across, down] = [this.acrossOf(pitch), this.downOf(tall)];
     this.fit = { across, down, width: Math.ceil(across.length), height: Math.ceil(down.length) };
     this.zoom = Math.min(this.zoom, this.mostZoom());
-    this.element.style.width = `${this.gutter + this.fit.width}px`;
+    this.element.style.width = `${Math.max(this.gutter + this.fit.width, Math.min(width, LEAST_WIDTH))}px`;
     this.stage.style.height = `${this.fit.height + this.headHeight()}px`;
     for (const [part, left, top, wide, high] of [
       [this.grid, this.gutter, this.headHeight(), this.fit.width, this.fit.height],
@@ -153,9 +160,12 @@ export class PanelView {
     const context = this.base.getContext("2d");
     if (!context) return;
     const palette = this.desk.palette();
-    paintCells(context, sight, this.table, this.ranks, palette, this.length, (cell) => this.label(cell));
+    const font = this.font(sight);
+    const brief = font === 0 || this.fontOf(sight, false) === 0;
+    paintCells(context, sight, this.table, this.ranks, palette, font, (cell) => this.label(cell, brief));
+    this.axes.textContent = this.axesWords(brief && font > 0);
     placeHeads(this.top, this.side, this.panel, sight);
-    this.zooms.hidden = this.zoom === 1 && fontFor(sight, this.length) > 0;
+    this.zooms.hidden = this.zoom === 1 && font > 0;
     this.grid.classList.toggle("zoomed", this.zoom > 1);
     this.highlight();
   }
@@ -233,6 +243,17 @@ export class PanelView {
     this.panTo(pixel(after.across, u) - x, pixel(after.down, v) - y);
   }
 
+  /** Zoom to the cell of the keys; to the middle where there is none in sight. */
+  zoomAtCursor(factor: number): void {
+    const { across, down } = this.lines();
+    const { row, column } = this.cursor ?? { row: 0, column: 0 };
+    const x = across.start(column) + across.pitch / 2 - this.left;
+    const y = down.start(row) + down.pitch / 2 - this.above;
+    const inSight = this.cursor && x >= 0 && y >= 0 && x <= this.fit.width && y <= this.fit.height;
+    if (inSight) this.zoomBy(factor, x, y);
+    else this.zoomBy(factor);
+  }
+
   /** Move what is in sight by so many pixels. */
   panBy(x: number, y: number): void {
     this.panTo(this.left + x, this.above + y);
@@ -240,7 +261,7 @@ export class PanelView {
 
   /** Whether there is more to see nearer by. */
   zoomable(): boolean {
-    return this.zoom > 1 || fontFor(this.sight(), this.length) === 0;
+    return this.zoom > 1 || this.font(this.sight()) === 0;
   }
 
   /** Keep the zoom and the cell of the keys of a panel that this one replaces. */
@@ -267,7 +288,8 @@ export class PanelView {
 
   private lines(): { across: Line; down: Line } {
     const { across, down } = this.fit;
-    return { across: across.scaled(this.zoom), down: down.scaled(this.zoom) };
+    const { pitch, tall } = this.liked();
+    return { across: across.grown(this.zoom, NEAREST * pitch), down: down.grown(this.zoom, NEAREST * tall) };
   }
 
   private sight(): Sight {
@@ -278,7 +300,16 @@ export class PanelView {
 
   private mostZoom(): number {
     const { pitch, tall } = this.liked();
-    return Math.max(1, (1.6 * pitch) / this.fit.across.pitch, (1.6 * tall) / this.fit.down.pitch);
+    return Math.max(1, (NEAREST * pitch) / this.fit.across.pitch, (NEAREST * tall) / this.fit.down.pitch);
+  }
+
+  /** The size of letters: of whole texts, else of brief ones; 0 where neither fits. */
+  private font(sight: Sight): number {
+    return this.fontOf(sight, false) || this.fontOf(sight, true);
+  }
+
+  private fontOf(sight: Sight, brief: boolean): number {
+    return fontFor(sight, this.lengths[brief ? 1 : 0], wideOf(this.table));
   }
 
   private highlight(): void {
@@ -293,7 +324,9 @@ export class PanelView {
       for (let copy = 0; copy < this.lit.copies && cells.length < MOST_OUTLINES; copy++) {
         const cell = this.table.cellOf[position * this.table.copies + copy]!;
         if (cell < 0) continue;
-        for (let next = 0; next < this.table.covers(cell); next++) cells.push(cell + next);
+        const [start, end] = this.table.run(cell);
+        if (end - start > 1) cells.push(start);
+        else for (let next = 0; next < this.table.covers(cell); next++) cells.push(cell + next);
       }
     }
     outline(context, sight, this.table, cells, palette);
@@ -304,15 +337,15 @@ export class PanelView {
     }
   }
 
-  private label(cell: number): Label | null {
+  private label(cell: number, brief: boolean): Label | null {
     const entries = this.table.at(cell);
     const rank = this.ranks![cell];
     const entry = entries.length > 1 ? entries.find((at) => this.lit.rank(at) === rank) : entries[0];
     if (entry === undefined) return null;
     const position = Math.floor(entry / this.table.copies);
     const lanes = this.lit.lanesOf(position);
-    const text = lanes.length ? `L${lanes.join(",")}` : cellText(this.lit, this.panel, entry);
-    return { text, several: entries.length > 1 };
+    const text = lanes.length ? `L${lanes.join(",")}` : cellText(this.lit, this.panel, entry, brief);
+    return { text, several: entries.some((at) => Math.floor(at / this.table.copies) !== position) };
   }
 
   private glanceAt(at: At): Glance {
@@ -353,28 +386,26 @@ export class PanelView {
   private liked(): { pitch: number; tall: number } {
     const { rows, columns } = this.table;
     const { slots } = this.panel;
-    const letters = clamp(this.length, 1, 12) * LETTER * 11.5 + 9;
-    const least = columns <= 16 ? 30 : 20;
-    const pitch = Math.max(letters, least / slots);
-    const tall = rows <= 12 ? clamp(pitch * slots, 24, 30) : rows <= 20 ? 24 : 20;
+    const letters = clamp(this.lengths[0], 1, 12) * LETTER * 12 + 10;
+    const least = columns <= 8 ? 38 : columns <= 16 ? 32 : 20;
+    const wide = wideOf(this.table);
+    const pitch = Math.max(letters / wide, least / slots / wide);
+    const tall = rows <= 12 ? clamp(pitch * slots * wide, 24, 34) : rows <= 20 ? 26 : 20;
     return { pitch, tall };
   }
 
-  private gaps(): { across: number; down: number; lead: number } {
-    const blocks = this.panel.blocks[0] * this.panel.blocks[1] > 1;
-    return { across: 12, down: 8, lead: blocks ? 17 : 0 };
-  }
-
+  /** Between blocks there is room for their names. */
   private acrossOf(pitch: number): Line {
-    return new Line(this.panel.blocks[1], this.panel.cells[1] * this.panel.slots, pitch, this.gaps().across, 0);
+    return new Line(this.panel.blocks[1], this.panel.cells[1] * this.panel.slots, pitch, BLOCK_GAP);
   }
 
   private downOf(pitch: number): Line {
-    return new Line(this.panel.blocks[0], this.panel.cells[0], pitch, this.gaps().down, this.gaps().lead);
+    return new Line(this.panel.blocks[0], this.panel.cells[0], pitch, BLOCK_NAME + 6);
   }
 
   private headHeight(): number {
-    return 16;
+    const { blocks } = this.panel;
+    return blocks[0] * blocks[1] > 1 ? COLUMN_HEAD + BLOCK_NAME : COLUMN_HEAD;
   }
 
   private gutterWidth(): number {
@@ -387,14 +418,13 @@ export class PanelView {
     return Math.ceil(Math.min(most, 10) * HEAD_FONT * LETTER + 8);
   }
 
-  private axesWords(): HTMLElement {
-    const { row_heads, column_heads, row_name, column_name } = this.panel;
-    const parts = [
-      `rows ${headNames(row_heads, row_name)}`,
-      `columns ${headNames(column_heads, column_name)}`,
-      `cells ${cellWords(this.lit.scene, this.panel)}`,
-    ];
-    return make("span", { class: "axes" }, parts.filter((part) => !part.endsWith(" ")).join(" · "));
+  private axesWords(brief: boolean): string {
+    const rows = headNames(this.panel.row_heads, this.panel.row_name);
+    const columns = headNames(this.panel.column_heads, this.panel.column_name);
+    const parts = [`cells ${cellWords(this.lit.scene, this.panel, brief)}`];
+    if (columns && columns !== "column") parts.unshift(columns === "+" ? "columns add" : `columns ${columns}`);
+    if (rows && rows !== "row") parts.unshift(`rows ${rows}`);
+    return parts.join(" · ");
   }
 }
 

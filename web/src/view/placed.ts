@@ -47,6 +47,16 @@ export class Table {
     return slots === 1 ? Math.min(width, cells[1] - (cell % cells[1])) : 1;
   }
 
+  /** The cells that are drawn as one with a cell, from and to: those of a wide element that is alone in them. */
+  run(cell: number): [number, number] {
+    const alone = this.at(cell);
+    if (this.panel.width === 1 || alone.length !== 1) return [cell, cell + 1];
+    const first = this.cellOf[alone[0]!]!;
+    const end = first + this.covers(first);
+    for (let one = first; one < end; one++) if (this.at(one).length !== 1) return [cell, cell + 1];
+    return [first, end];
+  }
+
   /** The rank of each cell: that of its first entry among those that are lit most; 0 where it is empty. */
   ranks(lit: Lit): Uint8Array {
     const ranks = new Uint8Array(this.rows * this.columns);

@@ -43,15 +43,14 @@ export class Player {
 export function stepWords(scene: Scene, at: number): Node[] {
   const step = scene.steps[at];
   if (!step) {
-    const costs = scene.steps.map((one) => one.cost).filter((cost) => cost !== null);
-    const sum = costs.reduce((total, cost) => total + cost, 0);
-    const all = costs.length ? `${scene.steps.length} steps, ${wavefronts(sum)} in all` : "";
-    return [document.createTextNode(all)];
+    const titles = scene.steps.map(({ title }) => short(title, 80));
+    const all = titles.length > 4 ? `${titles.length} steps` : `steps: ${titles.join("; ")}`;
+    return [document.createTextNode(titles.length ? all : "")];
   }
   const rest: string[] = [];
   if (step.cost !== null) rest.push(wavefronts(step.cost));
   if (step.note) rest.push(short(step.note));
-  if (step.lanes.length) rest.push("L5 in a cell: lane 5 asks for it");
+  if (step.lanes.length) rest.push("L5 is lane 5");
   return [make("b", {}, short(step.title, 200)), document.createTextNode(rest.map((text) => ` · ${text}`).join(""))];
 }
 

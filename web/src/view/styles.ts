@@ -34,15 +34,15 @@ code,.mono{font-family:${MONO};font-size:13px;overflow-wrap:anywhere}
 .scenes{display:grid;gap:28px 40px;margin-top:14px}
 .scene{min-width:0}
 .notes{list-style:none;margin-top:6px;font-size:14px}
-.notes li{padding-left:3.1em;text-indent:-3.1em;max-width:52em}
-.notes b{display:inline-block;width:3.1em;text-indent:0;font-weight:600;font-size:12px;color:var(--quiet)}
-.notes .yes b,.notes .no b{color:var(--ink)}
+.notes li{max-width:52em}
+.notes b{font-weight:600}
+.notes .fact{color:var(--quiet)}
 .panels{display:flex;flex-wrap:wrap;gap:22px 36px;margin-top:14px;align-items:flex-start}
 .panel{min-width:0;max-width:100%}
-figcaption{display:flex;flex-wrap:wrap;align-items:baseline;gap:0 8px;font-size:14px;line-height:20px;margin-bottom:5px}
-.name{flex:1 1 auto;overflow-wrap:anywhere;min-width:0}
-.axes{flex:1 0 100%;font-size:12px;line-height:16px;color:var(--quiet);overflow-wrap:anywhere}
-.zooms{display:flex;gap:2px}
+figcaption{display:grid;grid-template-columns:1fr auto;gap:0 8px;align-items:start;font-size:14px;line-height:20px;margin-bottom:5px}
+.name{overflow-wrap:anywhere;min-width:0}
+.axes{grid-column:1/-1;font-size:12px;line-height:16px;color:var(--quiet);overflow-wrap:anywhere}
+.zooms{display:flex;margin:-2px 0}
 button{font:inherit;font-size:12px;line-height:18px;min-width:24px;min-height:24px;padding:1px 7px;color:var(--ink);background:var(--paper);border:1px solid var(--rule);border-radius:3px;cursor:pointer}
 button:hover{border-color:var(--quiet)}
 button:disabled{color:var(--quiet);cursor:default;border-color:var(--rule)}
@@ -56,11 +56,13 @@ button[aria-pressed=true]{background:var(--ink);color:var(--paper);border-color:
 .grid.zoomed:active{cursor:grabbing}
 canvas{position:absolute;inset:0;width:100%;height:100%;display:block;pointer-events:none}
 [role=row],.hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-.heads{font:11px/13px ${MONO};color:var(--quiet);pointer-events:none}
+.zooms button{border-color:transparent;color:var(--quiet)}
+.zooms button:hover{border-color:var(--rule);color:var(--ink)}
+.heads{z-index:1;font:11px/13px ${MONO};color:var(--quiet);pointer-events:none}
 .heads span{position:absolute;white-space:nowrap}
-.top span{transform:translateX(-50%);top:1px}
+.top span{transform:translateX(-50%);bottom:2px}
+.top .block{transform:none;bottom:auto;font-family:${SANS};line-height:16px}
 .side span{right:6px;transform:translateY(-50%)}
-.side .block{right:auto;transform:none;font-family:${SANS};line-height:16px}
 .legend{display:flex;flex-wrap:wrap;align-items:center;gap:4px 10px;margin-top:14px;font-size:13px;color:var(--quiet)}
 .swatches{display:inline-flex;gap:1px}
 .swatches span{width:19px;height:17px;font:11px/17px ${MONO};text-align:center;color:var(--ink)}

@@ -7,6 +7,7 @@ import type { Lit } from "./lit";
 
 const MOST_COPIES = 4;
 const MOST_ELEMENTS = 3;
+const SAMPLES = 65;
 
 /** The coordinates of an element: `3, 5`. */
 export function coordinates(scene: Scene, flat: number): number[] {
@@ -25,27 +26,35 @@ export function axesInOrder(scene: Scene): Axis[] {
   return [...owners, ...scene.axes.filter((axis) => axis.kind === "storage")];
 }
 
-/** What stands in the cell of an element. */
-export function cellText(lit: Lit, panel: Panel, entry: number): string {
+/** What stands in the cell of an element; briefly, its index or its place on the last axis. */
+export function cellText(lit: Lit, panel: Panel, entry: number, brief: boolean): string {
   const { scene } = lit;
   const position = Math.floor(entry / scene.copies);
-  if (panel.text === "index") return coordinates(scene, lit.flat(position)).join(",");
+  if (panel.text === "index") {
+    const flat = lit.flat(position);
+    return brief ? String(flat) : coordinates(scene, flat).join(",");
+  }
   return axesInOrder(scene)
+    .slice(brief ? -1 : 0)
     .map((axis) => copiesOn(scene, axis, position, lit.copies).join("|"))
     .join(":");
 }
 
-/** How long the text in a cell is, usually: that of the greatest numbers. */
-export function usualLength(scene: Scene, panel: Panel): number {
-  if (panel.text === "index") return scene.shape.map((extent) => String(extent - 1)).join(",").length;
-  const texts = axesInOrder(scene).map((axis) => (String(axis.low).length > String(axis.high).length ? axis.low : axis.high));
-  return texts.join(":").length;
+/** How long the text in a cell is, at most, of elements here and there. */
+export function usualLength(lit: Lit, panel: Panel, brief: boolean): number {
+  let most = 1;
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const position = Math.floor((sample * (lit.count - 1)) / (SAMPLES - 1));
+    most = Math.max(most, cellText(lit, panel, position * lit.scene.copies, brief).length);
+  }
+  return most;
 }
 
 /** What the numbers in the cells are: `laneid:reg`, or `index`. */
-export function cellWords(scene: Scene, panel: Panel): string {
-  if (panel.text === "index") return scene.shape.length > 1 ? "coordinates" : "index";
-  return axesInOrder(scene).map((axis) => axis.name).join(":");
+export function cellWords(scene: Scene, panel: Panel, brief: boolean): string {
+  if (panel.text === "index") return scene.shape.length > 1 && !brief ? "coordinates" : "flat indices";
+  const axes = axesInOrder(scene).slice(brief ? -1 : 0);
+  return short(axes.map((axis) => axis.name).join(":"), 120);
 }
 
 function copiesOn(scene: Scene, axis: Axis, position: number, copies: number): string[] {
