@@ -17,7 +17,7 @@ test: $(VENV)/ready-to-test  ## set up, then the tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal -q $(PYTEST_ARGS)
 
 web: web/node_modules/installed  ## check and build the explorer's sources; it takes Node
-	@cd web && npm run -s check && npm run -s build
+	@cd web && npm run -s check && npm run -s build && npm run -s golden
 
 docs: $(VENV)/ready-to-test  ## build the documentation; warnings are errors
 	@$(BIN)/sphinx-build -q -n -W --keep-going -b html docs docs/_build/html

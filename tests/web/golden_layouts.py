@@ -17,6 +17,7 @@ from typing import Any
 
 from tests.notation import writing
 from tests.notation.malformed import GROUPS
+
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout
@@ -117,14 +118,25 @@ def huge_layout(rng: Random) -> Layout:
         axes = [Axis(f"axis_{n}") for n in range(20)]
     extents = [rng.choice((1, 2, 3, 8, 10**6 + 3, 2**20, 2**40, 3**15)) for _ in range(rng.randint(1, 6))]
     shift = rng.choice((-1, 1, 1)) * rng.randint(3, 12)
-    chain = [Swizzle(rng.randint(0, 3), rng.randint(0, 60), shift)] if m in axes and rng.random() < 0.6 else []
+    chain = (
+        [Swizzle(rng.randint(0, 3), rng.randint(0, 60), shift)] if m in axes and rng.random() < 0.6 else []
+    )
     return Layout(
         shape=nested(rng, extents),
         strides=tuple(_far(rng, axes) for _ in extents),
         replica=tuple(Iter(rng.choice((1, 2, 3)), _far(rng, axes)) for _ in range(rng.choice((0, 0, 1, 2)))),
         offset=_far(rng, axes) if rng.random() < 0.5 else Vector(),
         swizzles=tuple(chain),
-        outer=Vector(((m, rng.choice((1, -(2**54), 3)),),)) if chain and rng.random() < 0.3 else Vector(),
+        outer=Vector(
+            (
+                (
+                    m,
+                    rng.choice((1, -(2**54), 3)),
+                ),
+            )
+        )
+        if chain and rng.random() < 0.3
+        else Vector(),
     )
 
 
