@@ -2,7 +2,7 @@
 
     driver    cuTensorMapEncodeTiled returns CUDA_ERROR_INVALID_VALUE
     hardware  the map is made, and the copy faults or cannot be placed
-    advice    written in a document, and not known to be enforced
+    advice    nothing enforces it: what a document asks for, or what a store does besides
 
 `violations` has the first two, `remarks` the third. A rule is a row of the table; each check tells what
 it found in numbers, and what to change. Where the documents are silent, or say what the driver does not
