@@ -50,7 +50,7 @@ def ranks_of(layout: Layout, operation: Operation, bytes: int) -> Ranks | None:
         requires       layout maps [request, lane] to bytes; up to 32 lanes, each asks for `bytes`
         postcondition  every phase of every request takes 2^(words - banks) wavefronts
 
-    None for atomics as well, whose lanes go one after the other where they meet at a word.
+    None where lanes take turns as well: those that meet at a word go one after the other.
 
     >>> from tilewise import S
     >>> ranks_of(S[(4, 32) : (4, 128)], Operation.of("ld"), 4)

@@ -1,8 +1,8 @@
 """One request of a warp, phase by phase: which lanes ask which banks for which words.
 
 This is the definition that closed forms are held against: lanes are dealt to phases, and a phase takes as
-many wavefronts as its busiest bank has different words. Of atomics it is lanes that count: those that meet
-at a word go one after the other.
+many wavefronts as its busiest bank has different words. Of atomics and of asynchronous copies it is lanes
+that count: those that meet at a word go one after the other.
 """
 
 from __future__ import annotations
