@@ -3,6 +3,8 @@
 import { extremes, LayoutError, points, table, who, type Layout, type Vector } from "./core";
 import { print, printCute, pythonText, read, type Reading } from "./notation";
 
+export { sceneDifferences } from "./scene/golden";
+
 /** A number, or text for one beyond 2^53. */
 type Exact = number | string;
 type Nested = Exact | readonly Nested[];

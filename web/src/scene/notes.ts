@@ -71,15 +71,15 @@ interface Taken {
 
 function takenOf(found: Gathered, room: bigint): Taken {
   const keys = keysOf(found, room);
-  const seen = room <= MOST_IN_ARRAY ? new Int32Array(Number(room)).fill(-1) : new Map<number | string, number>();
+  const seen = room <= MOST_IN_ARRAY ? new Int32Array(Number(room)).fill(-1) : new Map<number, number>();
   let [taken, shared]: [number, Taken["shared"]] = [0, null];
   for (let at = 0; at < keys.length; at++) {
     const key = keys[at]!;
-    const before = seen instanceof Map ? (seen.get(key) ?? -1) : seen[key as number]!;
+    const before = seen instanceof Map ? (seen.get(key) ?? -1) : seen[key]!;
     if (before < 0) {
       taken++;
       if (seen instanceof Map) seen.set(key, at);
-      else seen[key as number] = at;
+      else seen[key] = at;
       continue;
     }
     const [first, second] = [Math.floor(before / found.copies), Math.floor(at / found.copies)];
@@ -89,11 +89,9 @@ function takenOf(found: Gathered, room: bigint): Taken {
 }
 
 /** A key for every place, equal where the places are. */
-function keysOf({ axes, places }: Gathered, room: bigint): ArrayLike<number | string> {
+function keysOf({ axes, places }: Gathered, room: bigint): Float64Array {
   const count = places[axes[0]!.name]!.length;
-  if (room > EXACT) {
-    return Array.from({ length: count }, (_, at) => axes.map((axis) => places[axis.name]![at]!).join());
-  }
+  if (room > EXACT) return axes.reduce((keys, axis) => joined(keys, places[axis.name]!), new Float64Array(count));
   const keys = new Float64Array(count);
   for (const axis of axes) {
     const values = places[axis.name]!;
@@ -101,6 +99,22 @@ function keysOf({ axes, places }: Gathered, room: bigint): ArrayLike<number | st
     for (let at = 0; at < count; at++) keys[at] = keys[at]! * many + values[at]! - axis.low;
   }
   return keys;
+}
+
+/** Keys that are equal where both are; ranks are fewer than the places, so that their products stay exact. */
+function joined(keys: Float64Array, values: Float64Array): Float64Array {
+  const ranks = ranked(values);
+  return ranked(keys.map((key, at) => key * keys.length + ranks[at]!));
+}
+
+/** The number of each value, in the order in which they come. */
+function ranked(values: Float64Array): Float64Array {
+  const ranks = new Map<number, number>();
+  return values.map((value) => {
+    const known = ranks.get(value) ?? ranks.size;
+    if (known === ranks.size) ranks.set(value, known);
+    return known;
+  });
 }
 
 function leftBehind(axes: readonly Axis[]): Note[] {

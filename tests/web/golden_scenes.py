@@ -1,0 +1,231 @@
+"""What Python draws: documents of many layouts, for the page's own builder of scenes.
+
+The file has what is asked, and the documents or what is said instead. A test asks Python again, and a page
+asks its builder.
+
+    PYTHONPATH=src:. python -m tests.web.golden_scenes     writes it anew
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tilewise.core.errors import LayoutError
+from tilewise.hardware.calls import parse
+from tilewise.notation.read import parse as read_plain
+from tilewise.show.scene.build import scene_of
+from tilewise.show.scene.compare import compared
+from tilewise.show.scene.model import Document
+from tilewise.show.steps import steps_of
+from tilewise.testing.generate import random_layout
+
+GOLDEN = Path(__file__).with_name("golden") / "scenes.json.gz"
+SEED = 7
+RANDOM = 70
+MOST = 256
+"""Places of a random layout at most."""
+STORAGE = ("buf",)
+EXPLAINED = 3
+"""Elements of a document whose arithmetic is written out."""
+
+Asked = dict[str, Any]
+
+DTYPES = (None, "bf16", "e4m3", "f32", "f64", "b128", "e2m1", "b1", "e3m2")
+
+DRAWN: tuple[Asked, ...] = (
+    {"e": "S[(4, 2, 2, 4) : (16, 4, 8, 1)]", "shape": [8, 8]},
+    {"e": "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", "shape": [8, 8]},
+    {"e": "S[(2, 4, 2, 4) : (1@gpuid_y, 4@m, 1@gpuid_x, 1@m)]", "shape": [8, 8]},
+    {"e": "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]", "shape": [8, 8]},
+    {"e": "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + 1@gpuid_x", "shape": [8, 8]},
+    {"e": "S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)]", "dtype": "e4m3", "shape": [128, 4]},
+    {"e": "S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]", "shape": [128, 4]},
+    {"e": "S[(8, 4) : (1@gpuid_x, 1@TLane)] + 3@TCol", "dtype": "f32"},
+    {"e": "S[(2, 32, 4) : (1@cbx, 1@TLane, 1@TCol)]", "dtype": "bf16"},
+    {"e": "S[(2, 32, 2, 2) : (1@gpuid_x, 1@laneid, 1@reg, 1@warpid)]"},
+    {"e": "S[(2, 2, 32, 3) : (1@wgid, 1@wid_in_wg, 1@laneid, 1@reg)]"},
+    {"e": "S[(2, 40, 3) : (1@warpid, 1@laneid, 1@reg)]"},
+    {"e": "S[(4, 2, 16) : (1@wid_in_wg, 1@laneid, 1@reg)]"},
+    {"e": "S[(4, 2, 17) : (1@wid_in_wg, 1@laneid, 1@reg)]"},
+    {"e": "S[(2, 2, 4, 5) : (1@gpuid_y, 1@gpuid_z, 1@laneid, 1@m)]"},
+    {"e": "S[(2, 2, 65) : (1@gpuid_y, 70, 1)]"},
+    {"e": "S[(2, 2, 64) : (1@gpuid_y, 64, 1)]"},
+    {"e": "S[(2, 3) : (1@gpuid_x, 1@gpuid_y)]"},
+    {"e": "S[65 : 1]"},
+    {"e": "S[(2, 65) : (65, 1)]"},
+    {"e": "S[(2, 3) : (3, 1)]"},
+    {"e": "S[(4, 5) : (1@x, 1@y)]"},
+    {"e": "S[(3, 4, 5) : (1@x, 1@y, 1@z)]"},
+    {"e": "S[8 : 1@x + 1@y]"},
+    {"e": "S[16 : 1@reg]", "dtype": "bf16"},
+    {"e": "S[(8, 4) : (4@buf, 1@buf)]", "dtype": "f16"},
+    {"e": "S[(4, 4, 2) : (1@laneid, 1@m, 1@buf)]", "dtype": "f16"},
+    {"e": "S[20 : 3]"},
+    {"e": "S[20 : 3]", "window": [[1, 2], [2, 9]]},
+    {"e": "S[()]"},
+    {"e": "S[(1, 1) : (5, 7)] + 3"},
+    {"e": "S[(64, 64) : (64, 1)]", "dtype": "bf16", "window": [[8, 16], [0, 12]]},
+    {"e": "S[(1048576, 1048576) : (1048576, 1)]", "window": [[1048570, 1048576], [1048570, 1048576]]},
+    {"e": "S[(8, 8) : (8, 1)]", "dtype": "f16", "base": 1028},
+    {"e": "S[(8, 8) : (-8, 1)]", "dtype": "f16"},
+    {"e": "S[(4, 4) : (0, 1)]", "dtype": "f64"},
+    {"e": "S[(4, 4) : (1048576, 1)]"},
+    {"e": "S[4 : 1000003] + R[3 : 7]"},
+    {"e": "S[4 : 4000000000@laneid + 5000000001@m]"},
+    {"e": "Swizzle<5,0,5> o S[(32, 8) : (32, 1)]"},
+    {"e": "((8,2),(4,4)):((8,64),(1,4))"},
+    {"e": "Sw<3,4,3> o _0 o (8,8):(8,1)"},
+)
+
+CALLS = (
+    "wgmma.D(f32, n=8)",
+    "wgmma.A(bf16)",
+    "mma.A(m16n8k16, dtype=bf16)",
+    "mma.B(m16n8k16, dtype=bf16)",
+    "mma.D(m16n8k16, dtype=f32)",
+)
+
+TILES = (
+    ("S[(8, 8) : (8, 1)]", "b128"),
+    ("Swizzle<3,0,3> o S[(8, 8) : (8, 1)]", "b128"),
+    ("S[(16, 64) : (64, 1)]", "bf16"),
+    ("Swizzle<3,3,3> o S[(16, 64) : (64, 1)]", "bf16"),
+    ("S[(16, 16) : (1, 16)]", "f16"),
+    ("S[(40, 8) : (9, 1)]", "f32"),
+    ("S[(16, 64) : (64, 1)]", "e2m1"),
+)
+ACCESSES = ("row", "row:2B@st", "row:16B", "col", "col:4B", "ldmatrix.x1", "ldmatrix.x4.trans", "stmatrix.x2")
+
+REFUSED: tuple[Asked, ...] = (
+    {"e": "S[(4096, 4096)]"},
+    {"e": "S[(8, 8)]", "window": [[0, 9], None]},
+    {"e": "S[(8, 8)]", "window": [None, [4, 4]]},
+    {"e": "S[(8, 8)]", "shape": [3, 3]},
+    {"e": "S[4 : 35184372088832]"},
+    {"e": "S[(9007199254740992, 2)]", "window": [[9007199254740990, 9007199254740992], None]},
+    {"e": "S[(8, 8)]", "dtype": "bf17"},
+    {"e": "S[(8, 8)]", "access": "row"},
+    {"e": "S[(8, 8)]", "dtype": "bf16", "access": "rows"},
+    {"e": "S[(8, 8)]", "dtype": "bf16", "access": "row:3B"},
+    {"e": "S[(8, 8)]", "dtype": "bf16", "access": "row:16B@ldmatrix"},
+    {"e": "S[(8, 8)]", "dtype": "bf16", "access": "ldmatrix.x4:8B"},
+    {"e": "S[(8, 8)]", "dtype": "bf16", "access": ":4B"},
+    {"e": "S[64]", "dtype": "bf16", "access": "col"},
+    {"e": "S[(8, 8)] + R[2 : 64]", "dtype": "bf16", "access": "row"},
+    {"e": "S[(8, 8) : (1@laneid, 1@reg)]", "dtype": "bf16", "access": "row"},
+    {"e": "S[(8, 8) : (1, 1@buf)]", "dtype": "bf16", "access": "row"},
+    {"e": "S[(8, 8)] - 5", "dtype": "f32", "access": "row"},
+    {"e": "S[(8, 8)]", "dtype": "e3m2", "access": "row"},
+    {"e": "S[(8, 8)]", "dtype": "bf16", "access": "row:16B", "base": 8},
+    {"e": "S[(8, 8)]", "dtype": "bf16", "access": "ldmatrix.x1", "base": 8},
+    {"e": "S[(8, 8)]", "dtype": "bf16", "access": "S[(8, 2) : (8, 5)]"},
+    {"e": "S[(8, 8)]", "dtype": "bf16", "access": "S[(33, 2) : (1, 1)]"},
+)
+
+LAYOUT_ACCESSES = ("S[(8, 8) : (8, 1)]", "S[8 : 8]", "S[(2, 16, 2) : (32, 2, 1)]@st", "S[(8, 4) : (8, 1)]:4B")
+
+PAIRS = (
+    ("S[(4, 8) : (8, 1)]", "S[(4, 8) : (8, 1)]"),
+    ("S[(4, 8) : (8, 1)]", "S[32 : 1]"),
+    ("S[(4, 8) : (8, 1)]", "S[(8, 4) : (1, 8)]"),
+    ("S[(2, 3, 4)]", "S[(4, 2, 3) : (1, 12, 4)]"),
+    ("S[(4, 8) : (8, 1)]", "S[(4, 8) : (8, 1)] + 5"),
+    ("S[(4, 8) : (8, 1)]", "S[(4, 8) : (1, 4)]"),
+    ("S[(4, 8) : (8, 1)] + R[2 : 1@gpuid_x]", "S[(4, 8) : (8, 1)]"),
+    ("S[(4, 8) : (8, 1)]", "S[(4, 8) : (8, 1)] + R[2 : 1@gpuid_x]"),
+    ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", "S[(8, 2, 4) : (4@laneid, 1@reg, 1@laneid)]"),
+    ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", "S[(8, 8)]"),
+    ("S[(8, 8)]", "Swizzle<3,0,3> o S[(8, 8)]"),
+    ("S[(8, 8)]", "S[(8, 8) : (9, 1)]"),
+    ("S[(8, 8)]", "S[(8, 4)]"),
+    ("S[(4, 4) : (1@warpid, 1@x)]", "S[(4, 4) : (1@x, 1@warpid)]"),
+    ("S[(2, 4, 8) : (1@gpuid_y, 8, 1)] + R[2 : 1@gpuid_x]", "S[(2, 4, 2, 4) : (1@gpuid_y, 4, 1@gpuid_x, 1)]"),
+)
+
+
+def golden() -> dict[str, Any]:
+    """What is asked, with the answers, as JSON has them."""
+    return {"storage": list(STORAGE), "cases": [answered(asked) for asked in questions()]}
+
+
+def questions() -> Iterator[Asked]:
+    """What is drawn."""
+    yield from DRAWN
+    for call in CALLS:
+        yield {"e": str(parse(call))}
+    rng = Random(SEED)
+    for _ in range(RANDOM):
+        yield {"e": _random_text(rng)} | _options(rng)
+    for e, dtype in TILES:
+        for access in ACCESSES:
+            yield {"e": e, "dtype": dtype, "access": access}
+    for access in LAYOUT_ACCESSES:
+        yield {"e": "Swizzle<2,3,3> o S[(8, 8)]", "dtype": "bf16", "access": access}
+    yield {"e": "S[(8, 64) : (64, 1)]", "dtype": "bf16", "access": "row:4B", "base": 132}
+    yield from REFUSED
+    for e, e2 in PAIRS:
+        yield {"e": e, "e2": e2, "dtype": "bf16"}
+    yield {"e": "S[(64, 64)]", "e2": "S[(64, 64) : (1, 64)]", "window": [[0, 4], [0, 4]]}
+
+
+def _random_text(rng: Random) -> str:
+    while True:
+        layout = random_layout(rng)
+        try:
+            text = str(layout)
+            if read_plain(text, storage=STORAGE).same(layout) and layout.size * layout.copies <= MOST:
+                return text
+        except LayoutError:
+            continue
+
+
+def _options(rng: Random) -> Asked:
+    dtype = rng.choice(DTYPES)
+    return {} if dtype is None else {"dtype": dtype}
+
+
+def answered(asked: Asked) -> Asked:
+    """A question with its document and some of its arithmetic, or with what is said instead."""
+    options = {name: value for name, value in asked.items() if name not in ("e", "e2")}
+    if "shape" in options:
+        options["shape"] = tuple(options["shape"])
+    try:
+        layouts = [read_plain(asked[name], storage=STORAGE) for name in ("e", "e2") if name in asked]
+        if len(layouts) > 1:
+            return asked | {"document": _plain(compared(*layouts, **options))}
+        scene = scene_of(layouts[0], **options)
+    except LayoutError as error:
+        return asked | {"refused": [error.code, error.message, error.hint]}
+    size = layouts[0].size
+    told = {flat: [[step.name, *step.lines] for step in steps_of(layouts[0], flat)] for flat in _some(size)}
+    return asked | {"document": _plain(Document((scene,), scene.title)), "why": told}
+
+
+def _some(size: int) -> list[int]:
+    return sorted({0, size // 2, size - 1}) if size < 1 << 40 else []
+
+
+def _plain(document: Document) -> Any:
+    return json.loads(json.dumps(document.as_dict()))
+
+
+def load() -> dict[str, Any]:
+    """The file's questions and answers."""
+    loaded: dict[str, Any] = json.loads(gzip.decompress(GOLDEN.read_bytes()))
+    return loaded
+
+
+def save(data: dict[str, Any]) -> None:
+    """The file, with the same bytes for the same answers."""
+    GOLDEN.parent.mkdir(exist_ok=True)
+    text = json.dumps(data, separators=(",", ":"))
+    GOLDEN.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
+if __name__ == "__main__":
+    save(golden())
