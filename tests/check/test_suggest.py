@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -38,6 +39,7 @@ GRID = list(grid())
 SAMPLE = GRID[:: len(GRID) // 40]
 
 
+@cache
 def suggested(case) -> Suggestion:
     operand, rows, k, dtype, major = case
     return suggest(operand=operand, rows=rows, k=k, dtype=dtype, major=major)
