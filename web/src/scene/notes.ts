@@ -71,7 +71,8 @@ interface Taken {
 
 function takenOf(found: Gathered, room: bigint): Taken {
   const keys = keysOf(found, room);
-  const seen = room <= MOST_IN_ARRAY ? new Int32Array(Number(room)).fill(-1) : new Map<number, number>();
+  const end = room > EXACT ? keys.length : Number(room);
+  const seen = end <= MOST_IN_ARRAY ? new Int32Array(end).fill(-1) : new Map<number, number>();
   let [taken, shared]: [number, Taken["shared"]] = [0, null];
   for (let at = 0; at < keys.length; at++) {
     const key = keys[at]!;
@@ -91,7 +92,9 @@ function takenOf(found: Gathered, room: bigint): Taken {
 /** A key for every place, equal where the places are. */
 function keysOf({ axes, places }: Gathered, room: bigint): Float64Array {
   const count = places[axes[0]!.name]!.length;
-  if (room > EXACT) return axes.reduce((keys, axis) => joined(keys, places[axis.name]!), new Float64Array(count));
+  if (room > EXACT) {
+    return axes.reduce<Float64Array>((keys, { name }) => joined(keys, places[name]!), new Float64Array(count));
+  }
   const keys = new Float64Array(count);
   for (const axis of axes) {
     const values = places[axis.name]!;
