@@ -18,44 +18,53 @@ LEFT_OUT = ("wgmma.canonical", "wgmma.figure")
 """The manual's tables and figures are looked up, not drawn."""
 
 
-def table() -> dict[str, Any]:
-    """{"entries": [[name, summary, parameters]], "rows": [[call, dtype, layout]]}, as JSON has it.
+def table() -> list[list[Any]]:
+    """[name, summary, parameters, [[layout, dtype, arguments]]] of each entry, as JSON has it.
 
-    A parameter is its name, with `=default` where it may be left out, and `?` where it is a flag.
+    A parameter is its name, with `=default` where it may be left out, and `?` where it is a flag. The
+    arguments of calls that are the same layout stand together, between bars; their dtype is empty where the
+    arguments say it. Numbers that may be left out, such as which byte, are.
     """
-    kept, rows = [], []
-    for entry in entries().values():
-        own = [*_rows(entry)] if entry.name not in LEFT_OUT else []
-        if own:
-            kept.append([entry.name, entry.summary, [*map(_parameter, entry.parameters)]])
-            rows += own
-    return {"entries": kept, "rows": rows}
+    kept = [entry for entry in entries().values() if entry.name not in LEFT_OUT]
+    rows = ((entry, _layouts(entry)) for entry in kept)
+    return [
+        [entry.name, entry.summary, [*map(_parameter, entry.parameters)], layouts]
+        for entry, layouts in rows
+        if layouts
+    ]
 
 
 def text() -> str:
-    """The table as the file keeps it, a row a line."""
-    lists = (
-        f'"{name}": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]"
-        for name, rows in table().items()
-    )
-    return "{\n" + ",\n".join(lists) + "\n}\n"
+    """The table as the file keeps it, a layout a line."""
+    return "[\n" + ",\n".join(_entry_text(*row) for row in table()) + "\n]\n"
 
 
-def _rows(entry: Entry) -> Iterator[list[str]]:
+def _entry_text(name: str, summary: str, parameters: list[str], layouts: list[list[str]]) -> str:
+    lines = ",\n".join(json.dumps(row) for row in layouts)
+    return f"[{json.dumps(name)}, {json.dumps(summary)}, {json.dumps(parameters)}, [\n{lines}\n]]"
+
+
+def _layouts(entry: Entry) -> list[list[str]]:
+    calls: dict[tuple[str, str], list[str]] = {}
     for values in _values(entry):
         built = entry(**{name: value for name, value in values.items() if value is not None})
-        if built.layout is not None:
-            yield [entry.spelled(values), str(built.facts.get("dtype", "")), str(built.layout)]
+        if built.layout is None:
+            continue
+        dtype = str(built.facts.get("dtype", ""))
+        said = dtype if dtype != values.get("dtype") else ""
+        arguments = entry.spelled(values).removeprefix(f"{entry.name}(").removesuffix(")")
+        calls.setdefault((str(built.layout), said), []).append(arguments)
+    return [[layout, dtype, "|".join(same)] for (layout, dtype), same in calls.items()]
 
 
 def _values(entry: Entry) -> Iterator[dict[str, Any]]:
     if entry.name != "wgmma.smem":
-        yield from instances_of(entry).values()
+        numbers = {p.name: p.default for p in entry.parameters if p.number and not p.needed}
+        every = instances_of(entry).values()
+        yield from (values for values in every if all(values[name] == numbers[name] for name in numbers))
         return
     modes, dtypes, rows = ("128B", "64B", "32B", "none"), ("bf16", "e4m3"), (64, 128, 256)
-    for operand, major, mode, dtype, height, k in product(
-        "AB", ("k", "mn"), modes, dtypes, rows, (32, 64, 128)
-    ):
+    for operand, major, mode, dtype, height, k in product("AB", ("k", "mn"), modes, dtypes, rows, (64, 128)):
         try:
             values = entry.bind((operand, major, mode, dtype, height, k))
             entry(**values)

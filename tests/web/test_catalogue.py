@@ -6,6 +6,7 @@ import json
 
 import pytest
 from tests.web import catalogue
+
 from tilewise import parse
 
 
@@ -17,7 +18,12 @@ def test_the_table_is_what_the_catalogue_says(request: pytest.FixtureRequest):
 
 
 def test_each_call_is_read_as_its_layout():
-    rows = json.loads(catalogue.TABLE.read_text())["rows"]
-    assert len({call for call, _, _ in rows}) == len(rows)
-    for call, _, layout in rows:
-        assert str(parse(call)) == layout, call
+    seen = set()
+    for name, _, _, layouts in json.loads(catalogue.TABLE.read_text()):
+        for layout, _, arguments in layouts:
+            for given in arguments.split("|"):
+                call = f"{name}({given})"
+                assert str(parse(call)) == layout, call
+                assert call not in seen
+                seen.add(call)
+    assert len(seen) > 300

@@ -1,0 +1,4 @@
+/* Starts the explorer: a page under a strict policy has no script of its own. */
+import { explore } from "./explorer.js";
+
+explore(document.getElementById("explorer"));

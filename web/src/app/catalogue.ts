@@ -1,0 +1,146 @@
+/** Calls of the hardware's catalogue, such as `wgmma.D(f32, n=64)`; the table is Python's. */
+
+import { LayoutError } from "../core";
+import table from "./catalogue.json";
+
+interface Entry {
+  name: string;
+  summary: string;
+  parameters: readonly string[];
+}
+
+interface Row {
+  call: string;
+  dtype: string;
+  layout: string;
+}
+
+/** A text in which a call is replaced by its layout; `spanOf` finds a place of it in what was typed. */
+export interface Resolved {
+  text: string;
+  dtype: string | null;
+  spanOf(span: readonly [number, number]): [number, number];
+}
+
+export interface Suggestion {
+  text: string;
+  words: string;
+}
+
+const CALL = /^(\s*)([a-z]\w*(?:\.\w+)*)\s*(?:\(([^()]*)(\)?)|$)/;
+
+type Table = [name: string, summary: string, parameters: string[], layouts: [layout: string, dtype: string, calls: string][]][];
+
+const ENTRIES: ReadonlyMap<string, Entry> = new Map(
+  (table as Table).map(([name, summary, parameters]) => [name, { name, summary, parameters }]),
+);
+const ROWS: readonly Row[] = (table as Table).flatMap(([name, , parameters, layouts]) =>
+  layouts.flatMap(([layout, dtype, calls]) =>
+    calls.split("|").map((given) => ({
+      call: `${name}(${given})`,
+      dtype: dtype || argumentsOf(parameters, given).get("dtype") || "",
+      layout,
+    })),
+  ),
+);
+const BY_KEY: ReadonlyMap<string, Row> = new Map(ROWS.map((row) => [row.call.toLowerCase().replace(/ /g, ""), row]));
+
+/** The text with the call at its beginning replaced; a call that the table does not have is a LayoutError. */
+export function resolve(text: string): Resolved {
+  const [whole, lead = "", name = "", given, closed] = CALL.exec(text) ?? [];
+  const entry = ENTRIES.get(name);
+  if (whole === undefined || (!entry && !name.includes("."))) {
+    return { text, dtype: null, spanOf: ([from, to]) => [from, to] };
+  }
+  const span: [number, number] = [lead.length, whole.trimEnd().length];
+  const usage = entry ? `such as ${callsOf(entry.name)[0]?.call ?? entry.name}` : nearest(name);
+  if (!entry) throw error(`the catalogue has no entry ${name}`, usage, [lead.length, lead.length + name.length], text);
+  if (given === undefined) throw error(`an entry of the catalogue is written as a call`, usage, span, text);
+  if (!closed) throw error(`the call of ${name} does not end`, "')' closes it", span, text);
+  const row = BY_KEY.get(keyOf(entry, given));
+  if (!row) {
+    const hint = `${usage}; the command line has all: tilewise show '${whole.trim()}'`;
+    throw error(`this page has no ${whole.trim()}`, hint, span, text);
+  }
+  const length = whole.length;
+  const moved = row.layout.length - length;
+  return {
+    text: row.layout + text.slice(length),
+    dtype: row.dtype || null,
+    spanOf: ([from, to]) =>
+      from < row.layout.length ? span : [Math.max(length, from - moved), Math.max(length, to - moved)],
+  };
+}
+
+/** Calls that begin as the text does, or whose words do: at most so many. */
+export function suggestions(text: string, most = 8): Suggestion[] {
+  const [, , name] = CALL.exec(text) ?? [];
+  if (name === undefined || /\)/.test(text)) return [];
+  const typed = text.toLowerCase().replace(/\s/g, "");
+  const entries = [...ENTRIES.values()].filter((entry) => entry.name.toLowerCase().startsWith(name.toLowerCase()));
+  const exact = ROWS.filter((row) => row.call.toLowerCase().replace(/ /g, "").startsWith(typed));
+  if (entries.length > 1 && !typed.includes("(")) {
+    return entries.slice(0, most).map((entry) => ({ text: shown(entry), words: entry.summary }));
+  }
+  return exact.slice(0, most).map((row) => ({ text: row.call, words: summaryOf(row) }));
+}
+
+/** Every call that the page knows. */
+export function calls(): readonly Row[] {
+  return ROWS;
+}
+
+function shown(entry: Entry): string {
+  const own = callsOf(entry.name);
+  const usual = own.find((row) => /\b(n=64|m16n8k16, dtype=f16|x4\)|128B, dtype=bf16, rows=128, k=64)/.test(row.call));
+  return (usual ?? own[0])?.call ?? entry.name;
+}
+
+function callsOf(name: string): Row[] {
+  return ROWS.filter((row) => row.call.startsWith(`${name}(`));
+}
+
+function summaryOf(row: Row): string {
+  return ENTRIES.get(row.call.slice(0, row.call.indexOf("(")))?.summary ?? "";
+}
+
+/** The call as the table spells it: the first value bare, others by name, defaults left out. */
+function keyOf(entry: Entry, given: string): string {
+  const values = argumentsOf(entry.parameters, given);
+  const words: string[] = [];
+  entry.parameters.forEach((parameter, at) => {
+    const name = nameOf(parameter);
+    const value = values.get(name);
+    values.delete(name);
+    if (value === undefined || parameter === `${name}=${value}`) return;
+    words.push(parameter.endsWith("?") ? name : at === 0 ? value : `${name}=${value}`);
+  });
+  for (const [name, value] of values) words.push(`${name}=${value}`); // no such parameter: no such row
+  return `${entry.name}(${words.join(",")})`.toLowerCase();
+}
+
+/** {parameter: value} of what stands between the parentheses. */
+function argumentsOf(parameters: readonly string[], given: string): Map<string, string> {
+  const values = new Map<string, string>();
+  given.split(",").forEach((argument, at) => {
+    const [name = "", value] = argument.split("=").map((part) => part.trim());
+    if (name === "") return;
+    if (value !== undefined) values.set(name, value);
+    else if (parameters.includes(`${name}?`)) values.set(name, "true");
+    else values.set(nameOf(parameters[at] ?? `more than ${parameters.length}`), name);
+  });
+  return values;
+}
+
+function nameOf(parameter: string): string {
+  return parameter.replace(/[=?].*$/, "");
+}
+
+function nearest(name: string): string {
+  const near = [...ENTRIES.keys()].find((known) => known.toLowerCase() === name.toLowerCase());
+  return near ? `did you mean ${near}?` : `it has ${[...ENTRIES.keys()].join(", ")}`;
+}
+
+function error(message: string, hint: string, span: [number, number], text: string): LayoutError {
+  return new LayoutError("TW601", message, hint, span, text);
+}

@@ -1,0 +1,125 @@
+/** From what is asked to what is drawn, or to what is wrong and where. */
+
+import { dtypeOf, LayoutError, type Layout, type Shape } from "../core";
+import { read } from "../notation";
+import { documentWith, sceneOf, type Options } from "../scene/build";
+import type { Document, Scene } from "../scene/types";
+import { resolve } from "./catalogue";
+import type { Control } from "./controls";
+import type { Fault } from "./field";
+import type { State } from "./state";
+
+/** Where on the page something is wrong. */
+export type Where = "e" | "e2" | Control;
+
+export interface Sight {
+  document: Document;
+  layouts: readonly Layout[];
+}
+
+export interface Wrong {
+  where: Where;
+  fault: Fault;
+}
+
+type Window = NonNullable<Options["window"]>;
+
+const RANGE = /^(\d{0,15}):(\d{0,15})$/;
+const OF_CONTROLS: readonly (readonly [Control, keyof Options])[] = [
+  ["a", "access"],
+  ["w", "window"],
+  ["s", "shape"],
+  ["d", "dtype"],
+];
+
+/** What a state shows; what is wrong with it, if anything is. */
+export function sightOf(state: State): Sight | Wrong {
+  let where: Where = "d";
+  try {
+    const dtype = state.d ? dtypeOf(state.d).name : null;
+    where = "s";
+    const shape = state.s ? shapeOf(state.s) : null;
+    where = "w";
+    const window = state.w ? windowOf(state.w) : null;
+    const asked = { dtype, shape, window, access: state.a ?? null };
+    where = "e";
+    const first = seen(state.e, asked);
+    where = "e2";
+    const all = state.e2?.trim() ? [first, seen(state.e2, asked)] : [first];
+    const scenes = all.map(({ scene }) => scene);
+    return { document: documentWith(scenes, state.e), layouts: all.map(({ layout }) => layout) };
+  } catch (error) {
+    if (error instanceof OfControl) return { where: error.control, fault: faultOf(error.fault) };
+    return { where, fault: faultOf(error) };
+  }
+}
+
+/** A layout and its scene; what a control is to blame for is thrown as `OfControl`. */
+function seen(text: string, asked: Options): { layout: Layout; scene: Scene } {
+  const resolved = resolve(text);
+  const layout = layoutOf(resolved.text, asked.dtype, resolved.spanOf);
+  const options = { ...asked, dtype: asked.dtype ?? resolved.dtype, title: text.trim() };
+  try {
+    return { layout, scene: sceneOf(layout, options) };
+  } catch (error) {
+    const guilty = OF_CONTROLS.find(([, option]) => options[option] && isDrawn(layout, { ...options, [option]: null }));
+    if (guilty && error instanceof LayoutError) throw new OfControl(guilty[0], error);
+    throw error;
+  }
+}
+
+function layoutOf(text: string, dtype: string | null | undefined, spanOf: (span: [number, number]) => [number, number]) {
+  try {
+    return read(text, dtype ? { dtype } : {});
+  } catch (error) {
+    if (error instanceof LayoutError && error.span) error.span = spanOf(error.span);
+    throw error;
+  }
+}
+
+function isDrawn(layout: Layout, options: Options): boolean {
+  try {
+    sceneOf(layout, options);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+class OfControl extends Error {
+  constructor(
+    readonly control: Control,
+    readonly fault: LayoutError,
+  ) {
+    super(fault.message);
+  }
+}
+
+/** `8,8` and `(2,4),8` are shapes, as the notation has them. */
+function shapeOf(text: string): Shape {
+  try {
+    return read(`S[(${text})]`).shape;
+  } catch (error) {
+    const { code, message } = faultOf(error);
+    throw new LayoutError(code, message, "a shape is such as 8,8");
+  }
+}
+
+/** `0:16,0:16` is 16 rows and 16 columns; an end that is left out is the grid's. */
+function windowOf(text: string): Window {
+  const ranges = text.replace(/\s/g, "").split(",").map((range) => RANGE.exec(range));
+  if (ranges.length > 2 || ranges.includes(null)) {
+    throw new LayoutError("TW201", `'${text}' is not a window`, "rows and columns are such as 0:16,0:16");
+  }
+  const ends = ranges.map((range) => [endOf(range?.[1]), endOf(range?.[2])] as const);
+  return [ends[0], ends[1]];
+}
+
+function endOf(digits: string | undefined): number | null {
+  return digits ? Number(digits) : null;
+}
+
+function faultOf(error: unknown): Fault {
+  if (!(error instanceof LayoutError)) throw error;
+  return { code: error.code, message: error.message, hint: error.hint || null, span: error.span };
+}
