@@ -72,14 +72,17 @@ export function placesOf(scene: Scene): Places {
   const count = elementsOf(scene);
   const { copies, window } = scene;
   const [[top], [left, right]] = window;
-  const wide = right - left;
   const rows = new Float64Array(count * copies);
   const columns = new Float64Array(count * copies);
-  for (let position = 0; position < count; position++) {
-    const row = top + Math.floor(position / wide);
-    const column = left + (position % wide);
-    rows.fill(row, position * copies, (position + 1) * copies);
-    columns.fill(column, position * copies, (position + 1) * copies);
+  for (let at = 0, row = top, column = left; at < rows.length; ) {
+    for (const end = at + copies; at < end; at++) {
+      rows[at] = row;
+      columns[at] = column;
+    }
+    if (++column === right) {
+      column = left;
+      row++;
+    }
   }
   const places = { ...scene.places, "@row": rows, "@column": columns };
   completed.set(scene, places);
@@ -94,10 +97,9 @@ export function colourOf(scene: Scene, position: number): number {
 /** The colours of all elements of a scene. */
 export function coloursOf(scene: Scene): Uint8Array {
   const colours = new Uint8Array(elementsOf(scene));
-  const rule = [scene.colour.rule];
-  for (let position = 0; position < colours.length; position++) {
-    colours[position] = evaluate(rule, scene.places, position * scene.copies);
-  }
+  const { copies } = scene;
+  const found = values([scene.colour.rule], scene.places, colours.length * copies);
+  for (let position = 0; position < colours.length; position++) colours[position] = found[position * copies]!;
   return colours;
 }
 
@@ -137,7 +139,10 @@ export class PanelIndex {
     this.cells = new Int32Array(entries);
     this.slots = new Uint8Array(entries);
     for (let at = 0; at < entries; at++) {
-      const [i, j, r, c] = [blockRow[at]!, blockColumn[at]!, row[at]!, column[at]!];
+      const i = blockRow[at]!;
+      const j = blockColumn[at]!;
+      const r = row[at]!;
+      const c = column[at]!;
       const inside =
         i >= 0 && i < blockRows && j >= 0 && j < blockColumns && r >= 0 && r < rows && c >= 0 && c < columns;
       this.cells[at] = inside ? ((i * blockColumns + j) * rows + r) * columns + c : OUTSIDE;
@@ -213,10 +218,13 @@ function values(rule: Rule, places: Places, entries: number): Float64Array {
   for (const { axis, subtract, scale, divide, modulo: by, multiply } of rule) {
     const xs = places[axis];
     if (!xs) continue;
+    const plain = divide === 1 && !by && Number.isInteger(scale);
     for (let at = 0; at < entries; at++) {
       let value = xs[at]! * scale - subtract;
-      if (divide !== 1) value = Math.floor(value / divide);
-      if (by) value = modulo(value, by);
+      if (!plain) {
+        value = Math.floor(value / divide);
+        if (by) value -= Math.floor(value / by) * by;
+      }
       sums[at]! += value * multiply;
     }
   }
