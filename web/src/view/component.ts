@@ -130,8 +130,9 @@ class View implements Desk {
 
   pin(elements: readonly number[], how: Pinning): void {
     const whole = elements.length > 0 && elements.every((flat) => this.pins.has(flat));
-    if (how === "only") this.pins = new Set(whole && this.pins.size === elements.length ? [] : elements);
-    else if (how === "toggle" && whole) for (const flat of elements) this.pins.delete(flat);
+    if (how === "range") this.pins = new Set(elements);
+    else if (how === "only") this.pins = new Set(whole && this.pins.size === elements.length ? [] : elements);
+    else if (whole) for (const flat of elements) this.pins.delete(flat);
     else for (const flat of elements) this.pins.add(flat);
     this.relight();
     this.say(null);
@@ -164,10 +165,11 @@ class View implements Desk {
       const other = before.find((one) => one.grid.id === panel.grid.id);
       if (other) panel.keep(other);
     }
+    this.width = 0;
     this.takeAll();
     this.paintTheme();
-    this.width = 0;
     this.fit();
+    this.showTable();
     if (focused) this.panels().find((panel) => panel.grid.id === focused.grid.id)?.grid.focus();
   }
 
@@ -277,7 +279,7 @@ class View implements Desk {
       lit.light(this.pins, lit.scene.steps[this.step] ?? null);
       step.replaceChildren(...stepWords(lit.scene, this.step));
       if (this.table) rows.turn();
-      else for (const panel of panels) panel.relight();
+      for (const panel of panels) panel.relight(!this.table);
     }
   }
 
@@ -318,7 +320,7 @@ class View implements Desk {
     const theme = this.theme();
     this.page.dataset.theme = theme;
     if (this.tools) this.tools.theme.textContent = theme === "dark" ? "light" : "dark";
-    if (!this.table && this.width) for (const panel of this.panels()) panel.paint();
+    if (!this.table) for (const panel of this.panels()) panel.paint(true);
   }
 
   private print(printing: boolean): void {
@@ -338,10 +340,11 @@ class View implements Desk {
       for (const part of box.querySelectorAll<HTMLElement>(".panels, .legend")) part.hidden = this.table;
       rows.element.hidden = !this.table;
       if (this.table) rows.turn(0);
-      else for (const panel of panels) panel.relight();
+      else for (const panel of panels) panel.paint();
     }
   }
 
+  /** Give the panels the width that there is; they paint then. */
   private fit(): void {
     const width = this.host.clientWidth;
     if (!width || width === this.width || !this.scenes.length) return;
@@ -352,7 +355,6 @@ class View implements Desk {
       const given = widths(panels.map((panel) => panel.likedWidth()), room, PANEL_GAP);
       panels.forEach((panel, i) => panel.resize(given[i]!));
     }
-    this.showTable();
   }
 
   private key(event: KeyboardEvent): void {
@@ -401,10 +403,9 @@ function notes(scene: Scene): HTMLElement {
 
 /** The colours, numbered, and in words what they mean. */
 function legend(lit: Lit): HTMLElement {
-  const used = new Set(lit.colours);
   const swatches = make("span", { class: "swatches", "aria-hidden": "true" });
   for (let colour = 0; colour < 8; colour++) {
-    if (used.has(colour)) swatches.append(make("span", { class: `s${colour}` }, String(colour)));
+    if (lit.colours.includes(colour)) swatches.append(make("span", { class: `s${colour}` }, String(colour)));
   }
   return make("p", { class: "legend" }, swatches, make("span", {}, `colour: ${short(lit.scene.colour.words, 200)}`));
 }

@@ -2,8 +2,8 @@
 
 import type { Palette } from "./palette";
 
-/** Pins alone, besides those that are there, or off where they are on. */
-export type Pinning = "only" | "add" | "toggle";
+/** Pins alone, and off where they are alone already; a range, alone in any case; on besides others, or off. */
+export type Pinning = "only" | "range" | "toggle";
 
 /** A cell that is looked at, and where. */
 export interface Glance {

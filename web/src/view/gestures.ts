@@ -12,7 +12,6 @@ export function attend(panel: PanelView): () => void {
   let start = { x: 0, y: 0 };
   let doing: "nothing" | "pressing" | "selecting" | "panning" | "pinching" = "nothing";
   let last = { x: 0, y: 0 };
-  let frame = 0;
 
   const point = (event: MouseEvent): { x: number; y: number } => {
     const box = grid.getBoundingClientRect();
@@ -42,12 +41,8 @@ export function attend(panel: PanelView): () => void {
     }
     if (doing === "panning") panel.panBy(last.x - now.x, last.y - now.y);
     last = now;
-    if (doing === "pressing" || doing === "panning" || frame) return;
-    frame = requestAnimationFrame(() => {
-      frame = 0;
-      if (doing === "selecting") panel.drag(from!, panel.near(last.x, last.y));
-      else if (doing === "nothing") panel.glance(panel.at(last.x, last.y));
-    });
+    if (doing === "selecting") panel.drag(from!, panel.near(now.x, now.y));
+    else if (doing === "nothing") panel.glance(panel.at(now.x, now.y));
   };
 
   const pinch = (id: number, now: { x: number; y: number }): void => {
@@ -75,10 +70,7 @@ export function attend(panel: PanelView): () => void {
   };
 
   const leave = (): void => {
-    if (doing !== "nothing") return;
-    cancelAnimationFrame(frame);
-    frame = 0;
-    panel.glance(null);
+    if (doing === "nothing") panel.glance(null);
   };
 
   /** A pinch zooms always; the wheel where there is something to see and the panel has the focus. */
@@ -115,10 +107,7 @@ export function attend(panel: PanelView): () => void {
   grid.addEventListener("keydown", key, { signal });
   grid.addEventListener("focus", focus, { signal });
   grid.addEventListener("blur", blur, { signal });
-  return () => {
-    cancelAnimationFrame(frame);
-    stop.abort();
-  };
+  return () => stop.abort();
 }
 
 /** Whether a key was for this panel. */

@@ -10,6 +10,8 @@ import { headText, headWords } from "./words";
 export const BLOCK_NAME = 17;
 
 const FONT = 11;
+/** A block of which less is in sight has no name. */
+const NAME = 24;
 const MOST = 400;
 
 /** Fill both strips of heads for what is in sight. */
@@ -54,8 +56,9 @@ function blockHeads(panel: Panel, sight: Sight, strip: number): HTMLElement[] {
   for (let i = first; i <= last; i++) {
     const y = i === first ? 0 : strip + down.start(i * down.cells) - sight.top - BLOCK_NAME;
     for (let j = 0; j < blockColumns; j++) {
-      const x = across.start(j * across.cells) - sight.left;
-      if (x < -4 || x > sight.width || heads.length > MOST) continue;
+      const x = Math.max(0, across.start(j * across.cells) - sight.left);
+      const end = across.start((j + 1) * across.cells - 1) + across.pitch - sight.left;
+      if (end - x < NAME || x > sight.width - NAME || heads.length > MOST) continue;
       const text = blockWords(panel, i, j, room);
       if (!text) continue;
       const head = make("span", { class: "block" }, text);

@@ -1,6 +1,6 @@
 /** What is lit: the elements that are pinned, and those of the step. */
 
-import { coloursOf, elementsOf, flatOf, positionOf } from "../scene/cells";
+import { coloursOf, elementsOf, flatOf, gridColumns, positionOf } from "../scene/cells";
 import type { Scene, Step } from "../scene/types";
 
 /** How an element is drawn, besides its colour; where several share a cell, the greatest is seen. */
@@ -17,21 +17,29 @@ export class Lit {
   /** Copies from this one on are not there yet. */
   copies: number;
   step: Step | null = null;
+  /** The window has all columns from the first row on, so that positions are flat indices. */
+  private readonly whole: boolean;
   private lanes = new Map<number, number[]>();
 
   constructor(readonly scene: Scene) {
     this.count = elementsOf(scene);
-    this.colours = coloursOf(scene).map((colour) => colour & 7);
+    this.colours = coloursOf(scene);
+    for (let position = 0; position < this.count; position++) this.colours[position]! &= 7;
     this.how = new Uint8Array(this.count);
     this.copies = scene.copies;
+    const [[top], [left, right]] = scene.window;
+    this.whole = top === 0 && left === 0 && right === gridColumns(scene);
   }
 
   flat(position: number): number {
-    return flatOf(this.scene, position);
+    return this.whole ? position : flatOf(this.scene, position);
   }
 
+  /** The position of a flat index; -1 where the scene does not have it. */
   position(flat: number): number {
-    return Number.isSafeInteger(flat) && flat >= 0 ? positionOf(this.scene, flat) : -1;
+    if (!Number.isSafeInteger(flat) || flat < 0) return -1;
+    if (this.whole) return flat < this.count ? flat : -1;
+    return positionOf(this.scene, flat);
   }
 
   /** Lanes that ask for an element in the step. */

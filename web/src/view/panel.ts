@@ -19,7 +19,7 @@ const LEAST_WIDTH = 230;
 const MOST_OUTLINES = 20000;
 const STEP_OF_ZOOM = 1.5;
 /** Cells grow to so many times what is enough to read them. */
-const NEAREST = 1.6;
+const NEAREST = 1.25;
 
 /** A cell of the table, by row and column. */
 export interface At {
@@ -48,6 +48,8 @@ export class PanelView {
   private readonly gutter: number;
   private ranks: Uint8Array | null = null;
   private fit = { across: new Line(1, 1, 1, 0), down: new Line(1, 1, 1, 0), width: 1, height: 1 };
+  private sized = false;
+  private painted = false;
   private left = 0;
   private above = 0;
   private anchor: At | null = null;
@@ -142,20 +144,25 @@ export class PanelView {
       part.style.width = `${wide}px`;
       part.style.height = `${high}px`;
     }
-    this.paint();
+    this.sized = true;
+    this.paint(true);
   }
 
   /** What is lit is another. */
-  relight(): void {
+  relight(seen: boolean): void {
     this.ranks = null;
+    this.painted = false;
+    if (!seen || !this.sized) return;
     this.paint();
     this.say();
   }
 
-  /** Paint all but the highlights. */
-  paint(): void {
+  /** Paint all but the highlights, where that has not been done, or has to be done `anew`. */
+  paint(anew = false): void {
+    if (!this.sized || (this.painted && !anew)) return;
+    this.painted = true;
     const sight = this.sight();
-    sized(this.base, sight);
+    resized(this.base, sight);
     this.ranks ??= this.table.ranks(this.lit);
     const context = this.base.getContext("2d");
     if (!context) return;
@@ -195,25 +202,27 @@ export class PanelView {
   }
 
   /** Pin what a cell has; `range` is from the cell that was pinned before. */
-  pin(at: At, how: Pinning | "range"): void {
+  pin(at: At, how: Pinning): void {
     if (how === "range" && this.anchor) {
-      this.desk.pin(this.between(this.anchor, at), "only");
+      this.desk.pin(this.between(this.anchor, at), "range");
       return;
     }
     this.anchor = at;
-    this.desk.pin(this.glanceAt(at).elements, how === "range" ? "only" : how);
+    this.desk.pin(this.glanceAt(at).elements, how);
   }
 
   /** Pin a rectangle while it is drawn; null when it is done. */
   drag(from: At, to: At | null): void {
-    if (to) {
-      this.anchor = from;
-      this.dragged = [this.cellOf(from), this.cellOf(to)];
-      this.desk.pin(this.between(from, to), "only");
-    } else {
+    if (!to) {
       this.dragged = null;
       this.highlight();
+      return;
     }
+    const dragged: [number, number] = [this.cellOf(from), this.cellOf(to)];
+    if (this.dragged?.every((cell, i) => cell === dragged[i])) return;
+    this.anchor = from;
+    this.dragged = dragged;
+    this.desk.pin(this.between(from, to), "range");
   }
 
   /** Move the cell of the keys, and bring it in sight. */
@@ -274,7 +283,7 @@ export class PanelView {
     const { across, down } = this.lines();
     this.left = clamp(left, 0, Math.max(0, across.length - this.fit.width));
     this.above = clamp(above, 0, Math.max(0, down.length - this.fit.height));
-    this.paint();
+    this.paint(true);
   }
 
   private reveal(at: At): void {
@@ -314,7 +323,7 @@ export class PanelView {
 
   private highlight(): void {
     const sight = this.sight();
-    sized(this.over, sight);
+    resized(this.over, sight);
     const context = this.over.getContext("2d");
     if (!context) return;
     context.clearRect(0, 0, this.over.width, this.over.height);
@@ -376,10 +385,9 @@ export class PanelView {
   /** Tell assistive technology which cell the keys are at. */
   private say(): void {
     const { row, column } = this.cursor ?? { row: 0, column: 0 };
-    const ranks = (this.ranks ??= this.table.ranks(this.lit));
     this.row.setAttribute("aria-rowindex", String(row + 1));
     this.spoken.setAttribute("aria-colindex", String(column + 1));
-    this.spoken.setAttribute("aria-selected", String(ranks[this.cellOf({ row, column })]! > 16));
+    this.spoken.setAttribute("aria-selected", String((this.ranks?.[this.cellOf({ row, column })] ?? 0) > 16));
     this.spoken.textContent = cellWhere(this.panel, row, column);
   }
 
@@ -439,7 +447,7 @@ function pixel(line: Line, at: number): number {
   return line.start(cell) + (at - cell) * line.pitch;
 }
 
-function sized(canvas: HTMLCanvasElement, sight: Sight): void {
+function resized(canvas: HTMLCanvasElement, sight: Sight): void {
   const [width, height] = [Math.round(sight.width * sight.ratio), Math.round(sight.height * sight.ratio)];
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;

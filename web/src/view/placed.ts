@@ -74,7 +74,8 @@ export class Table {
 
   private invert(covered: number): Int32Array {
     const { starts, cellOf } = this;
-    const reach = (cell: number): number => (covered === 1 ? 1 : this.covers(cell));
+    if (covered === 1) return this.invertNarrow();
+    const reach = (cell: number): number => this.covers(cell);
     for (let at = 0; at < cellOf.length; at++) {
       const cell = cellOf[at]!;
       if (cell === NOWHERE) continue;
@@ -90,18 +91,34 @@ export class Table {
     }
     return entries;
   }
+
+  /** The same where every entry is in one cell, with less to do. */
+  private invertNarrow(): Int32Array {
+    const { starts, cellOf } = this;
+    for (let at = 0; at < cellOf.length; at++) if (cellOf[at]! >= 0) starts[cellOf[at]! + 1]!++;
+    for (let cell = 1; cell < starts.length; cell++) starts[cell]! += starts[cell - 1]!;
+    const entries = new Int32Array(starts[starts.length - 1]!);
+    for (let at = cellOf.length - 1; at >= 0; at--) {
+      const cell = cellOf[at]!;
+      if (cell >= 0) entries[--starts[cell + 1]!] = at;
+    }
+    for (let cell = 0; cell + 1 < starts.length; cell++) starts[cell] = starts[cell + 1]!;
+    starts[starts.length - 1] = entries.length;
+    return entries;
+  }
 }
 
 /** From cells that count block by block to small cells that count row by row. */
 function smallCells(index: PanelIndex, wide: number): Int32Array {
-  const [, blockColumns] = index.panel.blocks;
-  const [rows, columns] = index.panel.cells;
-  const { slots } = index.panel;
-  const small = new Int32Array(index.cells.length);
+  const { panel, cells, slots: slotOf } = index;
+  const { slots } = panel;
+  if (panel.blocks[0] * panel.blocks[1] * slots === 1) return cells;
+  const [, blockColumns] = panel.blocks;
+  const [rows, columns] = panel.cells;
+  const small = new Int32Array(cells.length);
   for (let at = 0; at < small.length; at++) {
-    const cell = index.cells[at]!;
-    const slot = index.slots[at]!;
-    if (cell < 0 || slot >= slots) {
+    const cell = cells[at]!;
+    if (cell < 0 || slotOf[at]! >= slots) {
       small[at] = NOWHERE;
       continue;
     }
@@ -109,8 +126,8 @@ function smallCells(index: PanelIndex, wide: number): Int32Array {
     const block = Math.floor(row / rows);
     const down = Math.floor(block / blockColumns);
     const across = block - down * blockColumns;
-    const column = across * columns + (cell % columns);
-    small[at] = (down * rows + (row % rows)) * wide + column * slots + slot;
+    const column = across * columns + (cell - row * columns);
+    small[at] = (down * rows + (row - block * rows)) * wide + column * slots + slotOf[at]!;
   }
   return small;
 }

@@ -76,11 +76,11 @@ ${Array.from({ length: 8 }, (_, i) => `.s${i}{background:var(--c${i})}`).join(""
 .tools{display:flex;gap:6px}
 .rows{margin-top:14px;overflow-x:auto}
 table{border-collapse:collapse;font-size:13px}
-caption{text-align:left;color:var(--quiet);padding-bottom:4px}
+caption{text-align:left;white-space:nowrap;color:var(--quiet);padding-bottom:4px}
 th,td{padding:2px 14px 2px 0;text-align:left;border-bottom:1px solid var(--rule);white-space:nowrap;vertical-align:top}
 th{font-weight:600}
 td{font-family:${MONO};white-space:normal}
-td input{margin:2px 0;width:18px;height:18px;accent-color:var(--ink)}
+td input{display:block;margin:1px 0;width:18px;height:18px;accent-color:var(--ink)}
 .pages{display:flex;align-items:center;gap:8px;margin-top:8px;font-size:13px}
 .fault{padding:14px 0;color:var(--ink)}
 dialog{max-width:min(34em,92vw);color:var(--ink);background:var(--paper);border:1px solid var(--quiet);border-radius:4px;padding:18px 22px;box-shadow:0 8px 30px rgb(0 0 0/.18);font-size:14px}
