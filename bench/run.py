@@ -17,6 +17,7 @@ import numpy as np
 
 import algebra as algebra_bench
 import banks as banks_bench
+import explorer as explorer_bench
 import hopper as hopper_bench
 import swizzles as swizzles_bench
 import warp as warp_bench
@@ -62,6 +63,7 @@ def main() -> None:
         *warp_bench.sections(peers),
         *banks_bench.sections(peers),
         *swizzles_bench.sections(peers),
+        *explorer_bench.sections(),
         startup(peers),
     ]
     text = page(sections, map(spelled, NAMES | APART))
