@@ -153,8 +153,8 @@ def term(cursor: Cursor, names: Names) -> Vector:
             raise cursor.error("TW004", "a second axis for one step", hint=hint)
         return moved
     if cursor.next.text in KNOWN:
-        said = cursor.source[slice(*cursor.since(start))]
-        hint = f"put @ between steps and axis: {printable(shortened(said))}@{cursor.next.text}"
+        said = _on_one_line(cursor, cursor.since(start))
+        hint = f"put @ between steps and axis: {said}@{cursor.next.text}"
         raise cursor.error("TW004", f"expected an operator, found {cursor.next}", hint=hint)
     return Vector(((m, steps),)) if steps else Vector()
 
@@ -292,7 +292,7 @@ def _pair(cursor: Cursor, shape: Tree, strides: Tree, letter: str) -> Iterator[V
     wanted = len(shape.parts) if isinstance(shape, Branch) else 1
     given = len(strides.parts) if isinstance(strides, Branch) else 1
     if isinstance(shape, Leaf) or isinstance(strides, Leaf) or wanted != given:
-        spelled = printable(shortened(" ".join(cursor.source[slice(*shape.span)].split())))
+        spelled = _on_one_line(cursor, shape.span)
         nested = isinstance(shape, Branch) and any(isinstance(part, Branch) for part in shape.parts)
         noun = "mode" if nested else "extent"
         raise cursor.error(
@@ -303,6 +303,10 @@ def _pair(cursor: Cursor, shape: Tree, strides: Tree, letter: str) -> Iterator[V
         )
     for inner, step in zip(shape.parts, strides.parts, strict=True):
         yield from _pair(cursor, _unwrapped(inner), _unwrapped(step), letter)
+
+
+def _on_one_line(cursor: Cursor, span: tuple[int, int]) -> str:
+    return printable(shortened(" ".join(cursor.source[slice(*span)].split())))
 
 
 def _unwrapped(node: Tree) -> Tree:
