@@ -100,11 +100,18 @@ function tokenAt(text: string, at: number): Omit<Token, "kind"> & { kind: TokenK
 function unknownCharacter(text: string, at: number): LayoutError {
   const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
   const code = `U+${(text.codePointAt(at) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-  const isShown = !UNPRINTABLE.test(character) && !/\p{M}/u.test(character);
+  const isShown = !UNPRINTABLE.test(character) && !isCombining(character);
   const shown = !isShown ? code : character < "\x80" ? `'${character}'` : `'${character}' (${code})`;
   const hint = isShown ? hintFor(character) : "remove this invisible or combining character";
   const span: Span = [at, at + character.length];
   return new LayoutError("TW002", `the notation has no character ${shown}`, hint, span, text);
+}
+
+/** Whether a character has a place in the canonical order of marks, and so changes it with one of the two. */
+function isCombining(character: string): boolean {
+  const [last, first] = ["\u0345", "\u0334"];
+  const isMoved = !(last + character).normalize("NFD").startsWith(last);
+  return isMoved || (character + first).normalize("NFD").startsWith(first);
 }
 
 function hintFor(character: string): string {
