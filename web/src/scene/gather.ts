@@ -24,8 +24,8 @@ export function gathered(layout: Layout, part: Logical): Gathered {
       if (value < low) low = value;
       if (value > high) high = value;
     }
-    refuseFar(low, "a place at", `@${name}`);
-    refuseFar(high, "a place at", `@${name}`);
+    refuseFar(low, name);
+    refuseFar(high, name);
     places[name] = values instanceof Float64Array ? values : Float64Array.from(values, Number);
     return { name, kind, low: Number(low), high: Number(high) };
   });

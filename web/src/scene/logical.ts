@@ -35,7 +35,10 @@ export function logicalOf(layout: Layout, shape?: Shape | null, window?: Window 
   const ends = [range("rows", window?.[0], tall), range("columns", window?.[1], broad)] as const;
   const whole = ends[0][0] === 0n && ends[0][1] === tall && ends[1][0] === 0n && ends[1][1] === broad;
   refuseMany((ends[0][1] - ends[0][0]) * (ends[1][1] - ends[1][0]));
-  if (layout.size >= BigInt(FAR)) refuseFar(ends[0][1] * broad, "an index of");
+  if (layout.size >= BigInt(FAR)) {
+    const reason = `a layout of ${layout.size} elements is too large to draw`;
+    throw new LayoutError("TW301", reason, "pictures end at 2^44");
+  }
   return { size: layout.size, shape: asked, rows, columns, window: [numbers(ends[0]), numbers(ends[1])], whole };
 }
 
@@ -93,8 +96,8 @@ export function refuseMany(places: bigint): void {
   throw new LayoutError("TW301", reason, "give a window, such as rows 0:64 and columns 0:64");
 }
 
-/** Refuse a number on which arithmetic may not be exact. */
-export function refuseFar(number: bigint | number, what: string, axis = ""): void {
-  if (-FAR < number && number < FAR) return;
-  throw new LayoutError("TW301", `${what} ${number}${axis} is too far away to draw`, "pictures end at 2^44");
+/** Refuse a place on which arithmetic may not be exact. */
+export function refuseFar(place: bigint | number, axis: string): void {
+  if (-FAR < place && place < FAR) return;
+  throw new LayoutError("TW301", `a place at ${place}@${axis} is too far away to draw`, "pictures end at 2^44");
 }

@@ -86,7 +86,9 @@ function gridWidth({ logical }: Part): number {
 
 function registers(owners: readonly Axis[], storage: readonly Axis[]): Panel {
   let [lane, others] = laneOf(owners);
-  if (!storage.length && others.length === 1 && lane && !LANES.includes(lane.name)) [storage, others] = [others, []];
+  if (!storage.length && lane && !LANES.includes(lane.name)) {
+    [lane, storage, others] = [owners[0]!, owners.slice(1, 2), owners.slice(2)];
+  }
   const columns = along(storage);
   const [side, below] = blocksOf(others, columns.extent);
   const title = [...(lane ? [lane] : []), ...storage.slice(0, 1)].map((axis) => axis.name).join(" by ");

@@ -34,7 +34,8 @@ def places_of(layout: Layout, part: Logical) -> tuple[int, Places]:
     elements = (bottom - top) * (right - left)
     _refuse_many(elements)
     if part.size >= FAR:
-        _refuse_far(bottom * part.broad, "an index of")
+        reason = f"a layout of {part.size} elements is too large to draw"
+        raise LayoutError("TW301", reason, hint="pictures end at 2^44")
     _refuse_many(elements * layout.copies)
     from tilewise.tables import table
 
@@ -53,15 +54,9 @@ def _near(places: Places) -> Places:
     for axis, values in places.items():
         for end in (int(values.min()), int(values.max())) if len(values) else ():
             if not -FAR < end < FAR:
-                _refuse_far(end, "a place at", f"@{axis}")
+                reason = f"a place at {end}@{axis} is too far away to draw"
+                raise LayoutError("TW301", reason, hint="pictures end at 2^44")
     return places
-
-
-def _refuse_far(number: int, what: str, axis: str = "") -> None:
-    if not -FAR < number < FAR:
-        raise LayoutError(
-            "TW301", f"{what} {number}{axis} is too far away to draw", hint="pictures end at 2^44"
-        )
 
 
 def _refuse_many(places: int) -> None:

@@ -104,8 +104,8 @@ def _grid_width(part: Part) -> int:
 
 def _registers(owners: Sequence[Axis], storage: Sequence[Axis]) -> Panel:
     lane, others = _lane(owners)
-    if not storage and len(others) == 1 and lane is not None and lane.name not in LANES:
-        storage, others = others, []
+    if not storage and lane is not None and lane.name not in LANES:
+        lane, storage, others = owners[0], owners[1:2], list(owners[2:])
     rows = along([lane]) if lane is not None else Line()
     columns = along(storage) if storage else Line()
     side, below = _blocks(others, columns.extent)
