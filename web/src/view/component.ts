@@ -196,8 +196,9 @@ class View implements Desk {
     const step = make("p", { class: "step" });
     step.hidden = scene.steps.length === 0;
     const rows = new Rows(lit, (flat) => this.pin([flat], "toggle"));
-    const box = make("section", { class: "scene", "aria-label": short(scene.title || scene.expression, 200) });
     const { title, expression } = scene;
+    const name = short(title || expression, 200); // of two that are one layout each is a landmark of its own
+    const box = make("section", { class: "scene", "aria-label": number ? `${number + 1}: ${name}` : name });
     if (title && title !== expression && title !== heading) box.append(make("h3", {}, short(title)));
     if (expression && expression !== heading) box.append(make("p", {}, make("code", {}, short(expression, 2000))));
     if (scene.notes.length) box.append(notes(scene));
