@@ -22,13 +22,13 @@ function variables(selector: string, palette: Palette): string {
 
 const RULES = `
 :host{display:block}
-.tw{font:15px/1.5 ${SANS};color:var(--ink);background:var(--paper);text-align:left;container-type:inline-size}
+.tw{font:15px/1.5 ${SANS};color:var(--ink);background:var(--paper);text-align:left;overflow-wrap:anywhere;container-type:inline-size}
 .tw *{box-sizing:border-box}
 .tw [hidden]{display:none}
 h2,h3,p,ul,figure,table{margin:0;padding:0}
-h2{font-size:19px;font-weight:600;line-height:1.3;overflow-wrap:anywhere}
-h3{font-size:15px;font-weight:600;overflow-wrap:anywhere}
-code,.mono{font-family:${MONO};font-size:13px;overflow-wrap:anywhere}
+h2{font-size:19px;font-weight:600;line-height:1.3}
+h3{font-size:15px;font-weight:600}
+code,.mono{font-family:${MONO};font-size:13px}
 .words{max-width:46em;margin-top:2px}
 .quiet,.words{color:var(--quiet)}
 .scenes{display:grid;gap:28px 40px;margin-top:14px}
@@ -41,7 +41,7 @@ code,.mono{font-family:${MONO};font-size:13px;overflow-wrap:anywhere}
 .panel{min-width:0;max-width:100%}
 figcaption{display:grid;grid-template-columns:1fr auto;gap:0 8px;align-items:start;font-size:14px;line-height:20px;margin-bottom:5px}
 .name{overflow-wrap:anywhere;min-width:0}
-.axes{grid-column:1/-1;font-size:12px;line-height:16px;color:var(--quiet);overflow-wrap:anywhere}
+.axes{grid-column:1/-1;font-size:12px;line-height:16px;color:var(--quiet)}
 .zooms{display:flex;margin:-2px 0}
 button{font:inherit;font-size:12px;line-height:18px;min-width:24px;min-height:24px;padding:1px 7px;color:var(--ink);background:var(--paper);border:1px solid var(--rule);border-radius:3px;cursor:pointer}
 button:hover{border-color:var(--quiet)}
@@ -72,10 +72,10 @@ ${Array.from({ length: 8 }, (_, i) => `.s${i}{background:var(--c${i})}`).join(""
 .player{display:flex;align-items:center;gap:8px;margin-top:16px;font-size:14px}
 .player input{flex:0 1 320px;min-width:60px;accent-color:var(--ink);margin:0;height:24px}
 .foot{display:flex;flex-wrap:wrap;align-items:flex-start;gap:6px 16px;margin-top:16px;padding-top:9px;border-top:1px solid var(--rule)}
-.line{flex:1 1 300px;white-space:pre-line;min-height:3em;font-size:14px;overflow-wrap:anywhere}
+.line{flex:1 1 300px;white-space:pre-line;min-height:3em;font-size:14px}
 .tools{display:flex;gap:6px}
 .rows{margin-top:14px;overflow-x:auto}
-table{border-collapse:collapse;font-size:13px}
+table{border-collapse:collapse;font-size:13px;overflow-wrap:normal}
 caption{text-align:left;white-space:nowrap;color:var(--quiet);padding-bottom:4px}
 th,td{padding:2px 14px 2px 0;text-align:left;border-bottom:1px solid var(--rule);white-space:nowrap;vertical-align:top}
 th{font-weight:600}
