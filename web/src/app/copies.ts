@@ -2,6 +2,7 @@
 
 import { print, pythonText, spelledSwizzle, spelledVector, type Layout, type Vector } from "../core";
 import { printCute } from "../notation";
+import { cudaText } from "./cuda";
 import type { Copyable } from "./menu";
 
 /** The texts of a layout, and the address of the page that shows it. */
@@ -17,6 +18,7 @@ function ofLayout(layout: Layout): Copyable[] {
   ];
   const cute = printCute(layout);
   if (cute !== null) found.push({ name: "CuTe", text: cute });
+  found.push({ name: "CUDA", text: cudaText(layout) });
   found.push({ name: "Markdown", text: markdown(layout) });
   return found;
 }

@@ -14,7 +14,7 @@ import { helpDialog } from "./help";
 import { copyMenu } from "./menu";
 import { PageModel } from "./model";
 import { nameOf, presetOf, PRESETS, type Setting } from "./presets";
-import { sightOf, type Wrong } from "./sight";
+import { sightOf, type Sight, type Where, type Wrong } from "./sight";
 import { spaced } from "./spacing";
 import { fromFragment, toFragment, type State, type Theme } from "./state";
 import { adopt } from "./styles";
@@ -56,9 +56,9 @@ class Explorer {
   private drawn = false;
 
   constructor(private readonly el: HTMLElement) {
-    this.first = field("expression", "Layout", (e) => this.edit({ e }));
-    this.second = field("beside", "and beside it", (e2) => this.edit({ e2 }));
-    this.controls = controls((name, text) => this.edit({ [name]: text || undefined }));
+    this.first = field("expression", "Layout", (e) => this.edit({ e }, "e"));
+    this.second = field("beside", "Layout beside it", (e2) => this.edit({ e2 }, "e2"));
+    this.controls = controls((name, text) => this.edit({ [name]: text || undefined }, name));
     this.gallery = gallery((name) => this.pick(name));
     this.facts = facts(this.model);
     this.compare = make("button", { type: "button", class: "plain" });
@@ -125,9 +125,9 @@ class Explorer {
   }
 
   /** What someone typed: the preset is none any more. */
-  private edit(change: Partial<State>): void {
+  private edit(change: Partial<State>, where: Where | null = null): void {
     this.state = { ...this.state, ...change, p: undefined, i: undefined, c: undefined };
-    this.look();
+    this.look(where);
     this.write("later");
   }
 
@@ -176,10 +176,10 @@ class Explorer {
   }
 
   /** Reads, and draws what is right; what is wrong is said, and the last picture stays. */
-  private look(): void {
-    const sight = sightOf(this.state);
+  private look(written: Where | null = null): void {
+    const sight = sightOf(this.state, written);
     const wrong = "fault" in sight ? sight : null;
-    this.say(wrong);
+    this.say(wrong ?? (sight as Sight).without);
     this.el.classList.toggle("stale", wrong !== null);
     this.gallery.show(this.state.p ?? null);
     document.title = spaced(this.state.e) || "tilewise";

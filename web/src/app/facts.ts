@@ -2,6 +2,7 @@
 
 import type { Layout } from "../core";
 import type { Document, Scene } from "../scene/types";
+import { whyOf } from "../scene/why";
 import { make } from "../view/dom";
 import type { PageModel } from "./model";
 
@@ -10,33 +11,45 @@ export interface Facts {
   show(document: Document, layouts: readonly Layout[]): void;
 }
 
-/** Notes of every scene, and the arithmetic of what the model says is pinned. */
+/** Notes of the scene, and the arithmetic of the element that was pinned last. */
 export function facts(model: PageModel): Facts {
-  const notes = make("div", {});
-  const why = make("div", {});
+  const why = make("div", { class: "whys" });
+  const notes = make("div");
   const el = make("aside", { class: "beside", "aria-label": "Facts" }, why, notes);
-  let shown: readonly Layout[] = [];
+  let scenes: readonly Scene[] = [];
+  let layouts: readonly Layout[] = [];
 
   function explain(): void {
-    const pinned = model.get("selection") as readonly number[];
-    void [pinned, shown];
+    const pinned = (model.get("selection") as readonly number[]).at(-1);
+    why.replaceChildren();
+    if (pinned === undefined) return;
+    layouts.forEach((layout, at) => {
+      const shape = scenes[at]?.shape.map(BigInt) ?? layout.shape;
+      if (BigInt(pinned) < layout.size) why.append(explained(layout, BigInt(pinned), shape));
+    });
   }
 
   model.on("change:selection", explain);
   return {
     el,
-    show(document, layouts) {
-      shown = layouts;
-      const [scene, ...others] = document.scenes; // of several, each has its notes beside its title
-      notes.replaceChildren(...(scene && !others.length ? sectionOf(scene) : []));
+    show(document, shown) {
+      [scenes, layouts] = [document.scenes, shown];
+      const [scene, ...others] = scenes; // of several, each has its notes below its title
+      notes.replaceChildren(...(scene && !others.length ? [noted(scene)] : []));
       explain();
     },
   };
 }
 
-function sectionOf(scene: Scene): HTMLElement[] {
-  if (!scene.notes.length) return [];
+function explained(layout: Layout, flat: bigint, shape: bigint[] | Layout["shape"]): HTMLElement {
+  const rows = whyOf(layout, flat, shape).flatMap(({ name, lines }) => [
+    make("dt", {}, name),
+    make("dd", {}, ...lines.map((line) => make("code", {}, line))),
+  ]);
+  return make("section", {}, make("h2", {}, "Why it is there"), make("dl", { class: "why" }, ...rows));
+}
+
+function noted(scene: Scene): HTMLElement {
   const items = scene.notes.map(({ kind, text }) => make("li", { "data-kind": kind }, text));
-  const list = make("ul", { class: "notes" }, ...items);
-  return [make("section", {}, make("h2", {}, "Facts"), list)];
+  return make("section", {}, make("h2", {}, "Facts"), make("ul", { class: "notes" }, ...items));
 }

@@ -15,6 +15,8 @@ export type Where = "e" | "e2" | Control;
 export interface Sight {
   document: Document;
   layouts: readonly Layout[];
+  /** What of the controls could not be had, and was left out. */
+  without: Wrong | null;
 }
 
 export interface Wrong {
@@ -32,8 +34,25 @@ const OF_CONTROLS: readonly (readonly [Control, keyof Options])[] = [
   ["d", "dtype"],
 ];
 
-/** What a state shows; what is wrong with it, if anything is. */
-export function sightOf(state: State): Sight | Wrong {
+/**
+ * What a state shows; what is wrong with it, if anything is.
+ *
+ * A control that does not fit the layout is left out, and said; but not one that somebody is writing in.
+ */
+export function sightOf(state: State, written: Where | null): Sight | Wrong {
+  let left = state;
+  let without: Wrong | null = null;
+  for (;;) {
+    const found = attempt(left);
+    if (!("fault" in found)) return { ...found, without };
+    const { where } = found;
+    if (where === "e" || where === "e2" || where === written) return found;
+    without ??= found;
+    left = { ...left, [where]: undefined };
+  }
+}
+
+function attempt(state: State): Omit<Sight, "without"> | Wrong {
   let where: Where = "d";
   try {
     const dtype = state.d ? dtypeOf(state.d).name : null;

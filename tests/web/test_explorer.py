@@ -1,0 +1,540 @@
+"""The explorer in a real browser: presets, errors in place, addresses, copies, keys, names, widths."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from math import prod
+
+import pytest
+from tests.web.chromium import Page
+
+from tilewise import LayoutError, parse
+from tilewise.hardware.catalog import find
+from tilewise.notation.paper import to_markdown
+from tilewise.show.server import Server
+
+PRESETS = {
+    "tiles": 2,
+    "lanes": 2,
+    "mesh.fully_sharded": 2,
+    "mesh.shard_+_replica": 2,
+    "mesh.shard_+_offset": 2,
+    "scales.packing": 2,
+    "scales.broadcast": 2,
+    "conflict": 4,
+    "swizzle.swizzled": 2,
+    "swizzle.plain": 2,
+    "atoms.128_B.bf16": 2,
+    "atoms.64_B.f32": 2,
+    "atoms.32_B.e4m3": 2,
+    "atoms.16_B_interleaved.f64": 2,
+    "accumulator": 2,
+    "operand": 2,
+    "mma.A": 2,
+    "mma.B": 2,
+    "mma.D": 2,
+    "ldmatrix.swizzled": 2,
+    "ldmatrix.plain": 2,
+    "transpose": 4,
+    "pitch": 4,
+}
+"""{name: at least so many panels}."""
+
+FIELD = "#expression"
+PANELS = """[...document.querySelector('.picture > div').shadowRoot.querySelectorAll('.panel')]"""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    server = Server(0)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield server.address
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def shown(page: Page, address: str) -> Page:
+    page.open(address)
+    page.wait("document.querySelector('.picture > div') !== null")
+    return page
+
+
+def opened(page: Page, address: str, fragment: str) -> Page:
+    page.open("about:blank")
+    page.open(address + fragment)
+    page.wait("document.querySelector('.picture > div') !== null")
+    page.settle()
+    return page
+
+
+def typed(page: Page, text: str) -> None:
+    """The field's text is replaced as a person would."""
+    page.evaluate("document.querySelector('#expression').select()")
+    page.click(FIELD)
+    page.evaluate("document.querySelector('#expression').select()")
+    page.type(text)
+    page.settle()
+
+
+def fragment_of(page: Page, holding: str) -> str:
+    """The address once it says this."""
+    page.wait("part => decodeURIComponent(location.hash).includes(part)", holding)
+    return str(page.evaluate("location.hash"))
+
+
+# -- presets ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_shows_its_panels_and_no_error(page: Page, address: str, name: str):
+    opened(page, address, f"#1&p={name}")
+    assert page.evaluate(f"{PANELS}.length") >= PRESETS[name]
+    assert not page.evaluate("document.querySelector('.stale, .wrong')")
+    assert page.evaluate("[...document.querySelectorAll('.fault')].every(one => one.textContent === '')")
+    assert len(page.text(".story p")) > 40
+    assert page.evaluate("location.hash") == f"#1&p={name}"
+    assert page.evaluate("document.title") == page.evaluate("document.querySelector('#expression').value")
+
+
+def test_the_list_has_every_preset(shown: Page):
+    listed = shown.evaluate("[...document.querySelectorAll('[data-preset]')].map(one => one.dataset.preset)")
+    assert listed == [*dict.fromkeys(name.partition(".")[0] for name in PRESETS)]
+    own = shown.evaluate("import('./explorer.js').then(({PRESETS}) => PRESETS.map(one => one.id))")
+    assert own == listed
+
+
+def test_choices_of_a_preset(shown: Page):
+    shown.click("[data-preset=mesh]")
+    assert "gpuid_x" in shown.text(".story")
+    shown.click("[data-option='shard + replica']")
+    assert shown.evaluate("document.title").endswith("+ R[2 : 1@gpuid_x]")
+    assert shown.evaluate("location.hash") == "#1&p=mesh.shard_+_replica"
+    assert shown.evaluate("document.activeElement.dataset.option") == "shard + replica"
+
+
+def test_a_preset_goes_on_working_when_edited(shown: Page):
+    typed(shown, "S[(4, 2, 2, 4) : (32, 8, 4, 1)]")
+    assert not shown.evaluate("document.querySelector('.stale')")
+    assert "s=8,8" in fragment_of(shown, "32,8,4,1")
+    assert not shown.evaluate("document.querySelector('[aria-current]')")
+
+
+def test_another_size_is_drawn_though_the_shape_is_the_preset_s(shown: Page):
+    typed(shown, "S[(4, 4) : (4, 1)]")
+    assert "16" in shown.text("#controls-fault")
+    assert not shown.evaluate("document.querySelector('.stale')")
+    assert shown.evaluate("document.title") == "S[(4, 4) : (4, 1)]"
+
+
+# -- errors ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "marked"),
+    [
+        ("S[(8, 8) : (8, q)]", "TW007", "q"),
+        ("S[(8, 8) : (8, 1, 2)]", None, None),
+        ("S[(8, 0) : (8, 1)]", None, None),
+        ("S[(8, 8) : (8, 1)", None, None),
+        ("wgmma.X(f32)", "TW601", "wgmma.X"),
+        ("wgmma.D(f32, n=7)", "TW601", "wgmma.D(f32, n=7)"),
+        ("wgmma.D(f32, n=8) + q", "TW007", "q"),
+        ("", None, None),
+    ],
+    ids=["name", "strides", "extent", "bracket", "entry", "value", "behind", "nothing"],
+)
+def test_an_error_keeps_the_picture_and_says_where(
+    shown: Page, text: str, code: str | None, marked: str | None
+):
+    panels = shown.evaluate(f"{PANELS}.length")
+    typed(shown, text or " ")
+    said = shown.text("#expression-fault")
+    if code is None:  # as the command line has it
+        with pytest.raises(LayoutError) as caught:
+            parse(text)
+        code = caught.value.code
+        assert str(caught.value.message) in said
+        span = caught.value.span
+        marked = text[slice(*span)] or None if span else None
+    assert code in said
+    if marked is not None:
+        assert shown.text(".field mark") == marked
+    assert shown.evaluate("document.querySelector('.stale') !== null")
+    assert shown.evaluate(f"{PANELS}.length") == panels
+    assert shown.evaluate("document.querySelector('#expression').getAttribute('aria-invalid')") == "true"
+    typed(shown, "S[8]")
+    assert not shown.evaluate("document.querySelector('.stale, .wrong')")
+    assert shown.text("#expression-fault") == ""
+
+
+@pytest.mark.parametrize(
+    ("control", "text"),
+    [
+        ("d", "bf17"),
+        ("s", "7,7"),
+        ("s", "8,,"),
+        ("w", "0:99,0:1"),
+        ("w", "x"),
+        ("a", "row:3B"),
+        ("a", "diagonal"),
+    ],
+    ids=["dtype", "shape", "no-shape", "window", "no-window", "width", "access"],
+)
+def test_what_is_wrong_with_a_control_is_said_there(shown: Page, control: str, text: str):
+    if control == "a":
+        shown.evaluate("document.querySelector('#control-d').focus()")
+        shown.type("bf16")
+    shown.evaluate(
+        "s => { const one = document.querySelector(s); one.focus(); one.select(); }", f"#control-{control}"
+    )
+    shown.type(text)
+    assert shown.text("#controls-fault").startswith("TW")
+    wrong = "[...document.querySelectorAll('.controls [aria-invalid=true]')].map(one => one.id)"
+    assert shown.evaluate(wrong) == [f"control-{control}"]
+    assert shown.evaluate("document.querySelector('.stale') !== null")
+    assert shown.text("#expression-fault") == ""
+
+
+# -- addresses -------------------------------------------------------------------------------------------
+
+STATES = """
+(seed) => import('./explorer.js').then(({toFragment, fromFragment}) => {
+    let state = seed;
+    const random = () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
+    const pick = list => list[Math.floor(random() * list.length)];
+    const expressions = ["S[(8, 8) : (8, 1)]", "Swizzle<3,3,3> o S[(8, 64) : (64, 1)]", "",
+        "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x] - 5@m", "((8,2),(4,4)):((8,64),(1,4))",
+        "Sw<3,4,3> o _0 o (8,8):(8,1)", "wgmma.D(f32, n=64)", "S[8 : 1@x + 1@y]",
+        "O[128@m] o Swizzle<3,4,3> o (S[8 : 1] - 128@m)", "<script>alert(1)</script>", "%&#=~{}<>|^\\\\`\\"'",
+        "é ∘ 💥 \\u202e"];
+    const texts = [undefined, "bf16", "row:16B", "8,8", "a b", "%41~{}<>&#=;", "💥é\\u0000\\n", "=&=&"];
+    const letter = () => String.fromCodePoint(random() < 0.7 ? 32 + Math.floor(random() * 96)
+        : Math.floor(random() * 0xd7ff));
+    const strange = () => Array.from({length: 1 + random() * 12}, letter).join("");
+    const bad = [];
+    for (let i = 0; i < 3000; i++) {
+        const some = {v: 1, e: pick(expressions)};
+        for (const name of ["d", "a", "s", "w", "p"]) {
+            const text = random() < 0.3 ? strange() : pick(texts);
+            if (text !== undefined && random() < 0.5) some[name] = text;
+        }
+        if (random() < 0.3) some.e2 = pick(expressions.slice(3));
+        if (random() < 0.3) some.c = Math.floor(random() * 100);
+        if (random() < 0.3) some.t = pick(["light", "dark"]);
+        if (random() < 0.4) some.i = [...new Set(Array.from({length: 1 + random() * 9},
+            () => Math.floor(random() * 20)))].sort((a, b) => a - b);
+        const fragment = toFragment(some);
+        const address = new URL("http://127.0.0.1/");
+        address.hash = fragment;
+        const back = fromFragment(address.hash);
+        const once = toFragment(back);
+        const tight = one => JSON.stringify([...Object.entries(one)].map(([name, value]) =>
+            [name, name.startsWith("e") ? value.replace(/\\s/g, "") : value]).sort());
+        const same = once === fragment && address.hash === fragment && tight(back) === tight(some);
+        if (back instanceof Error || !same) bad.push([some, fragment, String(back)]);
+    }
+    return bad.slice(0, 3);
+})
+"""
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_state_to_address_to_state(shown: Page, seed: int):
+    assert shown.evaluate(STATES, seed) == []
+
+
+def test_spaces_of_expressions_mean_nothing_in_an_address(shown: Page):
+    code = """texts => import('./explorer.js').then(({toFragment, fromFragment}) =>
+        texts.map(e => fromFragment(toFragment({v: 1, e})).e))"""
+    calls = json.loads(
+        shown.evaluate(
+            "import('./explorer.js').then(({calls}) => JSON.stringify(calls().map(row => row.layout)))"
+        )
+    )
+    for text, back in zip(calls, shown.evaluate(code, calls), strict=True):
+        assert back == text
+    odd = [
+        "S[ ( 8,8 ):( 8 , 1)]+R[2:64 ]",
+        "  Sw<3, 4, 3>  o _0 o (8 , 8):(8,1)",
+        "S[8:-1]-7@m",
+        "S[(8,):(1,)]",
+    ]
+    for text, back in zip(odd, shown.evaluate(code, odd), strict=True):
+        assert parse(back) == parse(text)
+
+
+@pytest.mark.parametrize(
+    ("fragment", "words"),
+    [
+        ("#2&e=S[8]", "version 2"),
+        ("#99999999999999999999&e=S[8]", "version"),
+        ("#1&e=%", "broken"),
+        ("#1&e=%FF", "broken"),
+        ("#1&x=1", "does not know"),
+        ("#1&__proto__=1", "does not know"),
+        ("#1&t=blue", "does not know"),
+        ("#1&c=-1", "not a step"),
+        ("#1&c=1e9", "not a step"),
+        ("#1&i=1..x", "not an element"),
+        ("#1&e=S[8]&e=S[9]", "twice"),
+        ("#1&e=" + "(" * 30000, "characters"),
+    ],
+    ids=[
+        "later",
+        "huge",
+        "percent",
+        "bytes",
+        "key",
+        "proto",
+        "theme",
+        "step",
+        "float",
+        "pins",
+        "twice",
+        "long",
+    ],
+)
+def test_addresses_that_are_refused(page: Page, address: str, fragment: str, words: str):
+    opened(page, address, fragment)
+    assert words in page.text(".told")
+    assert page.evaluate("document.title") == "S[(4, 2, 2, 4) : (16, 4, 8, 1)]"
+
+
+def test_a_bare_expression_is_an_old_address(page: Page, address: str):
+    opened(page, address, "#S[(8,8):(1,8)]")
+    assert page.evaluate("document.title") == "S[(8, 8) : (1, 8)]"
+    assert fragment_of(page, "e=") == "#1&e=S[(8,8):(1,8)]"
+
+
+def test_pins_step_and_theme_are_in_the_address(page: Page, address: str):
+    fragment = "#1&e=Swizzle{3,3,3}o~S[(8,64):(64,1)]&d=bf16&a=col:16B&i=3,8..11&c=2&t=dark"
+    opened(page, address, fragment)
+    assert page.evaluate("document.querySelector('.tilewise').dataset.theme") == "dark"
+    page.wait("location.hash.length > 4")
+    assert page.evaluate("location.hash") == fragment
+    page.press("]")
+    fragment_of(page, "&c=3")
+    page.press("Escape")
+    page.wait("!location.hash.includes('&i=')")
+
+
+def test_back_and_forward(shown: Page):
+    shown.click("[data-preset=lanes]")
+    shown.click("[data-preset=conflict]")
+    typed(shown, "S[(8, 8) : (9, 1)]")
+    fragment_of(shown, "(9,1)")
+    for ways, title in [(-1, "S[(8, 4, 2)"), (-1, "S[(4, 2, 2, 4)"), (2, "S[(8, 8) : (9, 1)]")]:
+        shown.evaluate("n => history.go(n)", ways)
+        shown.wait("title => document.title.startsWith(title)", title)
+        value = shown.evaluate("document.querySelector('#expression').value")
+        assert value.startswith(title)
+    assert shown.evaluate("!document.querySelector('#beside').closest('.field').hidden")
+
+
+def test_what_is_typed_beside_is_compared(shown: Page):
+    shown.click(".controls .plain")
+    shown.evaluate("document.querySelector('#beside').select()")
+    shown.type("S[(8, 8) : (1, 8)]")
+    shown.settle()
+    assert shown.evaluate(f"{PANELS}.length") >= 4
+    fragment_of(shown, "e2=S[(8,8):(1,8)]")
+    shown.evaluate("document.querySelector('#beside').select()")
+    shown.type("S[")
+    assert "TW" in shown.text("#beside-fault")
+    shown.click(".controls .plain")
+    assert not shown.evaluate("document.querySelector('.stale')")
+    shown.wait("!location.hash.includes('e2')")
+
+
+# -- copies, keys, names -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Swizzle<3,3,3> o S[(8, 64) : (64, 1)]",
+        "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x] + 3@m",
+        "((8,2),(4,4)):((8,64),(1,4))",
+    ],
+)
+def test_copies(shown: Page, text: str):
+    typed(shown, text)
+    layout = parse(text)
+    wanted = {"notation": str(layout), "Python": repr(layout), "Markdown": to_markdown(layout)}
+    for name, copied in wanted.items():
+        shown.click(".menu-of > button")
+        shown.click(f"[data-copies='{name}']")
+        shown.wait("name => document.querySelector('.told').textContent.includes(name)", name)
+        assert shown.evaluate("navigator.clipboard.readText()") == copied
+    shown.click(".menu-of > button")
+    shown.click("[data-copies=permalink]")
+    shown.wait("document.querySelector('.told').textContent.includes('permalink')")
+    assert shown.evaluate("navigator.clipboard.readText().then(text => text === location.href)")
+
+
+INDEX = re.compile(r"long long (\w+)\(.*?\) \{ (?:long long a = (.*?); )?(.*)return (.*?); \}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Swizzle<2,1,3> o S[(8, 16) : (16, 1)]",
+        "Swizzle<2,3,-2> o Swizzle<1,0,4> o S[(4, 3, 8) : (1, 40, 5)] + 7",
+        "S[(2, 4, 8) : (1@gpuid_y, -8@m, 1@m)] + R[(2, 3) : (1@gpuid_x, 5@m)] - 5@m",
+        "O[3] o Swizzle<2,2,2> o S[(8, 8) : (8, 1)]",
+        "S[(1, 4) : (7@x, 0)]",
+        "S[()]",
+    ],
+    ids=["swizzle", "chain", "copies", "outer", "zeros", "one"],
+)
+def test_what_is_copied_for_cuda_is_the_layout(shown: Page, text: str):
+    typed(shown, text)
+    shown.click(".menu-of > button")
+    shown.click("[data-copies=CUDA]")
+    shown.wait("document.querySelector('.told').textContent.includes('CUDA')")
+    head, *functions = shown.evaluate("navigator.clipboard.readText()").splitlines()
+    layout = parse(text)
+    assert head == f"// {layout}"
+    found = [INDEX.search(re.sub(r" /\*.*?\*/", "", line)) for line in functions]
+    copies = prod(it.extent for it in layout.replica)
+    for x in range(layout.size):
+        places = set()
+        for r in range(copies):
+            place = []
+            for one in found:
+                assert one is not None
+                _, start, steps, last = (part or "" for part in one.groups())
+                names = {"x": x, "r": r}
+                if start:
+                    names["a"] = eval(start.replace("/", "//"), names.copy())
+                for step in filter(None, steps.split("; ")):
+                    names["a"] ^= eval(step.removeprefix("a ^= "), names.copy())
+                place.append(eval(last.replace("/", "//"), names.copy()))
+            places.add(tuple(place))
+        assert places == {tuple(point) for point in layout.points(x)}, x
+
+
+def test_the_menu_by_keys(shown: Page):
+    shown.evaluate("document.querySelector('.menu-of > button').focus()")
+    shown.press("Enter")
+    assert shown.evaluate("document.activeElement.dataset.copies") == "notation"
+    shown.press("ArrowUp")
+    assert shown.evaluate("document.activeElement.dataset.copies") == "permalink"
+    shown.press("Escape")
+    assert shown.evaluate("document.querySelector('.menu').hidden")
+    assert shown.evaluate("document.activeElement.textContent") == "Copy"
+
+
+def test_keys(shown: Page):
+    shown.evaluate("document.activeElement.blur()")
+    shown.press("/")
+    assert shown.evaluate("document.activeElement.id") == "expression"
+    shown.press("?")  # is text, in a field
+    assert not shown.evaluate("document.querySelector('dialog').open")
+    shown.evaluate("document.activeElement.blur()")
+    shown.press("?")
+    assert shown.evaluate("document.querySelector('dialog').open")
+    assert "go to the expression" in shown.text("dialog")
+    shown.press("Escape")
+    assert not shown.evaluate("document.querySelector('dialog').open")
+    shown.press("d")
+    assert shown.evaluate("document.querySelector('.tilewise').dataset.theme") == "dark"
+    fragment_of(shown, "t=dark")
+    shown.press("d")
+    shown.wait("!location.hash.includes('t=')")
+    shown.press("t")
+    table = "document.querySelector('.picture > div').shadowRoot.querySelector('table')"
+    assert shown.evaluate(f"{table} !== null && {table}.offsetHeight > 0")
+
+
+def test_the_reader_s_theme(page: Page, address: str):
+    page.media(dark=True)
+    opened(page, address, "")
+    assert page.evaluate("document.querySelector('.tilewise').dataset.theme") == "dark"
+    assert "t=" not in page.evaluate("location.hash")
+    page.media()
+    page.wait("document.querySelector('.tilewise').dataset.theme === 'light'")
+
+
+@pytest.mark.parametrize(
+    ("call", "values"),
+    [
+        ("wgmma.D(f32, n=64)", ("wgmma.D", "f32", 64)),
+        ("wgmma.D(f32,64)", ("wgmma.D", "f32", 64)),
+        ("wgmma.D(n=64, dtype=f32)", ("wgmma.D", "f32", 64)),
+        ("mma.A(m16n8k16, f16)", ("mma.A", "m16n8k16", "f16")),
+        ("ldmatrix(x4, trans)", ("ldmatrix", "x4", True)),
+        ("wgmma.atom(128B, k, bf16)", ("wgmma.atom", "128B", "k", "bf16")),
+    ],
+    ids=["as-listed", "by-position", "by-name", "mma", "flag", "atom"],
+)
+def test_names_of_the_catalogue(shown: Page, call: str, values: tuple[object, ...]):
+    name, *given = values
+    resolved = shown.evaluate("text => import('./explorer.js').then(({resolve}) => resolve(text).text)", call)
+    assert resolved == str(find(str(name))(*given).layout)  # type: ignore[arg-type]
+    shown.evaluate("document.querySelector('#control-s').select()")
+    shown.press("Backspace")
+    typed(shown, call)
+    assert not shown.evaluate("document.querySelector('.stale')")
+
+
+def test_names_are_offered(shown: Page):
+    typed(shown, "wgmma.D(f32, n=6")
+    offered = (
+        "[...document.querySelectorAll('#expression ~ .names code, .names code')].map(one => one.textContent)"
+    )
+    assert shown.evaluate(offered) == ["wgmma.D(f32, n=64)"]
+    shown.evaluate("document.querySelector('#control-s').value = ''")
+    shown.press("ArrowDown", "Enter")
+    assert shown.evaluate("document.querySelector('#expression').value") == "wgmma.D(f32, n=64)"
+    assert shown.evaluate("document.activeElement.id") == "expression"
+    assert shown.evaluate("document.querySelector('.names').childElementCount") == 0
+
+
+# -- sizes, widths, silence ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["S[(1048576, 4) : (4, 1)]", "S[1000000000000000]", "S[8 : 99999999999999999999]"]
+)
+def test_sizes_are_refused_kindly(shown: Page, text: str):
+    shown.evaluate("document.querySelector('#control-s').select()")
+    shown.press("Backspace")
+    typed(shown, text)
+    assert "TW3" in shown.text("#expression-fault")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_narrow_window_does_not_scroll_sideways(page: Page, address: str, name: str):
+    page.resize(390, 844)
+    opened(page, address, f"#1&p={name}")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_nothing_that_is_typed_leaves_the_page(shown: Page):
+    typed(shown, "S[(8, 8) : (1, 8)]")
+    shown.click(".menu-of > button")
+    shown.press("Escape")
+    names = shown.evaluate(
+        "performance.getEntriesByType('resource').map(one => new URL(one.name).pathname).sort()"
+    )
+    assert set(names) <= {"/explorer.js", "/page.js", "/page.css"}
+    assert shown.evaluate("localStorage.length + sessionStorage.length + document.cookie.length") == 0
+
+
+def test_an_explorer_is_mounted_with_a_state(page: Page, address: str):
+    page.open(address)
+    page.evaluate("""import('./explorer.js').then(({mount}) => {
+        history.replaceState(null, "", location.pathname);
+        const el = document.createElement("div");
+        document.body.replaceChildren(el);
+        mount(el, "#1&p=transpose");
+    })""")
+    assert page.evaluate("document.title") == "S[(8, 8) : (8, 1)]"
+    assert page.evaluate(f"{PANELS}.length") >= 4
