@@ -1,6 +1,6 @@
 /** What Python says of many layouts and texts, held against this evaluator: for tests, not in the bundle. */
 
-import { extremes, LayoutError, points, table, who, type Layout, type Vector } from "./core";
+import { cudaIndex, extremes, LayoutError, points, table, who, type Layout, type Vector } from "./core";
 import { print, printCute, pythonText, read, type Reading } from "./notation";
 
 export { sceneDifferences } from "./scene/golden";
@@ -45,12 +45,22 @@ const SCANNED = 64n;
 
 /** Every difference in a line: what was asked, what Python says, what is said here. */
 export function differences(golden: Golden): string[] {
-  const values = Object.entries(golden.let).map(([name, value]): [string, bigint] => [name, BigInt(value)]);
-  const options: Reading = { let: Object.fromEntries(values), storage: golden.storage };
+  const options = optionsOf(golden);
   return [
     ...golden.layouts.flatMap((answers) => inLayout(answers, options)),
     ...golden.faulty.flatMap((refusal) => inRefusal(refusal, options)),
   ];
+}
+
+/** The index of each layout in CUDA C++, or null. */
+export function codes(golden: Golden): (string | null)[] {
+  const options = optionsOf(golden);
+  return golden.layouts.map(({ text }) => cudaIndex(read(text, options)));
+}
+
+function optionsOf(golden: Golden): Reading {
+  const values = Object.entries(golden.let).map(([name, value]): [string, bigint] => [name, BigInt(value)]);
+  return { let: Object.fromEntries(values), storage: golden.storage };
 }
 
 function inLayout(asked: Answers, options: Reading): string[] {

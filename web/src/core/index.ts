@@ -1,6 +1,7 @@
 /** Layouts as exact values, and where their elements live. */
 
 export { isKnown, type Axis, type Kind } from "./axes";
+export { cudaIndex } from "./code";
 export { DTYPES, dtypeOf, type DType } from "./dtypes";
 export { LayoutError, type Span } from "./errors";
 export { MAX_PLACES, points, table, who, type Range, type Table } from "./evaluate";
