@@ -313,29 +313,34 @@ def _expect_words(first: Layout, second: Layout) -> None:
         assert words.startswith("The same map")
     elif staying == first.size:
         assert words.startswith("Nothing moves")
-    elif "elements move" in words:
+    elif " along " in words:
         many = first.size - staying
-        start = f"All {many} elements" if not staying else f"{many} of {first.size} elements"
+        start = f"{many} of {first.size} elements" if staying else "All" if many > 1 else "The element"
         assert words.startswith(start)
         relation = first.relation(second)
         if relation.kind is not None and not relation.via:
             assert all(f"{n} along {axis}" in words for axis, n in relation.moves.items() if n is not None)
-    elif PERMUTED in words:
-        order = [int(digit) for digit in words.partition("(")[2].partition(")")[0].split(",")]
-        assert first.permute(*order).same(second)
-    else:
-        assert words.startswith("Every element moves by")
+    elif words.startswith("Every element moves by"):
         assert first.relation(second).kind in ("shift", "view", "relabel")
+    else:
+        assert words.startswith("A view, with")
+    if PERMUTED in words:
+        order = [int(digit) for digit in words.partition("order (")[2].partition(")")[0].split(",")]
+        assert first.permute(*order).same(second)
 
 
 PAIRS = {
     ("S[(4, 8)]", "S[(4, 8)]"): "The same map: nothing moves.",
     ("S[(4, 8)]", "S[32]"): "The same map in another shape: nothing moves.",
     ("S[(4, 8)]", "S[(8, 4) : (1, 8)]"): "A view, with the modes in the order (1, 0): nothing moves.",
-    ("S[8] + R[2 : 8]", "S[8]"): "Nothing moves: of 2 copies of every element 1 are kept.",
+    ("S[(3, 3)]", "S[(3, 3) : (1, 3)]"): (
+        "6 of 9 elements move in memory: 6 along m; 3 stay where they are. "
+        "Read with the modes in the order (1, 0), the second is the first."
+    ),
+    ("S[8] + R[2 : 8]", "S[8]"): "Nothing moves: of 2 copies of every element 1 is kept.",
     ("S[8]", "S[8] + 3"): "Every element moves by 3@m.",
     ("S[(2, 2)]", "S[(2, 2) : (2@laneid, 1@laneid)]"): (
-        "3 of 4 elements move between lanes: 3 along m, 3 along laneid; 1 stay where they are."
+        "3 of 4 elements move between lanes: 3 along m, 3 along laneid; 1 stays where it is."
     ),
     ("S[4]", "S[4] + R[2 : 1@gpuid_x]"): (
         "All 4 elements move between devices: 4 along gpuid_x. Every element has 2 places instead of 1."

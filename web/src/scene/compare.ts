@@ -61,16 +61,19 @@ class Pair {
     const every = this.names.map((_, i) => i);
     const moving = this.moving(every);
     const [here, there] = [this.first.copies, this.second.copies];
-    if (!moving && here > there) return `Nothing moves: of ${here} copies of every element ${there} are kept.`;
+    if (!moving && here > there) {
+      return `Nothing moves: of ${here} copies of every element ${there} ${there === 1 ? "is" : "are"} kept.`;
+    }
     if (!moving) {
       const alike = String(this.first.shape) === String(this.second.shape);
       return `The same map${alike ? "" : " in another shape"}: nothing moves.`;
     }
     const order = this.order();
-    if (order) return `A view, with the modes in the order (${order.join(", ")}): nothing moves.`;
+    const view = order ? `with the modes in the order (${order.join(", ")})` : "";
+    if (view && String(this.first.shape) !== String(this.second.shape)) return `A view, ${view}: nothing moves.`;
     const shift = this.shift();
     if (shift) return `Every element moves by ${shift}.`;
-    return this.moves(moving);
+    return this.moves(moving) + (view ? ` Read ${view}, the second is the first.` : "");
   }
 
   private columnsOf(scene: Scene): ArrayLike<number>[] {
@@ -139,8 +142,11 @@ class Pair {
     const farthest = [...BETWEEN.keys()].find((kind) => along.some((axis) => axis.kind === kind));
     const how = farthest === undefined ? "" : ` ${BETWEEN.get(farthest)}`;
     const told = along.map(({ name, count }) => `${count} along ${name}`).join(", ");
-    const many = moving === this.count ? `All ${moving} elements move` : `${moving} of ${this.count} elements move`;
-    const rest = moving === this.count ? "" : `; ${this.count - moving} stay where they are`;
+    const staying = this.count - moving;
+    const all = moving > 1 ? `All ${moving} elements move` : "The element moves";
+    const many = staying ? `${moving} of ${this.count} elements move${moving === 1 ? "s" : ""}` : all;
+    const stay = staying === 1 ? "stays where it is" : "stay where they are";
+    const rest = staying ? `; ${staying} ${stay}` : "";
     return `${many}${how}${told ? `: ${told}` : ""}${rest}.${this.copies()}`;
   }
 

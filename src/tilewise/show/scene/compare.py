@@ -85,16 +85,18 @@ class _Pair:
         first, second = self.first, self.second
         moving = sum(not new <= old for old, new in zip(self.here, self.there, strict=True))
         if not moving and first.copies > second.copies:
-            return f"Nothing moves: of {first.copies} copies of every element {second.copies} are kept."
+            are = "is" if second.copies == 1 else "are"
+            return f"Nothing moves: of {first.copies} copies of every element {second.copies} {are} kept."
         if not moving:
             return f"The same map{'' if first.shape == second.shape else ' in another shape'}: nothing moves."
         order = self._order()
-        if order is not None:
-            return f"A view, with the modes in the order ({', '.join(map(str, order))}): nothing moves."
+        view = "" if order is None else f"with the modes in the order ({', '.join(map(str, order))})"
+        if view and first.shape != second.shape:
+            return f"A view, {view}: nothing moves."
         shift = self._shift()
         if shift:
             return f"Every element moves by {shift}."
-        return self._moves(moving)
+        return self._moves(moving) + (f" Read {view}, the second is the first." if view else "")
 
     def _on(self, scene: Scene, names: list[str]) -> Places:
         """The places of every element on some axes."""
@@ -137,9 +139,13 @@ class _Pair:
         farthest = next((kind for kind in OUTERMOST_FIRST if kind in kinds), None)
         how = "" if farthest is None else f" {_BETWEEN[farthest]}"
         told = ", ".join(f"{count} along {name}" for name, count in along)
-        whole = moving == self.count
-        many = f"All {moving} elements move" if whole else f"{moving} of {self.count} elements move"
-        rest = "" if whole else f"; {self.count - moving} stay where they are"
+        staying = self.count - moving
+        if staying:
+            many = f"{moving} of {self.count} elements move{'s' if moving == 1 else ''}"
+            rest = f"; {staying} {'stays where it is' if staying == 1 else 'stay where they are'}"
+        else:
+            many = f"All {moving} elements move" if moving > 1 else "The element moves"
+            rest = ""
         return f"{many}{how}{f': {told}' if told else ''}{rest}.{self._copies()}"
 
     def _moving_on(self, name: str) -> int:
