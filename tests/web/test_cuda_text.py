@@ -30,8 +30,8 @@ def test_the_index_in_cuda_is_the_layout(page: Page, tmp_path: Path):
         pytest.skip("there is no C++ compiler on this machine")
     golden = golden_layouts.load()
     kept = [layout for layout in golden["layouts"] if layout["points"]][::EVERY]
-    codes = _codes(page, golden | {"layouts": kept, "faulty": []})
-    written = [(golden_layouts.read(k["text"]), k, code) for k, code in zip(kept, codes, strict=True) if code]
+    texts = codes(page, golden | {"layouts": kept, "faulty": []})
+    written = [(golden_layouts.read(k["text"]), k, code) for k, code in zip(kept, texts, strict=True) if code]
     assert len(written) > 150
     found = iter(_run(compiler, tmp_path, [(layout, k, code) for layout, k, code in written]))
     for layout, k, code in written:
@@ -45,13 +45,14 @@ def test_the_index_in_cuda_is_the_layout(page: Page, tmp_path: Path):
 def test_what_64_bits_do_not_hold_has_no_index(page: Page):
     texts = ["S[8 : 0x10000000000000000]", "S[8 : 1] - 0x8000000000000001", "S[2 : 0x7fffffffffffffff] - 1"]
     asked = {"let": {}, "storage": [], "layouts": [{"text": text} for text in texts], "faulty": []}
-    assert [code is None for code in _codes(page, asked)] == [True, True, False]
+    assert [code is None for code in codes(page, asked)] == [True, True, False]
 
 
-def _codes(page: Page, golden: dict[str, Any]) -> list[str | None]:
+def codes(page: Page, golden: dict[str, Any]) -> list[str | None]:
+    """The index of each layout in CUDA C++, None where 64 bits do not hold it."""
     page.evaluate(CHECK.read_text() + ";0")
-    codes: list[str | None] = page.evaluate("asked => golden.codes(asked)", golden)
-    return codes
+    written: list[str | None] = page.evaluate("asked => golden.codes(asked)", golden)
+    return written
 
 
 def _points(kept: dict[str, Any]) -> list[list[tuple[int, ...]]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Iterator
-from math import prod
 
 import pytest
 from tests.web.chromium import Page
+from tests.web.test_cuda_text import codes
 
 from tilewise import LayoutError, parse
 from tilewise.hardware.catalog import find
@@ -125,11 +124,19 @@ def test_a_preset_goes_on_working_when_edited(shown: Page):
     assert not shown.evaluate("document.querySelector('[aria-current]')")
 
 
-def test_another_size_is_drawn_though_the_shape_is_the_preset_s(shown: Page):
+def test_another_size_is_drawn_without_the_preset_s_shape(shown: Page):
     typed(shown, "S[(4, 4) : (4, 1)]")
-    assert "16" in shown.text("#controls-fault")
+    assert shown.text("#controls-fault") == shown.evaluate("document.querySelector('#control-s').value") == ""
     assert not shown.evaluate("document.querySelector('.stale')")
     assert shown.evaluate("document.title") == "S[(4, 4) : (4, 1)]"
+
+
+def test_a_shape_that_does_not_fit_is_said_and_left_out(page: Page, address: str):
+    opened(page, address, "#1&e=S[(4,4):(4,1)]&s=8,8")
+    assert "64" in page.text("#controls-fault")
+    assert "16" in page.text("#controls-fault")
+    assert not page.evaluate("document.querySelector('.stale')")
+    assert "s=8,8" in page.evaluate("location.hash")
 
 
 # -- errors ----------------------------------------------------------------------------------------------
@@ -378,46 +385,19 @@ def test_copies(shown: Page, text: str):
     assert shown.evaluate("navigator.clipboard.readText().then(text => text === location.href)")
 
 
-INDEX = re.compile(r"long long (\w+)\(.*?\) \{ (?:long long a = (.*?); )?(.*)return (.*?); \}")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Swizzle<2,1,3> o S[(8, 16) : (16, 1)]",
-        "Swizzle<2,3,-2> o Swizzle<1,0,4> o S[(4, 3, 8) : (1, 40, 5)] + 7",
-        "S[(2, 4, 8) : (1@gpuid_y, -8@m, 1@m)] + R[(2, 3) : (1@gpuid_x, 5@m)] - 5@m",
-        "O[3] o Swizzle<2,2,2> o S[(8, 8) : (8, 1)]",
-        "S[(1, 4) : (7@x, 0)]",
-        "S[()]",
-    ],
-    ids=["swizzle", "chain", "copies", "outer", "zeros", "one"],
-)
-def test_what_is_copied_for_cuda_is_the_layout(shown: Page, text: str):
+def test_what_is_copied_for_cuda_is_what_test_cuda_text_compiles(shown: Page):
+    text = "O[3] o Swizzle<2,2,2> o (S[(8, 8) : (8, 1@x)] + R[2 : 1@gpuid_x])"
     typed(shown, text)
     shown.click(".menu-of > button")
     shown.click("[data-copies=CUDA]")
     shown.wait("document.querySelector('.told').textContent.includes('CUDA')")
-    head, *functions = shown.evaluate("navigator.clipboard.readText()").splitlines()
-    layout = parse(text)
-    assert head == f"// {layout}"
-    found = [INDEX.search(re.sub(r" /\*.*?\*/", "", line)) for line in functions]
-    copies = prod(it.extent for it in layout.replica)
-    for x in range(layout.size):
-        places = set()
-        for r in range(copies):
-            place = []
-            for one in found:
-                assert one is not None
-                _, start, steps, last = (part or "" for part in one.groups())
-                names = {"x": x, "r": r}
-                if start:
-                    names["a"] = eval(start.replace("/", "//"), names.copy())
-                for step in filter(None, steps.split("; ")):
-                    names["a"] ^= eval(step.removeprefix("a ^= "), names.copy())
-                place.append(eval(last.replace("/", "//"), names.copy()))
-            places.add(tuple(place))
-        assert places == {tuple(point) for point in layout.points(x)}, x
+    [code] = codes(shown, {"let": {}, "storage": [], "layouts": [{"text": text}], "faulty": []})
+    assert shown.evaluate("navigator.clipboard.readText()") == code
+
+
+def test_what_64_bits_do_not_hold_is_not_copied_for_cuda(shown: Page):
+    typed(shown, "S[8 : 0x10000000000000000]")
+    assert shown.evaluate("document.querySelector('[data-copies=CUDA]')") is None
 
 
 def test_the_menu_by_keys(shown: Page):

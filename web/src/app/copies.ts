@@ -1,8 +1,7 @@
 /** What can be copied of a layout, each in the words of those who read it. */
 
-import { print, pythonText, spelledSwizzle, spelledVector, type Layout, type Vector } from "../core";
+import { cudaIndex, print, pythonText, spelledSwizzle, spelledVector, type Layout, type Vector } from "../core";
 import { printCute } from "../notation";
-import { cudaText } from "./cuda";
 import type { Copyable } from "./menu";
 
 /** The texts of a layout, and the address of the page that shows it. */
@@ -18,7 +17,8 @@ function ofLayout(layout: Layout): Copyable[] {
   ];
   const cute = printCute(layout);
   if (cute !== null) found.push({ name: "CuTe", text: cute });
-  found.push({ name: "CUDA", text: cudaText(layout) });
+  const cuda = cudaIndex(layout);
+  if (cuda !== null) found.push({ name: "CUDA", text: cuda });
   found.push({ name: "Markdown", text: markdown(layout) });
   return found;
 }
