@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "simulate": f"{BELOW_SIMULATE} numpy",
     "gpu": f"{BELOW_GPU} cuda numpy",
     "move": "core check emit gpu",
-    "show": f"{BELOW_SHOW} numpy rich",
+    "show": f"{BELOW_SHOW} numpy rich PIL",
     "cli": f"{BELOW_SHOW} gpu move show numpy rich __init__",
     "testing": "core check hypothesis",
     "algebra": "core",

@@ -85,14 +85,21 @@ def files() -> dict[str, File]:
     return found
 
 
-def fragment(expression: str, dtype: str | None = None) -> str:
+FIELDS = ("e2", "d", "a", "s", "w", "p", "i", "c", "t")
+"""What an address says behind `e`, in this order: `web/src/app/state.ts` tells what each is."""
+
+
+def fragment(expression: str, dtype: str | None = None, **fields: str | None) -> str:
     """The part of an address that says what the explorer shows; the page writes it in the same way.
+
+    Other fields than `e` and `d` are said by their names in addresses.
 
     >>> fragment("Swizzle<3,0,3> o S[(8, 8) : (8, 1)]", "bf16")
     '#1&e=Swizzle{3,0,3}~o~S[(8,~8)~:~(8,~1)]&d=bf16'
     """
-    fields = ["1", f"e={_escaped(expression)}"] + ([f"d={_escaped(dtype)}"] if dtype else [])
-    return "#" + "&".join(fields)
+    said = {"d": dtype, **fields}
+    more = [f"{name}={_escaped(text)}" for name in FIELDS if (text := said.get(name))]
+    return "#" + "&".join(["1", f"e={_escaped(expression)}", *more])
 
 
 def _escaped(text: str) -> str:

@@ -1,11 +1,15 @@
-"""A picture in the terminal.
+"""A picture, in the terminal or as a file.
 
   tilewise show 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]'
   tilewise show 'Swizzle<3,0,3> o S[(8, 8) : (8, 1)]'
   tilewise show 'S[(4096, 4096) : (4096, 1)]' --window 0:8,100:108
   tilewise show 'S[64 : 1]' --shape 8,8 --ascii
+  tilewise show 'wgmma.D(f32, n=8)' --svg accumulator.svg --png accumulator.png
+  tilewise show 'S[(8, 8) : (8, 1)]' --with 'Swizzle<3,0,3> o S[(8, 8) : (8, 1)]' --html both.html
 
-Modes are folded into rows and columns; a layout that does not fit is shown in part, and says so.
+Modes are folded into rows and columns; a layout that does not fit the terminal is shown in part, and says so.
+A file has the other panels, too: memory and its banks, lanes and registers, tensor memory, the mesh. SVG and
+PNG are made here, without a browser; --html is the explorer in one file, which opens from the disk.
 """
 
 from __future__ import annotations
@@ -15,21 +19,25 @@ from dataclasses import asdict
 
 from tilewise.cli.answer import Answer
 from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
+from tilewise.cli.pictures import files_answer, files_asked, picture_arguments
 
 _WIDTH_WITHOUT_TERMINAL = 120
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT [--shape S] [--window W] [--ascii]."""
+    """LAYOUT [--shape S] [--window W] [--ascii], and pictures as files."""
     one_layout(parser)
     shape_option(parser)
     parser.add_argument("--window", metavar="W", help="rows and columns of the grid, such as 0:16,8:24")
     parser.add_argument("--colour", "--color", metavar="AXIS", help="the axis that gives the colour")
     parser.add_argument("--ascii", action="store_true", help="no colour, no sign beyond ASCII")
+    picture_arguments(parser)
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The grid, drawn; in JSON its texts."""
+    """The grid, drawn; in JSON its texts. Or the files that were written."""
+    if asked := files_asked(args):
+        return files_answer(args, asked)
     from tilewise.notation import parse_window
     from tilewise.show.grid import grid_of
 

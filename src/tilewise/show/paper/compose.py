@@ -1,0 +1,136 @@
+"""`drawing_of`: a document as one picture, with its title, its words, its notes and what colours mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
+from tilewise.show.paper.drawing import Box, Drawing, Fill, Item, Part, Text, below, flowed, paragraph, wide
+from tilewise.show.paper.panel import panel_part
+from tilewise.show.paper.placed import Elements, elements_of, shape_of
+from tilewise.show.paper.words import description
+from tilewise.show.scene.model import Document, Scene, Step
+
+MOST_CELLS = 1 << 18
+"""So many cells a picture has at most, all panels together."""
+
+ROOM = 1440
+"""As wide as a picture is where its panels can be beside each other."""
+
+_MARGIN = 20
+_LEAST_TEXT = 420
+_BETWEEN = 36
+_SWATCH = 18
+
+
+def drawing_of(document: Document, *, step: int | None = None, room: int = ROOM) -> Drawing:
+    """A document as a picture about `room` pixels wide; with `step` that moment of every scene, from 0 on.
+
+        refused  TW301 more than 262,144 cells
+                 TW201 a step that no scene has
+
+    >>> from tilewise import S
+    >>> from tilewise.show.scene.build import document_of
+    >>> drawing = drawing_of(document_of(S[(2, 4) : (4, 1)]))
+    >>> drawing.title, [item.text for item in drawing.items if getattr(item, "mono", False)][1:6]
+    ('S[(2, 4) : (4, 1)]', ['0', '1', '2', '3', '0'])
+    """
+    _refuse_many(document)
+    _refuse_step(document, step)
+    inner = room - 2 * _MARGIN
+    scenes = [_scene_part(scene, document, step, inner) for scene in document.scenes]
+    body = flowed(scenes, inner, _BETWEEN + 12, _BETWEEN)
+    parts = [*_head(document, max(body.width, _LEAST_TEXT)), body]
+    whole = below(parts, 10)
+    return Drawing(
+        width=whole.width + 2 * _MARGIN,
+        height=whole.height + 2 * _MARGIN,
+        title=document.title,
+        words=description(document),
+        items=whole.at(_MARGIN, _MARGIN),
+    )
+
+
+def _refuse_many(document: Document) -> None:
+    cells = sum(prod(shape_of(panel)) for scene in document.scenes for panel in scene.panels)
+    if cells > MOST_CELLS:
+        raise LayoutError(
+            "TW301",
+            f"a picture of {cells} cells, and {MOST_CELLS} are the most on paper",
+            hint="a part of it fits: --window 0:64,0:64",
+        )
+
+
+def _refuse_step(document: Document, step: int | None) -> None:
+    steps = max(len(scene.steps) for scene in document.scenes)
+    if step is not None and not 0 <= as_int(step, "a step") < steps:
+        hint = (
+            f"they are 0 to {steps - 1}" if steps else "an access has steps, and so has a layout with copies"
+        )
+        raise LayoutError("TW201", f"there is no step {step}", hint=hint)
+
+
+def _head(document: Document, room: int) -> Iterator[Part]:
+    alone = len(document.scenes) == 1
+    if alone or document.title != document.scenes[0].title:
+        expression = document.scenes[0].expression
+        own = alone and document.title == expression
+        yield paragraph(document.title, room, 15, mono=own, bold=True)
+        if alone and not own:
+            yield paragraph(expression, room, 13, mono=True)
+    if document.words:
+        yield paragraph(document.words, min(room, 900), 13)
+
+
+def _scene_part(scene: Scene, document: Document, step: int | None, room: int) -> Part:
+    moment = scene.steps[min(step, len(scene.steps) - 1)] if step is not None and scene.steps else None
+    elements = elements_of(scene, moment)
+    panels = flowed((panel_part(panel, elements, room) for panel in scene.panels), room, _BETWEEN, 24)
+    text = max(panels.width, _LEAST_TEXT)
+    parts = []
+    if len(document.scenes) > 1:
+        parts.append(paragraph(scene.title, text, 14, mono=True, bold=True))
+    parts.append(below(_notes(scene, min(text, 900)), 2))
+    if moment is not None:
+        parts.append(_moment(scene, moment, min(text, 900)))
+    parts.append(panels)
+    parts.append(_legend(scene, elements, text))
+    return below(parts, 14)
+
+
+def _notes(scene: Scene, room: int) -> Iterator[Part]:
+    for note in scene.notes:
+        fact = note.kind not in ("yes", "no", "hint")
+        said = note.text if fact else f"{note.kind}: {note.text}"
+        yield paragraph(said, room, 12, "quiet" if fact else "ink")
+
+
+def _moment(scene: Scene, step: Step, room: int) -> Part:
+    number = scene.steps.index(step) + 1
+    said = f"Step {number} of {len(scene.steps)}, {step.title}" + (f": {step.note}" if step.note else "")
+    return paragraph(said, room, 12, bold=True)
+
+
+def _legend(scene: Scene, elements: Elements, room: int) -> Part:
+    """The colours that there are, numbered, and what they mean in words."""
+    items: list[Item] = []
+    x = 0
+    for colour in sorted(set(elements.colours.tolist())):
+        items.append(Fill(f"c{colour}", (Box(x, 0, _SWATCH - 1, 16),)))
+        items.append(Text(x + (_SWATCH - 1) / 2, 12, str(colour), 10, anchor="middle", mono=True))
+        x += _SWATCH
+    said = [f"colour {scene.colour.words}"]
+    if scene.copies > 1:
+        said.append("copies of an element between |")
+    if elements.lanes:
+        said.append("L5: asked by lane 5")
+    if elements.faded.any():
+        said.append("pale: not in this step")
+    words = "; ".join(said)
+    if x + 8 + wide(words, 12) <= room:
+        items.append(Text(x + 8, 12, words, 12, "quiet"))
+        return Part(x + 8 + wide(words, 12), 17, tuple(items))
+    line = paragraph(words, room, 12, "quiet")
+    return Part(max(x, line.width), 22 + line.height, (*items, *line.at(0, 20)))

@@ -1,0 +1,76 @@
+"""A drawing as PNG, twice as large, by Pillow; the same bytes for the same drawing and the same Pillow."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+from tilewise.core.errors import LayoutError
+from tilewise.show.paper.drawing import Drawing, Fill, Text
+from tilewise.show.paper.palette import PALETTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont, ImageFont
+
+    Font = FreeTypeFont | ImageFont
+
+SCALE = 2
+MOST_PIXELS = 1 << 26
+
+
+def png_of(drawing: Drawing, theme: str = "auto") -> bytes:
+    """A picture as PNG; auto is light, for a file of pixels knows no reader.
+
+    The letters are of the font that comes with Pillow, which has those of ASCII; for others stands a `?`.
+
+        refused  TW403 where Pillow is missing
+                 TW301 more than 67,108,864 pixels
+    """
+    wide, high = drawing.width * SCALE, drawing.height * SCALE
+    if wide * high > MOST_PIXELS:
+        raise LayoutError(
+            "TW301",
+            f"a picture of {wide} x {high} pixels, and {MOST_PIXELS} are the most",
+            hint="--svg has no pixels; or a part of it: --window 0:64,0:64",
+        )
+    try:
+        from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
+    except ImportError:
+        raise LayoutError(
+            "TW403", "PNG needs Pillow, which is not installed", hint="pip install 'tilewise[png]'"
+        ) from None
+    roles = PALETTES["light" if theme == "auto" else theme].roles
+    image = Image.new("RGB", (wide, high), roles["paper"])
+    pen = ImageDraw.Draw(image)
+    sizes = {item.size for item in drawing.items if isinstance(item, Text)}
+    fonts = {size: ImageFont.load_default(size * SCALE) for size in sizes}
+    for item in drawing.items:
+        if isinstance(item, Fill):
+            _fill(pen, item, roles[item.role])
+        else:
+            _write(pen, item, roles[item.role], fonts[item.size])
+    told = PngImagePlugin.PngInfo()
+    told.add_itxt("Title", drawing.title)
+    told.add_itxt("Description", drawing.words)
+    file = BytesIO()
+    image.save(file, "PNG", pnginfo=told, dpi=(96 * SCALE, 96 * SCALE))
+    return file.getvalue()
+
+
+def _fill(pen: ImageDraw, fill: Fill, colour: str) -> None:
+    for box in fill.boxes:
+        x, y = box.x * SCALE, box.y * SCALE
+        pen.rectangle((x, y, x + box.width * SCALE - 1, y + box.height * SCALE - 1), fill=colour)
+
+
+def _write(pen: ImageDraw, text: Text, colour: str, font: Font) -> None:
+    said = "".join(c if " " <= c <= "~" else _INSTEAD.get(c, "?") for c in text.text)
+    anchor = {"start": "ls", "middle": "ms", "end": "rs"}[text.anchor]
+    heavy = 0.5 if text.bold else 0
+    pen.text(
+        (text.x * SCALE, text.y * SCALE), said, fill=colour, font=font, anchor=anchor, stroke_width=heavy
+    )
+
+
+_INSTEAD = {"·": "·", "…": "…", "×": "x", "∘": "o", "−": "-"}

@@ -1,0 +1,123 @@
+"""`tilewise show --svg`, `--png`, `--html`: which files are written, and what is refused before any is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
+SMALL = "S[(8, 8) : (8, 1)]"
+
+
+def test_several_files_at_once(tilewise, tmp_path):
+    files = {form: tmp_path / f"a picture.{form}" for form in ("svg", "png", "html")}
+    words = [word for form, file in files.items() for word in (f"--{form}", str(file))]
+    run = tilewise("show", TILE, "--dtype", "bf16", *words)
+    assert (run.code, run.err) == (0, "")
+    sizes = [f"{file}: {file.stat().st_size} bytes" for file in files.values()]
+    assert run.out.splitlines() == sizes
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+    assert ElementTree.fromstring(files["svg"].read_bytes()).tag.endswith("svg")
+    assert files["html"].stat().st_size < 300_000
+
+
+def test_a_file_is_replaced_and_json_tells_which_were_written(tilewise, tmp_path):
+    file = tmp_path / "x.svg"
+    file.write_text("old")
+    run = tilewise("show", SMALL, "--svg", str(file), "--json")
+    assert run.json == {"files": [{"form": "svg", "file": str(file), "bytes": file.stat().st_size}]}
+    assert file.read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_standard_output(tilewise, tmp_path):
+    run = tilewise("show", SMALL, "--svg", "-", "--png", str(tmp_path / "x.png"))
+    assert ElementTree.fromstring(run.out).attrib["role"] == "img"
+    assert run.err.strip().endswith(" bytes")
+
+
+def test_pixels_on_standard_output():
+    src = str(Path(__file__).parents[2] / "src")
+    run = subprocess.run(
+        [sys.executable, "-m", "tilewise", "show", SMALL, "--png", "-"],
+        capture_output=True,
+        check=True,
+        env={"PYTHONPATH": src},
+    )
+    assert run.stdout.startswith(b"\x89PNG")
+    assert run.stdout.endswith(b"IEND\xaeB`\x82")
+
+
+def test_two_layouts_a_step_and_a_theme(tilewise):
+    words = ("--dtype", "b128", "--access", "col:16B", "--step", "2", "--theme", "dark")
+    out = tilewise("show", SMALL, "--with", "Swizzle<3,0,3> o " + SMALL, *words, "--svg", "-").out
+    assert "56 of 64 elements move in memory" in out
+    assert "Step 3 of 64" in out
+    assert "Step 3 of 8" in out
+    assert "prefers-color-scheme" not in out
+
+
+def test_the_page_begins_with_what_was_asked(tilewise):
+    words = (
+        "--dtype",
+        "b128",
+        "--access",
+        "col:16B",
+        "--shape",
+        "8,8",
+        "--window",
+        "0:4,0:8",
+        "--theme",
+        "dark",
+    )
+    out = tilewise(
+        "show", SMALL, "--with", "Swizzle<3,0,3> o " + SMALL, *words, "--step", "1", "--html", "-"
+    ).out
+    state = re.search(r'data-state="([^"]*)"', out)[1].replace("&amp;", "&")
+    assert state == (
+        "#1&e=S[(8,~8)~:~(8,~1)]&e2=Swizzle{3,0,3}~o~S[(8,~8)~:~(8,~1)]"
+        "&d=b128&a=col:16B&s=8,8&w=0:4,0:8&c=1&t=dark"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--access", "row:16B"), "TW401", "--access is of a picture in a file"),
+        (("--with", SMALL), "TW401", "--with is of a picture in a file"),
+        (("--svg", "x.svg", "--ascii"), "TW401", "--ascii is of the picture in a terminal"),
+        (("--svg", "-", "--html", "-"), "TW401", "one picture goes to standard output"),
+        (("--svg", "no/such/folder/x.svg"), "TW402", "cannot be written: No such file"),
+        (("--svg", "x.svg", "--step", "0"), "TW201", "there is no step 0"),
+        (("--svg", "x.svg", "--shape", "512,1024"), "TW202", "has 524288 elements"),
+        (("--html", "x.html", "--let", "a=8", "--shape", "a,8"), "TW401", "not known in the page"),
+        (("--svg", "x.svg", "--access", "col:16B"), "TW401", "the type of an element is not given"),
+        (("--png", "x.png", "--theme", "blue"), "TW401", "invalid choice"),
+    ],
+)
+def test_what_is_refused(tilewise, tmp_path, monkeypatch, words, code, message):
+    monkeypatch.chdir(tmp_path)
+    run = tilewise("show", SMALL, *words)
+    assert run.code in (1, 2)
+    assert code in run.err
+    assert message in run.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_too_large_a_picture_names_the_option_that_helps(tilewise):
+    run = tilewise("show", "S[(512, 1024) : (1024, 1)]", "--svg", "-")
+    assert run.code == 2
+    assert "--window 0:64,0:64" in run.err
+    part = tilewise("show", "S[(512, 512) : (512, 1)]", "--svg", "-", "--window", "0:64,0:64")
+    assert "rows 0..63 of 512" in part.out
+
+
+def test_no_pillow_and_no_file_is_written(tilewise, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    run = tilewise("show", SMALL, "--svg", str(tmp_path / "x.svg"), "--png", str(tmp_path / "x.png"))
+    assert "pip install 'tilewise[png]'" in run.err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,141 @@
+"""The explorer in one file, opened from the disk: it works, asks for nothing, and its policy holds."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from tests.web.chromium import Page
+
+from tilewise import parse
+from tilewise.core.errors import LayoutError
+from tilewise.show.paper import html
+from tilewise.show.paper.compose import drawing_of
+from tilewise.show.paper.html import html_of
+from tilewise.show.scene.build import document_of
+from tilewise.show.server import fragment
+
+TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
+
+
+def page_of(expression: str, dtype: str | None = None, **fields: str) -> str:
+    drawing = drawing_of(document_of(parse(expression), dtype=dtype))
+    return html_of(fragment(expression, dtype, **fields), drawing)
+
+
+class Parts(HTMLParser):
+    """The elements of a page, and the texts of its scripts and sheets."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {"script": [], "style": []}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1][0] in self.texts and data.strip():
+            self.texts[self.tags[-1][0]].append(data)
+
+
+def test_the_policy_names_each_script_and_sheet():
+    parts = Parts(page_of(TILE, "bf16"))
+    policies = [attributes["content"] for tag, attributes in parts.tags if "http-equiv" in attributes]
+    assert len(policies) == 1
+    assert policies[0].startswith("default-src 'none'; ")
+    assert "unsafe" not in policies[0]
+    named = set(re.findall(r"'(sha256-[^']+)'", policies[0]))
+    own = [text for texts in parts.texts.values() for text in texts]
+    assert named == {f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}" for text in own}
+
+
+def test_it_refers_to_no_other_file():
+    parts = Parts(page_of(TILE, "bf16"))
+    links = [
+        value
+        for _, attributes in parts.tags
+        for name, value in attributes.items()
+        if name in ("src", "href", "srcset", "action")
+    ]
+    assert links == ["data:,"]
+
+
+def test_it_is_small_and_the_same_every_time():
+    page = page_of(TILE, "bf16")
+    assert len(page.encode()) < 300_000
+    assert page == page_of(TILE, "bf16")
+
+
+def test_a_bundle_without_mount_is_refused(monkeypatch, tmp_path):
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web/explorer.js").write_text("var a=1;export{a as render};")
+    monkeypatch.setattr(html, "files", lambda package: tmp_path)
+    with pytest.raises(LayoutError, match="TW402: the explorer's bundle"):
+        page_of(TILE)
+
+
+def test_it_works_from_the_disk(page: Page, tmp_path: Path):
+    file = tmp_path / "a tile.html"
+    file.write_text(page_of(TILE, "bf16"), encoding="utf-8")
+    page.open(file.as_uri())
+    page.settle()
+    assert page.evaluate("document.querySelector('#expression').value") == TILE
+    assert page.evaluate("document.title") == TILE
+    assert page.evaluate("document.querySelectorAll('.picture *').length") > 0
+    assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+
+
+def test_what_it_shows_can_be_edited_and_its_address_followed(page: Page, tmp_path: Path):
+    file = tmp_path / "x.html"
+    file.write_text(page_of("S[(8, 8) : (8, 1)]"), encoding="utf-8")
+    page.open(file.as_uri() + "#1&e=S[(4,4):(1,4)]")
+    page.wait("document.title == 'S[(4, 4) : (1, 4)]'")
+    page.evaluate("document.querySelector('#expression').select()")
+    page.type("S[(2, 2) : (2, 1)]")
+    page.wait("document.title == 'S[(2, 2) : (2, 1)]'")
+
+
+def test_the_policy_holds(page: Page, tmp_path: Path):
+    file = tmp_path / "x.html"
+    file.write_text(page_of("S[(8, 8) : (8, 1)]"), encoding="utf-8")
+    page.open(file.as_uri())
+    blocked = page.evaluate(
+        """new Promise(done => {
+            const found = [];
+            addEventListener("securitypolicyviolation", event => found.push(event.effectiveDirective));
+            const script = document.createElement("script");
+            try { script.textContent = "window.planted = 1"; document.body.append(script); } catch { }
+            fetch("http://127.0.0.1:9/").catch(() => {});
+            setTimeout(() => done([found, typeof planted]), 200);
+        })"""
+    )
+    assert blocked[1] == "undefined"
+    assert {"connect-src"} <= set(blocked[0])
+    assert page.forgive()
+
+
+def test_hostile_states_stay_text(page: Page, tmp_path: Path):
+    file = tmp_path / "x.html"
+    drawing = drawing_of(document_of(parse("S[4 : 1]"), title='"></title><script>planted = 1</script>'))
+    state = '#1&e="><img src=x onerror=planted=1></script><script>planted=1</script>'
+    file.write_text(html_of(state, drawing), encoding="utf-8")
+    page.open(file.as_uri())
+    page.settle()
+    assert page.evaluate("typeof planted") == "undefined"
+
+
+def test_without_scripts_the_picture_is_there(page: Page, tmp_path: Path):
+    file = tmp_path / "x.html"
+    file.write_text(page_of("S[(8, 8) : (8, 1)]"), encoding="utf-8")
+    page.call("Emulation.setScriptExecutionDisabled", value=True)
+    page.open(file.as_uri())
+    page.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert page.evaluate("document.querySelector('svg title').textContent") == "S[(8, 8) : (8, 1)]"
+    fill = page.evaluate("getComputedStyle(document.querySelector('svg .c0')).fill")
+    assert fill == "rgb(251, 190, 99)"
