@@ -74,8 +74,17 @@ def test_head_is_get_without_the_body(server):
 
 def test_the_package_has_the_explorer():
     found = files()
+    assert found["/"].kind == "text/html; charset=utf-8"
     assert found["/explorer.js"].kind == "text/javascript; charset=utf-8"
-    assert all(re.fullmatch(r"/([\w-]+\.(js|css|svg|html))?", path) for path in found)
+    assert all(re.fullmatch(r"/([\w-]+\.(js|css|svg))?", path) for path in found)
+
+
+def test_the_page_names_nothing_but_what_is_served():
+    found = files()
+    page = found["/"].content.decode()
+    named = re.findall(r"""(?:src|href)=["']?([^"'> ]+)""", page)
+    assert [name for name in named if f"/{name}" not in found and name != "data:,"] == []
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=", page)
 
 
 # -- what goes with it -----------------------------------------------------------------------------
@@ -243,7 +252,7 @@ def test_a_port_that_is_taken(server):
 # -- the address -----------------------------------------------------------------------------------
 
 
-@given(st.text())
+@given(st.text(min_size=1))
 def test_the_fragment_says_the_expression(text):
     said = fragment(text)
     assert re.fullmatch(r"#1&e=[\w%~{}\[\]().,:;@+*/!?$'-]*", said, re.ASCII)

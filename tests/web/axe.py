@@ -12,22 +12,23 @@ from pathlib import Path
 import pytest
 from tests.web.chromium import Page
 
-RUN = """async () => {
-    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+RUN = """async only => {
+    const rules = only ? { runOnly: only } : {};
+    const { violations } = await axe.run(document, { resultTypes: ["violations"], ...rules });
     return violations.flatMap(({ id, impact, help, nodes }) =>
         nodes.map(({ target, failureSummary }) =>
             `${id} (${impact}): ${help}\\n  at ${target.flat().join(" >>> ")}\\n  ${failureSummary}`));
 }"""
 
 
-def axe(page: Page) -> list[str]:
-    """The violations of a page as it is now, each with its element; colours are judged when they rest."""
+def axe(page: Page, only: str = "") -> list[str]:
+    """The violations of a page as it is now, of all rules or one; colours are judged when they rest."""
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(f"{_source()};0")
     page.evaluate(
         "Promise.all(document.getAnimations().map(one => one.finished.catch(() => 0))).then(() => 0)"
     )
-    found: list[str] = page.evaluate(f"({RUN})()")
+    found: list[str] = page.evaluate(RUN, only)
     return found
 
 

@@ -196,6 +196,7 @@ class Page:
     def __init__(self, browser: Browser, session: str) -> None:
         self._browser, self._session = browser, session
         self._loads = 0
+        self._busy = 0.0
         self.console: list[str] = []
         self.errors: list[str] = []
         """Exceptions, dialogs, what the security policy blocked, requests beyond loopback, crashes."""
@@ -207,6 +208,7 @@ class Page:
     def _prepare(self, width: int, height: int) -> None:
         for domain in ("Page", "Runtime", "Network", "Log", "Inspector"):
             self.call(f"{domain}.enable")
+        self.call("Performance.enable", timeDomain="threadTicks")
         self.call("Emulation.setFocusEmulationEnabled", enabled=True)
         self.resize(width, height)
 
@@ -235,6 +237,10 @@ class Page:
         return forgiven
 
     # -- where it goes, what it is asked ---------------------------------------------------------------
+
+    def first(self, code: str) -> None:
+        """Run this at the start of every document that is opened from now on."""
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=code)
 
     def open(self, url: str, timeout: float = PATIENCE) -> None:
         """Go there, and wait until all is loaded; another fragment alone loads nothing."""
@@ -272,6 +278,7 @@ class Page:
             awaitPromise=True,
             returnByValue=True,
             userGesture=True,
+            allowUnsafeEvalBlockedByCSP=False,
         )
         if "exceptionDetails" in answer:
             raise PageError(_thrown(answer["exceptionDetails"]))
@@ -285,6 +292,12 @@ class Page:
                 raise Hung(f"not true within {timeout:g} s: {condition}")
             time.sleep(0.02)
         return value
+
+    def worked(self) -> float:
+        """Seconds that the main thread has worked since this was asked last; waiting is no work."""
+        metrics = self.call("Performance.getMetrics")["metrics"]
+        before, self._busy = self._busy, next(one["value"] for one in metrics if one["name"] == "ThreadTime")
+        return self._busy - before
 
     def settle(self) -> None:
         """Until two frames have been drawn."""

@@ -110,6 +110,14 @@ def test_complaints_are_noticed(page: Page, code: str, complaint: str):
     assert any(complaint in error for error in page.forgive())
 
 
+def test_work_is_told_from_waiting(page: Page):
+    page.worked()
+    page.evaluate("new Promise(done => setTimeout(() => done(), 300))")
+    waited = page.worked()
+    page.evaluate("for (let i = 0; i < 3e8; i++);", timeout=120)
+    assert page.worked() > 5 * waited
+
+
 def test_pages_share_nothing(browser: Browser, page: Page):
     with browser.page() as other:
         other.evaluate("window.mine = 1")
