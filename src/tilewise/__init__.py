@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from tilewise.core import pictures as _pictures
 from tilewise.core.axes import Axis
 from tilewise.core.builders import O, R, S
 from tilewise.core.dtypes import DType
@@ -75,3 +76,13 @@ def __getattr__(name: str) -> Any:
 
         return import_module("tilewise.algebra")
     raise AttributeError(f"module 'tilewise' has no attribute {name!r}")
+
+
+def _drawn(layout: Layout, form: str) -> str | None:
+    """What a notebook shows of a layout; what draws it is imported when one asks."""
+    from tilewise.show.paper.glance import glance
+
+    return glance(layout, form)
+
+
+_pictures.drawer = _drawn

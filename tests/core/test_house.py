@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "cli": f"{BELOW_SHOW} gpu move show numpy rich __init__",
     "testing": "core check hypothesis",
     "algebra": "core",
-    "__init__": "core notation algebra hardware",
+    "__init__": "core notation algebra hardware show",
     "__main__": "cli",
 }
 """Room: the rooms and the packages that it may import, besides itself and the standard library."""

@@ -653,6 +653,18 @@ class Layout(Algebra):
         """How IPython and Hypothesis print a layout: as `repr` does, not field by field."""
         printer.text(repr(self))
 
+    def _repr_svg_(self) -> str | None:
+        """Its picture in a notebook; None where it is too large for one."""
+        from tilewise.core.pictures import picture
+
+        return picture(self, "svg")
+
+    def _repr_html_(self) -> str | None:
+        """The same, for notebooks that would rather have HTML."""
+        from tilewise.core.pictures import picture
+
+        return picture(self, "html")
+
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.shape, self.strides, self.replica, self.offset, self.swizzles, self.outer)
         return Layout, (*fields, self.unit)

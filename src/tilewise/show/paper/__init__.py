@@ -9,5 +9,5 @@ panel     a panel with its caption and its heads
 compose   `drawing_of`: a document with everything around its panels
 svg, png  a drawing as a file
 html      the explorer as one file that needs nothing else
-notebook  a layout in a cell of a notebook
+glance    a layout in a cell of a notebook
 """
