@@ -11,8 +11,9 @@ from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.facts import plain_extremes
 from tilewise.core.layout import Iter, Layout, Point
-from tilewise.core.shapes import Shape, coordinates, extents_of
+from tilewise.core.shapes import coordinates
 from tilewise.core.vectors import Vector
+from tilewise.show.scene.logical import split
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 COLOURS = 8
 MAX_ROWS, MAX_COLUMNS = 40, 64
-_ROW_OF_A_LINE = 16
 _COPIES_IN_A_CELL = 4
 
 
@@ -61,7 +61,7 @@ def grid_of(
     ['4', '5', '6', '7', '12', '13', '14', '15']
     """
     asked = layout.asked_in(shape)
-    row_modes, column_modes = _split(layout, asked)
+    row_modes, column_modes = split(asked, layout.size)
     rows, columns = prod(row_modes), prod(column_modes)
     row_range, column_range = _window(window, rows, columns)
     painter = _Painter(_thinned(layout), colour)
@@ -84,16 +84,6 @@ def grid_of(
         cells=tuple(line[:fitting] for line in lines),
         note=_note(rows, columns, row_range, column_range[:fitting]),
     )
-
-
-def _split(layout: Layout, asked: Shape) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The modes that make the rows, and those that make the columns: as square as they can be."""
-    extents = extents_of(asked)
-    if len(extents) == 1:
-        columns = min(_ROW_OF_A_LINE, layout.size)
-        return (-(-layout.size // columns),), (columns,)
-    splits = [(extents[:k], extents[k:]) for k in range(1, len(extents))]
-    return min(splits, key=lambda s: (max(prod(s[0]), prod(s[1])), prod(s[1]))) if splits else ((1,), (1,))
 
 
 def _window(
