@@ -471,6 +471,32 @@ def test_zoom_by_keys_and_buttons(blank: Page):
     assert not blank.evaluate(zoomed)
 
 
+def touch(page: Page, kind: str, *points: tuple[float, float]) -> None:
+    page.call(
+        "Input.dispatchTouchEvent",
+        type=kind,
+        touchPoints=[{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)],
+    )
+
+
+def test_two_fingers_zoom_and_one_pins(blank: Page):
+    show(blank, document_of(LARGE))
+    x, y = cell(blank, 0, 100, 40, 128, 64)
+    touch(blank, "touchStart", (x - 20, y))
+    touch(blank, "touchStart", (x - 20, y), (x + 20, y))
+    for spread in (30, 40, 60):
+        touch(blank, "touchMove", (x - spread, y), (x + spread, y))
+    touch(blank, "touchEnd")
+    blank.settle()
+    assert blank.evaluate("grids()[0].classList.contains('zoomed')")
+    assert selection(blank) == []
+    touch(blank, "touchStart", (x, y))
+    touch(blank, "touchEnd")
+    (pinned,) = selection(blank)
+    assert abs(pinned // 64 - 100) <= 1
+    assert abs(pinned % 64 - 40) <= 1
+
+
 def test_the_wheel_scrolls_the_page_past_a_panel_without_the_focus(blank: Page):
     show(blank, document_of(LARGE))
     blank.wheel(*cell(blank, 0, 3, 3, 128, 64), 50)

@@ -42,7 +42,7 @@ export interface Options {
   keys?: "page" | "own";
 }
 
-const PANEL_GAP = 36;
+const PANEL_GAP = 30;
 const HINT = "Point at a cell to see where it lives, click to pin it; ? lists the keys";
 
 /** Draw the model's document in `el`; the answer takes it away. */

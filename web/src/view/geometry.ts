@@ -48,9 +48,12 @@ export function clamp(x: number, low: number, high: number): number {
   return Math.max(low, Math.min(high, x));
 }
 
+/** A panel of many cells wants so much of the width that it likes before others stand beside it. */
+const WANTED = 0.4;
+
 /** The widths that panels get side by side: what they like, less where it is too much, wrapped where it must be. */
-export function widths(liked: readonly number[], available: number, gap: number, least = 300): number[] {
-  const floors = liked.map((width) => Math.min(width, least, available));
+export function widths(liked: readonly number[], available: number, gap: number): number[] {
+  const floors = liked.map((width) => Math.min(width, available, clamp(width * WANTED, 270, 420)));
   const given: number[] = [];
   for (let first = 0; first < liked.length; ) {
     let last = first;

@@ -14,8 +14,8 @@ const FONT = 11;
 const NAME = 24;
 const MOST = 400;
 
-/** Fill both strips of heads for what is in sight. */
-export function placeHeads(top: HTMLElement, side: HTMLElement, panel: Panel, sight: Sight): void {
+/** Fill both strips of heads for what is in sight; the upper one has a height. */
+export function placeHeads(top: HTMLElement, side: HTMLElement, panel: Panel, sight: Sight, height: number): void {
   const columns: HTMLElement[] = [];
   const { slots } = panel;
   const width = widest(panel.cells[1], (at) => headText(panel.column_heads, at)) * FONT * LETTER + 5;
@@ -41,7 +41,7 @@ export function placeHeads(top: HTMLElement, side: HTMLElement, panel: Panel, si
     rows.push(head);
   }
   side.replaceChildren(...rows);
-  top.replaceChildren(...columns, ...blockHeads(panel, sight, top.offsetHeight));
+  top.replaceChildren(...columns, ...blockHeads(panel, sight, height));
 }
 
 /** The names of blocks stand above each; above the first row of blocks in sight, above the heads of columns. */
@@ -82,7 +82,7 @@ function blockWords(panel: Panel, i: number, j: number, room: number): string {
 
 function widest(count: number, text: (at: number) => string): number {
   let most = 1;
-  for (let at = 0; at < count; at += Math.max(1, Math.floor(count / 64))) most = Math.max(most, text(at).length);
+  for (let at = 0; at < count; at += Math.max(1, Math.floor(count / 32))) most = Math.max(most, text(at).length);
   return Math.max(most, text(count - 1).length);
 }
 

@@ -11,6 +11,8 @@ const MONOSPACE = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono',
 /** The width of a letter in its height. */
 export const LETTER = 0.6;
 const LEAST_FONT = 9;
+/** Smaller cells are all colour. */
+const BORDERED = 12;
 
 /** What part of a panel is in sight, in CSS pixels. */
 export interface Sight {
@@ -71,7 +73,7 @@ export function paintCells(
       context.fillRect(box.x, box.y, box.width, box.height);
       if (rank === 0) continue;
       const how = (rank - 1) >> 3;
-      if (how === STRONG && box.width > 5 * sight.ratio) border(context, box, palette.ink, sight.ratio * 1.5);
+      if (how === STRONG && Math.min(box.width, box.height) > BORDERED * sight.ratio) border(context, box, palette.ink, sight.ratio * 1.5);
       if (!font) continue;
       const said = label(cell);
       if (said) write(context, said, box, inkOf(palette, rank), font);
@@ -143,11 +145,6 @@ function boxOf(sight: Sight, table: Table, from: number, to: number): Box {
   const bottom = Math.round((down.start(row) + down.pitch - sight.top) * ratio);
   const between = endsCell(table, last) ? gap(across, ratio) : 0;
   return { x, y, width: Math.max(1, right - x - between), height: Math.max(1, bottom - y - gap(down, ratio)) };
-}
-
-/** How many small cells an element takes. */
-export function wideOf(table: Table): number {
-  return table.panel.slots === 1 ? table.panel.width : 1;
 }
 
 function gap(line: Line, ratio: number): number {
@@ -246,9 +243,10 @@ function write(context: CanvasRenderingContext2D, label: Label, box: Box, colour
   context.fill();
 }
 
-/** A text that is longer than its cell loses its copies first, then its end. */
-function fitted(text: string, room: number): string {
-  if (text.length <= room) return text;
+/** A text that is longer than its cell loses the L of lanes or its copies first, then its end. */
+function fitted(whole: string, room: number): string {
+  if (whole.length <= room) return whole;
+  const text = whole.replace(/^L/, "");
   const first = text.replace(/\|[^:]*/g, "…");
   return first.length <= room ? first : `${first.slice(0, Math.max(1, room - 1))}…`;
 }

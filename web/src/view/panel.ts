@@ -7,7 +7,7 @@ import { clamp, Line } from "./geometry";
 import { attend } from "./gestures";
 import { BLOCK_NAME, placeHeads } from "./heads";
 import type { Lit } from "./lit";
-import { dashed, fontFor, LETTER, outline, paintCells, wideOf, type Label, type Sight } from "./paint";
+import { dashed, fontFor, LETTER, outline, paintCells, type Label, type Sight } from "./paint";
 import { Table } from "./placed";
 import { cellText, cellWhere, cellWords, headNames, headText, usualLength } from "./words";
 
@@ -49,6 +49,8 @@ export class PanelView {
   private ranks: Uint8Array | null = null;
   private fit = { across: new Line(1, 1, 1, 0), down: new Line(1, 1, 1, 0), width: 1, height: 1 };
   private sized = false;
+  /** Nothing is on the canvas of highlights. */
+  private clean = true;
   private painted = false;
   private left = 0;
   private above = 0;
@@ -125,7 +127,7 @@ export class PanelView {
     pitch = Math.min(pitch, (room - gaps) / columns);
     tall = Math.min(tall, Math.max(0.05, (TALLEST - bare) / rows));
     const { slots } = this.panel;
-    const wide = wideOf(this.table);
+    const wide = this.table.wide;
     if (tall < 12) pitch = Math.min(pitch, Math.max((tall * 2.5) / slots, Math.min(room, 180) / columns));
     else if (pitch * slots * wide < 9) tall = Math.min(tall, Math.max(pitch * slots * 2.5, 120 / rows));
     pitch = Math.max(pitch, 0.01);
@@ -171,7 +173,7 @@ export class PanelView {
     const brief = font === 0 || this.fontOf(sight, false) === 0;
     paintCells(context, sight, this.table, this.ranks, palette, font, (cell) => this.label(cell, brief));
     this.axes.textContent = this.axesWords(brief && font > 0);
-    placeHeads(this.top, this.side, this.panel, sight);
+    placeHeads(this.top, this.side, this.panel, sight, this.headHeight());
     this.zooms.hidden = this.zoom === 1 && font > 0;
     this.grid.classList.toggle("zoomed", this.zoom > 1);
     this.highlight();
@@ -318,10 +320,14 @@ export class PanelView {
   }
 
   private fontOf(sight: Sight, brief: boolean): number {
-    return fontFor(sight, this.lengths[brief ? 1 : 0], wideOf(this.table));
+    return fontFor(sight, this.lengths[brief ? 1 : 0], this.table.wide);
   }
 
   private highlight(): void {
+    const keyed = this.cursor !== null && this.grid.matches(":focus-visible");
+    const nothing = !this.looked.length && !this.dragged && !keyed;
+    if (nothing && this.clean) return;
+    this.clean = nothing;
     const sight = this.sight();
     resized(this.over, sight);
     const context = this.over.getContext("2d");
@@ -340,8 +346,8 @@ export class PanelView {
     }
     outline(context, sight, this.table, cells, palette);
     if (this.dragged) dashed(context, sight, this.table, ...this.dragged, palette);
-    if (this.cursor && this.grid.matches(":focus-visible")) {
-      const cell = this.cellOf(this.cursor);
+    if (keyed) {
+      const cell = this.cellOf(this.cursor!);
       dashed(context, sight, this.table, cell, cell, palette);
     }
   }
@@ -396,7 +402,7 @@ export class PanelView {
     const { slots } = this.panel;
     const letters = clamp(this.lengths[0], 1, 12) * LETTER * 12 + 10;
     const least = columns <= 8 ? 38 : columns <= 16 ? 32 : 20;
-    const wide = wideOf(this.table);
+    const wide = this.table.wide;
     const pitch = Math.max(letters / wide, least / slots / wide);
     const tall = rows <= 12 ? clamp(pitch * slots * wide, 24, 34) : rows <= 20 ? 26 : 20;
     return { pitch, tall };
@@ -419,7 +425,7 @@ export class PanelView {
   private gutterWidth(): number {
     const rows = this.panel.cells[0];
     let most = 1;
-    for (let row = 0; row < rows; row += Math.max(1, Math.floor(rows / 256))) {
+    for (let row = 0; row < rows; row += Math.max(1, Math.floor(rows / 32))) {
       most = Math.max(most, headText(this.panel.row_heads, row).length);
     }
     most = Math.max(most, headText(this.panel.row_heads, rows - 1).length);
@@ -430,7 +436,8 @@ export class PanelView {
     const rows = headNames(this.panel.row_heads, this.panel.row_name);
     const columns = headNames(this.panel.column_heads, this.panel.column_name);
     const parts = [`cells ${cellWords(this.lit.scene, this.panel, brief)}`];
-    if (columns && columns !== "column") parts.unshift(columns === "+" ? "columns add" : `columns ${columns}`);
+    if (columns === "+") return [`${rows} = row + column`, ...parts].join(" · ");
+    if (columns && columns !== "column") parts.unshift(`columns ${columns}`);
     if (rows && rows !== "row") parts.unshift(`rows ${rows}`);
     return parts.join(" · ");
   }

@@ -16,10 +16,12 @@ export class Table {
   readonly rows: number;
   readonly columns: number;
   readonly copies: number;
+  /** How many cells an element takes. */
+  readonly wide: number;
   /** The small cell of each entry. */
   readonly cellOf: Int32Array;
-  private readonly starts: Int32Array;
-  private readonly entries: Int32Array;
+  private starts = new Int32Array(0);
+  private entries: Int32Array | null = null;
 
   constructor(
     scene: Scene,
@@ -31,26 +33,25 @@ export class Table {
     this.copies = scene.copies;
     const index = new PanelIndex(scene, panel);
     this.cellOf = smallCells(index, this.columns);
-    const covered = slots === 1 ? width : 1;
-    this.starts = new Int32Array(this.rows * this.columns + 1);
-    this.entries = this.invert(covered);
+    this.wide = slots === 1 ? width : 1;
   }
 
   /** The entries that a cell has. */
   at(cell: number): Int32Array {
+    this.entries ??= this.invert();
     return this.entries.subarray(this.starts[cell]!, this.starts[cell + 1]!);
   }
 
   /** How many cells of its row an entry covers. */
   covers(cell: number): number {
-    const { width, slots, cells } = this.panel;
-    return slots === 1 ? Math.min(width, cells[1] - (cell % cells[1])) : 1;
+    return this.wide === 1 ? 1 : Math.min(this.wide, this.panel.cells[1] - (cell % this.panel.cells[1]));
   }
 
   /** The cells that are drawn as one with a cell, from and to: those of a wide element that is alone in them. */
   run(cell: number): [number, number] {
+    if (this.wide === 1) return [cell, cell + 1];
     const alone = this.at(cell);
-    if (this.panel.width === 1 || alone.length !== 1) return [cell, cell + 1];
+    if (alone.length !== 1) return [cell, cell + 1];
     const first = this.cellOf[alone[0]!]!;
     const end = first + this.covers(first);
     for (let one = first; one < end; one++) if (this.at(one).length !== 1) return [cell, cell + 1];
@@ -60,26 +61,27 @@ export class Table {
   /** The rank of each cell: that of its first entry among those that are lit most; 0 where it is empty. */
   ranks(lit: Lit): Uint8Array {
     const ranks = new Uint8Array(this.rows * this.columns);
-    const { starts, entries } = this;
-    for (let cell = 0; cell < ranks.length; cell++) {
-      let most = 0;
-      for (let i = starts[cell]!; i < starts[cell + 1]!; i++) {
-        const rank = lit.rank(entries[i]!);
-        if (rank + 7 >> 3 > most + 7 >> 3) most = rank;
-      }
-      ranks[cell] = most;
+    const { cellOf, wide } = this;
+    for (let entry = 0; entry < cellOf.length; entry++) {
+      const cell = cellOf[entry]!;
+      if (cell < 0) continue;
+      const rank = lit.rank(entry);
+      const end = wide === 1 ? cell + 1 : cell + this.covers(cell);
+      for (let one = cell; one < end; one++) if ((rank + 7) >> 3 > (ranks[one]! + 7) >> 3) ranks[one] = rank;
     }
     return ranks;
   }
 
-  private invert(covered: number): Int32Array {
-    const { starts, cellOf } = this;
-    if (covered === 1) return this.invertNarrow();
-    const reach = (cell: number): number => this.covers(cell);
+  /** Which entries each cell has; that is asked first when something is looked at. */
+  private invert(): Int32Array {
+    const { cellOf } = this;
+    this.starts = new Int32Array(this.rows * this.columns + 1);
+    const { starts } = this;
+    if (this.wide === 1) return this.invertNarrow();
     for (let at = 0; at < cellOf.length; at++) {
       const cell = cellOf[at]!;
       if (cell === NOWHERE) continue;
-      for (let next = cell + reach(cell); next > cell; next--) starts[next]!++;
+      for (let next = cell + this.covers(cell); next > cell; next--) starts[next]!++;
     }
     for (let cell = 1; cell < starts.length; cell++) starts[cell]! += starts[cell - 1]!;
     const entries = new Int32Array(starts[starts.length - 1]!);
@@ -87,7 +89,7 @@ export class Table {
     for (let at = 0; at < cellOf.length; at++) {
       const cell = cellOf[at]!;
       if (cell === NOWHERE) continue;
-      for (let next = cell; next < cell + reach(cell); next++) entries[filled[next]!++] = at;
+      for (let next = cell; next < cell + this.covers(cell); next++) entries[filled[next]!++] = at;
     }
     return entries;
   }

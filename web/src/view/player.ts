@@ -50,7 +50,7 @@ export function stepWords(scene: Scene, at: number): Node[] {
   const rest: string[] = [];
   if (step.cost !== null) rest.push(wavefronts(step.cost));
   if (step.note) rest.push(short(step.note));
-  if (step.lanes.length) rest.push("L5 is lane 5");
+  if (step.lanes.length) rest.push("the lanes that ask stand in their cells");
   return [make("b", {}, short(step.title, 200)), document.createTextNode(rest.map((text) => ` · ${text}`).join(""))];
 }
 

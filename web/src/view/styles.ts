@@ -32,12 +32,13 @@ code,.mono{font-family:${MONO};font-size:13px}
 .words{max-width:46em;margin-top:2px}
 .quiet,.words{color:var(--quiet)}
 .scenes{display:grid;gap:28px 40px;margin-top:14px}
+.scenes:first-child,.panels:first-child{margin-top:0}
 .scene{min-width:0}
 .notes{list-style:none;margin-top:6px;font-size:14px}
 .notes li{max-width:52em}
 .notes b{font-weight:600}
 .notes .fact{color:var(--quiet)}
-.panels{display:flex;flex-wrap:wrap;gap:22px 36px;margin-top:14px;align-items:flex-start}
+.panels{display:flex;flex-wrap:wrap;gap:22px 30px;margin-top:14px;align-items:flex-start}
 .panel{min-width:0;max-width:100%}
 figcaption{display:grid;grid-template-columns:1fr auto;gap:0 8px;align-items:start;font-size:14px;line-height:20px;margin-bottom:5px}
 .name{overflow-wrap:anywhere;min-width:0}
