@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,13 @@ def table() -> list[list[Any]]:
 
     A parameter is its name, with `=default` where it may be left out, and `?` where it is a flag. The
     arguments of calls that are the same layout stand together, between bars; their dtype is empty where the
-    arguments say it. Numbers that may be left out, such as which byte, are.
+    arguments say it; {n/8} in a layout is an eighth of the argument n. Numbers that may be left out, such
+    as which byte, are.
     """
     kept = [entry for entry in entries().values() if entry.name not in LEFT_OUT]
     rows = ((entry, _layouts(entry)) for entry in kept)
     return [
-        [entry.name, entry.summary, [*map(_parameter, entry.parameters)], layouts]
+        [entry.name, entry.summary.partition(":")[0], [*map(_parameter, entry.parameters)], layouts]
         for entry, layouts in rows
         if layouts
     ]
@@ -53,8 +54,18 @@ def _layouts(entry: Entry) -> list[list[str]]:
         dtype = str(built.facts.get("dtype", ""))
         said = dtype if dtype != values.get("dtype") else ""
         arguments = entry.spelled(values).removeprefix(f"{entry.name}(").removesuffix(")")
-        calls.setdefault((str(built.layout), said), []).append(arguments)
+        calls.setdefault((_template(entry, built.layout, values), said), []).append(arguments)
     return [[layout, dtype, "|".join(same)] for (layout, dtype), same in calls.items()]
+
+
+def _template(entry: Entry, layout: Any, values: Mapping[str, Any]) -> str:
+    """The layout's text; of wgmma.D, whose layouts differ in one extent alone, with {n/8} in its place."""
+    text = str(layout)
+    if entry.name != "wgmma.D":
+        return text
+    start, blocks, rest = text.partition(f", ({values['n'] // 8}, ")
+    assert blocks, text
+    return f"{start}, ({{n/8}}, {rest}"
 
 
 def _values(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -63,7 +74,7 @@ def _values(entry: Entry) -> Iterator[dict[str, Any]]:
         every = instances_of(entry).values()
         yield from (values for values in every if all(values[name] == numbers[name] for name in numbers))
         return
-    modes, dtypes, rows = ("128B", "64B", "32B", "none"), ("bf16",), (64, 128)
+    modes, dtypes, rows = ("128B", "64B", "32B", "none"), ("bf16",), (128,)
     for operand, major, mode, dtype, height, k in product("AB", ("k", "mn"), modes, dtypes, rows, (64, 128)):
         try:
             values = entry.bind((operand, major, mode, dtype, height, k))

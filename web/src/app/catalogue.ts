@@ -27,7 +27,7 @@ export interface Suggestion {
   words: string;
 }
 
-const CALL = /^(\s*)([a-z]\w*(?:\.\w+)*)\s*(?:\(([^()]*)(\)?)|$)/;
+const CALL = /^(\s*)([a-z]\w*(?:\.\w*)*)\s*(?:\(([^()]*)(\)?)|$)/;
 
 type Table = [name: string, summary: string, parameters: string[], layouts: [layout: string, dtype: string, calls: string][]][];
 
@@ -36,11 +36,15 @@ const ENTRIES: ReadonlyMap<string, Entry> = new Map(
 );
 const ROWS: readonly Row[] = (table as Table).flatMap(([name, , parameters, layouts]) =>
   layouts.flatMap(([layout, dtype, calls]) =>
-    calls.split("|").map((given) => ({
-      call: `${name}(${given})`,
-      dtype: dtype || argumentsOf(parameters, given).get("dtype") || "",
-      layout,
-    })),
+    calls.split("|").map((given) => {
+      const values = argumentsOf(parameters, given);
+      const blocks = Number(values.get("n") ?? 0) / 8;
+      return {
+        call: `${name}(${given})`,
+        dtype: dtype || values.get("dtype") || "",
+        layout: layout.replace("{n/8}", String(blocks)),
+      };
+    }),
   ),
 );
 const BY_KEY: ReadonlyMap<string, Row> = new Map(ROWS.map((row) => [row.call.toLowerCase().replace(/ /g, ""), row]));

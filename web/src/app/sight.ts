@@ -26,6 +26,7 @@ export interface Wrong {
 
 type Window = NonNullable<Options["window"]>;
 
+const NO_NAMES = "this page gives no values to names: write the number";
 const RANGE = /^(\d{0,15}):(\d{0,15})$/;
 const OF_CONTROLS: readonly (readonly [Control, keyof Options])[] = [
   ["a", "access"],
@@ -140,5 +141,6 @@ function endOf(digits: string | undefined): number | null {
 
 function faultOf(error: unknown): Fault {
   if (!(error instanceof LayoutError)) throw error;
-  return { code: error.code, message: error.message, hint: error.hint || null, span: error.span };
+  const { code, message, span } = error;
+  return { code, message, hint: (code === "TW007" ? NO_NAMES : error.hint) || null, span };
 }
