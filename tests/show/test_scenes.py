@@ -467,6 +467,13 @@ def test_what_is_wrong_is_named(where: tuple[Any, ...], planted: Any, words: str
     assert error.value.code == "TW108"
 
 
+def test_axes_have_places_of_as_many_elements():
+    plain = json.loads(json.dumps(document_of(S[(2, 2) : (1 @ laneid, 1 @ reg)]).as_dict()))
+    plain["scenes"][0]["places"]["reg"].append(1)
+    with pytest.raises(LayoutError, match="not as many as"):
+        document_from(plain)
+
+
 @pytest.mark.parametrize("data", [None, [], "x", 7, {}, {"kind": "tilewise.scene"}], ids=str)
 def test_what_is_no_document_is_refused(data: Any):
     with pytest.raises(LayoutError) as error:
