@@ -87,7 +87,7 @@ function inLayout(asked: Answers, options: Reading): string[] {
   ];
   return told
     .filter(([, there, found]) => spelled(there) !== spelled(found))
-    .map(([what, there, found]) => `${asked.text}: ${what}: ${spelled(there)} in Python, ${spelled(found)} here`);
+    .map(([what, there, found]) => `${asked.text}: ${what}: ${difference(there, found)}`);
 }
 
 /** The places that a table has of some indices, copy after copy. */
@@ -98,7 +98,11 @@ function rowsOf(layout: Layout, flats: readonly Exact[]): bigint[][] {
 }
 
 /** That an index is among those at its places, and that whole tables have what single points are. */
-function found(layout: Layout, flats: readonly Exact[], here: readonly Vector[][]): [string, unknown, unknown][] {
+function found(
+  layout: Layout,
+  flats: readonly Exact[],
+  here: readonly Vector[][],
+): [string, unknown, unknown][] {
   const every = Array.from({ length: Number(layout.size) }, (_, flat) => points(layout, BigInt(flat)));
   const columns = Object.values(table(layout, { from: 0, to: every.length }));
   const rows = every.flat().map((_, at) => columns.map((column) => column[at]));
@@ -117,7 +121,11 @@ function inRefusal(asked: Refusal, options: Reading): string[] {
   const { code, message, hint, span } = refused;
   const there = [asked.code, asked.message, asked.hint, asked.span];
   const here = [code, message, hint, span];
-  return spelled(there) === spelled(here) ? [] : [`${shown}: ${spelled(there)} in Python, ${spelled(here)} here`];
+  return spelled(there) === spelled(here) ? [] : [`${shown}: ${difference(there, here)}`];
+}
+
+function difference(there: unknown, here: unknown): string {
+  return `${spelled(there)} in Python, ${spelled(here)} here`;
 }
 
 function attempt<T>(ask: () => T): T | LayoutError {

@@ -16,10 +16,25 @@ interface Argument {
   readonly runs: readonly Run[];
 }
 
-const TYPES = new Map([
-  [32n, { signed: "int", unsigned: "unsigned", suffix: "u" }],
-  [64n, { signed: "long long", unsigned: "unsigned long long", suffix: "ull" }],
-]);
+/** The place on one axis: how it is found, and what it is then. */
+interface Result {
+  readonly field: string;
+  readonly type: string;
+  readonly text: string;
+  readonly steps: readonly string[];
+}
+
+interface Types {
+  readonly bits: bigint;
+  readonly signed: string;
+  readonly unsigned: string;
+  readonly suffix: string;
+}
+
+const TYPES: readonly Types[] = [
+  { bits: 32n, signed: "int", unsigned: "unsigned", suffix: "u" },
+  { bits: 64n, signed: "long long", unsigned: "unsigned long long", suffix: "ull" },
+];
 const HEAD = "__host__ __device__ __forceinline__ constexpr";
 const ADDRESS = "address";
 
@@ -29,43 +44,56 @@ const ADDRESS = "address";
  * be negative is converted at the end.
  */
 export function cudaIndex(layout: Layout): string | null {
-  const names = layout.axes.map((axis) => axis.name);
-  const { start, runs } = merged(runsOf(layout.replica, names));
+  const { start, runs } = merged(runsOf(layout.replica, layout.axes.map((axis) => axis.name)));
   const given = argumentsOf(layout, runs);
-  const ends = names.map((name) => endsOn(layout, name));
-  const bits = [...TYPES.keys()].find(
-    (width) =>
-      periodOf(layout.swizzles) <= 1n << width &&
-      given.every(({ size }) => size <= 1n << width) &&
-      ends.flat().every((end) => fits(end, width)),
-  );
-  const types = TYPES.get(bits ?? 0n);
+  const types = typesFor(layout, given);
   if (!types) return null;
 
-  const results = names.map((name, i) => {
-    const constant = (layout.offset[name] ?? 0n) + (start[i] ?? 0n);
-    return sum(given.flatMap((argument) => products(argument, i)), constant, types.suffix);
+  const results = layout.axes.map(({ name }, axis): Result => {
+    const constant = (layout.offset[name] ?? 0n) + (start[axis] ?? 0n);
+    const terms = given.flatMap((argument) => products(argument, axis));
+    const isSwizzled = layout.swizzledAxis?.name === name;
+    const outer = layout.outer[name] ?? 0n;
+    const text = sum(terms, constant, types.suffix);
+    const last = isSwizzled ? sum([[ADDRESS, 1n]], outer, types.suffix) : text;
+    const steps = isSwizzled ? swizzled(layout.swizzles, text, types.unsigned) : [];
+    const isSigned = endsOn(layout, name).some(([low]) => low < 0n);
+    const field = fieldName(name, axis);
+    if (!isSigned) return { field, type: types.unsigned, text: last, steps };
+    return { field, type: types.signed, text: `(${types.signed})(${last})`, steps };
   });
-  const isSigned = ends.map((pairs) => pairs.some(([low]) => low < 0n));
-  const at = names.indexOf(layout.swizzledAxis?.name ?? "");
-  const steps = at < 0 ? [] : swizzled(layout.swizzles, results[at]!, types.unsigned);
-  if (at >= 0) results[at] = sum([[ADDRESS, 1n]], layout.outer[names[at]!] ?? 0n, types.suffix);
+  const lines = definition(given, results, types.unsigned);
+  return [`// ${print(layout)}`, ...rangesOf(given), ...lines].join("\n");
+}
 
-  const typeOf = (i: number): string => (isSigned[i] ? types.signed : types.unsigned);
-  const typed = results.map((result, i) => (isSigned[i] ? `(${typeOf(i)})(${result})` : result));
-  const isOne = names.length === 1;
-  const fields = names.map((name, i) => `${typeOf(i)} ${fieldName(name, i)};`).join(" ");
-  const list = given.map(({ name }) => `${types.unsigned} ${name}`).join(", ");
+/** The narrowest types that hold all numbers. */
+function typesFor(layout: Layout, given: readonly Argument[]): Types | undefined {
+  const sizes = [periodOf(layout.swizzles), ...given.map((argument) => argument.size)];
+  const ends = layout.axes.flatMap((axis) => endsOn(layout, axis.name));
+  return TYPES.find(
+    ({ bits }) => sizes.every((size) => size <= 1n << bits) && ends.every((pair) => fits(pair, bits)),
+  );
+}
+
+function rangesOf(given: readonly Argument[]): string[] {
+  const ranges = given.map(({ name, size }) => `${name} in 0..${size - 1n}`);
+  return ranges.length ? [`// ${ranges.join(", ")}`] : [];
+}
+
+function definition(given: readonly Argument[], results: readonly Result[], type: string): string[] {
+  const [only] = results;
+  const isOne = only && results.length === 1;
+  const fields = results.map((result) => `${result.type} ${result.field};`).join(" ");
+  const list = given.map(({ name }) => `${type} ${name}`).join(", ");
+  const texts = results.map(({ text }) => text).join(", ");
   return [
-    `// ${print(layout)}`,
-    ...(given.length ? [`// ${given.map(({ name, size }) => `${name} in 0..${size - 1n}`).join(", ")}`] : []),
     ...(isOne ? [] : [`struct place_of_t { ${fields} };`]),
-    `${HEAD} ${isOne ? typeOf(0) : "place_of_t"} place_of(${list})`,
+    `${HEAD} ${isOne ? only.type : "place_of_t"} place_of(${list})`,
     "{",
-    ...steps,
-    `    return ${isOne ? typed[0] : `place_of_t{${typed.join(", ")}}`};`,
+    ...results.flatMap(({ steps }) => steps),
+    `    return ${isOne ? texts : `place_of_t{${texts}}`};`,
     "}",
-  ].join("\n");
+  ];
 }
 
 function argumentsOf(layout: Layout, copies: readonly Run[]): Argument[] {

@@ -9,11 +9,10 @@ import type { Layout } from "./layout";
 import { applied, applyInPlace, periodOf } from "./swizzles";
 import { vectorOf, type Vector } from "./vectors";
 
-/** How many places a table has at most. */
-export const MAX_PLACES = 1 << 20;
+const MAX_PLACES = 1 << 20;
 
 /** Flat indices from `from` up to and without `to`. */
-export interface Range {
+interface Range {
   readonly from: number;
   readonly to: number;
 }
@@ -75,7 +74,8 @@ function counted({ from, to }: Range): Float64Array {
 
 function refuseMany(places: number): void {
   if (places <= MAX_PLACES) return;
-  const reason = `${places.toLocaleString("en")} places at once; at most ${MAX_PLACES.toLocaleString("en")} are listed`;
+  const [asked, most] = [places, MAX_PLACES].map((count) => count.toLocaleString("en"));
+  const reason = `${asked} places at once; at most ${most} are listed`;
   throw new LayoutError("TW301", reason, "ask for a part of the layout");
 }
 
@@ -90,7 +90,8 @@ function bound(layout: Layout, axis: string): bigint {
   const iters = [...layout.digits, ...layout.replica];
   const reach = iters.map(({ extent, stride }) => (extent - 1n) * abs(stride[axis] ?? 0n));
   const swizzled = layout.swizzledAxis?.name === axis ? periodOf(layout.swizzles) : 0n;
-  return reach.reduce((sum, x) => sum + x, abs(layout.offset[axis] ?? 0n) + abs(layout.outer[axis] ?? 0n)) + swizzled;
+  const offsets = [layout.offset, layout.outer].map((vector) => abs(vector[axis] ?? 0n));
+  return [...reach, ...offsets].reduce((sum, x) => sum + x, swizzled);
 }
 
 /** `table` on plain numbers, which `bound` has proven to be exact. */
@@ -102,7 +103,10 @@ function fastTable(layout: Layout, rest: Float64Array): Table {
     takeDigit(rest, digit, Number(extent));
     names.forEach((name, i) => addProduct(base[i]!, digit, Number(stride[name] ?? 0n)));
   }
-  const columns = base.map((column, i) => withCopies(column, layout.copySteps.map((copy) => Number(copy[i]))));
+  const columns = base.map((column, i) => {
+    const steps = layout.copySteps.map((copy) => Number(copy[i]));
+    return withCopies(column, steps);
+  });
   const at = names.indexOf(layout.swizzledAxis?.name ?? "");
   if (at >= 0) {
     swizzleColumn(layout, columns[at]!);
@@ -138,7 +142,11 @@ function swizzleColumn(layout: Layout, column: Float64Array): void {
   const [low, high] = plainExtremes(layout, layout.swizzledAxis!.name);
   const outer = Number(outerSteps(layout));
   if (low >= -WORD && high < WORD && periodOf(layout.swizzles) < WORD) applyInPlace(layout.swizzles, column);
-  else for (let i = 0; i < column.length; i++) column[i] = Number(applied(layout.swizzles, BigInt(column[i]!)));
+  else {
+    for (let i = 0; i < column.length; i++) {
+      column[i] = Number(applied(layout.swizzles, BigInt(column[i]!)));
+    }
+  }
   if (outer) for (let i = 0; i < column.length; i++) column[i]! += outer;
 }
 

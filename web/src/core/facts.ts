@@ -8,7 +8,7 @@ import { applied, periodOf, undone } from "./swizzles";
 
 const MAX_SUMS = 1 << 16;
 
-/** The least and the largest place on an axis over all elements and copies; both 0 on one that is not named. */
+/** The least and the largest place on an axis over all elements and copies; both 0 on one that it lacks. */
 export function extremes(layout: Layout, axis: string): [bigint, bigint] {
   const [low, high] = plainExtremes(layout, axis);
   if (layout.swizzledAxis?.name !== axis) return [low, high];
@@ -49,6 +49,14 @@ function end(layout: Layout, sums: Sums, edge: bigint, largest: boolean): bigint
   return prefix;
 }
 
+/** What is looked for, the sums that were met at each digit, and how many more may be. */
+interface Search {
+  readonly low: bigint;
+  readonly high: bigint;
+  readonly seen: readonly Set<bigint>[];
+  left: number;
+}
+
 /** The places of a layout on one axis before any swizzle, as a set that can be asked. */
 class Sums {
   readonly #start: bigint;
@@ -68,20 +76,15 @@ class Sums {
 
   /** The places in [low, high], each once. */
   within(low: bigint, high: bigint): Generator<bigint> {
-    return this.#from(0, this.#start, low, high, [...this.#runs, null].map(() => new Set<bigint>()), { left: MAX_SUMS });
+    const seen = [...this.#runs, null].map(() => new Set<bigint>());
+    return this.#from(0, this.#start, { low, high, seen, left: MAX_SUMS });
   }
 
-  *#from(
-    depth: number,
-    place: bigint,
-    low: bigint,
-    high: bigint,
-    seen: readonly Set<bigint>[],
-    budget: { left: number },
-  ): Generator<bigint> {
+  *#from(depth: number, place: bigint, search: Search): Generator<bigint> {
+    const { low, high, seen } = search;
     if (seen[depth]!.has(place)) return;
     seen[depth]!.add(place);
-    if (!budget.left--) {
+    if (!search.left--) {
       throw new LayoutError("TW303", "the ends of the swizzled places were not decided within the bound");
     }
     const run = this.#runs[depth];
@@ -93,7 +96,7 @@ class Sums {
     const most = floorDivided(high - place, run.step);
     const last = most < run.extent ? most : run.extent - 1n;
     for (let digit = least > 0n ? least : 0n; digit <= last; digit++) {
-      yield* this.#from(depth + 1, place + digit * run.step, low, high, seen, budget);
+      yield* this.#from(depth + 1, place + digit * run.step, search);
     }
   }
 }

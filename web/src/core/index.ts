@@ -2,12 +2,12 @@
 
 export { isKnown, type Axis, type Kind } from "./axes";
 export { cudaIndex } from "./code";
-export { DTYPES, dtypeOf, type DType } from "./dtypes";
+export { dtypeOf, type DType } from "./dtypes";
 export { LayoutError, type Span } from "./errors";
-export { MAX_PLACES, points, table, who, type Range, type Table } from "./evaluate";
+export { points, table, who, type Table } from "./evaluate";
 export { extremes } from "./facts";
 export { Layout, type Iter, type Parts } from "./layout";
-export { coordinatesOf, extentsOf, flatIndexOf, sizeOf, spelledShape, type Mode, type Shape } from "./shapes";
-export { periodOf, spelledSwizzle, type Swizzle } from "./swizzles";
+export { coordinatesOf, extentsOf, sizeOf, spelledShape, type Mode, type Shape } from "./shapes";
+export { spelledSwizzle, type Swizzle } from "./swizzles";
 export { print, pythonText } from "./text";
 export { spelledVector, vectorOf, type Vector } from "./vectors";

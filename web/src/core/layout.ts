@@ -116,9 +116,10 @@ export class Layout {
   }
 
   #named(): Axis[] {
-    const vectors = [...this.digits, ...this.replica].map((iter) => iter.stride);
+    const strides = [...this.digits, ...this.replica].map((iter) => iter.stride);
     const swizzled = this.swizzles.map((swizzle) => swizzle.axis.name);
-    const names = [...[...vectors, this.offset].flatMap(Object.keys), ...swizzled, ...Object.keys(this.outer)];
+    const inside = [...strides, this.offset].flatMap((vector) => Object.keys(vector));
+    const names = [...inside, ...swizzled, ...Object.keys(this.outer)];
     return [...new Set(names.length ? names : ["m"])].map((name) => axisOf(name, this.storage));
   }
 }

@@ -57,11 +57,6 @@ export function coordinatesOf(flat: bigint, shape: Shape): bigint[] {
   }, []);
 }
 
-/** The flat row-major index of one number a top-level mode. */
-export function flatIndexOf(coordinates: readonly bigint[], shape: Shape): bigint {
-  return extentsOf(shape).reduce((flat, extent, i) => flat * extent + (coordinates[i] ?? 0n), 0n);
-}
-
 /** A shape as it is written, without the outer comma where none is needed. */
 export function spelledShape(shape: Mode): string {
   if (typeof shape === "bigint") return `${shape}`;

@@ -43,7 +43,8 @@ function body(layout: Layout, named: boolean): [string, string] {
 
 function replicaText(iters: readonly Iter[], named: boolean): string {
   const shape = iters.map((iter) => iter.extent);
-  return `R[${spelledShape(shape)} : ${congruent(shape, iters.map((iter) => iter.stride).values(), named, true)}]`;
+  const strides = iters.map((iter) => iter.stride).values();
+  return `R[${spelledShape(shape)} : ${congruent(shape, strides, named, true)}]`;
 }
 
 /** The strides in the nesting of the shape. */

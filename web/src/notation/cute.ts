@@ -38,7 +38,10 @@ export class CuteParser {
       if (!ATTACHED.includes(cursor.next.text)) this.#compose();
     }
     let [bits, offset] = this.#pointer();
-    if (bits) swizzles = cursor.blame(start, () => swizzles.map((swizzle) => scaledSwizzle(swizzle, 8, bits)));
+    if (bits) {
+      const inBytes = swizzles;
+      swizzles = cursor.blame(start, () => inBytes.map((swizzle) => scaledSwizzle(swizzle, 8, bits)));
+    }
     const isSigned = cursor.next.text === "-";
     if (cursor.next.text !== "(" && ["o", "∘"].includes(cursor.ahead(isSigned ? 2 : 1).text)) {
       offset += this.#number();

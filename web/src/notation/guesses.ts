@@ -65,10 +65,8 @@ function unknownSwizzle(cursor: Cursor, spelled: string, span: Span): LayoutErro
   if (spelled === "Swizzle") {
     return cursor.error("TW002", "Swizzle has three numbers", "write Swizzle<B,M,S> o S[...]", span);
   }
-  const known = new Map([["SWIZZLE", "Swizzle<B,M,S>"], ...[...NAMED_BITS.keys()].map((mode) => [mode, mode])] as [
-    string,
-    string,
-  ][]);
+  const modes = [...NAMED_BITS.keys()].map((mode): [string, string] => [mode, mode]);
+  const known = new Map([["SWIZZLE", "Swizzle<B,M,S>"], ...modes]);
   const near = closest(spelled.toUpperCase(), known.keys(), 0.75);
   const hint = near ? `did you mean ${known.get(near)}?` : `swizzles are ${[...known.values()].join(", ")}`;
   return cursor.error("TW002", `'${spelled}' is not known`, hint, span);

@@ -25,12 +25,6 @@ export function read(text: string, options: Reading = {}): Layout {
   const names = { values: new Map(Object.entries(options.let ?? {})), storage: new Set(options.storage) };
   const dtype = options.dtype ? dtypeOf(options.dtype) : null;
   const cursor = new Cursor(text);
-  return cursor.blame(cursor.next, () =>
-    looksLikeCute(cursor) ? new CuteParser(cursor, names).layout() : new Parser(cursor, names, dtype).layout(),
-  );
-}
-
-/** Whether `read` reads a text in CuTe's dialect, whose flat indices count the first mode fastest. */
-export function isCute(text: string): boolean {
-  return looksLikeCute(new Cursor(text));
+  const parser = looksLikeCute(cursor) ? new CuteParser(cursor, names) : new Parser(cursor, names, dtype);
+  return cursor.blame(cursor.next, () => parser.layout());
 }

@@ -325,8 +325,8 @@ export class Parser {
   #axisTag(): string {
     const { cursor } = this;
     const [word, after] = [cursor.ahead(1), cursor.ahead(2)];
-    const isTag = word.kind === "name" && !["[", "<", "(", "."].includes(after.text) && !NAMED_BITS.has(word.text);
-    if (cursor.next.text !== "@" || !isTag) return "m";
+    const isLayout = NAMED_BITS.has(word.text) || ["[", "<", "(", "."].includes(after.text);
+    if (cursor.next.text !== "@" || word.kind !== "name" || isLayout) return "m";
     cursor.take();
     return axisName(cursor, this.names);
   }

@@ -2,7 +2,7 @@
 
 import { LayoutError, type Span } from "../core/errors";
 
-export type TokenKind = "number" | "name" | "width" | "sign" | "end";
+type TokenKind = "number" | "name" | "width" | "sign" | "end";
 
 /** A piece of the text and where it stands. */
 export interface Token {

@@ -15,7 +15,7 @@ export interface Leaf<T> {
 }
 
 /** A tuple, by Python's rules: `(8)` is 8, `(8,)` is a tuple. */
-export interface Branch<T> {
+interface Branch<T> {
   readonly parts: readonly Tree<T>[];
   readonly span: Span;
 }
@@ -28,7 +28,7 @@ export interface Names {
   readonly storage: ReadonlySet<string>;
 }
 
-export function isBranch<T>(node: Tree<T>): node is Branch<T> {
+function isBranch<T>(node: Tree<T>): node is Branch<T> {
   return "parts" in node;
 }
 
