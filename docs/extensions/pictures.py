@@ -1,49 +1,117 @@
-"""The directive `picture`: a layout as a table with the colours that `tilewise show` has in a terminal."""
+"""The directive `picture`: a layout drawn as `tilewise show --svg` draws it, and a link to it in the explorer.
+
+The explorer is one file of the built pages, `try.html`. The colours follow the theme of the pages.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 
-from tilewise import parse
-from tilewise.notation import parse_shape
-from tilewise.show.grid import Grid, grid_of
+from tilewise import Layout, parse
+from tilewise.notation import parse_shape, parse_window
+from tilewise.show.paper.compose import drawing_of
+from tilewise.show.paper.html import html_of
+from tilewise.show.paper.palette import DARK, LIGHT
+from tilewise.show.paper.svg import TYPE, rules, svg_of
+from tilewise.show.scene.build import document_of
+from tilewise.show.scene.compare import compared
+from tilewise.show.scene.model import Document
+from tilewise.show.server import fragment
+
+EXPLORER = "try.html"
+ROOM = 760
+"""As wide as the text of a page."""
+
+OPTIONS = "shape dtype access with window step preset panels caption".split()
 
 
 class Picture(Directive):
-    """`picture` LAYOUT, with the options `shape` and `caption`."""
+    """`picture` LAYOUT, with options as those of `tilewise show`; `panels` all draws more than the index.
+
+    `preset` is the name that the picture has in the explorer.
+    """
 
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar = {"shape": directives.unchanged, "caption": directives.unchanged}
+    option_spec: ClassVar = dict.fromkeys(OPTIONS, directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
-        """The table, as HTML."""
-        shape = self.options.get("shape")
-        grid = grid_of(parse(self.arguments[0]), None if shape is None else parse_shape(shape))
-        return [nodes.raw("", table_of(grid, self.options.get("caption", "")), format="html")]
+        """The figure, as HTML."""
+        page = self.state.document.settings.env
+        number = page.new_serialno("picture")
+        up = "../" * page.docname.count("/")
+        return [nodes.raw("", figure(self.arguments[0], self.options, number, up), format="html")]
 
 
-def table_of(grid: Grid, caption: str = "") -> str:
-    """A grid as an HTML table."""
-    head = "".join(f'<th scope="col">{escape(label)}</th>' for label in grid.column_labels)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(label)}</th>'
-        + "".join(f'<td class="c{cell.colour}">{escape(cell.text)}</td>' for cell in row)
-        + "</tr>"
-        for label, row in zip(grid.row_labels, grid.cells, strict=True)
+def figure(expression: str, options: dict[str, str], number: int = 0, up: str = "") -> str:
+    """A layout as an HTML figure; `up` leads to the folder of the first page."""
+    layout = parse(expression)
+    document = document_for(layout, options)
+    step = options.get("step")
+    svg = svg_of(
+        drawing_of(document, step=None if step is None else int(step), room=ROOM), "host", number=number
     )
-    title = f"<code>{escape(grid.title)}</code>" + (f"<br>{escape(caption)}" if caption else "")
-    return (
-        f'<figure class="picture"><figcaption>{title}</figcaption>'
-        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></figure>"
-    )
+    caption = escape(options.get("caption", ""))
+    link = f'<a href="{up}{EXPLORER}{escape(address_of(layout, options))}">open in the explorer</a>'
+    return f'<figure class="scene">{svg}<figcaption>{caption} {link}</figcaption></figure>'
+
+
+def document_for(layout: Layout, options: dict[str, str]) -> Document:
+    """What is drawn: the index alone, where nothing more is asked for."""
+    asked: dict[str, Any] = {"dtype": options.get("dtype"), "access": options.get("access")}
+    if "shape" in options:
+        asked["shape"] = parse_shape(options["shape"])
+    if "window" in options:
+        asked["window"] = parse_window(options["window"], {})
+    if "with" in options:
+        return compared(layout, parse(options["with"]), **asked)
+    document = document_of(layout, **asked)
+    if options.get("panels") == "all":
+        return document
+    (scene,) = document.scenes
+    return replace(document, scenes=(replace(scene, panels=scene.panels[:1], notes=()),))
+
+
+def address_of(layout: Layout, options: dict[str, str]) -> str:
+    """The picture as an address of the explorer."""
+    step = {"c": options["step"]} if "step" in options else {}
+    if "preset" in options:
+        return fragment("", p=options["preset"], **step)
+    beside = str(parse(options["with"])) if "with" in options else None
+    known = {name: options.get(option) for name, option in (("a", "access"), ("s", "shape"), ("w", "window"))}
+    return fragment(str(layout), options.get("dtype"), e2=beside, **known, **step)
+
+
+def sheet() -> str:
+    """The colours of all pictures, which follow the theme that the reader chose for these pages."""
+    chosen = rules('body[data-theme="dark"] .tilewise', DARK)
+    preferred = rules('body:not([data-theme="light"]) .tilewise', DARK)
+    light = rules(".tilewise", LIGHT)
+    return f"{TYPE}\n{light}\n{chosen}\n@media (prefers-color-scheme: dark) {{{preferred}}}\n"
+
+
+def write_files(app: Any) -> None:
+    """The style sheet and the explorer, beside what else is copied to the pages."""
+    folder = Path(app.doctreedir) / "pictures"
+    styles, pages = folder / "styles", folder / "pages"
+    for made in (styles, pages):
+        made.mkdir(parents=True, exist_ok=True)
+    (styles / "pictures.css").write_text(sheet(), encoding="utf-8")
+    first = drawing_of(document_of(parse("S[(4, 2, 2, 4) : (16, 4, 8, 1)]"), shape=(8, 8), title="tilewise"))
+    (pages / EXPLORER).write_text(html_of("", first), encoding="utf-8")
+    app.config.html_static_path.append(str(styles))
+    app.config.html_extra_path.append(str(pages))
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_directive("picture", Picture)
+    app.add_css_file("pictures.css")
+    app.connect("builder-inited", write_files)
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""A layout in a cell of a notebook: its picture, the corner of a large one, or nothing, and then it is text."""
+"""A layout in a cell of a notebook: its picture, the corner of a large one, or nothing: then it is text."""
 
 from __future__ import annotations
 
