@@ -64,9 +64,9 @@ export class Table {
     const { cellOf, wide } = this;
     for (let entry = 0; entry < cellOf.length; entry++) {
       const cell = cellOf[entry]!;
-      if (cell < 0) continue;
+      if (cell === NOWHERE) continue;
       const rank = lit.rank(entry);
-      const end = wide === 1 ? cell + 1 : cell + this.covers(cell);
+      const end = cell + (wide === 1 ? 1 : this.covers(cell));
       for (let one = cell; one < end; one++) if ((rank + 7) >> 3 > (ranks[one]! + 7) >> 3) ranks[one] = rank;
     }
     return ranks;
