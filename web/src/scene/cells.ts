@@ -131,22 +131,22 @@ export class PanelIndex {
     this.count = blockRows * blockColumns * rows * columns;
     const places = placesOf(scene);
     const entries = elementsOf(scene) * scene.copies;
-    const blockRow = values(panel.block_row, places, entries);
-    const blockColumn = values(panel.block_column, places, entries);
+    const blockRow = panel.block_row.length ? values(panel.block_row, places, entries) : null;
+    const blockColumn = panel.block_column.length ? values(panel.block_column, places, entries) : null;
     const row = values(panel.row, places, entries);
     const column = values(panel.column, places, entries);
-    const slot = values(panel.slot, places, entries);
+    const slot = panel.slot.length ? values(panel.slot, places, entries) : null;
     this.cells = new Int32Array(entries);
     this.slots = new Uint8Array(entries);
     for (let at = 0; at < entries; at++) {
-      const i = blockRow[at]!;
-      const j = blockColumn[at]!;
+      const i = blockRow?.[at] ?? 0;
+      const j = blockColumn?.[at] ?? 0;
       const r = row[at]!;
       const c = column[at]!;
       const inside =
         i >= 0 && i < blockRows && j >= 0 && j < blockColumns && r >= 0 && r < rows && c >= 0 && c < columns;
       this.cells[at] = inside ? ((i * blockColumns + j) * rows + r) * columns + c : OUTSIDE;
-      this.slots[at] = slot[at]!;
+      if (slot) this.slots[at] = slot[at]!;
     }
   }
 
