@@ -21,7 +21,8 @@ export function gallery(pick: (name: string) => void): Gallery {
     return link;
   });
   const items = links.map((link) => make("li", {}, link));
-  const list = make("nav", { class: "gallery", "aria-label": "Examples" }, make("ul", {}, ...items));
+  const strip = make("ul", {}, ...items);
+  const list = make("nav", { class: "gallery", "aria-label": "Examples" }, strip);
   const told = make("div");
   const moves = make("p", { class: "moves" });
   const story = make("div", { class: "story" }, told, moves);
@@ -31,8 +32,11 @@ export function gallery(pick: (name: string) => void): Gallery {
     show(name) {
       const found = name ? presetOf(name) : null;
       for (const link of links) {
-        if (link.dataset.preset === found?.preset.id) link.setAttribute("aria-current", "true");
-        else link.removeAttribute("aria-current");
+        if (link.dataset.preset !== found?.preset.id) link.removeAttribute("aria-current");
+        else {
+          link.setAttribute("aria-current", "true");
+          strip.scrollLeft = link.offsetLeft - strip.offsetLeft - strip.clientWidth / 3; // where it is one line
+        }
       }
       const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.option : undefined;
       told.replaceChildren(...(found ? tale(found.preset, found.chosen, pick) : []));
