@@ -8,16 +8,14 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-from tilewise.core.errors import LayoutError
+from tilewise.show.bundle import ending
 from tilewise.show.paper.drawing import Drawing
 from tilewise.show.paper.svg import styles, svg_of
 
 MOST_PICTURE = 96_000
 """A picture of more bytes is left out of a page that works without scripts."""
 
-_EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*$")
-_MOUNT = re.compile(r"(?:^|,)\s*([\w$]+)\s+as\s+mount\s*(?:,|$)")
-_START = 'const page=document.getElementById("explorer");{mount}(page,page.dataset.state);'
+_START = 'const page=document.getElementById("explorer");{}(page,page.dataset.state);'
 
 
 def html_of(state: str, drawing: Drawing) -> str:
@@ -64,12 +62,7 @@ def _digest(text: str) -> str:
 
 def _script() -> str:
     """The bundle, with a call of its `mount` in the place of its exports."""
-    bundle = files("tilewise.show").joinpath("web/explorer.js").read_text(encoding="utf-8")
-    exports = _EXPORTS.search(bundle)
-    mount = exports and _MOUNT.search(exports[1])
-    if exports is None or mount is None:
-        raise LayoutError("TW402", "the explorer's bundle in this package has no `mount`", hint="make web")
-    script = bundle[: exports.start()] + _START.replace("{mount}", mount[1])
+    script = ending("mount", _START)
     return re.sub(r"<(?=/script|!--)", r"\\x3c", script, flags=re.IGNORECASE)
 
 
