@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help explore test web docs soak fuzz oracle bench format clean
+.PHONY: help explore test notebooks web docs soak fuzz oracle bench format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ test: $(VENV)/ready-to-test  ## set up, then the tests
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest -n auto --dist worksteal -q $(PYTEST_ARGS)
+
+notebooks: $(VENV)/ready-with-notebooks  ## the widget in a real JupyterLab and a real marimo, driven in Chromium
+	@$(BIN)/python -m pytest -q -m notebooks tests/notebooks $(PYTEST_ARGS)
 
 web: web/node_modules/installed  ## check and build the explorer's sources; it takes Node
 	@cd web && npm run -s check && npm run -s build && npm run -s golden
@@ -86,4 +89,8 @@ $(VENV)/ready-with-oracles: $(VENV)/ready-to-test
 
 $(VENV)/ready-with-frameworks: $(VENV)/ready-to-test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group frameworks
+	@touch $@
+
+$(VENV)/ready-with-notebooks: $(VENV)/ready-to-test
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group notebooks
 	@touch $@

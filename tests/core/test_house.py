@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "move": "core check emit gpu",
     "show": f"{BELOW_SHOW} numpy rich PIL",
     "cli": f"{BELOW_SHOW} gpu move show numpy rich __init__",
+    "notebook": "core show anywidget traitlets",
     "testing": "core check hypothesis",
     "algebra": "core",
     "__init__": "core notation algebra hardware show",
@@ -126,7 +127,7 @@ def test_what_is_allowed_is_no_violation(module, source):
 
 # -- light to import -------------------------------------------------------------------------------
 
-HEAVY = ("numpy", "rich", "hypothesis", "torch")
+HEAVY = ("numpy", "rich", "hypothesis", "torch", "anywidget")
 
 
 def heavy_after(statements: str) -> list[str]:
