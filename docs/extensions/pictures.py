@@ -1,4 +1,4 @@
-"""The directive `picture`: a layout drawn as `tilewise show --svg` draws it, and a link to it in the explorer.
+"""The directive `picture`: a layout drawn as `tilewise show --svg` does it, and a link to it in the explorer.
 
 The explorer is one file of the built pages, `try.html`. The colours follow the theme of the pages.
 """
@@ -82,7 +82,7 @@ def address_of(layout: Layout, options: dict[str, str]) -> str:
     """The picture as an address of the explorer."""
     step = {"c": options["step"]} if "step" in options else {}
     if "preset" in options:
-        return fragment("", p=options["preset"], **step)
+        return "#" + "&".join(["1", f"p={options['preset']}", *(f"c={number}" for number in step.values())])
     beside = str(parse(options["with"])) if "with" in options else None
     known = {name: options.get(option) for name, option in (("a", "access"), ("s", "shape"), ("w", "window"))}
     return fragment(str(layout), options.get("dtype"), e2=beside, **known, **step)
