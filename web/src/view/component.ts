@@ -60,133 +60,133 @@ interface Drawn {
 }
 
 class View implements Desk {
-  private readonly host = make("div");
-  private readonly page = make("div", { class: "tw" });
-  private readonly line = make("p", { class: "line", role: "status", "aria-live": "polite" });
-  private readonly help = helpDialog();
-  private readonly dark = matchMedia("(prefers-color-scheme: dark)");
-  private readonly stop = new AbortController();
-  private readonly observer: ResizeObserver;
-  private scenes: Drawn[] = [];
-  private player = new Player(0, () => undefined);
-  private tools: { table: HTMLButtonElement; theme: HTMLButtonElement } | null = null;
-  private pins = new Set<number>();
-  private step = NO_STEP;
-  private table = false;
+  readonly #host = make("div");
+  readonly #page = make("div", { class: "tw" });
+  readonly #line = make("p", { class: "line", role: "status", "aria-live": "polite" });
+  readonly #help = helpDialog();
+  readonly #dark = matchMedia("(prefers-color-scheme: dark)");
+  readonly #stop = new AbortController();
+  readonly #observer: ResizeObserver;
+  #scenes: Drawn[] = [];
+  #player = new Player(0, () => undefined);
+  #tools: { table: HTMLButtonElement; theme: HTMLButtonElement } | null = null;
+  #pins = new Set<number>();
+  #step = NO_STEP;
+  #table = false;
   /** The options besides the table, as the last drawing had them. */
-  private asked = "";
-  private printing = false;
-  private width = 0;
-  private readonly changes: [string, () => void][];
+  #asked = "";
+  #printing = false;
+  #width = 0;
+  readonly #changes: [string, () => void][];
 
   constructor(
     private readonly model: Model,
     private readonly el: HTMLElement,
   ) {
-    const root = this.host.attachShadow({ mode: "open" });
+    const root = this.#host.attachShadow({ mode: "open" });
     root.adoptedStyleSheets = [sheet()];
-    root.append(this.page);
-    el.replaceChildren(this.host);
-    this.changes = [
-      ["change:document", () => this.draw()],
-      ["change:selection", () => this.takeSelection()],
-      ["change:step", () => this.takeStep()],
-      ["change:theme", () => this.paintTheme()],
-      ["change:options", () => this.takeOptions()],
+    root.append(this.#page);
+    el.replaceChildren(this.#host);
+    this.#changes = [
+      ["change:document", () => this.#draw()],
+      ["change:selection", () => this.#takeSelection()],
+      ["change:step", () => this.#takeStep()],
+      ["change:theme", () => this.#paintTheme()],
+      ["change:options", () => this.#takeOptions()],
     ];
-    for (const [event, act] of this.changes) model.on(event, act);
-    const { signal } = this.stop;
-    this.dark.addEventListener("change", () => this.paintTheme(), { signal });
-    addEventListener("beforeprint", () => this.print(true), { signal });
-    addEventListener("afterprint", () => this.print(false), { signal });
-    this.page.addEventListener("keydown", (event) => this.key(event), { signal });
-    document.addEventListener("keydown", (event) => this.pageKey(event), { signal });
-    this.observer = new ResizeObserver(() => this.fit());
-    this.draw();
-    this.observer.observe(this.host);
+    for (const [event, act] of this.#changes) model.on(event, act);
+    const { signal } = this.#stop;
+    this.#dark.addEventListener("change", () => this.#paintTheme(), { signal });
+    addEventListener("beforeprint", () => this.#print(true), { signal });
+    addEventListener("afterprint", () => this.#print(false), { signal });
+    this.#page.addEventListener("keydown", (event) => this.#key(event), { signal });
+    document.addEventListener("keydown", (event) => this.#pageKey(event), { signal });
+    this.#observer = new ResizeObserver(() => this.#fit());
+    this.#draw();
+    this.#observer.observe(this.#host);
   }
 
   end(): void {
-    this.observer.disconnect();
-    this.stop.abort();
-    for (const [event, act] of this.changes) this.model.off(event, act);
-    for (const panel of this.panels()) panel.end();
-    this.host.remove();
+    this.#observer.disconnect();
+    this.#stop.abort();
+    for (const [event, act] of this.#changes) this.model.off(event, act);
+    for (const panel of this.#panels()) panel.end();
+    this.#host.remove();
   }
 
   palette(): Palette {
-    return PALETTES[this.theme()];
+    return PALETTES[this.#theme()];
   }
 
   glance(at: Glance | null): void {
     const elements = at?.elements ?? [];
-    for (const { lit, panels } of this.scenes) {
+    for (const { lit, panels } of this.#scenes) {
       const positions = elements.map((flat) => lit.position(flat)).filter((position) => position >= 0);
       for (const panel of panels) panel.look(positions);
     }
-    this.say(at);
+    this.#say(at);
     this.el.dispatchEvent(new CustomEvent("tilewise-glance", { bubbles: true, detail: at }));
   }
 
   pin(elements: readonly number[], how: Pinning): void {
-    const whole = elements.length > 0 && elements.every((flat) => this.pins.has(flat));
-    if (how === "range") this.pins = new Set(elements);
-    else if (how === "only") this.pins = new Set(whole && this.pins.size === elements.length ? [] : elements);
-    else if (whole) for (const flat of elements) this.pins.delete(flat);
-    else for (const flat of elements) this.pins.add(flat);
-    this.relight();
-    this.say(null);
-    this.tell("selection", [...this.pins]);
+    const whole = elements.length > 0 && elements.every((flat) => this.#pins.has(flat));
+    if (how === "range") this.#pins = new Set(elements);
+    else if (how === "only") this.#pins = new Set(whole && this.#pins.size === elements.length ? [] : elements);
+    else if (whole) for (const flat of elements) this.#pins.delete(flat);
+    else for (const flat of elements) this.#pins.add(flat);
+    this.#relight();
+    this.#say(null);
+    this.#tell("selection", [...this.#pins]);
   }
 
   /** All anew; what can be kept of zoom, focus and cells of keys is. */
-  private draw(): void {
-    const before = this.panels();
+  #draw(): void {
+    const before = this.#panels();
     const focused = before.find((panel) => panel.grid.matches(":focus"));
     for (const panel of before) panel.end();
     const value = this.model.get("document");
-    const options = this.options();
+    const options = this.#options();
     const { table, ...others } = options;
-    this.table = table ?? this.table;
-    this.asked = JSON.stringify(others);
-    this.scenes = [];
+    this.#table = table ?? this.#table;
+    this.#asked = JSON.stringify(others);
+    this.#scenes = [];
     let fault = objection(value);
     try {
-      if (!fault) this.build(value as Document, options);
+      if (!fault) this.#build(value as Document, options);
     } catch (error) {
       fault = `This document cannot be drawn: ${short(error instanceof Error ? error.message : error, 200)}`;
     }
     if (fault) {
-      this.scenes = [];
-      this.page.replaceChildren(make("p", { class: "fault", role: "status" }, fault));
+      this.#scenes = [];
+      this.#page.replaceChildren(make("p", { class: "fault", role: "status" }, fault));
       return;
     }
-    for (const panel of this.panels()) {
+    for (const panel of this.#panels()) {
       const other = before.find((one) => one.grid.id === panel.grid.id);
       if (other) panel.keep(other);
     }
-    this.width = 0;
-    this.takeAll();
-    this.paintTheme();
-    this.fit();
-    this.showTable();
-    if (focused) this.panels().find((panel) => panel.grid.id === focused.grid.id)?.grid.focus();
+    this.#width = 0;
+    this.#takeAll();
+    this.#paintTheme();
+    this.#fit();
+    this.#showTable();
+    if (focused) this.#panels().find((panel) => panel.grid.id === focused.grid.id)?.grid.focus();
   }
 
-  private build(document: Document, options: Options): void {
-    this.scenes = document.scenes.map((scene, number) => this.drawn(scene, number, document.title));
-    this.player = new Player(Math.max(...document.scenes.map((scene) => scene.steps.length)), (step) => this.go(step));
+  #build(document: Document, options: Options): void {
+    this.#scenes = document.scenes.map((scene, number) => this.#drawn(scene, number, document.title));
+    this.#player = new Player(Math.max(...document.scenes.map((scene) => scene.steps.length)), (step) => this.#go(step));
     const parts: HTMLElement[] = [];
     if (options.title !== false && document.title) parts.push(make("h2", {}, short(document.title)));
     if (options.title !== false && document.words) parts.push(make("p", { class: "words" }, short(document.words, 2000)));
-    const boxes = this.scenes.map(({ box }) => box);
+    const boxes = this.#scenes.map(({ box }) => box);
     const scenes = make("div", { class: "scenes", "data-count": boxes.length }, ...boxes);
-    const foot = make("div", { class: "foot" }, this.line);
-    if (options.tools !== false) foot.append(this.toolbar());
-    this.page.replaceChildren(...parts, scenes, this.player.element, foot, this.help);
+    const foot = make("div", { class: "foot" }, this.#line);
+    if (options.tools !== false) foot.append(this.#toolbar());
+    this.#page.replaceChildren(...parts, scenes, this.#player.element, foot, this.#help);
   }
 
-  private drawn(scene: Scene, number: number, heading: string): Drawn {
+  #drawn(scene: Scene, number: number, heading: string): Drawn {
     const lit = new Lit(scene);
     const panels = scene.panels.map((panel, at) => {
       const view = new PanelView(lit, panel, number, this, `tw-${number}-${at}`);
@@ -207,187 +207,187 @@ class View implements Desk {
     return { lit, panels, box, step, rows };
   }
 
-  private toolbar(): HTMLElement {
-    const table = button("table", "Show as a table", () => this.setTable(!this.table));
-    const theme = button("dark", "Dark or light colours", () => this.turnTheme());
-    const keys = button("?", "List the keys", () => this.showHelp());
-    this.tools = { table, theme };
+  #toolbar(): HTMLElement {
+    const table = button("table", "Show as a table", () => this.#setTable(!this.#table));
+    const theme = button("dark", "Dark or light colours", () => this.#turnTheme());
+    const keys = button("?", "List the keys", () => this.#showHelp());
+    this.#tools = { table, theme };
     return make("div", { class: "tools" }, table, theme, keys);
   }
 
-  private panels(): PanelView[] {
-    return this.scenes.flatMap(({ panels }) => panels);
+  #panels(): PanelView[] {
+    return this.#scenes.flatMap(({ panels }) => panels);
   }
 
-  private options(): Options {
+  #options(): Options {
     return (this.model.get("options") as Options | null | undefined) ?? {};
   }
 
-  private takeAll(): void {
-    this.pins = new Set(this.known(this.model.get("selection")));
-    this.step = this.clamped(this.model.get("step"));
-    this.relight();
-    this.say(null);
+  #takeAll(): void {
+    this.#pins = new Set(this.#known(this.model.get("selection")));
+    this.#step = this.#clamped(this.model.get("step"));
+    this.#relight();
+    this.#say(null);
   }
 
-  private takeSelection(): void {
-    const given = this.known(this.model.get("selection"));
-    if (given.length === this.pins.size && given.every((flat) => this.pins.has(flat))) return;
-    this.pins = new Set(given);
-    this.relight();
-    this.say(null);
+  #takeSelection(): void {
+    const given = this.#known(this.model.get("selection"));
+    if (given.length === this.#pins.size && given.every((flat) => this.#pins.has(flat))) return;
+    this.#pins = new Set(given);
+    this.#relight();
+    this.#say(null);
   }
 
-  private takeStep(): void {
-    const step = this.clamped(this.model.get("step"));
-    if (step === this.step) return;
-    this.step = step;
-    this.relight();
+  #takeStep(): void {
+    const step = this.#clamped(this.model.get("step"));
+    if (step === this.#step) return;
+    this.#step = step;
+    this.#relight();
   }
 
-  private takeOptions(): void {
-    const { table, ...others } = this.options();
-    if (JSON.stringify(others) !== this.asked) this.draw();
-    else if (table !== undefined && table !== this.table) {
-      this.table = table;
-      this.showTable();
+  #takeOptions(): void {
+    const { table, ...others } = this.#options();
+    if (JSON.stringify(others) !== this.#asked) this.#draw();
+    else if (table !== undefined && table !== this.#table) {
+      this.#table = table;
+      this.#showTable();
     }
   }
 
-  private known(value: unknown): number[] {
+  #known(value: unknown): number[] {
     if (!Array.isArray(value)) return [];
-    return value.filter((flat) => this.scenes.some(({ lit }) => lit.position(flat as number) >= 0)) as number[];
+    return value.filter((flat) => this.#scenes.some(({ lit }) => lit.position(flat as number) >= 0)) as number[];
   }
 
-  private clamped(value: unknown): number {
-    return typeof value === "number" && Number.isInteger(value) ? clamp(value, NO_STEP, this.player.count - 1) : NO_STEP;
+  #clamped(value: unknown): number {
+    return typeof value === "number" && Number.isInteger(value) ? clamp(value, NO_STEP, this.#player.count - 1) : NO_STEP;
   }
 
-  private go(step: number): void {
-    this.step = this.clamped(step);
-    this.relight();
-    this.tell("step", this.step);
+  #go(step: number): void {
+    this.#step = this.#clamped(step);
+    this.#relight();
+    this.#tell("step", this.#step);
   }
 
-  private tell(name: string, value: unknown): void {
+  #tell(name: string, value: unknown): void {
     this.model.set(name, value);
     this.model.save_changes();
   }
 
-  private relight(): void {
-    this.player.show(this.step);
-    for (const { lit, panels, step, rows } of this.scenes) {
-      lit.light(this.pins, lit.scene.steps[this.step] ?? null);
-      step.replaceChildren(...stepWords(lit.scene, this.step));
-      if (this.table) rows.turn();
-      for (const panel of panels) panel.relight(!this.table);
+  #relight(): void {
+    this.#player.show(this.#step);
+    for (const { lit, panels, step, rows } of this.#scenes) {
+      lit.light(this.#pins, lit.scene.steps[this.#step] ?? null);
+      step.replaceChildren(...stepWords(lit.scene, this.#step));
+      if (this.#table) rows.turn();
+      for (const panel of panels) panel.relight(!this.#table);
     }
   }
 
   /** The line below: what is under the cursor, else what is pinned, else what can be done. */
-  private say(at: Glance | null): void {
-    const elements = at ? at.elements : [...this.pins].sort((a, b) => a - b);
+  #say(at: Glance | null): void {
+    const elements = at ? at.elements : [...this.#pins].sort((a, b) => a - b);
     let said = HINT;
     if (elements.length) {
-      const parts = this.scenes.map(({ lit }) => this.sayOf(lit, elements)).filter(Boolean);
+      const parts = this.#scenes.map(({ lit }) => this.#sayOf(lit, elements)).filter(Boolean);
       said = [...new Set(parts)].join("\n");
       if (!at) said = `Pinned ${said}`;
     } else if (at) {
       said = `${at.where}: empty`;
     }
-    if (this.line.textContent !== said) this.line.textContent = said;
+    if (this.#line.textContent !== said) this.#line.textContent = said;
   }
 
-  private sayOf(lit: Lit, elements: readonly number[]): string {
+  #sayOf(lit: Lit, elements: readonly number[]): string {
     const positions = elements.map((flat) => lit.position(flat)).filter((position) => position >= 0);
     if (!positions.length) return "";
     const said = positions.length === 1 ? elementWords(lit, positions[0]!) : elementsWords(lit, positions);
-    return this.scenes.length > 1 ? `${short(lit.scene.title || lit.scene.expression, 60)}: ${said}` : said;
+    return this.#scenes.length > 1 ? `${short(lit.scene.title || lit.scene.expression, 60)}: ${said}` : said;
   }
 
-  private theme(): "light" | "dark" {
+  #theme(): "light" | "dark" {
     const asked = this.model.get("theme");
-    if (this.printing) return "light";
+    if (this.#printing) return "light";
     if (asked === "light" || asked === "dark") return asked;
-    return this.dark.matches ? "dark" : "light";
+    return this.#dark.matches ? "dark" : "light";
   }
 
-  private turnTheme(): void {
-    this.tell("theme", this.theme() === "dark" ? "light" : "dark");
-    this.paintTheme();
+  #turnTheme(): void {
+    this.#tell("theme", this.#theme() === "dark" ? "light" : "dark");
+    this.#paintTheme();
   }
 
-  private paintTheme(): void {
-    const theme = this.theme();
-    this.page.dataset.theme = theme;
-    if (this.tools) this.tools.theme.textContent = theme === "dark" ? "light" : "dark";
-    if (!this.table) for (const panel of this.panels()) panel.paint(true);
+  #paintTheme(): void {
+    const theme = this.#theme();
+    this.#page.dataset.theme = theme;
+    if (this.#tools) this.#tools.theme.textContent = theme === "dark" ? "light" : "dark";
+    if (!this.#table) for (const panel of this.#panels()) panel.paint(true);
   }
 
-  private print(printing: boolean): void {
-    this.printing = printing;
-    this.paintTheme();
+  #print(printing: boolean): void {
+    this.#printing = printing;
+    this.#paintTheme();
   }
 
-  private setTable(table: boolean): void {
-    this.table = table;
-    this.tell("options", { ...this.options(), table });
-    this.showTable();
+  #setTable(table: boolean): void {
+    this.#table = table;
+    this.#tell("options", { ...this.#options(), table });
+    this.#showTable();
   }
 
-  private showTable(): void {
-    this.tools?.table.setAttribute("aria-pressed", String(this.table));
-    for (const { box, rows, panels } of this.scenes) {
-      for (const part of box.querySelectorAll<HTMLElement>(".panels, .legend")) part.hidden = this.table;
-      rows.element.hidden = !this.table;
-      if (this.table) rows.turn(0);
+  #showTable(): void {
+    this.#tools?.table.setAttribute("aria-pressed", String(this.#table));
+    for (const { box, rows, panels } of this.#scenes) {
+      for (const part of box.querySelectorAll<HTMLElement>(".panels, .legend")) part.hidden = this.#table;
+      rows.element.hidden = !this.#table;
+      if (this.#table) rows.turn(0);
       else for (const panel of panels) panel.paint();
     }
   }
 
   /** Give the panels the width that there is; they paint then. */
-  private fit(): void {
-    const width = this.host.clientWidth;
-    if (!width || width === this.width || !this.scenes.length) return;
-    this.width = width;
-    const columns = this.scenes.length === 2 && width >= 900 ? 2 : 1;
+  #fit(): void {
+    const width = this.#host.clientWidth;
+    if (!width || width === this.#width || !this.#scenes.length) return;
+    this.#width = width;
+    const columns = this.#scenes.length === 2 && width >= 900 ? 2 : 1;
     const room = columns === 2 ? Math.floor((width - 40) / 2) : width;
-    for (const { panels } of this.scenes) {
+    for (const { panels } of this.#scenes) {
       const given = widths(panels.map((panel) => panel.likedWidth()), room, PANEL_GAP);
       panels.forEach((panel, i) => panel.resize(given[i]!));
     }
   }
 
-  private key(event: KeyboardEvent): void {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+  #key(event: KeyboardEvent): void {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || this.#help.open) return;
     const target = event.composedPath()[0];
     const typing = target instanceof HTMLInputElement && target.type !== "checkbox" && target.type !== "range";
-    if (typing || !this.act(event.key)) return;
+    if (typing || !this.#act(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  private pageKey(event: KeyboardEvent): void {
-    if (this.options().keys !== "page" || event.composedPath().includes(this.page)) return;
+  #pageKey(event: KeyboardEvent): void {
+    if (this.#options().keys !== "page" || event.composedPath().includes(this.#page)) return;
     const target = event.composedPath()[0];
     if (target instanceof HTMLElement && target.closest("input, textarea, select, dialog, [contenteditable]")) return;
-    this.key(event);
+    this.#key(event);
   }
 
-  private act(key: string): boolean {
-    if (key === "[") this.go(this.step - 1);
-    else if (key === "]") this.go(this.step + 1);
-    else if (key === "t") this.setTable(!this.table);
-    else if (key === "d") this.turnTheme();
-    else if (key === "?") this.showHelp();
-    else if (key === "Escape" && this.pins.size) this.pin([], "only");
+  #act(key: string): boolean {
+    if (key === "[") this.#go(this.#step - 1);
+    else if (key === "]") this.#go(this.#step + 1);
+    else if (key === "t") this.#setTable(!this.#table);
+    else if (key === "d") this.#turnTheme();
+    else if (key === "?") this.#showHelp();
+    else if (key === "Escape" && this.#pins.size) this.pin([], "only");
     else return false;
     return true;
   }
 
-  private showHelp(): void {
+  #showHelp(): void {
     const asked = new CustomEvent("tilewise-help", { bubbles: true, cancelable: true });
-    if (this.el.dispatchEvent(asked)) this.help.showModal();
+    if (this.el.dispatchEvent(asked)) this.#help.showModal();
   }
 }
 

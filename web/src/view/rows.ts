@@ -11,28 +11,28 @@ const MOST_COPIES = 16;
 /** A table of the elements of one scene; `pin` changes what is pinned. */
 export class Rows {
   readonly element = make("div", { class: "rows" });
-  private readonly box = make("div");
-  private readonly count = make("span", { class: "quiet" });
-  private readonly back: HTMLButtonElement;
-  private readonly next: HTMLButtonElement;
-  private page = 0;
+  readonly #box = make("div");
+  readonly #count = make("span", { class: "quiet" });
+  readonly #back: HTMLButtonElement;
+  readonly #next: HTMLButtonElement;
+  #page = 0;
 
   constructor(
     private readonly lit: Lit,
     private readonly pin: (flat: number) => void,
   ) {
-    this.back = button("‹", "Rows before", () => this.turn(this.page - 1));
-    this.next = button("›", "Rows after", () => this.turn(this.page + 1));
-    const pages = make("div", { class: "pages" }, this.back, this.next, this.count);
-    this.element.append(this.box, pages);
+    this.#back = button("‹", "Rows before", () => this.turn(this.#page - 1));
+    this.#next = button("›", "Rows after", () => this.turn(this.#page + 1));
+    const pages = make("div", { class: "pages" }, this.#back, this.#next, this.#count);
+    this.element.append(this.#box, pages);
   }
 
   /** Write the rows of a page. */
-  turn(page = this.page): void {
+  turn(page = this.#page): void {
     const { lit } = this;
     const last = Math.max(0, Math.ceil(lit.count / PAGE) - 1);
-    this.page = clamp(page, 0, last);
-    const first = this.page * PAGE;
+    this.#page = clamp(page, 0, last);
+    const first = this.#page * PAGE;
     const end = Math.min(lit.count, first + PAGE);
     const axes = axesInOrder(lit.scene);
     const lanes = lit.step !== null && lit.step.lanes.length > 0;
@@ -42,17 +42,17 @@ export class Rows {
       head.append(make("th", { scope: "col" }, short(name, 60)));
     }
     const body = make("tbody");
-    for (let position = first; position < end; position++) body.append(this.row(position, lanes));
+    for (let position = first; position < end; position++) body.append(this.#row(position, lanes));
     const table = make("table", {}, make("thead", {}, head), body);
     const title = short(lit.scene.title || lit.scene.expression, 200);
     table.prepend(make("caption", {}, `${title}: elements ${first} to ${end - 1} of ${lit.count}`));
-    this.keepingFocus(() => this.box.replaceChildren(table));
-    this.count.textContent = `page ${this.page + 1} of ${last + 1}`;
-    this.back.disabled = this.page === 0;
-    this.next.disabled = this.page === last;
+    this.#keepingFocus(() => this.#box.replaceChildren(table));
+    this.#count.textContent = `page ${this.#page + 1} of ${last + 1}`;
+    this.#back.disabled = this.#page === 0;
+    this.#next.disabled = this.#page === last;
   }
 
-  private row(position: number, lanes: boolean): HTMLElement {
+  #row(position: number, lanes: boolean): HTMLElement {
     const { lit } = this;
     const { scene } = lit;
     const flat = lit.flat(position);
@@ -74,10 +74,10 @@ export class Rows {
   }
 
   /** A row that is written anew keeps the focus that it had. */
-  private keepingFocus(write: () => void): void {
+  #keepingFocus(write: () => void): void {
     const root = this.element.getRootNode() as Document | ShadowRoot;
     const flat = (root.activeElement as HTMLElement | null)?.dataset.flat;
     write();
-    if (flat !== undefined) this.box.querySelector<HTMLElement>(`[data-flat="${Number(flat)}"]`)?.focus();
+    if (flat !== undefined) this.#box.querySelector<HTMLElement>(`[data-flat="${Number(flat)}"]`)?.focus();
   }
 }
