@@ -3,69 +3,71 @@
 import type { Document, Panel, Scene } from "../scene/types";
 
 /** Places of all copies in a scene, and cells in a panel: beyond these nothing is drawn. */
-export const MOST_PLACES = 1 << 22;
-export const MOST_CELLS = 1 << 22;
+const MOST = 1 << 22;
 const MOST_SCENES = 4;
 const MOST_PANELS = 16;
 const MOST_STEPS = 1 << 16;
+const MOST_SLOTS = 256;
 
 /** Why a value cannot be drawn as a document, in a sentence; null where it can. */
 export function objection(value: unknown): string | null {
   const document = value as Partial<Document> | null | undefined;
-  if (typeof document !== "object" || document === null) return "There is no document to draw.";
-  if (document.kind !== "tilewise.scene") return "This is no tilewise scene.";
+  if (document?.kind !== "tilewise.scene") return "This is no tilewise scene.";
   if (document.schema !== 1) return "This scene is of another version of tilewise.";
-  const scenes = document.scenes;
-  if (!Array.isArray(scenes) || scenes.length === 0) return "The document has no scene.";
-  if (scenes.length > MOST_SCENES) return `The document has ${scenes.length} scenes; ${MOST_SCENES} are drawn at most.`;
-  for (const scene of scenes) {
-    const found = objectionToScene(scene as Scene);
-    if (found) return found;
-  }
-  return null;
+  const { scenes } = document;
+  if (!Array.isArray(scenes) || !scenes.length) return lacking("scenes");
+  if (scenes.length > MOST_SCENES) return tooMany("scenes", scenes.length, MOST_SCENES);
+  return first(scenes as Scene[], objectionToScene);
 }
 
 function objectionToScene(scene: Scene): string | null {
-  if (typeof scene !== "object" || scene === null) return "A scene is no object.";
-  const lists = [scene.shape, scene.rows, scene.columns, scene.axes, scene.panels, scene.steps, scene.notes];
-  if (!lists.every(Array.isArray)) return "A scene lacks one of its lists.";
-  if (!scene.axes.every((axis) => typeof axis?.name === "string")) return "An axis has no name.";
-  if (![...scene.shape, ...scene.rows, ...scene.columns].every(isCount)) return "A shape has an extent that is no number.";
-  const window = [scene.window?.[0]?.[0], scene.window?.[0]?.[1], scene.window?.[1]?.[0], scene.window?.[1]?.[1]];
-  if (!window.every((end) => Number.isSafeInteger(end) && end! >= 0)) return "The window is no pair of ranges.";
-  if (window[0]! >= window[1]! || window[2]! >= window[3]!) return "The window is empty.";
-  if (!isCount(scene.copies)) return "The number of copies is no number.";
-  if (typeof scene.places !== "object" || scene.places === null) return "A scene has no places.";
-  const places = scene.axes.map((axis) => Object.hasOwn(scene.places, axis.name) && scene.places[axis.name]);
-  if (!places.every((list) => Array.isArray(list) || ArrayBuffer.isView(list))) return "An axis has no places.";
+  const { shape, rows, columns, axes, panels, steps, notes } = scene ?? {};
+  const lists = [shape, rows, columns, axes, panels, steps, notes];
+  if (!lists.every(Array.isArray) || !scene.colour?.rule || !scene.places) return lacking("parts");
+  if (![...shape, ...rows, ...columns, scene.copies].every(isCount)) return lacking("a shape");
+  const [[top, bottom] = [], [left, right] = []] = scene.window ?? [];
+  if (![bottom! - top!, right! - left!, top! + 1, left! + 1].every(isCount)) return lacking("a window");
+  const places = axes.map(({ name }) => Object.hasOwn(scene.places, name) && scene.places[name]);
+  if (!places.every((list) => Array.isArray(list) || ArrayBuffer.isView(list))) return lacking("places");
   const sizes = new Set((places as ArrayLike<number>[]).map((list) => list.length));
   const [size = scene.copies] = sizes;
-  if (sizes.size > 1 || size % scene.copies) return "The axes have places of different numbers of elements.";
-  if (size > MOST_PLACES) return `A scene has ${size} places; pictures end at ${MOST_PLACES}.`;
-  if (size / scene.copies > (window[1]! - window[0]!) * (window[3]! - window[2]!)) return "There are more places than elements.";
-  if (!scene.colour?.rule) return "A scene has no colours.";
-  if (scene.panels.length > MOST_PANELS) return `A scene has ${scene.panels.length} panels; ${MOST_PANELS} are drawn at most.`;
-  if (scene.steps.length > MOST_STEPS) return `A scene has ${scene.steps.length} steps; ${MOST_STEPS} are shown at most.`;
-  for (const step of scene.steps) {
-    if (!Array.isArray(step?.elements) || !Array.isArray(step.lanes)) return "A step lacks one of its lists.";
+  const elements = size / scene.copies;
+  if (sizes.size > 1 || !Number.isInteger(elements) || elements > (bottom! - top!) * (right! - left!)) {
+    return lacking("as many places as elements");
   }
-  for (const panel of scene.panels) {
-    const found = objectionToPanel(panel);
+  if (size > MOST) return tooMany("places", size, MOST);
+  if (panels.length > MOST_PANELS) return tooMany("panels", panels.length, MOST_PANELS);
+  if (steps.length > MOST_STEPS) return tooMany("steps", steps.length, MOST_STEPS);
+  const whole = steps.every((step) => Array.isArray(step?.elements) && Array.isArray(step.lanes));
+  return whole ? first(panels, objectionToPanel) : lacking("elements of a step");
+}
+
+function objectionToPanel(panel: Panel): string | null {
+  const { blocks, cells, slots, width } = panel ?? {};
+  const extents = [blocks?.[0], blocks?.[1], cells?.[0], cells?.[1], slots, width];
+  if (!extents.every(isCount)) return lacking("the size of a panel");
+  const count = blocks[0] * blocks[1] * cells[0] * cells[1] * slots;
+  if (slots > MOST_SLOTS) return tooMany("slots in a cell", slots, MOST_SLOTS);
+  if (count > MOST) return tooMany("cells", count, MOST);
+  const rules = [panel.row, panel.column, panel.block_row, panel.block_column, panel.slot];
+  const heads = [panel.row_heads, panel.column_heads, panel.block_row_heads, panel.block_column_heads];
+  return [...rules, ...heads].every(Array.isArray) ? null : lacking("rules or heads of a panel");
+}
+
+function first<T>(values: readonly T[], object: (value: T) => string | null): string | null {
+  for (const value of values) {
+    const found = object(value);
     if (found) return found;
   }
   return null;
 }
 
-function objectionToPanel(panel: Panel): string | null {
-  const extents = [panel?.blocks?.[0], panel?.blocks?.[1], panel?.cells?.[0], panel?.cells?.[1], panel?.slots, panel?.width];
-  if (!extents.every(isCount)) return "A panel has an extent that is no number.";
-  if (panel.slots > 256) return "A cell has more than 256 slots.";
-  const cells = panel.blocks[0] * panel.blocks[1] * panel.cells[0] * panel.cells[1] * panel.slots;
-  if (cells > MOST_CELLS) return `A panel has ${cells} cells; pictures end at ${MOST_CELLS}.`;
-  const rules = [panel.row, panel.column, panel.block_row, panel.block_column, panel.slot];
-  if (!rules.every(Array.isArray)) return "A panel lacks one of its rules.";
-  const heads = [panel.row_heads, panel.column_heads, panel.block_row_heads, panel.block_column_heads];
-  return heads.every(Array.isArray) ? null : "A panel lacks one of its heads.";
+function lacking(what: string): string {
+  return `The document lacks ${what}.`;
+}
+
+function tooMany(what: string, count: number, most: number): string {
+  return `The document has ${count} ${what}; ${most} are drawn at most.`;
 }
 
 function isCount(value: unknown): boolean {

@@ -39,7 +39,8 @@ export class Line {
 
   /** The same line with cells larger by a factor, but not beyond what they need. */
   grown(factor: number, most: number): Line {
-    return new Line(this.count, this.cells, Math.min(this.pitch * factor, Math.max(this.pitch, most)), this.gap);
+    const pitch = Math.min(this.pitch * factor, Math.max(this.pitch, most));
+    return new Line(this.count, this.cells, pitch, this.gap);
   }
 }
 
@@ -51,14 +52,16 @@ export function clamp(x: number, low: number, high: number): number {
 /** A panel of many cells wants so much of the width that it likes before others stand beside it. */
 const WANTED = 0.4;
 
-/** The widths that panels get side by side: what they like, less where it is too much, wrapped where it must be. */
+/** Widths of panels side by side: what they like, less where it is too much, wrapped where it must be. */
 export function widths(liked: readonly number[], available: number, gap: number): number[] {
   const floors = liked.map((width) => Math.min(width, available, clamp(width * WANTED, 270, 420)));
   const given: number[] = [];
   for (let first = 0; first < liked.length; ) {
     let last = first;
     let used = floors[first]!;
-    while (last + 1 < liked.length && used + gap + floors[last + 1]! <= available) used += gap + floors[++last]!;
+    while (last + 1 < liked.length && used + gap + floors[last + 1]! <= available) {
+      used += gap + floors[++last]!;
+    }
     let wish = gap * (last - first);
     for (let i = first; i <= last; i++) wish += liked[i]!;
     const share = wish > used ? clamp((available - used) / (wish - used), 0, 1) : 0;

@@ -36,7 +36,8 @@ export function attend(panel: PanelView): () => void {
       return;
     }
     if (doing === "pressing" && Math.hypot(now.x - start.x, now.y - start.y) > SLOP) {
-      doing = panel.zoom > 1 && !event.shiftKey ? "panning" : event.pointerType === "touch" ? "nothing" : "selecting";
+      const drawn = event.pointerType === "touch" ? "nothing" : "selecting";
+      doing = panel.zoom > 1 && !event.shiftKey ? "panning" : drawn;
       panel.glance(null);
     }
     if (doing === "panning") panel.panBy(last.x - now.x, last.y - now.y);

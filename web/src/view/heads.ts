@@ -15,7 +15,13 @@ const NAME = 24;
 const MOST = 400;
 
 /** Fill both strips of heads for what is in sight; the upper one has a height. */
-export function placeHeads(top: HTMLElement, side: HTMLElement, panel: Panel, sight: Sight, height: number): void {
+export function placeHeads(
+  top: HTMLElement,
+  side: HTMLElement,
+  panel: Panel,
+  sight: Sight,
+  height: number,
+): void {
   const columns: HTMLElement[] = [];
   const { slots } = panel;
   const width = widest(panel.cells[1], (at) => headText(panel.column_heads, at)) * FONT * LETTER + 5;
@@ -44,7 +50,7 @@ export function placeHeads(top: HTMLElement, side: HTMLElement, panel: Panel, si
   top.replaceChildren(...columns, ...blockHeads(panel, sight, height));
 }
 
-/** The names of blocks stand above each; above the first row of blocks in sight, above the heads of columns. */
+/** The names of blocks stand above each; of the first row in sight, above the heads of columns. */
 function blockHeads(panel: Panel, sight: Sight, strip: number): HTMLElement[] {
   const [blockRows, blockColumns] = panel.blocks;
   const heads: HTMLElement[] = [];
@@ -74,7 +80,8 @@ function blockWords(panel: Panel, i: number, j: number, room: number): string {
   const parts: [typeof panel.row_heads, number][] = [];
   if (panel.blocks[0] > 1) parts.push([panel.block_row_heads, i]);
   if (panel.blocks[1] > 1) parts.push([panel.block_column_heads, j]);
-  const whole = parts.map(([heads, at]) => headWords(heads, short(panel.block_name, 60) || "block", at)).join(", ");
+  const name = short(panel.block_name, 60) || "block";
+  const whole = parts.map(([heads, at]) => headWords(heads, name, at)).join(", ");
   if (whole.length <= room) return whole;
   const numbers = parts.map(([heads, at]) => headText(heads, at)).join(", ");
   return numbers.length <= room ? numbers : "";
@@ -82,7 +89,8 @@ function blockWords(panel: Panel, i: number, j: number, room: number): string {
 
 function widest(count: number, text: (at: number) => string): number {
   let most = 1;
-  for (let at = 0; at < count; at += Math.max(1, Math.floor(count / 32))) most = Math.max(most, text(at).length);
+  const stride = Math.max(1, Math.floor(count / 32));
+  for (let at = 0; at < count; at += stride) most = Math.max(most, text(at).length);
   return Math.max(most, text(count - 1).length);
 }
 

@@ -73,7 +73,9 @@ export function paintCells(
       context.fillRect(box.x, box.y, box.width, box.height);
       if (rank === 0) continue;
       const how = (rank - 1) >> 3;
-      if (how === STRONG && Math.min(box.width, box.height) > BORDERED * sight.ratio) border(context, box, palette.ink, sight.ratio * 1.5);
+      if (how === STRONG && Math.min(box.width, box.height) > BORDERED * sight.ratio) {
+        border(context, box, palette.ink, sight.ratio * 1.5);
+      }
       if (!font) continue;
       const said = label(cell);
       if (said) write(context, said, box, inkOf(palette, rank), font);

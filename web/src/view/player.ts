@@ -51,7 +51,8 @@ export function stepWords(scene: Scene, at: number): Node[] {
   if (step.cost !== null) rest.push(wavefronts(step.cost));
   if (step.note) rest.push(short(step.note));
   if (step.lanes.length) rest.push("the lanes that ask stand in their cells");
-  return [make("b", {}, short(step.title, 200)), document.createTextNode(rest.map((text) => ` · ${text}`).join(""))];
+  const said = rest.map((text) => ` · ${text}`).join("");
+  return [make("b", {}, short(step.title, 200)), document.createTextNode(said)];
 }
 
 function wavefronts(count: number): string {

@@ -74,7 +74,8 @@ export function elementWords(lit: Lit, position: number): string {
   function placesWords(of: Lit, at: number): string {
     const places = new Set<string>();
     for (let copy = 0; copy < of.copies && places.size <= MOST_COPIES; copy++) {
-      places.add(axesInOrder(scene).map((axis) => `${axis.name} ${scene.places[axis.name]![at * scene.copies + copy]}`).join(", "));
+      const on = (axis: Axis): string => `${axis.name} ${scene.places[axis.name]![at * scene.copies + copy]}`;
+      places.add(axesInOrder(scene).map(on).join(", "));
     }
     const said = [...places].slice(0, MOST_COPIES);
     const more = places.size > MOST_COPIES ? `; ${of.copies} copies in all` : "";
@@ -126,8 +127,10 @@ export function cellWhere(panel: Panel, row: number, column: number): string {
   const [rows, columns] = panel.cells;
   const wide = Math.floor(column / panel.slots);
   const parts: string[] = [];
-  if (panel.blocks[0] > 1) parts.push(headWords(panel.block_row_heads, panel.block_name || "block row", Math.floor(row / rows)));
-  if (panel.blocks[1] > 1) parts.push(headWords(panel.block_column_heads, panel.block_name || "block", Math.floor(wide / columns)));
+  const [down, across] = [Math.floor(row / rows), Math.floor(wide / columns)];
+  const { block_name: name } = panel;
+  if (panel.blocks[0] > 1) parts.push(headWords(panel.block_row_heads, name || "block row", down));
+  if (panel.blocks[1] > 1) parts.push(headWords(panel.block_column_heads, name || "block", across));
   parts.push(headWords(panel.row_heads, panel.row_name || "row", row % rows));
   parts.push(headWords(panel.column_heads, panel.column_name || "column", wide % columns));
   return parts.join(", ");
