@@ -175,10 +175,13 @@ class View implements Desk {
 
   #build(document: Document, options: Options): void {
     this.#scenes = document.scenes.map((scene, number) => this.#drawn(scene, number, document.title));
-    this.#player = new Player(Math.max(...document.scenes.map((scene) => scene.steps.length)), (step) => this.#go(step));
+    const steps = Math.max(...document.scenes.map((scene) => scene.steps.length));
+    this.#player = new Player(steps, (step) => this.#go(step));
     const parts: HTMLElement[] = [];
     if (options.title !== false && document.title) parts.push(make("h2", {}, short(document.title)));
-    if (options.title !== false && document.words) parts.push(make("p", { class: "words" }, short(document.words, 2000)));
+    if (options.title !== false && document.words) {
+      parts.push(make("p", { class: "words" }, short(document.words, 2000)));
+    }
     const boxes = this.#scenes.map(({ box }) => box);
     const scenes = make("div", { class: "scenes", "data-count": boxes.length }, ...boxes);
     const foot = make("div", { class: "foot" }, this.#line);
@@ -200,7 +203,9 @@ class View implements Desk {
     const name = short(title || expression, 200); // of two that are one layout each is a landmark of its own
     const box = make("section", { class: "scene", "aria-label": number ? `${number + 1}: ${name}` : name });
     if (title && title !== expression && title !== heading) box.append(make("h3", {}, short(title)));
-    if (expression && expression !== heading) box.append(make("p", {}, make("code", {}, short(expression, 2000))));
+    if (expression && expression !== heading) {
+      box.append(make("p", {}, make("code", {}, short(expression, 2000))));
+    }
     if (scene.notes.length) box.append(notes(scene));
     const drawings = make("div", { class: "panels" }, ...panels.map(({ element }) => element));
     box.append(drawings, legend(lit), step, rows.element);
@@ -256,11 +261,13 @@ class View implements Desk {
 
   #known(value: unknown): number[] {
     if (!Array.isArray(value)) return [];
-    return value.filter((flat) => this.#scenes.some(({ lit }) => lit.position(flat as number) >= 0)) as number[];
+    const isThere = (flat: number): boolean => this.#scenes.some(({ lit }) => lit.position(flat) >= 0);
+    return (value as number[]).filter(isThere);
   }
 
   #clamped(value: unknown): number {
-    return typeof value === "number" && Number.isInteger(value) ? clamp(value, NO_STEP, this.#player.count - 1) : NO_STEP;
+    const whole = Number.isInteger(value) ? (value as number) : NO_STEP;
+    return clamp(whole, NO_STEP, this.#player.count - 1);
   }
 
   #go(step: number): void {
@@ -370,7 +377,8 @@ class View implements Desk {
   #pageKey(event: KeyboardEvent): void {
     if (this.#options().keys !== "page" || event.composedPath().includes(this.#page)) return;
     const target = event.composedPath()[0];
-    if (target instanceof HTMLElement && target.closest("input, textarea, select, dialog, [contenteditable]")) return;
+    const fields = "input, textarea, select, dialog, [contenteditable]";
+    if (target instanceof HTMLElement && target.closest(fields)) return;
     this.#key(event);
   }
 
@@ -408,5 +416,6 @@ function legend(lit: Lit): HTMLElement {
   for (let colour = 0; colour < 8; colour++) {
     if (lit.colours.includes(colour)) swatches.append(make("span", { class: `s${colour}` }, String(colour)));
   }
-  return make("p", { class: "legend" }, swatches, make("span", {}, `colour: ${short(lit.scene.colour.words, 200)}`));
+  const words = make("span", {}, `colour: ${short(lit.scene.colour.words, 200)}`);
+  return make("p", { class: "legend" }, swatches, words);
 }

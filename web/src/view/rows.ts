@@ -65,7 +65,8 @@ export class Rows {
     const copies = Math.min(lit.copies, MOST_COPIES);
     for (const axis of axesInOrder(scene)) {
       const values = new Set<string>();
-      for (let copy = 0; copy < copies; copy++) values.add(String(scene.places[axis.name]![position * scene.copies + copy]));
+      const places = scene.places[axis.name]!;
+      for (let copy = 0; copy < copies; copy++) values.add(String(places[position * scene.copies + copy]));
       cells.push(make("td", {}, [...values].join(" | ") + (lit.copies > copies ? " | …" : "")));
     }
     cells.push(make("td", {}, String(lit.colours[position])));
