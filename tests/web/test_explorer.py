@@ -423,8 +423,9 @@ def test_keys(shown: Page):
     assert "go to the expression" in shown.text("dialog")
     shown.press("Escape")
     assert not shown.evaluate("document.querySelector('dialog').open")
+    shown.settle()  # until the focus is back
     shown.press("d")
-    assert shown.evaluate("document.querySelector('.tilewise').dataset.theme") == "dark"
+    shown.wait("document.querySelector('.tilewise').dataset.theme === 'dark'")
     fragment_of(shown, "t=dark")
     shown.press("d")
     shown.wait("!location.hash.includes('t=')")
