@@ -13,7 +13,7 @@ from tests.web.chromium import Page
 
 from tilewise import parse
 from tilewise.core.errors import LayoutError
-from tilewise.show.paper import html
+from tilewise.show import bundle
 from tilewise.show.paper.compose import drawing_of
 from tilewise.show.paper.html import html_of
 from tilewise.show.scene.build import document_of
@@ -75,7 +75,7 @@ def test_it_is_small_and_the_same_every_time():
 def test_a_bundle_without_mount_is_refused(monkeypatch, tmp_path):
     (tmp_path / "web").mkdir()
     (tmp_path / "web/explorer.js").write_text("var a=1;export{a as render};")
-    monkeypatch.setattr(html, "files", lambda package: tmp_path)
+    monkeypatch.setattr(bundle, "files", lambda package: tmp_path)
     with pytest.raises(LayoutError, match="TW402: the explorer's bundle"):
         page_of(TILE)
 
