@@ -355,6 +355,20 @@ def test_documents_with_faults_planted(watched: Page):
     unharmed(watched)
 
 
+def test_parts_that_are_nothing_are_lacking(watched: Page):
+    for key, value in {
+        "window": {},
+        "axes": [None],
+        "colour": None,
+        "panels": [None],
+        "steps": [None],
+    }.items():
+        whole = document()
+        whole["scenes"][0][key] = value
+        assert drawn(watched, whole) == "fault", key
+    unharmed(watched)
+
+
 def parts(value: Any) -> Any:
     """(holder, key) of everything in a document."""
     keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()

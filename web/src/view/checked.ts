@@ -11,6 +11,14 @@ const MOST_SLOTS = 256;
 
 /** Why a value cannot be drawn as a document, in a sentence; null where it can. */
 export function objection(value: unknown): string | null {
+  try {
+    return objectionToDocument(value);
+  } catch {
+    return lacking("parts"); // one of them is nothing, where something with parts of its own belongs
+  }
+}
+
+function objectionToDocument(value: unknown): string | null {
   const document = value as Partial<Document> | null | undefined;
   if (document?.kind !== "tilewise.scene") return "This is no tilewise scene.";
   if (document.schema !== 1) return "This scene is of another version of tilewise.";
