@@ -197,6 +197,7 @@ class Page:
         self._browser, self._session = browser, session
         self._loads = 0
         self._busy = 0.0
+        self._first: list[str] = []
         self.console: list[str] = []
         self.errors: list[str] = []
         """Exceptions, dialogs, what the security policy blocked, requests beyond loopback, crashes."""
@@ -236,11 +237,25 @@ class Page:
         forgiven, self.errors = self.errors, []
         return forgiven
 
+    def clear(self, width: int = 1280, height: int = 800) -> None:
+        """As a new page, in a tenth of the time: blank, with no past, and nothing emulated."""
+        for script in self._first:
+            self.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+        self.call("Emulation.setEmulatedMedia", media="", features=[])
+        self.call("Emulation.setTouchEmulationEnabled", enabled=False)
+        self.resize(width, height)
+        self.hover(0, 0)
+        self.open("about:blank")
+        self.call("Page.resetNavigationHistory")
+        self.worked()
+        self._first, self.console, self.errors = [], [], []
+
     # -- where it goes, what it is asked ---------------------------------------------------------------
 
     def first(self, code: str) -> None:
         """Run this at the start of every document that is opened from now on."""
-        self.call("Page.addScriptToEvaluateOnNewDocument", source=code)
+        script = self.call("Page.addScriptToEvaluateOnNewDocument", source=code)
+        self._first.append(script["identifier"])
 
     def open(self, url: str, timeout: float = PATIENCE) -> None:
         """Go there, and wait until all is loaded; another fragment alone loads nothing."""

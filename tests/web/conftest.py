@@ -1,4 +1,4 @@
-"""Pages of a real Chromium: one browser a process, a page of its own for every test.
+"""Pages of a real Chromium: one browser a process, and a page for every test, cleared of the one before.
 
 A page that throws, opens a dialog, breaks its security policy or asks beyond loopback fails its test; what a
 test expects of that kind it takes out with `page.forgive()`.
@@ -7,10 +7,11 @@ test expects of that kind it takes out with `page.forgive()`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from threading import Thread
 
 import pytest
-from tests.web.chromium import Browser, Page, found
+from tests.web.chromium import Browser, Hung, Page, found
 
 from tilewise.show.server import Server
 
@@ -23,11 +24,35 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+@pytest.fixture(scope="session")
+def pages(browser: Browser) -> Iterator[Pages]:
+    with ExitStack() as stack:
+        yield Pages(browser, stack)
+
+
+class Pages:
+    """Pages that are as new; a test whose page complains, or hangs, leaves none."""
+
+    def __init__(self, browser: Browser, stack: ExitStack) -> None:
+        self._browser, self._stack, self._cleared = browser, stack, list[Page]()
+
+    def take(self) -> Page:
+        """One that another test has done with, or a new one."""
+        return self._cleared.pop() if self._cleared else self._stack.enter_context(self._browser.page())
+
+    def give_back(self, page: Page) -> None:
+        """Clear it for the next test."""
+        with suppress(Hung):
+            page.clear()
+            self._cleared.append(page)
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with browser.page() as opened:
-        yield opened
-        assert not opened.errors, "the page complained:\n" + "\n".join(opened.errors)
+def page(pages: Pages) -> Iterator[Page]:
+    opened = pages.take()
+    yield opened
+    assert not opened.errors, "the page complained:\n" + "\n".join(opened.errors)
+    pages.give_back(opened)
 
 
 @pytest.fixture(scope="session")
