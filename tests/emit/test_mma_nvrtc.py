@@ -17,7 +17,6 @@ from tilewise.emit.mma import Plan, kernel_source, planned
 from tilewise.hardware.architectures import NUMBERS
 from tilewise.hardware.mma.instructions import Instruction, instructions
 
-FAST_SINCE = (12, 8)
 MODERN = tuple(number for number in NUMBERS if number >= 75)
 
 
@@ -30,11 +29,10 @@ def library() -> ctypes.CDLL:
 
 
 def compiled(library: ctypes.CDLL, source: str, arch: object) -> str:
-    """What the compilers say to a program; machine code comes of it, quickly rather than quick."""
+    """What the compilers say to a program; machine code comes of it."""
     if int(str(arch).strip("sm_af")) not in nvrtc.architectures(library):
         pytest.skip(f"this NVRTC does not know {arch}")
-    quickly = ["--Ofast-compile=max"] if nvrtc.version(library) >= FAST_SINCE else []
-    code, said = nvrtc.compile_to_cubin(library, source, f"--gpu-architecture={arch}", *quickly)
+    code, said = nvrtc.compile_to_cubin(library, source, f"--gpu-architecture={arch}")
     assert code.startswith(b"\x7fELF")
     return said
 

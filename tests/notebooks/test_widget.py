@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.chromium import Page
-from tests.web.conftest import browser, page  # noqa: F401 - fixtures
+from tests.web.conftest import browser, page, pages  # noqa: F401 - fixtures
 
 import tilewise
 from tilewise import LayoutError, R, S, gpuid_x, laneid, m, reg
