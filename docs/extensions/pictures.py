@@ -15,6 +15,7 @@ from docutils.parsers.rst import Directive, directives
 
 from tilewise import Layout, parse
 from tilewise.notation import parse_shape, parse_window
+from tilewise.show.address import fragment
 from tilewise.show.paper.compose import drawing_of
 from tilewise.show.paper.html import html_of
 from tilewise.show.paper.palette import DARK, LIGHT
@@ -22,7 +23,6 @@ from tilewise.show.paper.svg import TYPE, rules, svg_of
 from tilewise.show.scene.build import document_of
 from tilewise.show.scene.compare import compared
 from tilewise.show.scene.model import Document
-from tilewise.show.server import fragment
 
 EXPLORER = "try.html"
 ROOM = 760

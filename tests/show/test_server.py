@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewise.show.server import HEADERS, POLICY, PORT, File, Server, files, fragment
+from tilewise.show.address import fragment
+from tilewise.show.server import HEADERS, POLICY, PORT, File, Server, files
 
 PAGES = {
     "/": File("text/html; charset=utf-8", b"<!doctype html><title>start</title>"),

@@ -7,9 +7,7 @@ The file has the texts and the answers. A test asks Python again, and a page ask
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -17,6 +15,7 @@ from typing import Any
 
 from tests.notation import writing
 from tests.notation.malformed import GROUPS
+from tests.web.kept import save
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
@@ -229,18 +228,5 @@ def _units(text: str, at: int) -> int:
     return len(text[:at].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def load() -> dict[str, Any]:
-    """The file's texts and answers."""
-    loaded: dict[str, Any] = json.loads(gzip.decompress(GOLDEN.read_bytes()))
-    return loaded
-
-
-def save(data: Mapping[str, Any]) -> None:
-    """The file, with the same bytes for the same answers."""
-    GOLDEN.parent.mkdir(exist_ok=True)
-    text = json.dumps(data, separators=(",", ":"))
-    GOLDEN.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-
-
 if __name__ == "__main__":
-    save(golden())
+    save(GOLDEN, golden())

@@ -8,12 +8,13 @@ asks its builder.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from tests.web.kept import save
 
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.calls import parse
@@ -221,18 +222,5 @@ def _plain(document: Document) -> Any:
     return json.loads(json.dumps(document.as_dict()))
 
 
-def load() -> dict[str, Any]:
-    """The file's questions and answers."""
-    loaded: dict[str, Any] = json.loads(gzip.decompress(GOLDEN.read_bytes()))
-    return loaded
-
-
-def save(data: dict[str, Any]) -> None:
-    """The file, with the same bytes for the same answers."""
-    GOLDEN.parent.mkdir(exist_ok=True)
-    text = json.dumps(data, separators=(",", ":"))
-    GOLDEN.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-
-
 if __name__ == "__main__":
-    save(golden())
+    save(GOLDEN, golden())

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.emit.compiled import HOST
 from tests.web import golden_layouts
+from tests.web import kept as kept_answers
 from tests.web.chromium import Page
 from tests.web.test_golden_layouts import CHECK
 
@@ -28,7 +29,7 @@ def test_the_index_in_cuda_is_the_layout(page: Page, tmp_path: Path):
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     if compiler is None:
         pytest.skip("there is no C++ compiler on this machine")
-    golden = golden_layouts.load()
+    golden = kept_answers.load(golden_layouts.GOLDEN)
     kept = [layout for layout in golden["layouts"] if layout["points"]][::EVERY]
     texts = codes(page, golden | {"layouts": kept, "faulty": []})
     written = [(golden_layouts.read(k["text"]), k, code) for k, code in zip(kept, texts, strict=True) if code]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.web import golden_layouts
+from tests.web import kept as kept_answers
 from tests.web.chromium import Page
 
 CHECK = Path(__file__).with_name("golden") / "check.js"
@@ -19,8 +20,8 @@ CHUNK = 200
 @pytest.fixture(scope="module")
 def golden(request: pytest.FixtureRequest) -> dict[str, Any]:
     if request.config.getoption("--update-goldens"):
-        golden_layouts.save(golden_layouts.golden())
-    return golden_layouts.load()
+        kept_answers.save(golden_layouts.GOLDEN, golden_layouts.golden())
+    return kept_answers.load(golden_layouts.GOLDEN)
 
 
 def test_python_says_so(golden: dict[str, Any]):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.web import golden_scenes
+from tests.web import kept as kept_answers
 from tests.web.chromium import Page
 
 CHECK = Path(__file__).with_name("golden") / "check.js"
@@ -17,8 +18,8 @@ CHECK = Path(__file__).with_name("golden") / "check.js"
 @pytest.fixture(scope="module")
 def golden(request: pytest.FixtureRequest) -> dict[str, Any]:
     if request.config.getoption("--update-goldens"):
-        golden_scenes.save(golden_scenes.golden())
-    return golden_scenes.load()
+        kept_answers.save(golden_scenes.GOLDEN, golden_scenes.golden())
+    return kept_answers.load(golden_scenes.GOLDEN)
 
 
 def test_python_says_so(golden: dict[str, Any]):

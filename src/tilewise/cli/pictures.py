@@ -120,7 +120,7 @@ def _document(args: argparse.Namespace, layouts: list[Layout]) -> Document:
 
 def _address(args: argparse.Namespace, layouts: list[Layout]) -> str:
     """What the page shows first, as its addresses say it."""
-    from tilewise.show.server import fragment
+    from tilewise.show.address import fragment
 
     if args.let and (args.shape or args.window):
         raise LayoutError(

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import quote
 
 PORT = 8737
 """Where the explorer is looked for first, where no port is asked for."""
@@ -83,31 +82,6 @@ def files() -> dict[str, File]:
         if kind is not None:
             found["/" if entry.name == START else f"/{entry.name}"] = File(kind, entry.read_bytes())
     return found
-
-
-FIELDS = ("e2", "d", "a", "s", "w", "p", "i", "c", "t")
-"""What an address says behind `e`, in this order: `web/src/app/state.ts` tells what each is."""
-
-
-def fragment(expression: str, dtype: str | None = None, **fields: str | None) -> str:
-    """The part of an address that says what the explorer shows; the page writes it in the same way.
-
-    Other fields than `e` and `d` are said by their names in addresses.
-
-    >>> fragment("Swizzle<3,0,3> o S[(8, 8) : (8, 1)]", "bf16")
-    '#1&e=Swizzle{3,0,3}~o~S[(8,~8)~:~(8,~1)]&d=bf16'
-    """
-    said = {"d": dtype, **fields}
-    more = [f"{name}={_escaped(text)}" for name in FIELDS if (text := said.get(name))]
-    return "#" + "&".join(["1", f"e={_escaped(expression)}", *more])
-
-
-def _escaped(text: str) -> str:
-    """Readable in an address: what browsers would escape has stand-ins, which are escaped themselves."""
-    escaped = quote(text, safe="[]().,:;@+*/!?$'", errors="replace").replace("~", "%7E")
-    for escape, sign in (("%20", "~"), ("%3C", "{"), ("%3E", "}")):
-        escaped = escaped.replace(escape, sign)
-    return escaped
 
 
 class Server(ThreadingHTTPServer):

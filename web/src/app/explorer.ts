@@ -6,7 +6,6 @@ import { make } from "../view/dom";
 import { render } from "../view/component";
 import { controls, type Controls } from "./controls";
 import { copyable } from "./copies";
-import css from "./explorer.css";
 import { facts, type Facts } from "./facts";
 import { field, type Field } from "./field";
 import { gallery, type Gallery } from "./gallery";
@@ -17,7 +16,6 @@ import { nameOf, presetOf, PRESETS, type Setting } from "./presets";
 import { sightOf, type Where, type Wrong } from "./sight";
 import { spaced } from "./spacing";
 import { fromFragment, toFragment, type State, type Theme } from "./state";
-import { adopt } from "./styles";
 
 const SETTING = ["e", "e2", "d", "a", "s", "w"] as const;
 const PATIENCE = 100;
@@ -29,9 +27,8 @@ export function explore(el: HTMLElement): void {
   mount(el, location.hash);
 }
 
-/** The explorer in an element, beginning with a state as addresses have it; an address that says one goes first. */
+/** The explorer in an element of a page that has `page.css`, beginning with a state as addresses have it; an address that says one goes first. */
 export function mount(el: HTMLElement, stateText: string): void {
-  adopt(css);
   new Explorer(el).begin(location.hash.length > 1 ? location.hash : stateText);
 }
 

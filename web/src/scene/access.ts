@@ -238,7 +238,7 @@ function stepsOf(access: Access, number: number, request: Request): Step[] {
     return Array.from({ length: many }, (_, wavefront): Step => {
       const title = `request ${number}, phase ${position}, wavefront ${wavefront + 1} of ${many}`;
       const [elements, lanes] = elementsIn(access, number, phase, turns, wavefront);
-      return { title, elements, lanes, cost: many, copies: null, note: reasonOf(phase) };
+      return { title, elements, lanes, cost: many, copies: null, note: reasonOf(phase), encoded: null };
     });
   });
 }

@@ -73,7 +73,7 @@ function checkBase(base: number): void {
 /** Packing, then broadcast: what is there when every element has been written once, and then. */
 function copySteps(copies: number): Step[] {
   if (copies === 1) return [];
-  const step = { elements: [], lanes: [], cost: null };
+  const step = { elements: [], lanes: [], cost: null, encoded: null };
   return [
     { ...step, title: "the shard", copies: 1, note: "one copy of every element" },
     { ...step, title: "the replicas", copies, note: `all ${copies} copies of every element` },

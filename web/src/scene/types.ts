@@ -59,6 +59,26 @@ export interface Panel {
   block_column_heads: Heads;
 }
 
+/** A word that the hardware is given, such as a descriptor, bit by bit. */
+export interface Encoded {
+  name: string;
+  /** How many bits it has. */
+  width: number;
+  /** All of it, such as 0x4000004000010000. */
+  value: string;
+  /** From the lowest bits up; bits of none are reserved. */
+  fields: readonly Field[];
+}
+
+export interface Field {
+  name: string;
+  low: number;
+  high: number;
+  held: number;
+  /** What it says, in words. */
+  words: string;
+}
+
 export interface Step {
   title: string;
   /** Their flat indices; none where all do. */
@@ -67,6 +87,8 @@ export interface Step {
   cost: number | null;
   copies: number | null;
   note: string;
+  /** What the hardware is told in it; null where nothing is. */
+  encoded: Encoded | null;
 }
 
 export interface Note {

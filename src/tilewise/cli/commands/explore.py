@@ -52,7 +52,7 @@ def _fragment(args: argparse.Namespace) -> str:
     """What the page shows first: the layout as it prints, for the page knows no catalogue and no options."""
     from tilewise.cli.arguments import in_cute, layout_from, text_from
     from tilewise.core.errors import LayoutError
-    from tilewise.show.server import fragment
+    from tilewise.show.address import fragment
 
     if args.layout is None:
         return ""

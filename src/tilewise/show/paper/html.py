@@ -21,7 +21,7 @@ _START = 'const page=document.getElementById("explorer");{}(page,page.dataset.st
 def html_of(state: str, drawing: Drawing) -> str:
     """A page of HTML that needs no other file, and no network.
 
-    `state` is what `tilewise.show.server.fragment` writes. Where scripts are off it shows the drawing, if
+    `state` is what `tilewise.show.address.fragment` writes. Where scripts are off it shows the drawing, if
     that is small, else its words.
     """
     script, style, picture = _script(), _style(), svg_of(drawing)

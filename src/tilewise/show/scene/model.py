@@ -122,6 +122,31 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
+class Field:
+    """Some neighbouring bits of a word."""
+
+    name: str
+    low: int
+    high: int
+    held: int
+    words: str
+    """What it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A word that the hardware is given, such as a descriptor, bit by bit."""
+
+    name: str
+    width: int
+    """How many bits it has."""
+    value: str
+    """All of it, such as 0x4000004000010000."""
+    fields: tuple[Field, ...]
+    """From the lowest bits up; bits of none are reserved."""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A moment: the elements that move in it."""
 
@@ -135,6 +160,8 @@ class Step:
     copies: int | None = None
     """So many copies of every element are there by now; None for all."""
     note: str = ""
+    encoded: Encoded | None = None
+    """What the hardware is told in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from tilewise.show.scene.model import (
     Axis,
     Colour,
     Document,
+    Encoded,
+    Field,
     Head,
     Note,
     Panel,
@@ -36,6 +38,7 @@ KINDS = ("index", "memory", "registers", "tensor memory", "mesh", "places")
 NOTES = ("fact", "yes", "no", "hint")
 TEXTS = ("places", "index")
 MOST_SCENES, MOST_PANELS, MOST_STEPS, MOST_WORDS = 4, 32, 4096, 100_000
+MOST_BITS = 128
 _FARTHEST = FAR * 1024
 """Numbers of a rule: places in bits, and their multiples."""
 
@@ -238,11 +241,43 @@ def _step(data: Any, where: str) -> Step:
         cost=fields.number_or_none("cost", 0, FAR),
         copies=fields.number_or_none("copies", 1, MOST_CELLS),
         note=fields.text("note"),
+        encoded=fields.read_or_none("encoded", _encoded),
     )
     fields.done()
     if step.lanes and len(step.lanes) != len(step.elements):
         raise _wrong(where, "has not as many lanes as elements")
     return step
+
+
+def _encoded(data: Any, where: str) -> Encoded:
+    fields = _Fields(data, where)
+    encoded = Encoded(
+        name=fields.text("name"),
+        width=fields.number("width", 1, MOST_BITS),
+        value=fields.text("value"),
+        fields=fields.list("fields", _field, MOST_BITS),
+    )
+    fields.done()
+    ends = [-1, *(end for field in encoded.fields for end in (field.low, field.high)), encoded.width]
+    for low, high in zip(ends[::2], ends[1::2], strict=True):
+        if low >= high:
+            raise _wrong(where, "has fields that overlap, or are not in order")
+    return encoded
+
+
+def _field(data: Any, where: str) -> Field:
+    fields = _Fields(data, where)
+    field = Field(
+        name=fields.text("name"),
+        low=fields.number("low", 0, MOST_BITS),
+        high=fields.number("high", 0, MOST_BITS),
+        held=fields.number("held", 0, 2**32),
+        words=fields.text("words"),
+    )
+    fields.done()
+    if field.low > field.high:
+        raise _wrong(where, "ends before it begins")
+    return field
 
 
 def _note(data: Any, where: str) -> Note:
@@ -301,6 +336,9 @@ class _Fields:
 
     def read(self, name: str, reader: Callable[[Any, str], T]) -> T:
         return reader(self.take(name), self._called(name))
+
+    def read_or_none(self, name: str, reader: Callable[[Any, str], T]) -> T | None:
+        return None if self.take(name) is None else self.read(name, reader)
 
     def list(self, name: str, reader: Callable[[Any, str], T], most: int) -> tuple[T, ...]:
         values = self.take(name)

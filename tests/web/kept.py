@@ -1,0 +1,22 @@
+"""Golden answers in a file: JSON in gzip, the same bytes for the same answers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def load(path: Path) -> dict[str, Any]:
+    """What a file keeps."""
+    loaded: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return loaded
+
+
+def save(path: Path, data: Mapping[str, Any]) -> None:
+    """Keep it."""
+    path.parent.mkdir(exist_ok=True)
+    text = json.dumps(data, separators=(",", ":"))
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
