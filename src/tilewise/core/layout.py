@@ -132,7 +132,7 @@ class Layout(Algebra):
 
     def __post_init__(self) -> None:
         strides = self.strides if isinstance(self.strides, tuple | list) else (self.strides,)
-        self.__dict__.update(
+        self.__dict__.update(  # a frozen class takes no other assignment
             shape=as_shape(self.shape),
             strides=tuple([as_vector(stride) for stride in strides]),
             replica=_all_of(Iter, self.replica, "replicas are"),
