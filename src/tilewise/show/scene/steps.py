@@ -1,10 +1,12 @@
-"""An access as steps: one a wavefront, with the lanes that it serves and the elements that they get."""
+"""An access as steps: one a wavefront, with the lanes that it serves and the elements that they get.
+
+What the tensor core and TMA ask for has modules of its own: `descriptors` and `boxes`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import replace
 
 from tilewise.check.access import Access
 from tilewise.check.banks.conflicts import Conflicts, conflicts
@@ -12,28 +14,22 @@ from tilewise.check.banks.phases import Phase
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.show.scene.asked import Asked
+from tilewise.show.scene.boxes import ACCESS as BOXES
+from tilewise.show.scene.boxes import boxes_asked
+from tilewise.show.scene.descriptors import OPERANDS as DESCRIPTORS
+from tilewise.show.scene.descriptors import descriptors_asked
 from tilewise.show.scene.logical import MOST_CELLS
 from tilewise.show.scene.model import Note, Step
-
-MOST_STEPS = 128
-"""So many wavefronts are steps."""
 
 WORD_BITS = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What an access adds to a scene."""
-
-    name: str
-    steps: tuple[Step, ...]
-    notes: tuple[Note, ...]
-
-
 def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: int = 0) -> Asked:
-    """The first wavefronts of an access, and what all of them cost, in Nsight Compute's words.
+    """The steps of an access, and in a sentence what it needs; of lanes, of wgmma or of TMA.
 
-        refused  what `conflicts` refuses; TW301 a tile of more than 1,048,576 elements
+        requires  the text of an access, a layout of (lane, element), descriptor.A, descriptor.B, or boxes
+        refused   TW401 no type; TW301 a tile of more than 1,048,576 elements; what `conflicts` refuses
 
     >>> from tilewise import S
     >>> found = asked_of(S[(8, 64)], "ldmatrix.x1", DType.of("bf16"))
@@ -41,6 +37,8 @@ def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: in
     'ldmatrix.x1: 64 wavefronts, ideal 8, 8 ways'
     >>> found.steps[1].title, found.steps[1].elements[:2], found.steps[1].lanes[:2]
     ('request 0, phase 0, wavefront 2 of 8', (64, 65), (1, 1))
+    >>> asked_of(S[(8, 64)], "boxes", DType.of("bf16")).notes[0].text
+    'boxes: 64 x 8 elements, SWIZZLE_NONE, 1 box of 1024 bytes'
     """
     if layout.size > MOST_CELLS:
         raise LayoutError(
@@ -48,15 +46,28 @@ def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: in
             f"an access of {layout.size} elements, and those of {MOST_CELLS} are drawn at most",
             hint="tilewise banks counts without a picture",
         )
+    if dtype is None:
+        raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
+    name = access.strip() if isinstance(access, str) else ""
+    if name in DESCRIPTORS:
+        return descriptors_asked(layout, name, dtype, base)
+    if name == BOXES:
+        return boxes_asked(layout, dtype, base)
+    if name.startswith("descriptor"):
+        raise LayoutError("TW601", f"{name!r} is no access", hint="wgmma's are " + " ".join(DESCRIPTORS))
+    return _wavefronts(layout, access, dtype, base)
+
+
+def _wavefronts(layout: Layout, access: Layout | str, dtype: DType, base: int) -> Asked:
+    """One step a wavefront, with what all of them cost, in Nsight Compute's words."""
     found = conflicts(layout, access, dtype=dtype, base=base)
-    steps = tuple(islice(_steps(found), MOST_STEPS))
-    notes = [Note("no" if found.ways > 1 else "yes", str(found))]
-    if len(steps) < found.wavefronts:
-        notes.append(Note("hint", f"the first {len(steps)} of {found.wavefronts} wavefronts are steps"))
     own = found.access
-    if own.operation.guessed(own.bytes):
-        notes.append(Note("hint", f"of {own.operation.name} no document says {own.operation.unknown}"))
-    return Asked(own.name, steps, tuple(notes))
+    notes = [Note("no" if found.ways > 1 else "yes", str(found))]
+    asked = Asked.of(own.name, _steps(found), found.wavefronts, "wavefronts", notes)
+    if not own.operation.guessed(own.bytes):
+        return asked
+    guess = Note("hint", f"of {own.operation.name} no document says {own.operation.unknown}")
+    return replace(asked, notes=(*asked.notes, guess))
 
 
 def _steps(found: Conflicts) -> Iterator[Step]:
