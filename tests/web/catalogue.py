@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from itertools import product
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise, product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,58 +16,172 @@ from tilewise.hardware.catalog.entry import Entry
 from tilewise.hardware.catalog.instances import instances_of
 
 TABLE = Path(__file__).parents[2] / "web" / "src" / "app" / "catalogue.json"
+_BLANK = re.compile(r"\{(\d*)([a-z]+)(?:/(\w))?\}")
 LEFT_OUT = ("wgmma.canonical", "wgmma.figure")
 """The manual's tables and figures are looked up, not drawn."""
 
 
-def table() -> list[list[Any]]:
-    """[name, summary, parameters, [[layout, dtype, arguments]]] of each entry, as JSON has it.
+TEMPLATES = (
+    "S[(({a}, 8), ({b}, 4, {c})) : (({c}@reg, 4@laneid), ({ac}@reg, 1@laneid, 1@reg))]",
+    "S[((4, 2, 8), ({n/8}, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]",
+    "S[((4, 2, 8), (2, 4, {a})) : ((1@wid_in_wg, {a}@reg, 4@laneid), ({2a}@reg, 1@laneid, 1@reg))]",
+    "S[({a}, 8, (4, {b})) : ({b}@reg, 4@laneid, (1@laneid, 1@reg))]",
+    "S[({a}, (4, 2), 8) : (2@reg, (1@laneid, 1@reg), 4@laneid)]",
+    "S[({a}, (4, {b}), (2, 8)) : ({2b}@reg, (1@laneid, 1@reg), ({b}@reg, 4@laneid))]",
+    "S[((2, 8), {a}) : ((1@laneid, 4@laneid), 1@reg)]",
+    "S[(8, {a}) : (4@laneid, 1@reg)]",
+    "S[(8, {a}) : ({a}, 1)]",
+    "Swizzle<{a},{b},3> o S[(8, {c}) : ({c}, 1)]",
+    "Swizzle<{a},3,3> o S[({b}, 8) : (1, {b})]",
+    "Swizzle<{a},3,3> o S[((16, 8), ({k/b}, {b})) : (({8b}, {b}), ({128b}, 1))]",
+    "Swizzle<{a},3,3> o S[(({rows/b}, {b}), ({k/8}, 8)) : (({8b}, 1), (1024, {b}))]",
+    "S[((16, 8), ({k/8}, 8)) : ((64, 8), (1024, 1))]",
+    "S[((16, 8), ({k/8}, 8)) : ((64, 1), (1024, 8))]",
+)
+"""Layouts that differ in numbers alone: a letter is a number, letters together are their product."""
 
-    A parameter is its name, with `=default` where it may be left out, and `?` where it is a flag. The
-    arguments of calls that are the same layout stand together, between bars; their dtype is empty where the
-    arguments say it; {n/8} in a layout is an eighth of the argument n. Numbers that may be left out, such
-    as which byte, are.
+
+def table() -> list[list[Any]]:
+    """[name, summary, parameters, [[layout, dtype, rows]]] of each entry, as JSON has it.
+
+    A parameter is its name, with `=default` where it may be left out, and `?` where it is a flag. The layout
+    is a template: {a} is a number of the row, {2ab} a product, {n/8} an eighth of the argument n.
+    Rows have semicolons between them: the template's numbers, then the arguments in order, - where one is
+    left out. `f16|f32` is either, 8..256/8 every eighth number; a row is all calls that it spells. Their
+    dtype is empty where the arguments say it. Numbers that may be left out, such as which byte, are.
     """
-    kept = [entry for entry in entries().values() if entry.name not in LEFT_OUT]
-    rows = ((entry, _layouts(entry)) for entry in kept)
+    rows = ((entry, _layouts(entry)) for entry in entries().values() if entry.name not in LEFT_OUT)
     return [
-        [entry.name, entry.summary.partition(":")[0], [*map(_parameter, entry.parameters)], layouts]
+        [entry.name, entry.summary.partition(":")[0], " ".join(map(_parameter, entry.parameters)), layouts]
         for entry, layouts in rows
         if layouts
     ]
 
 
+def kept() -> Iterator[tuple[Entry, dict[str, Any]]]:
+    """Every call that the table has: the entry and its arguments."""
+    for entry in entries().values():
+        for values in _values(entry) if entry.name not in LEFT_OUT else ():
+            if _built(entry, values).layout is not None:
+                yield entry, values
+
+
 def text() -> str:
-    """The table as the file keeps it, a layout a line."""
+    """The table as the file keeps it, a template a line."""
     return "[\n" + ",\n".join(_entry_text(*row) for row in table()) + "\n]\n"
 
 
-def _entry_text(name: str, summary: str, parameters: list[str], layouts: list[list[str]]) -> str:
+def _entry_text(name: str, summary: str, parameters: str, layouts: list[list[str]]) -> str:
     lines = ",\n".join(json.dumps(row) for row in layouts)
     return f"[{json.dumps(name)}, {json.dumps(summary)}, {json.dumps(parameters)}, [\n{lines}\n]]"
 
 
+Arguments = tuple[tuple[str, ...], ...]
+"""For each parameter the words that it may be."""
+
+
 def _layouts(entry: Entry) -> list[list[str]]:
-    calls: dict[tuple[str, str], list[str]] = {}
+    calls: dict[tuple[str, str], dict[tuple[str, ...], list[Arguments]]] = {}
     for values in _values(entry):
-        built = entry(**{name: value for name, value in values.items() if value is not None})
+        built = _built(entry, values)
         if built.layout is None:
             continue
         dtype = str(built.facts.get("dtype", ""))
         said = dtype if dtype != values.get("dtype") else ""
-        arguments = entry.spelled(values).removeprefix(f"{entry.name}(").removesuffix(")")
-        calls.setdefault((_template(entry, built.layout, values), said), []).append(arguments)
-    return [[layout, dtype, "|".join(same)] for (layout, dtype), same in calls.items()]
+        template, numbers = _template(str(built.layout), values)
+        group = calls.setdefault((template, said), {})
+        group.setdefault(numbers, []).append(tuple((word,) for word in _words(entry, values)))
+    return [
+        [
+            template,
+            said,
+            ";".join(_row(numbers, row) for numbers, rows in group.items() for row in _joined(rows)),
+        ]
+        for (template, said), group in calls.items()
+    ]
 
 
-def _template(entry: Entry, layout: Any, values: Mapping[str, Any]) -> str:
-    """The layout's text; of wgmma.D, whose layouts differ in one extent alone, with {n/8} in its place."""
-    text = str(layout)
-    if entry.name != "wgmma.D":
-        return text
-    start, blocks, rest = text.partition(f", ({values['n'] // 8}, ")
-    assert blocks, text
-    return f"{start}, ({{n/8}}, {rest}"
+def _built(entry: Entry, values: Mapping[str, Any]) -> Any:
+    return entry(**{name: value for name, value in values.items() if value is not None})
+
+
+def _words(entry: Entry, values: Mapping[str, Any]) -> list[str]:
+    """The arguments in the order of the parameters, `-` for those that a call leaves out."""
+    words = []
+    for parameter in entry.parameters:
+        value = values.get(parameter.name)
+        usual = False if parameter.flag else parameter.default
+        left_out = value is None or (not parameter.needed and str(value) == str(usual))
+        words.append("-" if left_out else "true" if parameter.flag else str(value))
+    return words
+
+
+def _joined(rows: list[Arguments]) -> list[Arguments]:
+    """The same calls in fewer rows: those that differ in one argument are one."""
+    for place in reversed(range(len(rows[0]))):
+        together: dict[Arguments, list[str]] = {}
+        for row in rows:
+            together.setdefault((*row[:place], *row[place + 1 :]), []).extend(row[place])
+        rows = [(*rest[:place], tuple(words), *rest[place:]) for rest, words in together.items()]
+    return rows
+
+
+def _row(numbers: tuple[str, ...], row: Arguments) -> str:
+    words = ["|".join(_ranged(words)) for words in row]
+    while words and words[-1] == "-":
+        words.pop()
+    return " ".join((*numbers, *words))
+
+
+def _ranged(words: tuple[str, ...]) -> Iterator[str]:
+    """Words with runs of evenly spaced numbers as ranges.
+
+    >>> list(_ranged(("8", "16", "24", "32", "48", "64", "80")))
+    ['8..32/8', '48..80/16']
+    """
+    left = list(words)
+    while left:
+        many = max((n for n in range(3, len(left) + 1) if _evenly_spaced(left[:n])), default=1)
+        yield left[0] if many == 1 else f"{left[0]}..{left[many - 1]}/{int(left[1]) - int(left[0])}"
+        del left[:many]
+
+
+def _evenly_spaced(words: list[str]) -> bool:
+    return all(map(str.isdigit, words)) and len({int(b) - int(a) for a, b in pairwise(words)}) == 1
+
+
+def filled(template: str, numbers: Sequence[str], arguments: Mapping[str, Any]) -> str:
+    """The layout that a template is, with numbers for its letters.
+
+    >>> filled("S[({a}, {n/8}) : ({2ab}, 1)]", ("2", "3"), {"n": 64})
+    'S[(2, 8) : (12, 1)]'
+    """
+
+    letters = dict(zip("abc", numbers, strict=False))
+
+    def number(match: re.Match[str]) -> str:
+        factor, names, divisor = match.groups()
+        if divisor:
+            return str(int(arguments[names]) // int(divisor if divisor.isdigit() else letters[divisor]))
+        return str(int(factor or 1) * prod(int(letters[name]) for name in names))
+
+    return _BLANK.sub(number, template)
+
+
+def _template(layout: str, values: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The template of a layout, and its numbers; a layout of no template is one itself."""
+    for template in TEMPLATES:
+        needed = {names for _, names, divisor in _BLANK.findall(template) if divisor}
+        if not needed <= values.keys():
+            continue
+        pattern = re.escape(template)
+        for name in "abc":
+            pattern = pattern.replace(rf"\{{{name}\}}", rf"(?P<{name}>\d+)", 1)
+        found = re.fullmatch(re.sub(r"\\\{.*?\\\}", r"\\d+", pattern), layout)
+        numbers = found.groups() if found else ()
+        if found and filled(template, numbers, values) == layout:
+            return template, numbers
+    return layout, ()
 
 
 def _values(entry: Entry) -> Iterator[dict[str, Any]]:

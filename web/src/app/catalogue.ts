@@ -29,25 +29,20 @@ export interface Suggestion {
 
 const CALL = /^(\s*)([a-z]\w*(?:\.\w*)*)\s*(?:\(([^()]*)(\)?)|$)/;
 
-type Table = [name: string, summary: string, parameters: string[], layouts: [layout: string, dtype: string, calls: string][]][];
+type Table = readonly [string, string, string, readonly (readonly [string, string, string])[]][];
 
 const ENTRIES: ReadonlyMap<string, Entry> = new Map(
-  (table as Table).map(([name, summary, parameters]) => [name, { name, summary, parameters }]),
+  (table as unknown as Table).map(([name, summary, parameters]) => [
+    name,
+    { name, summary, parameters: parameters.split(" ") },
+  ]),
 );
-const ROWS: readonly Row[] = (table as Table).flatMap(([name, , parameters, layouts]) =>
-  layouts.flatMap(([layout, dtype, calls]) =>
-    calls.split("|").map((given) => {
-      const values = argumentsOf(parameters, given);
-      const blocks = Number(values.get("n") ?? 0) / 8;
-      return {
-        call: `${name}(${given})`,
-        dtype: dtype || values.get("dtype") || "",
-        layout: layout.replace("{n/8}", String(blocks)),
-      };
-    }),
+const ROWS: readonly Row[] = (table as unknown as Table).flatMap(([name, , , layouts]) =>
+  layouts.flatMap(([template, dtype, rows]) =>
+    rows.split(";").flatMap((row) => spelledOut(ENTRIES.get(name)!, template, dtype, row)),
   ),
 );
-const BY_KEY: ReadonlyMap<string, Row> = new Map(ROWS.map((row) => [row.call.toLowerCase().replace(/ /g, ""), row]));
+const BY_KEY: ReadonlyMap<string, Row> = new Map(ROWS.map((row) => [keyed(row.call), row]));
 
 /** The text with the call at its beginning replaced; a call that the table does not have is a LayoutError. */
 export function resolve(text: string): Resolved {
@@ -82,7 +77,7 @@ export function suggestions(text: string, most = 8): Suggestion[] {
   if (name === undefined || /\)/.test(text)) return [];
   const typed = text.toLowerCase().replace(/\s/g, "");
   const entries = [...ENTRIES.values()].filter((entry) => entry.name.toLowerCase().startsWith(name.toLowerCase()));
-  const exact = ROWS.filter((row) => row.call.toLowerCase().replace(/ /g, "").startsWith(typed));
+  const exact = ROWS.filter((row) => keyed(row.call).startsWith(typed));
   if (entries.length > 1 && !typed.includes("(")) {
     return entries.slice(0, most).map((entry) => ({ text: shown(entry), words: entry.summary }));
   }
@@ -108,9 +103,51 @@ function summaryOf(row: Row): string {
   return ENTRIES.get(row.call.slice(0, row.call.indexOf("(")))?.summary ?? "";
 }
 
-/** The call as the table spells it: the first value bare, others by name, defaults left out. */
+/** The calls of a row: numbers of the template, then for each parameter what it may be. */
+function spelledOut(entry: Entry, template: string, dtype: string, row: string): Row[] {
+  const words = row.split(" ");
+  const letters = new Set(template.match(/(?<=\{)[a-c](?=\})/g)).size;
+  const numbers = words.splice(0, letters).map(Number);
+  let every: Map<string, string>[] = [new Map()];
+  words.forEach((word, at) => {
+    const name = nameOf(entry.parameters[at]!);
+    const options = word.split("|").flatMap(ranged);
+    every = every.flatMap((values) =>
+      options.map((option) => (/^-?$/.test(option) ? values : new Map(values).set(name, option))),
+    );
+  });
+  return every.map((values) => ({
+    call: callOf(entry, values),
+    dtype: dtype || values.get("dtype") || "",
+    layout: template.replace(/\{(\d*)([a-z]+)(?:\/(\w))?\}/g, (_, factor: string, names: string, divisor?: string) => {
+      const value = (name: string): number => numbers["abc".indexOf(name)] ?? Number(values.get(name) ?? name);
+      if (divisor) return String(value(names) / value(divisor));
+      return String([...names].reduce((product, name) => product * value(name), Number(factor || 1)));
+    }),
+  }));
+}
+
+/** The words of one: `8..32/8` is 8, 16, 24, 32. */
+function ranged(word: string): string[] {
+  const [, first, last, step] = /^(\d+)\.\.(\d+)\/(\d+)$/.exec(word) ?? [word];
+  if (!step) return [word];
+  const found: string[] = [];
+  for (let one = Number(first); one <= Number(last); one += Number(step)) found.push(String(one));
+  return found;
+}
+
+/** The call as the table spells it, small and without spaces. */
 function keyOf(entry: Entry, given: string): string {
-  const values = argumentsOf(entry.parameters, given);
+  return keyed(callOf(entry, argumentsOf(entry.parameters, given)));
+}
+
+function keyed(call: string): string {
+  return call.toLowerCase().replace(/ /g, "");
+}
+
+/** A call: the first value bare, others by name, defaults left out. */
+function callOf(entry: Entry, given: ReadonlyMap<string, string>): string {
+  const values = new Map(given);
   const words: string[] = [];
   entry.parameters.forEach((parameter, at) => {
     const name = nameOf(parameter);
@@ -120,7 +157,7 @@ function keyOf(entry: Entry, given: string): string {
     words.push(parameter.endsWith("?") ? name : at === 0 ? value : `${name}=${value}`);
   });
   for (const [name, value] of values) words.push(`${name}=${value}`); // no such parameter: no such row
-  return `${entry.name}(${words.join(",")})`.toLowerCase();
+  return `${entry.name}(${words.join(", ")})`;
 }
 
 /** {parameter: value} of what stands between the parentheses. */
