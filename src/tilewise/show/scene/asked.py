@@ -32,6 +32,6 @@ class Asked:
         return cls(name, first, (*notes, *((Note("hint", cut),) if len(first) < total else ())))
 
     @classmethod
-    def refused(cls, name: str, why: str, hint: str) -> Asked:
-        """No step, and why there is none."""
-        return cls(name, (), (Note("no", f"{name}: {why}"), Note("hint", hint)))
+    def refused(cls, name: str, why: str, *hints: str) -> Asked:
+        """No step, why there is none, and what to do."""
+        return cls(name, (), (Note("no", f"{name}: {why}"), Note("hint", "; ".join(filter(None, hints)))))

@@ -50,7 +50,7 @@ def boxes_asked(layout: Layout, dtype: DType, base: int = 0) -> Asked:
     except NotDecided:
         raise
     except LayoutError as error:
-        return _refused(error.message)
+        return _refused(error.message, error.hint)
     notes = (
         Note("yes", f"{ACCESS}: {_words(plan)}"),
         Note("hint", f"the tile's address is a multiple of {plan.alignment} bytes"),
@@ -115,5 +115,5 @@ def _words(plan: Plan) -> str:
     return f"{extents} {unit}, {mode}, {many} of {tensor_map.bytes} bytes"
 
 
-def _refused(why: str) -> Asked:
-    return Asked.refused(ACCESS, why, "tilewise tma says why")
+def _refused(why: str, hint: str = "") -> Asked:
+    return Asked.refused(ACCESS, why, hint, "tilewise tma says why")

@@ -52,7 +52,8 @@ def descriptors_asked(layout: Layout, access: str, dtype: DType, base: int = 0) 
     """
     found = match(layout, operand=OPERANDS[access], dtype=dtype, base=base)
     if isinstance(found, Mismatch):
-        return Asked.refused(access, found.reasons[0].message, "tilewise match says what is nearest")
+        first = found.reasons[0]
+        return Asked.refused(access, first.message, first.hint, "tilewise match says what is nearest")
     notes = Note("yes", f"{access}: {_words(found)}"), Note("hint", _alignment(found))
     return Asked.of(access, _steps(found, extents_of(layout.shape)[1]), len(found.steps), "wgmma", notes)
 
