@@ -18,9 +18,10 @@ from tilewise.core.dtypes import DType
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.wgmma.instructions import Input
 from tilewise.show.corner import chunks_of, corner_of
-from tilewise.show.page import STYLES, as_text, page_of, print_page
+from tilewise.show.page import page_of
 from tilewise.show.registers import holders_of, known_as
 from tilewise.show.screen import screen_of
+from tilewise.show.terminal import STYLES, as_text, print_lines
 
 TILES = [
     ("Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", "bf16"),
@@ -269,7 +270,7 @@ def test_colours_change_no_word(coloured):
     lines = page_of(screen_of(parse(TILES[0][0]), "bf16"))
     system = "truecolor" if coloured else None
     console = Console(file=io.StringIO(), force_terminal=coloured, color_system=system, width=200)
-    print_page(lines, console)
+    print_lines(lines, console)
     printed = console.file.getvalue()
     assert ("\x1b[" in printed) == coloured
     bare = re.sub(r"\x1b\[[\d;]*m", "", printed)

@@ -23,6 +23,8 @@ CHUNKS = WAVEFRONT // CHUNK
 """Chunks of 16 bytes that one wavefront moves, each in four banks of its own."""
 
 _BITS = 8 * CHUNK
+_WIDE = 1 << 30
+"""Who draws the corner cuts it to the room that there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def corner_of(layout: Layout, dtype: DType | None = None, base: int = 0) -> Grid
     >>> [cell.text for cell in corner.cells[1]], [cell.colour for cell in corner.cells[1]]
     (['64', '65', '66', '67', '68', '69', '70', '71'], [0, 0, 0, 0, 1, 1, 1, 1])
     """
-    grid = _cut(grid_of(layout))
+    grid = replace(grid_of(layout, width=_WIDE, most=(ROWS, COLUMNS)), note="")
     memory = None if dtype is None else Memory.of(layout, dtype, base)
     if memory is None:
         return grid
@@ -77,16 +79,6 @@ def corner_of(layout: Layout, dtype: DType | None = None, base: int = 0) -> Grid
         for row, line in enumerate(grid.cells)
     )
     return replace(grid, key=f"{memory.bits.axes[0]}, coloured by bank", cells=cells)
-
-
-def _cut(grid: Grid) -> Grid:
-    return replace(
-        grid,
-        row_labels=grid.row_labels[:ROWS],
-        column_labels=grid.column_labels[:COLUMNS],
-        cells=tuple(line[:COLUMNS] for line in grid.cells[:ROWS]),
-        note="",
-    )
 
 
 def chunks_of(layout: Layout, dtype: DType, base: int = 0) -> Grid | None:

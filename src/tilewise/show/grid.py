@@ -1,32 +1,39 @@
-"""Which part of a layout is drawn, what stands in each cell, and what its colour means."""
+"""The index panel of a layout of any size: which part of it is drawn, and what stands in its cells.
+
+`scene_of` has every place of a scene; of the index alone few are seen, and only those are computed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import islice
 from math import prod
 
-from tilewise.core.axes import Axis
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.facts import plain_extremes
-from tilewise.core.layout import Iter, Layout, Point
-from tilewise.core.shapes import coordinates
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
-from tilewise.show.scene.logical import split
+from tilewise.show.paper.words import MOST_COPIES, axes_in_order, head_text, places_texts
+from tilewise.show.scene.colours import colour_of
+from tilewise.show.scene.logical import Logical, logical_of
+from tilewise.show.scene.model import Axis, Scene
+from tilewise.show.scene.panels import index_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-COLOURS = 8
-MAX_ROWS, MAX_COLUMNS = 40, 64
-_COPIES_IN_A_CELL = 4
+MOST = (40, 64)
+"""So many rows and columns are drawn at most, where no window says which."""
+
+_MOST_CELLS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One element: the text of its places, and the number of its colour."""
+    """What stands in a cell, and the number of its colour."""
 
     text: str
     colour: int
@@ -34,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A window of a layout as rows and columns of cells."""
+    """Rows and columns of cells with their labels."""
 
     title: str
     key: str
@@ -47,9 +54,10 @@ class Grid:
 def grid_of(
     layout: Layout,
     shape: Any = None,
-    window: tuple[tuple[int | None, int | None], ...] | None = None,
+    window: Sequence[Any] | None = None,
     width: int = 120,
     colour: str | None = None,
+    most: tuple[int, int] = MOST,
 ) -> Grid:
     """A layout as a grid that fits `width` characters, windowed where it is larger.
 
@@ -60,60 +68,48 @@ def grid_of(
     >>> [cell.text for cell in grid.cells[1]]
     ['4', '5', '6', '7', '12', '13', '14', '15']
     """
-    asked = layout.asked_in(shape)
-    row_modes, column_modes = split(asked, layout.size)
-    rows, columns = prod(row_modes), prod(column_modes)
-    row_range, column_range = _window(window, rows, columns)
-    painter = _Painter(_thinned(layout), colour)
-    labels = (
-        tuple(_label(row, row_modes) for row in row_range),
-        tuple(_label(column, column_modes) for column in column_range),
-    )
-    lines: list[tuple[Cell, ...]] = []
-    for row in row_range:
-        flats = (row * columns + column for column in column_range if row * columns + column < layout.size)
-        lines.append(tuple(painter.cell(flat) for flat in flats))
-    fitting = len(column_range)
-    if window is None or len(window) < 2:
-        fitting = _fitting(lines, labels, width)
+    scene = _scene(_thinned(layout), _part(layout, shape, window, most), colour)
+    (panel,) = scene.panels
+    texts, colours = places_texts(scene, scene.copies), map(scene.colour.rule, _firsts(scene))
+    filled = [Cell(text, number) for text, number in zip(texts, colours, strict=True)]
+    wide = panel.cells[1]
+    lines = [tuple(filled[at : at + wide]) for at in range(0, len(filled), wide)]
+    rows = tuple(head_text(panel.row_heads, row) for row in range(panel.cells[0]))
+    columns = tuple(head_text(panel.column_heads, column) for column in range(wide))
+    fits = fitting(lines, (rows, columns), width) if window is None or len(window) < 2 else wide
+    (top, bottom), (left, _) = scene.window
     return Grid(
         title=str(layout),
-        key=painter.key,
-        row_labels=labels[0],
-        column_labels=labels[1][:fitting],
-        cells=tuple(line[:fitting] for line in lines),
-        note=_note(rows, columns, row_range, column_range[:fitting]),
+        key=_key(scene),
+        row_labels=rows,
+        column_labels=columns[:fits],
+        cells=tuple(line[:fits] for line in lines),
+        note=part_note((prod(scene.rows), prod(scene.columns)), range(top, bottom), range(left, left + fits)),
     )
 
 
-def _window(
-    window: tuple[tuple[int | None, int | None], ...] | None, rows: int, columns: int
-) -> tuple[range, range]:
-    ranges = []
-    given = (*(window or ()), (None, None), (None, None))
-    for name, (start, stop), extent, most in zip(
-        ("rows", "columns"), given, (rows, columns), (MAX_ROWS, MAX_COLUMNS), strict=False
-    ):
-        first = 0 if start is None else start
-        last = min(extent, first + most) if stop is None else stop
-        if not 0 <= first < last <= extent:
-            raise LayoutError(
-                "TW201",
-                f"{name} {first}:{last} are not within 0:{extent}",
-                hint=f"the grid has {extent} {name}",
-            )
-        ranges.append(range(first, last))
-    if window is not None and len(window) > 2:
-        raise LayoutError("TW201", f"a window of {len(window)} ranges", hint="a grid has rows and columns")
-    if prod(map(len, ranges)) > 1 << 16:
-        raise LayoutError("TW301", "a picture of more than 65536 cells", hint="give a smaller --window")
-    return ranges[0], ranges[1]
+def _part(layout: Layout, shape: Any, window: Sequence[Any] | None, most: tuple[int, int]) -> Logical:
+    """The part that is drawn: the window, and where it is open as much as is drawn at most."""
+    whole = logical_of(layout, shape)
+    given = (*(window or ()), None, None)[: max(2, len(window or ()))]
+    ends = []
+    for pair, extent, many in zip(given, (prod(whole.rows), whole.broad), most, strict=False):
+        first, last = pair or (None, None)
+        first = first or 0
+        ends.append((first, min(extent, first + many) if last is None else last))
+    part = logical_of(layout, shape, (*ends, *given[2:]))
+    (top, bottom), (left, right) = part.window
+    if (bottom - top) * (right - left) > _MOST_CELLS:
+        raise LayoutError(
+            "TW301", f"a picture of more than {_MOST_CELLS} cells", hint="give a smaller --window"
+        )
+    return part
 
 
 def _thinned(layout: Layout) -> Layout:
     """The layout with as many copies as a cell shows, and one more that tells that there are others."""
     iters, start = merged_replica(layout.replica)
-    kept, room = [], _COPIES_IN_A_CELL + 1
+    kept, room = [], MOST_COPIES + 1
     for it in iters:
         extent = min(it.extent, room)
         kept.append(Iter(extent, it.stride))
@@ -122,83 +118,60 @@ def _thinned(layout: Layout) -> Layout:
     return replace(layout, replica=tuple(kept), offset=layout.offset + start + named)
 
 
-class _Painter:
-    """Texts and colours of the elements of one layout."""
-
-    def __init__(self, layout: Layout, colour: str | None) -> None:
-        self.layout = layout
-        owners = [axis for axis in layout.axes if axis.kind != "storage"]
-        self.axes = (*owners, *(axis for axis in layout.axes if axis.kind == "storage"))
-        self.axis = layout.axis(colour) if colour else self._telling_axis(owners)
-        self.position = layout.axes.index(self.axis)
-        try:
-            self.low, high = layout.extremes(self.axis)
-        except NotDecided:  # before the swizzle is near enough for a colour
-            self.low, high = plain_extremes(layout, self.axis.name)
-        self.span = 1 + high - self.low
-
-    def _telling_axis(self, owners: list[Axis]) -> Axis:
-        """The axis that gives the colour: the owner of most values, else the swizzled one."""
-        if owners:
-            return max(owners, key=self.layout.span)
-        return self.layout.swizzled_axis or self.axes[0]
-
-    @property
-    def key(self) -> str:
-        """What the numbers in a cell are, and its colour."""
-        cells = "cells " + ":".join(axis.name for axis in self.axes)
-        if self.layout.copies > 1:
-            cells += ", copies between |"
-        if self._permuted:
-            return f"{cells}; colour by the chunks that the swizzle permutes"
-        if self.axis.kind == "storage":
-            return f"{cells}; colour by {self.axis}" + (f" in {COLOURS} bands" if self.span > COLOURS else "")
-        return f"{cells}; colour by {self.axis}" + (f" mod {COLOURS}" if self.span > COLOURS else "")
-
-    @property
-    def _permuted(self) -> bool:
-        return self.axis == self.layout.swizzled_axis and self.layout.swizzles[-1].bits > 0
-
-    def cell(self, flat: int) -> Cell:
-        """The cell of one element."""
-        points = self.layout.points(flat)
-        positions = map(self.layout.axes.index, self.axes)
-        return Cell(":".join(self._steps(points, i) for i in positions), self._colour(points[0]))
-
-    def _steps(self, points: list[Point], axis: int) -> str:
-        values = list(dict.fromkeys(p[axis] for p in points))
-        shown = "|".join(map(str, islice(values, _COPIES_IN_A_CELL)))
-        return shown + ("|.." if len(values) > _COPIES_IN_A_CELL else "")
-
-    def _colour(self, place: Point) -> int:
-        steps = place[self.position]
-        if self._permuted:
-            target = self.layout.swizzles[-1].target
-            return ((steps & target) // (target & -target)) % COLOURS
-        if self.axis.kind == "storage":
-            return (steps - self.low) * COLOURS // self.span % COLOURS
-        return (steps - self.low) % COLOURS
+def _scene(layout: Layout, part: Logical, colour: str | None) -> Scene:
+    """The scene of a part with its index alone; its axes reach as far as those of the whole layout."""
+    axes = tuple(Axis(axis.name, axis.kind, *_ends(layout, axis.name)) for axis in layout.axes)
+    points = [point for flat in part.flats for point in layout.points(flat)]
+    return Scene(
+        title=str(layout),
+        expression=str(layout),
+        shape=extents_of(part.shape),
+        rows=part.rows,
+        columns=part.columns,
+        window=part.window,
+        copies=layout.copies,
+        axes=axes,
+        places={axis.name: values for axis, values in zip(axes, zip(*points, strict=True), strict=True)},
+        colour=colour_of(layout, axes, colour),
+        panels=(index_of(part),),
+    )
 
 
-def _fitting(
-    lines: list[tuple[Cell, ...]], labels: tuple[tuple[str, ...], tuple[str, ...]], width: int
-) -> int:
+def _ends(layout: Layout, axis: str) -> tuple[int, int]:
+    try:
+        return layout.extremes(axis)
+    except NotDecided:  # before the swizzle is near enough for a colour
+        return plain_extremes(layout, axis)
+
+
+def _firsts(scene: Scene) -> tuple[int, ...]:
+    """Where the first copy of every element is on the axis of the colour."""
+    return scene.places[scene.colour.rule.axis][:: scene.copies]
+
+
+def _key(scene: Scene) -> str:
+    """What the numbers in a cell are, and its colour."""
+    cells = ":".join(axis.name for axis in axes_in_order(scene))
+    return f"cells {cells}{', copies between |' * (scene.copies > 1)}; colour {scene.colour.words}"
+
+
+def fitting(lines: Sequence[Sequence[Cell]], labels: tuple[Sequence[str], Sequence[str]], width: int) -> int:
     """How many columns fit: a cell is padded on both sides, the row's label on one."""
-    texts = [cell.text for line in lines for cell in line]
-    widest = max(map(len, (*texts, *labels[1])))
     side = max(map(len, labels[0])) + 1
-    return max(1, min(len(labels[1]), (width - side) // (widest + 2)))
+    return max(1, min(len(labels[1]), (width - side) // (longest(lines, labels[1]) + 2)))
 
 
-def _label(flat: int, modes: tuple[int, ...]) -> str:
-    return ",".join(map(str, coordinates(flat, modes)))
+def longest(lines: Sequence[Sequence[Cell]], labels: Sequence[str]) -> int:
+    """The columns of a cell: those of the longest text, or label."""
+    return max(map(len, (*(cell.text for line in lines for cell in line), *labels)))
 
 
-def _note(rows: int, columns: int, shown_rows: range, shown_columns: range) -> str:
-    if len(shown_rows) == rows and len(shown_columns) == columns:
+def part_note(whole: tuple[int, int], rows: range, columns: range) -> str:
+    """Which part of a grid is drawn; nothing where all is."""
+    if (len(rows), len(columns)) == whole:
         return ""
     return (
-        f"rows {shown_rows.start}..{shown_rows.stop - 1} of {rows}, "
-        f"columns {shown_columns.start}..{shown_columns.stop - 1} of {columns}; "
+        f"rows {rows.start}..{rows.stop - 1} of {whole[0]}, "
+        f"columns {columns.start}..{columns.stop - 1} of {whole[1]}; "
         "see others with --window 0:16,0:16"
     )

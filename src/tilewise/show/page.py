@@ -4,46 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
+from itertools import groupby
 from textwrap import wrap
 
 from tilewise.check.engines import Taken
 from tilewise.show.grid import Grid
 from tilewise.show.registers import Holder
 from tilewise.show.screen import Cost, Screen, is_tile
-from tilewise.show.terminal import PALETTE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rich.console import Console
+from tilewise.show.terminal import Line, Piece, beside, grid_lines, paragraph
 
 WIDTH = 100
 """Columns of the screen, where the terminal has them."""
 
-STYLES = {
-    "head": "bold",
-    "name": "bold",
-    "dim": "dim",
-    "yes": "green",
-    "no": "red",
-    "open": "yellow",
-    **{f"c{number}": style for number, style in enumerate(PALETTE)},
-}
-"""What the role of a piece of text looks like."""
-
 _SIDE = 11
 """Columns of the names of sections."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of a line, and its role."""
-
-    text: str
-    role: str = ""
-
-
-Line = tuple[Piece, ...]
 
 
 def page_of(screen: Screen, width: int = WIDTH) -> list[Line]:
@@ -61,32 +35,14 @@ def page_of(screen: Screen, width: int = WIDTH) -> list[Line]:
     return [*_Page(width).lines(screen)]
 
 
-def as_text(lines: Iterable[Line]) -> str:
-    """Lines without colour."""
-    return "\n".join("".join(piece.text for piece in line).rstrip() for line in lines)
-
-
-def print_page(lines: Iterable[Line], console: Console) -> None:
-    """Lines on a console of rich; without colours they are the plain text."""
-    from rich.text import Text
-
-    if not console.color_system:
-        print(as_text(lines), file=console.file)
-        return
-    for line in lines:
-        console.print(
-            Text.assemble(*((piece.text, STYLES.get(piece.role, "")) for piece in line)), soft_wrap=True
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class _Page:
     width: int
 
     def lines(self, screen: Screen) -> Iterator[Line]:
         unit = "" if screen.layout.unit == "element" else f"in {screen.layout.unit}s"
-        beside = ", ".join(filter(None, (str(screen.dtype or ""), unit)))
-        yield (Piece(str(screen.layout), "head"), Piece(f"   {beside}" if beside else "", "dim"))
+        counted = ", ".join(filter(None, (str(screen.dtype or ""), unit)))
+        yield (Piece(str(screen.layout), "head"), Piece(f"   {counted}" if counted else "", "dim"))
         yield ()
         yield from self.section("is", [screen.sentence])
         yield from self.section("map", screen.formulas)
@@ -126,16 +82,9 @@ class _Page:
 
     def pictures(self, screen: Screen) -> Iterator[Line]:
         """The corner, and beside it the chunks, where there is room for both."""
-        left = [*_drawn(screen.corner, self.width - _SIDE)]
-        right = [] if screen.chunks is None else [*_drawn(screen.chunks, self.width - _SIDE)]
-        wide = max(map(_length, left))
-        if right and _SIDE + wide + 4 + max(map(_length, right)) > self.width:
-            left, right = [*left, (), *right], []
-        beside = []
-        for one, other in zip_longest(left, right, fillvalue=()):
-            gap = (Piece(" " * (wide + 4 - _length(one))),) if other else ()
-            beside.append((*one, *gap, *other))
-        yield from self.named("corner", beside)
+        grids = [grid for grid in (screen.corner, screen.chunks) if grid is not None]
+        room = self.width - _SIDE
+        yield from self.named("corner", beside([[*_drawn(grid, room)] for grid in grids], room))
 
     # -- tables --------------------------------------------------------------------------------------
 
@@ -207,18 +156,6 @@ def _as_one(engines: Sequence[Taken]) -> Iterator[tuple[str, Taken]]:
 
 
 def _drawn(grid: Grid, room: int) -> Iterator[Line]:
-    """A grid under its key, as many columns as there is room for: labels, and cells in their colours."""
-    texts = [cell.text for row in grid.cells for cell in row]
-    width = max(map(len, (*texts, *grid.column_labels)))
-    side = max(map(len, grid.row_labels))
-    many = max(1, (room - side - 1) // (width + 2))
-    labels = "".join(f" {label:>{width}} " for label in grid.column_labels[:many])
-    yield from ((Piece(line, "dim"),) for line in wrap(grid.key, room))
-    yield (Piece(" " * (side + 1) + labels, "dim"),)
-    for label, row in zip(grid.row_labels, grid.cells, strict=True):
-        cells = (Piece(f" {cell.text:>{width}} ", f"c{cell.colour}") for cell in row[:many])
-        yield (Piece(f"{label:>{side}} ", "dim"), *cells)
-
-
-def _length(line: Line) -> int:
-    return sum(len(piece.text) for piece in line)
+    """A grid under its key."""
+    yield from paragraph(grid.key, room, "dim")
+    yield from grid_lines(grid, room)

@@ -215,12 +215,10 @@ def _shown(built: Built, data: dict[str, Any], text: str) -> Answer:
     grid = grid_of(built.layout, tuple(data["shape"]), window)
 
     def draw() -> None:
-        from rich.console import Console
-
-        from tilewise.show.terminal import print_grid
+        from tilewise.show.terminal import print_picture
 
         print(text, end="\n\n")
-        print_grid(grid, Console(highlight=False))
+        print_picture(grid)
 
     return Answer(data | {"picture": asdict(grid)}, draw)
 

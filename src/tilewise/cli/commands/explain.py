@@ -69,9 +69,10 @@ def _screen(args: argparse.Namespace) -> Answer:
     def draw() -> None:
         from rich.console import Console
 
-        from tilewise.show.page import page_of, print_page
+        from tilewise.show.page import page_of
+        from tilewise.show.terminal import print_lines
 
-        print_page(page_of(screen, _width(args.width)), Console(highlight=False))
+        print_lines(page_of(screen, _width(args.width)), Console(highlight=False))
 
     return Answer(screen.as_dict(), draw)
 

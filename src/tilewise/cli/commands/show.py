@@ -47,14 +47,9 @@ def answer(args: argparse.Namespace) -> Answer:
     grid = grid_of(layout, shape_from(args), window, width, args.colour)
 
     def draw() -> None:
-        from tilewise.show.terminal import as_ascii, print_grid
+        from tilewise.show.terminal import print_picture
 
-        if args.ascii:
-            print(as_ascii(grid))
-            return
-        from rich.console import Console
-
-        print_grid(grid, Console(highlight=False))
+        print_picture(grid, ruled=args.ascii)
 
     return Answer(asdict(grid), draw)
 

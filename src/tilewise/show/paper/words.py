@@ -30,11 +30,20 @@ def texts_of(panel: Panel, elements: Elements, brief: bool = False) -> list[str]
         else:
             texts = [",".join(map(str, coordinates(flat, scene.shape))) for flat in flats]
     else:
-        columns = [
-            _copies(scene, axis, elements.copies) for axis in axes_in_order(scene)[-1 if brief else 0 :]
-        ]
-        texts = [":".join(parts) for parts in zip(*columns, strict=True)]
+        texts = places_texts(scene, elements.copies, brief)
     return [lanes.get(element, text) for element, text in enumerate(texts)] if lanes else texts
+
+
+def places_texts(scene: Scene, copies: int, brief: bool = False) -> list[str]:
+    """The places of every element, so many copies of it; brief on its last axis alone.
+
+    >>> from tilewise import R, S, laneid, reg
+    >>> from tilewise.show.scene.build import scene_of
+    >>> places_texts(scene_of(S[(2, 2) : (1@laneid, 1@reg)] + R[2 : 4@laneid]), 2)
+    ['0|4:0', '0|4:1', '1|5:0', '1|5:1']
+    """
+    columns = (_copies(scene, axis, copies) for axis in axes_in_order(scene)[-1 if brief else 0 :])
+    return [":".join(parts) for parts in zip(*columns, strict=True)]
 
 
 def _copies(scene: Scene, axis: Axis, copies: int) -> list[str]:

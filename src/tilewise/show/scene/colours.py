@@ -13,8 +13,10 @@ from tilewise.show.scene.model import Axis, Colour, Term
 COLOURS = 8
 
 
-def colour_of(layout: Layout, axes: Sequence[Axis]) -> Colour:
-    """The colour that tells most: the owner of most values, else the swizzled axis, else the first.
+def colour_of(layout: Layout, axes: Sequence[Axis], asked: str | None = None) -> Colour:
+    """The colour by an axis that is asked for, else the one that tells most.
+
+    That is the owner of most values, else the swizzled axis, else the first.
 
     >>> from tilewise import S, Swizzle, laneid, reg
     >>> colour_of(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)], [Axis("m", "storage", 0, 511)]).words
@@ -22,7 +24,10 @@ def colour_of(layout: Layout, axes: Sequence[Axis]) -> Colour:
     """
     owners = [axis for axis in axes if axis.kind != STORAGE]
     swizzled = [axis for axis in axes if layout.swizzles and axis.name == str(layout.swizzled_axis)]
-    axis = max(owners, key=extent) if owners else (*swizzled, *axes)[0]
+    if asked is not None:
+        axis = next(axis for axis in axes if axis.name == layout.axis(asked).name)
+    else:
+        axis = max(owners, key=extent) if owners else (*swizzled, *axes)[0]
     if axis in swizzled and layout.swizzles[-1].bits:
         target = layout.swizzles[-1].target
         chunks = 1 << layout.swizzles[-1].bits

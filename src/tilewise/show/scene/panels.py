@@ -44,7 +44,7 @@ def panels_of(part: Part) -> tuple[tuple[Panel, ...], tuple[Note, ...]]:
     >>> [(panel.kind, panel.cells) for panel in panels_of(part)[0]]
     [('index', (8, 8)), ('memory', (1, 32))]
     """
-    panels, notes = [_index(part)], []
+    panels, notes = [index_of(part.logical)], []
     for panel in _of_places(part):
         if prod(panel.blocks) * prod(panel.cells) > MOST_CELLS:
             text = f"{panel.kind} is not drawn: it has more than {MOST_CELLS} cells; a window may have fewer"
@@ -78,8 +78,8 @@ def _of_places(part: Part) -> Iterator[Panel]:
         yield _memory(part, axis)
 
 
-def _index(part: Part) -> Panel:
-    logical = part.logical
+def index_of(logical: Logical) -> Panel:
+    """The logical grid, or the part of it that is looked at; in a cell stand the places of its element."""
     rows = of_index(ROW, logical.rows, *logical.window[0])
     columns = of_index(COLUMN, logical.columns, *logical.window[1])
     return _panel("index", "index", "index", rows, columns, names=("row", "column"), text="places")
