@@ -9,6 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.request import urlopen
 
 import pytest
@@ -16,14 +18,26 @@ import pytest
 SWIZZLED = "Swizzle<3,0,3> o S[(8, 8) : (8, 1)]"
 
 
-def started(*words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+@contextmanager
+def started(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """The command in a process of its own, which no failure of a test leaves behind."""
+    with subprocess.Popen(
         [sys.executable, "-m", "tilewise", "explore", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "NO_COLOR": "1"},
-    )
+        preexec_fn=heeding_interrupts,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def heeding_interrupts() -> None:
+    """A shell starts what runs in the background without them, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "terminate"])
