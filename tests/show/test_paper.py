@@ -22,7 +22,7 @@ from tilewise.show.paper.png import SCALE, png_of
 from tilewise.show.paper.svg import escaped, svg_of
 from tilewise.show.scene.build import document_of, scene_of
 from tilewise.show.scene.compare import compared
-from tilewise.show.scene.model import COLUMN, ROW, Document, Panel, Scene, value
+from tilewise.show.scene.model import COLUMN, ROW, Document, Encoded, Field, Panel, Scene, Step, value
 from tilewise.testing.strategies import layouts
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -309,6 +309,71 @@ def test_a_step_that_is_none(step):
     with pytest.raises(LayoutError, match=f"TW201: there is no step {step}") as caught:
         drawing_of(document, step=step)
     assert caught.value.hint == "they are 0 to 7"
+
+
+# -- words of the hardware -------------------------------------------------------------------------
+
+WORDS = {
+    "128B": (TILE, "descriptor.A", 5),
+    "64B, eight rows": ("Swizzle<2,3,3> o S[(8, 32) : (32, 1)]", "descriptor.B", 1),
+    "none": ("S[((8, 8), (2, 8)) : ((64, 8), (512, 1))]", "descriptor.A", 0),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_word_is_drawn_bit_by_bit(name):
+    """The digits that stand on the strip are the bits of the word, and each field is one box of a colour."""
+    text, access, step = WORDS[name]
+    document = document_of(parse(text), dtype="bf16", access=access)
+    word = document.scenes[0].steps[step].encoded
+    svg = svg_of(drawing_of(document, step=step), "light")
+    texts = texts_of(svg)
+    (top,) = {
+        y for _, y, _, _, said in texts if said == "61-52"
+    }  # reserved bits are named on the strip alone
+    bits = [(x, y, said) for x, y, _, _, said in texts if top < y < top + 24 and said in ("0", "1", ".")]
+    bits = sorted(bits, reverse=True)
+    assert "".join(said for *_, said in bits[::-1]).replace(".", "0") == f"{int(word.value, 16):064b}"
+    roles = [role_at(boxes_of(svg), x, y - 3) for x, y, _ in bits]
+    owners = ["empty"] * word.width
+    for number, field in enumerate(word.fields):
+        owners[field.low : field.high + 1] = [f"c{number}"] * (field.high - field.low + 1)
+    assert roles == owners
+    assert [said == "." for *_, said in bits] == [owner == "empty" for owner in owners]
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_word_is_said_field_by_field(name):
+    text, access, step = WORDS[name]
+    document = document_of(parse(text), dtype="bf16", access=access)
+    scene = document.scenes[0]
+    word = scene.steps[step].encoded
+    svg = svg_of(drawing_of(document, step=step), "light")
+    texts = texts_of(svg)
+    lines = [
+        [said for _, at, _, _, said in sorted(texts) if at == y] for y in sorted({y for _, y, *_ in texts})
+    ]
+    for field in word.fields:
+        where, held = f"{field.high}-{field.low}", str(field.held)
+        assert [where, field.name, held, field.words] in lines
+    assert [field.name for field in word.fields[::-1]] in lines
+    assert [str(field.held) for field in word.fields[::-1]] in lines
+    said = ElementTree.fromstring(svg).find(f"{SVG}desc").text
+    assert f"matrix descriptor {word.value}: " in said
+    assert all(f"{field.name} {field.held}: {field.words}" in said for field in word.fields)
+    wide = int(ElementTree.fromstring(svg).attrib["width"])
+    assert all(x >= 0 and x + width <= wide for _, x, _, width, _ in boxes_of(svg))
+
+
+def test_a_word_of_any_document_is_drawn():
+    """Widths that nothing has, names that are long, fields that touch: all have their place."""
+    fields = tuple(Field("name " * 9, low, low + 1, 2**31, "words " * 90) for low in range(0, 128, 2))
+    for word in (Encoded("w", 128, "0x0", fields), Encoded("w", 1, "x", ()), Encoded("w", 3, "", fields[:1])):
+        step = Step("s", (0,), encoded=word)
+        document = document_of(S[(2, 2)])
+        scene = replace(document.scenes[0], steps=(step,))
+        svg = svg_of(drawing_of(replace(document, scenes=(scene,)), step=0, room=600))
+        assert all(x >= 0 for _, x, *_ in boxes_of(svg))
 
 
 # -- PNG -------------------------------------------------------------------------------------------

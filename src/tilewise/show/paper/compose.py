@@ -8,6 +8,7 @@ from math import prod
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.show.paper.drawing import Box, Drawing, Fill, Item, Part, Text, below, flowed, paragraph, wide
+from tilewise.show.paper.encoded import encoded_part, encoded_words
 from tilewise.show.paper.panel import panel_part
 from tilewise.show.paper.placed import Elements, elements_of, shape_of
 from tilewise.show.paper.words import description
@@ -48,7 +49,7 @@ def drawing_of(document: Document, *, step: int | None = None, room: int = ROOM)
         width=whole.width + 2 * _MARGIN,
         height=whole.height + 2 * _MARGIN,
         title=document.title,
-        words=description(document),
+        words=_all_words(document, step),
         items=whole.at(_MARGIN, _MARGIN),
     )
 
@@ -85,7 +86,7 @@ def _head(document: Document, room: int) -> Iterator[Part]:
 
 
 def _scene_part(scene: Scene, document: Document, step: int | None, room: int) -> Part:
-    moment = scene.steps[min(step, len(scene.steps) - 1)] if step is not None and scene.steps else None
+    moment = _moment_of(scene, step)
     elements = elements_of(scene, moment)
     panels = flowed((panel_part(panel, elements, room) for panel in scene.panels), room, _BETWEEN, 24)
     text = max(panels.width, _LEAST_TEXT)
@@ -95,6 +96,7 @@ def _scene_part(scene: Scene, document: Document, step: int | None, room: int) -
     parts.append(below(_notes(scene, min(text, 900)), 2))
     if moment is not None:
         parts.append(_moment(scene, moment, min(text, 900)))
+        parts.extend([encoded_part(moment.encoded, room)] if moment.encoded else [])
     parts.append(panels)
     parts.append(_legend(scene, elements, text))
     return below(parts, 14)
@@ -107,10 +109,29 @@ def _notes(scene: Scene, room: int) -> Iterator[Part]:
         yield paragraph(said, room, 12, "quiet" if fact else "ink")
 
 
+def _moment_of(scene: Scene, step: int | None) -> Step | None:
+    """The step of a scene that is drawn: the last one, where another scene has more."""
+    return None if step is None or not scene.steps else scene.steps[min(step, len(scene.steps) - 1)]
+
+
 def _moment(scene: Scene, step: Step, room: int) -> Part:
+    return paragraph(_moment_words(scene, step), room, 12, bold=True)
+
+
+def _moment_words(scene: Scene, step: Step) -> str:
     number = scene.steps.index(step) + 1
-    said = f"Step {number} of {len(scene.steps)}, {step.title}" + (f": {step.note}" if step.note else "")
-    return paragraph(said, room, 12, bold=True)
+    return f"Step {number} of {len(scene.steps)}, {step.title}" + (f": {step.note}" if step.note else "")
+
+
+def _all_words(document: Document, step: int | None) -> str:
+    """What is seen, for those who do not see it."""
+    parts = [description(document)]
+    for scene in document.scenes:
+        moment = _moment_of(scene, step)
+        if moment is not None:
+            parts.append(f"{_moment_words(scene, moment)}.")
+            parts.extend([encoded_words(moment.encoded)] if moment.encoded else [])
+    return " ".join(parts)
 
 
 def _legend(scene: Scene, elements: Elements, room: int) -> Part:
