@@ -86,6 +86,11 @@ def apart(a: str, b: str, eyes: str) -> float:
     return 100 * sum((x - y) ** 2 for x, y in zip(seen(a, eyes), seen(b, eyes), strict=True)) ** 0.5
 
 
+def lightness(colour: str) -> float:
+    """0 to 100, of what is left in grey."""
+    return 100 * (0.05 * contrast(colour, BLACK) - 0.05) ** (1 / 3)
+
+
 def faded(colour: str, paper: str) -> str:
     pairs = [(int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5)]
     return "#" + "".join(f"{round(a * FADE + b * (1 - FADE)):02x}" for a, b in pairs)
@@ -102,6 +107,7 @@ def test_there_are_two_palettes_of_eight():
 
 def test_the_oracle_knows_black_from_white():
     assert contrast(BLACK, WHITE) == pytest.approx(21)
+    assert (lightness(BLACK), lightness(WHITE)) == pytest.approx((0, 100))
     assert apart(BLACK, WHITE, "all") == pytest.approx(100, abs=0.1)
     assert apart("#00aa00", "#bb7700", "no green") < apart("#00aa00", "#bb7700", "all")
 
@@ -125,3 +131,13 @@ def test_words_can_be_read(theme: str):
 def test_any_two_colours_are_told_apart(theme: str, row: str, eyes: str):
     pairs = {(a, b): apart(a, b, eyes) for a, b in combinations(PALETTES[theme][row], 2)}
     assert {pair: distance for pair, distance in pairs.items() if distance < APART} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_that_meet_are_told_apart_in_grey(theme: str):
+    """Bands follow one another; a swizzle puts colours side by side whose numbers differ by 1, 3 or 7 in XOR."""
+    fills = PALETTES[theme]["fills"]
+    pairs = [(a, b) for a, b in combinations(range(8), 2) if a ^ b in (1, 3, 7)]
+    assert {(at, (at + 1) % 8) for at in range(8)} <= {pair for a, b in pairs for pair in ((a, b), (b, a))}
+    apart = {(a, b): abs(lightness(fills[a]) - lightness(fills[b])) for a, b in pairs}
+    assert {pair: distance for pair, distance in apart.items() if distance < APART} == {}

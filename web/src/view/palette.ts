@@ -1,9 +1,11 @@
 /**
- * Two palettes of eight colours, in the order of Okabe and Ito: orange, sky, green, yellow, blue, vermilion,
- * purple, grey.
+ * Two palettes of eight colours, the hues of Okabe and Ito: orange, green, sky, blue, yellow, vermilion, grey,
+ * purple.
  *
  * Texts on them have a contrast of 4.5 or more. Any two of a row are apart by 6.5 or more in OKLab (x 100), also
- * as seen without one of the three kinds of cones (Machado, Oliveira and Fernandes 2009); a test holds both.
+ * as seen without one of the three kinds of cones (Machado, Oliveira and Fernandes 2009). Colours whose cells
+ * meet are as far apart in lightness alone, as a grey print has them: neighbours in the order, and the pairs
+ * under a swizzle, whose numbers differ by an XOR of 1, 3 or 7. A test holds all three.
  */
 
 export interface Palette {
@@ -30,8 +32,8 @@ const LIGHT = {
   quiet: "#5c6370",
   rule: "#d9dce1",
   empty: "#f4f5f7",
-  fills: ["#fbbe63", "#c9efff", "#74b390", "#fff2a0", "#86bcf6", "#d97d42", "#d9a3c9", "#cdc8bf"],
-  strong: ["#feb028", "#73c5ff", "#0eae6c", "#f3fe65", "#005ca7", "#c54406", "#d978bf", "#787878"],
+  fills: ["#fbc267", "#75b28f", "#c9efff", "#84baf6", "#fff2a0", "#d97d42", "#cdc8bf", "#d8a3c8"],
+  strong: ["#feb028", "#0eae6c", "#73c5ff", "#005ca7", "#f3fe65", "#c54406", "#787878", "#d978bf"],
 };
 
 const DARK = {
@@ -40,8 +42,8 @@ const DARK = {
   quiet: "#9aa1ad",
   rule: "#343941",
   empty: "#1c1f24",
-  fills: ["#7d4a01", "#0273b4", "#3e6d55", "#6c740a", "#20376d", "#742b20", "#8b508a", "#4a525c"],
-  strong: ["#feb21a", "#46c2ff", "#07b273", "#f4ff8c", "#6381c2", "#ee5f04", "#d891bd", "#cbcbcb"],
+  fills: ["#723d00", "#3b664c", "#0576b5", "#1f366c", "#6e7610", "#6a1d19", "#444b55", "#844684"],
+  strong: ["#feb21a", "#07b273", "#46c2ff", "#6381c2", "#f4ff8c", "#ee5f04", "#cbcbcb", "#d891bd"],
 };
 
 /** How much of its colour a faded cell keeps. */

@@ -25,7 +25,7 @@ class Palette:
         """{name: colour}: c0 to c7 are the fills, f0 to f7 the same faded.
 
         >>> LIGHT.roles["c1"], LIGHT.roles["f1"]
-        ('#c9efff', '#f4fcff')
+        ('#75b28f', '#e3f0e9')
         """
         roles = {"paper": self.paper, "ink": self.ink, "quiet": self.quiet}
         roles |= {"rule": self.rule, "empty": self.empty}
@@ -50,7 +50,7 @@ LIGHT = Palette(
     quiet="#5c6370",
     rule="#d9dce1",
     empty="#f4f5f7",
-    fills=("#fbbe63", "#c9efff", "#74b390", "#fff2a0", "#86bcf6", "#d97d42", "#d9a3c9", "#cdc8bf"),
+    fills=("#fbc267", "#75b28f", "#c9efff", "#84baf6", "#fff2a0", "#d97d42", "#cdc8bf", "#d8a3c8"),
 )
 DARK = Palette(
     name="dark",
@@ -59,7 +59,7 @@ DARK = Palette(
     quiet="#9aa1ad",
     rule="#343941",
     empty="#1c1f24",
-    fills=("#7d4a01", "#0273b4", "#3e6d55", "#6c740a", "#20376d", "#742b20", "#8b508a", "#4a525c"),
+    fills=("#723d00", "#3b664c", "#0576b5", "#1f366c", "#6e7610", "#6a1d19", "#444b55", "#844684"),
 )
 PALETTES = {"light": LIGHT, "dark": DARK}
 THEMES = ("auto", "light", "dark")
