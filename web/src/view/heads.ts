@@ -8,6 +8,8 @@ import { headText, headWords } from "./words";
 
 /** The height of a line of names of blocks. */
 export const BLOCK_NAME = 17;
+/** For so many letters of a head there is room beside a row. */
+const BESIDE = 10;
 
 const FONT = 11;
 /** A block of which less is in sight has no name. */
@@ -42,7 +44,7 @@ export function placeHeads(
     const inside = row % sight.down.cells;
     const y = sight.down.start(row) - sight.top + sight.down.pitch / 2;
     if (inside % down || y < 0 || y > sight.height || rows.length > MOST) continue;
-    const head = make("span", {}, headText(panel.row_heads, inside));
+    const head = make("span", {}, ended(headText(panel.row_heads, inside)));
     head.style.top = `${y}px`;
     rows.push(head);
   }
@@ -85,6 +87,11 @@ function blockWords(panel: Panel, i: number, j: number, room: number): string {
   if (whole.length <= room) return whole;
   const numbers = parts.map(([heads, at]) => headText(heads, at)).join(", ");
   return numbers.length <= room ? numbers : "";
+}
+
+/** The end of a long head, in which rows that follow one another differ. */
+function ended(text: string): string {
+  return text.length > BESIDE ? `…${text.slice(1 - BESIDE)}` : text;
 }
 
 function widest(count: number, text: (at: number) => string): number {

@@ -5,7 +5,7 @@ import { make } from "./dom";
 /** Keys and what they do, for every host to list. */
 export const KEYS: readonly (readonly [string, string])[] = [
   ["Tab", "go to the next panel"],
-  ["← ↑ → ↓", "move from cell to cell"],
+  ["←  ↑  →  ↓", "move from cell to cell"],
   ["Home  End", "first and last cell of the row; with Ctrl, of the panel"],
   ["PageUp  PageDown", "by a block"],
   ["Enter, click", "pin the cell; with Ctrl, besides others"],
@@ -19,13 +19,18 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ["?", "these keys"],
 ];
 
+/** The keys of an entry, each in a box of its own. */
+export function boxed(keys: string): (Node | string)[] {
+  return keys.split(/, | {2}/).flatMap((key) => [make("kbd", {}, key), " "]);
+}
+
 /** A dialog that lists the keys. */
 export function helpDialog(): HTMLDialogElement {
   const body = make("tbody");
   for (const [keys, does] of KEYS) {
-    body.append(make("tr", {}, make("th", { scope: "row" }, make("kbd", {}, keys)), make("td", {}, does)));
+    body.append(make("tr", {}, make("th", { scope: "row" }, ...boxed(keys)), make("td", {}, does)));
   }
   const close = make("form", { method: "dialog" }, make("button", {}, "Close"));
   const title = make("h2", { id: "tw-keys" }, "Keys");
-  return make("dialog", { "aria-labelledby": "tw-keys" }, title, make("table", {}, body), close);
+  return make("dialog", { "aria-labelledby": "tw-keys" }, close, title, make("table", {}, body));
 }

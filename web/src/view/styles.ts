@@ -22,29 +22,29 @@ function variables(selector: string, palette: Palette): string {
 
 const RULES = `
 :host{display:block}
-.tw{font:15px/1.5 ${SANS};color:var(--ink);background:var(--paper);text-align:left;overflow-wrap:anywhere;container-type:inline-size}
+.tw{--s:max(12px,.75rem);--m:max(13px,.8125rem);--l:max(14px,.875rem);font:max(15px,.9375rem)/1.5 ${SANS};color:var(--ink);background:var(--paper);text-align:left;overflow-wrap:anywhere;container-type:inline-size}
 .tw *{box-sizing:border-box}
 .tw [hidden]{display:none}
 h2,h3,p,ul,figure,table{margin:0;padding:0}
-h2{font-size:19px;font-weight:600;line-height:1.3}
-h3{font-size:15px;font-weight:600}
-code,.mono{font-family:${MONO};font-size:13px}
+h2{font-size:1.27em;font-weight:600;line-height:1.3}
+h3{font-size:1em;font-weight:600}
+code,.mono{font-family:${MONO};font-size:var(--m)}
 .words{max-width:46em;margin-top:2px}
 .quiet,.words{color:var(--quiet)}
 .scenes{display:grid;gap:28px 40px;margin-top:14px}
 .scenes:first-child,.panels:first-child{margin-top:0}
 .scene{min-width:0}
-.notes{list-style:none;margin-top:6px;font-size:14px}
+.notes{list-style:none;margin-top:6px;font-size:var(--l)}
 .notes li{max-width:52em}
 .notes b{font-weight:600}
 .notes .fact{color:var(--quiet)}
 .panels{display:flex;flex-wrap:wrap;gap:22px 30px;margin-top:14px;align-items:flex-start}
 .panel{min-width:0;max-width:100%}
-figcaption{display:grid;grid-template-columns:1fr auto;gap:0 8px;align-items:start;font-size:14px;line-height:20px;margin-bottom:5px}
+figcaption{display:grid;grid-template-columns:1fr auto;gap:0 8px;align-items:start;font-size:var(--l);line-height:1.43;margin-bottom:5px}
 .name{overflow-wrap:anywhere;min-width:0}
-.axes{grid-column:1/-1;font-size:12px;line-height:16px;color:var(--quiet)}
+.axes{grid-column:1/-1;font-size:var(--s);line-height:1.33;color:var(--quiet)}
 .zooms{display:flex;margin:-2px 0}
-button{font:inherit;font-size:12px;line-height:18px;min-width:24px;min-height:24px;padding:1px 7px;color:var(--ink);background:var(--paper);border:1px solid var(--rule);border-radius:3px;cursor:pointer}
+button{font:inherit;font-size:var(--s);min-width:24px;min-height:24px;padding:1px 7px;color:var(--ink);background:var(--paper);border:1px solid var(--rule);border-radius:3px;cursor:pointer}
 button:hover{border-color:var(--quiet)}
 button:disabled{color:var(--quiet);cursor:default;border-color:var(--rule)}
 button[aria-pressed=true]{background:var(--ink);color:var(--paper);border-color:var(--ink)}
@@ -64,35 +64,35 @@ canvas{position:absolute;inset:0;width:100%;height:100%;display:block;pointer-ev
 .top span{transform:translateX(-50%);bottom:2px}
 .top .block{transform:none;bottom:auto;font-family:${SANS};line-height:16px}
 .side span{right:6px;transform:translateY(-50%)}
-.legend{display:flex;flex-wrap:wrap;align-items:center;gap:4px 10px;margin-top:14px;font-size:13px;color:var(--quiet)}
+.legend{display:flex;flex-wrap:wrap;align-items:center;gap:4px 10px;margin-top:14px;font-size:var(--m);color:var(--quiet)}
 .swatches{display:inline-flex;gap:1px}
 .swatches span{width:19px;height:17px;font:11px/17px ${MONO};text-align:center;color:var(--ink)}
 ${Array.from({ length: 8 }, (_, i) => `.s${i}{background:var(--c${i})}`).join("")}
-.step{margin-top:10px;font-size:14px;min-height:1.5em}
+.step{margin-top:10px;font-size:var(--l);min-height:1.5em}
 .step b{font-weight:600}
-.player{display:flex;align-items:center;gap:8px;margin-top:16px;font-size:14px}
+.player{display:flex;align-items:center;gap:8px;margin-top:16px;font-size:var(--l)}
 .player input{flex:0 1 320px;min-width:60px;accent-color:var(--ink);margin:0;height:24px}
 .foot{display:flex;flex-wrap:wrap;align-items:flex-start;gap:6px 16px;margin-top:16px;padding-top:9px;border-top:1px solid var(--rule)}
-.line{flex:1 1 300px;white-space:pre-line;min-height:3em;font-size:14px}
+.line{flex:1 1 300px;white-space:pre-line;min-height:3em;font-size:var(--l)}
 .tools{display:flex;gap:6px}
 .rows{margin-top:14px;overflow-x:auto}
-table{border-collapse:collapse;font-size:13px;overflow-wrap:normal}
-caption{text-align:left;white-space:nowrap;color:var(--quiet);padding-bottom:4px}
+table{border-collapse:collapse;font-size:var(--m);overflow-wrap:normal}
+caption{text-align:left;overflow-wrap:anywhere;color:var(--quiet);padding-bottom:4px}
 th,td{padding:2px 14px 2px 0;text-align:left;border-bottom:1px solid var(--rule);white-space:nowrap;vertical-align:top}
 th{font-weight:600}
 td{font-family:${MONO};white-space:normal}
 td input{display:block;margin:1px 0;width:18px;height:18px;accent-color:var(--ink)}
-.pages{display:flex;align-items:center;gap:8px;margin-top:8px;font-size:13px}
+.pages{display:flex;align-items:center;gap:8px;margin-top:8px;font-size:var(--m)}
 .fault{padding:14px 0;color:var(--ink)}
-dialog{max-width:min(34em,92vw);color:var(--ink);background:var(--paper);border:1px solid var(--quiet);border-radius:4px;padding:18px 22px;box-shadow:0 8px 30px rgb(0 0 0/.18);font-size:14px}
+dialog{max-width:min(34em,92vw);color:var(--ink);background:var(--paper);border:1px solid var(--quiet);border-radius:4px;padding:18px 22px;box-shadow:0 8px 30px rgb(0 0 0/.18);font-size:var(--l)}
 dialog::backdrop{background:rgb(0 0 0/.25)}
-dialog h2{font-size:16px;margin-bottom:8px}
+dialog h2{font-size:1.15em;margin-bottom:8px}
 dialog td,dialog th{padding:3px 18px 3px 0;white-space:normal;font-weight:400;font-family:inherit}
-kbd{font-family:${MONO};font-size:12.5px}
-dialog form{margin-top:12px;text-align:right}
+kbd{font-family:${MONO};font-size:var(--m);display:inline-block;margin-right:5px}
+dialog form{float:right}
 @container (min-width:900px){.scenes[data-count="2"]{grid-template-columns:1fr 1fr}}
-@container (max-width:480px){.player input{flex:1 1 60px}.panels{gap:20px}}
-@media (forced-colors:active){canvas,.swatches span{forced-color-adjust:none}}
+@container (max-width:480px){.player input{flex:1 1 60px}.panels{gap:20px}th,td{padding-right:9px}}
+@media (forced-colors:active){canvas,.swatches span,[aria-pressed=true]{forced-color-adjust:none}}
 @media print{
 .tools,.zooms,.player,.pages,.line{display:none}
 .foot{border:0}
