@@ -105,10 +105,10 @@ def _centred(told: Iterable[tuple[float, str]], width: int, like: Text) -> Itera
     """Texts about their places in a line, but inside it; one that has no room beside the last is left out."""
     end = 0.0
     for middle, text in told:
-        half = wide(text, like.size) / 2
+        half = wide(text, like.size) / 2 + 2
         middle = min(max(middle, half), width - half)
         if middle - half >= end:
-            end = middle + half + 4
+            end = middle + half
             yield replace(like, x=middle, text=text, anchor="middle")
 
 
