@@ -311,6 +311,22 @@ def test_a_step_that_is_none(step):
     assert caught.value.hint == "they are 0 to 7"
 
 
+@pytest.mark.parametrize(
+    ("layout", "access", "hint"),
+    [
+        (S[(8, 8)], None, "an access has steps, and so has a layout with copies"),
+        (S[(64, 65)], "boxes", "boxes: the stride of dimension 0 is 130 bytes; and 1 rule more"),
+        (S[(8, 8)], "boxes", "there is one, step 0"),
+    ],
+    ids=["no access", "refused", "one"],
+)
+def test_why_a_step_is_none(layout, access, hint):
+    document = document_of(layout, dtype="bf16", access=access)
+    with pytest.raises(LayoutError, match="TW201: there is no step 1") as caught:
+        drawing_of(document, step=1)
+    assert caught.value.hint == hint
+
+
 # -- words of the hardware -------------------------------------------------------------------------
 
 WORDS = {

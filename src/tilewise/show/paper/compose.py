@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from math import prod
 
 from tilewise.core.errors import LayoutError
-from tilewise.core.integers import as_int
 from tilewise.show.paper.drawing import Box, Drawing, Fill, Item, Part, Text, below, flowed, paragraph, wide
 from tilewise.show.paper.encoded import encoded_part, encoded_words
 from tilewise.show.paper.panel import panel_part
 from tilewise.show.paper.placed import Elements, elements_of, shape_of
 from tilewise.show.paper.words import description
-from tilewise.show.scene.model import Document, Scene, Step
+from tilewise.show.scene.model import Document, Scene
+from tilewise.show.scene.moments import moment_of, moment_words, refuse_step
 
 MOST_CELLS = 1 << 18
 """So many cells a picture has at most, all panels together."""
@@ -39,7 +39,7 @@ def drawing_of(document: Document, *, step: int | None = None, room: int = ROOM)
     ('S[(2, 4) : (4, 1)]', ['0', '1', '2', '3', '0'])
     """
     _refuse_many(document)
-    _refuse_step(document, step)
+    refuse_step(document, step)
     inner = room - 2 * _MARGIN
     scenes = [_scene_part(scene, document, step, inner) for scene in document.scenes]
     body = flowed(scenes, inner, _BETWEEN + 12, _BETWEEN)
@@ -64,15 +64,6 @@ def _refuse_many(document: Document) -> None:
         )
 
 
-def _refuse_step(document: Document, step: int | None) -> None:
-    steps = max(len(scene.steps) for scene in document.scenes)
-    if step is not None and not 0 <= as_int(step, "a step") < steps:
-        hint = (
-            f"they are 0 to {steps - 1}" if steps else "an access has steps, and so has a layout with copies"
-        )
-        raise LayoutError("TW201", f"there is no step {step}", hint=hint)
-
-
 def _head(document: Document, room: int) -> Iterator[Part]:
     alone = len(document.scenes) == 1
     if alone or document.title != document.scenes[0].title:
@@ -86,7 +77,7 @@ def _head(document: Document, room: int) -> Iterator[Part]:
 
 
 def _scene_part(scene: Scene, document: Document, step: int | None, room: int) -> Part:
-    moment = _moment_of(scene, step)
+    moment = moment_of(scene, step)
     elements = elements_of(scene, moment)
     panels = flowed((panel_part(panel, elements, room) for panel in scene.panels), room, _BETWEEN, 24)
     text = max(panels.width, _LEAST_TEXT)
@@ -95,7 +86,7 @@ def _scene_part(scene: Scene, document: Document, step: int | None, room: int) -
         parts.append(paragraph(scene.title, text, 14, mono=True, bold=True))
     parts.append(below(_notes(scene, min(text, 900)), 2))
     if moment is not None:
-        parts.append(_moment(scene, moment, min(text, 900)))
+        parts.append(paragraph(moment_words(scene, moment), min(text, 900), 12, bold=True))
         parts.extend([encoded_part(moment.encoded, room)] if moment.encoded else [])
     parts.append(panels)
     parts.append(_legend(scene, elements, text))
@@ -109,27 +100,13 @@ def _notes(scene: Scene, room: int) -> Iterator[Part]:
         yield paragraph(said, room, 12, "quiet" if fact else "ink")
 
 
-def _moment_of(scene: Scene, step: int | None) -> Step | None:
-    """The step of a scene that is drawn: the last one, where another scene has more."""
-    return None if step is None or not scene.steps else scene.steps[min(step, len(scene.steps) - 1)]
-
-
-def _moment(scene: Scene, step: Step, room: int) -> Part:
-    return paragraph(_moment_words(scene, step), room, 12, bold=True)
-
-
-def _moment_words(scene: Scene, step: Step) -> str:
-    number = scene.steps.index(step) + 1
-    return f"Step {number} of {len(scene.steps)}, {step.title}" + (f": {step.note}" if step.note else "")
-
-
 def _all_words(document: Document, step: int | None) -> str:
     """What is seen, for those who do not see it."""
     parts = [description(document)]
     for scene in document.scenes:
-        moment = _moment_of(scene, step)
+        moment = moment_of(scene, step)
         if moment is not None:
-            parts.append(f"{_moment_words(scene, moment)}.")
+            parts.append(f"{moment_words(scene, moment)}.")
             parts.extend([encoded_words(moment.encoded)] if moment.encoded else [])
     return " ".join(parts)
 

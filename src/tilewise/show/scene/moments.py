@@ -1,0 +1,55 @@
+"""A step by its number: which moment of each scene it is, in words, or why there is none."""
+
+from __future__ import annotations
+
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
+from tilewise.show.scene.model import Document, Scene, Step
+
+
+def moment_of(scene: Scene, step: int | None) -> Step | None:
+    """The step of a scene, from 0 on: its last one, where another scene has more; None where none is asked.
+
+    >>> from tilewise import R, S
+    >>> from tilewise.show.scene.build import scene_of
+    >>> scene = scene_of(S[(2, 4)] + R[2 : 8])
+    >>> moment_of(scene, 0).title, moment_of(scene, 5).title, moment_of(scene, None)
+    ('the shard', 'the replicas', None)
+    """
+    return None if step is None or not scene.steps else scene.steps[min(step, len(scene.steps) - 1)]
+
+
+def moment_words(scene: Scene, step: Step) -> str:
+    """A step of a scene in a sentence.
+
+    >>> from tilewise import R, S
+    >>> from tilewise.show.scene.build import scene_of
+    >>> scene = scene_of(S[(2, 4)] + R[2 : 8])
+    >>> moment_words(scene, scene.steps[1])
+    'Step 2 of 2, the replicas: all 2 copies of every element'
+    """
+    number = scene.steps.index(step) + 1
+    return f"Step {number} of {len(scene.steps)}, {step.title}" + (f": {step.note}" if step.note else "")
+
+
+def refuse_step(document: Document, step: int | None) -> None:
+    """Refuse a step that no scene has.
+
+    >>> from tilewise import S
+    >>> from tilewise.show.scene.build import document_of
+    >>> refuse_step(document_of(S[(64, 64)], dtype="bf16", access="descriptor.A"), 0)
+    Traceback (most recent call last):
+    tilewise.LayoutError: TW201: there is no step 0
+      hint: descriptor.A: rows are 128 B apart, as in 128B mode, but the addresses are not swizzled
+    """
+    steps = max(len(scene.steps) for scene in document.scenes)
+    if step is None or 0 <= as_int(step, "a step") < steps:
+        return
+    why = [
+        note.text for scene in document.scenes for note in scene.notes if scene.access and note.kind == "no"
+    ]
+    if steps:
+        hint = f"they are 0 to {steps - 1}" if steps > 1 else "there is one, step 0"
+    else:
+        hint = why[0] if why else "an access has steps, and so has a layout with copies"
+    raise LayoutError("TW201", f"there is no step {step}", hint=hint)
