@@ -413,6 +413,8 @@ def test_a_list_that_would_be_too_long_says_what_needs_none():
     ("text", "code", "said"),
     [
         ("rwo", "TW601", "did you mean row?"),
+        ("descriptor.A", "TW601", "tilewise match says how"),
+        ("boxes", "TW601", "tilewise tma says how"),
         ("", "TW601", "such as row:16B"),
         ("row:16", "TW601", "did you mean row:16B?"),
         ("row:16b", "TW601", "did you mean row:16B?"),
