@@ -196,7 +196,7 @@ class View implements Desk {
       view.grid.id = `tw-${number}-${at}`;
       return view;
     });
-    const step = make("p", { class: "step" });
+    const step = make("div", { class: "step" });
     step.hidden = scene.steps.length === 0;
     const rows = new Rows(lit, (flat) => this.pin([flat], "toggle"));
     const { title, expression } = scene;
