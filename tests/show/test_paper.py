@@ -352,7 +352,7 @@ def test_a_word_is_drawn_bit_by_bit(name):
     assert "".join(said for *_, said in bits[::-1]).replace(".", "0") == f"{int(word.value, 16):064b}"
     roles = [role_at(boxes_of(svg), x, y - 3) for x, y, _ in bits]
     owners = ["empty"] * word.width
-    for number, field in enumerate(word.fields):
+    for number, field in enumerate(reversed(word.fields)):
         owners[field.low : field.high + 1] = [f"c{number}"] * (field.high - field.low + 1)
     assert roles == owners
     assert [said == "." for *_, said in bits] == [owner == "empty" for owner in owners]

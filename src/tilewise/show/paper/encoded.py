@@ -58,14 +58,14 @@ def runs_of(encoded: Encoded, bit: int = 1) -> Iterator[Run]:
 
     >>> word = Encoded("word", 8, "0x13", (Field("a", 0, 3, 3, ""), Field("b", 4, 5, 1, "")))
     >>> [(run.where, run.role) for run in runs_of(word)]
-    [('7-6', 'empty'), ('5-4', 'c1'), ('3-0', 'c0')]
+    [('7-6', 'empty'), ('5-4', 'c0'), ('3-0', 'c1')]
     """
     above = encoded.width
 
     def run(field: Field | None, high: int, low: int, role: str) -> Run:
         return Run(field, high, low, role, (encoded.width - 1 - high) * bit, (high - low + 1) * bit)
 
-    for number, field in reversed([*enumerate(encoded.fields)]):
+    for number, field in enumerate(reversed(encoded.fields)):
         if field.high + 1 < above:
             yield run(None, above - 1, field.high + 1, "empty")
         yield run(field, field.high, field.low, f"c{number % 8}")
