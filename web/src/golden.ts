@@ -4,6 +4,7 @@ import { cudaIndex, extremes, LayoutError, points, table, who, type Layout, type
 import { print, printCute, pythonText, read, type Reading } from "./notation";
 
 export { sceneDifferences } from "./scene/golden";
+export { askedDifferences } from "./scene/goldenasked";
 
 /** A number, or text for one beyond 2^53. */
 type Exact = number | string;

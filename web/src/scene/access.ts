@@ -1,17 +1,13 @@
 /** An access of a tile: from its words to the addresses of all lanes, and to a step for each wavefront. */
 
 import { LayoutError, extentsOf, type DType, type Layout } from "../core";
-import { OPERATIONS, counted, reasonOf, served, type Operation, type Phase, type Request } from "./phases";
+import { MOST_STEPS, cut, type Asked } from "./asked";
+import { descriptorsAsked } from "./descriptors";
+import { MOST_CELLS } from "./logical";
+import { OPERATIONS, counted, guessOf, reasonOf, served, type Operation, type Phase, type Request } from "./phases";
 import { Refusal, patternOf, type Index, type Pattern } from "./patterns";
 import { Stored } from "./stored";
 import type { Note, Step } from "./types";
-
-/** What an access adds to a scene. */
-export interface Asked {
-  readonly name: string;
-  readonly steps: readonly Step[];
-  readonly notes: readonly Note[];
-}
 
 /** Which elements lanes ask for, by which instruction, and at which byte addresses. */
 export interface Access {
@@ -26,12 +22,26 @@ export interface Access {
 
 const BYTE = 8;
 const WORD_BITS = 32;
-const MOST_STEPS = 128;
+const LANES = 32;
+const DESCRIPTORS = ["descriptor.A", "descriptor.B"];
+
+/** The steps of an access, and in a sentence what it needs; of lanes, of wgmma or of TMA. */
+export function askedOf(layout: Layout, text: string, dtype: DType | null, base: number): Asked {
+  if (layout.size > BigInt(MOST_CELLS)) {
+    const reason = `an access of ${layout.size} elements, and those of ${MOST_CELLS} are drawn at most`;
+    throw new LayoutError("TW301", reason, "tilewise banks counts without a picture");
+  }
+  if (!dtype) throw new LayoutError("TW401", "the type of an element is not given", 'such as dtype="bf16"');
+  const name = text.trim();
+  if (DESCRIPTORS.includes(name)) return descriptorsAsked(layout, name, dtype, base);
+  if (name.startsWith("descriptor")) {
+    throw new LayoutError("TW601", `'${name}' is no access`, `wgmma's are ${DESCRIPTORS.join(" ")}`);
+  }
+  return wavefrontsAsked(accessOf(layout, text, dtype, base));
+}
 
 /** The first wavefronts of an access, and what all of them cost, in Nsight Compute's words. */
-export function askedOf(layout: Layout, text: string, dtype: DType | null, base: number): Asked {
-  if (!dtype) throw new LayoutError("TW401", "the type of an element is not given", 'such as dtype="bf16"');
-  const access = accessOf(layout, text, dtype, base);
+function wavefrontsAsked(access: Access): Asked {
   let [wavefronts, ideal, ways] = [0, 0, 0];
   const steps: Step[] = [];
   for (let number = 0; number < access.index.requests; number++) {
@@ -46,12 +56,10 @@ export function askedOf(layout: Layout, text: string, dtype: DType | null, base:
     kind: ways > 1 ? "no" : "yes",
     text: `${access.name}: ${wavefronts} wavefronts, ideal ${ideal}, ${free}`,
   };
-  const hint: Note = { kind: "hint", text: `the first ${MOST_STEPS} of ${wavefronts} wavefronts are steps` };
-  return {
-    name: access.name,
-    steps: steps.slice(0, MOST_STEPS),
-    notes: wavefronts > MOST_STEPS ? [said, hint] : [said],
-  };
+  const notes = [said, ...cut(wavefronts, "wavefronts")];
+  const guess = guessOf(access.operation, access.bytes);
+  if (guess) notes.push({ kind: "hint", text: `of ${access.operation.name} no document says ${guess}` });
+  return { name: access.name, steps: steps.slice(0, MOST_STEPS), notes };
 }
 
 /** The access that a text means of a tile; vectors are the widest where no width is said. */
@@ -259,7 +267,7 @@ function elementsIn(
       const begin = stored.at(flat) * stored.unit;
       const last = Math.floor((begin + stored.bits - 1) / WORD_BITS);
       let whole = 0;
-      for (let word = Math.floor(begin / WORD_BITS); word <= last; word++) whole = Math.max(whole, turns.get(word)!);
+      for (let word = Math.floor(begin / WORD_BITS); word <= last; word++) whole = Math.max(whole, turns.get(LANES * word + lane)!);
       if (whole !== wavefront) continue;
       elements.push(flat);
       lanes.push(lane);

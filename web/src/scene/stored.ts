@@ -3,7 +3,6 @@
 import { LayoutError, table, type DType, type Layout } from "../core";
 import { scaledSwizzle } from "../core/swizzles";
 import { moves } from "../core/vectors";
-import { MOST_CELLS } from "./logical";
 import { Refusal } from "./patterns";
 
 const BYTE = 8;
@@ -27,10 +26,6 @@ export class Stored {
     if (layout.replica.some(({ extent, stride }) => extent > 1n && moves(stride))) {
       const hint = "ask about the layout without R, one copy at a time";
       throw new Refusal("TW610", "an element with copies has no one address", hint);
-    }
-    if (layout.size > BigInt(MOST_CELLS)) {
-      const reason = `an access of ${layout.size} elements, and those of ${MOST_CELLS} are drawn at most`;
-      throw new LayoutError("TW301", reason, "tilewise banks counts without a picture");
     }
     this.bits = dtype.bits;
     this.unit = dtype.bits % BYTE ? 1 : BYTE;

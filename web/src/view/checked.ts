@@ -1,13 +1,14 @@
 /** Documents come from anywhere: their sizes are known to be bearable before anything is allocated. */
 
-import type { Document, Panel, Scene } from "../scene/types";
+import { MOST_CELLS } from "../scene/logical";
+import type { Document, Encoded, Panel, Scene } from "../scene/types";
 
-/** Places of all copies in a scene, and cells in a panel: beyond these nothing is drawn. */
-const MOST = 1 << 22;
+/** The limits of `tilewise.show.scene.read`: panels, axes and notes; slots, and the cells of an element. */
 const MOST_SCENES = 4;
-const MOST_PANELS = 16;
-const MOST_STEPS = 1 << 16;
-const MOST_SLOTS = 256;
+const MOST_PANELS = 32;
+const MOST_STEPS = 4096;
+const MOST_SLOTS = 32;
+const MOST_BITS = 128;
 
 /** Why a value cannot be drawn as a document, in a sentence; null where it can. */
 export function objection(value: unknown): string | null {
@@ -43,20 +44,38 @@ function objectionToScene(scene: Scene): string | null {
   if (sizes.size > 1 || !Number.isInteger(elements) || elements > (bottom! - top!) * (right! - left!)) {
     return lacking("as many places as elements");
   }
-  if (size > MOST) return tooMany("places", size, MOST);
-  if (panels.length > MOST_PANELS) return tooMany("panels", panels.length, MOST_PANELS);
+  if (size > MOST_CELLS) return tooMany("places", size, MOST_CELLS);
+  const most = Math.max(panels.length, axes.length, notes.length);
+  if (most > MOST_PANELS) return tooMany("panels, axes or notes", most, MOST_PANELS);
   if (steps.length > MOST_STEPS) return tooMany("steps", steps.length, MOST_STEPS);
   const whole = steps.every((step) => Array.isArray(step?.elements) && Array.isArray(step.lanes));
-  return whole ? first(panels, objectionToPanel) : lacking("elements of a step");
+  if (!whole) return lacking("elements of a step");
+  if (!steps.every(({ encoded }) => !encoded || isWord(encoded))) return lacking("fields of a word");
+  return first(panels, objectionToPanel);
+}
+
+/** Whether a word has fields, the lowest first, inside its width. */
+function isWord({ width, fields }: Encoded): boolean {
+  let below = -1;
+  return (
+    width <= MOST_BITS &&
+    Array.isArray(fields) &&
+    fields.every(({ low, high, held }) => {
+      const after = low > below && high >= low && high < width && [low, high, held].every(Number.isSafeInteger);
+      below = high;
+      return after;
+    })
+  );
 }
 
 function objectionToPanel(panel: Panel): string | null {
   const { blocks, cells, slots, width } = panel ?? {};
   const extents = [blocks?.[0], blocks?.[1], cells?.[0], cells?.[1], slots, width];
   if (!extents.every(isCount)) return lacking("the size of a panel");
-  const count = blocks[0] * blocks[1] * cells[0] * cells[1] * slots;
-  if (slots > MOST_SLOTS) return tooMany("slots in a cell", slots, MOST_SLOTS);
-  if (count > MOST) return tooMany("cells", count, MOST);
+  const count = blocks[0] * blocks[1] * cells[0] * cells[1];
+  const most = Math.max(slots, width);
+  if (most > MOST_SLOTS) return tooMany("slots in a cell", most, MOST_SLOTS);
+  if (count > MOST_CELLS) return tooMany("cells", count, MOST_CELLS);
   const rules = [panel.row, panel.column, panel.block_row, panel.block_column, panel.slot];
   const heads = [panel.row_heads, panel.column_heads, panel.block_row_heads, panel.block_column_heads];
   return [...rules, ...heads].every(Array.isArray) ? null : lacking("rules or heads of a panel");

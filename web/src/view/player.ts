@@ -2,6 +2,7 @@
 
 import type { Scene } from "../scene/types";
 import { button, make, short } from "./dom";
+import { encodedTable } from "./encoded";
 
 /** No step: all of the scene. */
 export const NO_STEP = -1;
@@ -52,7 +53,8 @@ export function stepWords(scene: Scene, at: number): Node[] {
   if (step.note) rest.push(short(step.note));
   if (step.lanes.length) rest.push("the lanes that ask stand in their cells");
   const said = rest.map((text) => ` · ${text}`).join("");
-  return [make("b", {}, short(step.title, 200)), document.createTextNode(said)];
+  const word = step.encoded ? [encodedTable(step.encoded)] : [];
+  return [make("b", {}, short(step.title, 200)), document.createTextNode(said), ...word];
 }
 
 function wavefronts(count: number): string {

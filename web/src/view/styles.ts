@@ -70,6 +70,12 @@ canvas{position:absolute;inset:0;width:100%;height:100%;display:block;pointer-ev
 ${Array.from({ length: 8 }, (_, i) => `.s${i}{background:var(--c${i})}`).join("")}
 .step{margin-top:10px;font-size:var(--l);min-height:1.5em}
 .step b{font-weight:600}
+.word{margin-top:8px}
+.word caption{padding:0}
+.strip{display:flex;height:20px;margin:4px 0;background:var(--empty)}
+.strip span{flex-basis:0;overflow:hidden;text-align:center;font:11px/20px ${MONO};color:var(--ink)}
+.word b{display:inline-block;min-width:46px;margin-right:8px;text-align:center;font:11px/17px ${MONO};color:var(--ink)}
+.word td:last-child{font-family:inherit}
 .player{display:flex;align-items:center;gap:8px;margin-top:16px;font-size:var(--l)}
 .player input{flex:0 1 320px;min-width:60px;accent-color:var(--ink);margin:0;height:24px}
 .foot{display:flex;flex-wrap:wrap;align-items:flex-start;gap:6px 16px;margin-top:16px;padding-top:9px;border-top:1px solid var(--rule)}
@@ -91,7 +97,7 @@ dialog td,dialog th{padding:3px 18px 3px 0;white-space:normal;font-weight:400;fo
 kbd{font-family:${MONO};font-size:var(--m);display:inline-block;margin-right:5px}
 dialog form{float:right}
 @container (min-width:900px){.scenes[data-count="2"]{grid-template-columns:1fr 1fr}}
-@container (max-width:480px){.player input{flex:1 1 60px}.panels{gap:20px}th,td{padding-right:9px}}
+@container (max-width:480px){.word :is(tbody,tr,td:last-child){display:block}.word :is(th,td:not(:last-child)){border:0}.word td:last-child{padding-bottom:6px}.player input{flex:1 1 60px}.panels{gap:20px}th,td{padding-right:9px}}
 @media (forced-colors:active){canvas,.swatches span,[aria-pressed=true]{forced-color-adjust:none}}
 @media print{
 .tools,.zooms,.player,.pages,.line{display:none}

@@ -1,0 +1,216 @@
+"""What Python says of many accesses, steps in brief: for the page's own accesses, descriptors and boxes.
+
+A step is its title, note, cost, word, and of its elements and lanes their number, ends and a sum that
+knows their order. Of what is refused as a note only the kinds of notes are kept, for the page has words of
+its own.
+
+    PYTHONPATH=src:. python -m tests.web.golden_asked     writes it anew
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.web.kept import save
+
+from tilewise.check.suggest import suggest
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.hardware.wgmma.instructions import INPUTS
+from tilewise.hardware.wgmma.tiles import tile
+from tilewise.notation.read import parse as read_plain
+from tilewise.show.scene.model import Step
+from tilewise.show.scene.steps import asked_of
+
+GOLDEN = Path(__file__).with_name("golden") / "asked.json.gz"
+SEED = 11
+
+Asked = dict[str, Any]
+
+FIRST = 4
+"""Steps of an answer that are kept, besides the last; all of them are in a sum."""
+
+MODES = ("none", "32B", "64B", "128B")
+
+
+def golden() -> dict[str, Any]:
+    """What is asked, with the answers, as JSON has them."""
+    return {"cases": [answered(*question) for question in dict.fromkeys(questions())]}
+
+
+Question = tuple[str, str, str, int]
+"""Layout, dtype, access, base."""
+
+
+def questions() -> Iterator[Question]:
+    """Everything that is asked."""
+    yield from _operands()
+    yield from _strides(Random(SEED))
+    yield from REFUSED_DESCRIPTORS
+    yield from _lanes(Random(SEED))
+
+
+# -- descriptors ---------------------------------------------------------------------------------------
+
+ROWS = (8, 24, 64, 96, 128, 256)
+BASES = (0, 0, 128, 512, 1024, 1280, 16, 8)
+
+
+def _operands() -> Iterator[Question]:
+    """Tiles of atoms in every mode, major, type and order, and those that are suggested."""
+    rng = Random(SEED)
+    for mode in MODES:
+        for row in INPUTS.values():
+            for major in row.majors:
+                for order in ("mn", "k"):
+                    for rows in ROWS:
+                        k = row.k * rng.choice((1, 2, 4, 8))
+                        try:
+                            layout = tile(mode, major, row.dtype, rows, k, order)
+                        except LayoutError:
+                            continue
+                        name = rng.choice("AB") if rows % 64 == 0 else "B"
+                        yield str(layout), row.name, f"descriptor.{name}", rng.choice(BASES)
+    for dtype, operand, rows, k, major in (
+        ("bf16", "A", 128, 64, "k"),
+        ("bf16", "B", 192, 64, "mn"),
+        ("f16", "B", 40, 48, "k"),
+        ("tf32", "A", 64, 40, "k"),
+        ("e4m3", "B", 256, 128, "k"),
+        ("s8", "B", 80, 64, "k"),
+        ("b1", "A", 64, 512, "k"),
+    ):
+        found = suggest(operand=operand, rows=rows, k=k, dtype=dtype, major=major)
+        yield str(found.tile), dtype, f"descriptor.{operand}", 0
+
+
+def _strides(rng: Random) -> Iterator[Question]:
+    """Tiles of two digits a mode whose far strides are any, with the swizzle of a mode or another."""
+    for _ in range(160):
+        row = rng.choice(list(INPUTS.values()))
+        if row.dtype.bits < 8:
+            continue
+        size = row.dtype.bits // 8
+        together, width = 16 // size, rng.choice((16, 32, 64, 128)) // size
+        groups, chunks = rng.choice((1, 2, 3, 4, 8)), rng.choice((2, 4, 6))
+        far = [rng.choice((1, 2, 3, 4, 8, 9, 16)) * rng.choice((8, 8 * width, 64, 4)) for _ in range(2)]
+        strides = f"(({far[0]}, {width}), ({far[1]}, 1))"
+        shape = f"(({groups}, 8), ({chunks}, {together}))"
+        if "mn" in row.majors and rng.random() < 0.4:
+            shape = f"(({groups}, {together}), ({chunks}, 8))"
+            strides = f"(({far[0]}, 1), ({far[1]}, {width}))"
+        own = (width * size // 16).bit_length() - 1
+        bits = rng.choice((own, own, own, own, 0, 2))
+        base = {1: 4, 2: 3, 4: 2}[size]
+        swizzle = f"Swizzle<{bits},{base},3> o " if bits else ""
+        offset = rng.choice(("", "", "", " + 64", " + 512"))
+        text = f"S[{shape} : {strides}]{offset}"
+        text = f"{swizzle}({text})" if offset and swizzle and rng.random() < 0.5 else swizzle + text
+        name = "A" if groups == 8 and rng.random() < 0.5 else "B"
+        yield text, row.name, f"descriptor.{name}", rng.choice(BASES)
+
+
+# -- lanes ---------------------------------------------------------------------------------------------
+
+TILES = (
+    ("S[(64, 64) : (64, 1)]", "f16"),
+    ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", "bf16"),
+    ("S[(64, 64) : (1, 64)]", "f16"),
+    ("S[(64, 64) : (72, 1)]", "f32"),
+    ("Swizzle<2,3,3> o S[(16, (2, 32)) : (32, (512, 1))]", "bf16"),
+    ("S[(16, 8) : (8, 1)]", "f32"),
+    ("S[(64, 40) : (40, 1)]", "f16"),
+    ("S[(32, 32) : (33, 1)]", "f32"),
+    ("S[(8, (4, 16)) : (16, (128, 1))]", "f16"),
+    ("S[(64, 64) : (64, 1)]", "e4m3"),
+    ("S[(64, 64) : (64, 1)]", "e2m1"),
+    ("S[(16, 16) : (16, 1)]", "f64"),
+)
+MOVED = (
+    "row",
+    "row:4B",
+    "row:8B",
+    "col",
+    "col:4B",
+    "S[(32, 4) : (4, 1)]",
+    "S[(2, 32, 2) : (0, 0, 1)]",
+    "S[32 : 0]",
+)
+BY = ("@st", "@atom", "@cp.async", "@ld", "@tma")
+
+
+def _lanes(rng: Random) -> Iterator[Question]:
+    """What lanes ask for, by every operation that moves it."""
+    for layout, dtype in TILES:
+        for access in MOVED:
+            for by in BY:
+                yield layout, dtype, access + by, rng.choice((0, 0, 0, 16, 4))
+
+
+REFUSED_DESCRIPTORS: tuple[Question, ...] = (
+    ("S[(128, 64) : (64, 1)]", "bf16", "descriptor.A", 0),
+    ("S[(128, 64) : (65, 1)]", "bf16", "descriptor.A", 0),
+    ("S[(64, 64) : (64, 1)]", "f32", "descriptor.A", 0),
+    ("S[(64, 60) : (64, 1)]", "bf16", "descriptor.B", 0),
+    ("S[(60, 64) : (64, 1)]", "bf16", "descriptor.B", 0),
+    ("S[(8, 64)]", "bf16", "descriptor.A", 0),
+    ("S[(64, 64) : (0, 1)]", "bf16", "descriptor.A", 0),
+    ("S[(64, 16) : (-8, 1)]", "bf16", "descriptor.A", 0),
+    ("S[(64, 16) : (8192, 1)]", "bf16", "descriptor.A", 0),
+    ("S[64]", "bf16", "descriptor.A", 0),
+    ("S[(2, 64, 64)]", "bf16", "descriptor.A", 0),
+    ("S[(64, 64) : (1@laneid, 1@reg)]", "bf16", "descriptor.A", 0),
+    ("S[(64, 64)] + R[2 : 4096]", "bf16", "descriptor.A", 0),
+    ("S[(64, 256) : (1, 64)]", "b1", "descriptor.A", 0),
+    ("S[(64, 32) : (1, 64)]", "e4m3", "descriptor.A", 0),
+    ("Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", "bf16", "descriptor.A", 1 << 20),
+    ("Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", "bf16", "descriptor.A", 224 * 1024),
+    ("Swizzle<3,3,3> o S[(8, 64) : (64, 1)]", "bf16", "descriptor.C", 0),
+    ("S[((512, 8), (2, 16)) : ((256, 16), (128, 1))]", "s8", "descriptor.B", 0),
+)
+
+
+def answered(e: str, dtype: str, access: str, base: int) -> Asked:
+    """A question with its notes and steps, or with what is said instead."""
+    question: Asked = {"e": e, "dtype": dtype, "access": access} | ({"base": base} if base else {})
+    try:
+        found = asked_of(read_plain(e), access, DType.of(dtype), base)
+    except LayoutError as error:
+        return question | {"refused": [error.code, error.message]}
+    own = not found.steps  # words of Python's own
+    return question | {
+        "name": found.name,
+        "notes": [note.kind if own else f"{note.kind}: {note.text}" for note in found.notes],
+        "steps": [_brief(step) for step in (*found.steps[:FIRST], *found.steps[FIRST:][-1:])],
+        "all": [len(found.steps), sum(_weight(step) for step in found.steps)],
+        "encoded": [_plain(step.encoded) for step in (*found.steps[:1], *found.steps[-1:])],
+    }
+
+
+def _plain(encoded: Any) -> Any:
+    return None if encoded is None else asdict(encoded) | {"fields": [asdict(own) for own in encoded.fields]}
+
+
+def _brief(step: Step) -> list[Any]:
+    word = None if step.encoded is None else step.encoded.value
+    lists = (number for numbers in (step.elements, step.lanes) for number in _summed(numbers))
+    return [step.title, step.note, step.cost, word, *lists]
+
+
+def _weight(step: Step) -> int:
+    """A number that knows of every element and lane."""
+    return sum(_summed(step.elements)) + sum(_summed(step.lanes)) + (step.cost or 0)
+
+
+def _summed(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    if not numbers:
+        return (0,)
+    return len(numbers), numbers[0], numbers[-1], sum(at % 97 * number for at, number in enumerate(numbers))
+
+
+if __name__ == "__main__":
+    save(GOLDEN, golden())

@@ -1,0 +1,72 @@
+"""The page's accesses, descriptors and boxes are Python's: addresses, turns, words and sentences."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web import golden_asked
+from tests.web import kept as kept_answers
+from tests.web.chromium import Page
+
+CHECK = Path(__file__).with_name("golden") / "check.js"
+
+
+@pytest.fixture(scope="module")
+def golden(request: pytest.FixtureRequest) -> dict[str, Any]:
+    if request.config.getoption("--update-goldens"):
+        kept_answers.save(golden_asked.GOLDEN, golden_asked.golden())
+    return kept_answers.load(golden_asked.GOLDEN)
+
+
+def test_python_says_so(golden: dict[str, Any]):
+    fresh = json.loads(json.dumps(golden_asked.golden()))
+    for kept, made in zip(golden["cases"], fresh["cases"], strict=True):
+        assert kept == made, "write them anew with --update-goldens"
+
+
+def test_there_is_something_of_everything(golden: dict[str, Any]):
+    yes, no = Counter[str](), Counter[str]()
+    for case in golden["cases"]:
+        (yes if case.get("steps") else no)[case["access"].split(":")[0]] += 1
+    for access in ("descriptor.A", "descriptor.B"):
+        assert yes[access] > 50, access
+        assert no[access] > 10, access
+    said = " ".join(note for case in golden["cases"] if case.get("steps") for note in case["notes"])
+    for words in ("no swizzle", "32B mode", "64B mode", "128B mode", "MN-major", "K-major", "SBO not read"):
+        assert said.count(words) > 5, words
+    assert "base offset 2 as here" in said
+    assert "serves 8 lanes in turn" in " ".join(str(case.get("steps")) for case in golden["cases"])
+
+
+def test_the_page_says_the_same(page: Page, golden: dict[str, Any]):
+    assert _differences(page, golden) == []
+
+
+def test_a_difference_is_noticed(page: Page, golden: dict[str, Any]):
+    told = next(case for case in golden["cases"] if case.get("encoded"))
+    first, *others = told["steps"]
+    changed = told["encoded"][0] | {"width": 63}
+    planted = [
+        told | {"all": [told["all"][0], 1]},
+        told | {"name": "x"},
+        told | {"notes": told["notes"][:1]},
+        told | {"steps": others},
+        told | {"steps": [[*first[:-1], 1], *others]},
+        told | {"steps": [[first[0], first[1] + " ", *first[2:]], *others]},
+        told | {"encoded": [changed, *told["encoded"][1:]]},
+        told | {"base": 16},
+        told | {"dtype": "f32"},
+        told | {"refused": ["TW601", "no"]},
+    ]
+    found = [bool(_differences(page, {"cases": [case]})) for case in planted]
+    assert found == [True] * len(planted)
+
+
+def _differences(page: Page, golden: dict[str, Any]) -> list[str]:
+    page.evaluate(CHECK.read_text() + ";0")
+    found: list[str] = page.evaluate("asked => golden.askedDifferences(asked)", golden, timeout=120)
+    return found
