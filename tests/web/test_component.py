@@ -662,30 +662,52 @@ def test_strange_documents_are_drawn_and_run_nothing(blank: Page, document: Any)
     assert blank.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
+MILLION = """plain => {
+    const scene = plain.scenes[0];
+    const side = 1000;
+    scene.shape = [side, side];
+    [scene.rows, scene.columns, scene.window] = [[side], [side], [[0, side], [0, side]]];
+    scene.places.m = Float64Array.from({ length: side * side }, (_, at) => at);
+    scene.axes[0].high = side * side - 1;
+    for (const panel of scene.panels) panel.cells = [side, side];
+    const term = { axis: "m", subtract: 0, scale: 1, multiply: 1 };
+    scene.panels[1].row = [{ ...term, divide: side, modulo: 0 }];
+    scene.panels[1].column = [{ ...term, divide: 1, modulo: side }];
+    show({ document: plain });
+    return shadow().querySelector(".line").textContent;
+}"""
+"""A document of a million elements begins to be drawn; what the line says then."""
+DRAWN = "!shadow().querySelector('.line').textContent.startsWith('drawing')"
+
+
 def test_a_million_elements(blank: Page):
-    """An overview of a million answers, and says of each where it is."""
-    blank.evaluate(
-        """plain => {
-            const scene = plain.scenes[0];
-            const side = 1000;
-            scene.shape = [side, side];
-            [scene.rows, scene.columns, scene.window] = [[side], [side], [[0, side], [0, side]]];
-            scene.places.m = Float64Array.from({ length: side * side }, (_, at) => at);
-            scene.axes[0].high = side * side - 1;
-            for (const panel of scene.panels) panel.cells = [side, side];
-            const term = { axis: "m", subtract: 0, scale: 1, multiply: 1 };
-            scene.panels[1].row = [{ ...term, divide: side, modulo: 0 }];
-            scene.panels[1].column = [{ ...term, divide: 1, modulo: side }];
-            show({ document: plain });
-        }""",
-        TILED_DOCUMENT.as_dict(),
-        timeout=60,
-    )
+    """An overview comes in slices, says of each element where it is, and pins no more than it can."""
+    said = blank.evaluate(MILLION, TILED_DOCUMENT.as_dict(), timeout=60)
+    assert said == "drawing 1,000,000 places…"
+    assert blank.evaluate("shadow().querySelectorAll('.panel[inert]').length") > 0
+    blank.wait(DRAWN, timeout=30)
+    assert blank.evaluate("shadow().querySelectorAll('.panel[inert]').length") == 0
     blank.hover(*cell(blank, 1, 700, 300, 1000, 1000))
     row, column = map(int, line(blank)[1:].split(")")[0].split(", "))
     assert line(blank) == f"({row}, {column}): m {1000 * row + column}"
     assert abs(row - 700) <= 2
     assert abs(column - 300) <= 2
+    blank.evaluate("grids()[0].focus()")
+    blank.press("Enter")
+    blank.press("End", modifiers=CONTROL | SHIFT)
+    assert line(blank) == "1,000,000 elements: 65,536 are pinned at most"
+    assert selection(blank) == [0]
+
+
+def test_another_document_stops_one_that_is_drawn(blank: Page):
+    blank.evaluate(MILLION, TILED_DOCUMENT.as_dict(), timeout=60)
+    blank.evaluate("given => model.set('document', given)", TILED_DOCUMENT.as_dict())
+    assert "?" in line(blank)
+    assert blank.evaluate("grids().map(grid => grid.ariaRowCount)") == ["8", "8"]
+    blank.evaluate(MILLION, TILED_DOCUMENT.as_dict(), timeout=60)
+    blank.evaluate("end()")
+    blank.settle()
+    assert blank.evaluate("host.children.length") == 0
 
 
 # -- everybody -----------------------------------------------------------------------------------------

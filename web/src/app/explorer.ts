@@ -1,9 +1,11 @@
 /** The explorer: what is typed is read at every keystroke, in this page, and drawn by the component. */
 
 import type { Layout } from "../core";
+import type { Work } from "../scene/pieces";
 import type { Document } from "../scene/types";
 import { make } from "../view/dom";
 import { render } from "../view/component";
+import { begin, coming } from "../view/pieces";
 import { controls, type Controls } from "./controls";
 import { copyable } from "./copies";
 import { facts, type Facts } from "./facts";
@@ -54,6 +56,9 @@ class Explorer {
   /** What a preset said, and nobody has written since: it goes without a word where it does not fit. */
   #given: Set<Where> = new Set();
   #drawn = false;
+  /** What was said of work that takes a while. */
+  #coming = "";
+  #stopLooking = (): void => undefined;
 
   constructor(el: HTMLElement) {
     this.#el = el;
@@ -182,13 +187,19 @@ class Explorer {
 
   /** Reads, and draws what is right; what is wrong is said, and the last picture stays. */
   #look(written: Where | null = null): void {
-    const sight = sightOf(this.#state, written);
+    this.#stopLooking();
+    this.#stopLooking = begin(this.#see(written), (places) => this.#tell((this.#coming = coming(places))));
+  }
+
+  *#see(written: Where | null): Work<void> {
+    const sight = yield* sightOf(this.#state, written);
+    if (this.#told.textContent === this.#coming) this.#told.textContent = "";
     const wrong = "fault" in sight ? sight : null;
     const without = "fault" in sight ? null : sight.without;
     if (without && this.#given.delete(without.where)) {
       this.#state = { ...this.#state, [without.where]: undefined };
       this.#controls.set(this.#state);
-      return this.#look(written);
+      return yield* this.#see(written);
     }
     this.#say(wrong ?? without);
     this.#el.classList.toggle("stale", wrong !== null);

@@ -2,7 +2,8 @@
 
 import { dtypeOf, LayoutError, type Layout, type Shape } from "../core";
 import { read } from "../notation";
-import { documentWith, sceneOf, type Options } from "../scene/build";
+import { documentWith, sceneWork, type Options } from "../scene/build";
+import type { Work } from "../scene/pieces";
 import type { Document, Scene } from "../scene/types";
 import { resolve } from "./catalogue";
 import type { Control } from "./controls";
@@ -40,11 +41,11 @@ const OF_CONTROLS: readonly (readonly [Control, keyof Options])[] = [
  *
  * A control that does not fit the layout is left out, and said; but not one that somebody is writing in.
  */
-export function sightOf(state: State, written: Where | null): Sight | Wrong {
+export function* sightOf(state: State, written: Where | null): Work<Sight | Wrong> {
   let left = state;
   let without: Wrong | null = null;
   for (;;) {
-    const found = attempt(left);
+    const found = yield* attempt(left);
     if (!("fault" in found)) return { ...found, without };
     const { where } = found;
     if (where === "e" || where === "e2" || where === written) return found;
@@ -53,7 +54,7 @@ export function sightOf(state: State, written: Where | null): Sight | Wrong {
   }
 }
 
-function attempt(state: State): Omit<Sight, "without"> | Wrong {
+function* attempt(state: State): Work<Omit<Sight, "without"> | Wrong> {
   let where: Where = "d";
   try {
     const dtype = state.d ? dtypeOf(state.d).name : null;
@@ -63,9 +64,9 @@ function attempt(state: State): Omit<Sight, "without"> | Wrong {
     const window = state.w ? windowOf(state.w) : null;
     const asked = { dtype, shape, window, access: state.a ?? null };
     where = "e";
-    const first = seen(state.e, asked);
+    const first = yield* seen(state.e, asked);
     where = "e2";
-    const all = state.e2?.trim() ? [first, seen(state.e2, asked)] : [first];
+    const all = state.e2?.trim() ? [first, yield* seen(state.e2, asked)] : [first];
     const scenes = all.map(({ scene }) => scene);
     return { document: documentWith(scenes, state.e), layouts: all.map(({ layout }) => layout) };
   } catch (error) {
@@ -75,15 +76,18 @@ function attempt(state: State): Omit<Sight, "without"> | Wrong {
 }
 
 /** A layout and its scene; what a control is to blame for is thrown as `OfControl`. */
-function seen(text: string, asked: Options): { layout: Layout; scene: Scene } {
+function* seen(text: string, asked: Options): Work<{ layout: Layout; scene: Scene }> {
   const resolved = resolve(text);
   const layout = layoutOf(resolved.text, asked.dtype, resolved.spanOf);
   const options = { ...asked, dtype: asked.dtype ?? resolved.dtype, title: text.trim() };
   try {
-    return { layout, scene: sceneOf(layout, options) };
+    return { layout, scene: yield* sceneWork(layout, options) };
   } catch (error) {
-    const guilty = OF_CONTROLS.find(([, option]) => options[option] && isDrawn(layout, { ...options, [option]: null }));
-    if (guilty && error instanceof LayoutError) throw new OfControl(guilty[0], error);
+    if (!(error instanceof LayoutError)) throw error;
+    for (const [control, option] of OF_CONTROLS) {
+      const guilty = options[option] && (yield* isDrawn(layout, { ...options, [option]: null }));
+      if (guilty) throw new OfControl(control, error);
+    }
     throw error;
   }
 }
@@ -97,9 +101,9 @@ function layoutOf(text: string, dtype: string | null | undefined, spanOf: (span:
   }
 }
 
-function isDrawn(layout: Layout, options: Options): boolean {
+function* isDrawn(layout: Layout, options: Options): Work<boolean> {
   try {
-    sceneOf(layout, options);
+    yield* sceneWork(layout, options);
     return true;
   } catch {
     return false;

@@ -49,14 +49,17 @@ function outerSteps(layout: Layout): bigint {
 }
 
 /** The places of many elements: table[axis][e * copies + c] is where copy c of the e-th of them is. */
-export function table(layout: Layout, flats: Range | Iterable<number | bigint>): Table {
+export function table(layout: Layout, flats: Range | Float64Array | Iterable<number | bigint>): Table {
   const copies = layout.copySteps.length;
-  const asked = "from" in flats ? null : [...flats];
+  const asked = "from" in flats ? null : flats instanceof Float64Array ? flats : [...flats];
   refuseMany(copies * ("from" in flats ? flats.to - flats.from : asked!.length));
   const isExact = layout.axes.map((axis) => bound(layout, axis.name) < EXACT);
   if (layout.size < EXACT && isExact.every(Boolean)) {
+    if ("from" in flats && !flats.from && BigInt(flats.to) === layout.size) {
+      return fastTable(layout, layout.axes.map((axis) => wholeColumn(layout, axis.name)));
+    }
     const indices = "from" in flats ? counted(flats) : Float64Array.from(asked!, Number);
-    return fastTable(layout, indices);
+    return fastTable(layout, columnsAt(layout, indices));
   }
   const listed: Iterable<number | bigint> = "from" in flats ? counted(flats) : asked!;
   const rows = Array.from(listed, (flat) => pointsOnAxes(layout, BigInt(flat))).flat();
@@ -94,15 +97,34 @@ function bound(layout: Layout, axis: string): bigint {
   return [...reach, ...offsets].reduce((sum, x) => sum + x, swizzled);
 }
 
-/** `table` on plain numbers, which `bound` has proven to be exact. */
-function fastTable(layout: Layout, rest: Float64Array): Table {
-  const names = layout.axes.map((axis) => axis.name);
-  const base = names.map((name) => new Float64Array(rest.length).fill(Number(layout.offset[name] ?? 0n)));
+/** The places of all elements on an axis: each digit repeats, a step further, what the faster ones make. */
+function wholeColumn(layout: Layout, axis: string): Float64Array {
+  const column = new Float64Array(Number(layout.size)).fill(Number(layout.offset[axis] ?? 0n), 0, 1);
+  let known = 1;
+  for (const { extent, stride } of [...layout.digits].reverse()) {
+    const step = Number(stride[axis] ?? 0n);
+    const end = known * Number(extent);
+    for (let at = known; at < end; at++) column[at] = column[at - known]! + step;
+    known = end;
+  }
+  return column;
+}
+
+/** The places of some elements, axis by axis; `rest` is used up. */
+function columnsAt(layout: Layout, rest: Float64Array): Float64Array[] {
+  const starts = layout.axes.map(({ name }) => Number(layout.offset[name] ?? 0n));
+  const columns = starts.map((start) => new Float64Array(rest.length).fill(start));
   const digit = new Float64Array(rest.length);
   for (const { extent, stride } of [...layout.digits].reverse()) {
     takeDigit(rest, digit, Number(extent));
-    names.forEach((name, i) => addProduct(base[i]!, digit, Number(stride[name] ?? 0n)));
+    layout.axes.forEach(({ name }, i) => addProduct(columns[i]!, digit, Number(stride[name] ?? 0n)));
   }
+  return columns;
+}
+
+/** `table` on numbers, which `bound` has proven to be exact, from places before copies and swizzles. */
+function fastTable(layout: Layout, base: readonly Float64Array[]): Table {
+  const names = layout.axes.map((axis) => axis.name);
   const columns = base.map((column, i) => {
     const steps = layout.copySteps.map((copy) => Number(copy[i]));
     return withCopies(column, steps);

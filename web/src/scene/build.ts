@@ -8,6 +8,7 @@ import { gathered } from "./gather";
 import { FAR, logicalOf, type Window } from "./logical";
 import { notesOf } from "./notes";
 import { panelsOf } from "./panels";
+import { atOnce, type Work } from "./pieces";
 import { SCHEMA, type Document, type Scene, type Step } from "./types";
 
 /** What a scene is asked for, besides its layout. */
@@ -23,15 +24,21 @@ export interface Options {
 
 /** The scene of a layout, or of a window of its grid in `shape`; with `access` its wavefronts are steps. */
 export function sceneOf(layout: Layout, options: Options = {}): Scene {
+  return atOnce(sceneWork(layout, options));
+}
+
+/** The same in pieces. */
+export function* sceneWork(layout: Layout, options: Options = {}): Work<Scene> {
   const { dtype = null, shape, window, access = null, base = 0 } = options;
   const element = dtype === null ? null : dtypeOf(dtype);
   const part = logicalOf(layout, shape, window);
-  const found = gathered(layout, part);
+  const found = yield* gathered(layout, part);
   checkBase(base);
   const bits = element?.bits ?? null;
   const [panels, hints] = panelsOf({ layout, logical: part, axes: found.axes, bits, base });
   const asked = access === null ? null : askedOf(layout, access, element, base);
   const expression = print(layout);
+  const notes = yield* notesOf(part, found, bits);
   return {
     title: options.title ?? expression,
     expression,
@@ -49,7 +56,7 @@ export function sceneOf(layout: Layout, options: Options = {}): Scene {
     base,
     access: asked?.name ?? null,
     steps: asked?.steps ?? copySteps(found.copies),
-    notes: [...notesOf(part, found, bits), ...hints, ...(asked?.notes ?? [])],
+    notes: [...notes, ...hints, ...(asked?.notes ?? [])],
   };
 }
 

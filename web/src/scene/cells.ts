@@ -1,30 +1,7 @@
 /** From elements to cells and back, by the arithmetic of a panel. Every view asks here. */
 
+import { inPieces, PIECE, type Work } from "./pieces";
 import type { Heads, Panel, Rule, Scene } from "./types";
-
-/** The coordinates of all elements on every axis, `@row` and `@column` among them. */
-export type Places = Readonly<Record<string, ArrayLike<number>>>;
-
-/** Where an element is drawn; the block and the place in it. */
-export interface Cell {
-  blockRow: number;
-  blockColumn: number;
-  row: number;
-  column: number;
-  slot: number;
-}
-
-/** The value of a rule for one copy of one element: `at` is position * copies + copy. */
-export function evaluate(rule: Rule, places: Places, at: number): number {
-  let sum = 0;
-  for (const term of rule) {
-    const x = places[term.axis]?.[at] ?? 0;
-    let value = Math.floor((x * term.scale - term.subtract) / term.divide);
-    if (term.modulo) value = modulo(value, term.modulo);
-    sum += value * term.multiply;
-  }
-  return sum;
-}
 
 /** The numbers at the head of a row, a column or a block. */
 export function headValues(heads: Heads, position: number): number[] {
@@ -63,172 +40,91 @@ export function positionOf(scene: Scene, flat: number): number {
   return position < elementsOf(scene) ? position : -1;
 }
 
-const completed = new WeakMap<Scene, Places>();
-
-/** The places of a scene with `@row` and `@column`, which are computed once. */
-export function placesOf(scene: Scene): Places {
-  const known = completed.get(scene);
-  if (known) return known;
-  const count = elementsOf(scene);
-  const { copies, window } = scene;
-  const [[top], [left, right]] = window;
-  const rows = new Float64Array(count * copies);
-  const columns = new Float64Array(count * copies);
-  for (let at = 0, row = top, column = left; at < rows.length; ) {
-    for (const end = at + copies; at < end; at++) {
-      rows[at] = row;
-      columns[at] = column;
-    }
-    if (++column === right) {
-      column = left;
-      row++;
-    }
-  }
-  const places = { ...scene.places, "@row": rows, "@column": columns };
-  completed.set(scene, places);
-  return places;
-}
-
-/** The colour of an element, 0 to 7: that of its first copy. */
-export function colourOf(scene: Scene, position: number): number {
-  return evaluate([scene.colour.rule], scene.places, position * scene.copies);
-}
-
-/** The colours of all elements of a scene. */
-export function coloursOf(scene: Scene): Uint8Array {
+/** The colours of all elements of a scene, 0 to 7: those of their first copies. */
+export function* coloursOf(scene: Scene): Work<Uint8Array> {
   const colours = new Uint8Array(elementsOf(scene));
   const { copies } = scene;
-  const found = values([scene.colour.rule], scene.places, colours.length * copies);
-  for (let position = 0; position < colours.length; position++) colours[position] = found[position * copies]!;
+  yield* inPieces(colours.length, (from, to) => {
+    const found = values([scene.colour.rule], scene, from, to, copies);
+    for (let at = from; at < to; at++) colours[at] = found[at - from]! & 7;
+  });
   return colours;
 }
 
-const OUTSIDE = -1;
+/** Nothing is there. */
+export const NOWHERE = -1;
 
 /**
- * Which cell each element is in, and which elements each cell has.
- *
- * Elements are positions in the scene (see `flatOf`). A cell is one number: block after block, row after
- * row in a block, column after column. An element that is wider than a cell is in all the cells it covers;
- * `cellOf` has its first.
+ * The small cell of each copy of each element, at position * copies + copy: they count row by row in all of
+ * the panel, and a cell of several slots is so many small ones side by side.
  */
-export class PanelIndex {
-  /** Of each copy of each element, at position * copies + copy; -1 outside the panel. */
-  readonly cells: Int32Array;
-  /** Where in its cell each copy of each element lies. */
-  readonly slots: Uint8Array;
-  /** How many cells the panel has. */
-  readonly count: number;
-  private starts: Int32Array | null = null;
-  private order: Int32Array | null = null;
-
-  constructor(
-    readonly scene: Scene,
-    readonly panel: Panel,
-  ) {
-    const [blockRows, blockColumns] = panel.blocks;
-    const [rows, columns] = panel.cells;
-    this.count = blockRows * blockColumns * rows * columns;
-    const places = placesOf(scene);
-    const entries = elementsOf(scene) * scene.copies;
-    const blockRow = panel.block_row.length ? values(panel.block_row, places, entries) : null;
-    const blockColumn = panel.block_column.length ? values(panel.block_column, places, entries) : null;
-    const row = values(panel.row, places, entries);
-    const column = values(panel.column, places, entries);
-    const slot = panel.slot.length ? values(panel.slot, places, entries) : null;
-    this.cells = new Int32Array(entries);
-    this.slots = new Uint8Array(entries);
-    for (let at = 0; at < entries; at++) {
-      const i = blockRow?.[at] ?? 0;
-      const j = blockColumn?.[at] ?? 0;
-      const r = row[at]!;
-      const c = column[at]!;
-      const inside =
-        i >= 0 && i < blockRows && j >= 0 && j < blockColumns && r >= 0 && r < rows && c >= 0 && c < columns;
-      this.cells[at] = inside ? ((i * blockColumns + j) * rows + r) * columns + c : OUTSIDE;
-      if (slot) this.slots[at] = slot[at]!;
-    }
-  }
-
-  /** The cell of a copy of an element; null where the panel does not have it. */
-  cellOf(element: number, copy = 0): Cell | null {
-    const at = element * this.scene.copies + copy;
-    const cell = this.cells[at] ?? OUTSIDE;
-    return cell === OUTSIDE ? null : { ...this.positionOf(cell), slot: this.slots[at]! };
-  }
-
-  /** The number of a cell. */
-  numberOf(cell: { blockRow: number; blockColumn: number; row: number; column: number }): number {
-    const [rows, columns] = this.panel.cells;
-    return ((cell.blockRow * this.panel.blocks[1] + cell.blockColumn) * rows + cell.row) * columns + cell.column;
-  }
-
-  /** The cell of a number. */
-  positionOf(cell: number): { blockRow: number; blockColumn: number; row: number; column: number } {
-    const [rows, columns] = this.panel.cells;
-    const block = Math.floor(cell / (rows * columns));
-    return {
-      blockRow: Math.floor(block / this.panel.blocks[1]),
-      blockColumn: block % this.panel.blocks[1],
-      row: Math.floor(cell / columns) % rows,
-      column: cell % columns,
-    };
-  }
-
-  /** The elements that a cell has, by slots and then by positions. */
-  elementsAt(cell: number): Int32Array {
-    if (this.starts === null || this.order === null) this.invert();
-    return this.order!.subarray(this.starts![cell] ?? 0, this.starts![cell + 1] ?? 0);
-  }
-
-  /** How many cells of its row an element at this cell covers. */
-  private covered(cell: number): number {
-    const columns = this.panel.cells[1];
-    return Math.min(this.panel.width, columns - (cell % columns));
-  }
-
-  private invert(): void {
-    const starts = new Int32Array(this.count + 2);
-    const { cells, slots, scene } = this;
-    for (let at = 0; at < cells.length; at++) {
-      const cell = cells[at]!;
-      if (cell === OUTSIDE) continue;
-      for (let next = 0, covered = this.covered(cell); next < covered; next++) starts[cell + next + 2]!++;
-    }
-    for (let cell = 2; cell < starts.length; cell++) starts[cell]! += starts[cell - 1]!;
-    const order = new Int32Array(starts[this.count + 1]!);
-    for (let slot = 0; slot < this.panel.slots; slot++) {
-      for (let at = 0; at < cells.length; at++) {
-        const cell = cells[at]!;
-        if (cell === OUTSIDE || slots[at] !== slot) continue;
-        const element = Math.floor(at / scene.copies);
-        for (let next = 0, covered = this.covered(cell); next < covered; next++) {
-          order[starts[cell + next + 1]!++] = element;
-        }
+export function* cellsOf(scene: Scene, panel: Panel): Work<Int32Array> {
+  const [rows, columns] = panel.cells;
+  const [blockRows, blockColumns] = panel.blocks;
+  const { slots } = panel;
+  const broad = blockColumns * columns * slots;
+  const parts: [Rule, number, number][] = [
+    [panel.block_row, blockRows, rows * broad],
+    [panel.row, rows, broad],
+    [panel.block_column, blockColumns, columns * slots],
+    [panel.column, columns, slots],
+    [panel.slot, slots, 1],
+  ];
+  const cells = new Int32Array(elementsOf(scene) * scene.copies);
+  yield* inPieces(cells.length, (from, to) => {
+    for (const [rule, extent, weight] of parts) {
+      if (!rule.length) continue;
+      const found = values(rule, scene, from, to);
+      for (let at = from; at < to; at++) {
+        const value = found[at - from]!;
+        const inside = value >= 0 && value < extent && cells[at]! >= 0;
+        cells[at] = inside ? cells[at]! + value * weight : NOWHERE;
       }
     }
-    this.starts = starts.subarray(0, this.count + 1);
-    this.order = order;
-  }
+  });
+  return cells;
 }
 
-/** A rule for all entries at once. */
-function values(rule: Rule, places: Places, entries: number): Float64Array {
-  const sums = new Float64Array(entries);
+const [SUMS, LOGICAL] = [new Float64Array(PIECE), new Float64Array(PIECE)];
+
+/** A rule for every so manieth entry, from one to another; the array is used again. */
+function values(rule: Rule, scene: Scene, from: number, to: number, every = 1): Float64Array {
+  const sums = SUMS.subarray(0, to - from).fill(0);
   for (const { axis, subtract, scale, divide, modulo: by, multiply } of rule) {
-    const xs = places[axis];
+    const isLogical = axis === "@row" || axis === "@column";
+    const xs = isLogical ? logical(scene, axis, from, to, scene.copies / every) : scene.places[axis];
     if (!xs) continue;
+    const [first, step] = isLogical ? [0, 1] : [from * every, every];
     const plain = divide === 1 && !by && Number.isInteger(scale);
-    for (let at = 0; at < entries; at++) {
-      let value = xs[at]! * scale - subtract;
+    for (let i = 0; i < sums.length; i++) {
+      let value = xs[first + i * step]! * scale - subtract;
       if (!plain) {
         value = Math.floor(value / divide);
         if (by) value -= Math.floor(value / by) * by;
       }
-      sums[at]! += value * multiply;
+      sums[i]! += value * multiply;
     }
   }
   return sums;
+}
+
+/** The rows of the logical grid that entries are in, or the columns; the array is used again. */
+function logical(scene: Scene, axis: string, from: number, to: number, copies: number): Float64Array {
+  const [[top], [left, right]] = scene.window;
+  const first = Math.floor(from / copies);
+  let copy = from - first * copies;
+  let row = Math.floor(first / (right - left));
+  let column = left + first - row * (right - left);
+  row += top;
+  for (let i = 0; i < to - from; i++) {
+    LOGICAL[i] = axis === "@row" ? row : column;
+    if (++copy < copies) continue;
+    copy = 0;
+    if (++column < right) continue;
+    column = left;
+    row++;
+  }
+  return LOGICAL;
 }
 
 function modulo(value: number, by: number): number {

@@ -2,6 +2,7 @@
 
 import { table, type Layout } from "../core";
 import { product, refuseFar, refuseMany, type Logical } from "./logical";
+import { inPieces, type Work } from "./pieces";
 import type { Axis } from "./types";
 
 /** Axes with their ends, and places[axis][element * copies + copy]. */
@@ -12,23 +13,30 @@ export interface Gathered {
 }
 
 /** The places of all elements of a window. */
-export function gathered(layout: Layout, part: Logical): Gathered {
-  const flats = flatsOf(part);
-  refuseMany(BigInt(flats.length) * layout.copies);
-  const listed = table(layout, flats);
+export function* gathered(layout: Layout, part: Logical): Work<Gathered> {
+  const size = Number(part.size);
+  const flats = part.whole ? null : flatsOf(part);
+  refuseMany(BigInt(flats?.length ?? size) * layout.copies);
+  const listed = table(layout, flats ?? { from: 0, to: size });
   const places = Object.create(null) as Record<string, Float64Array>;
-  const axes = layout.axes.map(({ name, kind }) => {
+  const axes: Axis[] = [];
+  for (const { name, kind } of layout.axes) {
     const values = listed[name]!;
     let [low, high] = [values[0]!, values[0]!];
-    for (const value of values) {
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
+    yield* inPieces(values.length, (from, to) => {
+      let [least, most] = [low, high]; // of its own, for speed
+      for (let at = from; at < to; at++) {
+        const value = values[at]!;
+        if (value < least) least = value;
+        if (value > most) most = value;
+      }
+      [low, high] = [least, most];
+    });
     refuseFar(low, name);
     refuseFar(high, name);
     places[name] = values instanceof Float64Array ? values : Float64Array.from(values, Number);
-    return { name, kind, low: Number(low), high: Number(high) };
-  });
+    axes.push({ name, kind, low: Number(low), high: Number(high) });
+  }
   return { copies: layout.copySteps.length, axes, places };
 }
 

@@ -3,6 +3,7 @@
 import type { Gathered } from "./gather";
 import { extent } from "./lines";
 import { product, type Logical } from "./logical";
+import { inPieces, type Work } from "./pieces";
 import type { Axis, Note } from "./types";
 
 const EXACT = 1n << 53n;
@@ -17,10 +18,11 @@ const LIMITS: ReadonlyMap<string, readonly [number, string]> = new Map([
 ]);
 
 /** The facts of a scene; of a window only which one it is. */
-export function notesOf(part: Logical, found: Gathered, bits: number | null): Note[] {
+export function* notesOf(part: Logical, found: Gathered, bits: number | null): Work<Note[]> {
   if (!part.whole) return [fact(windowWords(part))];
   const copies = found.copies > 1 ? [fact(`every element has ${found.copies} copies`)] : [];
-  return [fact(sizeWords(part, found.axes, bits)), ...copies, fact(oneToOne(found)), ...leftBehind(found.axes)];
+  const said = yield* oneToOne(found);
+  return [fact(sizeWords(part, found.axes, bits)), ...copies, fact(said), ...leftBehind(found.axes)];
 }
 
 function fact(text: string): Note {
@@ -46,9 +48,9 @@ function sizeWords(part: Logical, axes: readonly Axis[], bits: number | null): s
   return `${said}: ${Math.ceil((extent(axis) * bits) / 8)} B`;
 }
 
-function oneToOne(found: Gathered): string {
+function* oneToOne(found: Gathered): Work<string> {
   const room = found.axes.reduce((size, axis) => size * BigInt(extent(axis)), 1n);
-  const { taken, shared } = takenOf(found, room);
+  const { taken, shared } = yield* takenOf(found, room);
   const said = shared
     ? `not one to one: elements ${shared[0]} and ${shared[1]} share ${placeWords(found, shared[2])}`
     : "one to one";
@@ -69,55 +71,58 @@ interface Taken {
   shared: [number, number, number] | null;
 }
 
-function takenOf(found: Gathered, room: bigint): Taken {
-  const keys = keysOf(found, room);
+function* takenOf(found: Gathered, room: bigint): Work<Taken> {
+  const keys = yield* keysOf(found, room);
   const end = room > EXACT ? keys.length : Number(room);
-  const seen = end <= MOST_IN_ARRAY ? new Int32Array(end).fill(-1) : new Map<number, number>();
+  const array = end <= MOST_IN_ARRAY ? new Int32Array(end).fill(-1) : null;
+  const map = new Map<number, number>();
   let [taken, shared]: [number, Taken["shared"]] = [0, null];
-  for (let at = 0; at < keys.length; at++) {
-    const key = keys[at]!;
-    const before = seen instanceof Map ? (seen.get(key) ?? -1) : seen[key]!;
-    if (before < 0) {
-      taken++;
-      if (seen instanceof Map) seen.set(key, at);
-      else seen[key] = at;
-      continue;
+  yield* inPieces(keys.length, (from, to) => {
+    for (let at = from; at < to; at++) {
+      const key = keys[at]!;
+      const before = array ? array[key]! : (map.get(key) ?? -1);
+      if (before < 0) {
+        taken++;
+        if (array) array[key] = at;
+        else map.set(key, at);
+        continue;
+      }
+      const [first, second] = [Math.floor(before / found.copies), Math.floor(at / found.copies)];
+      if (!shared && first !== second) shared = [first, second, at];
     }
-    const [first, second] = [Math.floor(before / found.copies), Math.floor(at / found.copies)];
-    if (!shared && first !== second) shared = [first, second, at];
-  }
+  });
   return { taken, shared };
 }
 
 /** A key for every place, equal where the places are. */
-function keysOf({ axes, places }: Gathered, room: bigint): Float64Array {
-  const count = places[axes[0]!.name]!.length;
-  if (room > EXACT) {
-    return axes.reduce<Float64Array>((keys, { name }) => joined(keys, places[name]!), new Float64Array(count));
-  }
-  const keys = new Float64Array(count);
+function* keysOf({ axes, places }: Gathered, room: bigint): Work<Float64Array> {
+  let keys: Float64Array = new Float64Array(places[axes[0]!.name]!.length);
   for (const axis of axes) {
     const values = places[axis.name]!;
-    const many = extent(axis);
-    for (let at = 0; at < count; at++) keys[at] = keys[at]! * many + values[at]! - axis.low;
+    const far = room > EXACT; // ranks are fewer than the places, so that products of two stay exact
+    const [added, low] = far ? [yield* ranked(values), 0] : [values, axis.low];
+    const many = far ? keys.length : extent(axis);
+    const sums = keys;
+    yield* inPieces(sums.length, (from, to) => {
+      for (let at = from; at < to; at++) sums[at] = sums[at]! * many + added[at]! - low;
+    });
+    if (far) keys = yield* ranked(sums);
   }
   return keys;
 }
 
-/** Keys that are equal where both are; ranks are fewer than the places, so that their products stay exact. */
-function joined(keys: Float64Array, values: Float64Array): Float64Array {
-  const ranks = ranked(values);
-  return ranked(keys.map((key, at) => key * keys.length + ranks[at]!));
-}
-
 /** The number of each value, in the order in which they come. */
-function ranked(values: Float64Array): Float64Array {
+function* ranked(values: Float64Array): Work<Float64Array> {
   const ranks = new Map<number, number>();
-  return values.map((value) => {
-    const known = ranks.get(value) ?? ranks.size;
-    if (known === ranks.size) ranks.set(value, known);
-    return known;
+  const found = new Float64Array(values.length);
+  yield* inPieces(values.length, (from, to) => {
+    for (let at = from; at < to; at++) {
+      const known = ranks.get(values[at]!) ?? ranks.size;
+      if (known === ranks.size) ranks.set(values[at]!, known);
+      found[at] = known;
+    }
   });
+  return found;
 }
 
 function leftBehind(axes: readonly Axis[]): Note[] {

@@ -8,7 +8,9 @@
  * at, and `tilewise-help`, which a host that shows its own help cancels.
  */
 
+import type { Work } from "../scene/pieces";
 import type { Document, Scene } from "../scene/types";
+import { attendAround, isDarkAround } from "./around";
 import { objection } from "./checked";
 import type { Desk, Glance, Pinning } from "./desk";
 import { button, make, short } from "./dom";
@@ -17,6 +19,7 @@ import { helpDialog } from "./help";
 import { Lit } from "./lit";
 import { PALETTES, type Palette } from "./palette";
 import { PanelView } from "./panel";
+import { begin, coming, grouped } from "./pieces";
 import { NO_STEP, Player, stepWords } from "./player";
 import { Rows } from "./rows";
 import { sheet } from "./styles";
@@ -43,6 +46,7 @@ export interface Options {
 }
 
 const PANEL_GAP = 30;
+const MOST_PINS = 1 << 16;
 const HINT = "Point at a cell to see where it lives, click to pin it; ? lists the keys";
 
 /** Draw the model's document in `el`; the answer takes it away. */
@@ -55,6 +59,7 @@ interface Drawn {
   lit: Lit;
   panels: PanelView[];
   box: HTMLElement;
+  legend: HTMLElement;
   step: HTMLElement;
   rows: Rows;
 }
@@ -77,6 +82,9 @@ class View implements Desk {
   #asked = "";
   #printing = false;
   #width = 0;
+  /** What the line says when nothing is looked at. */
+  #hint = HINT;
+  #stopFilling = (): void => undefined;
   readonly #changes: [string, () => void][];
 
   constructor(
@@ -96,7 +104,7 @@ class View implements Desk {
     ];
     for (const [event, act] of this.#changes) model.on(event, act);
     const { signal } = this.#stop;
-    this.#dark.addEventListener("change", () => this.#paintTheme(), { signal });
+    attendAround(() => this.#follow(), signal);
     addEventListener("beforeprint", () => this.#print(true), { signal });
     addEventListener("afterprint", () => this.#print(false), { signal });
     this.#page.addEventListener("keydown", (event) => this.#key(event), { signal });
@@ -111,6 +119,7 @@ class View implements Desk {
     this.#stop.abort();
     for (const [event, act] of this.#changes) this.model.off(event, act);
     for (const panel of this.#panels()) panel.end();
+    this.#stopFilling();
     this.#host.remove();
   }
 
@@ -129,6 +138,10 @@ class View implements Desk {
   }
 
   pin(elements: readonly number[], how: Pinning): void {
+    if (elements.length > MOST_PINS) {
+      this.#line.textContent = `${grouped(elements.length)} elements: ${grouped(MOST_PINS)} are pinned at most`;
+      return;
+    }
     const whole = elements.length > 0 && elements.every((flat) => this.#pins.has(flat));
     if (how === "range") this.#pins = new Set(elements);
     else if (how === "only") this.#pins = new Set(whole && this.#pins.size === elements.length ? [] : elements);
@@ -144,33 +157,57 @@ class View implements Desk {
     const before = this.#panels();
     const focused = before.find((panel) => panel.grid.matches(":focus"));
     for (const panel of before) panel.end();
+    this.#stopFilling();
     const value = this.model.get("document");
     const options = this.#options();
     const { table, ...others } = options;
     this.#table = table ?? this.#table;
     this.#asked = JSON.stringify(others);
     this.#scenes = [];
-    let fault = objection(value);
+    const fault = objection(value);
+    if (fault) return this.#refuse(fault);
     try {
-      if (!fault) this.#build(value as Document, options);
+      this.#build(value as Document, options);
     } catch (error) {
-      fault = `This document cannot be drawn: ${short(error instanceof Error ? error.message : error, 200)}`;
-    }
-    if (fault) {
-      this.#scenes = [];
-      this.#page.replaceChildren(make("p", { class: "fault", role: "status" }, fault));
-      return;
+      return this.#refuse(error);
     }
     for (const panel of this.#panels()) {
       const other = before.find((one) => one.grid.id === panel.grid.id);
       if (other) panel.keep(other);
     }
     this.#width = 0;
-    this.#takeAll();
-    this.#paintTheme();
     this.#fit();
-    this.#showTable();
-    if (focused) this.#panels().find((panel) => panel.grid.id === focused.grid.id)?.grid.focus();
+    this.#hint = HINT;
+    this.#stopFilling = begin(this.#fill(focused?.grid.id), (places) => {
+      this.#hint = coming(places);
+      this.#say(null);
+    });
+  }
+
+  /** What takes a while where elements are many: colours, then panel by panel. */
+  *#fill(focused: string | undefined): Work<void> {
+    try {
+      for (const { lit, legend } of this.#scenes) {
+        yield* lit.colour();
+        fillLegend(legend, lit);
+      }
+      this.#takeAll();
+      this.#paintTheme();
+      this.#showTable();
+      for (const panel of this.#panels()) yield* panel.fill(() => !this.#table);
+      const coming = this.#hint;
+      this.#hint = HINT;
+      if (this.#line.textContent === coming) this.#say(null);
+      this.#panels().find((panel) => panel.grid.id === focused)?.grid.focus();
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  #refuse(fault: unknown): void {
+    this.#scenes = [];
+    const why = fault instanceof Error ? `This document cannot be drawn: ${short(fault.message, 200)}` : `${fault}`;
+    this.#page.replaceChildren(make("p", { class: "fault", role: "status" }, why));
   }
 
   #build(document: Document, options: Options): void {
@@ -208,8 +245,9 @@ class View implements Desk {
     }
     if (scene.notes.length) box.append(notes(scene));
     const drawings = make("div", { class: "panels" }, ...panels.map(({ element }) => element));
-    box.append(drawings, legend(lit), step, rows.element);
-    return { lit, panels, box, step, rows };
+    const legend = make("p", { class: "legend" });
+    box.append(drawings, legend, step, rows.element);
+    return { lit, panels, box, legend, step, rows };
   }
 
   #toolbar(): HTMLElement {
@@ -293,8 +331,8 @@ class View implements Desk {
 
   /** The line below: what is under the cursor, else what is pinned, else what can be done. */
   #say(at: Glance | null): void {
-    const elements = at ? at.elements : [...this.#pins].sort((a, b) => a - b);
-    let said = HINT;
+    const elements = at ? at.elements : [...Float64Array.from(this.#pins).sort()];
+    let said = this.#hint;
     if (elements.length) {
       const parts = this.#scenes.map(({ lit }) => this.#sayOf(lit, elements)).filter(Boolean);
       said = [...new Set(parts)].join("\n");
@@ -316,12 +354,17 @@ class View implements Desk {
     const asked = this.model.get("theme");
     if (this.#printing) return "light";
     if (asked === "light" || asked === "dark") return asked;
-    return this.#dark.matches ? "dark" : "light";
+    return (isDarkAround(this.#host) ?? this.#dark.matches) ? "dark" : "light";
   }
 
   #turnTheme(): void {
     this.#tell("theme", this.#theme() === "dark" ? "light" : "dark");
     this.#paintTheme();
+  }
+
+  /** In "auto" the colours are those of the page around. */
+  #follow(): void {
+    if (this.#page.dataset.theme !== this.#theme()) this.#paintTheme();
   }
 
   #paintTheme(): void {
@@ -357,6 +400,7 @@ class View implements Desk {
     const width = this.#host.clientWidth;
     if (!width || width === this.#width || !this.#scenes.length) return;
     this.#width = width;
+    this.#follow();
     const columns = this.#scenes.length === 2 && width >= 900 ? 2 : 1;
     const room = columns === 2 ? Math.floor((width - 40) / 2) : width;
     for (const { panels } of this.#scenes) {
@@ -411,11 +455,11 @@ function notes(scene: Scene): HTMLElement {
 }
 
 /** The colours, numbered, and in words what they mean. */
-function legend(lit: Lit): HTMLElement {
+function fillLegend(legend: HTMLElement, lit: Lit): void {
   const swatches = make("span", { class: "swatches", "aria-hidden": "true" });
   for (let colour = 0; colour < 8; colour++) {
     if (lit.colours.includes(colour)) swatches.append(make("span", { class: `s${colour}` }, String(colour)));
   }
   const words = make("span", {}, `colour: ${short(lit.scene.colour.words, 200)}`);
-  return make("p", { class: "legend" }, swatches, words);
+  legend.replaceChildren(swatches, words);
 }

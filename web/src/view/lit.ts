@@ -1,6 +1,7 @@
 /** What is lit: the elements that are pinned, and those of the step. */
 
 import { coloursOf, elementsOf, flatOf, gridColumns, positionOf } from "../scene/cells";
+import type { Work } from "../scene/pieces";
 import type { Scene, Step } from "../scene/types";
 
 /** How an element is drawn, besides its colour; where several share a cell, the greatest is seen. */
@@ -8,10 +9,16 @@ export const FADED = 0;
 export const PLAIN = 1;
 export const STRONG = 2;
 
+/** How an element is drawn and its colour in a number; 0 is of none. */
+export function rankOf(how: number, colour: number): number {
+  return 1 + 8 * how + colour;
+}
+
 /** A scene with the light on it. Elements are positions in the scene; flat indices are for all scenes. */
 export class Lit {
   readonly count: number;
-  readonly colours: Uint8Array;
+  /** All 0 before they are there. */
+  colours: Uint8Array;
   /** How each element is drawn. */
   readonly how: Uint8Array;
   /** Copies from this one on are not there yet. */
@@ -23,12 +30,16 @@ export class Lit {
 
   constructor(readonly scene: Scene) {
     this.count = elementsOf(scene);
-    this.colours = coloursOf(scene);
-    for (let position = 0; position < this.count; position++) this.colours[position]! &= 7;
+    this.colours = new Uint8Array(this.count);
     this.how = new Uint8Array(this.count);
     this.copies = scene.copies;
     const [[top], [left, right]] = scene.window;
     this.whole = top === 0 && left === 0 && right === gridColumns(scene);
+  }
+
+  /** Find the colours of all elements. */
+  *colour(): Work<void> {
+    this.colours = yield* coloursOf(this.scene);
   }
 
   flat(position: number): number {
@@ -72,12 +83,12 @@ export class Lit {
     }
   }
 
-  /** The rank of an entry: 0 where it is not there yet, else 1 + 8 * how + colour. */
+  /** The rank of an entry; 0 where it is not there yet. */
   rank(entry: number): number {
     const { copies } = this.scene;
     const position = copies === 1 ? entry : Math.floor(entry / copies);
     if (entry - position * copies >= this.copies) return 0;
-    return 1 + 8 * this.how[position]! + this.colours[position]!;
+    return rankOf(this.how[position]!, this.colours[position]!);
   }
 
   private hasAny(pins: ReadonlySet<number>): boolean {

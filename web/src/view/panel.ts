@@ -1,5 +1,6 @@
 /** One panel: its caption, heads and cells, its zoom, and the cell that keys move. */
 
+import { atOnce, pause, type Work } from "../scene/pieces";
 import type { Panel } from "../scene/types";
 import type { Desk, Glance, Pinning } from "./desk";
 import { button, make, short } from "./dom";
@@ -52,6 +53,7 @@ export class PanelView {
   /** Nothing is on the canvas of highlights. */
   #clean = true;
   #painted = false;
+  #filled = false;
   #left = 0;
   #above = 0;
   #anchor: At | null = null;
@@ -101,6 +103,7 @@ export class PanelView {
       make("figcaption", {}, make("span", { class: "name" }, name), this.#zooms, this.#axes),
       this.#stage,
     );
+    this.element.inert = true; // until it is filled
     this.#detach = attend(this);
     this.#say();
   }
@@ -150,6 +153,20 @@ export class PanelView {
     this.paint(true);
   }
 
+  /** Find all cells, which takes a while where they are many, and paint where they are `seen`. */
+  *fill(seen: () => boolean): Work<void> {
+    yield* this.table.locate();
+    const before = (this.#ranks = new Uint8Array(0));
+    const ranks = yield* this.table.ranks(this.lit);
+    if (this.#ranks === before) this.#ranks = ranks; // what is lit may be another by now
+    this.element.inert = false;
+    this.#filled = true;
+    if (!seen()) return;
+    this.paint();
+    this.#say();
+    yield* pause(ranks.length);
+  }
+
   /** What is lit is another. */
   relight(seen: boolean): void {
     this.#ranks = null;
@@ -161,11 +178,11 @@ export class PanelView {
 
   /** Paint all but the highlights, where that has not been done, or has to be done `anew`. */
   paint(anew = false): void {
-    if (!this.#sized || (this.#painted && !anew)) return;
+    if (!this.#sized || !this.#filled || (this.#painted && !anew)) return;
     this.#painted = true;
     const sight = this.#sight();
     resized(this.#base, sight);
-    this.#ranks ??= this.table.ranks(this.lit);
+    this.#ranks ??= atOnce(this.table.ranks(this.lit));
     const context = this.#base.getContext("2d");
     if (!context) return;
     const palette = this.desk.palette();
@@ -225,6 +242,7 @@ export class PanelView {
     this.#anchor = from;
     this.#dragged = dragged;
     this.desk.pin(this.#between(from, to), "range");
+    this.#highlight(); // where too many are in it nothing is painted anew
   }
 
   /** Move the cell of the keys, and bring it in sight. */
@@ -278,7 +296,8 @@ export class PanelView {
   /** Keep the zoom and the cell of the keys of a panel that this one replaces. */
   keep(other: PanelView): void {
     if (other.table.rows !== this.table.rows || other.table.columns !== this.table.columns) return;
-    Object.assign(this, { zoom: other.zoom, left: other.#left, above: other.#above, cursor: other.cursor });
+    [this.zoom, this.cursor] = [other.zoom, other.cursor];
+    [this.#left, this.#above] = [other.#left, other.#above];
   }
 
   #panTo(left: number, above: number): void {
@@ -326,7 +345,7 @@ export class PanelView {
   #highlight(): void {
     const keyed = this.cursor !== null && this.grid.matches(":focus-visible");
     const nothing = !this.#looked.length && !this.#dragged && !keyed;
-    if (nothing && this.#clean) return;
+    if ((nothing && this.#clean) || !this.#filled) return;
     this.#clean = nothing;
     const sight = this.#sight();
     resized(this.#over, sight);
@@ -375,13 +394,18 @@ export class PanelView {
 
   #between(a: At, b: At): number[] {
     const { copies } = this.table;
-    const found = new Set<number>();
+    const [left, right] = a.column < b.column ? [a.column, b.column] : [b.column, a.column];
+    const known = new Uint8Array(this.lit.count);
+    const found: number[] = [];
     for (let row = Math.min(a.row, b.row); row <= Math.max(a.row, b.row); row++) {
-      for (let column = Math.min(a.column, b.column); column <= Math.max(a.column, b.column); column++) {
-        for (const entry of this.table.at(this.#cellOf({ row, column }))) found.add(Math.floor(entry / copies));
+      const first = this.#cellOf({ row, column: left });
+      for (const entry of this.table.at(first, first + right - left)) {
+        const position = Math.floor(entry / copies);
+        if (!known[position]) found.push(this.lit.flat(position));
+        known[position] = 1;
       }
     }
-    return Array.from(found, (position) => this.lit.flat(position));
+    return found;
   }
 
   #cellOf(at: At): number {

@@ -1,11 +1,9 @@
 /** A panel as one table of small cells, row by row: which elements each has, and where each element is. */
 
-import { PanelIndex } from "../scene/cells";
+import { cellsOf, NOWHERE } from "../scene/cells";
+import { inPieces, type Work } from "../scene/pieces";
 import type { Panel, Scene } from "../scene/types";
-import type { Lit } from "./lit";
-
-/** Nothing is there. */
-export const NOWHERE = -1;
+import { rankOf, type Lit } from "./lit";
 
 /**
  * The cells of a panel as one table. A cell of several slots is so many small cells side by side.
@@ -18,28 +16,31 @@ export class Table {
   readonly copies: number;
   /** How many cells an element takes. */
   readonly wide: number;
-  /** The small cell of each entry. */
-  readonly cellOf: Int32Array;
+  /** The small cell of each entry; none before they are located. */
+  cellOf: Int32Array = new Int32Array(0);
   private starts = new Int32Array(0);
   private entries: Int32Array | null = null;
 
   constructor(
-    scene: Scene,
+    private readonly scene: Scene,
     readonly panel: Panel,
   ) {
     const { blocks, cells, slots, width } = panel;
     this.rows = blocks[0] * cells[0];
     this.columns = blocks[1] * cells[1] * slots;
     this.copies = scene.copies;
-    const index = new PanelIndex(scene, panel);
-    this.cellOf = smallCells(index, this.columns);
     this.wide = slots === 1 ? width : 1;
   }
 
-  /** The entries that a cell has. */
-  at(cell: number): Int32Array {
+  /** Find the cells of all entries. */
+  *locate(): Work<void> {
+    this.cellOf = yield* cellsOf(this.scene, this.panel);
+  }
+
+  /** The entries that a cell has, or all up to a `last` one of its row. */
+  at(cell: number, last = cell): Int32Array {
     this.entries ??= this.invert();
-    return this.entries.subarray(this.starts[cell]!, this.starts[cell + 1]!);
+    return this.entries.subarray(this.starts[cell]!, this.starts[last + 1]!);
   }
 
   /** How many cells of its row an entry covers. */
@@ -59,16 +60,23 @@ export class Table {
   }
 
   /** The rank of each cell: that of its first entry among those that are lit most; 0 where it is empty. */
-  ranks(lit: Lit): Uint8Array {
+  *ranks(lit: Lit): Work<Uint8Array> {
     const ranks = new Uint8Array(this.rows * this.columns);
-    const { cellOf, wide } = this;
-    for (let entry = 0; entry < cellOf.length; entry++) {
-      const cell = cellOf[entry]!;
-      if (cell === NOWHERE) continue;
-      const rank = lit.rank(entry);
-      const end = cell + (wide === 1 ? 1 : this.covers(cell));
-      for (let one = cell; one < end; one++) if ((rank + 7) >> 3 > (ranks[one]! + 7) >> 3) ranks[one] = rank;
-    }
+    const { cellOf, wide, copies } = this;
+    const { how, colours, copies: there } = lit;
+    yield* inPieces(lit.count, (from, to) => {
+      for (let position = from; position < to; position++) {
+        const rank = rankOf(how[position]!, colours[position]!);
+        for (let entry = position * copies, end = entry + there; entry < end; entry++) {
+          const cell = cellOf[entry]!;
+          if (cell === NOWHERE) continue;
+          const last = wide === 1 ? cell : cell + this.covers(cell) - 1;
+          for (let one = cell; one <= last; one++) {
+            if ((rank + 7) >> 3 > (ranks[one]! + 7) >> 3) ranks[one] = rank;
+          }
+        }
+      }
+    });
     return ranks;
   }
 
@@ -108,28 +116,4 @@ export class Table {
     starts[starts.length - 1] = entries.length;
     return entries;
   }
-}
-
-/** From cells that count block by block to small cells that count row by row. */
-function smallCells(index: PanelIndex, wide: number): Int32Array {
-  const { panel, cells, slots: slotOf } = index;
-  const { slots } = panel;
-  if (panel.blocks[0] * panel.blocks[1] * slots === 1) return cells;
-  const [, blockColumns] = panel.blocks;
-  const [rows, columns] = panel.cells;
-  const small = new Int32Array(cells.length);
-  for (let at = 0; at < small.length; at++) {
-    const cell = cells[at]!;
-    if (cell < 0 || slotOf[at]! >= slots) {
-      small[at] = NOWHERE;
-      continue;
-    }
-    const row = Math.floor(cell / columns);
-    const block = Math.floor(row / rows);
-    const down = Math.floor(block / blockColumns);
-    const across = block - down * blockColumns;
-    const column = across * columns + (cell - row * columns);
-    small[at] = (down * rows + (row - block * rows)) * wide + column * slots + slotOf[at]!;
-  }
-  return small;
 }

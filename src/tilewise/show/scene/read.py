@@ -38,7 +38,8 @@ KINDS = ("index", "memory", "registers", "tensor memory", "mesh", "places")
 NOTES = ("fact", "yes", "no", "hint")
 TEXTS = ("places", "index")
 MOST_SCENES, MOST_PANELS, MOST_STEPS, MOST_WORDS = 4, 32, 4096, 100_000
-MOST_BITS = 128
+MOST_SLOTS, MOST_BITS = 32, 128
+"""The page draws as much, and cuts words instead of refusing them. Panels, axes and notes are as many."""
 _FARTHEST = FAR * 1024
 """Numbers of a rule: places in bits, and their multiples."""
 
@@ -183,12 +184,12 @@ def _panel(data: Any, where: str) -> Panel:
         block_row=fields.list("block_row", _term, MOST_PANELS),
         block_column=fields.list("block_column", _term, MOST_PANELS),
         slot=fields.list("slot", _term, MOST_PANELS),
-        slots=fields.number("slots", 1, 32),
+        slots=fields.number("slots", 1, MOST_SLOTS),
         row_name=fields.text("row_name"),
         column_name=fields.text("column_name"),
         block_name=fields.text("block_name"),
         text=fields.one_of("text", TEXTS),
-        width=fields.number("width", 1, 32),
+        width=fields.number("width", 1, MOST_SLOTS),
         row_heads=fields.list("row_heads", _head, MOST_PANELS),
         column_heads=fields.list("column_heads", _head, MOST_PANELS),
         block_row_heads=fields.list("block_row_heads", _head, MOST_PANELS),

@@ -1,0 +1,41 @@
+"""What the page refuses to draw is what Python refuses to read: the same numbers, as the sources say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tilewise.show.scene import logical, read
+
+SOURCES = Path(__file__).parents[2] / "web/src"
+NUMBER = re.compile(r"^(?:export )?const (MOST_\w+|FAR) = (\d+(?: <<| \*\*)? ?\d*);$", re.M)
+
+
+def limits() -> dict[str, int]:
+    """{name: number} of the page's limits, as its sources say them."""
+    texts = [(SOURCES / name).read_text(encoding="utf-8") for name in ("view/checked.ts", "scene/logical.ts")]
+    return {name: evaluated(said) for text in texts for name, said in NUMBER.findall(text)}
+
+
+def evaluated(said: str) -> int:
+    """A number, a shift or a power."""
+    if "<<" in said:
+        base, power = map(int, said.split(" << "))
+        return base << power
+    base, _, power = said.partition(" ** ")
+    return int(int(base) ** int(power or 1))
+
+
+def test_the_page_and_python_have_the_same_limits():
+    known = vars(read) | vars(logical)
+    found = limits()
+    assert sorted(found) == [
+        "FAR",
+        "MOST_BITS",
+        "MOST_CELLS",
+        "MOST_PANELS",
+        "MOST_SCENES",
+        "MOST_SLOTS",
+        "MOST_STEPS",
+    ]
+    assert found == {name: known[name] for name in found}
