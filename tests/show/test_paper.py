@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from tilewise import LayoutError, R, S, Swizzle, parse
 from tilewise.core.shapes import coordinates
 from tilewise.show.paper.compose import MOST_CELLS, drawing_of
+from tilewise.show.paper.encoded import encoded_part
 from tilewise.show.paper.palette import DARK, LIGHT, PALETTES
 from tilewise.show.paper.png import SCALE, png_of
 from tilewise.show.paper.svg import escaped, svg_of
@@ -379,6 +380,32 @@ def test_a_word_is_said_field_by_field(name):
     assert all(f"{field.name} {field.held}: {field.words}" in said for field in word.fields)
     wide = int(ElementTree.fromstring(svg).attrib["width"])
     assert all(x >= 0 and x + width <= wide for _, x, _, width, _ in boxes_of(svg))
+
+
+@pytest.mark.parametrize("room", [50, 318, 720, 1400])
+def test_a_word_has_as_many_lines_as_it_needs(room):
+    """The digits, line by line, are the bits of the word; each is on a box of its field."""
+    text, access, step = WORDS["128B"]
+    word = document_of(parse(text), dtype="bf16", access=access).scenes[0].steps[step].encoded
+    part = encoded_part(word, room)
+    digits = sorted((item.y, item.x, item.text) for item in part.items if getattr(item, "size", 0) == 10)
+    assert "".join(digit for *_, digit in digits).replace(".", "0") == f"{int(word.value, 16):064b}"
+    lines = Counter(y for y, *_ in digits)
+    assert len(lines) == -(-64 // (room // 8))
+    boxes = [(item.role, box) for item in part.items for box in getattr(item, "boxes", ())]
+    for (y, x, digit), bit in zip(digits, reversed(range(64)), strict=True):
+        (role,) = [
+            role for role, box in boxes if box.x <= x <= box.x + box.width and box.y < y < box.y + box.height
+        ]
+        owner = next((n for n, field in enumerate(word.fields[::-1]) if field.low <= bit <= field.high), None)
+        assert role == ("empty" if owner is None else f"c{owner}")
+        assert (digit == ".") is (owner is None)
+
+
+def test_a_narrow_picture_is_as_narrow_as_its_room():
+    text, access, step = WORDS["64B, eight rows"]
+    document = document_of(parse(text), dtype="bf16", access=access)
+    assert drawing_of(document, step=step, room=358).width <= 358
 
 
 def test_a_word_of_any_document_is_drawn():

@@ -43,7 +43,7 @@ def drawing_of(document: Document, *, step: int | None = None, room: int = ROOM)
     inner = room - 2 * _MARGIN
     scenes = [_scene_part(scene, document, step, inner) for scene in document.scenes]
     body = flowed(scenes, inner, _BETWEEN + 12, _BETWEEN)
-    parts = [*_head(document, max(body.width, _LEAST_TEXT)), body]
+    parts = [*_head(document, max(body.width, min(_LEAST_TEXT, inner))), body]
     whole = below(parts, 10)
     return Drawing(
         width=whole.width + 2 * _MARGIN,
@@ -80,7 +80,7 @@ def _scene_part(scene: Scene, document: Document, step: int | None, room: int) -
     moment = moment_of(scene, step)
     elements = elements_of(scene, moment)
     panels = flowed((panel_part(panel, elements, room) for panel in scene.panels), room, _BETWEEN, 24)
-    text = max(panels.width, _LEAST_TEXT)
+    text = max(panels.width, min(_LEAST_TEXT, room))
     parts = []
     if len(document.scenes) > 1:
         parts.append(paragraph(scene.title, text, 14, mono=True, bold=True))

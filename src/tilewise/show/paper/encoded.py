@@ -11,8 +11,9 @@ from tilewise.show.scene.model import Encoded, Field
 _BIT = 14
 """Pixels of a bit, where there is room."""
 _TALL = 20
-_LEAST_DIGIT = 8
+_LEAST_BIT = 8
 _RANGE_FONT = 9
+_TOP = 13
 _FONT = 11
 _SWATCH = 20
 _GAP = 12
@@ -21,57 +22,61 @@ _LEAST_WORDS = 240
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Neighbouring bits of one field, or of none, with where they are in the strip."""
+    """Neighbouring bits of one field, or of none."""
 
     field: Field | None
     high: int
     low: int
     role: str
-    x: int
-    width: int
-
-    @property
-    def middle(self) -> float:
-        """Where it is, for a text that is centred."""
-        return self.x + self.width / 2
 
     @property
     def where(self) -> str:
         """Its bits, the highest first.
 
-        >>> Run(None, 15, 14, "empty", 0, 28).where, Run(None, 46, 46, "empty", 0, 14).where
+        >>> Run(None, 15, 14, "empty").where, Run(None, 46, 46, "empty").where
         ('15-14', '46')
         """
         return str(self.low) if self.low == self.high else f"{self.high}-{self.low}"
 
+    @property
+    def digits(self) -> str:
+        """The bits of a field; of none it is said alone that they are there.
+
+        >>> Run(Field("a", 0, 3, 6, ""), 3, 1, "c0").digits, Run(None, 5, 4, "empty").digits
+        ('011', '..')
+        """
+        many = self.high - self.low + 1
+        if self.field is None:
+            return "." * many
+        return f"{self.field.held >> (self.low - self.field.low):0{many}b}"[-many:]
+
 
 def encoded_part(encoded: Encoded, room: int) -> Part:
-    """The word, its bits from the highest to the lowest, and a line of words for each field."""
-    bit = max(1, min(_BIT, room // encoded.width))
-    runs = list(runs_of(encoded, bit))
+    """The word, from the highest bit to the lowest in as few lines as can be, and what each field says."""
+    runs = list(runs_of(encoded))
+    lines = -(-encoded.width // max(1, room // _LEAST_BIT))
+    most = -(-encoded.width // lines)
+    bit = min(_BIT, max(_LEAST_BIT, room // most))
+    strips = (_strip(_between(runs, top, top - most), top, bit) for top in range(encoded.width, 0, -most))
     title = paragraph(f"{encoded.name} {encoded.value}", room, 13, bold=True)
-    return below([title, _strip(runs, encoded.width * bit, bit), _table(runs, room)], 8)
+    return below([title, *strips, _table(runs, room)], 8)
 
 
-def runs_of(encoded: Encoded, bit: int = 1) -> Iterator[Run]:
+def runs_of(encoded: Encoded) -> Iterator[Run]:
     """All bits, from the highest to the lowest, each field in a colour of its own; reserved ones have none.
 
     >>> word = Encoded("word", 8, "0x13", (Field("a", 0, 3, 3, ""), Field("b", 4, 5, 1, "")))
-    >>> [(run.where, run.role) for run in runs_of(word)]
-    [('7-6', 'empty'), ('5-4', 'c0'), ('3-0', 'c1')]
+    >>> [(run.where, run.digits, run.role) for run in runs_of(word)]
+    [('7-6', '..', 'empty'), ('5-4', '01', 'c0'), ('3-0', '0011', 'c1')]
     """
     above = encoded.width
-
-    def run(field: Field | None, high: int, low: int, role: str) -> Run:
-        return Run(field, high, low, role, (encoded.width - 1 - high) * bit, (high - low + 1) * bit)
-
     for number, field in enumerate(reversed(encoded.fields)):
         if field.high + 1 < above:
-            yield run(None, above - 1, field.high + 1, "empty")
-        yield run(field, field.high, field.low, f"c{number % 8}")
+            yield Run(None, above - 1, field.high + 1, "empty")
+        yield Run(field, field.high, field.low, f"c{number % 8}")
         above = field.low
     if above:
-        yield run(None, above - 1, 0, "empty")
+        yield Run(None, above - 1, 0, "empty")
 
 
 def encoded_words(encoded: Encoded) -> str:
@@ -84,21 +89,36 @@ def encoded_words(encoded: Encoded) -> str:
     return f"{encoded.name} {encoded.value}: {'; '.join(fields)}."
 
 
-def _strip(runs: list[Run], width: int, bit: int) -> Part:
-    """Boxes of the runs with their bits; above them which bits they are, below their names and numbers."""
-    fields = [(run.middle, run.field) for run in runs if run.field]
-    top = _RANGE_FONT + 4
-    names, numbers = top + _TALL + 14, top + _TALL + 29
+def _between(runs: list[Run], top: int, low: int) -> list[Run]:
+    """The runs of the bits from `low` on and below `top`."""
+    return [
+        replace(run, high=min(run.high, top - 1), low=max(run.low, low))
+        for run in runs
+        if run.high >= low and run.low < top
+    ]
+
+
+def _strip(runs: list[Run], top: int, bit: int) -> Part:
+    """Boxes of the runs below bit `top`; above them which bits they are, in them their digits, then names."""
+    width = (runs[0].high - runs[-1].low + 1) * bit
+    boxes = [(run, Box((top - 1 - run.high) * bit, _TOP, len(run.digits) * bit - 1, _TALL)) for run in runs]
+    middles = [box.x + box.width / 2 for _, box in boxes]
+    fields = [
+        (middle, run.field)
+        for run, middle in zip(runs, middles, strict=True)
+        if run.field and run.high == run.field.high
+    ]
     where = Text(0, _RANGE_FONT, "", _RANGE_FONT, "quiet", mono=True)
-    name, held = Text(0, names, "", _FONT), Text(0, numbers, "", _FONT, mono=True, bold=True)
+    name = Text(0, _TOP + _TALL + 14, "", _FONT)
+    held = Text(0, _TOP + _TALL + 29, "", _FONT, mono=True, bold=True)
     items: list[Item] = [
-        *_centred(((run.middle, run.where) for run in runs), width, where),
-        *(Fill(run.role, (Box(run.x, top, max(1, run.width - 1), _TALL),)) for run in runs),
-        *(text for run in runs if bit >= _LEAST_DIGIT for text in _digits(run, top + 14, bit)),
+        *_centred(zip(middles, (run.where for run in runs), strict=True), width, where),
+        *(Fill(run.role, (box,)) for run, box in boxes),
+        *(text for run, box in boxes for text in _digits(run, box, bit)),
         *_centred(((middle, field.name) for middle, field in fields), width, name),
         *_centred(((middle, str(field.held)) for middle, field in fields), width, held),
     ]
-    return Part(width, numbers + 5, tuple(items))
+    return Part(width, _TOP + _TALL + 34, tuple(items))
 
 
 def _centred(told: Iterable[tuple[float, str]], width: int, like: Text) -> Iterator[Text]:
@@ -112,13 +132,10 @@ def _centred(told: Iterable[tuple[float, str]], width: int, like: Text) -> Itera
             yield replace(like, x=middle, text=text, anchor="middle")
 
 
-def _digits(run: Run, y: int, bit: int) -> Iterator[Text]:
-    """The bits of a field; of others nothing is said but that they are there."""
-    count = run.high - run.low + 1
-    bits = f"{run.field.held:0{count}b}"[-count:] if run.field else "." * count
+def _digits(run: Run, box: Box, bit: int) -> Iterator[Text]:
     role = "ink" if run.field else "quiet"
-    for place, digit in enumerate(bits):
-        yield Text(run.x + place * bit + (bit - 1) / 2, y, digit, 10, role, "middle", mono=True)
+    for place, digit in enumerate(run.digits):
+        yield Text(box.x + place * bit + (bit - 1) / 2, box.y + 14, digit, 10, role, "middle", mono=True)
 
 
 def _table(runs: list[Run], room: int) -> Part:
@@ -131,12 +148,15 @@ def _table(runs: list[Run], room: int) -> Part:
 
 
 def _row(run: Run, field: Field, ends: list[int], room: int) -> Part:
-    words = paragraph(field.words, max(room - ends[-1], _LEAST_WORDS), _FONT)
     items = (
         Fill(run.role, (Box(0, 1, 12, 12),)),
         Text(ends[0], _FONT, run.where, _FONT, "quiet", mono=True),
         Text(ends[1], _FONT, field.name, _FONT, bold=True),
         Text(ends[3] - _GAP, _FONT, str(field.held), _FONT, anchor="end", mono=True),
-        *words.at(ends[3], 0),
     )
-    return Part(ends[3] + words.width, words.height, items)
+    if room - ends[3] >= _LEAST_WORDS:
+        words = paragraph(field.words, room - ends[3], _FONT)
+        return Part(ends[3] + words.width, words.height, (*items, *words.at(ends[3], 0)))
+    words = paragraph(field.words, max(room - ends[0], _LEAST_WORDS), _FONT)
+    head = words.height // len(words.items)
+    return Part(max(ends[3], ends[0] + words.width), head + words.height, (*items, *words.at(ends[0], head)))
