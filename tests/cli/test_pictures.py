@@ -87,8 +87,9 @@ def test_the_page_begins_with_what_was_asked(tilewise):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--access", "row:16B"), "TW401", "--access is of a picture in a file"),
-        (("--with", SMALL), "TW401", "--with is of a picture in a file"),
+        (("--theme", "dark"), "TW401", "--theme is of a picture in a file"),
+        (("--html", "x.html", "--panel", "memory"), "TW401", "the page has all panels"),
+        (("--svg", "x.svg", "--panel", "mesh"), "TW401", "--panel mesh: this layout has none"),
         (("--svg", "x.svg", "--ascii"), "TW401", "--ascii is of the picture in a terminal"),
         (("--svg", "-", "--html", "-"), "TW401", "one picture goes to standard output"),
         (("--svg", "no/such/folder/x.svg"), "TW402", "cannot be written: No such file"),
@@ -106,6 +107,13 @@ def test_what_is_refused(tilewise, tmp_path, monkeypatch, words, code, message):
     assert code in run.err
     assert message in run.err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_of_some_panels(tilewise):
+    out = tilewise("show", SMALL, "--panel", "memory", "--svg", "-").out
+    assert "memory, 8 elements a row" in out
+    assert ">index<" not in out
+    assert ">index<" in tilewise("show", SMALL, "--svg", "-").out
 
 
 def test_too_large_a_picture_names_the_option_that_helps(tilewise):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -125,7 +126,10 @@ def test_a_package_that_is_missing_is_named(package, words):
         f"import sys; sys.modules[{package!r}] = None\n"
         f"from tilewise.cli.main import main; sys.exit(main({words}))"
     )
-    run = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+    coloured = {**os.environ, "FORCE_COLOR": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", without], capture_output=True, text=True, check=False, env=coloured
+    )
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith(f"tilewise: TW403: this answer needs the package {package}")
 

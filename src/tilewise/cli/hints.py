@@ -36,6 +36,7 @@ SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\baxis=\"(\w+)\"", r"--axis \1"),
     (r"Axis\(\"(\w+)\", storage=True\)(, or --storage \1)?", r"--storage \1"),
     (r", or parse\(text, let=\{.*?\}\)", ""),
+    (r"give a window, such as rows 0:64 and columns 0:64", "a part of it: --window 0:64,0:64"),
     (r"regroup\(\(0, 1\), 2\)", "regroup 0,1 2"),
     (r"\(1, 0\) swaps two", "1,0 swaps two"),
     (r"\bbroadcast\(1\)", "broadcast LAYOUT 1"),

@@ -1,10 +1,11 @@
-"""Pictures as files: what `tilewise show --svg FILE`, `--png` and `--html` write."""
+"""Scenes: what `tilewise show --panel` prints, and what `--svg FILE`, `--png` and `--html` write."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 
 from tilewise.cli.answer import Answer
 from tilewise.cli.arguments import layout_from, let_from, shape_from, text_from
@@ -18,11 +19,27 @@ if TYPE_CHECKING:
     from tilewise.show.scene.model import Document
 
 FORMS = ("svg", "png", "html")
-ONLY_IN_FILES = ("access", "beside", "theme", "step")
+OF_SCENES = ("panel", "access", "beside", "step")
+"""What asks for more than the index."""
+
+PANELS = ("index", "memory", "registers", "tensor memory", "mesh", "places")
+ALL = "all"
 
 
 def picture_arguments(parser: argparse.ArgumentParser) -> None:
-    """--svg, --png, --html, and what goes with them."""
+    """--panel, --access, --with, --step; --svg, --png, --html, and what goes with them."""
+    group = parser.add_argument_group("more than the index")
+    names = ", ".join((*PANELS, ALL))
+    group.add_argument("--panel", action="append", metavar="P", help=f"{names}; repeatable")
+    group.add_argument(
+        "--access",
+        metavar="A",
+        help="whose wavefronts are the steps, such as col:16B; descriptor.A, descriptor.B, boxes",
+    )
+    group.add_argument(
+        "--step", type=int, metavar="N", help="what moves in step N, from 0 on; the rest is pale"
+    )
+    group.add_argument("--with", dest="beside", metavar="LAYOUT2", help="a second layout, beside the first")
     group = parser.add_argument_group("a picture as a file")
     for form, what in (
         ("svg", "text as text, light and dark"),
@@ -30,11 +47,6 @@ def picture_arguments(parser: argparse.ArgumentParser) -> None:
         ("html", "the explorer with this layout, in one file that needs nothing else"),
     ):
         group.add_argument(f"--{form}", metavar="FILE", help=f"{what}; - for standard output")
-    group.add_argument("--access", metavar="A", help="whose wavefronts are the steps, such as col:16B")
-    group.add_argument("--with", dest="beside", metavar="LAYOUT2", help="a second layout, beside the first")
-    group.add_argument(
-        "--step", type=int, metavar="N", help="what moves in step N, from 0 on; the rest is pale"
-    )
     group.add_argument("--theme", choices=("auto", "light", "dark"), help="auto: as the reader prefers")
 
 
@@ -42,20 +54,41 @@ def files_asked(args: argparse.Namespace) -> dict[str, str]:
     """{form: file} of the pictures that are asked for."""
     found = {form: getattr(args, form) for form in FORMS if getattr(args, form) is not None}
     if not found:
-        for name in ONLY_IN_FILES:
-            if getattr(args, name) is not None:
-                option = "with" if name == "beside" else name
-                raise LayoutError(
-                    "TW401", f"--{option} is of a picture in a file", hint="add --svg FILE, --png or --html"
-                )
+        if args.theme is not None:
+            raise LayoutError(
+                "TW401", "--theme is of a picture in a file", hint="add --svg FILE, --png or --html"
+            )
         return {}
     for name in ("colour", "ascii"):
         if getattr(args, name):
             raise LayoutError("TW401", f"--{name} is of the picture in a terminal")
+    if args.panel and "html" in found:
+        raise LayoutError("TW401", "--panel is of a picture, and the page has all panels")
     if list(found.values()).count("-") > (0 if args.json else 1):
         said = "--json writes to standard output" if args.json else "one picture goes to standard output"
         raise LayoutError("TW401", said, hint="name a file for the others")
     return found
+
+
+def asks_for_a_scene(args: argparse.Namespace) -> bool:
+    """Whether more than the index is asked for."""
+    return any(getattr(args, name) is not None for name in OF_SCENES)
+
+
+def terminal_answer(args: argparse.Namespace, room: tuple[int, int]) -> Answer:
+    """The panels that are asked for, in so many columns, and so many rows each; in JSON the document."""
+    from tilewise.show.leaf import lines_of
+    from tilewise.show.sheet import Room
+
+    document = document_from(args, layouts_from(args))
+    lines = [*lines_of(document, Room(*room), step=args.step, ruled=args.ascii)]
+
+    def draw() -> None:
+        from tilewise.show.terminal import print_out
+
+        print_out(lines, plain=args.ascii)
+
+    return Answer(document.as_dict(), draw)
 
 
 def files_answer(args: argparse.Namespace, asked: dict[str, str]) -> Answer:
@@ -76,8 +109,8 @@ def _contents(args: argparse.Namespace, asked: dict[str, str]) -> dict[str, byte
     """{form: bytes} of each picture that is asked for; all of them are there before one is written."""
     from tilewise.show.paper.compose import drawing_of
 
-    layouts = _layouts(args)
-    drawing = drawing_of(_document(args, layouts), step=args.step)
+    layouts = layouts_from(args)
+    drawing = drawing_of(document_from(args, layouts), step=args.step)
     theme = args.theme or "auto"
     found: dict[str, bytes] = {}
     for form in asked:
@@ -96,14 +129,16 @@ def _contents(args: argparse.Namespace, asked: dict[str, str]) -> dict[str, byte
     return found
 
 
-def _layouts(args: argparse.Namespace) -> list[Layout]:
+def layouts_from(args: argparse.Namespace) -> list[Layout]:
+    """LAYOUT, and that of --with."""
     texts = [args.layout] if args.beside is None else [args.layout, args.beside]
     if texts.count("-") > 1:
         raise LayoutError("TW401", "only one layout can come from standard input")
     return [layout_from(text_from(text), args) for text in texts]
 
 
-def _document(args: argparse.Namespace, layouts: list[Layout]) -> Document:
+def document_from(args: argparse.Namespace, layouts: list[Layout]) -> Document:
+    """The scenes of one layout or two, with the panels that are asked for."""
     from tilewise.notation import parse_window
     from tilewise.show.scene.build import document_of
     from tilewise.show.scene.compare import compared
@@ -115,7 +150,37 @@ def _document(args: argparse.Namespace, layouts: list[Layout]) -> Document:
         "window": window,
         "access": args.access,
     }
-    return compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
+    made = compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
+    return _with_panels(_coloured(made, layouts, args.colour), args.panel or [ALL])
+
+
+def _coloured(document: Document, layouts: list[Layout], axis: str | None) -> Document:
+    from tilewise.show.scene.colours import colour_of
+
+    if axis is None:
+        return document
+    pairs = zip(document.scenes, layouts, strict=True)
+    scenes = (replace(scene, colour=colour_of(layout, scene.axes, axis)) for scene, layout in pairs)
+    return replace(document, scenes=tuple(scenes))
+
+
+def _with_panels(document: Document, asked: Sequence[str]) -> Document:
+    """The document with the panels of some kinds alone; each kind is there in some scene."""
+    names = [" ".join(name.lower().replace("-", " ").split()) for names in asked for name in names.split(",")]
+    if ALL in names:
+        return document
+    there = dict.fromkeys(panel.kind for scene in document.scenes for panel in scene.panels)
+    for name in names:
+        if name not in there:
+            known = "this layout has none" if name in PANELS else "there is none"
+            raise LayoutError(
+                "TW401", f"--panel {name}: {known}", hint=f"it has {', '.join(there)}; or {ALL}"
+            )
+    scenes = (
+        replace(scene, panels=tuple(panel for panel in scene.panels if panel.kind in names))
+        for scene in document.scenes
+    )
+    return replace(document, scenes=tuple(scenes))
 
 
 def _address(args: argparse.Namespace, layouts: list[Layout]) -> str:
@@ -142,6 +207,8 @@ def _address(args: argparse.Namespace, layouts: list[Layout]) -> str:
 
 
 def _write(file: str, content: bytes) -> None:
+    from pathlib import Path
+
     try:
         Path(file).write_bytes(content)
     except OSError as error:

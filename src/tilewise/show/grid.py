@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 MOST = (40, 64)
 """So many rows and columns are drawn at most, where no window says which."""
 
+PALE, NONE = 8, 9
+"""Colours of what is there and is not asked for, and of what is not there."""
+
 _MOST_CELLS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a cell, and the number of its colour."""
+    """What stands in a cell, and the number of its colour: 0 to 7, `PALE` or `NONE`."""
 
     text: str
     colour: int
@@ -72,19 +75,21 @@ def grid_of(
     (panel,) = scene.panels
     texts, colours = places_texts(scene, scene.copies), map(scene.colour.rule, _firsts(scene))
     filled = [Cell(text, number) for text, number in zip(texts, colours, strict=True)]
-    wide = panel.cells[1]
-    lines = [tuple(filled[at : at + wide]) for at in range(0, len(filled), wide)]
-    rows = tuple(head_text(panel.row_heads, row) for row in range(panel.cells[0]))
-    columns = tuple(head_text(panel.column_heads, column) for column in range(wide))
-    fits = fitting(lines, (rows, columns), width) if window is None or len(window) < 2 else wide
-    (top, bottom), (left, _) = scene.window
-    return Grid(
+    rows, columns = panel.cells
+    whole = Grid(
         title=str(layout),
         key=_key(scene),
-        row_labels=rows,
-        column_labels=columns[:fits],
-        cells=tuple(line[:fits] for line in lines),
-        note=part_note((prod(scene.rows), prod(scene.columns)), range(top, bottom), range(left, left + fits)),
+        row_labels=tuple(head_text(panel.row_heads, row) for row in range(rows)),
+        column_labels=tuple(head_text(panel.column_heads, column) for column in range(columns)),
+        cells=tuple(tuple(filled[at : at + columns]) for at in range(0, len(filled), columns)),
+        note="",
+    )
+    fits = fitting(whole, width) if window is None or len(window) < 2 else columns
+    return replace(
+        whole,
+        column_labels=whole.column_labels[:fits],
+        cells=tuple(line[:fits] for line in whole.cells),
+        note=_note(scene, fits),
     )
 
 
@@ -155,23 +160,33 @@ def _key(scene: Scene) -> str:
     return f"cells {cells}{', copies between |' * (scene.copies > 1)}; colour {scene.colour.words}"
 
 
-def fitting(lines: Sequence[Sequence[Cell]], labels: tuple[Sequence[str], Sequence[str]], width: int) -> int:
+def fitting(grid: Grid, width: int) -> int:
     """How many columns fit: a cell is padded on both sides, the row's label on one."""
-    side = max(map(len, labels[0])) + 1
-    return max(1, min(len(labels[1]), (width - side) // (longest(lines, labels[1]) + 2)))
+    return max(1, min(len(grid.column_labels), (width - side_width(grid)) // (cell_width(grid) + 2)))
 
 
-def longest(lines: Sequence[Sequence[Cell]], labels: Sequence[str]) -> int:
-    """The columns of a cell: those of the longest text, or label."""
-    return max(map(len, (*(cell.text for line in lines for cell in line), *labels)))
+def grid_width(grid: Grid) -> int:
+    """The columns that a grid takes."""
+    return side_width(grid) + len(grid.column_labels) * (cell_width(grid) + 2)
 
 
-def part_note(whole: tuple[int, int], rows: range, columns: range) -> str:
-    """Which part of a grid is drawn; nothing where all is."""
-    if (len(rows), len(columns)) == whole:
+def side_width(grid: Grid) -> int:
+    """The columns of the labels of rows."""
+    return max(map(len, grid.row_labels)) + 1
+
+
+def cell_width(grid: Grid) -> int:
+    """The columns of a cell, without those around it."""
+    return max(map(len, (*(cell.text for line in grid.cells for cell in line), *grid.column_labels)))
+
+
+def _note(scene: Scene, columns: int) -> str:
+    """Which part of the grid is drawn; nothing where all is."""
+    (top, bottom), (left, _) = scene.window
+    down, across = prod(scene.rows), prod(scene.columns)
+    if (bottom - top, columns) == (down, across):
         return ""
     return (
-        f"rows {rows.start}..{rows.stop - 1} of {whole[0]}, "
-        f"columns {columns.start}..{columns.stop - 1} of {whole[1]}; "
+        f"rows {top}..{bottom - 1} of {down}, columns {left}..{left + columns - 1} of {across}; "
         "see others with --window 0:16,0:16"
     )

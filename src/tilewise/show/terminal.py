@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from textwrap import wrap
 
-from tilewise.show.grid import Grid, fitting, longest
+from tilewise.show.grid import PALE, Grid, cell_width, fitting, side_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +35,15 @@ STYLES = {
     "no": "red",
     "open": "yellow",
     **{f"c{number}": style for number, style in enumerate(PALETTE)},
+    f"c{PALE}": "dim",
 }
 """What the role of a piece of text looks like."""
+
+_FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE")
+"""Variables of the environment that ask for colours where there is no terminal."""
+
+_NARROW = 80
+"""Columns where nobody says how many there are."""
 
 GAP = 4
 """Columns between what stands side by side."""
@@ -77,7 +85,12 @@ def length(line: Line) -> int:
 
 def paragraph(text: str, room: int, role: str = "") -> Iterator[Line]:
     """A text in lines of so many columns."""
-    return ((Piece(line, role),) for line in wrap(text, room))
+    if len(text) <= room:
+        yield (Piece(text, role),)
+        return
+    from textwrap import wrap
+
+    yield from ((Piece(line, role),) for line in wrap(text, room))
 
 
 def beside(parts: Sequence[Sequence[Line]], room: int) -> list[Line]:
@@ -113,10 +126,8 @@ def grid_lines(grid: Grid, room: int | None = None, *, ruled: bool = False) -> I
     0 | 0 2 4 6
     1 | 1 3 5 7
     """
-    side, width = max(map(len, grid.row_labels)), longest(grid.cells, grid.column_labels)
-    many = len(grid.column_labels)
-    if room is not None:
-        many = fitting(grid.cells, (grid.row_labels, grid.column_labels), room)
+    side, width = side_width(grid) - 1, cell_width(grid)
+    many = len(grid.column_labels) if room is None else fitting(grid, room)
     labels = grid.column_labels[:many]
     if ruled:
         head = f"{'':>{side}} | " + " ".join(f"{label:>{width}}" for label in labels)
@@ -144,11 +155,31 @@ def picture_lines(grid: Grid, room: int, *, ruled: bool = False) -> Iterator[Lin
 
 
 def print_picture(grid: Grid, *, ruled: bool = False) -> None:
-    """A grid on standard output, with colours where it has them; `ruled` is ASCII without."""
-    if ruled:
-        print(as_text(picture_lines(grid, len(grid.key + grid.note), ruled=True)))
+    """A grid on standard output, with colours where it has them; `ruled` is without."""
+    room = len(grid.key + grid.note) if ruled else size(_NARROW, 0)[0]
+    print_out(picture_lines(grid, room, ruled=ruled), plain=ruled)
+
+
+def print_out(lines: Iterable[Line], *, plain: bool = False) -> None:
+    """Lines on standard output, with the colours that it has and wants, or plain."""
+    if plain or not (sys.stdout.isatty() or any(map(os.environ.get, _FORCED))):
+        print(as_text(lines))  # rich would say the same, and takes longer to import than all else
         return
     from rich.console import Console
 
-    console = Console(highlight=False)
-    print_lines(picture_lines(grid, console.width), console)
+    print_lines(lines, Console(highlight=False))
+
+
+def size(columns: int, rows: int) -> tuple[int, int]:
+    """Columns and rows of standard output, as COLUMNS and LINES say, or it; as given where nobody says.
+
+    It is `shutil.get_terminal_size` without what an import of shutil costs.
+    """
+    said = [
+        int(text) if text.isdecimal() else 0 for text in map(os.environ.get, ("COLUMNS", "LINES"), ("", ""))
+    ]
+    try:
+        there = os.get_terminal_size(1)
+    except OSError:
+        there = os.terminal_size((0, 0))
+    return said[0] or there.columns or columns, said[1] or there.lines or rows

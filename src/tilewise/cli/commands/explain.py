@@ -67,23 +67,20 @@ def _screen(args: argparse.Namespace) -> Answer:
     screen = screen_of(layout, args.dtype, args.access, address_from(args.base or "0", "--base"))
 
     def draw() -> None:
-        from rich.console import Console
-
         from tilewise.show.page import page_of
-        from tilewise.show.terminal import print_lines
+        from tilewise.show.terminal import print_out
 
-        print_lines(page_of(screen, _width(args.width)), Console(highlight=False))
+        print_out(page_of(screen, _width(args.width)))
 
     return Answer(screen.as_dict(), draw)
 
 
 def _width(asked: str | None) -> int:
-    from shutil import get_terminal_size
-
     from tilewise.show.page import WIDTH
+    from tilewise.show.terminal import size
 
     if asked is None:
-        return min(WIDTH, get_terminal_size((WIDTH, 40)).columns)
+        return min(WIDTH, size(WIDTH, 40)[0])
     if not asked.isdecimal() or int(asked) < 40:
         raise LayoutError("TW401", f"--width {asked}", hint="a number of columns, 40 or more")
     return int(asked)

@@ -4,12 +4,15 @@
   tilewise show 'Swizzle<3,0,3> o S[(8, 8) : (8, 1)]'
   tilewise show 'S[(4096, 4096) : (4096, 1)]' --window 0:8,100:108
   tilewise show 'S[64 : 1]' --shape 8,8 --ascii
+  tilewise show 'SWIZZLE_128B o S[(8, 64) : (64, 1)]' --dtype bf16 --panel memory
+  tilewise show 'S[(8, 8) : (8, 1)]' --dtype b128 --access col:16B --step 2
   tilewise show 'wgmma.D(f32, n=8)' --svg accumulator.svg --png accumulator.png
   tilewise show 'S[(8, 8) : (8, 1)]' --with 'Swizzle<3,0,3> o S[(8, 8) : (8, 1)]' --html both.html
 
 Modes are folded into rows and columns; a layout that does not fit the terminal is shown in part, and says so.
-A file has the other panels, too: memory and its banks, lanes and registers, tensor memory, the mesh. SVG and
-PNG are made here, without a browser; --html is the explorer in one file, which opens from the disk.
+--panel draws the other panels, too: memory and its banks, lanes and registers, tensor memory, the mesh; with
+--access, --step or --with, and in a file, all are drawn that there are. SVG and PNG are made here, without a
+browser; --html is the explorer in one file, which opens from the disk. With --json, --panel gives the scene.
 """
 
 from __future__ import annotations
@@ -19,13 +22,21 @@ from dataclasses import asdict
 
 from tilewise.cli.answer import Answer
 from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
-from tilewise.cli.pictures import files_answer, files_asked, picture_arguments
+from tilewise.cli.pictures import (
+    asks_for_a_scene,
+    files_answer,
+    files_asked,
+    picture_arguments,
+    terminal_answer,
+)
 
 _WIDTH_WITHOUT_TERMINAL = 120
+_AROUND = 8
+"""Rows of the terminal for what stands around the rows of a panel."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT [--shape S] [--window W] [--ascii], and pictures as files."""
+    """LAYOUT [--shape S] [--window W] [--ascii], panels, and pictures as files."""
     one_layout(parser)
     shape_option(parser)
     parser.add_argument("--window", metavar="W", help="rows and columns of the grid, such as 0:16,8:24")
@@ -35,15 +46,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The grid, drawn; in JSON its texts. Or the files that were written."""
+    """The grid, drawn; in JSON its texts. Or the panels of a scene, or the files that were written."""
     if asked := files_asked(args):
         return files_answer(args, asked)
+    if asks_for_a_scene(args):
+        return terminal_answer(args, _size())
     from tilewise.notation import parse_window
     from tilewise.show.grid import grid_of
 
     layout = layout_from(args.layout, args)
     window = None if args.window is None else parse_window(args.window, let_from(args))
-    width = _WIDTH_WITHOUT_TERMINAL if args.json else _width()
+    width = _WIDTH_WITHOUT_TERMINAL if args.json else _size()[0]
     grid = grid_of(layout, shape_from(args), window, width, args.colour)
 
     def draw() -> None:
@@ -54,7 +67,10 @@ def answer(args: argparse.Namespace) -> Answer:
     return Answer(asdict(grid), draw)
 
 
-def _width() -> int:
-    from shutil import get_terminal_size
+def _size() -> tuple[int, int]:
+    """Columns of the terminal, and the rows of it that a panel may take."""
+    from tilewise.show.grid import MOST
+    from tilewise.show.terminal import size
 
-    return get_terminal_size((_WIDTH_WITHOUT_TERMINAL, 40)).columns
+    columns, rows = size(_WIDTH_WITHOUT_TERMINAL, MOST[0] + _AROUND)
+    return columns, max(_AROUND, rows - _AROUND)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from itertools import islice
 
 from tilewise.core.shapes import coordinates
-from tilewise.show.paper.placed import Elements
 from tilewise.show.scene.model import Axis, Document, Heads, Panel, Scene
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.show.paper.placed import Elements
 
 MOST_COPIES = 4
 

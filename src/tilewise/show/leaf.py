@@ -1,0 +1,111 @@
+"""A document of scenes as lines for a terminal: notes, a step, the word that is told in it, and panels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewise.show.paper.encoded import runs_of
+from tilewise.show.paper.placed import Elements, elements_of
+from tilewise.show.scene.model import Document, Encoded, Panel, Scene, Step
+from tilewise.show.scene.moments import moment_of, moment_words, refuse_step
+from tilewise.show.sheet import Room, sheet_of
+from tilewise.show.terminal import Line, Piece, beside, grid_lines, paragraph
+
+_KINDS = {"yes": "yes", "no": "no", "hint": "open"}
+"""{kind of a note that is said: its role}."""
+
+
+def lines_of(
+    document: Document, room: Room, *, step: int | None = None, ruled: bool = False
+) -> Iterator[Line]:
+    """A document in lines: two scenes side by side, if there is room; with `step` that moment of each.
+
+        refused  TW201 a step that no scene has
+
+    >>> from tilewise import S
+    >>> from tilewise.show.scene.build import document_of
+    >>> from tilewise.show.terminal import as_text
+    >>> print(as_text(lines_of(document_of(S[(2, 4) : (1, 2)]), Room(80, 40), ruled=True)))
+    S[(2, 4) : (1, 2)]
+    8 elements at m = 0..7
+    one to one, without holes
+    colour by m
+    <BLANKLINE>
+    index
+    cells m
+      | 0 1 2 3
+    --+--------
+    0 | 0 2 4 6
+    1 | 1 3 5 7
+    <BLANKLINE>
+    memory, 4 elements a row
+    rows m; columns add; cells coordinates
+      |   0   1   2   3
+    --+----------------
+    0 | 0,0 1,0 0,1 1,1
+    4 | 0,2 1,2 0,3 1,3
+    """
+    refuse_step(document, step)
+    if document.words:
+        yield from paragraph(document.words, room.width)
+        yield ()
+    scenes = [[*_scene(scene, moment_of(scene, step), room, ruled)] for scene in document.scenes]
+    yield from beside(scenes, room.width)
+
+
+def _scene(scene: Scene, step: Step | None, room: Room, ruled: bool) -> Iterator[Line]:
+    elements = elements_of(scene, step)
+    yield (Piece(scene.title, "head"), Piece(f"   {scene.dtype}" if scene.dtype else "", "dim"))
+    for note in scene.notes:
+        said = f"{note.kind}: {note.text}" if note.kind in _KINDS else note.text
+        yield from paragraph(said, room.width, _KINDS.get(note.kind, "dim"))
+    if step is not None:
+        yield from paragraph(moment_words(scene, step), room.width, "name")
+        if step.encoded is not None:
+            yield from _encoded(step.encoded, room.width)
+    yield from paragraph(_legend(elements), room.width, "dim")
+    for panel in scene.panels:
+        yield ()
+        yield from _panel(panel, elements, room, ruled)
+
+
+def _legend(elements: Elements) -> str:
+    """What colours, letters and points mean."""
+    said = [f"colour {elements.scene.colour.words}"]
+    if elements.copies > 1:
+        said.append("copies between |")
+    if elements.lanes:
+        said.append("L5: lane 5 asks")
+    if elements.faded.any():
+        said.append(". is not in this step")
+    return "; ".join(said)
+
+
+def _encoded(encoded: Encoded, width: int) -> Iterator[Line]:
+    """The word, and a line for each of its fields."""
+    yield (Piece(f"{encoded.name} {encoded.value}", "head"),)
+    fields = [(run.where, run.field) for run in runs_of(encoded) if run.field is not None]
+    bits = max((len(where) for where, _ in fields), default=0)
+    name = max((len(field.name) for _, field in fields), default=0)
+    held = max((len(str(field.held)) for _, field in fields), default=0)
+    for where, field in fields:
+        head = f"  {where:>{bits}}  {field.name:<{name}}  {field.held:>{held}}  "
+        words = [*paragraph(field.words, max(20, width - len(head)))] or [()]
+        yield (Piece(head, "dim"), *words[0])
+        yield from ((Piece(" " * len(head)), *line) for line in words[1:])
+
+
+def _panel(panel: Panel, elements: Elements, room: Room, ruled: bool) -> Iterator[Line]:
+    sheet = sheet_of(panel, elements, room)
+    yield (Piece(sheet.title, "name"),)
+    yield from paragraph(sheet.key, room.width, "dim")
+    blocks = [
+        [*([(Piece(grid.title, "dim"),)] if grid.title else []), *grid_lines(grid, ruled=ruled)]
+        for grid in sheet.blocks
+    ]
+    for at in range(0, len(blocks), sheet.abreast):
+        if at:
+            yield ()
+        yield from beside(blocks[at : at + sheet.abreast], room.width)
+    if sheet.note:
+        yield from paragraph(sheet.note, room.width, "note")

@@ -1,0 +1,235 @@
+"""A panel of a scene as text: a grid for each block, as much as there is room for, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilewise.show.grid import NONE, PALE, Cell, Grid, fitting, grid_width
+from tilewise.show.paper.placed import NOWHERE, Elements, placed_of
+from tilewise.show.paper.words import axes_words, head_text, head_words, texts_of
+from tilewise.show.scene.model import Panel
+from tilewise.show.terminal import GAP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Truths = NDArray[np.bool_]
+
+_CHUNK = 4
+OTHERS = "see others with --window 0:16,0:16, or all with --svg FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Columns of the terminal, and the rows that a panel may take of it."""
+
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A panel as text."""
+
+    title: str
+    key: str
+    blocks: tuple[Grid, ...]
+    abreast: int
+    """So many blocks stand side by side."""
+    note: str
+
+
+def sheet_of(panel: Panel, elements: Elements, room: Room) -> Sheet:
+    """A panel in a room; of elements that are faded there are points.
+
+    Neighbours in a row of elements share a cell where cells of their own would not fit: of memory in rows of
+    128 bytes a chunk of 16 bytes is a cell, and says its first element.
+
+    >>> from tilewise import S
+    >>> from tilewise.show.paper.placed import elements_of
+    >>> from tilewise.show.scene.build import scene_of
+    >>> scene = scene_of(S[(2, 4) : (1, 2)])
+    >>> sheet = sheet_of(scene.panels[1], elements_of(scene), Room(80, 40))
+    >>> sheet.title, sheet.key
+    ('memory, 4 elements a row', 'rows m; columns add; cells coordinates')
+    >>> [[cell.text for cell in row] for row in sheet.blocks[0].cells]
+    [['0,0', '1,0', '0,1', '1,1'], ['0,2', '1,2', '0,3', '1,3']]
+    """
+    return _Table(panel, elements, room).sheet()
+
+
+def seen(lit: Truths, most: int) -> range:
+    """So many positions at most: from the first on, or from the first that is lit where others would hide it.
+
+    >>> import numpy as np
+    >>> seen(np.array([False, False, True, False]), 3), seen(np.array([False, False, False, True]), 3)
+    (range(0, 3), range(1, 4))
+    """
+    places = lit.nonzero()[0]
+    far = len(places) and int(places[-1]) >= most
+    first = min(int(places[0]), max(0, len(lit) - most)) if far else 0
+    return range(first, min(len(lit), first + most))
+
+
+class _Table:
+    """The cells of a panel by block, row and column."""
+
+    def __init__(self, panel: Panel, elements: Elements, room: Room) -> None:
+        self.panel, self.elements, self.room = panel, elements, room
+        self.wide = panel.cells[1] * panel.slots
+        self.covers = panel.width if panel.slots == 1 else 1
+        self.texts = texts_of(panel, elements)
+        placed = placed_of(panel, elements)
+        self.first, self.several = self._by_block(placed.first), self._by_block(placed.several)
+        self.lit = (self.first != NOWHERE) & ~elements.faded[self.first]
+
+    def _by_block(self, table: NDArray[np.generic]) -> NDArray[np.generic]:
+        (down, across), (rows, _) = self.panel.blocks, self.panel.cells
+        blocks = table.reshape(down, rows, across, self.wide).transpose(0, 2, 1, 3)
+        return blocks.reshape(down * across, rows, self.wide)
+
+    def sheet(self) -> Sheet:
+        """As much of it as fits."""
+        rows = seen(self.lit.any(axis=(0, 2)), self.room.height)
+        blocks = seen(self.lit.any(axis=(1, 2)), self.room.height)
+        share, columns = self._columns(blocks, rows)
+        grids = [self._grid(block, rows, columns, share) for block in blocks]
+        abreast = self._abreast(max(map(grid_width, grids)))
+        many = abreast * max(1, self.room.height // (len(rows) + 2))
+        kept = seen(self.lit[blocks.start : blocks.stop].any(axis=(1, 2)), many)
+        return Sheet(
+            self.panel.title,
+            self._key(share),
+            tuple(grids[kept.start : kept.stop]),
+            abreast,
+            self._left_out(rows, columns, share, blocks[kept.start : kept.stop]),
+        )
+
+    # -- columns ---------------------------------------------------------------------------------------
+
+    def _columns(self, blocks: range, rows: range) -> tuple[int, range]:
+        """How many small cells share one, and which of those are drawn: the fewest that let all be drawn."""
+        for share in self._shares():
+            whole = range(self.wide // share)
+            grids = [self._grid(block, rows, whole, share) for block in blocks]
+            fits = min(fitting(grid, self.room.width) for grid in grids)
+            if fits >= len(whole):
+                return share, whole
+        return share, seen(self.lit.reshape(-1, len(whole), share).any(axis=(0, 2)), fits)
+
+    def _shares(self) -> Iterator[int]:
+        """How many small cells may be one: 1; else those of 4 cells, as in a chunk of 16 bytes; and more."""
+        share = self.covers if self._alike(self.covers) else 1
+        yield share
+        while self.panel.text == "index" and self._alike(2 * share):
+            share *= 2
+            chunk = share >= _CHUNK * self.panel.slots or not self._alike(2 * share)
+            if chunk or self.elements.lanes:  # those ask a bank, not a chunk
+                yield share
+
+    def _alike(self, share: int) -> bool:
+        """Whether cells of so many small ones have one thing to say: neighbours in a row, or one lane."""
+        import numpy as np
+
+        if self.wide % share:
+            return False
+        own, lit = self.first.reshape(-1, share), self.lit.reshape(-1, share)
+        lead = lit.argmax(axis=1)[:, None]
+        if self.elements.lanes:
+            codes = self._lanes[own]
+            agree = codes == np.take_along_axis(codes, lead, axis=1)
+        else:
+            flats = self.elements.flats[own]
+            start = np.take_along_axis(flats, lead, axis=1)
+            row = self.elements.scene.shape[-1] if self.elements.scene.shape else 1
+            steps = np.arange(share) // self.covers - lead // self.covers
+            agree = (flats - start == steps) & (flats // row == start // row)
+        full = self.elements.faded.any() or (lit.any(axis=1) == lit.all(axis=1)).all()
+        return bool(full and (agree | ~lit).all())
+
+    @cached_property
+    def _lanes(self) -> Numbers:
+        """A number for each element, equal where the lanes are that ask for it."""
+        import numpy as np
+
+        codes = np.full(len(self.elements.flats), -1, np.int64)
+        known: dict[tuple[int, ...], int] = {}
+        for element, lanes in self.elements.lanes.items():
+            codes[element] = known.setdefault(lanes, len(known))
+        return codes
+
+    # -- cells -----------------------------------------------------------------------------------------
+
+    def _grid(self, block: int, rows: range, columns: range, share: int) -> Grid:
+        heads, slots = self.panel.column_heads, self.panel.slots
+        labels = (
+            "" if column * share % slots else head_text(heads, column * share // slots) for column in columns
+        )
+        return Grid(
+            title=self._block_words(block),
+            key="",
+            row_labels=self._row_labels(rows),
+            column_labels=tuple(labels),
+            cells=tuple(self._cells(block, rows, columns, share)),
+            note="",
+        )
+
+    def _row_labels(self, rows: range) -> tuple[str, ...]:
+        return tuple(head_text(self.panel.row_heads, row) for row in rows)
+
+    def _cells(self, block: int, rows: range, columns: range, share: int) -> Iterator[tuple[Cell, ...]]:
+        part = slice(columns.start * share, columns.stop * share)
+        for row in rows:
+            line = (table[block, row, part].tolist() for table in (self.first, self.lit, self.several))
+            small = [*zip(*line, strict=True)]
+            yield tuple(self._cell(small[at : at + share]) for at in range(0, len(small), share))
+
+    def _cell(self, small: list[tuple[int, bool, bool]]) -> Cell:
+        """One cell: the first element that is lit; a + says that others are in the same place."""
+        lead = next((element for element, lit, _ in small if lit), NOWHERE)
+        if lead != NOWHERE:
+            more = "+" * any(several for _, lit, several in small if lit)
+            return Cell(self.texts[lead] + more, int(self.elements.colours[lead]))
+        return Cell("", NONE) if all(element == NOWHERE for element, *_ in small) else Cell(".", PALE)
+
+    # -- blocks, and words -----------------------------------------------------------------------------
+
+    def _abreast(self, width: int) -> int:
+        """How many blocks stand side by side: those of one row of blocks, where there are several in it."""
+        many = max(1, (self.room.width + GAP) // (width + GAP))
+        across = self.panel.blocks[1]
+        return min(many, across if across > 1 else self.panel.blocks[0])
+
+    def _block_words(self, block: int) -> str:
+        panel, at = self.panel, divmod(block, self.panel.blocks[1])
+        heads = (panel.block_row_heads, panel.block_column_heads)
+        name = panel.block_name or "block"
+        several = [i for i in (0, 1) if panel.blocks[i] > 1]
+        return ", ".join(head_words(heads[i], name, at[i]) for i in several)
+
+    def _key(self, share: int) -> str:
+        words = axes_words(self.panel, self.elements.scene, "full").replace(" · ", "; ")
+        many = share // self.covers
+        words += f", {many} elements each" if many > 1 else ""
+        return words + ("; +: others are there, too" if self.several.any() else "")
+
+    def _left_out(self, rows: range, columns: range, share: int, blocks: range) -> str:
+        slots = self.panel.slots
+        whole = range(columns.start * share // slots, -(-columns.stop * share // slots))
+        parts = [
+            f"{name}s {own.start}..{own.stop - 1} of {extent}"
+            if len(own) > 1
+            else f"{name} {own.start} of {extent}"
+            for name, own, extent in (
+                ("row", rows, self.panel.cells[0]),
+                ("column", whole, self.panel.cells[1]),
+                ("block", blocks, len(self.first)),
+            )
+            if len(own) < extent
+        ]
+        return f"{', '.join(parts)}; {OTHERS}" if parts else ""
