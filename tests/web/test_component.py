@@ -21,6 +21,7 @@ from tilewise.show.server import File, Server, files
 
 HTML = b"""<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>component</title><link rel="icon" href="data:,"><script type="module" src="host.js"></script>
 <body><main><h1>component</h1><div id="host"></div></main></body></html>"""
 
@@ -522,6 +523,21 @@ def test_themes(blank: Page):
     blank.evaluate("model.set('theme', 'light')")
     assert blank.evaluate(PIXEL) == themes[False][1]
     blank.press("d")
+
+
+def test_colours_are_those_of_the_page_around(blank: Page):
+    """Notebooks have themes of their own, whatever the system has; they may turn at any time."""
+    blank.evaluate("document.body.style.color = 'oklch(0.9 0 0)'")
+    show(blank, TILED_DOCUMENT, theme="auto")
+    theme = "shadow().querySelector('.tw').dataset.theme"
+    assert blank.evaluate(theme) == "dark"
+    dark = blank.evaluate(PIXEL)
+    blank.evaluate("document.body.style.color = '#222'")
+    blank.wait(f"{theme} === 'light'")
+    assert blank.evaluate(PIXEL) != dark
+    blank.media(dark=True)
+    blank.settle()
+    assert blank.evaluate(theme) == "light"
 
 
 def test_paper_is_light(blank: Page):

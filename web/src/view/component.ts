@@ -124,7 +124,7 @@ class View implements Desk {
   }
 
   palette(): Palette {
-    return PALETTES[this.#theme()];
+    return PALETTES[this.#page.dataset.theme === "dark" ? "dark" : "light"];
   }
 
   glance(at: Glance | null): void {
