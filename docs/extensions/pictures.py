@@ -25,8 +25,8 @@ from tilewise.show.scene.compare import compared
 from tilewise.show.scene.model import Document
 
 EXPLORER = "try.html"
-ROOM = 760
-"""As wide as the text of a page."""
+ROOM = {"wide": 760, "narrow": 358}
+"""As wide as the text of a page, and of a page in a hand; the style sheet shows one of them."""
 
 OPTIONS = "shape dtype access with window step preset panels caption".split()
 
@@ -54,12 +54,14 @@ def figure(expression: str, options: dict[str, str], number: int = 0, up: str = 
     layout = parse(expression)
     document = document_for(layout, options)
     step = options.get("step")
-    svg = svg_of(
-        drawing_of(document, step=None if step is None else int(step), room=ROOM), "host", number=number
+    moment = None if step is None else int(step)
+    svgs = (
+        f'<div class="{name}">{svg_of(drawing_of(document, step=moment, room=room), "host", number=at)}</div>'
+        for at, (name, room) in enumerate(ROOM.items(), start=len(ROOM) * number)
     )
     caption = escape(options.get("caption", ""))
     link = f'<a href="{up}{EXPLORER}{escape(address_of(layout, options))}">open in the explorer</a>'
-    return f'<figure class="scene">{svg}<figcaption>{caption} {link}</figcaption></figure>'
+    return f'<figure class="scene">{"".join(svgs)}<figcaption>{caption} {link}</figcaption></figure>'
 
 
 def document_for(layout: Layout, options: dict[str, str]) -> Document:
