@@ -205,14 +205,14 @@ class Explorer(anywidget.AnyWidget):
 
 
 def _pair(first: Layout, second: Layout, **options: Any) -> Document:
-    """Two layouts side by side, of as many elements: a selection is of both."""
+    """Two layouts side by side, of as many elements: a selection is of both. Each has its own name above it."""
     if as_layout(first).size != as_layout(second).size:
         raise LayoutError(
             "TW202",
             f"layouts of {first.size} and {second.size} elements are not of one tensor",
             hint="two widgets show two tensors",
         )
-    return compared(first, second, **options)
+    return compared(first, second, title="", **options)
 
 
 def _whole(value: Any, what: str) -> int:
