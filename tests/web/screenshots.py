@@ -30,6 +30,7 @@ SEEN: dict[str, dict[str, Any]] = {
     "atoms": {"i": [24, 25, 26, 27, 28, 29, 30, 31]},
     "accumulator": {"t": "dark"},
     "operand": {"t": "dark"},
+    "descriptor": {"c": 1},
     "mma": {"i": [5]},
     "ldmatrix": {"c": 1},
     "transpose": {"i": [9, 10, 11]},

@@ -32,6 +32,7 @@ PRESETS = {
     "atoms.16_B_interleaved.f64": 2,
     "accumulator": 2,
     "operand": 2,
+    "descriptor": 2,
     "mma.A": 2,
     "mma.B": 2,
     "mma.D": 2,
