@@ -25,7 +25,7 @@ from tilewise.show.scene.compare import compared
 from tilewise.show.scene.model import Document
 
 EXPLORER = "try.html"
-ROOM = {"wide": 760, "narrow": 358}
+ROOM = {"wide": 760, "narrow": 400}
 """As wide as the text of a page, and of a page in a hand; the style sheet shows one of them."""
 
 OPTIONS = "shape dtype access with window step preset panels caption".split()
