@@ -84,9 +84,31 @@ def test_the_page_begins_with_what_was_asked(tilewise):
     )
 
 
+def test_what_the_hardware_is_told(tilewise):
+    words = ("--dtype", "bf16", "--access", "descriptor.A", "--step", "1")
+    out = tilewise("show", TILE, *words, "--svg", "-").out
+    assert "matrix descriptor 0x4000004000010002" in out
+    assert "start + 32 bytes" in out
+    page = tilewise("show", TILE, *words, "--html", "-").out
+    assert "&amp;a=descriptor.A&amp;c=1" in page
+    scene = tilewise("show", TILE, *words, "--json").json["scenes"][0]
+    assert scene["steps"][1]["encoded"]["value"] == "0x4000004000010002"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
+        (("--svg", "x.svg", "--access", "boxes"), "TW401", "such as --dtype bf16"),
+        (
+            ("--svg", "x.svg", "--access", "descriptor.C", "--dtype", "bf16"),
+            "TW601",
+            "descriptor.A descriptor.B",
+        ),
+        (
+            ("--svg", "x.svg", "--access", "descriptor.A", "--dtype", "f32", "--step", "0"),
+            "TW201",
+            "does not mu",
+        ),
         (("--theme", "dark"), "TW401", "--theme is of a picture in a file"),
         (("--html", "x.html", "--panel", "memory"), "TW401", "the page has all panels"),
         (("--svg", "x.svg", "--panel", "mesh"), "TW401", "--panel mesh: this layout has none"),
