@@ -229,7 +229,8 @@ def test_two_layouts_side_by_side_where_there_is_room():
     document = compared(parse("S[(8, 8) : (8, 1)]"), parse("Swizzle<3,0,3> o S[(8, 8) : (8, 1)]"))
     wide, narrow = (as_text(lines_of(document, Room(width, 40))) for width in (120, 60))
     assert document.words in wide
-    assert re.search(r"^index +index$", wide, re.MULTILINE)
+    for title in (panel.title for panel in document.scenes[0].panels):
+        assert re.search(f"^{title} +{title}$", wide, re.MULTILINE)
     assert narrow.count("\nindex\n") == 2
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from tilewise.show.paper.encoded import runs_of
 from tilewise.show.paper.placed import Elements, elements_of
 from tilewise.show.scene.model import Document, Encoded, Panel, Scene, Step
 from tilewise.show.scene.moments import moment_of, moment_words, refuse_step
 from tilewise.show.sheet import Room, sheet_of
-from tilewise.show.terminal import Line, Piece, beside, grid_lines, paragraph
+from tilewise.show.terminal import GAP, Line, Piece, abreast, beside, grid_lines, paragraph
+
+Section = list[Line]
 
 _KINDS = {"yes": "yes", "no": "no", "hint": "open"}
 """{kind of a note that is said: its role}."""
@@ -49,24 +52,52 @@ def lines_of(
     if document.words:
         yield from paragraph(document.words, room.width)
         yield ()
-    scenes = [[*_scene(scene, moment_of(scene, step), room, ruled)] for scene in document.scenes]
-    yield from beside(scenes, room.width)
+    widths = (room.width,) if len(document.scenes) == 1 else ((room.width - GAP) // 2, room.width)
+    for words in widths:
+        scenes = [
+            [*_sections(scene, moment_of(scene, step), room, words, ruled)] for scene in document.scenes
+        ]
+        level = _level(scenes)
+        if abreast(level, room.width):
+            yield from beside(level, room.width)
+            return
+    yield from beside([*map(_joined, scenes)], room.width)
 
 
-def _scene(scene: Scene, step: Step | None, room: Room, ruled: bool) -> Iterator[Line]:
+def _level(scenes: Sequence[Sequence[Section]]) -> list[Section]:
+    """Scenes whose sections begin on the same lines."""
+    tall = [max(map(len, row)) for row in zip_longest(*scenes, fillvalue=())]
+    padded = (
+        [[*section, *[()] * (lines - len(section))] for section, lines in zip(scene, tall, strict=False)]
+        for scene in scenes
+    )
+    return [*map(_joined, padded)]
+
+
+def _joined(sections: Sequence[Section]) -> Section:
+    """Sections with an empty line between."""
+    return [line for i, section in enumerate(sections) for line in ([(), *section] if i else section)]
+
+
+def _sections(scene: Scene, step: Step | None, room: Room, words: int, ruled: bool) -> Iterator[Section]:
+    """What is said of a scene, in sentences of so many columns, and each of its panels in the room."""
     elements = elements_of(scene, step)
+    yield [*_said(elements, step, words)]
+    for panel in scene.panels:
+        yield [*_panel(panel, elements, room, words, ruled)]
+
+
+def _said(elements: Elements, step: Step | None, width: int) -> Iterator[Line]:
+    scene = elements.scene
     yield (Piece(scene.title, "head"), Piece(f"   {scene.dtype}" if scene.dtype else "", "dim"))
     for note in scene.notes:
         said = f"{note.kind}: {note.text}" if note.kind in _KINDS else note.text
-        yield from paragraph(said, room.width, _KINDS.get(note.kind, "dim"))
+        yield from paragraph(said, width, _KINDS.get(note.kind, "dim"))
     if step is not None:
-        yield from paragraph(moment_words(scene, step), room.width, "name")
+        yield from paragraph(moment_words(scene, step), width, "name")
         if step.encoded is not None:
-            yield from _encoded(step.encoded, room.width)
-    yield from paragraph(_legend(elements), room.width, "dim")
-    for panel in scene.panels:
-        yield ()
-        yield from _panel(panel, elements, room, ruled)
+            yield from _encoded(step.encoded, width)
+    yield from paragraph(_legend(elements), width, "dim")
 
 
 def _legend(elements: Elements) -> str:
@@ -95,10 +126,10 @@ def _encoded(encoded: Encoded, width: int) -> Iterator[Line]:
         yield from ((Piece(" " * len(head)), *line) for line in words[1:])
 
 
-def _panel(panel: Panel, elements: Elements, room: Room, ruled: bool) -> Iterator[Line]:
+def _panel(panel: Panel, elements: Elements, room: Room, words: int, ruled: bool) -> Iterator[Line]:
     sheet = sheet_of(panel, elements, room)
     yield (Piece(sheet.title, "name"),)
-    yield from paragraph(sheet.key, room.width, "dim")
+    yield from paragraph(sheet.key, words, "dim")
     blocks = [
         [*([(Piece(grid.title, "dim"),)] if grid.title else []), *grid_lines(grid, ruled=ruled)]
         for grid in sheet.blocks
@@ -108,4 +139,4 @@ def _panel(panel: Panel, elements: Elements, room: Room, ruled: bool) -> Iterato
             yield ()
         yield from beside(blocks[at : at + sheet.abreast], room.width)
     if sheet.note:
-        yield from paragraph(sheet.note, room.width, "note")
+        yield from paragraph(sheet.note, words, "note")

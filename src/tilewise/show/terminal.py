@@ -101,8 +101,8 @@ def beside(parts: Sequence[Sequence[Line]], room: int) -> list[Line]:
     >>> as_text(beside([[(Piece("a"),), (Piece("bb"),)], [(Piece("c"),)]], 6))
     'a\\nbb\\n\\nc'
     """
-    wide = [max(map(length, part), default=0) for part in parts]
-    if sum(wide) + GAP * (len(parts) - 1) > room:
+    wide = [*map(_width, parts)]
+    if not abreast(parts, room):
         return [line for i, part in enumerate(parts) for line in ([(), *part] if i else part)]
     rows = []
     for row in zip_longest(*parts, fillvalue=()):
@@ -113,6 +113,15 @@ def beside(parts: Sequence[Sequence[Line]], room: int) -> list[Line]:
             own.pop()
         rows.append(tuple(own))
     return rows
+
+
+def abreast(parts: Sequence[Sequence[Line]], room: int) -> bool:
+    """Whether parts can stand side by side."""
+    return sum(map(_width, parts)) + GAP * (len(parts) - 1) <= room
+
+
+def _width(part: Sequence[Line]) -> int:
+    return max(map(length, part), default=0)
 
 
 def grid_lines(grid: Grid, room: int | None = None, *, ruled: bool = False) -> Iterator[Line]:
