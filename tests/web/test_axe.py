@@ -42,6 +42,8 @@ STATES = {
     "pinned": ["panel", "ArrowRight", "Enter"],
     "dark table": ["d", "t"],
     "dark help": ["d", "?"],
+    "word": ["[data-preset=descriptor]", "]", "]"],
+    "narrow word in the dark": ["narrow", "[data-preset=descriptor]", "d", "]"],
     "dark and wrong": ["d", "type", "S[(8, 8) : (8, 1"],
 }
 
@@ -68,7 +70,9 @@ def do(page: Page, act: str) -> None:
         page.evaluate("document.querySelector('.picture > div').shadowRoot.querySelector('.grid').focus()")
     elif act == "type":
         page.press("/")
-    elif act in ("?", "t", "d", "Enter") or act.startswith("Arrow"):
+    elif act.startswith("[data"):
+        page.click(act)
+    elif act in ("?", "t", "d", "Enter", "]") or act.startswith("Arrow"):
         page.press(act)
     else:
         page.type(act)
