@@ -5,6 +5,7 @@ import { MOST_STEPS, cut, type Asked } from "./asked";
 import { descriptorsAsked } from "./descriptors";
 import { MOST_CELLS } from "./logical";
 import { OPERATIONS, counted, guessOf, reasonOf, served, type Operation, type Phase, type Request } from "./phases";
+import { pause, type Work } from "./pieces";
 import { Refusal, patternOf, type Index, type Pattern } from "./patterns";
 import { Stored } from "./stored";
 import type { Note, Step } from "./types";
@@ -23,10 +24,12 @@ export interface Access {
 const BYTE = 8;
 const WORD_BITS = 32;
 const LANES = 32;
+/** So many requests are looked at in a piece. */
+const REQUESTS = 32;
 const DESCRIPTORS = ["descriptor.A", "descriptor.B"];
 
 /** The steps of an access, and in a sentence what it needs; of lanes, of wgmma or of TMA. */
-export function askedOf(layout: Layout, text: string, dtype: DType | null, base: number): Asked {
+export function* askedOf(layout: Layout, text: string, dtype: DType | null, base: number): Work<Asked> {
   if (layout.size > BigInt(MOST_CELLS)) {
     const reason = `an access of ${layout.size} elements, and those of ${MOST_CELLS} are drawn at most`;
     throw new LayoutError("TW301", reason, "tilewise banks counts without a picture");
@@ -37,11 +40,11 @@ export function askedOf(layout: Layout, text: string, dtype: DType | null, base:
   if (name.startsWith("descriptor")) {
     throw new LayoutError("TW601", `'${name}' is no access`, `wgmma's are ${DESCRIPTORS.join(" ")}`);
   }
-  return wavefrontsAsked(accessOf(layout, text, dtype, base));
+  return yield* wavefrontsAsked(yield* accessOf(layout, text, dtype, base));
 }
 
 /** The first wavefronts of an access, and what all of them cost, in Nsight Compute's words. */
-function wavefrontsAsked(access: Access): Asked {
+function* wavefrontsAsked(access: Access): Work<Asked> {
   let [wavefronts, ideal, ways] = [0, 0, 0];
   const steps: Step[] = [];
   for (let number = 0; number < access.index.requests; number++) {
@@ -50,6 +53,7 @@ function wavefrontsAsked(access: Access): Asked {
     ideal += request.ideal;
     ways = Math.max(ways, request.ways);
     if (steps.length < MOST_STEPS) steps.push(...stepsOf(access, number, request));
+    if (number % REQUESTS === 0) yield* pause(access.stored.size);
   }
   const free = ways > 1 ? `${ways} ways` : "no conflicts";
   const said: Note = {
@@ -63,7 +67,7 @@ function wavefrontsAsked(access: Access): Asked {
 }
 
 /** The access that a text means of a tile; vectors are the widest where no width is said. */
-export function accessOf(layout: Layout, text: string, dtype: DType, base = 0): Access {
+export function* accessOf(layout: Layout, text: string, dtype: DType, base = 0): Work<Access> {
   const stored = new Stored(layout, dtype, base);
   const words = wordsOf(text);
   const pattern = patternOf(words.subject, stored);
@@ -73,7 +77,7 @@ export function accessOf(layout: Layout, text: string, dtype: DType, base = 0): 
   }
   const question = { pattern, operation: own, stored };
   const bytes = pattern.bytes ?? words.bytes;
-  return bytes === null ? widestOf(question) : accessWith(question, bytes);
+  return yield* bytes === null ? widestOf(question) : accessWith(question, bytes);
 }
 
 interface Words {
@@ -110,7 +114,7 @@ interface Question {
   readonly stored: Stored;
 }
 
-function accessWith({ pattern, operation, stored }: Question, bytes: number): Access {
+function* accessWith({ pattern, operation, stored }: Question, bytes: number): Work<Access> {
   if (!operation.widths.includes(bytes)) {
     throw new LayoutError("TW602", `${operation.name} of ${bytes} bytes a lane`, `it has ${operation.widths.join(", ")}`);
   }
@@ -122,30 +126,30 @@ function accessWith({ pattern, operation, stored }: Question, bytes: number): Ac
   const index = pattern.index((bytes * BYTE) / stored.bits);
   const width = pattern.bytes ? "" : `:${bytes}B`;
   const moved = operation.name === pattern.operation ? "" : `@${operation.name}`;
-  const listed = addressesOf(stored, index, operation, bytes);
+  const addresses = yield* addressesOf(stored, index, operation, bytes);
   return {
     name: pattern.name + width + moved,
     operation,
     bytes,
     index,
     stored,
-    addresses: (request) => Array.from({ length: index.lanes }, (_, lane) => listed(request, lane)),
+    addresses,
   };
 }
 
 /** The widest vectors that every lane can have. */
-function widestOf(question: Question): Access {
+function* widestOf(question: Question): Work<Access> {
   let blocked: [number, Refusal] | null = null;
   for (const bytes of [...question.operation.widths].sort((a, b) => b - a)) {
     try {
-      return accessWith(question, bytes);
+      return yield* accessWith(question, bytes);
     } catch (no) {
       if (!(no instanceof Refusal)) throw no;
       if (!blocked || no.rule !== "type") blocked = [bytes, no];
     }
   }
   const [bytes, no] = blocked!;
-  throw no.rule === "type" ? refusalOfType(question) : byBase(question, bytes, no);
+  throw no.rule === "type" ? refusalOfType(question) : yield* byBase(question, bytes, no);
 }
 
 function refusalOfType({ operation, stored }: Question): Refusal {
@@ -155,11 +159,11 @@ function refusalOfType({ operation, stored }: Question): Refusal {
 }
 
 /** Why a width is refused: the tile's address, where nothing else is in the way. */
-function byBase(question: Question, bytes: number, no: Refusal): Refusal {
+function* byBase(question: Question, bytes: number, no: Refusal): Work<Refusal> {
   const { stored } = question;
   if (stored.base % bytes === 0) return no;
   try {
-    accessWith({ ...question, stored: new Stored(stored.layout, stored.dtype, 0) }, bytes);
+    yield* accessWith({ ...question, stored: new Stored(stored.layout, stored.dtype, 0) }, bytes);
   } catch {
     return no;
   }
@@ -168,29 +172,29 @@ function byBase(question: Question, bytes: number, no: Refusal): Refusal {
 }
 
 /** The byte address of each lane in each request, every one looked at. */
-function addressesOf(
+function* addressesOf(
   stored: Stored,
   index: Index,
   operation: Operation,
   bytes: number,
-): (request: number, lane: number) => number | null {
+): Work<Access["addresses"]> {
   const { requests, lanes, elements } = index;
   const width = elements * stored.step;
-  const listed = new Float64Array(requests * lanes).fill(NaN);
+  const listed: (number | null)[] = [];
   for (let request = 0; request < requests; request++) {
     for (let lane = 0; lane < lanes; lane++) {
       const asked = Array.from({ length: elements }, (_, i) => index.at(request, lane, i));
-      if (asked.every((flat) => flat >= stored.size)) continue;
       const first = stored.at(asked[0]!);
       const follow = asked.every((flat, i) => flat < stored.size && stored.at(flat) === first + i * stored.step);
-      if (!follow || first < 0 || first % width) throw unserved(stored, operation, bytes, request, lane, asked);
-      listed[request * lanes + lane] = (first * stored.unit) / BYTE;
+      const nothing = asked.every((flat) => flat >= stored.size);
+      if (!nothing && (!follow || first < 0 || first % width)) {
+        throw unserved(stored, operation, bytes, request, lane, asked);
+      }
+      listed.push(nothing ? null : (first * stored.unit) / BYTE);
     }
+    if (request % REQUESTS === 0) yield* pause(stored.size);
   }
-  return (request, lane) => {
-    const address = listed[request * lanes + lane]!;
-    return Number.isNaN(address) ? null : address;
-  };
+  return (request) => listed.slice(request * lanes, (request + 1) * lanes);
 }
 
 /** The first thing that is wrong with what a lane asks for. */

@@ -36,7 +36,7 @@ export function* sceneWork(layout: Layout, options: Options = {}): Work<Scene> {
   checkBase(base);
   const bits = element?.bits ?? null;
   const [panels, hints] = panelsOf({ layout, logical: part, axes: found.axes, bits, base });
-  const asked = access === null ? null : askedOf(layout, access, element, base);
+  const asked = access === null ? null : yield* askedOf(layout, access, element, base);
   const expression = print(layout);
   const notes = yield* notesOf(part, found, bits);
   return {

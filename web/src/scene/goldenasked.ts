@@ -3,6 +3,7 @@
 import { LayoutError, dtypeOf } from "../core";
 import { read } from "../notation";
 import { askedOf } from "./access";
+import { atOnce } from "./pieces";
 import type { Encoded, Step } from "./types";
 
 interface Case {
@@ -43,7 +44,7 @@ export function askedDifferences(golden: GoldenAsked): string[] {
 
 function answered({ e, dtype, access, base = 0 }: Case): Partial<Case> {
   try {
-    const { name, steps, notes } = askedOf(read(e), access, dtypeOf(dtype), base);
+    const { name, steps, notes } = atOnce(askedOf(read(e), access, dtypeOf(dtype), base));
     return {
       name,
       notes: notes.map(({ kind, text }) => (steps.length ? `${kind}: ${text}` : kind)),
