@@ -15,7 +15,7 @@ The axes `@row` and `@column` are the element's position in the logical grid.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -213,7 +213,8 @@ class Scene:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data, which `scene_from` reads back."""
-        return asdict(self) | {"places": {axis: list(values) for axis, values in self.places.items()}}
+        places = {axis: list(values) for axis, values in self.places.items()}
+        return asdict(replace(self, places={})) | {"places": places}  # `asdict` copies number by number
 
 
 @dataclass(frozen=True, slots=True)

@@ -360,7 +360,9 @@ def _pair(data: Any, where: str, low: int, high: int) -> tuple[int, int]:
 def _numbers(data: Any, where: str, low: int, high: int) -> tuple[int, ...]:
     if not isinstance(data, list | tuple) or len(data) > MOST_CELLS:
         raise _wrong(where, f"is no list of {MOST_CELLS} numbers at most")
-    return tuple([_number(value, where, low, high) for value in data])
+    if set(map(type, data)) == {int} and low <= min(data) and max(data) <= high:
+        return tuple(data)
+    return tuple([_number(value, where, low, high) for value in data])  # which says what is wrong
 
 
 def _number(value: Any, where: str, low: int, high: int) -> int:
