@@ -185,8 +185,12 @@ def _with_panels(document: Document, asked: Sequence[str]) -> Document:
 
 def _address(args: argparse.Namespace, layouts: list[Layout]) -> str:
     """What the page shows first, as its addresses say it."""
-    from tilewise.show.address import fragment
+    from tilewise.show.address import fragment, page_knows
 
+    if args.access is not None and not page_knows(args.access):
+        raise LayoutError(
+            "TW401", f"the page does not know the access {args.access}", hint="--svg and --png draw it"
+        )
     if args.let and (args.shape or args.window):
         raise LayoutError(
             "TW401", "names in --shape and --window are not known in the page", hint="numbers are"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
+
+from tilewise.core.errors import LayoutError
 
 FIELDS = ("e2", "d", "a", "s", "w", "p", "i", "c", "t")
 """What an address says behind `e`, in this order: `web/src/app/state.ts` tells what each is."""
@@ -20,6 +23,28 @@ def fragment(expression: str, dtype: str | None = None, **fields: str | None) ->
     said = {"d": dtype, **fields}
     more = [f"{name}={_escaped(text)}" for name in FIELDS if (text := said.get(name))]
     return "#" + "&".join(["1", f"e={_escaped(expression)}", *more])
+
+
+def page_knows(access: str) -> bool:
+    """Whether the page reads an access: it knows nothing of fragments, nor of TMA.
+
+    >>> [page_knows(text) for text in ("row:16B@st", "S[(32, 8) : (64, 1)]", "descriptor.A")]
+    [True, True, True]
+    >>> [page_knows(text) for text in ("boxes", "tma", "wgmma.D:f32:n64", "S[(8, 4) : (4@laneid, 1@laneid)]")]
+    [False, False, False, False]
+    """
+    from tilewise.check.access.fragments import is_fragment
+    from tilewise.check.access.spelling import Words
+    from tilewise.hardware.catalog import entries
+    from tilewise.notation import parse
+
+    subject = Words.of(access).subject
+    if subject in ("boxes", "tma") or re.split(r"\s*[:(]", subject)[0] in entries():
+        return False
+    try:
+        return not is_fragment(parse(subject))
+    except LayoutError:
+        return True
 
 
 def _escaped(text: str) -> str:

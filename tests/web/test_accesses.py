@@ -1,0 +1,38 @@
+"""Which accesses the page knows: what `show --html` refuses is what it would not read."""
+
+from __future__ import annotations
+
+import pytest
+from tests.web.chromium import Page
+
+from tilewise.show.address import fragment, page_knows
+
+ACCESSES = (
+    "row:16B",
+    "col:2B@st",
+    "ldmatrix.x4.trans",
+    "stmatrix.x1",
+    "row@cp.async",
+    "S[(32, 8) : (64, 1)]",
+    "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]",
+    "(32,8):(64,1)",
+    "descriptor.A",
+    "descriptor.B",
+    "boxes",
+    "tma",
+    "wgmma.D:f32:n64",
+    "mma.A:m16n8k16",
+    "mma.A(m16n8k16, dtype=bf16)",
+    "ldmatrix(x4)",
+)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+def test_the_page_knows_what_is_said_that_it_knows(explorer: Page, served: str, known: bool):
+    for access in ACCESSES:
+        if page_knows(access) is not known:
+            continue
+        explorer.open(served + fragment("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", "bf16", a=access))
+        explorer.wait("access => document.querySelector('#control-a').value === access", access)
+        explorer.settle()
+        assert (explorer.text("#controls-fault") == "") is known, access
