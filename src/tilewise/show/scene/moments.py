@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.show.scene.model import Document, Scene, Step
+
+_COUNTED = re.compile(r"\w+ \d+ of \d+\b")
+"""Titles such as `box 0 of 2`."""
 
 
 def moment_of(scene: Scene, step: int | None) -> Step | None:
@@ -20,16 +25,20 @@ def moment_of(scene: Scene, step: int | None) -> Step | None:
 
 
 def moment_words(scene: Scene, step: Step) -> str:
-    """A step of a scene in a sentence.
+    """A step of a scene in a sentence, with its number, where the title does not count by itself.
 
-    >>> from tilewise import R, S
+    >>> from tilewise import R, S, Swizzle
     >>> from tilewise.show.scene.build import scene_of
     >>> scene = scene_of(S[(2, 4)] + R[2 : 8])
     >>> moment_words(scene, scene.steps[1])
     'Step 2 of 2, the replicas: all 2 copies of every element'
+    >>> scene = scene_of(Swizzle(3, 3, 3) @ S[(16, 64)], dtype="bf16", access="descriptor.B")
+    >>> moment_words(scene, scene.steps[1])
+    'wgmma 1 of 4: rows 0..15, k 16..31: start + 32 bytes'
     """
     number = scene.steps.index(step) + 1
-    return f"Step {number} of {len(scene.steps)}, {step.title}" + (f": {step.note}" if step.note else "")
+    head = "" if _COUNTED.match(step.title) else f"Step {number} of {len(scene.steps)}, "
+    return f"{head}{step.title}" + (f": {step.note}" if step.note else "")
 
 
 def refuse_step(document: Document, step: int | None) -> None:
