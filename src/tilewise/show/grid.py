@@ -14,7 +14,7 @@ from tilewise.core.facts import plain_extremes
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
-from tilewise.show.paper.words import MOST_COPIES, axes_in_order, head_text, places_texts
+from tilewise.show.paper.words import MOST_COPIES, axes_in_order, head_text, place_text
 from tilewise.show.scene.colours import colour_of
 from tilewise.show.scene.logical import Logical, logical_of
 from tilewise.show.scene.model import Axis, Scene
@@ -73,8 +73,8 @@ def grid_of(
     """
     scene = _scene(_thinned(layout), _part(layout, shape, window, most), colour)
     (panel,) = scene.panels
-    texts, colours = places_texts(scene, scene.copies), map(scene.colour.rule, _firsts(scene))
-    filled = [Cell(text, number) for text, number in zip(texts, colours, strict=True)]
+    colours = map(scene.colour.rule, _firsts(scene))
+    filled = [Cell(place_text(scene, i, scene.copies), colour) for i, colour in enumerate(colours)]
     rows, columns = panel.cells
     whole = Grid(
         title=str(layout),

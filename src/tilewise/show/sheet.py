@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tilewise.show.grid import NONE, PALE, Cell, Grid, fitting, grid_width
 from tilewise.show.paper.placed import NOWHERE, Elements, placed_of
-from tilewise.show.paper.words import axes_words, head_text, head_words, texts_of
+from tilewise.show.paper.words import axes_words, head_text, head_words, text_of
 from tilewise.show.scene.model import Panel
 from tilewise.show.terminal import GAP
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Truths = NDArray[np.bool_]
 
 _CHUNK = 4
+_LEAST = 3
+"""Columns of the terminal that a cell takes at least."""
+
 OTHERS = "see others with --window 0:16,0:16, or all with --svg FILE"
 
 
@@ -83,7 +86,6 @@ class _Table:
         self.panel, self.elements, self.room = panel, elements, room
         self.wide = panel.cells[1] * panel.slots
         self.covers = panel.width if panel.slots == 1 else 1
-        self.texts = texts_of(panel, elements)
         placed = placed_of(panel, elements)
         self.first, self.several = self._by_block(placed.first), self._by_block(placed.several)
         self.lit = (self.first != NOWHERE) & ~elements.faded[self.first]
@@ -116,20 +118,21 @@ class _Table:
         """How many small cells share one, and which of those are drawn: the fewest that let all be drawn."""
         for share in self._shares():
             whole = range(self.wide // share)
-            grids = [self._grid(block, rows, whole, share) for block in blocks]
-            fits = min(fitting(grid, self.room.width) for grid in grids)
+            lit = self.lit.reshape(-1, len(whole), share).any(axis=(0, 2))
+            near = seen(lit, max(1, self.room.width // _LEAST))
+            fits = min(fitting(self._grid(block, rows, near, share), self.room.width) for block in blocks)
             if fits >= len(whole):
                 return share, whole
-        return share, seen(self.lit.reshape(-1, len(whole), share).any(axis=(0, 2)), fits)
+        kept = seen(lit[near.start : near.stop], fits)
+        return share, near[kept.start : kept.stop]
 
     def _shares(self) -> Iterator[int]:
-        """How many small cells may be one: 1; else those of 4 cells, as in a chunk of 16 bytes; and more."""
-        share = self.covers if self._alike(self.covers) else 1
+        """How many small cells may be one: 1, else those of 4 cells, as in a chunk of 16 bytes, or fewer."""
+        share, chunk = self.covers if self._alike(self.covers) else 1, _CHUNK * self.panel.slots
         yield share
-        while self.panel.text == "index" and self._alike(2 * share):
+        while self.panel.text == "index" and share < chunk and self._alike(2 * share):
             share *= 2
-            chunk = share >= _CHUNK * self.panel.slots or not self._alike(2 * share)
-            if chunk or self.elements.lanes:  # those ask a bank, not a chunk
+            if share >= chunk or self.elements.lanes or not self._alike(2 * share):  # lanes ask a bank
                 yield share
 
     def _alike(self, share: int) -> bool:
@@ -194,7 +197,7 @@ class _Table:
         lead = next((element for element, lit, _ in small if lit), NOWHERE)
         if lead != NOWHERE:
             more = "+" * any(several for _, lit, several in small if lit)
-            return Cell(self.texts[lead] + more, int(self.elements.colours[lead]))
+            return Cell(text_of(self.panel, self.elements, lead) + more, int(self.elements.colours[lead]))
         return Cell("", NONE) if all(element == NOWHERE for element, *_ in small) else Cell(".", PALE)
 
     # -- blocks, and words -----------------------------------------------------------------------------

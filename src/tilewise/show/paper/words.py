@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 
 from tilewise.core.shapes import coordinates
@@ -24,41 +25,38 @@ def texts_of(panel: Panel, elements: Elements, brief: bool = False) -> list[str]
     >>> [texts_of(panel, elements_of(scene)) for panel in scene.panels]
     [['0:0', '0:1', '1:0', '1:1'], ['0,0', '0,1', '1,0', '1,1']]
     """
+    return [text_of(panel, elements, element, brief) for element in range(len(elements.flats))]
+
+
+def text_of(panel: Panel, elements: Elements, element: int, brief: bool = False) -> str:
+    """The text of one element: the lanes that ask for it, its coordinates, or its places."""
+    if element in elements.lanes:
+        return "L" + ",".join(map(str, elements.lanes[element]))
     scene = elements.scene
-    lanes = {element: "L" + ",".join(map(str, own)) for element, own in elements.lanes.items()}
-    if panel.text == "index":
-        flats = elements.flats.tolist()
-        if brief or len(scene.shape) < 2:
-            texts = list(map(str, flats))
-        else:
-            texts = [",".join(map(str, coordinates(flat, scene.shape))) for flat in flats]
-    else:
-        texts = places_texts(scene, elements.copies, brief)
-    return [lanes.get(element, text) for element, text in enumerate(texts)] if lanes else texts
+    if panel.text != "index":
+        return place_text(scene, element, elements.copies, brief)
+    flat = int(elements.flats[element])
+    several = len(scene.shape) > 1 and not brief
+    return ",".join(map(str, coordinates(flat, scene.shape))) if several else str(flat)
 
 
-def places_texts(scene: Scene, copies: int, brief: bool = False) -> list[str]:
-    """The places of every element, so many copies of it; brief on its last axis alone.
+def place_text(scene: Scene, element: int, copies: int, brief: bool = False) -> str:
+    """The places of an element, so many copies of it; brief on its last axis alone.
 
     >>> from tilewise import R, S, laneid, reg
     >>> from tilewise.show.scene.build import scene_of
-    >>> places_texts(scene_of(S[(2, 2) : (1@laneid, 1@reg)] + R[2 : 4@laneid]), 2)
-    ['0|4:0', '0|4:1', '1|5:0', '1|5:1']
+    >>> scene = scene_of(S[(2, 2) : (1@laneid, 1@reg)] + R[2 : 4@laneid])
+    >>> place_text(scene, 2, 2), place_text(scene, 2, 2, brief=True)
+    ('1|5:0', '0')
     """
-    columns = (_copies(scene, axis, copies) for axis in axes_in_order(scene)[-1 if brief else 0 :])
-    return [":".join(parts) for parts in zip(*columns, strict=True)]
+    at = element * scene.copies
+    axes = axes_in_order(scene)[-1 if brief else 0 :]
+    return ":".join(_copies(scene.places[axis.name][at : at + copies]) for axis in axes)
 
 
-def _copies(scene: Scene, axis: Axis, copies: int) -> list[str]:
-    values = scene.places[axis.name]
-    if copies == 1:
-        return list(map(str, values[:: scene.copies]))
-    texts = []
-    for at in range(0, len(values), scene.copies):
-        found = dict.fromkeys(values[at : at + copies])
-        more = "|.." if len(found) > MOST_COPIES else ""
-        texts.append("|".join(map(str, islice(found, MOST_COPIES))) + more)
-    return texts
+def _copies(values: Sequence[int]) -> str:
+    found = dict.fromkeys(values)
+    return "|".join(map(str, islice(found, MOST_COPIES))) + ("|.." if len(found) > MOST_COPIES else "")
 
 
 def axes_in_order(scene: Scene) -> list[Axis]:
