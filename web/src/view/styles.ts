@@ -83,7 +83,7 @@ ${Array.from({ length: 8 }, (_, i) => `.s${i}{background:var(--c${i})}`).join(""
 .tools{display:flex;gap:6px}
 .rows{margin-top:14px;overflow-x:auto}
 table{border-collapse:collapse;font-size:var(--m);overflow-wrap:normal}
-caption{text-align:left;overflow-wrap:anywhere;color:var(--quiet);padding-bottom:4px}
+caption{text-align:left;white-space:nowrap;color:var(--quiet);padding-bottom:4px}
 th,td{padding:2px 14px 2px 0;text-align:left;border-bottom:1px solid var(--rule);white-space:nowrap;vertical-align:top}
 th{font-weight:600}
 td{font-family:${MONO};white-space:normal}
@@ -97,7 +97,7 @@ dialog td,dialog th{padding:3px 18px 3px 0;white-space:normal;font-weight:400;fo
 kbd{font-family:${MONO};font-size:var(--m);display:inline-block;margin-right:5px}
 dialog form{float:right}
 @container (min-width:900px){.scenes[data-count="2"]{grid-template-columns:1fr 1fr}}
-@container (max-width:480px){.word :is(tbody,tr,td:last-child){display:block}.word :is(th,td:not(:last-child)){border:0}.word td:last-child{padding-bottom:6px}.player input{flex:1 1 60px}.panels{gap:20px}th,td{padding-right:9px}}
+@container (max-width:480px){.word :is(tbody,tr,td:last-child){display:block}.word :is(th,td:not(:last-child)){border:0}.word td:last-child{padding-bottom:6px}.player input{flex:1 1 60px}.panels{gap:20px}th,td{padding-right:9px}caption{white-space:normal}}
 @media (forced-colors:active){canvas,.swatches span,[aria-pressed=true]{forced-color-adjust:none}}
 @media print{
 .tools,.zooms,.player,.pages,.line{display:none}
