@@ -145,14 +145,18 @@ function descriptorOf(operand: Operand, form: Form, top: number, left: number): 
     const next = wide < long ? swizzled(at(0, wide) - moved) + moved - start : null;
     const far = ROWS < deep ? swizzled(at(ROWS, 0) - moved) + moved - start : null;
     if ([start, next ?? 0, far ?? 0].some((it) => it % CHUNK || it < 0 || it >= 1 << 18)) continue;
-    const isThere = (across: number, along: number): boolean => {
-      const group = Math.floor(along / wide) * (next ?? 0) + Math.floor(across / ROWS) * (far ?? 0);
-      const x = start + group + (across % ROWS) * width + (along % wide) * size;
-      return swizzled(x - moved) + moved === at(across, along);
+    const isRead = (): boolean => {
+      for (let along = 0; along < long; along++) {
+        const x = start - moved + Math.floor(along / wide) * (next ?? 0) + (along % wide) * size;
+        for (let across = 0; across < deep; across++) {
+          const byte = x + Math.floor(across / ROWS) * (far ?? 0) + (across % ROWS) * width;
+          if (swizzled(byte) + moved !== at(across, along)) return false;
+        }
+      }
+      return true;
     };
-    let all = true;
-    for (let i = 0; all && i < deep * long; i++) all = isThere(Math.floor(i / long), i % long);
-    if (all) return { start, offset, ...(isK || width > CHUNK ? { lbo: next, sbo: far } : { lbo: far, sbo: next }) };
+    const fields = isK || width > CHUNK ? { lbo: next, sbo: far } : { lbo: far, sbo: next };
+    if (isRead()) return { start, offset, ...fields };
   }
   return null;
 }
