@@ -78,9 +78,13 @@ def asks_for_a_scene(args: argparse.Namespace) -> bool:
 def terminal_answer(args: argparse.Namespace, room: tuple[int, int]) -> Answer:
     """The panels that are asked for, in so many columns, and so many rows each; in JSON the document."""
     from tilewise.show.leaf import lines_of
+    from tilewise.show.scene.moments import refuse_step
     from tilewise.show.sheet import Room
 
     document = document_from(args, layouts_from(args))
+    refuse_step(document, args.step)
+    if args.json:
+        return Answer(document.as_dict(), "")
     lines = [*lines_of(document, Room(*room), step=args.step, ruled=args.ascii)]
 
     def draw() -> None:
@@ -88,7 +92,7 @@ def terminal_answer(args: argparse.Namespace, room: tuple[int, int]) -> Answer:
 
         print_out(lines, plain=args.ascii)
 
-    return Answer(document.as_dict(), draw)
+    return Answer({}, draw)
 
 
 def files_answer(args: argparse.Namespace, asked: dict[str, str]) -> Answer:

@@ -64,7 +64,7 @@ def answer(args: argparse.Namespace) -> Answer:
 
         print_picture(grid, ruled=args.ascii)
 
-    return Answer(asdict(grid), draw)
+    return Answer(asdict(grid) if args.json else {}, draw)
 
 
 def _size() -> tuple[int, int]:
