@@ -138,4 +138,4 @@ def test_without_scripts_the_picture_is_there(page: Page, tmp_path: Path):
     page.call("Emulation.setScriptExecutionDisabled", value=False)
     assert page.evaluate("document.querySelector('svg title').textContent") == "S[(8, 8) : (8, 1)]"
     fill = page.evaluate("getComputedStyle(document.querySelector('svg .c0')).fill")
-    assert fill == "rgb(251, 190, 99)"
+    assert fill == "rgb(251, 194, 103)"
