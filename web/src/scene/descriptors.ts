@@ -62,7 +62,9 @@ export function descriptorsAsked(layout: Layout, access: string, dtype: DType, b
       const parts = partsOf(operand, form);
       if (parts) return told(access, operand, form, parts, dtype);
     }
-    throw new LayoutError("", "no mode, LBO and SBO read every element where it is");
+    const [first = 0, next = 0] = operand.bytes;
+    const steps = `along K by ${next - first} bytes, down the rows by ${operand.bytes[operand.columns]! - first}`;
+    throw new LayoutError("", `no mode, LBO and SBO read every element where it is: from the first ${steps}`);
   } catch (no) {
     if (!(no instanceof LayoutError)) throw no;
     return refusedAsked(access, no.message, "tilewise match says what is nearest");
