@@ -205,7 +205,7 @@ class Explorer(anywidget.AnyWidget):
 
 
 def _pair(first: Layout, second: Layout, **options: Any) -> Document:
-    """Two layouts side by side, of as many elements: a selection is of both. Each has its own name above it."""
+    """Two layouts side by side, of as many elements: a selection is of both; each has its own name."""
     if as_layout(first).size != as_layout(second).size:
         raise LayoutError(
             "TW202",

@@ -135,7 +135,7 @@ def test_any_two_colours_are_told_apart(theme: str, row: str, eyes: str):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_colours_that_meet_are_told_apart_in_grey(theme: str):
-    """Bands follow one another; a swizzle puts colours side by side whose numbers differ by 1, 3 or 7 in XOR."""
+    """Bands follow one another; a swizzle has those side by side whose numbers differ by 1, 3 or 7 in XOR."""
     fills = PALETTES[theme]["fills"]
     pairs = [(a, b) for a, b in combinations(range(8), 2) if a ^ b in (1, 3, 7)]
     assert {(at, (at + 1) % 8) for at in range(8)} <= {pair for a, b in pairs for pair in ((a, b), (b, a))}

@@ -1,0 +1,64 @@
+"""The page on narrow screens, in large letters, on paper, in the system's colours: nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+from tests.web.chromium import Page
+
+HELD = ("tiles", "conflict", "ldmatrix.swizzled")
+"""One layout, two, and one with steps."""
+SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
+CUT = """[...document.querySelectorAll(".tools button, .controls input, .gallery, .story p, .notes li")]
+    .filter(one => one.getBoundingClientRect().right > innerWidth + 1)
+    .map(one => one.outerHTML.slice(0, 60))"""
+
+
+def look(page: Page, served: str, preset: str) -> None:
+    page.open(f"{served}#1&p={preset}")
+    page.settle()
+
+
+@pytest.mark.parametrize("size", [16, 32], ids=["letters as they are", "twice as large"])
+@pytest.mark.parametrize("width", [320, 390, 844])
+def test_nothing_is_cut(explorer: Page, served: str, width: int, size: int):
+    explorer.call("Page.setFontSizes", fontSizes={"standard": size})
+    explorer.resize(width, 390, mobile=True)
+    try:
+        for preset in HELD:
+            look(explorer, served, preset)
+            assert (preset, explorer.evaluate(SIDEWAYS), explorer.evaluate(CUT)) == (preset, 0, [])
+        letters = "parseFloat(getComputedStyle(document.querySelector('.story p')).fontSize)"
+        assert explorer.evaluate(letters) == 15 * size / 16
+    finally:
+        explorer.call("Page.setFontSizes", fontSizes={"standard": 16})
+
+
+def test_paper_is_light_and_has_no_tools(explorer: Page, served: str):
+    """What is printed from a dark page, too."""
+    explorer.media(dark=True, printed=True)
+    look(explorer, served, "tiles")
+    colours = """["html", ".tilewise", ".paper"]
+        .map(one => getComputedStyle(document.querySelector(one)).backgroundColor)"""
+    assert explorer.evaluate(colours) == ["rgb(255, 255, 255)"] * 3
+    hidden = "one => !document.querySelector(one).checkVisibility()"
+    assert all(explorer.evaluate(hidden, one) for one in (".tools", ".gallery", ".controls"))
+
+
+def test_what_is_chosen_is_seen_in_the_colours_of_the_system(explorer: Page, served: str):
+    explorer.call("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}])
+    look(explorer, served, "mma.B")
+    colours = "all => all.map(one => getComputedStyle(document.querySelector(one)).backgroundColor)"
+    for kind in (".choice button[aria-pressed={}]", ".gallery button{}"):
+        marks = ("true", "false") if "{}]" in kind else ("[aria-current]", ":not([aria-current])")
+        chosen, other = explorer.evaluate(colours, [kind.format(mark) for mark in marks])
+        assert chosen != other, kind
+
+
+def test_the_help_begins_at_its_title(explorer: Page):
+    """Its button, which has the focus, is beside the title: a small screen shows the start of the list."""
+    explorer.resize(390, 500, mobile=True)
+    explorer.evaluate("document.activeElement.blur()")
+    explorer.press("?")
+    explorer.settle()
+    assert explorer.evaluate("document.querySelector('.help').scrollTop") == 0
+    assert explorer.evaluate("document.querySelector('.help').scrollHeight > innerHeight")
