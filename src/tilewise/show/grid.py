@@ -31,6 +31,9 @@ MOST = (40, 64)
 PALE, NONE = 8, 9
 """Colours of what is there and is not asked for, and of what is not there."""
 
+LEAST = 3
+"""Columns of the terminal that a cell takes at least."""
+
 _MOST_CELLS = 1 << 16
 
 
@@ -71,7 +74,8 @@ def grid_of(
     >>> [cell.text for cell in grid.cells[1]]
     ['4', '5', '6', '7', '12', '13', '14', '15']
     """
-    scene = _scene(_thinned(layout), _part(layout, shape, window, most), colour)
+    seen = most[0], min(most[1], max(1, width // LEAST))
+    scene = _scene(_thinned(layout), _part(layout, shape, window, seen), colour)
     (panel,) = scene.panels
     colours = map(scene.colour.rule, _firsts(scene))
     filled = [Cell(place_text(scene, i, scene.copies), colour) for i, colour in enumerate(colours)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilewise.show.grid import NONE, PALE, Cell, Grid, fitting, grid_width
+from tilewise.show.grid import LEAST, NONE, PALE, Cell, Grid, fitting, grid_width
 from tilewise.show.paper.placed import NOWHERE, Elements, placed_of
 from tilewise.show.paper.words import axes_words, head_text, head_words, text_of
 from tilewise.show.scene.model import Panel
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     Truths = NDArray[np.bool_]
 
 _CHUNK = 4
-_LEAST = 3
-"""Columns of the terminal that a cell takes at least."""
-
 OTHERS = "see others with --window 0:16,0:16, or all with --svg FILE"
 
 
@@ -119,7 +116,7 @@ class _Table:
         for share in self._shares():
             whole = range(self.wide // share)
             lit = self.lit.reshape(-1, len(whole), share).any(axis=(0, 2))
-            near = seen(lit, max(1, self.room.width // _LEAST))
+            near = seen(lit, max(1, self.room.width // LEAST))
             fits = min(fitting(self._grid(block, rows, near, share), self.room.width) for block in blocks)
             if fits >= len(whole):
                 return share, whole
