@@ -262,6 +262,11 @@ def test_the_host_may_pin(blank: Page):
     assert line(blank) == "Pinned (0, 1), (0, 2): 2 elements"
     blank.evaluate("model.set('selection', {length: 3})")
     assert "?" in line(blank)
+    blank.click_at(*cell(blank, 0, 3, 5))
+    told = blank.evaluate("window.told = model.get('selection')")
+    blank.evaluate("model.set('selection', [4]); model.set('selection', told)")
+    assert told == [29]
+    assert line(blank) == f"Pinned (3, 5): m {place(3, 5)}"
 
 
 # -- keys ----------------------------------------------------------------------------------------------

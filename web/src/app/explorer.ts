@@ -58,6 +58,7 @@ class Explorer {
   #drawn = false;
   /** What was said of work that takes a while. */
   #coming = "";
+  #waiting: ReturnType<typeof setTimeout> | undefined;
   #stopLooking = (): void => undefined;
 
   constructor(el: HTMLElement) {
@@ -188,12 +189,22 @@ class Explorer {
   /** Reads, and draws what is right; what is wrong is said, and the last picture stays. */
   #look(written: Where | null = null): void {
     this.#stopLooking();
-    this.#stopLooking = begin(this.#see(written), (places) => this.#tell((this.#coming = coming(places))));
+    this.#seen();
+    this.#stopLooking = begin(this.#see(written), (places) => {
+      this.#desk.ariaBusy = "true";
+      this.#waiting = setTimeout(() => this.#tell((this.#coming = coming(places))), 3 * PATIENCE);
+    });
+  }
+
+  #seen(): void {
+    clearTimeout(this.#waiting);
+    this.#desk.ariaBusy = "false";
+    if (this.#told.textContent === this.#coming) this.#told.textContent = "";
   }
 
   *#see(written: Where | null): Work<void> {
     const sight = yield* sightOf(this.#state, written);
-    if (this.#told.textContent === this.#coming) this.#told.textContent = "";
+    this.#seen();
     const wrong = "fault" in sight ? sight : null;
     const without = "fault" in sight ? null : sight.without;
     if (without && this.#given.delete(without.where)) {

@@ -23,7 +23,7 @@ import { begin, coming, grouped } from "./pieces";
 import { NO_STEP, Player, stepWords } from "./player";
 import { Rows } from "./rows";
 import { sheet } from "./styles";
-import { elementWords, elementsWords } from "./words";
+import { elementsWords } from "./words";
 
 export interface Model {
   get(name: string): unknown;
@@ -76,6 +76,8 @@ class View implements Desk {
   #player = new Player(0, () => undefined);
   #tools: { table: HTMLButtonElement; theme: HTMLButtonElement } | null = null;
   #pins = new Set<number>();
+  /** The selection as the model has it. */
+  #told: unknown = null;
   #step = NO_STEP;
   #table = false;
   /** The options besides the table, as the last drawing had them. */
@@ -130,7 +132,7 @@ class View implements Desk {
   glance(at: Glance | null): void {
     const elements = at?.elements ?? [];
     for (const { lit, panels } of this.#scenes) {
-      const positions = elements.map((flat) => lit.position(flat)).filter((position) => position >= 0);
+      const positions = lit.known(elements);
       for (const panel of panels) panel.look(positions);
     }
     this.#say(at);
@@ -149,7 +151,8 @@ class View implements Desk {
     else for (const flat of elements) this.#pins.add(flat);
     this.#relight();
     this.#say(null);
-    this.#tell("selection", [...this.#pins]);
+    this.#told = [...this.#pins];
+    this.#tell("selection", this.#told);
   }
 
   /** All anew; what can be kept of zoom, focus and cells of keys is. */
@@ -267,14 +270,18 @@ class View implements Desk {
   }
 
   #takeAll(): void {
-    this.#pins = new Set(this.#known(this.model.get("selection")));
+    this.#told = this.model.get("selection");
+    this.#pins = new Set(this.#known(this.#told));
     this.#step = this.#clamped(this.model.get("step"));
     this.#relight();
     this.#say(null);
   }
 
   #takeSelection(): void {
-    const given = this.#known(this.model.get("selection"));
+    const value = this.model.get("selection");
+    if (value === this.#told) return;
+    this.#told = value;
+    const given = this.#known(value);
     if (given.length === this.#pins.size && given.every((flat) => this.#pins.has(flat))) return;
     this.#pins = new Set(given);
     this.#relight();
@@ -331,22 +338,17 @@ class View implements Desk {
 
   /** The line below: what is under the cursor, else what is pinned, else what can be done. */
   #say(at: Glance | null): void {
-    const elements = at ? at.elements : [...Float64Array.from(this.#pins).sort()];
-    let said = this.#hint;
-    if (elements.length) {
-      const parts = this.#scenes.map(({ lit }) => this.#sayOf(lit, elements)).filter(Boolean);
-      said = [...new Set(parts)].join("\n");
-      if (!at) said = `Pinned ${said}`;
-    } else if (at) {
-      said = `${at.where}: empty`;
-    }
+    const positions = ({ lit }: Drawn): number[] => (at ? lit.known(at.elements) : lit.pinned());
+    const parts = this.#scenes.map((drawn) => this.#sayOf(drawn.lit, positions(drawn))).filter(Boolean);
+    const found = [...new Set(parts)].join("\n");
+    const nothing = at ? `${at.where}: empty` : this.#hint;
+    const said = found ? (at ? found : `Pinned ${found}`) : nothing;
     if (this.#line.textContent !== said) this.#line.textContent = said;
   }
 
-  #sayOf(lit: Lit, elements: readonly number[]): string {
-    const positions = elements.map((flat) => lit.position(flat)).filter((position) => position >= 0);
+  #sayOf(lit: Lit, positions: readonly number[]): string {
     if (!positions.length) return "";
-    const said = positions.length === 1 ? elementWords(lit, positions[0]!) : elementsWords(lit, positions);
+    const said = elementsWords(lit, positions);
     return this.#scenes.length > 1 ? `${short(lit.scene.title || lit.scene.expression, 60)}: ${said}` : said;
   }
 

@@ -53,6 +53,18 @@ export class Lit {
     return positionOf(this.scene, flat);
   }
 
+  /** The positions of those flat indices that the scene has. */
+  known(flats: readonly number[]): number[] {
+    return flats.map((flat) => this.position(flat)).filter((position) => position >= 0);
+  }
+
+  /** The positions of what is pinned, in their order. */
+  pinned(): number[] {
+    const found: number[] = [];
+    this.how.forEach((how, position) => how === STRONG && found.push(position));
+    return found;
+  }
+
   /** Lanes that ask for an element in the step. */
   lanesOf(position: number): readonly number[] {
     return this.lanes.get(position) ?? [];
