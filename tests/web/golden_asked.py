@@ -50,7 +50,7 @@ def questions() -> Iterator[Question]:
     """Everything that is asked."""
     yield from _operands()
     yield from _strides(Random(SEED))
-    yield from REFUSED_DESCRIPTORS
+    yield from PLAIN_DESCRIPTORS
     yield from _lanes(Random(SEED))
 
 
@@ -151,7 +151,7 @@ def _lanes(rng: Random) -> Iterator[Question]:
                 yield layout, dtype, access + by, rng.choice((0, 0, 0, 16, 4))
 
 
-REFUSED_DESCRIPTORS: tuple[Question, ...] = (
+PLAIN_DESCRIPTORS: tuple[Question, ...] = (
     ("S[(128, 64) : (64, 1)]", "bf16", "descriptor.A", 0),
     ("S[(128, 64) : (65, 1)]", "bf16", "descriptor.A", 0),
     ("S[(64, 64) : (64, 1)]", "f32", "descriptor.A", 0),
@@ -171,6 +171,12 @@ REFUSED_DESCRIPTORS: tuple[Question, ...] = (
     ("Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", "bf16", "descriptor.A", 224 * 1024),
     ("Swizzle<3,3,3> o S[(8, 64) : (64, 1)]", "bf16", "descriptor.C", 0),
     ("S[((512, 8), (2, 16)) : ((256, 16), (128, 1))]", "s8", "descriptor.B", 0),
+    ("Swizzle<3,3,3> o S[(8, 64) : (64, 1)]", "bf16", "descriptor.B", 227 * 1024),
+    ("Swizzle<3,3,3> o S[(8, 64) : (64, 1)]", "bf16", "descriptor.B", 228 * 1024),
+    ("S[((5, 8), (2, 16)) : ((256, 16), (128, 1))]", "s8", "descriptor.B", 0),
+    ("S[((5, 8), (2, 16)) : ((256, 16), (128, 1))]", "e4m3", "descriptor.B", 0),
+    ("S[((9, 8), (2, 16)) : ((256, 16), (128, 1))]", "u8", "descriptor.B", 0),
+    ("S[((7, 8), (2, 128)) : ((2048, 128), (1024, 1))]", "b1", "descriptor.B", 0),
 )
 
 
