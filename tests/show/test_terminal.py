@@ -27,6 +27,7 @@ LAYOUTS = {
     "S[(6, 5) : (-5, 1)]": None,
     "S[(4, 4) : (2, 1)]": "bf16",
     "S[64 : 3]": "u8",
+    "S[(8, 6) : (6, 1)]": "u8",
     "wgmma.D(f32, n=16)": None,
     "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]": None,
     "S[(32, 16) : (1@TLane, 1@TCol)] + R[4 : 32@TLane]": "u8",
@@ -226,8 +227,9 @@ def test_the_word_of_a_step_is_told_field_by_field():
 
 
 def test_two_layouts_side_by_side_where_there_is_room():
-    document = compared(parse("S[(8, 8) : (8, 1)]"), parse("Swizzle<3,0,3> o S[(8, 8) : (8, 1)]"))
-    wide, narrow = (as_text(lines_of(document, Room(width, 40))) for width in (120, 60))
+    layouts = parse("S[(8, 8) : (8, 1)]"), parse("Swizzle<3,0,3> o S[(8, 8) : (8, 1)]")
+    document = compared(*layouts, dtype="b128", access="col:16B")
+    wide, narrow = (as_text(lines_of(document, Room(width, 40), step=2)) for width in (100, 60))
     assert document.words in wide
     for title in (panel.title for panel in document.scenes[0].panels):
         assert re.search(f"^{title} +{title}$", wide, re.MULTILINE)
