@@ -53,7 +53,7 @@ def test_the_document_is_the_scene_of_the_layout(options: dict[str, Any]):
 
 def test_two_layouts_are_side_by_side():
     other = S[(8, 4, 2) : (2 @ laneid, 16 @ laneid, 1 @ laneid)]
-    assert explore(FRAGMENT, beside=other).document == compared(FRAGMENT, other).as_dict()
+    assert explore(FRAGMENT, beside=other).document == compared(FRAGMENT, other, title="").as_dict()
 
 
 def test_another_layout_takes_the_place_of_what_is_shown():

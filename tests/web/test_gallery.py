@@ -98,6 +98,25 @@ def test_figures_are_sound():
         assert options["caption"] in "".join(root.itertext())
 
 
+@pytest.mark.parametrize("width", [350, 800])
+def test_no_figure_scrolls_sideways(page: Page, width: int):
+    """On a narrow page another drawing is seen, one of the two in any case."""
+    styles = (DOCS / "static/tilewise.css").read_text(encoding="utf-8")
+    figures = "".join(figure(*picture, number) for number, picture in enumerate(pictures()))
+    page.resize(width, 800)
+    page.evaluate(
+        "html => { document.documentElement.innerHTML = html; }",
+        f"<style>{styles} body, figure {{ margin: 0 }}</style>{figures}",
+    )
+    seen = """[...document.querySelectorAll(".scene")].map(one => [
+        one.scrollWidth <= one.clientWidth,
+        [...one.querySelectorAll("svg")].map(svg => svg.checkVisibility())])"""
+    wide = width > 700
+    found = page.evaluate(seen)
+    assert len(found) > 12
+    assert all(one == [True, [wide, not wide]] for one in found)
+
+
 def test_a_picture_alone_is_its_index():
     (scene,) = document_for(parse("S[(8, 8) : (8, 1)]"), {}).scenes
     assert [panel.kind for panel in scene.panels] == ["index"]

@@ -7,9 +7,9 @@ from tests.web.chromium import Page
 
 HELD = ("tiles", "conflict", "ldmatrix.swizzled")
 """One layout, two, and one with steps."""
-SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
-CUT = """[...document.querySelectorAll(".tools button, .controls input, .gallery, .story p, .notes li")]
-    .filter(one => one.getBoundingClientRect().right > innerWidth + 1)
+SIDEWAYS = "width => document.documentElement.scrollWidth - width"
+CUT = """width => [...document.querySelectorAll(".tools button, input, .gallery, .story p, .notes li")]
+    .filter(one => one.getBoundingClientRect().right > width + 1)
     .map(one => one.outerHTML.slice(0, 60))"""
 
 
@@ -26,7 +26,8 @@ def test_nothing_is_cut(explorer: Page, served: str, width: int, size: int):
     try:
         for preset in HELD:
             look(explorer, served, preset)
-            assert (preset, explorer.evaluate(SIDEWAYS), explorer.evaluate(CUT)) == (preset, 0, [])
+            found = explorer.evaluate(SIDEWAYS, width), explorer.evaluate(CUT, width)
+            assert (preset, *found) == (preset, 0, [])
         letters = "parseFloat(getComputedStyle(document.querySelector('.story p')).fontSize)"
         assert explorer.evaluate(letters) == 15 * size / 16
     finally:
