@@ -158,6 +158,7 @@ def _drags(page: Page, times: int) -> list[float]:
     for turn in range(times):
         part = 0.249 - 0.01 * turn
         page.drag((x, y), (x + part * across, y + part * down))
+        page.settle()
     page.wait("times => moves.length >= times", 2 * times)
     taken: list[float] = page.evaluate("moves")
     return taken[1::2]

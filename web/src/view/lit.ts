@@ -61,7 +61,7 @@ export class Lit {
   /** The positions of what is pinned, in their order. */
   pinned(): number[] {
     const found: number[] = [];
-    this.how.forEach((how, position) => how === STRONG && found.push(position));
+    for (let at = this.how.indexOf(STRONG); at >= 0; at = this.how.indexOf(STRONG, at + 1)) found.push(at);
     return found;
   }
 
