@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import asdict
 from math import prod
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from tilewise.show.grid import grid_of
 from tilewise.show.scene.build import document_of, scene_of
 from tilewise.show.scene.cells import Places, located
 from tilewise.show.scene.compare import compared
-from tilewise.show.scene.model import COLUMN, ROW, Panel, Scene, value
+from tilewise.show.scene.model import COLUMN, ROW, Encoded, Field, Panel, Scene, Step, value
 from tilewise.show.scene.read import document_from
 from tilewise.testing import naive_places
 from tilewise.testing.strategies import layouts
@@ -434,6 +435,10 @@ def test_a_document_that_is_wrong_somewhere_is_refused_or_read(data: st.DataObje
         assert document_from(read.as_dict()) == read
 
 
+LARGE_SLOTS = asdict(document_of(S[(2, 4)]).scenes[0].panels[0]) | {"cells": [1024, 1024], "slots": 32}
+FULL_STEP = asdict(Step("", (), encoded=Encoded("word", 8, "0x10", (Field("low", 0, 3, 16, ""),))))
+
+
 @pytest.mark.parametrize(
     ("where", "planted", "words"),
     [
@@ -446,6 +451,8 @@ def test_a_document_that_is_wrong_somewhere_is_refused_or_read(data: st.DataObje
         (("scenes", 0, "places", "m"), [0], "as many as|where its axis does"),
         (("scenes", 0, "axes", 0, "kind"), "magic", "none of"),
         (("scenes", 0, "panels", 0, "cells"), [1 << 20, 2], "cells"),
+        (("scenes", 0, "panels", 0), LARGE_SLOTS, "room for more"),
+        (("scenes", 0, "steps"), [FULL_STEP], "has no room for 16"),
         (("scenes", 0, "panels", 0, "kind"), "graph", "none of"),
         (("scenes", 0, "panels", 0, "row", 0, "axis"), "other", "which it has not"),
         (("scenes", 0, "panels", 0, "row", 0, "divide"), 0, "whole number"),

@@ -623,6 +623,7 @@ REFUSED: dict[str, Any] = {
     "panel of text": spoiled(scenes__0__panels__0__cells=["8", 8]),
     "panel without cells": spoiled(scenes__0__panels__0__cells=[]),
     "huge slots": spoiled(scenes__0__panels__0__slots=10**6),
+    "slots of many cells": spoiled(scenes__0__panels__0__cells=[1024, 1024], scenes__0__panels__0__slots=32),
     "prototype": spoiled(scenes__0__axes__0__name="__proto__"),
     "window backwards": spoiled(scenes__0__window=[[8, 0], [0, 8]]),
     "too many places": spoiled(scenes__0__window=[[0, 1], [0, 8]]),
@@ -720,15 +721,42 @@ def test_a_million_elements(blank: Page):
     assert selection(blank) == [0]
 
 
+TIMERS = """{
+    window.late = 0;
+    const own = window.setTimeout;
+    window.setTimeout = (act, ...rest) => own(() => { window.late += 1; act(); }, ...rest);
+}"""
+"""Slices from now on are counted."""
+SLICES = "new Promise(done => requestIdleCallback(() => done(window.late)))"
+
+
 def test_another_document_stops_one_that_is_drawn(blank: Page):
+    blank.evaluate(TIMERS)
     blank.evaluate(MILLION, TILED_DOCUMENT.as_dict(), timeout=60)
+    blank.wait("window.late > 0")
     blank.evaluate("given => model.set('document', given)", TILED_DOCUMENT.as_dict())
+    before = blank.evaluate(SLICES)
     assert "?" in line(blank)
     assert blank.evaluate("grids().map(grid => grid.ariaRowCount)") == ["8", "8"]
+    blank.settle()
+    assert blank.evaluate(SLICES) == before
     blank.evaluate(MILLION, TILED_DOCUMENT.as_dict(), timeout=60)
     blank.evaluate("end()")
+    before = blank.evaluate(SLICES)
     blank.settle()
+    assert blank.evaluate(SLICES) == before
     assert blank.evaluate("host.children.length") == 0
+
+
+def test_who_went_elsewhere_while_it_is_drawn_stays_there(blank: Page):
+    blank.evaluate("given => show({ document: given })", TILED_DOCUMENT.as_dict())
+    blank.evaluate("document.body.append(Object.assign(document.createElement('input'), { id: 'own' }))")
+    blank.evaluate("grids()[0].focus()")
+    begun = MILLION.replace("show({ document: plain })", "model.set('document', plain)")
+    blank.evaluate(begun, TILED_DOCUMENT.as_dict(), timeout=60)
+    blank.evaluate("document.querySelector('#own').focus()")
+    blank.wait(DRAWN, timeout=30)
+    assert blank.evaluate("document.activeElement.id") == "own"
 
 
 # -- everybody -----------------------------------------------------------------------------------------

@@ -97,6 +97,9 @@ FAULTS: dict[str, dict[str, Any]] = {
     "past the end": {"fields": [FIELD | {"high": 64}]},
     "backwards": {"fields": [FIELD | {"low": 4}]},
     "no number held": {"fields": [FIELD | {"held": "1"}]},
+    "more held than it has room for": {"fields": [FIELD | {"held": 16}]},
+    "less than nothing held": {"fields": [FIELD | {"held": -1}]},
+    "a width of text": {"width": "64"},
     "no whole bit": {"fields": [FIELD | {"low": 0.5}]},
 }
 

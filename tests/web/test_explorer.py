@@ -332,6 +332,52 @@ def test_pins_step_and_theme_are_in_the_address(page: Page, address: str):
     page.wait("!location.hash.includes('&i=')")
 
 
+LARGE = """text => {
+    const field = document.querySelector('#expression');
+    field.value = text;
+    field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    return document.querySelector('.desk').ariaBusy;
+}"""
+"""Something is typed; whether it takes a while."""
+PINNED = f"""() => {{
+    const grid = {PANELS}[0].querySelector('[role=grid]');
+    grid.focus();
+    for (const key of ['ArrowRight', 'Enter']) {{
+        grid.dispatchEvent(new KeyboardEvent('keydown', {{ key, bubbles: true, composed: true }}));
+    }}
+}}"""
+MILLION = "S[(1024, 1024) : (1024, 1)]"
+
+
+def test_a_large_layout_says_that_it_takes_a_while_and_what_is_pinned_meanwhile_is_not_of_it(shown: Page):
+    assert (
+        shown.evaluate(f"text => {{ const busy = ({LARGE})(text); ({PINNED})(); return busy; }}", MILLION)
+        == "true"
+    )
+    shown.wait(
+        "document.title.includes('1024') && document.querySelector('.desk').ariaBusy === 'false'", timeout=30
+    )
+    assert "&i=" not in fragment_of(shown, "(1024,1024)")
+
+
+def test_what_is_typed_next_stops_what_takes_a_while(shown: Page):
+    """Slices are what waits for no time at all; none comes after the small layout."""
+    shown.evaluate("""{
+        window.slices = 0;
+        const own = window.setTimeout;
+        const counted = (act) => () => { window.slices += 1; act(); };
+        window.setTimeout = (act, wait) => own(wait === undefined ? counted(act) : act, wait);
+    }""")
+    assert shown.evaluate(LARGE, MILLION) == "true"
+    shown.wait("window.slices > 0")
+    assert shown.evaluate(LARGE, "S[(8, 8) : (1, 8)]") == "false"
+    before = shown.evaluate("window.slices")
+    shown.evaluate("new Promise(done => requestIdleCallback(done))")
+    shown.settle()
+    assert shown.evaluate("window.slices") == before
+    assert shown.evaluate(f"{PANELS}[0].querySelector('[role=grid]').ariaRowCount") == "8"
+
+
 def test_back_and_forward(shown: Page):
     shown.click("[data-preset=lanes]")
     shown.click("[data-preset=conflict]")

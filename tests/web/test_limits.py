@@ -34,6 +34,7 @@ def test_the_page_and_python_have_the_same_limits():
         "MOST_BITS",
         "MOST_CELLS",
         "MOST_PANELS",
+        "MOST_PARTS",
         "MOST_SCENES",
         "MOST_SLOTS",
         "MOST_STEPS",

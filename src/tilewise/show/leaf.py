@@ -7,7 +7,8 @@ from itertools import zip_longest
 
 from tilewise.show.paper.encoded import runs_of
 from tilewise.show.paper.placed import Elements, elements_of
-from tilewise.show.scene.model import Document, Encoded, Panel, Scene, Step
+from tilewise.show.paper.words import key_words
+from tilewise.show.scene.model import Document, Encoded, Panel, Scene
 from tilewise.show.scene.moments import moment_of, moment_words, refuse_step
 from tilewise.show.sheet import Room, sheet_of
 from tilewise.show.terminal import GAP, Line, Piece, abreast, beside, grid_lines, paragraph
@@ -54,9 +55,7 @@ def lines_of(
         yield ()
     widths = (room.width,) if len(document.scenes) == 1 else ((room.width - GAP) // 2, room.width)
     for words in widths:
-        scenes = [
-            [*_sections(scene, moment_of(scene, step), room, words, ruled)] for scene in document.scenes
-        ]
+        scenes = [[*_sections(scene, step, room, words, ruled)] for scene in document.scenes]
         level = _level(scenes)
         if abreast(level, room.width):
             yield from beside(level, room.width)
@@ -79,37 +78,26 @@ def _joined(sections: Sequence[Section]) -> Section:
     return [line for i, section in enumerate(sections) for line in ([(), *section] if i else section)]
 
 
-def _sections(scene: Scene, step: Step | None, room: Room, words: int, ruled: bool) -> Iterator[Section]:
+def _sections(scene: Scene, step: int | None, room: Room, words: int, ruled: bool) -> Iterator[Section]:
     """What is said of a scene, in sentences of so many columns, and each of its panels in the room."""
-    elements = elements_of(scene, step)
+    elements = elements_of(scene, moment_of(scene, step))
     yield [*_said(elements, step, words)]
     for panel in scene.panels:
         yield [*_panel(panel, elements, room, words, ruled)]
 
 
-def _said(elements: Elements, step: Step | None, width: int) -> Iterator[Line]:
+def _said(elements: Elements, step: int | None, width: int) -> Iterator[Line]:
     scene = elements.scene
     yield (Piece(scene.title, "head"), Piece(f"   {scene.dtype}" if scene.dtype else "", "dim"))
     for note in scene.notes:
         said = f"{note.kind}: {note.text}" if note.kind in _KINDS else note.text
         yield from paragraph(said, width, _KINDS.get(note.kind, "dim"))
-    if step is not None:
+    moment = moment_of(scene, step)
+    if moment is not None:
         yield from paragraph(moment_words(scene, step), width, "name")
-        if step.encoded is not None:
-            yield from _encoded(step.encoded, width)
-    yield from paragraph(_legend(elements), width, "dim")
-
-
-def _legend(elements: Elements) -> str:
-    """What colours, letters and points mean."""
-    said = [f"colour {elements.scene.colour.words}"]
-    if elements.copies > 1:
-        said.append("copies between |")
-    if elements.lanes:
-        said.append("L5: lane 5 asks")
-    if elements.faded.any():
-        said.append(". is not in this step")
-    return "; ".join(said)
+        if moment.encoded is not None:
+            yield from _encoded(moment.encoded, width)
+    yield from paragraph(key_words(elements, ". is not in this step"), width, "dim")
 
 
 def _encoded(encoded: Encoded, width: int) -> Iterator[Line]:

@@ -190,9 +190,10 @@ class Explorer {
   #look(written: Where | null = null): void {
     this.#stopLooking();
     this.#seen();
-    this.#stopLooking = begin(this.#see(written), (places) => {
+    const { i, c } = this.#state;
+    this.#stopLooking = begin(this.#see(written, { i, c }), (places) => {
       this.#desk.ariaBusy = "true";
-      this.#waiting = setTimeout(() => this.#tell((this.#coming = coming(places))), 3 * PATIENCE);
+      this.#waiting = setTimeout(() => (this.#told.textContent = this.#coming = coming(places)), 3 * PATIENCE);
     });
   }
 
@@ -202,7 +203,8 @@ class Explorer {
     if (this.#told.textContent === this.#coming) this.#told.textContent = "";
   }
 
-  *#see(written: Where | null): Work<void> {
+  /** With the pins and the step that were asked for: what is pinned meanwhile is of the picture before. */
+  *#see(written: Where | null, held: Pick<State, "i" | "c">): Work<void> {
     const sight = yield* sightOf(this.#state, written);
     this.#seen();
     const wrong = "fault" in sight ? sight : null;
@@ -210,7 +212,7 @@ class Explorer {
     if (without && this.#given.delete(without.where)) {
       this.#state = { ...this.#state, [without.where]: undefined };
       this.#controls.set(this.#state);
-      return yield* this.#see(written);
+      return yield* this.#see(written, held);
     }
     this.#say(wrong ?? without);
     this.#el.classList.toggle("stale", wrong !== null);
@@ -219,10 +221,11 @@ class Explorer {
     this.#paint();
     if (!("document" in sight)) return;
     this.#layouts = sight.layouts;
-    this.#model.set("selection", [...(this.#state.i ?? [])]);
+    this.#state = { ...this.#state, ...held };
+    this.#model.set("selection", [...(held.i ?? [])]);
     this.#desk.dataset.scenes = String(sight.layouts.length);
     this.#model.set("document", pictureOf(sight.document));
-    this.#model.set("step", this.#state.c ?? NO_STEP);
+    this.#model.set("step", held.c ?? NO_STEP);
     if (!this.#drawn) render({ model: this.#model, el: this.#picture });
     this.#drawn = true;
     this.#gallery.say(sight.document.words);

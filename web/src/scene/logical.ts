@@ -4,6 +4,8 @@ import { LayoutError, extentsOf, sizeOf, spelledShape, type Layout, type Shape }
 
 /** So many cells a panel has at most, and so many places a scene. */
 export const MOST_CELLS = 1 << 20;
+/** So many elements have room in the cells of a panel at most. */
+export const MOST_PARTS = 1 << 22;
 
 /** Places and indices of a scene are nearer to 0, so that arithmetic on them is exact. */
 export const FAR = 2 ** 44;

@@ -2,7 +2,7 @@
 
 import type { Layout } from "../core";
 import { ONE, along, banked, extent, nameOf, ofIndex, packed, packs, wrapped, type Line, type Packed } from "./lines";
-import { MOST_CELLS, product, type Logical } from "./logical";
+import { MOST_CELLS, MOST_PARTS, product, type Logical } from "./logical";
 import type { Axis, Note, Panel } from "./types";
 
 /** What panels are chosen by. */
@@ -28,17 +28,24 @@ export function panelsOf(part: Part): [Panel[], Note[]] {
   const panels = [indexPanel(part)];
   const notes: Note[] = [];
   for (const panel of panelsOfPlaces(part)) {
-    if (panel.blocks[0] * panel.blocks[1] * panel.cells[0] * panel.cells[1] <= MOST_CELLS) {
+    const tooMany = tooManyOf(panel);
+    if (!tooMany) {
       panels.push(panel);
       continue;
     }
-    const text = `${panel.kind} is not drawn: it has more than ${MOST_CELLS} cells; a window may have fewer`;
+    const text = `${panel.kind} is not drawn: it has more than ${tooMany}; a window may have fewer`;
     notes.push({ kind: "hint", text });
   }
   if (part.bits !== null && !packs(part.bits)) {
     notes.push({ kind: "hint", text: `elements of ${part.bits} bits fill no words: panels count elements` });
   }
   return [panels, notes];
+}
+
+function tooManyOf({ blocks, cells, slots }: Panel): string {
+  const count = blocks[0] * blocks[1] * cells[0] * cells[1];
+  if (count > MOST_CELLS) return `${MOST_CELLS} cells`;
+  return count * slots > MOST_PARTS ? `room for ${MOST_PARTS} elements` : "";
 }
 
 function panelsOfPlaces(part: Part): Panel[] {

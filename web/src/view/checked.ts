@@ -1,6 +1,6 @@
 /** Documents come from anywhere: their sizes are known to be bearable before anything is allocated. */
 
-import { MOST_CELLS } from "../scene/logical";
+import { MOST_CELLS, MOST_PARTS } from "../scene/logical";
 import type { Document, Encoded, Panel, Scene } from "../scene/types";
 
 /** The limits of `tilewise.show.scene.read`: panels, axes and notes; slots, and the cells of an element. */
@@ -58,12 +58,13 @@ function objectionToScene(scene: Scene): string | null {
 function isWord({ width, fields }: Encoded): boolean {
   let below = -1;
   return (
+    isCount(width) &&
     width <= MOST_BITS &&
     Array.isArray(fields) &&
     fields.every(({ low, high, held }) => {
       const after = low > below && high >= low && high < width && [low, high, held].every(Number.isSafeInteger);
       below = high;
-      return after;
+      return after && held >= 0 && held < 2 ** (high - low + 1);
     })
   );
 }
@@ -76,6 +77,7 @@ function objectionToPanel(panel: Panel): string | null {
   const most = Math.max(slots, width);
   if (most > MOST_SLOTS) return tooMany("slots in a cell", most, MOST_SLOTS);
   if (count > MOST_CELLS) return tooMany("cells", count, MOST_CELLS);
+  if (count * slots > MOST_PARTS) return tooMany("slots of cells", count * slots, MOST_PARTS);
   const rules = [panel.row, panel.column, panel.block_row, panel.block_column, panel.slot];
   const heads = [panel.row_heads, panel.column_heads, panel.block_row_heads, panel.block_column_heads];
   return [...rules, ...heads].every(Array.isArray) ? null : lacking("rules or heads of a panel");

@@ -201,7 +201,8 @@ class View implements Desk {
       const coming = this.#hint;
       this.#hint = HINT;
       if (this.#line.textContent === coming) this.#say(null);
-      this.#panels().find((panel) => panel.grid.id === focused)?.grid.focus();
+      const free = document.activeElement === document.body; // else somebody went elsewhere meanwhile
+      if (free) this.#panels().find((panel) => panel.grid.id === focused)?.grid.focus();
     } catch (error) {
       this.#refuse(error);
     }

@@ -10,7 +10,7 @@ from tilewise.show.paper.drawing import Box, Drawing, Fill, Item, Part, Text, be
 from tilewise.show.paper.encoded import encoded_part, encoded_words
 from tilewise.show.paper.panel import panel_part
 from tilewise.show.paper.placed import Elements, elements_of, shape_of
-from tilewise.show.paper.words import description
+from tilewise.show.paper.words import description, key_words
 from tilewise.show.scene.model import Document, Scene
 from tilewise.show.scene.moments import moment_of, moment_words, refuse_step
 
@@ -86,7 +86,7 @@ def _scene_part(scene: Scene, document: Document, step: int | None, room: int) -
         parts.append(paragraph(scene.title, text, 14, mono=True, bold=True))
     parts.append(below(_notes(scene, min(text, 900)), 2))
     if moment is not None:
-        parts.append(paragraph(moment_words(scene, moment), min(text, 900), 12, bold=True))
+        parts.append(paragraph(moment_words(scene, step), min(text, 900), 12, bold=True))
         parts.extend([encoded_part(moment.encoded, room)] if moment.encoded else [])
     parts.append(panels)
     parts.append(_legend(scene, elements, text))
@@ -106,7 +106,7 @@ def _all_words(document: Document, step: int | None) -> str:
     for scene in document.scenes:
         moment = moment_of(scene, step)
         if moment is not None:
-            parts.append(f"{moment_words(scene, moment)}.")
+            parts.append(f"{moment_words(scene, step)}.")
             parts.extend([encoded_words(moment.encoded)] if moment.encoded else [])
     return " ".join(parts)
 
@@ -119,14 +119,7 @@ def _legend(scene: Scene, elements: Elements, room: int) -> Part:
         items.append(Fill(f"c{colour}", (Box(x, 0, _SWATCH - 1, 16),)))
         items.append(Text(x + (_SWATCH - 1) / 2, 12, str(colour), 10, anchor="middle", mono=True))
         x += _SWATCH
-    said = [f"colour {scene.colour.words}"]
-    if scene.copies > 1:
-        said.append("copies of an element between |")
-    if elements.lanes:
-        said.append("L5: asked by lane 5")
-    if elements.faded.any():
-        said.append("pale: not in this step")
-    words = "; ".join(said)
+    words = key_words(elements, "pale: not in this step")
     if x + 8 + wide(words, 12) <= room:
         items.append(Text(x + 8, 12, words, 12, "quiet"))
         return Part(x + 8 + wide(words, 12), 17, tuple(items))

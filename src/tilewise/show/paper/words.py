@@ -15,6 +15,26 @@ if TYPE_CHECKING:
 MOST_COPIES = 4
 
 
+def key_words(elements: Elements, faded: str) -> str:
+    """What colours and letters mean; `faded` says what elements are that a step leaves out.
+
+    >>> from tilewise import R, S
+    >>> from tilewise.show.paper.placed import elements_of
+    >>> from tilewise.show.scene.build import scene_of
+    >>> key_words(elements_of(scene_of(S[(2, 4)] + R[2 : 8])), "")
+    'colour by m in 8 bands; copies between |'
+    """
+    scene = elements.scene
+    said = [f"colour {scene.colour.words}"]
+    if elements.copies > 1 and any(panel.text == "places" for panel in scene.panels):
+        said.append("copies between |")
+    if elements.lanes:
+        said.append("L5: lane 5 asks")
+    if elements.faded.any():
+        said.append(faded)
+    return "; ".join(said)
+
+
 def texts_of(panel: Panel, elements: Elements, brief: bool = False) -> list[str]:
     """The text of every element in a panel; a brief one is its index, or its last axis alone.
 

@@ -18,6 +18,9 @@ _ROW_OF_A_LINE = 16
 MOST_CELLS = 1 << 20
 """So many cells a panel has at most, and so many places a scene."""
 
+MOST_PARTS = 1 << 22
+"""So many elements have room in the cells of a panel at most."""
+
 FAR = 1 << 44
 """Places and indices of a scene are nearer to 0, so that arithmetic on them is exact in every view."""
 

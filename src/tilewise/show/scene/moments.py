@@ -8,7 +8,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.show.scene.model import Document, Scene, Step
 
-_COUNTED = re.compile(r"\w+ \d+ of \d+\b")
+_COUNTED = re.compile(r"(wgmma|box) \d+ of \d+\b")
 """Titles such as `box 0 of 2`."""
 
 
@@ -24,21 +24,26 @@ def moment_of(scene: Scene, step: int | None) -> Step | None:
     return None if step is None or not scene.steps else scene.steps[min(step, len(scene.steps) - 1)]
 
 
-def moment_words(scene: Scene, step: Step) -> str:
+def moment_words(scene: Scene, step: int | None) -> str:
     """A step of a scene in a sentence, with its number, where the title does not count by itself.
+
+        postcondition  it is empty where `moment_of` is None
 
     >>> from tilewise import R, S, Swizzle
     >>> from tilewise.show.scene.build import scene_of
     >>> scene = scene_of(S[(2, 4)] + R[2 : 8])
-    >>> moment_words(scene, scene.steps[1])
+    >>> moment_words(scene, 1)
     'Step 2 of 2, the replicas: all 2 copies of every element'
     >>> scene = scene_of(Swizzle(3, 3, 3) @ S[(16, 64)], dtype="bf16", access="descriptor.B")
-    >>> moment_words(scene, scene.steps[1])
+    >>> moment_words(scene, 1)
     'wgmma 1 of 4: rows 0..15, k 16..31: start + 32 bytes'
     """
-    number = scene.steps.index(step) + 1
-    head = "" if _COUNTED.match(step.title) else f"Step {number} of {len(scene.steps)}, "
-    return f"{head}{step.title}" + (f": {step.note}" if step.note else "")
+    moment = moment_of(scene, step)
+    if moment is None or step is None:
+        return ""
+    number = min(step, len(scene.steps) - 1)
+    head = "" if _COUNTED.match(moment.title) else f"Step {number + 1} of {len(scene.steps)}, "
+    return f"{head}{moment.title}" + (f": {moment.note}" if moment.note else "")
 
 
 def refuse_step(document: Document, step: int | None) -> None:

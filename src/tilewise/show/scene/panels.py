@@ -9,7 +9,7 @@ from math import prod
 from tilewise.core.axes import DEVICE, OWNER, STORAGE
 from tilewise.core.layout import Layout
 from tilewise.show.scene.lines import Line, along, banked, extent, of_index, packed, packs, wrapped
-from tilewise.show.scene.logical import MOST_CELLS, Logical
+from tilewise.show.scene.logical import MOST_CELLS, MOST_PARTS, Logical
 from tilewise.show.scene.model import COLUMN, ROW, Axis, Note, Panel, Rule
 
 LANES = ("laneid", "tid_in_wg", "tx")
@@ -46,14 +46,22 @@ def panels_of(part: Part) -> tuple[tuple[Panel, ...], tuple[Note, ...]]:
     """
     panels, notes = [index_of(part.logical)], []
     for panel in _of_places(part):
-        if prod(panel.blocks) * prod(panel.cells) > MOST_CELLS:
-            text = f"{panel.kind} is not drawn: it has more than {MOST_CELLS} cells; a window may have fewer"
+        too_many = _too_many(panel)
+        if too_many:
+            text = f"{panel.kind} is not drawn: it has more than {too_many}; a window may have fewer"
             notes.append(Note("hint", text))
         else:
             panels.append(panel)
     if part.bits is not None and not packs(part.bits):
         notes.append(Note("hint", f"elements of {part.bits} bits fill no words: panels count elements"))
     return tuple(panels), tuple(notes)
+
+
+def _too_many(panel: Panel) -> str:
+    cells = prod(panel.blocks) * prod(panel.cells)
+    if cells > MOST_CELLS:
+        return f"{MOST_CELLS} cells"
+    return f"room for {MOST_PARTS} elements" if cells * panel.slots > MOST_PARTS else ""
 
 
 def _of_places(part: Part) -> Iterator[Panel]:

@@ -10,7 +10,7 @@ from math import prod
 
 from tilewise.core.axes import DEVICE, OWNER, STORAGE
 from tilewise.core.errors import LayoutError
-from tilewise.show.scene.logical import FAR, MOST_CELLS
+from tilewise.show.scene.logical import FAR, MOST_CELLS, MOST_PARTS
 from tilewise.show.scene.model import (
     COLUMN,
     ROW,
@@ -196,8 +196,11 @@ def _panel(data: Any, where: str) -> Panel:
         block_column_heads=fields.list("block_column_heads", _head, MOST_PANELS),
     )
     fields.done()
-    if prod(panel.blocks) * prod(panel.cells) > MOST_CELLS:
+    cells = prod(panel.blocks) * prod(panel.cells)
+    if cells > MOST_CELLS:
         raise _wrong(where, f"has more than {MOST_CELLS} cells")
+    if cells * panel.slots > MOST_PARTS:
+        raise _wrong(where, f"has room for more than {MOST_PARTS} elements")
     return panel
 
 
@@ -272,12 +275,14 @@ def _field(data: Any, where: str) -> Field:
         name=fields.text("name"),
         low=fields.number("low", 0, MOST_BITS),
         high=fields.number("high", 0, MOST_BITS),
-        held=fields.number("held", 0, 2**32),
+        held=fields.number("held", 0, 2**53 - 1),
         words=fields.text("words"),
     )
     fields.done()
     if field.low > field.high:
         raise _wrong(where, "ends before it begins")
+    if field.held >> (field.high - field.low + 1):
+        raise _wrong(where, f"has no room for {field.held}")
     return field
 
 
