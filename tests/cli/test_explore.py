@@ -79,6 +79,21 @@ def test_a_taken_port_is_refused_where_it_was_asked_for(tilewise):
     assert error["hint"] == "name another, or none: the first free one is taken"
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--dtype", "bf16"], "--dtype says how LAYOUT is read"),
+        (["--let", "n=8"], "--let says how LAYOUT is read"),
+        (["S[(8, 8) : (1@q, 1)]", "--storage", "q"], "no room for --storage"),
+    ],
+    ids=["dtype", "let", "storage"],
+)
+def test_what_no_address_can_say_is_refused(tilewise, words, why):
+    run = tilewise("explore", *words)
+    assert run.code == 2
+    assert why in run.err
+
+
 @pytest.mark.parametrize("port", ["65536", "-1", "http", "", "8e3", "9" * 5_000])
 def test_what_is_no_port(tilewise, port):
     run = tilewise("explore", f"--port={port}")

@@ -26,6 +26,16 @@ def test_several_files_at_once(tilewise, tmp_path):
     assert files["html"].stat().st_size < 300_000
 
 
+def test_a_page_has_more_cells_than_paper(tilewise, tmp_path):
+    large = "S[(1024, 1024) : (1024, 1)]"
+    assert tilewise("show", large, "--svg", str(tmp_path / "x.svg")).code == 2
+    run = tilewise("show", large, "--html", str(tmp_path / "x.html"))
+    assert (run.code, run.err) == (0, "")
+    text = (tmp_path / "x.html").read_text()
+    assert 'data-state="#1&amp;e=S[(1024,~1024)~:~(1024,~1)]"' in text
+    assert "<svg" in text.partition("<noscript>")[2]
+
+
 def test_a_file_is_replaced_and_json_tells_which_were_written(tilewise, tmp_path):
     file = tmp_path / "x.svg"
     file.write_text("old")

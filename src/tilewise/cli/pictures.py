@@ -111,10 +111,12 @@ def files_answer(args: argparse.Namespace, asked: dict[str, str]) -> Answer:
 
 def _contents(args: argparse.Namespace, asked: dict[str, str]) -> dict[str, bytes]:
     """{form: bytes} of each picture that is asked for; all of them are there before one is written."""
-    from tilewise.show.paper.compose import drawing_of
+    from tilewise.show.paper.compose import drawing_of, heading_of
 
     layouts = layouts_from(args)
-    drawing = drawing_of(document_from(args, layouts), step=args.step)
+    # The explorer draws more than fits on paper: its page then has the head alone where scripts are off.
+    drawn = heading_of if asked.keys() == {"html"} else drawing_of
+    drawing = drawn(document_from(args, layouts), step=args.step)
     theme = args.theme or "auto"
     found: dict[str, bytes] = {}
     for form in asked:

@@ -54,6 +54,7 @@ def _fragment(args: argparse.Namespace) -> str:
     from tilewise.core.errors import LayoutError
     from tilewise.show.address import fragment
 
+    _refuse_idle_options(args)
     if args.layout is None:
         return ""
     text = text_from(args.layout)
@@ -65,6 +66,23 @@ def _fragment(args: argparse.Namespace) -> str:
             hint="--dtype converts it, such as --dtype bf16",
         )
     return fragment(text if in_cute(text, args.dialect) and not args.let else str(layout), args.dtype)
+
+
+def _refuse_idle_options(args: argparse.Namespace) -> None:
+    """What would go without a word."""
+    from tilewise.core.errors import LayoutError
+
+    given = [name for name in ("let", "storage", "dtype", "dialect") if getattr(args, name)]
+    if args.layout is None and given:
+        raise LayoutError(
+            "TW401", f"--{given[0]} says how LAYOUT is read, and there is none", hint="write it first"
+        )
+    if args.storage:
+        raise LayoutError(
+            "TW401",
+            "an address of the explorer has no room for --storage",
+            hint="use an axis that has the kind, such as m",
+        )
 
 
 def _server(port: int | None) -> Server:

@@ -38,13 +38,36 @@ def drawing_of(document: Document, *, step: int | None = None, room: int = ROOM)
     >>> drawing.title, [item.text for item in drawing.items if getattr(item, "mono", False)][1:6]
     ('S[(2, 4) : (4, 1)]', ['0', '1', '2', '3', '0'])
     """
-    _refuse_many(document)
-    refuse_step(document, step)
+    cells = _cells(document)
+    if cells > MOST_CELLS:
+        raise LayoutError(
+            "TW301",
+            f"a picture of {cells} cells, and {MOST_CELLS} are the most on paper",
+            hint="a part of it fits: --window 0:64,0:64",
+        )
     inner = room - 2 * _MARGIN
     scenes = [_scene_part(scene, document, step, inner) for scene in document.scenes]
-    body = flowed(scenes, inner, _BETWEEN + 12, _BETWEEN)
-    parts = [*_head(document, max(body.width, min(_LEAST_TEXT, inner))), body]
-    whole = below(parts, 10)
+    return _whole(document, step, [flowed(scenes, inner, _BETWEEN + 12, _BETWEEN)], inner)
+
+
+def heading_of(document: Document, *, step: int | None = None) -> Drawing:
+    """The head of a picture alone, where all of it has too many cells; `drawing_of` where it has not.
+
+    >>> from tilewise import S
+    >>> from tilewise.show.scene.build import document_of
+    >>> drawing = heading_of(document_of(S[(1024, 1024) : (1024, 1)]))
+    >>> drawing.title, len(drawing.items)
+    ('S[(1024, 1024) : (1024, 1)]', 1)
+    """
+    if _cells(document) <= MOST_CELLS:
+        return drawing_of(document, step=step)
+    return _whole(document, step, [], ROOM - 2 * _MARGIN)
+
+
+def _whole(document: Document, step: int | None, body: list[Part], inner: int) -> Drawing:
+    refuse_step(document, step)
+    widest = max([part.width for part in body], default=0)
+    whole = below([*_head(document, max(widest, min(_LEAST_TEXT, inner))), *body], 10)
     return Drawing(
         width=whole.width + 2 * _MARGIN,
         height=whole.height + 2 * _MARGIN,
@@ -54,14 +77,9 @@ def drawing_of(document: Document, *, step: int | None = None, room: int = ROOM)
     )
 
 
-def _refuse_many(document: Document) -> None:
-    cells = sum(prod(shape_of(panel)) for scene in document.scenes for panel in scene.panels)
-    if cells > MOST_CELLS:
-        raise LayoutError(
-            "TW301",
-            f"a picture of {cells} cells, and {MOST_CELLS} are the most on paper",
-            hint="a part of it fits: --window 0:64,0:64",
-        )
+def _cells(document: Document) -> int:
+    """Those of all panels together."""
+    return sum(prod(shape_of(panel)) for scene in document.scenes for panel in scene.panels)
 
 
 def _head(document: Document, room: int) -> Iterator[Part]:
