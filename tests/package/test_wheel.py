@@ -25,9 +25,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"tilewise/py.typed", "tilewise/show/web/index.html", "tilewise/show/web/explorer.js"} <= set(
-        names
-    )
+    page = {f"tilewise/show/web/{name}" for name in ("index.html", "page.js", "explorer.js", "hardware.js")}
+    assert {"tilewise/py.typed", *page} <= set(names)
     assert {name.split("/")[0] for name in names} <= {"tilewise", wheel.name.rsplit("-", 3)[0] + ".dist-info"}
     assert not [name for name in names if "test_" in name or "__pycache__" in name]
 

@@ -15,7 +15,7 @@ from tilewise.hardware.catalog import entries
 from tilewise.hardware.catalog.entry import Entry
 from tilewise.hardware.catalog.instances import instances_of
 
-TABLE = Path(__file__).parents[2] / "web" / "src" / "app" / "catalogue.json"
+TABLE = Path(__file__).parents[2] / "web" / "src" / "hardware" / "catalogue.json"
 _BLANK = re.compile(r"\{(\d*)([a-z]+)(?:/(\w))?\}")
 LEFT_OUT = ("wgmma.canonical", "wgmma.figure")
 """The manual's tables and figures are looked up, not drawn."""

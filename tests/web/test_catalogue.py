@@ -18,7 +18,7 @@ def test_the_table_is_what_the_catalogue_says(request: pytest.FixtureRequest):
 
 def test_each_call_is_read_as_its_layout(explorer: Page):
     """The calls that the page makes of the table, each read in Python; none is missing, none said twice."""
-    rows = explorer.evaluate("import('./explorer.js').then(({calls}) => calls())")
+    rows = explorer.evaluate("import('./hardware.js').then(({calls}) => calls())")
     wanted = [call for entry, values in catalogue.kept() for call in [entry.spelled(values)]]
     assert sorted(row["call"] for row in rows) == sorted(wanted)
     assert len(set(wanted)) == len(wanted) > 200

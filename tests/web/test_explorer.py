@@ -262,7 +262,7 @@ def test_spaces_of_expressions_mean_nothing_in_an_address(shown: Page):
         texts.map(e => fromFragment(toFragment({v: 1, e})).e))"""
     calls = json.loads(
         shown.evaluate(
-            "import('./explorer.js').then(({calls}) => JSON.stringify(calls().map(row => row.layout)))"
+            "import('./hardware.js').then(({calls}) => JSON.stringify(calls().map(row => row.layout)))"
         )
     )
     for text, back in zip(calls, shown.evaluate(code, calls), strict=True):
@@ -504,7 +504,7 @@ def test_the_reader_s_theme(page: Page, address: str):
 )
 def test_names_of_the_catalogue(shown: Page, call: str, values: tuple[object, ...]):
     name, *given = values
-    resolved = shown.evaluate("text => import('./explorer.js').then(({resolve}) => resolve(text).text)", call)
+    resolved = shown.evaluate("text => import('./hardware.js').then(({resolve}) => resolve(text).text)", call)
     assert resolved == str(find(str(name))(*given).layout)  # type: ignore[arg-type]
     shown.evaluate("document.querySelector('#control-s').select()")
     shown.press("Backspace")
@@ -552,7 +552,7 @@ def test_nothing_that_is_typed_leaves_the_page(shown: Page):
     names = shown.evaluate(
         "performance.getEntriesByType('resource').map(one => new URL(one.name).pathname).sort()"
     )
-    assert set(names) <= {"/explorer.js", "/page.js", "/page.css"}
+    assert set(names) <= {"/explorer.js", "/hardware.js", "/page.js", "/page.css"}
     assert shown.evaluate("localStorage.length + sessionStorage.length + document.cookie.length") == 0
 
 
@@ -566,3 +566,20 @@ def test_an_explorer_is_mounted_with_a_state(page: Page, address: str):
     })""")
     assert page.evaluate("document.title") == "S[(8, 8) : (8, 1)]"
     assert page.evaluate(f"{PANELS}.length") >= 4
+
+
+def test_without_the_hardware_layouts_are_read_and_calls_asked_for_kindly(page: Page, address: str):
+    page.open(address + "page.css")
+    page.evaluate("""import('./explorer.js').then(({mount}) => {
+        const el = document.createElement("div");
+        document.body.replaceChildren(el);
+        mount(el, "#1&e=S[(8,8):(8,1)]&d=bf16&a=row:4B");
+    })""")
+    assert "row:4B: 1 wavefronts, ideal 1" in page.text(".beside")
+    page.evaluate("document.querySelector('#control-a').select()")
+    page.type("descriptor.A")
+    assert page.text("#controls-fault").startswith("TW601")
+    typed(page, "wgmma.D(f32, n=64)")
+    assert "hardware.js reads calls" in page.text("#expression-fault")
+    assert all("favicon.ico" in error for error in page.errors)  # a sheet names no icon
+    page.forgive()

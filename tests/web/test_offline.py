@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Callable
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -72,12 +73,60 @@ def test_it_is_small_and_the_same_every_time():
     assert page == page_of(TILE, "bf16")
 
 
-def test_a_bundle_without_mount_is_refused(monkeypatch, tmp_path):
-    (tmp_path / "web").mkdir()
-    (tmp_path / "web/explorer.js").write_text("var a=1;export{a as render};")
-    monkeypatch.setattr(bundle, "files", lambda package: tmp_path)
-    with pytest.raises(LayoutError, match="TW402: the explorer's bundle"):
+EXPLORER = "var a=1,b=2;export{a as mount,b};"
+HARDWARE = 'import{b as c}from"./explorer.js";var a=c;export{a as calls};'
+
+
+@pytest.fixture
+def bundles(monkeypatch, tmp_path) -> Callable[[str, str], None]:
+    """Puts two bundles in the place of the package's."""
+
+    def put(explorer: str, hardware: str) -> None:
+        (tmp_path / "web").mkdir(exist_ok=True)
+        (tmp_path / "web/explorer.js").write_text(explorer)
+        (tmp_path / "web/hardware.js").write_text(hardware)
+        monkeypatch.setattr(bundle, "files", lambda package: tmp_path)
+
+    return put
+
+
+def test_two_bundles_are_one_script(bundles):
+    bundles(EXPLORER, HARDWARE)
+    joined = bundle.ending_with_hardware("mount", "{}();")
+    assert joined == "var a=1,b=2;((c)=>{var a=c;})(b);a();"
+
+
+@pytest.mark.parametrize(
+    ("explorer", "hardware"),
+    [
+        ("var a=1,b=2;export{a as render,b};", HARDWARE),
+        ("var a=1,b=2;export{a as mount};", HARDWARE),
+        ("var a=1,b=2;", HARDWARE),
+        ("var a=1,b=2;export{a as mount,b as};", HARDWARE),
+        (EXPLORER, "var a=1;export{a as calls};"),
+        (EXPLORER, HARDWARE.replace("./explorer.js", "./other.js")),
+        (EXPLORER, HARDWARE.replace("b as c", "*as c")),
+        (EXPLORER, HARDWARE.replace(";var", ";import{b as d}from'./explorer.js';var")),
+        (EXPLORER, 'import{b as c}from"./explorer.js";var a=c;'),
+    ],
+    ids=["mount", "import", "exports", "names", "imports", "file", "star", "two", "end"],
+)
+def test_bundles_that_do_not_fit_are_refused(bundles, explorer: str, hardware: str):
+    bundles(explorer, hardware)
+    with pytest.raises(LayoutError, match=r"TW402: .* in this package"):
         page_of(TILE)
+
+
+def test_calls_are_read_from_the_disk(page: Page, tmp_path: Path):
+    file = tmp_path / "x.html"
+    file.write_text(page_of("S[(8, 8) : (8, 1)]"), encoding="utf-8")
+    page.open(file.as_uri() + "#1&p=descriptor")
+    page.settle()
+    assert "descriptor.B: 128B mode" in page.text(".beside")
+    page.open(file.as_uri() + "#1&e=wgmma.D(f32,n=64)")
+    page.wait("document.title == 'wgmma.D(f32, n=64)'")
+    page.settle()
+    assert not page.evaluate("document.querySelector('.stale')")
 
 
 def test_it_works_from_the_disk(page: Page, tmp_path: Path):

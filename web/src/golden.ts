@@ -1,6 +1,7 @@
 /** What Python says of many layouts and texts, held against this evaluator: for tests, not in the bundle. */
 
 import { cudaIndex, extremes, LayoutError, points, table, who, type Layout, type Vector } from "./core";
+import "./hardware";
 import { print, printCute, pythonText, read, type Reading } from "./notation";
 
 export { sceneDifferences } from "./scene/golden";

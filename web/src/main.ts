@@ -1,7 +1,7 @@
-/** The bundle: `render` is the component that every host shows, `explore` and `mount` the page around it. */
+/** The first bundle: `render` is the component that every host shows, `explore` and `mount` the page around it. */
 
-export { calls, resolve } from "./app/catalogue";
 export { explore, mount } from "./app/explorer";
 export { PRESETS } from "./app/presets";
 export { fromFragment, toFragment } from "./app/state";
+export * from "./kit";
 export { render } from "./view/component";

@@ -1,7 +1,7 @@
 /** The field of an expression: it grows, underlines what is wrong where it is wrong, and knows the catalogue. */
 
+import { hardware } from "../scene/hardware";
 import { make } from "../view/dom";
-import { suggestions } from "./catalogue";
 
 /** What is wrong with a text, and where. */
 export interface Fault {
@@ -52,7 +52,7 @@ export function field(id: string, label: string, changed: (text: string) => void
   }
 
   function offer(): void {
-    names.replaceChildren(...suggestions(input.value).map(({ text, words }) => offered(text, words, take)));
+    names.replaceChildren(...hardware().suggestions(input.value).map(({ text, words }) => offered(text, words, take)));
   }
 
   function take(text: string): void {

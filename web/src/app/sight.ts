@@ -3,9 +3,9 @@
 import { dtypeOf, LayoutError, type Layout, type Shape } from "../core";
 import { read } from "../notation";
 import { documentWith, sceneWork, type Options } from "../scene/build";
+import { hardware } from "../scene/hardware";
 import type { Work } from "../scene/pieces";
 import type { Document, Scene } from "../scene/types";
-import { resolve } from "./catalogue";
 import type { Control } from "./controls";
 import type { Fault } from "./field";
 import type { State } from "./state";
@@ -77,7 +77,7 @@ function* attempt(state: State): Work<Omit<Sight, "without"> | Wrong> {
 
 /** A layout and its scene; what a control is to blame for is thrown as `OfControl`. */
 function* seen(text: string, asked: Options): Work<{ layout: Layout; scene: Scene }> {
-  const resolved = resolve(text);
+  const resolved = hardware().resolve(text);
   const layout = layoutOf(resolved.text, asked.dtype, resolved.spanOf);
   const options = { ...asked, dtype: asked.dtype ?? resolved.dtype, title: text.trim() };
   try {

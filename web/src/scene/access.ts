@@ -2,7 +2,7 @@
 
 import { LayoutError, extentsOf, type DType, type Layout } from "../core";
 import { MOST_STEPS, cut, type Asked } from "./asked";
-import { descriptorsAsked } from "./descriptors";
+import { hardware } from "./hardware";
 import { MOST_CELLS } from "./logical";
 import { OPERATIONS, counted, guessOf, reasonOf, served, type Operation, type Phase, type Request } from "./phases";
 import { pause, type Work } from "./pieces";
@@ -26,7 +26,6 @@ const WORD_BITS = 32;
 const LANES = 32;
 /** So many requests are looked at in a piece. */
 const REQUESTS = 32;
-const DESCRIPTORS = ["descriptor.A", "descriptor.B"];
 
 /** The steps of an access, and in a sentence what it needs; of lanes, of wgmma or of TMA. */
 export function* askedOf(layout: Layout, text: string, dtype: DType | null, base: number): Work<Asked> {
@@ -36,11 +35,7 @@ export function* askedOf(layout: Layout, text: string, dtype: DType | null, base
   }
   if (!dtype) throw new LayoutError("TW401", "the type of an element is not given", 'such as dtype="bf16"');
   const name = text.trim();
-  if (DESCRIPTORS.includes(name)) return descriptorsAsked(layout, name, dtype, base);
-  if (name.startsWith("descriptor")) {
-    throw new LayoutError("TW601", `'${name}' is no access`, `wgmma's are ${DESCRIPTORS.join(" ")}`);
-  }
-  return yield* wavefrontsAsked(yield* accessOf(layout, text, dtype, base));
+  return hardware().asked(layout, name, dtype, base) ?? (yield* wavefrontsAsked(yield* accessOf(layout, text, dtype, base)));
 }
 
 /** The first wavefronts of an access, and what all of them cost, in Nsight Compute's words. */

@@ -2,6 +2,7 @@
 
 import { LayoutError, extentsOf, extremes, print, spelledShape, table, type Layout } from "../core";
 import { read } from "../notation";
+import { hardware } from "./hardware";
 import type { Stored } from "./stored";
 
 /** Which element of the tile a lane asks for; an index past the end is nobody's. */
@@ -53,12 +54,14 @@ export function patternOf(name: string, stored: Stored): Pattern {
     const index = inMatrices(stored, matrices[1]!, Number(matrices[2]));
     return { name, operation: matrices[1]!, bytes: ROW_BYTES, index: () => index };
   }
+  const engine = hardware().pattern(name, stored);
+  if (engine) return engine;
   if (/[[(]/.test(name)) return ofLayout(read(name), stored);
   throw new LayoutError("TW601", `'${name}' is no access`, `such as ${EXAMPLES}`);
 }
 
 /** Rows and columns of the tile, which has to have both. */
-function matrixOf(stored: Stored, why: string): [number, number] {
+export function matrixOf(stored: Stored, why: string): [number, number] {
   const extents = extentsOf(stored.layout.shape).map(Number);
   if (extents.length === 2) return [extents[0]!, extents[1]!];
   const modes = `${extents.length} mode${extents.length === 1 ? "" : "s"}`;

@@ -1,4 +1,4 @@
-"""The explorer as one file: its bundle, what it shows first, and a policy that lets it do nothing else."""
+"""The explorer as one file: its bundles, what it shows first, and a policy that lets it do nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-from tilewise.show.bundle import ending
+from tilewise.show.bundle import ending_with_hardware
 from tilewise.show.paper.drawing import Drawing
 from tilewise.show.paper.svg import styles, svg_of
 
@@ -61,8 +61,8 @@ def _digest(text: str) -> str:
 
 
 def _script() -> str:
-    """The bundle, with a call of its `mount` in the place of its exports."""
-    script = ending("mount", _START)
+    """Both bundles, with a call of `mount` in the place of their exports."""
+    script = ending_with_hardware("mount", _START)
     return re.sub(r"<(?=/script|!--)", r"\\x3c", script, flags=re.IGNORECASE)
 
 

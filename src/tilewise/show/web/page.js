@@ -1,4 +1,5 @@
 /* Starts the explorer: a page under a strict policy has no script of its own. */
+import "./hardware.js";
 import { explore } from "./explorer.js";
 
 explore(document.getElementById("explorer"));

@@ -1,6 +1,6 @@
 /** Calls of the hardware's catalogue, such as `wgmma.D(f32, n=64)`; the table is Python's. */
 
-import { LayoutError } from "../core";
+import { LayoutError, type Resolved, type Suggestion } from "./kit";
 import table from "./catalogue.json";
 
 interface Entry {
@@ -13,18 +13,6 @@ interface Row {
   call: string;
   dtype: string;
   layout: string;
-}
-
-/** A text in which a call is replaced by its layout; `spanOf` finds a place of it in what was typed. */
-export interface Resolved {
-  text: string;
-  dtype: string | null;
-  spanOf(span: readonly [number, number]): [number, number];
-}
-
-export interface Suggestion {
-  text: string;
-  words: string;
 }
 
 const CALL = /^(\s*)([a-z]\w*(?:\.\w*)*)\s*(?:\(([^()]*)(\)?)|$)/;

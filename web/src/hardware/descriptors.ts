@@ -6,10 +6,8 @@
  * x bytes from the start on lies at Sw(x - 128 b) + 128 b.
  */
 
-import { LayoutError, extentsOf, type DType, type Layout } from "../core";
-import { askedWith, refusedAsked, type Asked } from "./asked";
-import { Stored } from "./stored";
-import type { Encoded, Step } from "./types";
+import { LayoutError, Stored, extentsOf, type Asked, type DType, type Encoded, type Layout, type Step } from "./kit";
+import { askedWith, refusedAsked } from "./asked";
 
 /** A tile as an operand [rows, K] in cells, each a byte at least; `k` cells are one instruction's. */
 interface Operand {

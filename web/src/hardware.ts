@@ -1,0 +1,20 @@
+/** The second bundle: the hardware's catalogue, and what its engines ask of a tile; it tells the first of them. */
+
+import { LayoutError, install } from "./hardware/kit";
+import { resolve, suggestions } from "./hardware/catalogue";
+import { descriptorsAsked } from "./hardware/descriptors";
+
+export { calls, resolve } from "./hardware/catalogue";
+
+const DESCRIPTORS = ["descriptor.A", "descriptor.B"];
+
+install({
+  resolve,
+  suggestions,
+  asked(layout, name, dtype, base) {
+    if (DESCRIPTORS.includes(name)) return descriptorsAsked(layout, name, dtype, base);
+    if (!name.startsWith("descriptor")) return null;
+    throw new LayoutError("TW601", `'${name}' is no access`, `wgmma's are ${DESCRIPTORS.join(" ")}`);
+  },
+  pattern: () => null,
+});

@@ -1,0 +1,9 @@
+/** What `hardware.js` takes of `explorer.js`, under the name "tilewise". */
+
+export { LayoutError, extentsOf, extremes, print, table, type DType, type Layout } from "./core";
+export { read } from "./notation";
+export { MOST_STEPS, cut, type Asked } from "./scene/asked";
+export { install, type Hardware, type Resolved, type Suggestion } from "./scene/hardware";
+export { Refusal, matrixOf, type Pattern } from "./scene/patterns";
+export { Stored } from "./scene/stored";
+export type { Encoded, Note, Step } from "./scene/types";
