@@ -9,7 +9,7 @@ its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
@@ -51,6 +51,7 @@ def questions() -> Iterator[Question]:
     yield from _operands()
     yield from _strides(Random(SEED))
     yield from PLAIN_DESCRIPTORS
+    yield from _boxes(Random(SEED))
     yield from _lanes(Random(SEED))
 
 
@@ -112,6 +113,81 @@ def _strides(rng: Random) -> Iterator[Question]:
         text = f"{swizzle}({text})" if offset and swizzle and rng.random() < 0.5 else swizzle + text
         name = "A" if groups == 8 and rng.random() < 0.5 else "B"
         yield text, row.name, f"descriptor.{name}", rng.choice(BASES)
+
+
+# -- boxes ---------------------------------------------------------------------------------------------
+
+BOX_TYPES = ("bf16", "f32", "e4m3", "f64", "e2m1", "s4", "b1", "tf32", "u8")
+
+
+def _boxes(rng: Random) -> Iterator[Question]:
+    """Tiles that TMA fills, and those that it does not: of wgmma, of digits in any order, plain ones."""
+    for layout, dtype, access, base in [*_operands(), *_strides(Random(SEED))]:
+        if rng.random() < 0.2 and access.startswith("descriptor"):
+            yield layout, dtype, "boxes", base
+    for _ in range(120):
+        dtype = rng.choice(BOX_TYPES)
+        yield _box_tile(rng, DType.of(dtype).bits), dtype, "boxes", rng.choice(BASES)
+    yield from PLAIN_BOXES
+
+
+def _box_tile(rng: Random, bits: int) -> str:
+    """A tile whose digits lie in some order of memory, seldom with gaps, under a swizzle or none."""
+    modes = [
+        rng.choice(((8,), (2, 4), (16,), (3, 8), (64,), (5,), (2, 2, 8))) for _ in range(rng.randint(0, 3))
+    ]
+    width = rng.choice((1, 1, 2, 4, 8)) * 128 // bits
+    modes.append(rng.choice(((width,), (rng.choice((2, 3, 4)), width), (width // 2, 2))))
+    digits = [(dim, at) for dim, mode in enumerate(modes) for at in range(len(mode))]
+    order = sorted(digits[:-1], key=lambda digit: (rng.random() < 0.3, digit), reverse=True)
+    strides, reach = {digits[-1]: 1}, modes[-1][-1]
+    if rng.random() < 0.4:
+        reach = max(reach, 1024 // bits)
+    for dim, at in order:
+        strides[dim, at] = reach
+        reach *= modes[dim][at] * rng.choice((1, 1, 1, 1, 1, 1, 2))
+    shape = ", ".join(_one(mode) for mode in modes)
+    steps = ", ".join(_one(strides[dim, at] for at in range(len(mode))) for dim, mode in enumerate(modes))
+    own = rng.choice((0, 0, 1, 2, 3, 3))
+    swizzle = f"Swizzle<{own},{(128 // bits).bit_length() - 1},3> o " if own else ""
+    return f"{swizzle}S[({shape}) : ({steps})]" + rng.choice(("", "", "", "", f" + {1024 // bits}"))
+
+
+def _one(numbers: Iterable[int]) -> str:
+    words = [str(number) for number in numbers]
+    return words[0] if len(words) == 1 else f"({', '.join(words)})"
+
+
+PLAIN_BOXES: tuple[Question, ...] = (
+    ("S[(64, 64) : (1, 64)]", "bf16", "boxes", 0),
+    ("S[(64, 64) : (65, 1)]", "bf16", "boxes", 0),
+    ("S[(64, 64) : (72, 1)]", "bf16", "boxes", 0),
+    ("S[(8, 4)]", "bf16", "boxes", 0),
+    ("S[(300, 8)]", "bf16", "boxes", 0),
+    ("S[(257, 8)]", "bf16", "boxes", 0),
+    ("S[(2048, 64)]", "bf16", "boxes", 0),
+    ("S[(4096, 64)]", "bf16", "boxes", 0),
+    ("S[4096]", "bf16", "boxes", 0),
+    ("S[(1, 4096)]", "u8", "boxes", 0),
+    ("S[(4096, 1)]", "u8", "boxes", 0),
+    ("S[(2, 2, 2, 2, 2, 64)]", "u8", "boxes", 0),
+    ("S[(2, 2, 2, 2, 64)]", "u8", "boxes", 0),
+    ("S[(64, 64)]", "e3m2", "boxes", 0),
+    ("S[(64, 64)]", "b128", "boxes", 0),
+    ("S[(64, 63)]", "e2m1", "boxes", 0),
+    ("S[(64, 64) : (1@laneid, 1@reg)]", "bf16", "boxes", 0),
+    ("S[(64, 64)] + R[2 : 4096]", "bf16", "boxes", 0),
+    ("S[(64, 64) : (0, 1)]", "bf16", "boxes", 0),
+    ("S[(64, 64) : (-64, 1)] + 4032", "bf16", "boxes", 0),
+    ("S[(64, 64)] - 64", "bf16", "boxes", 0),
+    ("S[(64, 64) : (128, 2)]", "bf16", "boxes", 0),
+    ("S[(200, 64)]", "bf16", "boxes", 226 * 1024),
+    ("Swizzle<3,3,3> o S[(64, 128) : (128, 1)]", "bf16", "boxes", 0),
+    ("Swizzle<3,3,3> o S[(64, (2, 64)) : (64, (4096, 1))]", "bf16", "boxes", 1024),
+    ("Swizzle<3,3,3> o S[(8, 8) : (64, 1)]", "bf16", "boxes", 0),
+    ("Swizzle<2,4,3> o S[(64, 64)]", "bf16", "boxes", 0),
+    ("S[(150, 8, 64) : (512, 64, 1)]", "bf16", "boxes", 0),
+)
 
 
 # -- lanes ---------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ SEEN: dict[str, dict[str, Any]] = {
     "accumulator": {"t": "dark"},
     "operand": {"t": "dark"},
     "descriptor": {"c": 1},
+    "boxes": {"c": 1},
     "mma": {"i": [5]},
     "ldmatrix": {"c": 1},
     "transpose": {"i": [9, 10, 11]},

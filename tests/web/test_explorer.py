@@ -33,6 +33,7 @@ PRESETS = {
     "accumulator": 2,
     "operand": 2,
     "descriptor": 2,
+    "boxes": 2,
     "mma.A": 2,
     "mma.B": 2,
     "mma.D": 2,

@@ -35,9 +35,13 @@ def test_there_is_something_of_everything(golden: dict[str, Any]):
     for access in ("descriptor.A", "descriptor.B"):
         assert yes[access] > 50, access
         assert no[access] > 10, access
+    assert yes["boxes"] > 50
+    assert no["boxes"] > 30
     said = " ".join(note for case in golden["cases"] if case.get("steps") for note in case["notes"])
     for words in ("no swizzle", "32B mode", "64B mode", "128B mode", "MN-major", "K-major", "SBO not read"):
         assert said.count(words) > 5, words
+    for words in ("SWIZZLE_NONE", "SWIZZLE_32B", "SWIZZLE_64B", "SWIZZLE_128B", "1 box of", "2 boxes of"):
+        assert said.count(words) > 1, words
     assert "base offset 2 as here" in said
     assert "serves 8 lanes in turn" in " ".join(str(case.get("steps")) for case in golden["cases"])
 

@@ -1,6 +1,7 @@
 /** The second bundle: the hardware's catalogue, and what its engines ask of a tile; it tells the first of them. */
 
 import { LayoutError, install } from "./hardware/kit";
+import { boxesAsked } from "./hardware/boxes";
 import { resolve, suggestions } from "./hardware/catalogue";
 import { descriptorsAsked } from "./hardware/descriptors";
 
@@ -13,6 +14,7 @@ install({
   suggestions,
   asked(layout, name, dtype, base) {
     if (DESCRIPTORS.includes(name)) return descriptorsAsked(layout, name, dtype, base);
+    if (name === "boxes") return boxesAsked(layout, dtype, base);
     if (!name.startsWith("descriptor")) return null;
     throw new LayoutError("TW601", `'${name}' is no access`, `wgmma's are ${DESCRIPTORS.join(" ")}`);
   },

@@ -1,6 +1,6 @@
 /** What `hardware.js` takes of `explorer.js`, under the name "tilewise". */
 
-export { LayoutError, extentsOf, extremes, print, table, type DType, type Layout } from "./core";
+export { LayoutError, extentsOf, extremes, print, table, type DType, type Layout, type Mode } from "./core";
 export { read } from "./notation";
 export { MOST_STEPS, cut, type Asked } from "./scene/asked";
 export { install, type Hardware, type Resolved, type Suggestion } from "./scene/hardware";

@@ -26,12 +26,12 @@ def fragment(expression: str, dtype: str | None = None, **fields: str | None) ->
 
 
 def page_knows(access: str) -> bool:
-    """Whether the page reads an access: it knows nothing of fragments, nor of TMA.
+    """Whether the page reads an access: it knows nothing of fragments, nor of `tma`.
 
-    >>> [page_knows(text) for text in ("row:16B@st", "S[(32, 8) : (64, 1)]", "descriptor.A")]
-    [True, True, True]
-    >>> [page_knows(text) for text in ("boxes", "tma", "wgmma.D:f32:n64", "S[(8, 4) : (4@laneid, 1@laneid)]")]
-    [False, False, False, False]
+    >>> [page_knows(text) for text in ("row:16B@st", "S[(32, 8) : (64, 1)]", "descriptor.A", "boxes")]
+    [True, True, True, True]
+    >>> [page_knows(text) for text in ("tma", "wgmma.D:f32:n64", "S[(8, 4) : (4@laneid, 1@laneid)]")]
+    [False, False, False]
     """
     from tilewise.check.access.fragments import is_fragment
     from tilewise.check.access.spelling import Words
@@ -39,7 +39,7 @@ def page_knows(access: str) -> bool:
     from tilewise.notation import parse
 
     subject = Words.of(access).subject
-    if subject in ("boxes", "tma") or re.split(r"\s*[:(]", subject)[0] in entries():
+    if subject == "tma" or re.split(r"\s*[:(]", subject)[0] in entries():
         return False
     try:
         return not is_fragment(parse(subject))

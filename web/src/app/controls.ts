@@ -31,7 +31,10 @@ const KINDS: Readonly<Record<Control, Kind>> = {
     label: "access",
     hint: "none",
     wide: 13,
-    list: "row:16B row:8B row:4B row:2B col:16B col:8B col:4B col:2B ldmatrix.x1 ldmatrix.x2 ldmatrix.x4".split(" "),
+    list: (
+      "row:16B row:8B row:4B row:2B col:16B col:8B col:4B col:2B ldmatrix.x1 ldmatrix.x2 ldmatrix.x4 " +
+      "descriptor.A descriptor.B boxes"
+    ).split(" "),
   },
   w: { label: "window", hint: "0:64,0:64", wide: 11, list: [] },
 };

@@ -113,6 +113,12 @@ export const PRESETS: readonly Preset[] = [
     "B of 16 x 64 for four instructions. Each is given 64 bits that say where its part begins and how the rest lies: step, and see 32 bytes added to the start, and nothing else.",
     { e: "Swizzle<3,3,3> o S[(16, 64) : (64, 1)]", d: "bf16", a: "descriptor.B" },
   ),
+  one(
+    "boxes",
+    "Boxes of TMA",
+    "Rows of 128 bf16 in two halves of 128 bytes, as wide as the swizzle; between the halves there is room for another tile. So TMA takes two boxes: step, and see where each lands.",
+    { e: "Swizzle<3,3,3> o S[(16, (2, 64)) : (64, (2048, 1))]", d: "bf16", a: "boxes" },
+  ),
   {
     id: "mma",
     title: "Fragments of mma.sync",

@@ -11,6 +11,7 @@ export {
   type DType,
   type Encoded,
   type Layout,
+  type Mode,
   type Note,
   type Resolved,
   type Step,
