@@ -1,5 +1,6 @@
 /** The second bundle: the hardware's catalogue, and what its engines ask of a tile; it tells the first of them. */
 
+import { fragmentOf } from "./hardware/fragments";
 import { LayoutError, install } from "./hardware/kit";
 import { boxesAsked } from "./hardware/boxes";
 import { resolve, suggestions } from "./hardware/catalogue";
@@ -18,5 +19,5 @@ install({
     if (!name.startsWith("descriptor")) return null;
     throw new LayoutError("TW601", `'${name}' is no access`, `wgmma's are ${DESCRIPTORS.join(" ")}`);
   },
-  pattern: () => null,
+  pattern: fragmentOf,
 });

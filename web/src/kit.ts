@@ -4,6 +4,6 @@ export { LayoutError, extentsOf, extremes, print, table, type DType, type Layout
 export { read } from "./notation";
 export { MOST_STEPS, cut, type Asked } from "./scene/asked";
 export { install, type Hardware, type Resolved, type Suggestion } from "./scene/hardware";
-export { Refusal, matrixOf, type Pattern } from "./scene/patterns";
+export { Refusal, matrixOf, vectorsOf, type Pattern } from "./scene/patterns";
 export { Stored } from "./scene/stored";
 export type { Encoded, Note, Step } from "./scene/types";

@@ -59,6 +59,19 @@ export function resolve(text: string): Resolved {
   };
 }
 
+/** The layout of a call, or of `wgmma.D:f32:n64`, whose type is the tile's where none is said; null of no entry. */
+export function layoutOf(text: string, dtype: string): string | null {
+  const [name = "", ...words] = text.split(/\s*[:(]\s*/);
+  const entry = ENTRIES.get(name);
+  if (!entry) return null;
+  if (text.includes("(")) return resolve(text).text;
+  const values = words.map((word) => word.replace(/^(n|k|rows)(\d+)$/, "$1=$2"));
+  const bare = values.filter((value) => !value.includes("=")).length;
+  const isSaid = values.some((value) => value.startsWith("dtype="));
+  if (!isSaid && entry.parameters.findIndex((parameter) => nameOf(parameter) === "dtype") >= bare) values.push(`dtype=${dtype}`);
+  return resolve(`${name}(${values.join()})`).text;
+}
+
 /** Calls that begin as the text does, or whose words do: at most so many. */
 export function suggestions(text: string, most = 8): Suggestion[] {
   const [, , name] = CALL.exec(text) ?? [];

@@ -166,15 +166,24 @@ function ofLayout(layout: Layout, stored: Stored): Pattern {
     throw new Refusal("TW502", `index ${far} is asked for, and the tile has ${stored.size} elements`);
   }
   const flats = table(layout, { from: 0, to: Number(layout.size) })["m"]!;
-  const index = (elements: number): Index => {
+  return { name: print(layout), operation: "ld", bytes: null, index: vectorsOf(requests, lanes, held, (at) => Number(flats[at])) };
+}
+
+/** Vectors of what lanes have in order, a request after the other; `flat` is of [request, lane, element]. */
+export function vectorsOf(
+  requests: number,
+  lanes: number,
+  held: number,
+  flat: (at: number) => number,
+): Pattern["index"] {
+  return (elements) => {
     if (held % elements) {
       const reason = `a lane has ${held} elements, no whole number of vectors of ${elements}`;
       throw new Refusal("TW610", reason, "", "held");
     }
     const vectors = held / elements;
     const at = (request: number, lane: number, i: number): number =>
-      Number(flats[(Math.floor(request / vectors) * lanes + lane) * held + (request % vectors) * elements + i]);
+      flat((Math.floor(request / vectors) * lanes + lane) * held + (request % vectors) * elements + i);
     return { requests: requests * vectors, lanes, elements, at };
   };
-  return { name: print(layout), operation: "ld", bytes: null, index };
 }
