@@ -14,7 +14,7 @@ ACCESSES = (
     "stmatrix.x1",
     "row@cp.async",
     "S[(32, 8) : (64, 1)]",
-    "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]",
+    "S[(8, (4, 2)) : (4@laneid, (1@laneid, 1@reg))]",
     "(32,8):(64,1)",
     "descriptor.A",
     "descriptor.B",
@@ -23,7 +23,6 @@ ACCESSES = (
     "wgmma.D:f32:n64",
     "mma.A:m16n8k16",
     "mma.A(m16n8k16, dtype=bf16)",
-    "ldmatrix(x4)",
 )
 
 
