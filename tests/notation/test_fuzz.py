@@ -94,5 +94,5 @@ def test_coverage_guided():
     if find_spec("atheris") is None:
         pytest.skip("atheris is not installed; `make fuzz` installs and runs it")
     target = Path(__file__).with_name("fuzz_parser.py")
-    done = run([sys.executable, target, "--runs", "1000"], capture_output=True, text=True, timeout=300)
+    done = run([sys.executable, target, "--runs", "1000"], capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-2_000:]

@@ -95,7 +95,7 @@ def check_descriptors(layout: Layout, operand: str, dtype: str, base: int = 0) -
         check_words(step, descriptor, unread(descriptor, **asked))
         top, left = divmod(step.elements[0], layout.size // (scene.shape[0]))
         where = f"rows {top}..{top + rows - 1}, k {left}..{left + deep - 1}"
-        assert step.title == f"wgmma {number} of {len(found.steps)}: {where}"
+        assert step.title == f"wgmma {number + 1} of {len(found.steps)}: {where}"
         first = int(scene.steps[0].encoded.value, 16) & 0x3FFF
         assert step.note == f"start + {descriptor.start - 16 * first} bytes"
         assert (step.lanes, step.cost, step.copies) == ((), None, None)
@@ -188,7 +188,7 @@ def check_boxes(layout: Layout, dtype: str, base: int = 0) -> None:
     assert prod(inside) * scene.bits // 8 == int(head[6])
     assert len(scene.steps) == min(int(head[5]), MOST_STEPS)
     for number, step in enumerate(scene.steps):
-        assert step.title == f"box {number} of {head[5]}"
+        assert step.title == f"box {number + 1} of {head[5]}"
         check_box(scene, step, inside, int(head[4] or 0))
     if len(scene.steps) == int(head[5]):
         assert sorted(chain(*(step.elements for step in scene.steps))) == list(range(layout.size))

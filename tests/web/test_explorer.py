@@ -293,6 +293,7 @@ def test_spaces_of_expressions_mean_nothing_in_an_address(shown: Page):
         ("#1&i=1..x", "not an element"),
         ("#1&e=S[8]&e=S[9]", "twice"),
         ("#1&e=" + "(" * 30000, "characters"),
+        ("#1&p=nope", "no example nope"),
     ],
     ids=[
         "later",
@@ -307,6 +308,7 @@ def test_spaces_of_expressions_mean_nothing_in_an_address(shown: Page):
         "pins",
         "twice",
         "long",
+        "example",
     ],
 )
 def test_addresses_that_are_refused(page: Page, address: str, fragment: str, words: str):
@@ -358,7 +360,7 @@ def test_a_large_layout_says_that_it_takes_a_while_and_what_is_pinned_meanwhile_
     shown.wait(
         "document.title.includes('1024') && document.querySelector('.desk').ariaBusy === 'false'", timeout=30
     )
-    assert "&i=" not in fragment_of(shown, "(1024,1024)")
+    shown.wait("location.hash.includes('(1024,1024)') && !location.hash.includes('&i=')")
 
 
 def test_what_is_typed_next_stops_what_takes_a_while(shown: Page):
@@ -576,7 +578,7 @@ def test_without_the_hardware_layouts_are_read_and_calls_asked_for_kindly(page: 
         document.body.replaceChildren(el);
         mount(el, "#1&e=S[(8,8):(8,1)]&d=bf16&a=row:4B");
     })""")
-    assert "row:4B: 1 wavefronts, ideal 1" in page.text(".beside")
+    assert "row:4B: 1 wavefront, ideal 1" in page.text(".beside")
     page.evaluate("document.querySelector('#control-a').select()")
     page.type("descriptor.A")
     assert page.text("#controls-fault").startswith("TW601")

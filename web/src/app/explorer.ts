@@ -169,6 +169,9 @@ class Explorer {
       if (this.#drawn) return;
     }
     const state = found instanceof Error ? { v: 1 as const, e: "", p: nameOfFirst() } : found;
+    const unknown = !state.e && presetOf(state.p ?? "") === null;
+    if (unknown && state.p) this.#tell(`this page has no example ${state.p.slice(0, 40)}`);
+    if (unknown) state.p = nameOfFirst();
     const named = state.p !== undefined && !state.e;
     this.#state = named ? { ...state, ...settingOf(state.p ?? "") } : { ...state, p: undefined };
     this.#given = new Set(named ? SETTING : []);

@@ -190,7 +190,7 @@ function told(tile: Tile, { width, fold }: Plan, { bits }: DType, aligned: numbe
     const last = own.reduce((most, byte) => Math.max(most, byte), 0) + size - 1;
     const land = `${elements.length} elements land at bytes ${own.reduce((a, b) => Math.min(a, b), Infinity)}..${last}`;
     return {
-      title: `box ${number} of ${count}`,
+      title: `box ${number + 1} of ${count}`,
       elements,
       lanes: [],
       cost: null,

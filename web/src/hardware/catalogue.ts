@@ -46,7 +46,7 @@ export function resolve(text: string): Resolved {
   if (!closed) throw error(`the call of ${name} does not end`, "')' closes it", span, text);
   const row = BY_KEY.get(keyOf(entry, given));
   if (!row) {
-    const hint = `${usage}; the command line has all: tilewise show '${whole.trim()}'`;
+    const hint = `${usage}; the command line says more: tilewise show '${whole.trim()}'`;
     throw error(`this page has no ${whole.trim()}`, hint, span, text);
   }
   const length = whole.length;

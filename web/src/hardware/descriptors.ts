@@ -179,7 +179,7 @@ function told(access: string, operand: Operand, form: Form, parts: readonly Part
     const [from, deep] = [part.left * many, k * many];
     const flat = (i: number): number => (top + Math.floor(i / deep)) * columns * many + from + (i % deep);
     return {
-      title: `wgmma ${number} of ${parts.length}: rows ${top}..${top + n - 1}, k ${from}..${from + deep - 1}`,
+      title: `wgmma ${number + 1} of ${parts.length}: rows ${top}..${top + n - 1}, k ${from}..${from + deep - 1}`,
       elements: Array.from({ length: n * deep }, (_, i) => flat(i)),
       lanes: [],
       cost: null,

@@ -53,7 +53,7 @@ function* wavefrontsAsked(access: Access): Work<Asked> {
   const free = ways > 1 ? `${ways} ways` : "no conflicts";
   const said: Note = {
     kind: ways > 1 ? "no" : "yes",
-    text: `${access.name}: ${wavefronts} wavefronts, ideal ${ideal}, ${free}`,
+    text: `${access.name}: ${wavefronts} wavefront${wavefronts === 1 ? "" : "s"}, ideal ${ideal}, ${free}`,
   };
   const notes = [said, ...cut(wavefronts, "wavefronts")];
   const guess = guessOf(access.operation, access.bytes);

@@ -51,7 +51,7 @@ export function stepWords(scene: Scene, at: number): Node[] {
   const rest: string[] = [];
   if (step.cost !== null) rest.push(wavefronts(step.cost));
   if (step.note) rest.push(short(step.note));
-  if (step.lanes.length) rest.push("the lanes that ask stand in their cells");
+  if (step.lanes.length) rest.push("cells with room for it name the lane that asks");
   const said = rest.map((text) => ` · ${text}`).join("");
   const word = step.encoded ? [encodedTable(step.encoded)] : [];
   return [make("b", {}, short(step.title, 200)), document.createTextNode(said), ...word];

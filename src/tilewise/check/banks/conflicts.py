@@ -77,7 +77,8 @@ class Conflicts(Costs[Ranks]):
 
     def __str__(self) -> str:
         free = "no conflicts" if self.ways <= 1 else f"{self.ways} ways"
-        return f"{self.access.name}: {self.wavefronts} wavefronts, ideal {self.ideal}, {free}"
+        count = f"{self.wavefronts} wavefront{'s' * (self.wavefronts != 1)}"
+        return f"{self.access.name}: {count}, ideal {self.ideal}, {free}"
 
 
 COUNTED = ("wavefronts", "ideal", "ways")

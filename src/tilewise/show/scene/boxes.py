@@ -84,7 +84,7 @@ def _steps(plan: Plan, shape: Sequence[int], dtype: DType) -> Iterator[Step]:
         where = ", ".join(map(str, box.coordinates))
         land = f"{len(flats)} elements land at bytes {own.min()}..{own.max() + size - 1}"
         yield Step(
-            title=f"box {number} of {plan.count}",
+            title=f"box {number + 1} of {plan.count}",
             elements=tuple(flats.tolist()),
             note=f"coordinates {{{where}}}: {land}",
         )

@@ -41,7 +41,7 @@ def descriptors_asked(layout: Layout, access: str, dtype: DType, base: int = 0) 
     the tile's address is a multiple of 1024 bytes
     >>> step = found.steps[5]
     >>> step.title, step.note, step.encoded.value
-    ('wgmma 5 of 8: rows 64..127, k 16..31', 'start + 8224 bytes', '0x4000004000010202')
+    ('wgmma 6 of 8: rows 64..127, k 16..31', 'start + 8224 bytes', '0x4000004000010202')
     >>> for field in step.encoded.fields:
     ...     print(field.high, field.low, field.name, field.held, "|", field.words)
     13 0 start address 514 | byte 8224, in units of 16
@@ -67,7 +67,7 @@ def _steps(found: Match, columns: int) -> Iterator[Step]:
         flats = (range(row * columns + left, row * columns + left + deep) for row in range(top, top + rows))
         where = f"rows {top}..{top + rows - 1}, k {left}..{left + deep - 1}"
         yield Step(
-            title=f"wgmma {number} of {len(found.steps)}: {where}",
+            title=f"wgmma {number + 1} of {len(found.steps)}: {where}",
             elements=tuple(chain.from_iterable(flats)),
             note=f"start + {step.bytes} bytes",
             encoded=encoded(step.descriptor, operand),

@@ -9,7 +9,7 @@ from tilewise.core.integers import as_int
 from tilewise.show.scene.model import Document, Scene, Step
 
 _COUNTED = re.compile(r"(wgmma|box) \d+ of \d+\b")
-"""Titles such as `box 0 of 2`."""
+"""Titles such as `box 1 of 2`."""
 
 
 def moment_of(scene: Scene, step: int | None) -> Step | None:
@@ -36,7 +36,7 @@ def moment_words(scene: Scene, step: int | None) -> str:
     'Step 2 of 2, the replicas: all 2 copies of every element'
     >>> scene = scene_of(Swizzle(3, 3, 3) @ S[(16, 64)], dtype="bf16", access="descriptor.B")
     >>> moment_words(scene, 1)
-    'wgmma 1 of 4: rows 0..15, k 16..31: start + 32 bytes'
+    'wgmma 2 of 4: rows 0..15, k 16..31: start + 32 bytes'
     """
     moment = moment_of(scene, step)
     if moment is None or step is None:
