@@ -55,6 +55,7 @@ def questions() -> Iterator[Question]:
     yield from _boxes(Random(SEED))
     yield from _lanes(Random(SEED))
     yield from product_of(HELD_IN, FRAGMENTS)
+    yield from ((tile, "f32", access, 0) for tile in CUTE_TILES for access in CUTE)
 
 
 # -- descriptors ---------------------------------------------------------------------------------------
@@ -277,6 +278,21 @@ def _lanes(rng: Random) -> Iterator[Question]:
                 yield layout, dtype, access + by, rng.choice((0, 0, 0, 16, 4))
 
 
+CUTE_TILES = (
+    "S[(64, 64) : (64, 1)]",
+    "S[(16, 128) : (1, 16)]",
+    "Swizzle<3,2,3> o S[(4, 16, 32) : (512, 32, 1)]",
+)
+CUTE = (
+    "32:64",
+    "32:1",
+    "(32,8):(64,1)",
+    "((8,4),(2,2)):((1,32),(8,16))",
+    "(32,2):(2,1)",
+    "(2,32,2):(64,2,1)",
+)
+"""Accesses in CuTe's words, which count the tile's first mode fastest."""
+
 PLAIN_DESCRIPTORS: tuple[Question, ...] = (
     ("S[(128, 64) : (64, 1)]", "bf16", "descriptor.A", 0),
     ("S[(128, 64) : (65, 1)]", "bf16", "descriptor.A", 0),
@@ -314,9 +330,14 @@ def answered(e: str, dtype: str, access: str, base: int) -> Asked:
     except LayoutError as error:
         return question | {"refused": [] if access in FRAGMENTS else [error.code, error.message]}
     own = not found.steps  # words of Python's own
+    name, called = found.name, found.name
+    if access in CUTE:  # Python says the layout that it has made of it, the page what was typed
+        called = access + name[name.rindex(":") :]
     return question | {
-        "name": found.name,
-        "notes": [note.kind if own else f"{note.kind}: {note.text}" for note in found.notes],
+        "name": called,
+        "notes": [
+            note.kind if own else f"{note.kind}: {note.text}".replace(name, called) for note in found.notes
+        ],
         "steps": [_brief(step) for step in (*found.steps[:FIRST], *found.steps[FIRST:][-1:])],
         "all": [len(found.steps), sum(_weight(step) for step in found.steps)],
         "encoded": [_plain(step.encoded) for step in (*found.steps[:1], *found.steps[-1:])],

@@ -20,6 +20,11 @@ export interface Reading {
   readonly dtype?: string;
 }
 
+/** Whether a text is read in CuTe's dialect. */
+export function isCute(text: string): boolean {
+  return looksLikeCute(new Cursor(text));
+}
+
 /** The layout that a text spells, in either dialect; `NotationError` says why a text spells none. */
 export function read(text: string, options: Reading = {}): Layout {
   const names = { values: new Map(Object.entries(options.let ?? {})), storage: new Set(options.storage) };

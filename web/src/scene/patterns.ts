@@ -1,7 +1,7 @@
 /** What the lanes of a warp ask of a tile: rows, columns, matrices, or what a layout says. */
 
-import { LayoutError, extentsOf, extremes, print, spelledShape, table, type Layout } from "../core";
-import { read } from "../notation";
+import { LayoutError, extentsOf, extremes, print, spelledShape, table } from "../core";
+import { isCute, read } from "../notation";
 import { hardware } from "./hardware";
 import type { Stored } from "./stored";
 
@@ -56,7 +56,7 @@ export function patternOf(name: string, stored: Stored): Pattern {
   }
   const engine = hardware().pattern(name, stored);
   if (engine) return engine;
-  if (/[[(]/.test(name)) return ofLayout(read(name), stored);
+  if (/[[(]|^\d+:/.test(name)) return ofLayout(name, stored);
   throw new LayoutError("TW601", `'${name}' is no access`, `such as ${EXAMPLES}`);
 }
 
@@ -139,8 +139,9 @@ function contiguousDown(stored: Stored, rows: number, columns: number, held: num
   );
 }
 
-/** (lane), (lane, element) or (request, lane, element) to flat indices of the tile. */
-function ofLayout(layout: Layout, stored: Stored): Pattern {
+/** (lane), (lane, element) or (request, lane, element) to flat indices of the tile; CuTe's count the first mode fastest. */
+function ofLayout(text: string, stored: Stored): Pattern {
+  const [layout, cute] = [read(text), isCute(text)];
   const extents = extentsOf(layout.shape).map(Number);
   if (layout.axes.length > 1 || layout.axes[0]!.name !== "m") {
     const named = layout.axes.map((axis) => axis.name).join(" and ");
@@ -166,7 +167,18 @@ function ofLayout(layout: Layout, stored: Stored): Pattern {
     throw new Refusal("TW502", `index ${far} is asked for, and the tile has ${stored.size} elements`);
   }
   const flats = table(layout, { from: 0, to: Number(layout.size) })["m"]!;
-  return { name: print(layout), operation: "ld", bytes: null, index: vectorsOf(requests, lanes, held, (at) => Number(flats[at])) };
+  const flat = (at: number): number => (cute ? inRowMajorOrder(Number(flats[at]), stored) : Number(flats[at]));
+  return { name: cute ? text : print(layout), operation: "ld", bytes: null, index: vectorsOf(requests, lanes, held, flat) };
+}
+
+/** The flat index of the element whose index counts the tile's first mode fastest. */
+function inRowMajorOrder(index: number, stored: Stored): number {
+  let [rest, flat] = [index, 0];
+  for (const extent of extentsOf(stored.layout.shape).map(Number)) {
+    flat = flat * extent + (rest % extent);
+    rest = Math.floor(rest / extent);
+  }
+  return flat;
 }
 
 /** Vectors of what lanes have in order, a request after the other; `flat` is of [request, lane, element]. */
