@@ -394,6 +394,12 @@ def test_back_and_forward(shown: Page):
     assert shown.evaluate("!document.querySelector('#beside').closest('.field').hidden")
 
 
+def test_an_access_that_one_of_two_layouts_cannot_take_says_which(page: Page, address: str):
+    opened(page, address, "#1&e=S[(8,64):(64,1)]&e2=S[(8,64):(64,2)]&d=bf16&a=row:16B")
+    said = page.evaluate("[...document.querySelectorAll('.fault')].map(one => one.textContent).join(' ')")
+    assert "the second layout: lane 0 of request 0 asks for 16 bytes" in said
+
+
 def test_what_is_typed_beside_is_compared(shown: Page):
     shown.click(".controls .plain")
     shown.evaluate("document.querySelector('#beside').select()")

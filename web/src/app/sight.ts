@@ -2,7 +2,7 @@
 
 import { dtypeOf, LayoutError, type Layout, type Shape } from "../core";
 import { read } from "../notation";
-import { documentWith, sceneWork, type Options } from "../scene/build";
+import { documentWork, sceneWork, type Options } from "../scene/build";
 import { hardware } from "../scene/hardware";
 import type { Work } from "../scene/pieces";
 import type { Document, Scene } from "../scene/types";
@@ -68,10 +68,12 @@ function* attempt(state: State): Work<Omit<Sight, "without"> | Wrong> {
     where = "e2";
     const all = state.e2?.trim() ? [first, yield* seen(state.e2, asked)] : [first];
     const scenes = all.map(({ scene }) => scene);
-    return { document: documentWith(scenes, state.e), layouts: all.map(({ layout }) => layout) };
+    return { document: yield* documentWork(scenes, state.e), layouts: all.map(({ layout }) => layout) };
   } catch (error) {
-    if (error instanceof OfControl) return { where: error.control, fault: faultOf(error.fault) };
-    return { where, fault: faultOf(error) };
+    if (!(error instanceof OfControl)) return { where, fault: faultOf(error) };
+    const fault = faultOf(error.fault);
+    const whose = state.e2?.trim() ? `the ${where === "e" ? "first" : "second"} layout: ` : "";
+    return { where: error.control, fault: { ...fault, message: whose + fault.message } };
   }
 }
 

@@ -61,9 +61,9 @@ export function* sceneWork(layout: Layout, options: Options = {}): Work<Scene> {
 }
 
 /** A document of these scenes; of two the words say what has to move from the first to the second. */
-export function documentWith(scenes: readonly Scene[], title = scenes[0]?.title ?? ""): Document {
+export function* documentWork(scenes: readonly Scene[], title = scenes[0]?.title ?? ""): Work<Document> {
   const [first, second] = scenes;
-  const words = first && second ? difference(first, second) : "";
+  const words = first && second ? yield* difference(first, second) : "";
   return { schema: SCHEMA, kind: "tilewise.scene", title, words, scenes };
 }
 

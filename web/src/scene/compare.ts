@@ -1,6 +1,7 @@
 /** Two layouts of one tensor, element by element: what stays, and what has to move. */
 
 import { elementsOf, gridColumns } from "./cells";
+import { PIECE, inPieces, pause, type Work } from "./pieces";
 import type { Scene } from "./types";
 
 /** How far an element goes along an axis, the farthest first, and how that is said. */
@@ -22,15 +23,15 @@ const KIND: ReadonlyMap<string, string> = new Map([
 const MOST_MODES = 4;
 
 /** What has to move from the first layout to the second, in a sentence; nothing of parts that do not match. */
-export function difference(first: Scene, second: Scene): string {
+export function* difference(first: Scene, second: Scene): Work<string> {
   const [here, there] = [elementsOf(first), elementsOf(second)];
   if (isWhole(first) && isWhole(second)) {
     if (here !== there) return `They have ${here} and ${there} elements, and are not of one tensor.`;
-    return new Pair(first, second).words();
+    return yield* new Pair(first, second).words();
   }
   const alike = JSON.stringify(first.window) === JSON.stringify(second.window);
   return alike && gridColumns(first) === gridColumns(second) && here === there
-    ? `In this window: ${new Pair(first, second).words()}`
+    ? `In this window: ${yield* new Pair(first, second).words()}`
     : "";
 }
 
@@ -57,9 +58,9 @@ class Pair {
     this.count = elementsOf(first);
   }
 
-  words(): string {
+  *words(): Work<string> {
     const every = this.names.map((_, i) => i);
-    const moving = this.moving(every);
+    const moving = yield* this.moving(every);
     const [here, there] = [this.first.copies, this.second.copies];
     if (!moving && here > there) {
       return `Nothing moves: of ${here} copies of every element ${there} ${there === 1 ? "is" : "are"} kept.`;
@@ -68,12 +69,12 @@ class Pair {
       const alike = String(this.first.shape) === String(this.second.shape);
       return `The same map${alike ? "" : " in another shape"}: nothing moves.`;
     }
-    const order = this.order();
+    const order = yield* this.order();
     const view = order ? `with the modes in the order (${order.join(", ")})` : "";
     if (view && String(this.first.shape) !== String(this.second.shape)) return `A view, ${view}: nothing moves.`;
     const shift = this.shift();
     if (shift) return `Every element moves by ${shift}.`;
-    return this.moves(moving) + (view ? ` Read ${view}, the second is the first.` : "");
+    return (yield* this.moves(moving)) + (view ? ` Read ${view}, the second is the first.` : "");
   }
 
   private columnsOf(scene: Scene): ArrayLike<number>[] {
@@ -85,6 +86,10 @@ class Pair {
   private stays(old: number, element: number, axes: readonly number[]): boolean {
     const { here, there } = this;
     const [copies, added] = [this.first.copies, this.second.copies];
+    if (copies === 1 && added === 1) {
+      for (const axis of axes) if (here[axis]![old] !== there[axis]![element]) return false;
+      return true;
+    }
     for (let to = element * added; to < (element + 1) * added; to++) {
       let found = false;
       for (let from = old * copies; from < (old + 1) * copies && !found; from++) {
@@ -95,33 +100,47 @@ class Pair {
     return true;
   }
 
-  private moving(axes: readonly number[]): number {
+  private *moving(axes: readonly number[]): Work<number> {
     let moving = 0;
-    for (let element = 0; element < this.count; element++) if (!this.stays(element, element, axes)) moving++;
+    yield* inPieces(this.count, (from, to) => {
+      for (let element = from; element < to; element++) if (!this.stays(element, element, axes)) moving++;
+    });
     return moving;
   }
 
   /** The order of the first one's modes in which it is the second; null where there is none. */
-  private order(): number[] | null {
+  private *order(): Work<number[] | null> {
     const { shape } = this.first;
     if (this.first.copies !== this.second.copies || shape.length > MOST_MODES || !isWhole(this.first)) return null;
+    for (const order of orders(shape.length)) {
+      if (String(order.map((mode) => shape[mode])) === String(this.second.shape) && (yield* this.isIn(order))) return order;
+    }
+    return null;
+  }
+
+  private *isIn(order: readonly number[]): Work<boolean> {
+    for (let from = 0; from < this.count; from += PIECE) {
+      if (!this.isInFrom(order, from)) return false;
+      yield* pause(this.count);
+    }
+    return true;
+  }
+
+  /** Whether the elements of a piece are those of the first one with its modes in an order. */
+  private isInFrom(order: readonly number[], from: number): boolean {
+    const { shape } = this.first;
     const every = this.names.map((_, i) => i);
     const weights = shape.map((_, mode) => shape.slice(mode + 1).reduce((size, extent) => size * extent, 1));
-    return (
-      orders(shape.length).find((order) => {
-        if (String(order.map((mode) => shape[mode])) !== String(this.second.shape)) return false;
-        for (let element = 0; element < this.count; element++) {
-          let [rest, old] = [element, 0];
-          for (let i = order.length - 1; i >= 0; i--) {
-            const extent = shape[order[i]!]!;
-            old += (rest % extent) * weights[order[i]!]!;
-            rest = Math.floor(rest / extent);
-          }
-          if (!this.stays(old, element, every)) return false;
-        }
-        return true;
-      }) ?? null
-    );
+    for (let element = from; element < Math.min(this.count, from + PIECE); element++) {
+      let [rest, old] = [element, 0];
+      for (let i = order.length - 1; i >= 0; i--) {
+        const extent = shape[order[i]!]!;
+        old += (rest % extent) * weights[order[i]!]!;
+        rest = Math.floor(rest / extent);
+      }
+      if (!this.stays(old, element, every)) return false;
+    }
+    return true;
   }
 
   /** The step by which every place moves; null where they differ. */
@@ -135,10 +154,12 @@ class Pair {
     return this.names.flatMap((name, axis) => (steps[axis] ? [`${steps[axis]}@${name}`] : [])).join(" + ");
   }
 
-  private moves(moving: number): string {
-    const along = this.names
-      .map((name, axis) => ({ name, kind: this.kindOf(name), count: this.moving([axis]) }))
-      .filter(({ count }) => count);
+  private *moves(moving: number): Work<string> {
+    const along: { name: string; kind: string; count: number }[] = [];
+    for (const [axis, name] of this.names.entries()) {
+      const count = this.names.length > 1 ? yield* this.moving([axis]) : moving;
+      if (count) along.push({ name, kind: this.kindOf(name), count });
+    }
     const farthest = [...BETWEEN.keys()].find((kind) => along.some((axis) => axis.kind === kind));
     const how = farthest === undefined ? "" : ` ${BETWEEN.get(farthest)}`;
     const told = along.map(({ name, count }) => `${count} along ${name}`).join(", ");

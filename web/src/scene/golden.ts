@@ -2,8 +2,9 @@
 
 import { LayoutError, type Layout, type Shape } from "../core";
 import { read } from "../notation";
-import { documentWith, jsonOf, sceneOf, type Options } from "./build";
+import { documentWork, jsonOf, sceneOf, type Options } from "./build";
 import type { Window } from "./logical";
+import { atOnce } from "./pieces";
 import type { Document } from "./types";
 import { whyOf } from "./why";
 
@@ -57,7 +58,7 @@ function answer(asked: Case, storage: readonly string[]): { document: Document; 
     const { dtype = null, window = null, access = null, base = 0 } = asked;
     const shape = asked.shape ? (asked.shape.map(exact) as Shape) : null;
     const options: Options = { dtype, window, access, base, shape };
-    return { document: documentWith(layouts.map((layout) => sceneOf(layout, options))), layout: layouts[0]! };
+    return { document: atOnce(documentWork(layouts.map((layout) => sceneOf(layout, options)))), layout: layouts[0]! };
   } catch (error) {
     if (error instanceof LayoutError) return error;
     throw error;
