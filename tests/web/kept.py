@@ -6,13 +6,23 @@ import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import pytest
 
 
 def load(path: Path) -> dict[str, Any]:
     """What a file keeps."""
     loaded: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     return loaded
+
+
+def answers(request: pytest.FixtureRequest, module: ModuleType) -> dict[str, Any]:
+    """What the file of a module keeps; with --update-goldens it is written anew first."""
+    if request.config.getoption("--update-goldens"):
+        save(module.GOLDEN, module.golden())
+    return load(module.GOLDEN)
 
 
 def save(path: Path, data: Mapping[str, Any]) -> None:

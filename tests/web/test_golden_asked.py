@@ -17,9 +17,7 @@ CHECK = Path(__file__).with_name("golden") / "check.js"
 
 @pytest.fixture(scope="module")
 def golden(request: pytest.FixtureRequest) -> dict[str, Any]:
-    if request.config.getoption("--update-goldens"):
-        kept_answers.save(golden_asked.GOLDEN, golden_asked.golden())
-    return kept_answers.load(golden_asked.GOLDEN)
+    return kept_answers.answers(request, golden_asked)
 
 
 def test_python_says_so(golden: dict[str, Any]):

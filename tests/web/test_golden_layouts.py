@@ -19,9 +19,7 @@ CHUNK = 200
 
 @pytest.fixture(scope="module")
 def golden(request: pytest.FixtureRequest) -> dict[str, Any]:
-    if request.config.getoption("--update-goldens"):
-        kept_answers.save(golden_layouts.GOLDEN, golden_layouts.golden())
-    return kept_answers.load(golden_layouts.GOLDEN)
+    return kept_answers.answers(request, golden_layouts)
 
 
 def test_python_says_so(golden: dict[str, Any]):

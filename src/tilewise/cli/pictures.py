@@ -22,14 +22,15 @@ FORMS = ("svg", "png", "html")
 OF_SCENES = ("panel", "access", "beside", "step")
 """What asks for more than the index."""
 
-PANELS = ("index", "memory", "registers", "tensor memory", "mesh", "places")
 ALL = "all"
 
 
 def picture_arguments(parser: argparse.ArgumentParser) -> None:
     """--panel, --access, --with, --step; --svg, --png, --html, and what goes with them."""
+    from tilewise.show.scene.model import KINDS
+
     group = parser.add_argument_group("more than the index")
-    names = ", ".join((*PANELS, ALL))
+    names = ", ".join((*KINDS, ALL))
     group.add_argument("--panel", action="append", metavar="P", help=f"{names}; repeatable")
     group.add_argument(
         "--access",
@@ -172,13 +173,15 @@ def _coloured(document: Document, layouts: list[Layout], axis: str | None) -> Do
 
 def _with_panels(document: Document, asked: Sequence[str]) -> Document:
     """The document with the panels of some kinds alone; each kind is there in some scene."""
+    from tilewise.show.scene.model import KINDS
+
     names = [" ".join(name.lower().replace("-", " ").split()) for names in asked for name in names.split(",")]
     if ALL in names:
         return document
     there = dict.fromkeys(panel.kind for scene in document.scenes for panel in scene.panels)
     for name in names:
         if name not in there:
-            known = "this layout has none" if name in PANELS else "there is none"
+            known = "this layout has none" if name in KINDS else "there is none"
             raise LayoutError(
                 "TW401", f"--panel {name}: {known}", hint=f"it has {', '.join(there)}; or {ALL}"
             )

@@ -43,7 +43,7 @@ class Field:
     @property
     def where(self) -> str:
         """Its bits, the highest first, as the documents write them."""
-        return _where(self.high, self.low)
+        return bit_range(self.high, self.low)
 
     def of(self, word: int) -> int:
         """What the field holds in a word."""
@@ -114,9 +114,14 @@ def _groups(fields: Sequence[Field], top: int, bottom: int) -> list[tuple[Field 
 def _column(field: Field | None, high: int, low: int, word: int) -> tuple[str, str, str]:
     bits = f"{word >> low & ((1 << (high - low + 1)) - 1):0{high - low + 1}b}"
     if field is None:
-        return _where(high, low), bits.replace("0", ".").replace("1", "!"), ""
-    return _where(high, low), bits, field.name
+        return bit_range(high, low), bits.replace("0", ".").replace("1", "!"), ""
+    return bit_range(high, low), bits, field.name
 
 
-def _where(high: int, low: int) -> str:
+def bit_range(high: int, low: int) -> str:
+    """Neighbouring bits, the highest first, as the documents write them.
+
+    >>> bit_range(29, 16), bit_range(46, 46)
+    ('29-16', '46')
+    """
     return str(low) if high == low else f"{high}-{low}"

@@ -49,7 +49,7 @@ def _port(text: str) -> int:
 
 
 def _fragment(args: argparse.Namespace) -> str:
-    """What the page shows first: the layout as it prints, for the page knows no catalogue and no options."""
+    """What the page shows first: the layout as it prints, for the page knows no options, nor every call."""
     from tilewise.cli.arguments import in_cute, layout_from, text_from
     from tilewise.core.errors import LayoutError
     from tilewise.show.address import fragment

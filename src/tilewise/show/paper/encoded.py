@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from tilewise.hardware.fields import bit_range
 from tilewise.show.paper.drawing import Box, Fill, Item, Part, Text, below, paragraph, wide
 from tilewise.show.scene.model import Encoded, Field
 
@@ -36,7 +37,7 @@ class Run:
         >>> Run(None, 15, 14, "empty").where, Run(None, 46, 46, "empty").where
         ('15-14', '46')
         """
-        return str(self.low) if self.low == self.high else f"{self.high}-{self.low}"
+        return bit_range(self.high, self.low)
 
     @property
     def digits(self) -> str:

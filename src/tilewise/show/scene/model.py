@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 
+KINDS = ("index", "memory", "registers", "tensor memory", "mesh", "places")
+"""What a panel may be."""
+
 ROW, COLUMN = "@row", "@column"
 """The element's position in the logical grid, as axes of terms."""
 
@@ -94,7 +97,7 @@ class Panel:
 
     id: str
     kind: str
-    """index, memory, registers, tensor memory, mesh, or places: how a view may treat it."""
+    """One of `KINDS`: how a view may treat it."""
     title: str
     blocks: tuple[int, int]
     """Rows and columns of blocks; (1, 1) where there is one."""
@@ -212,7 +215,7 @@ class Scene:
     notes: tuple[Note, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, which `scene_from` reads back."""
+        """As plain data, as `document_from` reads it back in a document."""
         places = {axis: list(values) for axis, values in self.places.items()}
         return asdict(replace(self, places={})) | {"places": places}  # `asdict` copies number by number
 

@@ -13,6 +13,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.show.scene.logical import FAR, MOST_CELLS, MOST_PARTS
 from tilewise.show.scene.model import (
     COLUMN,
+    KINDS,
     ROW,
     SCHEMA,
     Axis,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-KINDS = ("index", "memory", "registers", "tensor memory", "mesh", "places")
 NOTES = ("fact", "yes", "no", "hint")
 TEXTS = ("places", "index")
 MOST_SCENES, MOST_PANELS, MOST_STEPS, MOST_WORDS = 4, 32, 4096, 100_000
