@@ -173,3 +173,15 @@ def test_a_base_at_which_no_vector_begins_is_a_no(
     run = tilewise(*PLAIN, "--base", base, "--access", access, "--json")
     assert (run.code, run.json["code"], run.json["layout"]) == (1, "TW610", None)
     assert run.json["reason"] == f"the tile is at byte {int(base, 0)}, no multiple of {widest}"
+
+
+@pytest.mark.parametrize("bytes", [4, 8, 16])
+def test_the_ideal_is_that_of_banks(tilewise, bytes):
+    words = ("S[(64, 64) : (64, 1)]", "--dtype", "f32", "--access", f"row:{bytes}B@cp.async")
+    run = tilewise("swizzle", *words)
+    counted = tilewise("banks", *words, "--json").json["accesses"][0]
+    assert f"  {counted['wavefronts']}, ideal {counted['ideal']}\n" in run.out
+    assert f"wavefronts  {counted['wavefronts']}: no conflicts" in run.out
+    assert ("more than the ideal" in run.out) == (bytes < 16)
+    data = tilewise("swizzle", *words, "--json").json
+    assert (data["ideal"], data["accesses"][0]["ideal"]) == (counted["ideal"], counted["ideal"])

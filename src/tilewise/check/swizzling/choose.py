@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tilewise.check.access import Access, access_of
 from tilewise.check.access.addresses import INACTIVE
-from tilewise.check.banks import conflicts
+from tilewise.check.banks import Conflicts, conflicts
 from tilewise.check.swizzling import candidates
 from tilewise.check.swizzling.candidates import FAMILIES, Candidate
 from tilewise.check.swizzling.engines import Readers, readers
@@ -28,6 +28,9 @@ from tilewise.hardware.memory.banks import WORD, Operation
 WHOLE = (8, 16, 32, 64, 128)
 """Bits of elements that banks can be counted for."""
 
+Count = tuple[int, int]
+"""Wavefronts, and the ideal."""
+
 _WEIGHTED = re.compile(r"(\d+)\s*\*\s*(.+)")
 
 BRIEFLY = 1_000
@@ -41,6 +44,8 @@ class Found:
     candidate: Candidate
     wavefronts: tuple[int, ...]
     """Of each access, counted on the layout itself; without weights."""
+    ideals: tuple[int, ...]
+    """The ideal of each, as `conflicts` has it."""
     cost: int
     """Their sum, with weights."""
     bytes: int
@@ -86,12 +91,17 @@ class Choice:
     dtype: DType
     best: Found
     searched: tuple[Searched, ...]
-    ideal: int
-    """Wavefronts where nothing conflicts, with weights."""
+    free: int
+    """Wavefronts where nothing conflicts, with weights; the ideal may be less."""
     bound: int | None
     """Wavefronts that no layout is below which keeps all vectors together; None where they are not linear."""
     proof: str
-    """ideal, bound, searched or open: see PROOFS."""
+    """ideal, phases, bound, searched or open: see PROOFS."""
+
+    @property
+    def ideal(self) -> int:
+        """The fewest that the bytes of the accesses need under the best layout, with weights."""
+        return sum(one.weight * own for one, own in zip(self.asked, self.best.ideals, strict=True))
 
     @property
     def cost(self) -> int:
@@ -104,6 +114,7 @@ class Choice:
 
 PROOFS = {
     "ideal": "no access conflicts",
+    "phases": "no access conflicts; lanes that go together ask for less than a wavefront moves",
     "bound": "no layout takes fewer, of any kind, that keeps the vectors together",
     "searched": "no layout of those searched takes fewer",
     "open": "whether a linear layout takes fewer was not decided within the bound",
@@ -230,10 +241,10 @@ class _Search:
         self.tile, self.dtype, self.asked, self.budget, self.base = tile, dtype, asked, budget, base
         self.size = dtype.bits // 8
         self.points: Points | None = points_of(asked)
-        self.ideal = sum(one.ideal for one in asked)
+        self.free = sum(one.free for one in asked)
         self.bound = self._bound()
         self.proven = False
-        """Whether a layout was found that costs as little as the ideal or the bound."""
+        """Whether a layout was found without conflicts, or one that costs as little as the bound."""
         self.together = max(one.access.elements for one in asked).bit_length() - 1
 
     def choice(self, among: Sequence[str], ideal: bool) -> Choice:
@@ -250,17 +261,17 @@ class _Search:
             self.dtype,
             best,
             searched,
-            self.ideal,
+            self.free,
             self.bound,
             self._proof(best, searched),
         )
-        if ideal and found.proof != "ideal":
+        if ideal and found.cost > found.free:
             raise _conflicts(found)
         return found
 
     def _proof(self, best: Found, searched: Sequence[Searched]) -> str:
-        if best.cost <= self.ideal:
-            return "ideal"
+        if best.cost <= self.free:
+            return "ideal" if best.wavefronts == best.ideals else "phases"
         if best.cost == self.bound:
             return "bound"
         return "open" if any(one.note == _OPEN for one in searched) else "searched"
@@ -268,7 +279,7 @@ class _Search:
     def _bound(self) -> int | None:
         if self.points is None:
             return None
-        return self.points.bound + sum(one.ideal for one in self.asked if one.in_order_of_memory)
+        return self.points.bound + sum(one.free for one in self.asked if one.in_order_of_memory)
 
     def _none(self, searched: Sequence[Searched]) -> Refused:
         names = " and ".join(one.access.name for one in self.asked)
@@ -296,7 +307,7 @@ class _Search:
 
     def _reached(self, cost: int) -> bool:
         """Whether nothing costs less, which the search then need not ask any more."""
-        reached = cost in (self.ideal, self.bound)
+        reached = cost in (self.free, self.bound)
         self.proven |= reached
         return reached
 
@@ -326,15 +337,16 @@ class _Search:
     def _found(self, candidate: Candidate) -> Found:
         each = self._each(candidate.layout)
         assert each is not None, "a layout was chosen that an access refuses"
-        cost, span = self._weighted(each), candidate.layout.span(m)
-        return Found(candidate, each, cost, span * self.size, self.dtype, self.base)
+        wavefronts, ideals = (tuple(counts) for counts in zip(*each, strict=True))
+        cost, span = self._weighted(wavefronts), candidate.layout.span(m)
+        return Found(candidate, wavefronts, ideals, cost, span * self.size, self.dtype, self.base)
 
     def _cost(self, layout: Layout) -> int | None:
         """The weighted wavefronts; None where an access cannot be made."""
         columns = self._columns(layout)
         if columns is None or self.points is None:
             each = self._each(layout)
-            return None if each is None else self._weighted(each)
+            return None if each is None else self._weighted(wavefronts for wavefronts, _ in each)
         cost = self.points.cost(columns)
         if cost is None:
             return None
@@ -343,7 +355,7 @@ class _Search:
                 own = self._in_order_of_memory(one, layout)
                 if own is None:
                     return None
-                cost += one.weight * own
+                cost += one.weight * own[0]
         return cost
 
     def _weighted(self, each: Iterable[int]) -> int:
@@ -356,31 +368,35 @@ class _Search:
             return None
         return [flip for (flip,) in found.columns]
 
-    def _each(self, layout: Layout) -> tuple[int, ...] | None:
-        """The wavefronts of every access, counted on its addresses; None where one cannot be made."""
+    def _each(self, layout: Layout) -> list[Count] | None:
+        """What every access takes, counted on its addresses; None where one cannot be made."""
         where = Places(layout, self.size) if _odd(layout) else None
         found = []
         for one in self.asked:
             if one.in_order_of_memory:
                 own = self._in_order_of_memory(one, layout)
             else:
-                own = self._of_layout(one, layout) if where is None else where.wavefronts(one)
+                own = self._of_layout(one, layout) if where is None else where.count(one)
             if own is None:
                 return None
             found.append(own)
-        return tuple(found)
+        return found
 
-    def _of_layout(self, one: Asked, layout: Layout) -> int | None:
+    def _of_layout(self, one: Asked, layout: Layout) -> Count | None:
         try:
-            return conflicts(layout, one.access).wavefronts
+            return _count(conflicts(layout, one.access))
         except Refused:
             return None
 
-    def _in_order_of_memory(self, one: Asked, layout: Layout) -> int | None:
+    def _in_order_of_memory(self, one: Asked, layout: Layout) -> Count | None:
         try:
-            return conflicts(layout, one.access.name, dtype=self.dtype).wavefronts
+            return _count(conflicts(layout, one.access.name, dtype=self.dtype))
         except Refused:
             return None
+
+
+def _count(found: Conflicts) -> Count:
+    return found.wavefronts, found.ideal
 
 
 def _odd(layout: Layout) -> bool:
@@ -397,8 +413,8 @@ class Places:
         self.where = table(layout).array.reshape(-1)
         self.size = size
 
-    def wavefronts(self, one: Asked) -> int | None:
-        """Those of an access; None where it cannot be made."""
+    def count(self, one: Asked) -> Count | None:
+        """What an access takes; None where it cannot be made."""
         import numpy as np
 
         from tilewise.check.banks.counting import count
@@ -412,7 +428,8 @@ class Places:
         if not ((there == following).all(axis=2) & aligned | ~active).all():
             return None
         addresses = np.where(active, first * self.size, INACTIVE)
-        return int(count(access.operation, access.bytes, addresses).wavefronts.sum())
+        found = count(access.operation, access.bytes, addresses)
+        return int(found.wavefronts.sum()), int(found.ideal.sum())
 
 
 _OPEN = "the search ended at its bound"
@@ -423,7 +440,7 @@ def _conflicts(found: Choice) -> Refused:
         raise NotDecided("whether a layout is without conflicts was not decided within the bound")
     return Refused(
         "TW611",
-        f"none is without conflicts: {found.cost} wavefronts at least, {found.ideal} without any",
-        witness={"wavefronts": found.cost, "ideal": found.ideal, "layout": str(found.best.layout)},
+        f"none is without conflicts: {found.cost} wavefronts at least, {found.free} without any",
+        witness={"wavefronts": found.cost, "free": found.free, "layout": str(found.best.layout)},
         hint=PROOFS[found.proof],
     )

@@ -50,8 +50,8 @@ class Asked:
         return elements_of(self.access)
 
     @cached_property
-    def ideal(self) -> int:
-        """Wavefronts where nothing conflicts, times the weight."""
+    def free(self) -> int:
+        """Wavefronts where nothing conflicts, times the weight: one a phase, however few lanes it has."""
         return self.weight * sum(times * len(phases) for times, phases in self.phases)
 
     @cached_property

@@ -12,9 +12,10 @@ name does not; 4*A counts A four times. Searched are the tile as it is, the hard
 Swizzle<B,M,S>, every pitch of its rows, and every layout that is linear over GF(2); --among names some of
 these families.
 
-wavefronts are those of all accesses, each with its weight; ideal is where none conflicts; bound is what no
-layout of any kind is below that keeps every vector together. Of equal layouts the one with the least memory
-is taken, then the simplest. TMA: whether boxes fill it; wgmma: the operands that it is read as.
+wavefronts are those of all accesses, each with its weight; ideal is what their bytes need, as `tilewise
+banks` counts it; bound is what no layout of any kind is below that keeps every vector together. Of equal
+layouts the one with the least memory is taken, then the simplest. TMA: whether boxes fill it; wgmma: the
+operands that it is read as.
 
 Exit code 0 with the best layout; 1 where no layout lets every access be made, or with --ideal where none is
 without conflicts; 3 where --ideal was not decided.
@@ -123,9 +124,9 @@ def choice_data(found: Choice) -> dict[str, Any]:
                 "access": one.access.name,
                 "weight": one.weight,
                 "wavefronts": own,
-                "ideal": one.ideal // one.weight,
+                "ideal": ideal,
             }
-            for one, own in zip(found.asked, found.best.wavefronts, strict=True)
+            for one, own, ideal in zip(found.asked, found.best.wavefronts, found.best.ideals, strict=True)
         ],
         "searched": [_searched_data(one) for one in found.searched],
     }
@@ -156,20 +157,26 @@ def _lines(found: Choice) -> Iterator[str]:
     from tilewise.check.swizzling import PROOFS
 
     best = found.best
-    over = "no conflicts" if found.proof == "ideal" else f"{found.cost - found.ideal} more than the ideal"
     yield str(best.layout)
     yield f"  which is    {_called(best)}"
-    yield f"  wavefronts  {found.cost}: {over}"
+    yield f"  wavefronts  {found.cost}: {', '.join(_over(found))}"
     names = [_access_name(one.weight, one.access.name) for one in found.asked]
     width = max(map(len, names))
-    for name, one, own in zip(names, found.asked, best.wavefronts, strict=True):
-        yield f"    {name:{width}}  {own}, ideal {one.ideal // one.weight}"
+    for name, own, ideal in zip(names, best.wavefronts, best.ideals, strict=True):
+        yield f"    {name:{width}}  {own}, ideal {ideal}"
     yield f"  proof       {PROOFS[found.proof]}"
     yield f"  shared      {best.bytes} bytes"
     yield f"  TMA         {_tma(best)}"
     yield f"  wgmma       {_wgmma(best)}"
     yield "searched"
     yield from _table(found)
+
+
+def _over(found: Choice) -> Iterator[str]:
+    if found.cost <= found.free:
+        yield "no conflicts"
+    if found.proof != "ideal":
+        yield f"{found.cost - found.ideal} more than the ideal"
 
 
 def _access_name(weight: int, name: str) -> str:
