@@ -2,22 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.hardware import sources
 from tilewise.hardware.fields import Field
+from tilewise.hardware.modes import Mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tilewise.core.algebra.slicing import Slices
+    from tilewise.core.layout import Layout
+
+    Shape = tuple[int | None, int | None, int]
+    """(m, n, k) of an instruction; None where another operand decides it."""
+
+
+@dataclass(frozen=True)
+class Intake:
+    """What the instructions of an engine take of one operand from the shared memory of one CTA.
+
+    One of a type, a kind and so on, as they were asked: `Engine.intake` makes it, or refuses what no
+    instruction has.
+
+    >>> taken = engine("wgmma").intake("bf16", "A", n=64)
+    >>> taken.rows, taken.k, taken.majors, taken.shape(64)
+    ((64,), 16, ('k', 'mn'), (64, 64, 16))
+    >>> [mode.name for mode in taken.modes["mn"]]
+    ['none', '32B', '64B', '128B']
+    """
+
+    operand: str
+    name: str
+    """The type's name."""
+    dtype: DType
+    """As which an element lies in shared memory: a byte for 4 bits that are kept in a byte each."""
+    k: int
+    """Elements along K that one instruction reads."""
+    rows: tuple[int, ...]
+    """Rows of the operand that one instruction reads here, the fewest first.
+
+    Those of one CTA: of a pair with M = 256 each reads 128 rows of A. A size that was asked for leaves one.
+    """
+    modes: Mapping[str, tuple[Mode, ...]]
+    """{major: the swizzle modes that are read in it}, the narrowest first; a major that is not read is not
+    in it."""
+    shape: Callable[[int], Shape]
+    """The instruction that reads so many rows of it."""
+    no_major: tuple[str, str] = ("", "")
+    """Why the other major is not read, and what to do; for one that is read nothing."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """What was asked of a descriptor beyond start, lbo, sbo, mode and base_offset: arguments of
+    `Engine.descriptor`. Two of them that differ here read differently."""
+    absolute: bool = False
+    """Whether LBO is the address of the second chunk of K, and no offset: K is 48 bytes then."""
+
+    @property
+    def majors(self) -> tuple[str, ...]:
+        """The directions that may be contiguous."""
+        return tuple(self.modes)
+
 
 @dataclass(frozen=True)
 class Engine:
-    """One engine: the fields of its descriptor, and what can be asked of one.
+    """One engine: the fields of its descriptor, what can be asked of one, and what its instructions take.
 
     The functions take and give what the engine's own modules define; they agree on their arguments, so
     that a command asks all engines alike.
@@ -45,6 +98,62 @@ class Engine:
     stages: Callable[..., Any]
     placements: Callable[..., Any]
     instruction: Callable[[Any, int | None], str]
+
+    # -- what its instructions take --------------------------------------------------------------------
+
+    types: tuple[str, ...]
+    """Every type that it multiplies, by name."""
+    options: tuple[str, ...]
+    """What an instruction is asked for besides its type and operand: the keywords of `intake`."""
+    sizes: tuple[str, ...]
+    """Those of the options that choose among legal sizes, such as n: without them there is an intake too."""
+    intake: Callable[..., Intake]
+    """intake(dtype, operand, **options) -> Intake; Refused for what no instruction has."""
+    modes: Mapping[str, Mode]
+    """Every swizzle mode by name, narrowest first."""
+    orders: tuple[str, ...]
+    """The orders in which the atoms of a tile follow one another."""
+    patterns: tuple[str, ...]
+    """Where a swizzle counts from."""
+
+    # -- the descriptor in numbers -----------------------------------------------------------------------
+
+    limit: int
+    """Byte offsets and addresses that a descriptor holds are below it."""
+    base_unit: int
+    """Bytes that one unit of the base offset moves the pattern by."""
+    spare: Mapping[str, int]
+    """{"lbo": bytes, "sbo": bytes}: what is written to a field that is not read."""
+    base_offset_of: Callable[[int, Mode], int]
+    """base_offset_of(pattern, mode): the base offset of a pattern that starts at an address; Refused where
+    there is none."""
+    read: Callable[..., Slices]
+    """read(descriptor, dtype=, major=, rows=, k=) -> Slices: the bytes that it reads of rows x k elements
+    lying in memory as `dtype`, as `pieces` gives them; no question of which instructions there are."""
+    unread: Callable[..., tuple[str, ...]]
+    """unread(descriptor, dtype=, major=, rows=, k=): the fields of lbo, sbo, base_offset that say nothing."""
+
+    # -- tiles of atoms ----------------------------------------------------------------------------------
+
+    atom: Callable[[Mode, str, DType], Layout]
+    """atom(mode, major, dtype): the swizzle atom [rows, K], in elements that lie in memory as `dtype`."""
+    tile: Callable[[Mode, str, DType, int, int, str], Layout]
+    """tile(mode, major, dtype, rows, k, order): a whole tile of atoms, in elements; Refused where they are
+    no whole ones."""
+    feed: Callable[..., Any]
+    """feed(intake, mode, major, rows, k, order, one=None, base=0, pattern="tile") -> a `Feeding`: the
+    descriptors of such a tile, by instructions of `one` rows, or of the most that feed it. It has mode,
+    major, dtype, rows, k, order, operand, n (rows of one instruction), depth, base, pattern, bytes,
+    descriptor, along_mn, along_k, steps and tile, as wgmma's has."""
+
+    # -- in words ----------------------------------------------------------------------------------------
+
+    entry: str
+    """The entry of the catalogue that has its tiles: how they are confirmed is known by it."""
+    transpose: Mapping[str, str]
+    """{operand: what of the instruction says its major}, 0 for K-major, 1 for MN-major."""
+    registers: str
+    """What to do with an operand A that is a layout of registers, or of another memory."""
 
 
 ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine"}

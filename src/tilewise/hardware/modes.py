@@ -35,11 +35,15 @@ class Mode:
     width: int
     """Bytes of one row of the atom along the major direction."""
     bits: int
-    """B of Swizzle<B, 4, 3>."""
+    """B of Swizzle<B, M, S>."""
     wgmma_code: int
     """Bits 63-62 of a wgmma descriptor."""
     tma_name: str
     """The enumerator of CUtensorMapSwizzle."""
+    base: int = 4
+    """M of Swizzle<B, M, S>: 2^M bytes stay together."""
+    shift: int = 3
+    """S of Swizzle<B, M, S>."""
 
     @classmethod
     def of(cls, name: Mode | str) -> Mode:
@@ -57,12 +61,22 @@ class Mode:
     @property
     def swizzle(self) -> Swizzle:
         """The permutation of byte addresses."""
-        return Swizzle(self.bits, 4, 3)
+        return Swizzle(self.bits, self.base, self.shift)
 
     @property
     def period(self) -> int:
         """Bytes by which the pattern repeats, and to which an atom is aligned."""
-        return ROWS * self.width if self.bits else CHUNK
+        return 1 << self.base + self.bits + self.shift if self.bits else CHUNK
+
+    @property
+    def rows(self) -> int:
+        """Rows of the atom, across the major direction."""
+        return self.period // self.width if self.bits else ROWS
+
+    @property
+    def keeps(self) -> int:
+        """Bytes that the swizzle leaves together."""
+        return 1 << self.base
 
     @property
     def chunks(self) -> int:
