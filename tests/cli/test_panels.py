@@ -51,6 +51,23 @@ def test_the_panels_that_are_asked_for(tilewise, text, panel, titles):
         ((TILE, "--panel", "memory", "--colour", "laneid"), "TW203", "laneid"),
         ((TILE, "--panel", "memory", "--window", "0:999"), "TW201", "rows 0:999 are not within 0:128"),
         (("S[(4096, 4096)]", "--panel", "memory"), "TW301", "--window 0:64,0:64"),
+        (
+            ("S[8 : 1000000000]", "--panel", "memory"),
+            "TW301",
+            "would have 875000001 x 8 cells, and 1048576 are the most: the elements are too far apart, "
+            "at m = 0..7000000000\n  hint: a --window of elements",
+        ),
+        (
+            ("S[(2, 64) : (70000000, 1)]", "--panel", "index,memory", "--dtype", "u8"),
+            "TW301",
+            "would have 546876 x 32 cells, and 1048576 are the most",
+        ),
+        (
+            ("S[(2, 64) : (5000000, 1)]", "--panel", "memory", "--dtype", "e2m1"),
+            "TW301",
+            "would have 19532 x 32 cells with room for 5000192 elements, and 4194304 are the most",
+        ),
+        ((TILE, *["--with", TILE] * 4), "TW301", "5 layouts side by side\n  hint: 4 are the most"),
         (("-", "--with", "-"), "TW401", "only one layout can come from standard input"),
     ],
 )
@@ -69,6 +86,28 @@ def test_json_is_the_document_that_views_read(tilewise):
     assert (some["schema"], some["kind"]) == (1, "tilewise.scene")
     assert len(json.loads(tilewise("show", TILE, "--with", TILE, "--json").out)["scenes"]) == 2
     assert "row_labels" in tilewise("show", TILE, "--json").json
+
+
+def test_a_window_has_the_panel_that_the_whole_has_not(tilewise):
+    run = tilewise("show", "S[8 : 1000000000]", "--panel", "memory", "--window", "0:1,0:1")
+    assert (run.code, run.err) == (0, "")
+    assert "memory, 8 elements a row" in run.out
+
+
+@pytest.mark.parametrize("many", [2, 3, 4])
+def test_several_layouts_beside_the_first(tilewise, monkeypatch, many):
+    monkeypatch.setenv("COLUMNS", "160")
+    others = [f"S[(4, 4) : (4, 1)] + {offset}" for offset in range(1, many)]
+    words = [word for text in others for word in ("--with", text)]
+    run = tilewise("show", "S[(4, 4) : (4, 1)]", *words, "--panel", "memory")
+    assert (run.code, run.err) == (0, "")
+    assert re.search(" +".join(map(re.escape, ["S[(4, 4) : (4, 1)]", *others])), run.out)
+    for offset in range(1, many):
+        assert f"very element moves by {offset}@m." in run.out
+    svg = tilewise("show", "S[(4, 4) : (4, 1)]", *words, "--svg", "-").out
+    assert all(f">{text}</text>" in svg for text in others)
+    document = tilewise("show", "S[(4, 4) : (4, 1)]", *words, "--json").out
+    assert len(document_from(json.loads(document)).scenes) == many
 
 
 def test_a_part_of_a_layout_that_is_too_large(tilewise):

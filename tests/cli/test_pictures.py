@@ -94,6 +94,12 @@ def test_the_page_begins_with_what_was_asked(tilewise):
     )
 
 
+def test_the_page_is_given_numbers_for_names(tilewise):
+    words = ("--let", "_a1=2", "--let", "b=0x8", "--shape", "(_a1,4),b", "--window", "0:_a1,:b")
+    out = tilewise("show", SMALL, *words, "--html", "-").out
+    assert "&amp;s=(2,4),8&amp;w=0:2,:8" in out
+
+
 def test_what_the_hardware_is_told(tilewise):
     words = ("--dtype", "bf16", "--access", "descriptor.A", "--step", "1")
     out = tilewise("show", TILE, *words, "--svg", "-").out
@@ -128,7 +134,12 @@ def test_what_the_hardware_is_told(tilewise):
         (("--svg", "no/such/folder/x.svg"), "TW402", "cannot be written: No such file"),
         (("--svg", "x.svg", "--step", "0"), "TW201", "there is no step 0"),
         (("--svg", "x.svg", "--shape", "512,1024"), "TW202", "has 524288 elements"),
-        (("--html", "x.html", "--let", "a=8", "--shape", "a,8"), "TW401", "not known in the page"),
+        (("--html", "x.html", "--let", "a=8", "--shape", "b,8"), "TW007", "give it one: --let b=64"),
+        (
+            ("--html", "x.html", "--with", SMALL, "--with", SMALL),
+            "TW401",
+            "page shows two layouts, not 3",
+        ),
         (("--svg", "x.svg", "--access", "col:16B"), "TW401", "the type of an element is not given"),
         (("--png", "x.png", "--theme", "blue"), "TW401", "invalid choice"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,7 +41,13 @@ def picture_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--step", type=int, metavar="N", help="what moves in step N, from 0 on; the rest is pale"
     )
-    group.add_argument("--with", dest="beside", metavar="LAYOUT2", help="a second layout, beside the first")
+    group.add_argument(
+        "--with",
+        dest="beside",
+        action="append",
+        metavar="LAYOUT2",
+        help="a second layout, beside the first; repeatable, up to four layouts",
+    )
     group = parser.add_argument_group("a picture as a file")
     for form, what in (
         ("svg", "text as text, light and dark"),
@@ -137,15 +144,15 @@ def _contents(args: argparse.Namespace, asked: dict[str, str]) -> dict[str, byte
 
 
 def layouts_from(args: argparse.Namespace) -> list[Layout]:
-    """LAYOUT, and that of --with."""
-    texts = [args.layout] if args.beside is None else [args.layout, args.beside]
+    """LAYOUT, and those of --with."""
+    texts = [args.layout, *(args.beside or ())]
     if texts.count("-") > 1:
         raise LayoutError("TW401", "only one layout can come from standard input")
     return [layout_from(text_from(text), args) for text in texts]
 
 
 def document_from(args: argparse.Namespace, layouts: list[Layout]) -> Document:
-    """The scenes of one layout or two, with the panels that are asked for."""
+    """The scenes of the layouts, with the panels that are asked for."""
     from tilewise.notation import parse_window
     from tilewise.show.scene.build import document_of
     from tilewise.show.scene.compare import compared
@@ -158,7 +165,7 @@ def document_from(args: argparse.Namespace, layouts: list[Layout]) -> Document:
         "access": args.access,
     }
     made = compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
-    return _with_panels(_coloured(made, layouts, args.colour), args.panel or [ALL])
+    return _with_panels(_coloured(made, layouts, args.colour), layouts, args.panel or [ALL])
 
 
 def _coloured(document: Document, layouts: list[Layout], axis: str | None) -> Document:
@@ -171,7 +178,7 @@ def _coloured(document: Document, layouts: list[Layout], axis: str | None) -> Do
     return replace(document, scenes=tuple(scenes))
 
 
-def _with_panels(document: Document, asked: Sequence[str]) -> Document:
+def _with_panels(document: Document, layouts: Sequence[Layout], asked: Sequence[str]) -> Document:
     """The document with the panels of some kinds alone; each kind is there in some scene."""
     from tilewise.show.scene.model import KINDS
 
@@ -181,6 +188,7 @@ def _with_panels(document: Document, asked: Sequence[str]) -> Document:
     there = dict.fromkeys(panel.kind for scene in document.scenes for panel in scene.panels)
     for name in names:
         if name not in there:
+            _refuse_large(name, document, layouts)
             known = "this layout has none" if name in KINDS else "there is none"
             raise LayoutError(
                 "TW401", f"--panel {name}: {known}", hint=f"it has {', '.join(there)}; or {ALL}"
@@ -192,6 +200,23 @@ def _with_panels(document: Document, asked: Sequence[str]) -> Document:
     return replace(document, scenes=tuple(scenes))
 
 
+def _refuse_large(name: str, document: Document, layouts: Sequence[Layout]) -> None:
+    """Refuse a panel that a layout has, but that is too large to be drawn."""
+    from tilewise.show.scene.logical import Logical
+    from tilewise.show.scene.panels import Part, too_large
+
+    for scene, layout in zip(document.scenes, layouts, strict=True):
+        part = Logical(layout.size, scene.shape, scene.rows, scene.columns, scene.window)
+        why = too_large(Part(layout, part, scene.axes, scene.bits, scene.base)).get(name)
+        if why is not None:
+            ends = ", ".join(f"{axis.name} = {axis.low}..{axis.high}" for axis in scene.axes)
+            raise LayoutError(
+                "TW301",
+                f"--panel {name} would have {why}: the elements are too far apart, at {ends}",
+                hint="a --window of elements that are nearer has fewer; --panel index draws all",
+            )
+
+
 def _address(args: argparse.Namespace, layouts: list[Layout]) -> str:
     """What the page shows first, as its addresses say it."""
     from tilewise.show.address import fragment, page_knows
@@ -200,9 +225,9 @@ def _address(args: argparse.Namespace, layouts: list[Layout]) -> str:
         raise LayoutError(
             "TW401", f"the page does not know the access {args.access}", hint="--svg and --png draw it"
         )
-    if args.let and (args.shape or args.window):
+    if len(layouts) > 2:
         raise LayoutError(
-            "TW401", "names in --shape and --window are not known in the page", hint="numbers are"
+            "TW401", f"the page shows two layouts, not {len(layouts)}", hint="--svg and --png draw them"
         )
     texts = list(map(str, layouts))
     steps = {} if args.step is None else {"c": str(args.step)}
@@ -212,11 +237,17 @@ def _address(args: argparse.Namespace, layouts: list[Layout]) -> str:
         args.dtype,
         e2=texts[1] if len(texts) > 1 else None,
         a=args.access,
-        s=args.shape,
-        w=args.window,
+        s=_in_numbers(args.shape, args),
+        w=_in_numbers(args.window, args),
         **steps,
         **themes,
     )
+
+
+def _in_numbers(text: str | None, args: argparse.Namespace) -> str | None:
+    """The text of --shape or --window with the numbers of its names, which the page does not know."""
+    values = let_from(args)
+    return text and re.sub(r"\b[^\W\d]\w*", lambda name: str(values[name[0]]), text)
 
 
 def _write(file: str, content: bytes) -> None:

@@ -22,7 +22,7 @@ _KINDS = {"yes": "yes", "no": "no", "hint": "open"}
 def lines_of(
     document: Document, room: Room, *, step: int | None = None, ruled: bool = False
 ) -> Iterator[Line]:
-    """A document in lines: two scenes side by side, if there is room; with `step` that moment of each.
+    """A document in lines: scenes side by side, if there is room; with `step` that moment of each.
 
         refused  TW201 a step that no scene has
 
@@ -53,7 +53,8 @@ def lines_of(
     if document.words:
         yield from paragraph(document.words, room.width)
         yield ()
-    widths = (room.width,) if len(document.scenes) == 1 else ((room.width - GAP) // 2, room.width)
+    many = len(document.scenes)
+    widths = (room.width,) if many == 1 else ((room.width + GAP) // many - GAP, room.width)
     for words in widths:
         scenes = [[*_sections(scene, step, room, words, ruled)] for scene in document.scenes]
         level = _level(scenes)

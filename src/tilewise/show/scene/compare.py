@@ -1,4 +1,4 @@
-"""Two layouts of one tensor side by side, and in words what has to move from one to the other.
+"""Layouts of one tensor side by side, and in words what has to move from the first to the others.
 
 The words are counted element by element on the places of the scenes, as the page counts them; the tests
 hold them to `Layout.relation`.
@@ -13,10 +13,11 @@ from math import prod
 from tilewise.core.algebra.relations import OUTERMOST_FIRST, kind_of
 from tilewise.core.axes import STORAGE
 from tilewise.core.axes import Axis as LayoutAxis
+from tilewise.core.errors import LayoutError
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.show.scene.build import scene_of
-from tilewise.show.scene.model import Document, Scene
+from tilewise.show.scene.model import MOST_SCENES, Document, Scene
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,19 +32,38 @@ _BETWEEN = {
     "memory": "in memory",
 }
 _MOST_MODES = 4
+_ORDINALS = ("second", "third", "fourth")
 
 Places = list[frozenset[tuple[int, ...]]]
 
 
-def compared(first: Layout, second: Layout, *, title: str | None = None, **options: Any) -> Document:
-    """Two layouts as one document; the options are those of `scene_of`, for both.
+def compared(first: Layout, *others: Layout, title: str | None = None, **options: Any) -> Document:
+    """Two to four layouts as one document; the options are those of `scene_of`, for all.
+
+        refused  TW301 more than four
 
     >>> from tilewise import S
-    >>> compared(S[(4, 8) : (8, 1)], S[(8, 4) : (1, 8)]).words
+    >>> rows, columns = S[(4, 8) : (8, 1)], S[(4, 8) : (1, 4)]
+    >>> compared(rows, S[(8, 4) : (1, 8)]).words
     'A view, with the modes in the order (1, 0): nothing moves.'
+    >>> compared(rows, rows + 1, columns).words
+    'To the second: Every element moves by 1@m. To the third: 30 of 32 elements move in memory: 30 along m; \
+2 stay where they are.'
     """
-    scenes = scene_of(first, **options), scene_of(second, **options)
-    return Document(scenes, scenes[0].title if title is None else title, difference(*scenes))
+    if len(others) >= MOST_SCENES:
+        raise LayoutError(
+            "TW301", f"{1 + len(others)} layouts side by side", hint=f"{MOST_SCENES} are the most"
+        )
+    scenes = scene_of(first, **options), *(scene_of(layout, **options) for layout in others)
+    return Document(scenes, scenes[0].title if title is None else title, _differences(*scenes))
+
+
+def _differences(first: Scene, *others: Scene) -> str:
+    """What has to move from the first to each of the others."""
+    told = [difference(first, other) for other in others]
+    if len(told) == 1:
+        return told[0]
+    return " ".join(f"To the {name}: {words}" for name, words in zip(_ORDINALS, told, strict=False) if words)
 
 
 def difference(first: Scene, second: Scene) -> str:

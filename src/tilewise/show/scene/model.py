@@ -26,6 +26,9 @@ SCHEMA = 1
 KINDS = ("index", "memory", "registers", "tensor memory", "mesh", "places")
 """What a panel may be."""
 
+MOST_SCENES = 4
+"""So many scenes a document has at most."""
+
 ROW, COLUMN = "@row", "@column"
 """The element's position in the logical grid, as axes of terms."""
 

@@ -57,6 +57,27 @@ def panels_of(part: Part) -> tuple[tuple[Panel, ...], tuple[Note, ...]]:
     return tuple(panels), tuple(notes)
 
 
+def too_large(part: Part) -> dict[str, str]:
+    """{kind: why} of the panels that `panels_of` leaves out.
+
+    >>> from tilewise import S
+    >>> from tilewise.show.scene.logical import logical_of
+    >>> layout = S[8 : 1000000000]
+    >>> too_large(Part(layout, logical_of(layout), (Axis("m", "storage", 0, 7 * 10**9),), None, 0))
+    {'memory': '875000001 x 8 cells, and 1048576 are the most'}
+    """
+    found = {}
+    for panel in _of_places(part):
+        if _too_many(panel):
+            (down, across), (rows, columns) = panel.blocks, panel.cells
+            cells = f"{down * rows} x {across * columns} cells"
+            many = prod(panel.blocks) * prod(panel.cells)
+            room = f" with room for {many * panel.slots} elements, and {MOST_PARTS} are the most"
+            said = f", and {MOST_CELLS} are the most" if many > MOST_CELLS else room
+            found[panel.kind] = cells + said
+    return found
+
+
 def _too_many(panel: Panel) -> str:
     cells = prod(panel.blocks) * prod(panel.cells)
     if cells > MOST_CELLS:

@@ -14,6 +14,7 @@ from tilewise.show.scene.logical import FAR, MOST_CELLS, MOST_PARTS
 from tilewise.show.scene.model import (
     COLUMN,
     KINDS,
+    MOST_SCENES,
     ROW,
     SCHEMA,
     Axis,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 NOTES = ("fact", "yes", "no", "hint")
 TEXTS = ("places", "index")
-MOST_SCENES, MOST_PANELS, MOST_STEPS, MOST_WORDS = 4, 32, 4096, 100_000
+MOST_PANELS, MOST_STEPS, MOST_WORDS = 32, 4096, 100_000
 MOST_SLOTS, MOST_BITS = 32, 128
 """The page draws as much, and cuts words instead of refusing them. Panels, axes and notes are as many."""
 _FARTHEST = FAR * 1024
