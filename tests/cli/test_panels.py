@@ -150,3 +150,19 @@ def test_ascii_has_rules_and_no_colours(tilewise, monkeypatch):
     assert "-----+---" in out
     assert "\x1b" not in out
     assert out.isascii()
+
+
+@pytest.mark.parametrize("columns", [None, 50, 200])
+@pytest.mark.parametrize("ruled", [(), ("--ascii",)], ids=["colours", "ascii"])
+def test_words_have_as_many_columns_as_the_cells(tilewise, monkeypatch, columns, ruled):
+    """Beside the index as beside a panel: those of the terminal, and 120 where there is none."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", str(columns))
+    run = tilewise("show", "S[(4096, 4096) : (4096, 1)]", "--window", "1000:1002", *ruled)
+    *_, note = run.out.rstrip().split("\n\n")
+    assert re.sub(r"\s+", " ", note).endswith("of 4096; see others with --window 0:16,0:16")
+    words = len(re.sub(r"\s+", " ", note))
+    assert 80 < words < 120
+    assert max(map(len, note.splitlines())) <= (columns or 120)
+    assert (len(note.splitlines()) == 1) == (columns != 50)

@@ -21,7 +21,7 @@ from tilewise.show.corner import chunks_of, corner_of
 from tilewise.show.page import page_of
 from tilewise.show.registers import holders_of, known_as
 from tilewise.show.screen import screen_of
-from tilewise.show.terminal import STYLES, as_text, print_lines
+from tilewise.show.terminal import Piece, as_text, print_lines, styles_in
 
 TILES = [
     ("Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", "bf16"),
@@ -277,8 +277,21 @@ def test_colours_change_no_word(coloured):
     assert [line.rstrip() for line in bare.splitlines()] == as_text(lines).splitlines()
 
 
-def test_every_role_has_a_style():
+@pytest.mark.parametrize("system", ["standard", "windows", "256", "truecolor"])
+def test_colours_differ_in_every_system(system):
+    console = Console(file=io.StringIO(), force_terminal=True, color_system=system)
+    print_lines([(Piece(str(number), f"c{number}"),) for number in range(8)], console)
+    behind = re.findall(
+        r"\x1b\[(?:3[0-7]|9[0-7]|38;[25];[\d;]+?);((?:4|10)[0-7]|48;[25];[\d;]+)m(\d)",
+        console.file.getvalue(),
+    )
+    assert [number for _, number in behind] == [*"01234567"]
+    assert len({colour for colour, _ in behind}) == 8
+
+
+@pytest.mark.parametrize("system", ["standard", "windows", "256", "truecolor"])
+def test_every_role_has_a_style(system):
     pages = [page_of(shown(text, dtype)) for text, dtype in TILES]
     roles = {piece.role for page in pages for line in page for piece in line}
-    assert roles - {""} <= STYLES.keys()
+    assert roles - {""} <= styles_in(system).keys()
     assert {"yes", "no", "c0", "c7"} <= roles

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 MOST = (40, 64)
 """So many rows and columns are drawn at most, where no window says which."""
 
+WIDTH = 120
+"""Columns where nobody says how many there are."""
+
 PALE, NONE = 8, 9
 """Colours of what is there and is not asked for, and of what is not there."""
 
@@ -61,7 +64,7 @@ def grid_of(
     layout: Layout,
     shape: Any = None,
     window: Sequence[Any] | None = None,
-    width: int = 120,
+    width: int = WIDTH,
     colour: str | None = None,
     most: tuple[int, int] = MOST,
 ) -> Grid:

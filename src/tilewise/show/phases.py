@@ -1,34 +1,33 @@
-"""Phases of a request in the terminal, in the colours of the wavefronts."""
+"""Phases of a request as lines, in the colours of the wavefronts."""
 
 from __future__ import annotations
 
-from tilewise.check.banks.drawing import MARKS, drawing_of
+from collections.abc import Iterator
+
+from tilewise.check.banks.drawing import MARKS, NOTHING, drawing_of
 from tilewise.check.banks.phases import Phase
-from tilewise.show.terminal import PALETTE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rich.console import Console
+from tilewise.show.terminal import PALETTE, Line, Piece
 
 
-def print_phase(phase: Phase, console: Console) -> None:
-    """A row a lane, a column a bank; a colour is a wavefront. Without colours it is the plain picture."""
-    from rich.text import Text
+def phase_lines(phase: Phase) -> Iterator[Line]:
+    """A row a lane, a column a bank; a colour is a wavefront.
 
+        postcondition  without colours they are the lines of `drawing_of`
+
+    >>> from tilewise.check.banks import counted
+    >>> _, line, _, _ = phase_lines(counted("ld", 4, [0, 128]).phases[0])
+    >>> line[:3]
+    (Piece(text='lane  0 ', role='dim'), Piece(text='1 ', role='c0'), Piece(text='. ', role='dim'))
+    """
     drawing = drawing_of(phase)
-    if not console.color_system:
-        for line in drawing.lines():
-            console.print(Text(line), soft_wrap=True)
-        return
     head, *_, foot = drawing.lines()
-    console.print(Text(head, style="dim"), soft_wrap=True)
+    yield (Piece(head, "dim"),)
     for lane, row in zip(drawing.lanes, drawing.cells, strict=True):
-        shown = Text.assemble((f"lane {lane:>2} ", "dim"))
-        for own in row:
-            shown.append("· " if own is None else f"{MARKS[own]} ", style=_style(own))
-        console.print(shown, soft_wrap=True)
-    console.print(Text(foot, style="dim"), soft_wrap=True)
+        yield (Piece(f"lane {lane:>2} ", "dim"), *map(_cell, row))
+    yield (Piece(foot, "dim"),)
 
 
-def _style(wavefront: int | None) -> str:
-    return "dim" if wavefront is None else PALETTE[wavefront % len(PALETTE)]
+def _cell(wavefront: int | None) -> Piece:
+    if wavefront is None:
+        return Piece(f"{NOTHING} ", "dim")
+    return Piece(f"{MARKS[wavefront]} ", f"c{wavefront % len(PALETTE)}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from tilewise.show.grid import PALE, Grid, cell_width, fitting, side_width
+from tilewise.show.grid import PALE, WIDTH, Grid, cell_width, fitting, side_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,18 @@ PALETTE = (
 )
 """Okabe and Ito's hues, told apart by the colour-blind too; two darkened for contrast with white."""
 
+PALETTE_OF_16 = (
+    "black on bright_cyan",
+    "bright_white on bright_black",
+    "black on green",
+    "black on bright_yellow",
+    "bright_white on blue",
+    "bright_white on red",
+    "black on bright_magenta",
+    "black on white",
+)
+"""The same where a terminal has 16 colours, each of which is another one of them."""
+
 STYLES = {
     "head": "bold",
     "name": "bold",
@@ -34,16 +46,12 @@ STYLES = {
     "yes": "green",
     "no": "red",
     "open": "yellow",
-    **{f"c{number}": style for number, style in enumerate(PALETTE)},
     f"c{PALE}": "dim",
 }
-"""What the role of a piece of text looks like."""
+"""What the role of a piece of text looks like, if it is none of the colours c0 to c7."""
 
 _FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """Variables of the environment that ask for colours where there is no terminal."""
-
-_NARROW = 80
-"""Columns where nobody says how many there are."""
 
 GAP = 4
 """Columns between what stands side by side."""
@@ -72,10 +80,21 @@ def print_lines(lines: Iterable[Line], console: Console) -> None:
     if not console.color_system:
         print(as_text(lines), file=console.file)
         return
+    styles = styles_in(console.color_system)
     for line in lines:
         console.print(
-            Text.assemble(*((piece.text, STYLES.get(piece.role, "")) for piece in line)), soft_wrap=True
+            Text.assemble(*((piece.text, styles.get(piece.role, "")) for piece in line)), soft_wrap=True
         )
+
+
+def styles_in(system: str) -> dict[str, str]:
+    """{role: style} where colours are of a system of rich: windows and standard have 16.
+
+    >>> styles_in("truecolor")["c0"], styles_in("standard")["c0"]
+    ('#000000 on #56b4e9', 'black on bright_cyan')
+    """
+    palette = PALETTE_OF_16 if system in ("windows", "standard") else PALETTE
+    return STYLES | {f"c{number}": style for number, style in enumerate(palette)}
 
 
 def length(line: Line) -> int:
@@ -165,7 +184,7 @@ def picture_lines(grid: Grid, room: int, *, ruled: bool = False) -> Iterator[Lin
 
 def print_picture(grid: Grid, *, ruled: bool = False) -> None:
     """A grid on standard output, with colours where it has them; `ruled` is without."""
-    room = len(grid.key + grid.note) if ruled else size(_NARROW, 0)[0]
+    room = size(WIDTH, 0)[0]
     print_out(picture_lines(grid, room, ruled=ruled), plain=ruled)
 
 

@@ -151,16 +151,14 @@ class _Text:
         print(*self.lines, sep="\n")
         if not self.drawn:
             return
-        from rich.console import Console
-
         from tilewise.check.banks.drawing import said
-        from tilewise.show.phases import print_phase
+        from tilewise.show.phases import phase_lines
+        from tilewise.show.terminal import print_out
 
-        console = Console(highlight=False)
         for name, request in self.drawn:
             for number, phase in enumerate(request.phases):
                 print(f"\n{name}{', ' if name else ''}{said(request, number)}")
-                print_phase(phase, console)
+                print_out(phase_lines(phase))
 
 
 def _unknown(asked: Sequence[tuple[Operation, int]]) -> str:

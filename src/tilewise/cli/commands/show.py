@@ -30,7 +30,6 @@ from tilewise.cli.pictures import (
     terminal_answer,
 )
 
-_WIDTH_WITHOUT_TERMINAL = 120
 _AROUND = 8
 """Rows of the terminal for what stands around the rows of a panel."""
 
@@ -52,11 +51,11 @@ def answer(args: argparse.Namespace) -> Answer:
     if asks_for_a_scene(args):
         return terminal_answer(args, _size())
     from tilewise.notation import parse_window
-    from tilewise.show.grid import grid_of
+    from tilewise.show.grid import WIDTH, grid_of
 
     layout = layout_from(args.layout, args)
     window = None if args.window is None else parse_window(args.window, let_from(args))
-    width = _WIDTH_WITHOUT_TERMINAL if args.json else _size()[0]
+    width = WIDTH if args.json else _size()[0]
     grid = grid_of(layout, shape_from(args), window, width, args.colour)
 
     def draw() -> None:
@@ -69,8 +68,8 @@ def answer(args: argparse.Namespace) -> Answer:
 
 def _size() -> tuple[int, int]:
     """Columns of the terminal, and the rows of it that a panel may take."""
-    from tilewise.show.grid import MOST
+    from tilewise.show.grid import MOST, WIDTH
     from tilewise.show.terminal import size
 
-    columns, rows = size(_WIDTH_WITHOUT_TERMINAL, MOST[0] + _AROUND)
+    columns, rows = size(WIDTH, MOST[0] + _AROUND)
     return columns, max(_AROUND, rows - _AROUND)
