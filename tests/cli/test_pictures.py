@@ -125,7 +125,11 @@ def test_what_the_hardware_is_told(tilewise):
             "TW201",
             "does not mu",
         ),
-        (("--html", "x.html", "--access", "tma", "--dtype", "bf16"), "TW401", "--svg and --png draw it"),
+        (
+            ("--html", "x.html", "--access", "ldmatrix.x1.b16", "--dtype", "bf16"),
+            "TW401",
+            "--svg and --png draw it",
+        ),
         (("--theme", "dark"), "TW401", "--theme is of a picture in a file"),
         (("--html", "x.html", "--panel", "memory"), "TW401", "the page has all panels"),
         (("--svg", "x.svg", "--panel", "mesh"), "TW401", "--panel mesh: this layout has none"),

@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise, product
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from tilewise.core.errors import LayoutError
 from tilewise.hardware.catalog import entries
 from tilewise.hardware.catalog.entry import Entry
-from tilewise.hardware.catalog.instances import instances_of
+from tilewise.show.calls import page_values
 
 TABLE = Path(__file__).parents[2] / "web" / "src" / "hardware" / "catalogue.json"
 _BLANK = re.compile(r"\{(\d*)([a-z]+)(?:/(\w))?\}")
-LEFT_OUT = ("wgmma.canonical", "wgmma.figure")
-"""The manual's tables and figures are looked up, not drawn."""
-
-
 TEMPLATES = (
     "S[(({a}, 8), ({b}, 4, {c})) : (({c}@reg, 4@laneid), ({ac}@reg, 1@laneid, 1@reg))]",
     "S[((4, 2, 8), ({n/8}, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]",
@@ -50,7 +45,7 @@ def table() -> list[list[Any]]:
     left out. `f16|f32` is either, 8..256/8 every eighth number; a row is all calls that it spells. Their
     dtype is empty where the arguments say it. Numbers that may be left out, such as which byte, are.
     """
-    rows = ((entry, _layouts(entry)) for entry in entries().values() if entry.name not in LEFT_OUT)
+    rows = ((entry, _layouts(entry)) for entry in entries().values())
     return [
         [entry.name, entry.summary.partition(":")[0], " ".join(map(_parameter, entry.parameters)), layouts]
         for entry, layouts in rows
@@ -61,7 +56,7 @@ def table() -> list[list[Any]]:
 def kept() -> Iterator[tuple[Entry, dict[str, Any]]]:
     """Every call that the table has: the entry and its arguments."""
     for entry in entries().values():
-        for values in _values(entry) if entry.name not in LEFT_OUT else ():
+        for values in page_values(entry):
             if _built(entry, values).layout is not None:
                 yield entry, values
 
@@ -82,7 +77,7 @@ Arguments = tuple[tuple[str, ...], ...]
 
 def _layouts(entry: Entry) -> list[list[str]]:
     calls: dict[tuple[str, str], dict[tuple[str, ...], list[Arguments]]] = {}
-    for values in _values(entry):
+    for values in page_values(entry):
         built = _built(entry, values)
         if built.layout is None:
             continue
@@ -182,22 +177,6 @@ def _template(layout: str, values: Mapping[str, Any]) -> tuple[str, tuple[str, .
         if found and filled(template, numbers, values) == layout:
             return template, numbers
     return layout, ()
-
-
-def _values(entry: Entry) -> Iterator[dict[str, Any]]:
-    if entry.name != "wgmma.smem":
-        numbers = {p.name: p.default for p in entry.parameters if p.number and not p.needed}
-        every = instances_of(entry).values()
-        yield from (values for values in every if all(values[name] == numbers[name] for name in numbers))
-        return
-    modes, dtypes, rows = ("128B", "64B", "32B", "none"), ("bf16",), (128,)
-    for operand, major, mode, dtype, height, k in product("AB", ("k", "mn"), modes, dtypes, rows, (64, 128)):
-        try:
-            values = entry.bind((operand, major, mode, dtype, height, k))
-            entry(**values)
-        except LayoutError:  # no such tile
-            continue
-        yield values
 
 
 def _parameter(parameter: Any) -> str:

@@ -56,6 +56,8 @@ def questions() -> Iterator[Question]:
     yield from _lanes(Random(SEED))
     yield from product_of(HELD_IN, FRAGMENTS)
     yield from ((tile, "f32", access, 0) for tile in CUTE_TILES for access in CUTE)
+    yield from _rows_of_boxes(Random(SEED))
+    yield from product_of(ELSEWHERE, ("row", "tma"))
 
 
 # -- descriptors ---------------------------------------------------------------------------------------
@@ -292,6 +294,75 @@ CUTE = (
     "(2,32,2):(64,2,1)",
 )
 """Accesses in CuTe's words, which count the tile's first mode fastest."""
+
+# -- what a box writes ------------------------------------------------------------------------------------
+
+ROW_TYPES = ("u8", "bf16", "f32", "f64", "b128", "e2m1", "b1", "e3m2")
+ROW_TILES = (
+    ("S[(8, 64) : (64, 1)]", "bf16"),
+    ("S[(64, 8) : (1, 64)]", "bf16"),
+    ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", "bf16"),
+    ("Swizzle<3,3,3> o S[(64, 64) : (1, 64)]", "bf16"),
+    ("Swizzle<3,3,3> o S[(16, (2, 64)) : (64, (2048, 1))]", "bf16"),
+    ("S[(8, (4, 16)) : (16, (128, 1))]", "f16"),
+    ("S[(24, 40) : (40, 1)]", "bf16"),
+    ("S[(24, 40) : (1, 24)]", "bf16"),
+    ("S[(2, 12, 8) : (1, 2, 24)]", "bf16"),
+    ("S[(4, 2) : (1, 4)]", "bf16"),
+    ("S[(8, 9) : (1, 8)]", "bf16"),
+    ("S[(128, 3) : (1, 128)]", "u8"),
+    ("S[4]", "bf16"),
+    ("S[1]", "u8"),
+    ("S[(8, 64) : (0, 1)]", "bf16"),
+    ("S[(8, 64) : (-64, 1)]", "bf16"),
+    ("S[(8, 64) : (1, -8)] + 504", "bf16"),
+    ("S[(8, 64) : (1@TCol, 8@TCol)]", "bf16"),
+    ("S[(64, 64)] + R[2 : 4096]", "bf16"),
+)
+
+
+def _rows_of_boxes(rng: Random) -> Iterator[Question]:
+    """Tiles in any order of memory as `tma` writes them, and its words."""
+    yield from product_of(ROW_TILES, ("tma", "tma:16B", "tma@tma", "tma:8B", "tma@st", "row@tma"))
+    for base in BASES:
+        yield "Swizzle<3,3,3> o S[(64, 8) : (1, 64)]", "bf16", "tma", base
+    for _ in range(160):
+        dtype = rng.choice(ROW_TYPES)
+        yield _row_tile(rng), dtype, "tma", rng.choice(BASES)
+    for _ in range(60):
+        dtype = rng.choice(BOX_TYPES)
+        yield _box_tile(rng, DType.of(dtype).bits), dtype, "tma", 0
+
+
+def _row_tile(rng: Random) -> str:
+    """A tile whose digits lie in any order of memory, seldom with gaps."""
+    extents = [rng.choice((2, 3, 4, 8, 8, 16, 24)) for _ in range(rng.randint(1, 3))]
+    strides, reach = {}, 1
+    for at in rng.sample(range(len(extents)), len(extents)):
+        strides[at] = reach
+        reach *= extents[at] * rng.choice((1, 1, 1, 1, 2))
+    return f"S[({_all(extents)}) : ({_all(strides[at] for at in range(len(extents)))})]"
+
+
+def _all(numbers: Iterable[int]) -> str:
+    """Numbers as a tuple has them, one with its comma."""
+    words = [str(number) for number in numbers]
+    return ", ".join(words) + "," * (len(words) == 1)
+
+
+ELSEWHERE = (
+    ("S[(8, 8) : (1@b, 1@a)]", "f32"),
+    ("S[(8, 8) : (1@b, 1@a)] + 1@c", "f32"),
+    ("S[(8, 1, 8) : (1@m, 1@laneid, 1@reg)]", "f32"),
+    ("S[(8, 8) : (1@m, 1@reg)] + 3@laneid", "f32"),
+    ("S[(1, 8) : (1@a, 1@b)] + 2@a", "f32"),
+    ("S[(8, 8) : (8 + 1@TLane, 1)] + 1@x", "f32"),
+    ("S[(8, 8) : (1@m, 1@TLane)]", "f32"),
+    ("S[8 : 1@b] + R[2 : 1@a]", "f32"),
+    ("S[(1, 1) : (1@a, 1@b)]", "f32"),
+    ("S[(1, 4) : (1@laneid, 1@m)]", "f32"),
+)
+"""Tiles on other axes than memory's: the first that moves is the one that is said."""
 
 PLAIN_DESCRIPTORS: tuple[Question, ...] = (
     ("S[(128, 64) : (64, 1)]", "bf16", "descriptor.A", 0),

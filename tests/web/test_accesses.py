@@ -23,13 +23,17 @@ ACCESSES = (
     "wgmma.D:f32:n64",
     "mma.A:m16n8k16",
     "mma.A(m16n8k16, dtype=bf16)",
+    "mma.A:m16n8k16:product1",
+    "mma.A(m16n8k16, dtype=bf16, product=1)",
+    "ldmatrix.x1.m16n16",
+    "ldmatrix.x4.b16",
 )
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
 def test_the_page_knows_what_is_said_that_it_knows(explorer: Page, served: str, known: bool):
     for access in ACCESSES:
-        if page_knows(access) is not known:
+        if page_knows(access, "bf16") is not known:
             continue
         explorer.open(served + fragment("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", "bf16", a=access))
         explorer.wait("access => document.querySelector('#control-a').value === access", access)

@@ -35,6 +35,8 @@ def test_there_is_something_of_everything(golden: dict[str, Any]):
         assert no[access] > 10, access
     assert yes["boxes"] > 50
     assert no["boxes"] > 30
+    assert yes["tma"] > 50
+    assert no["tma"] > 50
     assert all(yes[access] for access in ("wgmma.D", "wgmma.A", "mma.A", "mma.B", "mma.D"))
     said = " ".join(note for case in golden["cases"] if case.get("steps") for note in case["notes"])
     for words in ("no swizzle", "32B mode", "64B mode", "128B mode", "MN-major", "K-major", "SBO not read"):

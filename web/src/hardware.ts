@@ -3,6 +3,7 @@
 import { fragmentOf } from "./hardware/fragments";
 import { LayoutError, install } from "./hardware/kit";
 import { boxesAsked } from "./hardware/boxes";
+import { chunksOf, NAME as CHUNKS } from "./hardware/chunks";
 import { resolve, suggestions } from "./hardware/catalogue";
 import { descriptorsAsked } from "./hardware/descriptors";
 
@@ -19,5 +20,5 @@ install({
     if (!name.startsWith("descriptor")) return null;
     throw new LayoutError("TW601", `'${name}' is no access`, `wgmma's are ${DESCRIPTORS.join(" ")}`);
   },
-  pattern: fragmentOf,
+  pattern: (name, stored) => (name === CHUNKS ? chunksOf(stored) : fragmentOf(name, stored)),
 });

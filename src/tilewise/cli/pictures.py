@@ -221,7 +221,7 @@ def _address(args: argparse.Namespace, layouts: list[Layout]) -> str:
     """What the page shows first, as its addresses say it."""
     from tilewise.show.address import fragment, page_knows
 
-    if args.access is not None and not page_knows(args.access):
+    if args.access is not None and not page_knows(args.access, args.dtype):
         raise LayoutError(
             "TW401", f"the page does not know the access {args.access}", hint="--svg and --png draw it"
         )

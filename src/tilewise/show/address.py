@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.dtypes import DType
 
 FIELDS = ("e2", "d", "a", "s", "w", "p", "i", "c", "t")
 """What an address says behind `e`, in this order: `web/src/app/state.ts` tells what each is."""
+
+
+_MATRICES = re.compile(r"(ld|st)matrix\.x[124](\.trans)?")
 
 
 def fragment(expression: str, dtype: str | None = None, **fields: str | None) -> str:
@@ -22,15 +30,29 @@ def fragment(expression: str, dtype: str | None = None, **fields: str | None) ->
     return "#" + "&".join(["1", f"e={_escaped(expression)}", *more])
 
 
-def page_knows(access: str) -> bool:
-    """Whether the page reads an access: it knows nothing of `tma`.
+def page_knows(access: str, dtype: DType | str | None = None) -> bool:
+    """Whether the page reads an access of a tile: it has a table of calls, and matrices by their short names.
 
-    >>> [page_knows(text) for text in ("row:16B@st", "descriptor.A", "boxes", "wgmma.D:f32:n64", "tma")]
-    [True, True, True, True, False]
+    >>> [page_knows(text) for text in ("row:16B@st", "descriptor.A", "boxes", "tma", "wgmma.D:f32:n64")]
+    [True, True, True, True, True]
+    >>> [page_knows(text) for text in ("ldmatrix.x4.trans", "ldmatrix.x1.m16n16", "mma.A:m16n8k16:product1")]
+    [True, False, False]
+    >>> page_knows("mma.C:m16n8k16", "f32"), page_knows("mma.C:m16n8k16", "bf16")
+    (True, False)
     """
-    from tilewise.check.access.spelling import Words
+    from tilewise.check.access.patterns import MATRICES
+    from tilewise.check.access.spelling import Words, as_call
+    from tilewise.core.dtypes import DType
+    from tilewise.hardware.catalog import entries
+    from tilewise.show.calls import page_knows_call
 
-    return Words.of(access).subject != "tma"
+    subject = Words.of(access).subject
+    name, *words = (word.strip() for word in subject.split(":"))
+    if name.partition(".")[0] in MATRICES and "(" not in name:
+        return _MATRICES.fullmatch(subject) is not None
+    if name in entries():
+        return page_knows_call(as_call(entries()[name], words, DType.of(dtype or "bf16")))
+    return name.partition("(")[0] not in entries() or page_knows_call(subject)
 
 
 def _escaped(text: str) -> str:

@@ -15,6 +15,8 @@ export class Stored {
   readonly unit: number;
   /** Units from an element to the one that follows it in memory. */
   readonly step: number;
+  /** The axis on which elements lie. */
+  readonly axis: string;
   private readonly places: ArrayLike<number | bigint>;
 
   constructor(
@@ -22,7 +24,7 @@ export class Stored {
     readonly dtype: DType,
     readonly base: number,
   ) {
-    const axis = axisOf(layout);
+    this.axis = axisOf(layout);
     if (layout.replica.some(({ extent, stride }) => extent > 1n && moves(stride))) {
       const hint = "ask about the layout without R, one copy at a time";
       throw new Refusal("TW610", "an element with copies has no one address", hint);
@@ -32,7 +34,7 @@ export class Stored {
     this.step = dtype.bits / this.unit;
     layout.swizzles.forEach((swizzle) => scaledSwizzle(swizzle, dtype.bits, this.unit));
     this.size = Number(layout.size);
-    this.places = table(layout, { from: 0, to: this.size })[axis]!;
+    this.places = table(layout, { from: 0, to: this.size })[this.axis]!;
   }
 
   /** The address of the element of a flat index, in units. */
@@ -48,7 +50,8 @@ function axisOf(layout: Layout): string {
     layout.offset,
     layout.outer,
   ];
-  const moving = layout.axes.filter((axis) => vectors.some((vector) => vector[axis.name]));
+  const names = vectors.flatMap((vector) => Object.keys(vector).filter((name) => vector[name]));
+  const moving = [...new Set(names)].map((name) => layout.axes.find((axis) => axis.name === name)!);
   for (const axis of moving) {
     if (axis.kind === "storage" && axis.name !== "reg" && axis.name !== "TCol") continue;
     throw new Refusal(
@@ -58,8 +61,8 @@ function axisOf(layout: Layout): string {
     );
   }
   if (moving.length > 1) {
-    const names = moving.map((axis) => axis.name).join(" and ");
-    throw new LayoutError("TW203", `elements live on ${names}, and an address is one number`);
+    const both = moving.map((axis) => axis.name).join(" and ");
+    throw new LayoutError("TW203", `elements live on ${both}, and an address is one number`);
   }
   return moving[0]?.name ?? layout.swizzledAxis?.name ?? layout.axes[0]!.name;
 }
