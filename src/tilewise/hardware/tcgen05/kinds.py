@@ -1,0 +1,335 @@
+"""The kinds of tcgen05.mma: types, K, and the legal M and N.
+
+    kind        types, A and B             D           K     K sparse    scales
+    f16         f16 bf16                   f16, f32    16    32
+    tf32        tf32                       f32          8    16
+    f8f6f4      e4m3 e5m2 e2m3 e3m2 e2m1   f16, f32    32    64
+    i8          s8 u8                      s32         32    64
+    mxf8f6f4    those of f8f6f4            f32         32    64          1X
+    mxf4        e2m1                       f32         64    128         2X
+    mxf4nvf4    e2m1                       f32         64    128         2X, 4X
+
+    kinds                M, cta_group 1    N                       M, cta_group 2    N
+    f16, tf32, f8f6f4    64, 128           8, 16, ..., 256         128, 256          16, 32, ..., 256
+    i8                   64, 128           8, 16, 24, 32, 48 ...   128, 256          32, 64, ..., 256
+    with scales          128               8, 16, ..., 256         128, 256          16, 32, ..., 256
+    .ws, no scales       32, 64, 128       64, 128, 256
+
+A product of `.ws` with sparse A ends at N = 128; a pair's with scales and sparse A has M = 256 alone. On sm_103a
+mxf4 and mxf4nvf4 have K = 96 as well, dense. An N-major B of 8 bits has N in steps of 16, of a pair in steps
+of 32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
+from tilewise.hardware.architectures import Needs
+from tilewise.hardware.mma.kinds import F8F6F4, LOWEST, Scaling
+from tilewise.hardware.sources import ptx
+from tilewise.hardware.wgmma.instructions import nearest
+
+PTX_TCGEN05_SHAPES = ptx("Matrix Shape (tcgen05.mma)", "tcgen05-matrix-shape")
+PTX_TCGEN05_MAJORS = ptx("Major-ness and layouts of operands (tcgen05.mma)", "tcgen05-major-ness")
+
+SM_100 = Needs(family=(100, 110))
+INTEGERS = Needs(alone=("sm_100a", "sm_110a"))
+"""kind::i8 is on no sm_103."""
+DEEP = Needs(alone=("sm_103a",))
+"""K = 96."""
+
+DEEP_K = 96
+BYTE = 8
+
+Shapes = Mapping[int, tuple[int, ...]]
+"""{M: the legal N}."""
+
+_BY_8, _BY_16, _BY_32 = (tuple(range(step, 257, step)) for step in (8, 16, 32))
+_INTEGER_N = (8, 16, 24, *range(32, 257, 16))
+_WS = (64, 128, 256)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A row of the table of kinds.
+
+    >>> f16 = Kind.of("f16")
+    >>> f16.depth(), f16.depth(sparse=True), f16.shapes(cta_group=2)[256][:3]
+    (16, 32, (16, 32, 48))
+    """
+
+    name: str
+    types: tuple[str, ...]
+    """Types of A and of B."""
+    results: tuple[str, ...]
+    """Types of D."""
+    k: int
+    """K of a dense product, in elements."""
+    n: tuple[tuple[int, ...], tuple[int, ...]]
+    """The legal N of one CTA and of a pair."""
+    scalings: tuple[Scaling, ...] = ()
+    mixed: bool = True
+    """Whether A and B may be of two of the types."""
+    needs: Needs = SM_100
+
+    @classmethod
+    def of(cls, kind: Kind | str) -> Kind:
+        """The kind of that name, with or without PTX's `kind::` before it.
+
+        >>> Kind.of(".kind::mxf4").k
+        64
+        """
+        if isinstance(kind, Kind):
+            return kind
+        name = str(kind).lower().removeprefix(".").removeprefix("kind::")
+        if name not in KINDS:
+            raise LayoutError(
+                "TW601", f"{kind!r} is no kind of tcgen05.mma", hint=f"known: {' '.join(KINDS)}"
+            )
+        return KINDS[name]
+
+    @property
+    def scaled(self) -> bool:
+        """Whether it multiplies blocks of A and B by scales."""
+        return bool(self.scalings)
+
+    @property
+    def packed(self) -> bool:
+        """Whether two elements share a byte, in shared memory and in tensor memory."""
+        return self.name in ("mxf4", "mxf4nvf4")
+
+    def depth(self, sparse: bool = False) -> int:
+        """K of a product, in elements of A as it is without its zeros."""
+        return 2 * self.k if sparse else self.k
+
+    def stored_bits(self, dtype: DType | str) -> int:
+        """Bits that an element has to itself in shared memory and in tensor memory.
+
+        Types of 6 and 4 bits of f8f6f4 and mxf8f6f4 take a byte: in shared memory 16 of them lie together at
+        the start of 16 bytes, in tensor memory each lies in a byte of its own.
+
+        >>> KINDS["f8f6f4"].stored_bits("e2m1"), KINDS["mxf4"].stored_bits("e2m1")
+        (8, 4)
+        """
+        element = self.check(dtype)
+        return element.bits if self.packed else max(BYTE, element.bits)
+
+    def lowest(self, dtype: DType | str) -> int:
+        """The lowest bit of its byte that an element of 4 bits has in tensor memory; 0 of wider ones of 8."""
+        return 0 if self.packed else LOWEST.get(self.check(dtype).bits, 0)
+
+    def majors(self, dtype: DType | str) -> tuple[str, ...]:
+        """The directions that may be contiguous in shared memory.
+
+        >>> KINDS["f8f6f4"].majors("e4m3"), KINDS["f8f6f4"].majors("e2m1")
+        (('k', 'mn'), ('k',))
+        """
+        return ("k", "mn") if self.check(dtype).bits >= BYTE else ("k",)
+
+    def check(self, dtype: DType | str) -> DType:
+        """The type, or a refusal that says which the kind has."""
+        element = DType.of(dtype)
+        if element.name not in self.types:
+            having = [kind.name for kind in KINDS.values() if element.name in kind.types]
+            other = f"; {element} is of {' '.join(having)}" if having else ""
+            raise Refused(
+                "TW602",
+                f"kind::{self.name} does not multiply {element}",
+                witness={"kind": self.name, "dtype": element.name},
+                hint=f"it multiplies {' '.join(self.types)}{other}",
+            )
+        return element
+
+    def check_product(self, a: DType | str, b: DType | str, d: DType | str) -> tuple[DType, DType, DType]:
+        """The three types, or a refusal.
+
+        >>> KINDS["f16"].check_product("bf16", "bf16", "f16")
+        Traceback (most recent call last):
+        tilewise.Refused: TW602: kind::f16 does not multiply bf16 by bf16 into f16
+          hint: f16 goes with f16 into f16 and f32; bf16 goes with bf16 into f32
+        """
+        first, second, result = self.check(a), self.check(b), DType.of(d)
+        into = self.into(first)
+        if (self.mixed or first == second) and result.name in into:
+            return first, second, result
+        if self.mixed:
+            hint = f"it accumulates in {' and '.join(into)}"
+        else:
+            hint = "; ".join(
+                f"{one} goes with {one} into {' and '.join(self.into(one))}" for one in self.types
+            )
+        raise Refused(
+            "TW602",
+            f"kind::{self.name} does not multiply {first} by {second} into {result}",
+            witness={"kind": self.name, "a": first.name, "b": second.name, "d": result.name},
+            hint=hint,
+        )
+
+    def into(self, dtype: DType | str) -> tuple[str, ...]:
+        """The types of D for one of A."""
+        return ("f32",) if DType.of(dtype).name == "bf16" else self.results
+
+    def scaling(self, scale: str | None = None, dtype: str | None = None) -> Scaling:
+        """The scaling that a word such as 2X and a type say; each may be left out where one fits.
+
+        >>> print(KINDS["mxf8f6f4"].scaling())
+        scale_vec::1X of ue8m0
+        """
+        fitting = [
+            this
+            for this in self.scalings
+            if scale in (None, this.word, str(this.vector)) and dtype in (None, this.dtype)
+        ]
+        if len(fitting) == 1:
+            return fitting[0]
+        known = " and ".join(map(str, self.scalings))
+        if self.scalings and fitting:
+            raise LayoutError(
+                "TW601",
+                f"kind::{self.name} has several scalings, and which is not said",
+                hint=f"it has {known}",
+            )
+        having = " ".join(kind.name for kind in KINDS.values() if kind.scaled)
+        asked = " of ".join(word for word in (scale, dtype) if word)
+        raise Refused(
+            "TW602",
+            f"kind::{self.name} has no scales {asked}".rstrip(),
+            witness={"kind": self.name, "scale": scale, "dtype": dtype},
+            hint=f"it has {known}" if known else f"{having} have",
+        )
+
+    # -- shapes ----------------------------------------------------------------------------------------
+
+    def shapes(self, cta_group: int = 1, sparse: bool = False, ws: bool = False) -> Shapes:
+        """{M: the legal N}; nothing where there is no such product.
+
+        >>> {m: (n[0], n[-1]) for m, n in KINDS["i8"].shapes(ws=True, sparse=True).items()}
+        {32: (64, 128), 64: (64, 128), 128: (64, 128)}
+        >>> [*KINDS["mxf4"].shapes(cta_group=2, sparse=True)]
+        [256]
+        """
+        legal = self.n[_checked_group(cta_group) - 1]
+        if ws:
+            fitting = cta_group == 1 and not self.scaled
+            return dict.fromkeys((32, 64, 128), _WS[:-1] if sparse else _WS) if fitting else {}
+        if cta_group == 2:
+            return dict.fromkeys((256,) if self.scaled and sparse else (128, 256), legal)
+        return dict.fromkeys((128,) if self.scaled else (64, 128), legal)
+
+    def check_shape(
+        self,
+        m: int,
+        n: int,
+        cta_group: int = 1,
+        sparse: bool = False,
+        ws: bool = False,
+        *,
+        b: DType | str | None = None,
+        b_major: str = "k",
+    ) -> tuple[int, int]:
+        """(m, n), or a refusal that names the nearest legal ones; what B is may say more.
+
+        >>> KINDS["f16"].check_shape(128, 24, cta_group=2)
+        Traceback (most recent call last):
+        tilewise.Refused: TW602: kind::f16 has no M = 128, N = 24 of cta_group 2
+          hint: the nearest N are 16 and 32
+        """
+        m, n = as_int(m, "M"), as_int(n, "N")
+        legal = self.shapes(cta_group, sparse, ws)
+        such = f"cta_group {cta_group}{', .ws' * ws}{', sparse A' * sparse}"
+        witness = {"kind": self.name, "m": m, "n": n, "cta_group": cta_group, "sparse": sparse, "ws": ws}
+        if not legal:
+            why = ".ws is of one CTA, and of kinds without scales"
+            raise Refused("TW602", f"kind::{self.name} has nothing of {such}", witness=witness, hint=why)
+        if m not in legal:
+            spelled = " and ".join(map(str, legal))
+            raise Refused(
+                "TW602",
+                f"kind::{self.name} has no M = {m} of {such}",
+                witness=witness,
+                hint=f"M is {spelled}",
+            )
+        if n not in legal[m]:
+            raise Refused(
+                "TW602",
+                f"kind::{self.name} has no M = {m}, N = {n} of {such}",
+                witness=witness,
+                hint=nearest(legal[m], n),
+            )
+        if b is not None and b_major == "mn" and self.check(b).bits == BYTE and n % (16 * cta_group):
+            raise Refused(
+                "TW602",
+                f"N = {n} of an N-major B of {b} is no multiple of {16 * cta_group}",
+                witness=witness,
+                hint=nearest(range(16 * cta_group, 257, 16 * cta_group), n),
+            )
+        return m, n
+
+    def instruction(self, m: int, n: int, sparse: bool = False) -> str:
+        """A product, as it is spoken of.
+
+        >>> KINDS["f16"].instruction(128, 256)
+        'm128n256k16'
+        """
+        return f"m{m}n{n}k{self.depth(sparse)}"
+
+
+def kind_of(a: DType | str, b: DType | str | None = None) -> Kind:
+    """The first kind, without scales where there is one, that multiplies two types.
+
+    >>> [kind_of(dtype).name for dtype in ("bf16", "tf32", "e4m3", "e2m1", "u8")]
+    ['f16', 'tf32', 'f8f6f4', 'f8f6f4', 'i8']
+    """
+    first = DType.of(a).name
+    second = first if b is None else DType.of(b).name
+    for kind in KINDS.values():
+        if first in kind.types and second in kind.types and (kind.mixed or first == second):
+            return kind
+    known = " ".join(dict.fromkeys(name for kind in KINDS.values() for name in kind.types))
+    raise Refused(
+        "TW602",
+        f"tcgen05 does not multiply {first}" + ("" if first == second else f" by {second}"),
+        witness={"a": first, "b": second},
+        hint=f"it multiplies {known}" + ("; 32-bit floats are multiplied as tf32" if first == "f32" else ""),
+    )
+
+
+def rows_of_one(operand: str, m: int, n: int, cta_group: int = 1) -> int:
+    """Rows of an operand that one CTA has of a product: of a pair each CTA has half of A's and half of B's.
+
+    >>> rows_of_one("A", 256, 64, cta_group=2), rows_of_one("B", 256, 64, cta_group=2)
+    (128, 32)
+    """
+    return (m if operand == "A" else n) // _checked_group(cta_group)
+
+
+def _checked_group(cta_group: int) -> int:
+    if cta_group not in (1, 2):
+        raise LayoutError("TW601", f"there is no cta_group {cta_group}", hint="a product is of 1 or 2 CTAs")
+    return cta_group
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("f16", ("f16", "bf16"), ("f16", "f32"), 16, (_BY_8, _BY_16), mixed=False),
+        Kind("tf32", ("tf32",), ("f32",), 8, (_BY_8, _BY_16)),
+        Kind("f8f6f4", F8F6F4, ("f16", "f32"), 32, (_BY_8, _BY_16)),
+        Kind("i8", ("s8", "u8"), ("s32",), 32, (_INTEGER_N, _BY_32), needs=INTEGERS),
+        Kind("mxf8f6f4", F8F6F4, ("f32",), 32, (_BY_8, _BY_16), (Scaling(1, "ue8m0"),)),
+        Kind("mxf4", ("e2m1",), ("f32",), 64, (_BY_8, _BY_16), (Scaling(2, "ue8m0"),)),
+        Kind(
+            "mxf4nvf4",
+            ("e2m1",),
+            ("f32",),
+            64,
+            (_BY_8, _BY_16),
+            (Scaling(2, "ue8m0"), Scaling(4, "ue8m0"), Scaling(4, "ue4m3")),
+        ),
+    )
+}
+"""{name: kind}."""
