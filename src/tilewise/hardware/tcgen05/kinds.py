@@ -16,8 +16,8 @@
     .ws, no scales       32, 64, 128       64, 128, 256
 
 A product of `.ws` with sparse A ends at N = 128; a pair's with scales and sparse A has M = 256 alone. An
-N-major B of 8 bits has N in steps of 16, of a pair in steps of 32. On sm_103a mxf4 and mxf4nvf4 have K = 96 as
-well, dense.
+N-major B of 8 bits has N in steps of 16, of a pair in steps of 32. On sm_103a mxf4 and mxf4nvf4 have K = 96
+as well, dense.
 """
 
 from __future__ import annotations

@@ -1,0 +1,489 @@
+"""The 32-bit instruction descriptor of tcgen05.mma: which product it is, as far as its words do not say.
+
+    bits     f16 tf32 f8f6f4 i8       mxf8f6f4             mxf4 mxf4nvf4
+    1-0      sparsity selector
+    2        sparse                   sparse               sparse
+    3        saturate
+    5-4      type of D                id of B's scales     id of B's scales
+    9-7      type of A                type of A            type of A
+    12-10    type of B                type of B            type of B, in bits 11-10
+    14, 13   negate B, A              negate B, A          negate B, A
+    16, 15   transpose B, A           transpose B, A       transpose B, A: 0
+    22-17    N / 8                    N / 8                N / 8
+    23                                type of scales       type of scales
+    28-24    M / 16                   M / 128 in 28-27     M / 128 in 28-27
+    30-29                             id of A's scales     id of A's scales
+    31-30    maximum shift, .ws
+    31                                                     K = 96
+
+Bits that a table does not have are 0. The kind, the CTA group and `.ws` stand in the instruction's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
+from tilewise.hardware.fields import Field, packed, reserved, unpacked
+from tilewise.hardware.mma.kinds import Scaling
+from tilewise.hardware.sources import ptx
+from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind
+from tilewise.hardware.wgmma.instructions import nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+BITS = 32
+SOURCE = ptx("Instruction descriptor (tcgen05)", "tcgen05-instruction-descriptor")
+
+N_UNIT, M_UNIT, SCALED_M_UNIT = 8, 16, 128
+
+
+def _transposed() -> Iterator[Field]:
+    yield Field("negate_a", 13, 1, 1, "negate A")
+    yield Field("negate_b", 14, 1, 1, "negate B")
+    yield Field("transpose_a", 15, 1, 1, "A is M-major")
+    yield Field("transpose_b", 16, 1, 1, "B is N-major")
+    yield Field("n", 17, 6, 1, "N / 8")
+
+
+def _scaled(b_bits: int) -> Iterator[Field]:
+    yield Field("sparse", 2, 1, 1, "A is sparse")
+    yield Field("sfb_id", 4, 2, 1, "id of B's scales")
+    yield Field("a", 7, 3, 1, "type of A")
+    yield Field("b", 10, b_bits, 1, "type of B")
+    yield from _transposed()
+    yield Field("scale", 23, 1, 1, "type of the scales")
+    yield Field("m", 27, 2, 1, "M / 128")
+    yield Field("sfa_id", 29, 2, 1, "id of A's scales")
+
+
+PLAIN = (
+    Field("selector", 0, 2, 1, "sparsity selector"),
+    Field("sparse", 2, 1, 1, "A is sparse"),
+    Field("saturate", 3, 1, 1, "integers saturate"),
+    Field("d", 4, 2, 1, "type of D"),
+    Field("a", 7, 3, 1, "type of A"),
+    Field("b", 10, 3, 1, "type of B"),
+    *_transposed(),
+    Field("m", 24, 5, 1, "M / 16"),
+    Field("max_shift", 30, 2, 1, "maximum shift of B's columns, .ws"),
+)
+"""The fields of kinds without scales."""
+
+SCALED = tuple(_scaled(3))
+"""Those of mxf8f6f4."""
+
+PACKED = (*_scaled(2), Field("deep", 31, 1, 1, "K = 96"))
+"""Those of mxf4 and mxf4nvf4."""
+
+TYPES: Mapping[str, Mapping[str, int]] = {
+    "f16": {"f16": 0, "bf16": 1},
+    "tf32": {"tf32": 2},
+    "f8f6f4": {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5},
+    "i8": {"u8": 0, "s8": 1},
+    "mxf8f6f4": {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5},
+    "mxf4": {"e2m1": 1},
+    "mxf4nvf4": {"e2m1": 1},
+}
+"""{kind: {type of A or B: its code}}."""
+
+RESULTS = {"f16": 0, "f32": 1, "s32": 2}
+SCALES = {"ue4m3": 0, "ue8m0": 1}
+SHIFTS = (0, 8, 16, 32)
+MAJORS = ("k", "mn")
+
+
+def fields_of(kind: Kind | str) -> tuple[Field, ...]:
+    """The table of a kind.
+
+    >>> [len(fields_of(kind)) for kind in ("i8", "mxf8f6f4", "mxf4")]
+    [13, 12, 13]
+    """
+    kind = Kind.of(kind)
+    return PACKED if kind.packed else SCALED if kind.scaled else PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """A product of tcgen05.mma; what is left out is what the kind has first, and 0.
+
+        requires       types, M, N and ids that the kind has
+        postcondition  Instruction.decode(i.value, i.kind, i.cta_group, i.ws) == i
+
+    >>> one = Instruction("f16", 128, 256, a="bf16")
+    >>> hex(one.value), one.b, one.d
+    ('0x8400490', 'bf16', 'f32')
+    >>> Instruction.decode(0x8400490, "f16") == one
+    True
+    """
+
+    kind: str
+    m: int
+    n: int
+    a: str = ""
+    b: str = ""
+    d: str = ""
+    sparse: bool = False
+    selector: int = 0
+    saturate: bool = False
+    negate_a: bool = False
+    negate_b: bool = False
+    a_major: str = "k"
+    b_major: str = "k"
+    max_shift: int = 0
+    """Columns by which `.ws` shifts B at most: 0, 8, 16 or 32."""
+    scale: str = ""
+    """1X, 2X or 4X; of K = 96, 3X or 6X."""
+    scale_dtype: str = ""
+    sfa_id: int = 0
+    sfb_id: int = 0
+    k: int = 0
+    """K, which is the kind's where it is 0."""
+    cta_group: int = 1
+    ws: bool = False
+
+    def __post_init__(self) -> None:
+        kind = Kind.of(self.kind)
+        a = kind.check(self.a or self.b or kind.types[0]).name
+        b = kind.check(self.b or a).name
+        d = self.d or ("f32" if "f32" in kind.results else kind.results[0])
+        kind.check_product(a, b, d)
+        settled = {"kind": kind.name, "a": a, "b": b, "d": d}
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+        for check in _CHECKS:
+            check(self)
+
+    @property
+    def encoded(self) -> dict[str, int]:
+        """What every field holds.
+
+        >>> Instruction("mxf4", 128, 64).encoded["m"], Instruction("f16", 64, 64).encoded["m"]
+        (1, 4)
+        """
+        kind = Kind.of(self.kind)
+        codes = TYPES[self.kind]
+        held = {
+            "selector": self.selector,
+            "sparse": int(self.sparse),
+            "saturate": int(self.saturate),
+            "d": RESULTS[self.d],
+            "a": codes[self.a],
+            "b": codes[self.b],
+            "negate_a": int(self.negate_a),
+            "negate_b": int(self.negate_b),
+            "transpose_a": MAJORS.index(self.a_major),
+            "transpose_b": MAJORS.index(self.b_major),
+            "n": self.n // N_UNIT,
+            "m": self.m // (SCALED_M_UNIT if kind.scaled else M_UNIT),
+            "max_shift": SHIFTS.index(self.max_shift),
+            "scale": SCALES.get(self.scale_dtype, 0),
+            "sfa_id": self.sfa_id,
+            "sfb_id": self.sfb_id,
+            "deep": int(self.k == DEEP_K),
+        }
+        return {field.name: held[field.name] for field in fields_of(kind)}
+
+    @property
+    def value(self) -> int:
+        """The 32 bits."""
+        return packed(fields_of(self.kind), self.encoded)
+
+    @property
+    def shape(self) -> str:
+        """M, N and K in one word.
+
+        >>> Instruction("tf32", 64, 40, sparse=True).shape
+        'm64n40k16'
+        """
+        return f"m{self.m}n{self.n}k{self.k}"
+
+    @property
+    def words(self) -> str:
+        """The instruction as PTX names it.
+
+        >>> Instruction("mxf4nvf4", 256, 64, scale="4X", scale_dtype="ue4m3", cta_group=2).words
+        'tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.scale_vec::4X'
+        """
+        parts = ["tcgen05.mma"] + ["ws"] * self.ws + ["sp"] * self.sparse
+        scales = [f"block_scale.{scale_word(self.scale)}"] if self.scale else []
+        return ".".join([*parts, f"cta_group::{self.cta_group}", f"kind::{self.kind}", *scales])
+
+    @property
+    def named(self) -> dict[str, int | str | bool]:
+        """Every part by its name, those that its kind has."""
+        plain = {"d", "saturate", "selector", "max_shift", "ws"}
+        scales = {"scale", "scale_dtype", "sfa_id", "sfb_id"}
+        silent = plain - {"d"} if Kind.of(self.kind).scaled else scales
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in silent}
+
+    @classmethod
+    def decode(
+        cls,
+        value: int,
+        kind: Kind | str,
+        *,
+        cta_group: int | None = None,
+        ws: bool = False,
+        scale: str | None = None,
+    ) -> Instruction:
+        """The product that 32 bits say; what no product says is refused, with the field.
+
+        The kind, the CTA group, `.ws` and how many scales there are stand in the instruction. Where the group
+        or the scales are left out, they are the first with which the rest is legal.
+        """
+        kind = Kind.of(kind)
+        value = word_of(value)
+        if bits := reserved(fields_of(kind), value):
+            many = f"bit {bits[0]} is" if len(bits) == 1 else f"bits {', '.join(map(str, bits))} are"
+            raise Refused(
+                "TW604",
+                f"{many} set in {value:#010x}, and kind::{kind.name} has nothing there",
+                witness={"bits": bits},
+                hint="they are 0, or the word is of another kind",
+            )
+        given = _given(kind, unpacked(fields_of(kind), value))
+        every: list[dict[str, Any]] = [
+            {"cta_group": group, "ws": ws, "scale": word}
+            for group in ((1, 2) if cta_group is None else (cta_group,))
+            for word in (_scale_words(kind, given) if scale is None else [scale])
+        ]
+        refused = None
+        for said in every:
+            try:
+                return cls(kind.name, **given, **said)
+            except Refused as no:
+                refused = refused or no
+        assert refused is not None
+        raise refused
+
+
+def word_of(value: int) -> int:
+    """The number, or an error where it has more than 32 bits."""
+    value = as_int(value, "an instruction descriptor")
+    if not 0 <= value < 1 << BITS:
+        high = (
+            f"; the upper half of the 64 bits, {value >> BITS:#010x}, may be it"
+            if 0 < value < 1 << 64
+            else ""
+        )
+        raise LayoutError(
+            "TW604", f"{value:#x} is no number of 32 bits", hint=f"an instruction descriptor has 32{high}"
+        )
+    return value
+
+
+def scale_word(scale: str) -> str:
+    """How PTX says a scaling; those of K = 96 by the length of a block.
+
+    >>> scale_word("2X"), scale_word("6X")
+    ('scale_vec::2X', 'block16')
+    """
+    return _BLOCKS.get(scale, f"scale_vec::{scale}")
+
+
+def kinds_of_word(value: int) -> list[str]:
+    """The kinds for which a word says a product.
+
+    >>> kinds_of_word(Instruction("i8", 128, 64).value), kinds_of_word(0)
+    (['i8'], [])
+    """
+    found = []
+    for name in KINDS:
+        try:
+            Instruction.decode(value, name)
+        except LayoutError:
+            continue
+        found.append(name)
+    return found
+
+
+# -- what a word says ------------------------------------------------------------------------------
+
+_BLOCKS = {"3X": "block32", "6X": "block16"}
+_DEEP = {"2X": "3X", "4X": "6X"}
+"""{how many scales K = 64 has: how many K = 96 has}."""
+
+IDS = {"1X": (0, 1, 2, 3), "2X": (0, 2), "3X": (0, 1, 2, 3), "4X": (0,), "6X": (0, 2)}
+"""{how many scales a row has: the ids, which say where in a word of four the first of them lies}."""
+
+
+def _given(kind: Kind, held: Mapping[str, int]) -> dict[str, Any]:
+    """The keywords of `Instruction` that the fields of a word say."""
+    codes = TYPES[kind.name]
+    given: dict[str, Any] = {
+        "m": held["m"] * (SCALED_M_UNIT if kind.scaled else M_UNIT),
+        "n": held["n"] * N_UNIT,
+        "a": _of_code(codes, held["a"], "type of A", kind),
+        "b": _of_code(codes, held["b"], "type of B", kind),
+        "a_major": MAJORS[held["transpose_a"]],
+        "b_major": MAJORS[held["transpose_b"]],
+        **{name: bool(held[name]) for name in ("sparse", "negate_a", "negate_b")},
+    }
+    if kind.scaled:
+        scale_dtype = _of_code(SCALES, held["scale"], "type of scales", kind)
+        k = DEEP_K if held.get("deep") else 0
+        return given | {
+            "sfa_id": held["sfa_id"],
+            "sfb_id": held["sfb_id"],
+            "scale_dtype": scale_dtype,
+            "k": k,
+        }
+    return given | {
+        "d": _of_code(RESULTS, held["d"], "type of D", kind),
+        "selector": held["selector"],
+        "saturate": bool(held["saturate"]),
+        "max_shift": SHIFTS[held["max_shift"]],
+    }
+
+
+def _of_code(codes: Mapping[str, int], code: int, what: str, kind: Kind) -> str:
+    for name, number in codes.items():
+        if number == code:
+            return name
+    known = ", ".join(f"{number} {name}" for name, number in codes.items())
+    raise Refused(
+        "TW604",
+        f"{code} is no {what} of kind::{kind.name}",
+        witness={"field": what, "code": code},
+        hint=f"known: {known}; or the word is of another kind",
+    )
+
+
+def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
+    """How many scales there may be of the type that a word says, the fewest first."""
+    words = [one.word for one in kind.scalings if one.dtype == given.get("scale_dtype")] or [""]
+    return [_DEEP[word] for word in words] if given.get("k") == DEEP_K else words
+
+
+# -- what there is not -----------------------------------------------------------------------------
+
+
+def _check_k(one: Instruction) -> None:
+    kind = Kind.of(one.kind)
+    deep = kind.packed and not one.sparse
+    depth = kind.depth(one.sparse)
+    if one.k not in (0, depth) and not (deep and one.k == DEEP_K):
+        also = f", or {DEEP_K} on sm_103a" if deep else ""
+        raise Refused(
+            "TW602",
+            f"kind::{kind.name} has no K = {one.k}{' with sparse A' * one.sparse}",
+            witness={"kind": kind.name, "k": one.k, "sparse": one.sparse},
+            hint=f"K is {depth}{also}",
+        )
+    object.__setattr__(one, "k", one.k or depth)
+
+
+def _check_shape(one: Instruction) -> None:
+    kind = Kind.of(one.kind)
+    kind.check_shape(one.m, one.n, one.cta_group, one.sparse, one.ws, b=one.b, b_major=one.b_major)
+    if one.k == DEEP_K and one.n % 16:
+        raise Refused(
+            "TW602",
+            f"kind::{kind.name} with K = {DEEP_K} has no N = {one.n}",
+            witness={"k": one.k, "n": one.n},
+            hint=nearest(range(16, 257, 16), one.n),
+        )
+
+
+def _check_majors(one: Instruction) -> None:
+    kind = Kind.of(one.kind)
+    for operand, dtype, major in (("A", one.a, one.a_major), ("B", one.b, one.b_major)):
+        if major not in MAJORS:
+            raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
+        if major not in kind.majors(dtype):
+            raise Refused(
+                "TW602",
+                f"kind::{kind.name} reads {operand} of {dtype} K-major alone",
+                witness={"operand": operand, "dtype": dtype, "major": major},
+                hint="elements of 8 bits and more may be MN-major",
+            )
+
+
+def _check_signs(one: Instruction) -> None:
+    if one.kind == "i8" and (one.negate_a or one.negate_b):
+        raise Refused(
+            "TW602", "kind::i8 negates nothing", witness={"kind": "i8"}, hint="negate goes with floats"
+        )
+    if one.saturate and one.kind != "i8":
+        raise Refused(
+            "TW602", f"kind::{one.kind} does not saturate", witness={"kind": one.kind}, hint="kind::i8 does"
+        )
+
+
+def _check_sparse(one: Instruction) -> None:
+    selector = as_int(one.selector, "the sparsity selector")
+    legal = (0, 1, 2, 3) if one.sparse and one.kind in ("f16", "tf32") else (0,)
+    if selector in legal:
+        return
+    why = "a sparse A of kind::f16 or kind::tf32 has selectors 0 to 3, all else 0"
+    raise Refused(
+        "TW602",
+        f"kind::{one.kind} has no sparsity selector {selector} with {'sparse' if one.sparse else 'dense'} A",
+        witness={"selector": selector, "kind": one.kind, "sparse": one.sparse},
+        hint=why,
+    )
+
+
+def _check_shift(one: Instruction) -> None:
+    if one.max_shift not in SHIFTS:
+        raise Refused(
+            "TW602",
+            f"B is not shifted by up to {one.max_shift} columns",
+            witness={"max_shift": one.max_shift},
+            hint="the maximum shift is 0, 8, 16 or 32",
+        )
+    most = 16 if one.m == 32 else 32
+    if one.max_shift and (not one.ws or one.max_shift > most):
+        hint = f"of M = {one.m} it is at most {most}" if one.ws else "tcgen05.mma.ws shifts B"
+        raise Refused(
+            "TW602",
+            f"a maximum shift of {one.max_shift} is none of M = {one.m}{'' if one.ws else ' without .ws'}",
+            witness={"max_shift": one.max_shift, "m": one.m, "ws": one.ws},
+            hint=hint,
+        )
+
+
+def _check_scales(one: Instruction) -> None:
+    kind = Kind.of(one.kind)
+    if not kind.scaled:
+        if one.scale or one.scale_dtype or one.sfa_id or one.sfb_id:
+            kind.scaling(one.scale or None, one.scale_dtype or None)
+        return
+    plain = {deep: word for word, deep in _DEEP.items()}.get(one.scale, one.scale) or None
+    scaling = _scaling(kind, plain, one.scale_dtype or None)
+    word = _DEEP[scaling.word] if one.k == DEEP_K else scaling.word
+    if one.scale not in ("", word):
+        raise Refused(
+            "TW602",
+            f"K = {one.k} of kind::{kind.name} has no {one.scale} scales",
+            witness={"k": one.k, "scale": one.scale},
+            hint=f"it has {word}",
+        )
+    object.__setattr__(one, "scale", word)
+    object.__setattr__(one, "scale_dtype", scaling.dtype)
+    for operand, found in (("A", one.sfa_id), ("B", one.sfb_id)):
+        if as_int(found, f"the id of {operand}'s scales") not in IDS[word]:
+            raise Refused(
+                "TW602",
+                f"the id of {operand}'s scales is {found}, and {word} scales have {_listed(IDS[word])}",
+                witness={"operand": operand, "id": found, "scale": word},
+                hint="it is the byte of a 32-bit word in which the first scale of a row lies",
+            )
+
+
+def _scaling(kind: Kind, scale: str | None, dtype: str | None) -> Scaling:
+    """The scaling that is said; of several that fit, the finest."""
+    fitting = [one for one in kind.scalings if scale in (None, one.word) and dtype in (None, one.dtype)]
+    return fitting[-1] if fitting else kind.scaling(scale, dtype)
+
+
+def _listed(ids: tuple[int, ...]) -> str:
+    return ", ".join(map(str, ids[:-1])) + " and " * (len(ids) > 1) + str(ids[-1])
+
+
+_CHECKS = (_check_k, _check_shape, _check_majors, _check_signs, _check_sparse, _check_shift, _check_scales)
