@@ -14,13 +14,40 @@ from tilewise.hardware.modes import Mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from tilewise.core.algebra.slicing import Slices
     from tilewise.core.layout import Layout
 
     Shape = tuple[int | None, int | None, int]
     """(m, n, k) of an instruction; None where another operand decides it."""
+
+    class Descriptor(Protocol):
+        """A matrix descriptor of any engine, in bytes."""
+
+        @property
+        def start(self) -> int:
+            """The first byte of the operand."""
+
+        @property
+        def lbo(self) -> int:
+            """The leading dimension's offset, or the address of the second chunk."""
+
+        @property
+        def sbo(self) -> int:
+            """The stride dimension's offset."""
+
+        @property
+        def mode(self) -> Mode:
+            """The swizzle mode."""
+
+        @property
+        def base_offset(self) -> int:
+            """Units of 128 bytes by which the pattern is moved."""
+
+        @property
+        def value(self) -> int:
+            """The 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +79,12 @@ class Intake:
     modes: Mapping[str, tuple[Mode, ...]]
     """{major: the swizzle modes that are read in it}, the narrowest first; a major that is not read is not
     in it."""
-    shape: Callable[[int], Shape]
-    """The instruction that reads so many rows of it."""
+    m: int | None = None
+    """M of the instructions, where it was asked for or there is one; None where it may be several."""
+    n: int | None = None
+    """N of them, likewise."""
+    ctas: int = 1
+    """CTAs that share the rows of an instruction: 2 of a pair."""
     no_major: tuple[str, str] = ("", "")
     """Why the other major is not read, and what to do; for one that is read nothing."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
@@ -66,6 +97,11 @@ class Intake:
     def majors(self) -> tuple[str, ...]:
         """The directions that may be contiguous."""
         return tuple(self.modes)
+
+    def shape(self, rows: int) -> Shape:
+        """(m, n, k) of the instruction that reads so many rows of the operand here."""
+        whole = rows * self.ctas
+        return (whole, self.n, self.k) if self.operand == "A" else (self.m, whole, self.k)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,8 @@ def intake(dtype: DType | str, operand: str, n: int | None = None) -> Intake:
         k=row.k,
         rows=(M,) if of_a else row.n if n is None else (n,),
         modes={major: tuple(MODES.values()) for major in row.majors},
-        shape=lambda rows: (M, n if of_a else rows, row.k),
+        m=M,
+        n=n,
         no_major=_no_major(row),
     )
 
