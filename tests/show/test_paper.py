@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import subprocess
@@ -16,10 +17,13 @@ from hypothesis import given, settings
 
 from tilewise import LayoutError, R, S, Swizzle, parse
 from tilewise.core.shapes import coordinates
+from tilewise.hardware.catalog.instances import instances_of
+from tilewise.hardware.catalog.registry import entries
 from tilewise.show.paper.compose import MOST_CELLS, drawing_of
+from tilewise.show.paper.drawing import Text
 from tilewise.show.paper.encoded import encoded_part
 from tilewise.show.paper.palette import DARK, LIGHT, PALETTES
-from tilewise.show.paper.png import SCALE, png_of
+from tilewise.show.paper.png import SCALE, png_of, written
 from tilewise.show.paper.svg import escaped, svg_of
 from tilewise.show.scene.build import document_of, scene_of
 from tilewise.show.scene.compare import compared
@@ -451,6 +455,35 @@ def test_letters_are_written():
     bare = replace(drawing, items=tuple(item for item in drawing.items if hasattr(item, "boxes")))
     without = image_of(io.BytesIO(png_of(bare))).getcolors(1 << 16)
     assert len(with_texts) > 10 * len(without)
+
+
+def test_the_font_has_the_letters_that_are_written():
+    font = pytest.importorskip("PIL.ImageFont").load_default(24)
+    lacking = bytes(font.getmask("\uffff"))
+    shown = [chr(code) for code in range(33, 1 << 16) if written(chr(code)) == chr(code)]
+    assert len(shown) > 94 + 10
+    assert [letter for letter in shown if bytes(font.getmask(letter)) == lacking] == []
+
+
+@pytest.mark.parametrize("name", list(entries()))
+def test_what_the_catalogue_says_has_no_letter_that_the_font_lacks(name):
+    """In the panels of an entry, and where it is asked about as a tile."""
+    entry = entries()[name]
+    first, *_ = instances_of(entry).values()
+    layout = entry.build(**first).layout
+    if layout is None:
+        return
+    window = ((0, 1), (0, 1)) if layout.size > 4096 else None
+    title = entry.spelled(first)
+    documents = [document_of(layout, title=title, window=window), compared(layout, layout, window=window)]
+    for access in ("descriptor.A", "boxes"):
+        with contextlib.suppress(LayoutError):
+            documents.append(document_of(layout, window=window, dtype="bf16", access=access))
+    for document in documents:
+        drawing = drawing_of(document, step=0 if document.scenes[0].steps else None)
+        texts = [item.text for item in drawing.items if isinstance(item, Text)]
+        assert len(texts) > 3
+        assert not [text for text in texts if "?" in written(text) or len(written(text)) != len(text)]
 
 
 def test_without_pillow_it_says_what_to_install(monkeypatch):

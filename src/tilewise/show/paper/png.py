@@ -22,7 +22,7 @@ MOST_PIXELS = 1 << 26
 def png_of(drawing: Drawing, theme: str = "auto") -> bytes:
     """A picture as PNG; auto is light, for a file of pixels knows no reader.
 
-    The letters are of the font that comes with Pillow, which has those of ASCII; for others stands a `?`.
+    The letters are of the font that comes with Pillow, which has few beyond ASCII: `written` has the others.
 
         refused  TW403 where Pillow is missing
                  TW301 more than 67,108,864 pixels
@@ -64,13 +64,31 @@ def _fill(pen: ImageDraw, fill: Fill, colour: str) -> None:
         pen.rectangle((x, y, x + box.width * SCALE - 1, y + box.height * SCALE - 1), fill=colour)
 
 
+def written(text: str) -> str:
+    """A text in the letters of the font: a sign that it lacks is its likeness in ASCII, any other a `?`.
+
+        postcondition  as many letters as the text has, so that it needs the same room
+
+    >>> written("rows 8 × 4 → m ⊕ 1 · “ä”")
+    'rows 8 x 4 > m ^ 1 · “?”'
+    """
+    return "".join(_LIKE.get(c, c if " " <= c <= "~" or c in _BEYOND else "?") for c in text)
+
+
 def _write(pen: ImageDraw, text: Text, colour: str, font: Font) -> None:
-    said = "".join(c if " " <= c <= "~" else _INSTEAD.get(c, "?") for c in text.text)
     anchor = {"start": "ls", "middle": "ms", "end": "rs"}[text.anchor]
     heavy = 0.5 if text.bold else 0
     pen.text(
-        (text.x * SCALE, text.y * SCALE), said, fill=colour, font=font, anchor=anchor, stroke_width=heavy
+        (text.x * SCALE, text.y * SCALE),
+        written(text.text),
+        fill=colour,
+        font=font,
+        anchor=anchor,
+        stroke_width=heavy,
     )
 
 
-_INSTEAD = {"·": "·", "…": "…", "×": "x", "∘": "o", "−": "-"}
+_BEYOND = "©«°±´·»‘’“”…‹›⁄™"
+"""Letters of the font that are not of ASCII."""
+
+_LIKE = dict(zip("×∘◦−–—→←⊕", "xoo---><^", strict=True))
