@@ -5,6 +5,10 @@ none     16                Swizzle<0,4,3>       16 B (128 B for TMA's address)
 32B      32                Swizzle<1,4,3>       256 B
 64B      64                Swizzle<2,4,3>       512 B
 128B     128               Swizzle<3,4,3>       1024 B
+
+Blackwell has one more, which keeps 32 bytes together where the others keep 16:
+
+128B_ATOM_32B   128        Swizzle<2,5,2>       512 B
 """
 
 from __future__ import annotations
@@ -36,8 +40,8 @@ class Mode:
     """Bytes of one row of the atom along the major direction."""
     bits: int
     """B of Swizzle<B, M, S>."""
-    wgmma_code: int
-    """Bits 63-62 of a wgmma descriptor."""
+    wgmma_code: int | None
+    """Bits 63-62 of a wgmma descriptor; None where Hopper has no such mode."""
     tma_name: str
     """The enumerator of CUtensorMapSwizzle."""
     base: int = 4
@@ -91,7 +95,7 @@ class Mode:
         return self.name
 
     def __repr__(self) -> str:
-        return f"Mode.of({self.name!r})"
+        return f"Mode.of({self.name!r})" if self.name in MODES else f"BLACKWELL[{self.name!r}]"
 
 
 MODES = {
@@ -103,4 +107,12 @@ MODES = {
         Mode("128B", 128, 3, 1, "CU_TENSOR_MAP_SWIZZLE_128B"),
     )
 }
-"""Every mode by name, narrowest first."""
+"""Every mode of Hopper by name, narrowest first."""
+
+BLACKWELL = {
+    **MODES,
+    "128B_ATOM_32B": Mode(
+        "128B_ATOM_32B", 128, 2, None, "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B", base=5, shift=2
+    ),
+}
+"""Every mode of Blackwell's descriptors by name; the last is the widest in other atoms."""

@@ -10,40 +10,46 @@ bits     field          holds
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_int, number_text
-from tilewise.hardware.fields import WORD_BITS, Field, packed, reserved, unpacked
+from tilewise.core.errors import Refused
+from tilewise.core.integers import as_int
+from tilewise.hardware.fields import Field, packed, reserved, unpacked
 from tilewise.hardware.modes import CHUNK, MODES, Mode
+from tilewise.hardware.operands.strides import (
+    BASE_OFFSET,
+    BASE_UNIT,
+    LBO,
+    LIMIT,
+    SBO,
+    START,
+    SWIZZLED_K_MAJOR_LBO,
+    alignment,
+    base_offset_of,
+    check_base_offset,
+    check_bytes,
+    check_word,
+    leading_and_stride,
+)
 from tilewise.hardware.sources import PTX_DESCRIPTOR
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
+__all__ = [
+    "BASE_UNIT",
+    "FIELDS",
+    "LIMIT",
+    "SOURCE",
+    "SWIZZLED_K_MAJOR_LBO",
+    "Descriptor",
+    "alignment",
+    "base_offset_of",
+    "leading_and_stride",
+    "reserved_bits",
+]
 
-    T = TypeVar("T")
-
-FIELD_BITS = 14
-LIMIT = CHUNK << FIELD_BITS
-"""Byte offsets and addresses are below 2^18."""
-
-BASE_UNIT = 128
-"""Bytes that one unit of the base offset moves the pattern by."""
-
-FIELDS = (
-    Field("start", 0, FIELD_BITS, CHUNK, "matrix start address"),
-    Field("lbo", 16, FIELD_BITS, CHUNK, "leading dimension byte offset"),
-    Field("sbo", 32, FIELD_BITS, CHUNK, "stride dimension byte offset"),
-    Field("base_offset", 49, 3, 1, "matrix base offset"),
-    Field("mode", 62, 2, 1, "swizzling mode"),
-)
+FIELDS = (START, LBO, SBO, BASE_OFFSET, Field("mode", 62, 2, 1, "swizzling mode"))
 """Every field, the lowest first."""
 
 SOURCE = PTX_DESCRIPTOR
-
-SWIZZLED_K_MAJOR_LBO = CHUNK
-"""What is written where LBO is not read: the document assumes 1 of 16 bytes, and CUTLASS writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +77,9 @@ class Descriptor:
             object.__setattr__(self, name, as_int(getattr(self, name), f"the descriptor's {name}"))
         object.__setattr__(self, "mode", Mode.of(self.mode))
         for name in ("start", "lbo", "sbo"):
-            _check_bytes(name, getattr(self, name))
-        if not 0 <= self.base_offset < 8:
-            raise LayoutError(
-                "TW604",
-                f"a base offset of {self.base_offset} does not fit 3 bits",
-                hint="it is (address of the pattern >> 7) & 7",
-            )
+            check_bytes(name, getattr(self, name))
+        check_base_offset(self.base_offset)
+        _code(self.mode)
 
     def __str__(self) -> str:
         return f"{self.value:#018x}"
@@ -94,7 +96,7 @@ class Descriptor:
             "lbo": self.lbo // CHUNK,
             "sbo": self.sbo // CHUNK,
             "base_offset": self.base_offset,
-            "mode": self.mode.wgmma_code,
+            "mode": _code(self.mode),
         }
 
     @property
@@ -117,10 +119,14 @@ class Descriptor:
         """The 64 bits."""
         return packed(FIELDS, self.encoded)
 
+    def at(self, start: int, base_offset: int) -> Descriptor:
+        """The same elsewhere."""
+        return replace(self, start=start, base_offset=base_offset)
+
     @classmethod
     def decode(cls, value: int) -> Descriptor:
         """The descriptor of 64 bits; bits that no field has are passed over: see `reserved_bits`."""
-        held = unpacked(FIELDS, _word(value))
+        held = unpacked(FIELDS, check_word(value))
         mode = next(mode for mode in MODES.values() if mode.wgmma_code == held["mode"])
         start, lbo, sbo = (held[name] * CHUNK for name in ("start", "lbo", "sbo"))
         return cls(start, lbo, sbo, mode, held["base_offset"])
@@ -134,79 +140,16 @@ def reserved_bits(value: int) -> list[int]:
     >>> reserved_bits(0x4000004000010000), reserved_bits(0x4000404000010000)
     ([], [46])
     """
-    return reserved(FIELDS, _word(value))
+    return reserved(FIELDS, check_word(value))
 
 
-def leading_and_stride(mode: Mode, major: str, down: T, across: T) -> tuple[T | None, T]:
-    """(LBO, SBO) of patterns `down` apart along the rows and `across` along K; None where LBO is not read.
-
-    The manual's two definitions. What it calls the pattern is the atom, or a core matrix without a swizzle.
-
-    >>> [leading_and_stride(Mode.of(mode), "mn", "rows", "K") for mode in ("none", "64B")]
-    [('K', 'rows'), ('rows', 'K')]
-    >>> [leading_and_stride(Mode.of(mode), "k", "rows", "K") for mode in ("none", "64B")]
-    [('K', 'rows'), (None, 'rows')]
-    """
-    if not mode.bits:
-        return across, down
-    return (None, down) if major == "k" else (down, across)
-
-
-def alignment(mode: Mode | str) -> int:
-    """Bytes to which a pattern is aligned where its base offset is 0; 16 where there is no pattern.
-
-    >>> [alignment(mode) for mode in ("none", "32B", "64B", "128B")]
-    [16, 256, 512, 1024]
-    """
-    return Mode.of(mode).period
-
-
-def base_offset_of(pattern: int, mode: Mode | str) -> int:
-    """The base offset for a swizzle pattern that starts at a byte address, by the document's formula.
-
-        requires       the pattern starts at a multiple of 128, or of 16 where nothing is swizzled
-        postcondition  0 where the pattern is aligned, else (pattern >> 7) & 7
-
-    It is the pattern's start that counts. A descriptor that starts inside a tile, because it steps along
-    K or begins at a later row, still reads the tile's pattern, and has the tile's base offset.
-
-    >>> base_offset_of(1024, "128B"), base_offset_of(1280, "128B"), base_offset_of(512, "64B")
-    (0, 2, 0)
-    """
-    mode, pattern = Mode.of(mode), as_int(pattern, "the start of the pattern")
-    unit = BASE_UNIT if mode.bits else CHUNK
-    if pattern % unit:
+def _code(mode: Mode) -> int:
+    """What the mode's field holds."""
+    if mode.wgmma_code is None:
         raise Refused(
-            "TW605",
-            f"a {mode} pattern that starts at {pattern:#x} has no base offset: it counts {unit} bytes",
-            witness={"address": pattern, "rest": pattern % unit},
-            hint=f"align the buffer to {mode.period} bytes, and the base offset is 0",
+            "TW602",
+            f"wgmma has no mode {mode}",
+            witness={"mode": mode.name},
+            hint="Hopper's are " + " ".join(MODES) + "; Blackwell's tcgen05 has this one",
         )
-    return 0 if pattern % mode.period == 0 else pattern // BASE_UNIT % 8
-
-
-def _word(value: int) -> int:
-    value = as_int(value, "a descriptor")
-    if not 0 <= value < 1 << WORD_BITS:
-        spelled = f"{value:#x}" if abs(value) < 1 << 2 * WORD_BITS else number_text(value)
-        raise LayoutError("TW604", f"{spelled} is no number of 64 bits", hint="a descriptor has 64")
-    return value
-
-
-def _check_bytes(name: str, count: int) -> None:
-    if 0 <= count < LIMIT and count % CHUNK == 0:
-        return
-    if 0 <= count < LIMIT:
-        below = count // CHUNK * CHUNK
-        raise LayoutError(
-            "TW604",
-            f"the descriptor's {name} of {count} bytes is no multiple of 16",
-            hint=f"the field counts 16 bytes; the nearest are {below} and {below + CHUNK}; "
-            f"{count} as the field counts is {count * CHUNK} bytes",
-        )
-    hint = f"it lies in 0..{LIMIT - CHUNK}"
-    if name == "start" and count >= LIMIT:
-        hint = f"the field keeps bits 17-4, which say {count % LIMIT:#x}: give the shared-memory address"
-    raise LayoutError(
-        "TW604", f"the descriptor's {name} of {count} bytes does not fit its 14 bits of 16 bytes", hint=hint
-    )
+    return mode.wgmma_code

@@ -13,17 +13,29 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import Refused
 from tilewise.core.integers import as_int
+from tilewise.hardware.operands.majors import MAJORS, OPERANDS, check_major_word, check_operand
+
+__all__ = [
+    "EVERY_8",
+    "INPUTS",
+    "INTEGER_N",
+    "K_BITS",
+    "MAJORS",
+    "OPERANDS",
+    "Input",
+    "M",
+    "check_major_word",
+    "check_operand",
+    "nearest",
+]
 
 M = 64
 """Rows of A and D in every wgmma."""
 
 K_BITS = 256
 """Every dense wgmma multiplies 32 bytes of K, whatever the type."""
-
-MAJORS = ("k", "mn")
-OPERANDS = ("A", "B")
 
 EVERY_8 = tuple(range(8, 257, 8))
 INTEGER_N = (8, 16, 24, *range(32, 257, 16))
@@ -148,19 +160,3 @@ INPUTS = {
     )
 }
 """Every type of A and B by name."""
-
-
-def check_major_word(major: str) -> str:
-    """`major`, which is k or mn."""
-    if major not in MAJORS:
-        raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: " + " ".join(MAJORS))
-    return major
-
-
-def check_operand(operand: str) -> str:
-    """`operand`, which is A or B."""
-    if operand not in OPERANDS:
-        raise LayoutError(
-            "TW601", f"{operand!r} is no operand in shared memory", hint="known: " + " ".join(OPERANDS)
-        )
-    return operand

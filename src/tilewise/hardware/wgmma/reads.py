@@ -1,35 +1,23 @@
 """What any descriptor reads: the byte of every element of an operand, legal or odd.
 
-The tensor core reads core matrices of 8 rows of 16 bytes. The descriptor says how far they are apart:
-
-    K-major,  none      row r, chunk c of K     start + (r / 8) SBO + c LBO + (r % 8) 16
-    K-major,  W bytes                           start + (r / 8) SBO + c 16  + (r % 8) W
-    MN-major, none      chunk c of rows, k      start + c SBO + (k / 8) LBO + (k % 8) 16
-    MN-major, W bytes   w = W / 16              start + (c / w) LBO + (c % w) 16 + (k / 8) SBO + (k % 8) W
-
-and the swizzle of the mode acts on the sum, in a pattern that begins at 128 bytes times the base offset:
-
-    byte = Sw(sum - 128 b) + 128 b
-
+The walk is that of all descriptors: see `tilewise.hardware.operands.walk`.
 `FINDINGS` names what of this the documents do not say, and the hardware does.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
-from tilewise.core.algebra.slicing import Piece, Slices
+from tilewise.core.algebra.slicing import Slices
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import Mode as Extents
-from tilewise.core.vectors import as_vector
 from tilewise.hardware.limits import SM_SHARED_BYTES
-from tilewise.hardware.modes import CHUNK, ROWS
-from tilewise.hardware.wgmma.descriptor import BASE_UNIT, Descriptor
-from tilewise.hardware.wgmma.instructions import Input, M, check_operand
+from tilewise.hardware.modes import CHUNK
+from tilewise.hardware.operands.walk import Walk, ends, inside_a_chunk, unread_fields, walk
+from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.instructions import K_BITS, Input, M, check_operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,9 +31,6 @@ if TYPE_CHECKING:
         operand: str
         n: int
 
-
-Digits = list[tuple[int, int]]
-"""(extent, bytes), slowest first."""
 
 SHARED_END = SM_SHARED_BYTES
 """The first byte past the shared memory of an SM: a window that begins with the system's 1 KiB."""
@@ -143,12 +128,7 @@ def pieces(
     ((0, 64), (0, 16)) Swizzle<3,4,3> o S[(64, (2, 8)) : (2, (2048, 128))]
     ((64, 96), (0, 16)) Swizzle<3,4,3> o (S[(32, (2, 8)) : (2, (2048, 128))] + 1024)
     """
-    rows, along, across = _walk(descriptor, dtype, major, operand, n)
-    whole = _placed(descriptor, along, across)
-    if _size(along) == rows:
-        return Slices((Piece(((0, rows), (0, _size(across))), whole),))
-    found = whole.slice((0, rows))
-    return Slices(Piece(piece.box, piece.layout.coalesce(by_mode=True)) for piece in found)
+    return _walk(descriptor, dtype, major, operand, n).pieces()
 
 
 def byte_of(
@@ -166,11 +146,11 @@ def byte_of(
     >>> byte_of(Descriptor(sbo=1024, mode="128B"), 9, 8, dtype="f16", n=16)
     1152
     """
-    rows, along, across = _walk(descriptor, dtype, major, operand, n)
-    for index, extent, name in ((row, rows, "row"), (k, _size(across), "k")):
+    walked = _walk(descriptor, dtype, major, operand, n)
+    for index, extent, name in ((row, walked.rows, "row"), (k, walked.depth, "k")):
         if not 0 <= as_int(index, name) < extent:
             raise LayoutError("TW201", f"{name} {index} is outside 0..{extent - 1} of the operand")
-    return _swizzled(descriptor, descriptor.start + _steps(row, along) + _steps(k, across))
+    return walked.byte(row, k)
 
 
 def addresses(
@@ -181,12 +161,7 @@ def addresses(
     >>> addresses(Descriptor(sbo=1024, mode="128B"), dtype="tf32", n=8)[1]
     [144, 148, 152, 156, 128, 132, 136, 140]
     """
-    rows, along, across = _walk(descriptor, dtype, major, operand, n)
-    moved, source, shift = _moved(descriptor), descriptor.mode.swizzle.source, descriptor.mode.swizzle.shift
-    columns = [_steps(k, across) for k in range(_size(across))]
-    starts = [descriptor.start + _steps(row, along) for row in range(rows)]
-    sums = ([start + column for column in columns] for start in starts)
-    return [[byte ^ ((byte - moved & source) >> shift) for byte in row] for row in sums]
+    return _walk(descriptor, dtype, major, operand, n).table()
 
 
 def unread(
@@ -199,16 +174,7 @@ def unread(
     >>> unread(Descriptor(), dtype="f16", major="mn", n=8)
     ('sbo', 'base_offset')
     """
-    _, along, _ = _walk(descriptor, dtype, major, operand, n)
-    mode = descriptor.mode
-    one_step = along[0][0] == 1
-    silent = {"base_offset"} if not mode.bits else set()
-    if major == "k":
-        silent |= {"sbo"} if one_step else set()
-        silent |= {"lbo"} if mode.bits else set()
-    elif one_step:
-        silent |= {"lbo"} if mode.bits else {"sbo"}
-    return tuple(name for name in ("lbo", "sbo", "base_offset") if name in silent)
+    return unread_fields(descriptor, _walk(descriptor, dtype, major, operand, n), major)
 
 
 def extremes(
@@ -221,75 +187,16 @@ def extremes(
     """
     element = DType.of(dtype)
     found = pieces(descriptor, dtype=element, major=major, operand=operand, n=n)
-    ends = [piece.layout.extremes("m") for piece in found]
-    return min(low for low, _ in ends), max(high for _, high in ends) + max(element.bits // 8, 1) - 1
+    return ends(found, element)
 
 
 # -- the walk --------------------------------------------------------------------------------------
 
 
-def _walk(
-    descriptor: Descriptor, dtype: DType | str, major: str, operand: str, n: int
-) -> tuple[int, Digits, Digits]:
-    """(rows, digits of the row, digits of k); the row's may go on to the end of the last atom."""
+def _walk(descriptor: Descriptor, dtype: DType | str, major: str, operand: str, n: int) -> Walk:
     of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
     row = Input.of(dtype)
     row.check_major(major)
     row.check_n(n)
     rows = M if check_operand(operand) == "A" else n
-    along = _k_major if major == "k" else _mn_major
-    return rows, *along(descriptor, row.dtype, rows)
-
-
-def _k_major(descriptor: Descriptor, dtype: DType, rows: int) -> tuple[Digits, Digits]:
-    mode = descriptor.mode
-    down, across = (mode.width, CHUNK) if mode.bits else (CHUNK, descriptor.lbo)
-    return [(rows // ROWS, descriptor.sbo), (ROWS, down)], [(2, across), *_inside_a_chunk(dtype)]
-
-
-def _mn_major(descriptor: Descriptor, dtype: DType, rows: int) -> tuple[Digits, Digits]:
-    mode, inside = descriptor.mode, _inside_a_chunk(dtype)
-    chunks = rows // inside[0][0]
-    if not mode.bits:
-        return [(chunks, descriptor.sbo), *inside], [(2, descriptor.lbo), (ROWS, CHUNK)]
-    together = min(mode.chunks, chunks)
-    columns = [(2, descriptor.sbo), (ROWS, mode.width)]
-    return [(-(-chunks // together), descriptor.lbo), (together, CHUNK), *inside], columns
-
-
-def _inside_a_chunk(dtype: DType) -> Digits:
-    """The elements of 16 bytes, each at the byte that holds it."""
-    if dtype.bits >= 8:
-        return [(CHUNK * 8 // dtype.bits, dtype.bits // 8)]
-    return [(CHUNK, 1), (8 // dtype.bits, 0)]
-
-
-def _placed(descriptor: Descriptor, rows: Digits, columns: Digits) -> Layout:
-    shape: tuple[Extents, ...] = tuple(tuple(extent for extent, _ in digits) for digits in (rows, columns))
-    strides = tuple(as_vector(step) for _, step in (*rows, *columns))
-    moved = _moved(descriptor)
-    layout = Layout(shape, strides, offset=as_vector(descriptor.start - moved), unit="byte")
-    swizzles = (descriptor.mode.swizzle,) if descriptor.mode.bits else ()
-    return layout.swizzled(swizzles, as_vector(moved))
-
-
-def _swizzled(descriptor: Descriptor, address: int) -> int:
-    moved = _moved(descriptor)
-    return descriptor.mode.swizzle(address - moved) + moved
-
-
-def _moved(descriptor: Descriptor) -> int:
-    """Bytes that the pattern is moved by."""
-    return BASE_UNIT * descriptor.base_offset if descriptor.mode.bits else 0
-
-
-def _steps(index: int, digits: Digits) -> int:
-    total = 0
-    for extent, step in reversed(digits):
-        index, digit = divmod(index, extent)
-        total += digit * step
-    return total
-
-
-def _size(digits: Digits) -> int:
-    return prod(extent for extent, _ in digits)
+    return walk(descriptor, major, inside_a_chunk(row.dtype), rows, K_BITS // 8 // CHUNK)

@@ -1,13 +1,5 @@
-"""Every field of a descriptor in words, for the layout at hand.
-
-LBO and SBO mean other things in each major and mode. This is the document's table, with bytes for its
-elements of 128 bits, and rows for what it draws as columns of B:
-
-                     LBO                                      SBO
-    K-major,  none   from 16 bytes of K to the next 16        from 8 rows to the next 8
-    K-major,  W      not read, assumed to be 1                from 8 rows to the next 8
-    MN-major, none   from 8 of K to the next 8                from 16 bytes of rows to the next 16
-    MN-major, W      from W bytes of rows to the next W       from 8 of K to the next 8
+"""Every field of a descriptor in words, for the layout at hand; what they share with other engines' is in
+`tilewise.hardware.operands.sentences`.
 """
 
 from __future__ import annotations
@@ -15,15 +7,34 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewise.core.dtypes import DType
-from tilewise.hardware.modes import CHUNK, ROWS, Mode
+from tilewise.hardware.modes import CHUNK, Mode
+from tilewise.hardware.operands.sentences import (
+    START_IS,
+    Said,
+    base_offset_is,
+    bits_set,
+    lbo_is,
+    mode_is,
+    never_read,
+    overlapping_groups,
+    past_the_end,
+    said,
+    sbo_is,
+    shared_bytes,
+    unaligned,
+)
 from tilewise.hardware.sources import PTX_STRIDES
-from tilewise.hardware.wgmma.descriptor import BASE_UNIT, FIELDS, Descriptor, reserved_bits
+from tilewise.hardware.wgmma.descriptor import FIELDS, Descriptor, reserved_bits
 from tilewise.hardware.wgmma.instructions import M, check_major_word
 from tilewise.hardware.wgmma.reads import SHARED_END, extremes, pieces, unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.hardware.wgmma.reads import Asked
+
+__all__ = ["SOURCE", "Operand", "Said", "ignored", "masked", "remarks", "words"]
 
 SOURCE = PTX_STRIDES
 
@@ -51,19 +62,6 @@ class Operand:
         return M if self.operand == "A" else self.n
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """One field in words."""
-
-    name: str
-    where: str
-    bytes: int | None
-    """Its bytes; None where it counts none."""
-    encoded: int
-    read: bool
-    says: str
-
-
 def words(descriptor: Descriptor, major: str = "k", operand: Operand | None = None) -> tuple[Said, ...]:
     """Every field, the lowest first; an operand says more: which are not read for so few rows.
 
@@ -81,23 +79,14 @@ def words(descriptor: Descriptor, major: str = "k", operand: Operand | None = No
     mode, encoded = descriptor.mode, descriptor.encoded
     silent = _silent(descriptor, major, operand)
     says = {
-        "start": "the first byte of the operand",
-        "lbo": silent.get("lbo") or _lbo(mode, major, operand),
-        "sbo": silent.get("sbo") or _sbo(mode, major),
-        "base_offset": silent.get("base_offset") or _base_offset(descriptor),
-        "mode": f"{mode}: {mode.swizzle} on byte addresses" if mode.bits else "none: nothing is swizzled",
+        "start": START_IS,
+        "lbo": silent.get("lbo") or lbo_is(mode, major, _in_chunk(operand), _long(mode, operand)),
+        "sbo": silent.get("sbo") or sbo_is(mode, major),
+        "base_offset": silent.get("base_offset") or base_offset_is(descriptor),
+        "mode": mode_is(mode),
     }
-    counts_bytes = {field.name for field in FIELDS if field.unit == CHUNK}
     return tuple(
-        Said(
-            field.name,
-            field.where,
-            encoded[field.name] * CHUNK if field.name in counts_bytes else None,
-            encoded[field.name],
-            field.name not in silent,
-            says[field.name],
-        )
-        for field in FIELDS
+        said(field, encoded[field.name], field.name not in silent, says[field.name]) for field in FIELDS
     )
 
 
@@ -116,13 +105,8 @@ def masked(descriptor: Descriptor, major: str = "k", operand: Operand | None = N
     >>> hex(masked(Descriptor(lbo=16, sbo=1024, mode="128B")).value)
     '0x4000004000000000'
     """
-    silent = ignored(descriptor, major, operand)
-    return replace(
-        descriptor,
-        lbo=0 if "lbo" in silent else descriptor.lbo,
-        sbo=0 if "sbo" in silent else descriptor.sbo,
-        base_offset=0 if "base_offset" in silent else descriptor.base_offset,
-    )
+    silent: dict[str, Any] = dict.fromkeys(ignored(descriptor, major, operand), 0)
+    return replace(descriptor, **silent)
 
 
 def remarks(
@@ -136,8 +120,9 @@ def remarks(
     """
     if operand is not None:
         major = operand.major
-    said = [*_bits(value), *_short_sbo(descriptor, major, operand), *_unaligned(descriptor)]
-    return tuple(said + (_about_the_operand(descriptor, operand) if operand is not None else []))
+    silent = ignored(descriptor, major, operand)
+    told = [*_bits(value), *overlapping_groups(descriptor, major, silent), *unaligned(descriptor)]
+    return tuple(told + (_about_the_operand(descriptor, operand) if operand is not None else []))
 
 
 # -- sentences -------------------------------------------------------------------------------------
@@ -146,11 +131,7 @@ def remarks(
 def _silent(descriptor: Descriptor, major: str, operand: Operand | None) -> dict[str, str]:
     """{field: why it is not read}."""
     mode = descriptor.mode
-    silent = {}
-    if not mode.bits:
-        silent["base_offset"] = "not read: nothing is swizzled"
-    elif major == "k":
-        silent["lbo"] = "not read in this mode and major; 1 is written by custom"
+    silent = never_read(mode, major)
     if operand is None:
         return silent
     rows = "there are no more than 8 rows"
@@ -160,27 +141,8 @@ def _silent(descriptor: Descriptor, major: str, operand: Operand | None) -> dict
     return {name: silent.get(name, f"not read: {rows}") for name in found}
 
 
-def _lbo(mode: Mode, major: str, operand: Operand | None) -> str:
-    if major == "k":
-        elements = f" ({CHUNK * 8 // DType.of(operand.dtype).bits} elements)" if operand else ""
-        return f"from the first 16 bytes of K{elements} to the next 16"
-    if not mode.bits:
-        return "from the first 8 of K to the next 8"
-    long = _long(mode, operand)
-    return f"from the first {long} rows ({mode.width} bytes) to the next {long}"
-
-
-def _sbo(mode: Mode, major: str) -> str:
-    if major == "mn" and mode.bits:
-        return "from the first 8 of K to the next 8"
-    return "from the first 8 rows" + (" (16 bytes)" if major == "mn" else "") + " to the next 8"
-
-
-def _base_offset(descriptor: Descriptor) -> str:
-    period = descriptor.mode.period
-    rest = descriptor.base_offset * BASE_UNIT % period
-    beyond = f" {rest} bytes past" if rest else ""
-    return f"the swizzle pattern begins{beyond or ' at'} a multiple of {period}"
+def _in_chunk(operand: Operand | None) -> int | None:
+    return CHUNK * 8 // DType.of(operand.dtype).bits if operand else None
 
 
 def _long(mode: Mode, operand: Operand | None) -> int:
@@ -194,58 +156,16 @@ def _bits(value: int | None) -> list[str]:
     bits = [] if value is None else reserved_bits(value)
     if not bits:
         return []
-    named, it = (
-        (f"reserved bit {bits[0]} is set", "it")
-        if len(bits) == 1
-        else (f"reserved bits {bits} are set", "them")
-    )
+    named, it = bits_set(bits)
     blackwell = "; bits 47-46 are the version in Blackwell's descriptors" if {46, 47} & {*bits} else ""
     return [f"{named}: Hopper passes {it} over{blackwell}"]
 
 
-def _short_sbo(descriptor: Descriptor, major: str, operand: Operand | None) -> list[str]:
-    """K-major rows whose groups of 8 overlap, most often because the field's count was given for bytes."""
-    mode, sbo = descriptor.mode, descriptor.sbo
-    group = ROWS * mode.width
-    if major != "k" or not mode.bits or sbo >= group or "sbo" in ignored(descriptor, major, operand):
-        return []
-    said = f"{ROWS} rows take {group} bytes and the next {ROWS} begin after {sbo}: they overlap"
-    return [said + (f"; {sbo} as the field counts is {group} bytes" if sbo * CHUNK == group else "")]
-
-
-def _unaligned(descriptor: Descriptor) -> list[str]:
-    mode, start = descriptor.mode, descriptor.start
-    if not mode.bits or start % mode.period == descriptor.base_offset * BASE_UNIT % mode.period:
-        return []
-    if descriptor.base_offset:
-        begins = descriptor.base_offset * BASE_UNIT % mode.period
-        return [
-            f"the pattern begins {begins} past a multiple of {mode.period}, and the start is elsewhere: "
-            "right for a step inside a tile"
-        ]
-    own = f"has base offset {start // BASE_UNIT % 8}" if start % BASE_UNIT == 0 else "is not read at all"
-    return [
-        f"the start is {start % mode.period} past a multiple of {mode.period}: right for a step inside a "
-        f"tile that begins at one; a tile that begins here {own}"
-    ]
-
-
 def _about_the_operand(descriptor: Descriptor, operand: Operand) -> list[str]:
-    said = []
+    told = []
     found = pieces(descriptor, **operand.asked)
     if len(found) > 1:
         atom = _long(descriptor.mode, operand)
-        said.append(f"{operand.rows} rows end inside an atom of {atom}: what is read is {len(found)} layouts")
+        told.append(f"{operand.rows} rows end inside an atom of {atom}: what is read is {len(found)} layouts")
     _, last = extremes(descriptor, **operand.asked)
-    if last >= SHARED_END:
-        said.append(
-            f"the last byte is {last}, and shared memory ends at {SHARED_END}: it faults, an illegal address"
-        )
-    if DType.of(operand.dtype).bits >= 8 and len(found) == 1:
-        layout = found[0].layout
-        verdict = layout.injective
-        if verdict.answer is False:
-            one, other, place = verdict.witness
-            pair = f"{layout.coordinates(one)} and {layout.coordinates(other)}"
-            said.append(f"elements (row, k) {pair} share byte {place.as_dict().get('m', 0)}")
-    return said
+    return [*told, *past_the_end(last, SHARED_END), *shared_bytes(found, DType.of(operand.dtype))]

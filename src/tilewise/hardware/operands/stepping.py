@@ -1,0 +1,405 @@
+"""From tile to descriptors: the first one, and what every step along M, N and K adds to it.
+
+A tile of atoms is read by many instructions of so many rows and so many bytes of K. They share LBO, SBO,
+mode and base offset; the start address alone moves:
+
+    K-major,  none      K: as many atoms as it is deep          rows: R / 8 atoms along the rows
+    K-major,  W bytes   K: its bytes inside the atom, an atom   rows: R / 8 atoms along the rows
+    MN-major            K: as many atoms as it is deep          rows: R / L atoms, or R elements inside one
+
+with R the rows of an instruction, and L the elements of an atom's row. The pattern stays where it is, so
+a step never changes the base offset, also where it leaves the pattern's alignment.
+
+Where a pattern may start:
+
+    mode none       any multiple of 16
+    W bytes         a multiple of its period: base offset 0
+                    another multiple of 128: base offset (start >> 7) & 7
+                    anything else: no descriptor reads a tile that is swizzled from its own start
+
+A tile that is swizzled by absolute address, as TMA writes it, has its pattern at 0: any multiple of 16
+will do, with base offset 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Generic, TypeVar
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_extent, as_int
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import Mode as Extents
+from tilewise.core.vectors import as_vector
+from tilewise.hardware.modes import CHUNK, Mode
+from tilewise.hardware.operands.strides import (
+    BASE_UNIT,
+    SWIZZLED_K_MAJOR_LBO,
+    base_offset_of,
+    leading_and_stride,
+)
+from tilewise.hardware.operands.tiles import extents, spacing, tile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol, Self
+
+    class Movable(Protocol):
+        """A descriptor that can stand elsewhere."""
+
+        @property
+        def start(self) -> int: ...
+        @property
+        def base_offset(self) -> int: ...
+        def at(self, start: int, base_offset: int) -> Self: ...
+
+
+D = TypeVar("D", bound="Movable")
+
+Digits = tuple[tuple[int, int], ...]
+"""(count, bytes), slowest first."""
+
+PATTERNS = ("tile", "address")
+"""Where the swizzle counts from: the tile's first byte, or address 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[D]):
+    """One instruction's descriptor: which step along M or N and along K, and how far from the first."""
+
+    mn: int
+    k: int
+    bytes: int
+    descriptor: D
+
+    @property
+    def encoded(self) -> int:
+        """What is added to the low word of the first descriptor."""
+        return self.bytes // CHUNK
+
+    @property
+    def base_offset(self) -> int:
+        """The base offset, which is that of the first descriptor."""
+        return self.descriptor.base_offset
+
+
+@dataclass(frozen=True)
+class Feeding(Generic[D]):
+    """A tile in shared memory, and the descriptors that feed it to an engine.
+
+        postcondition  reads(step.descriptor) == part(step), for every step
+
+    >>> from tilewise.hardware.wgmma.stepping import feeding
+    >>> whole = feeding("128B", "k", "bf16", 128, 64, operand="A")
+    >>> hex(whole.descriptor.value), [(step.mn, step.k, step.bytes) for step in whole.steps][3:6]
+    ('0x4000004000010000', [(0, 3, 96), (1, 0, 8192), (1, 1, 8224)])
+    >>> print(whole.advance)
+    S[(2, 4) : (8192, 32)]
+    """
+
+    mode: Mode
+    major: str
+    dtype: DType
+    rows: int
+    k: int
+    order: str
+    operand: str
+    n: int
+    """Rows of one instruction."""
+    depth: int
+    """K of one instruction, in elements."""
+    base: int
+    pattern: str
+    descriptor: D
+    along_mn: Digits
+    """What steps along M or N add, in bytes."""
+    along_k: Digits
+    """What steps along K add, in bytes."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the tile."""
+        return self.rows * self.k * self.dtype.bits // 8
+
+    @cached_property
+    def advance(self) -> Layout:
+        """The bytes to add to the start for (step along M or N, step along K)."""
+        shape = tuple(_extents(digits) for digits in (self.along_mn, self.along_k))
+        steps = tuple(as_vector(step) for _, step in (*self.along_mn, *self.along_k))
+        return Layout(shape, steps, unit="byte")
+
+    @cached_property
+    def steps(self) -> tuple[Step[D], ...]:
+        """Every step, K fastest."""
+        return tuple(
+            self.step(mn, k)
+            for mn in range(self.rows // self.n)
+            for k in range(prod(count for count, _ in self.along_k))
+        )
+
+    def step(self, mn: int, k: int) -> Step[D]:
+        """The step at these places along M or N and along K."""
+        delta = self.advance.place(mn, k).as_dict().get("m", 0)
+        first = self.descriptor
+        return Step(mn, k, delta, first.at(first.start + delta, first.base_offset))
+
+    @cached_property
+    def tile(self) -> Layout:
+        """The whole tile, [rows, K], in bytes of shared memory."""
+        layout = _tile_bytes(self.mode, self.major, self.dtype, self.rows, self.k, self.order)
+        if self.pattern == "address":
+            return replace(layout, offset=layout.offset + self.base)
+        return replace(layout, outer=layout.outer + self.base)
+
+    def part(self, step: Step[D]) -> Layout:
+        """What one step has to read of the tile."""
+        first, deep = step.mn * self.n, step.k * self.depth
+        return self.tile.slice((first, first + self.n), (deep, deep + self.depth)).layout
+
+
+# -- a whole tile ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one instruction takes of an operand that lies in shared memory.
+
+    >>> from tilewise.hardware.wgmma.stepping import taken
+    >>> taken("bf16", "A").legal, taken("bf16", "A").depth
+    ((64,), 16)
+    """
+
+    operand: str
+    name: str
+    """The type's name."""
+    dtype: DType
+    """As which an element lies in memory."""
+    depth: int
+    """Elements along K."""
+    legal: tuple[int, ...]
+    """Rows of one instruction, the fewest first."""
+    usual: int
+    """Rows of which a multiple is fed, where those of a tile are not."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of K."""
+        return self.depth * self.dtype.bits // 8
+
+
+def fed(
+    taken: Taken,
+    make: Callable[[int, int, int, Mode, int], D],
+    mode: Mode,
+    major: str,
+    rows: int,
+    k: int,
+    order: str,
+    *,
+    one: int | None,
+    base: int,
+    pattern: str,
+) -> Feeding[D]:
+    """The descriptors of a whole tile, `make(start, lbo, sbo, mode, base_offset)` the first of them.
+
+    requires       whole atoms, whole instructions; no instruction begins in one MN-major atom and
+                   ends in another; a base that the pattern allows
+    """
+    rows, k, base = as_extent(rows), as_extent(k), as_int(base, "the base")
+    tile(mode, major, taken.dtype, rows, k, order)
+    if pattern not in PATTERNS:
+        raise LayoutError("TW601", f"{pattern!r} is no origin of a pattern", hint="known: tile address")
+    if k % taken.depth:
+        raise Refused(
+            "TW603",
+            f"K = {k} is no whole number of instructions, which are {taken.depth} {taken.name} deep",
+            witness={"k": k, "instruction": taken.depth},
+            hint=f"take a multiple of {taken.depth}",
+        )
+    several = rows_of_one(mode, major, taken, rows, one)
+    far = spacing(mode, major, taken.dtype, rows, k, order)
+    lbo, sbo = leading_and_stride(mode, major, *far)
+    base_offset = base_offset_of(base, mode) if pattern == "tile" else 0
+    return Feeding(
+        mode=mode,
+        major=major,
+        dtype=taken.dtype,
+        rows=rows,
+        k=k,
+        order=order,
+        operand=taken.operand,
+        n=several,
+        depth=taken.depth,
+        base=base,
+        pattern=pattern,
+        descriptor=make(base, SWIZZLED_K_MAJOR_LBO if lbo is None else lbo, sbo, mode, base_offset),
+        along_mn=_along_mn(mode, major, taken, rows, several, far[0]),
+        along_k=_along_k(mode, major, taken, k // taken.depth, far[1]),
+    )
+
+
+def rows_of_one(mode: Mode, major: str, taken: Taken, rows: int, one: int | None) -> int:
+    """The rows of one instruction: those asked for, else the most that feed the tile."""
+    deep, _ = extents(mode, major, taken.dtype)
+
+    def fits(several: int) -> bool:
+        return rows % several == 0 and (several % deep == 0 or deep % several == 0 or several == rows)
+
+    found = max(filter(fits, taken.legal), default=0) if one is None else one
+    if found and fits(found):
+        return found
+    good = [str(other) for other in taken.legal if fits(other)]
+    what = f"of {found} rows" if found else "of any legal N"
+    inside = found and rows % found == 0
+    raise Refused(
+        "TW603",
+        f"a tile of {rows} rows is not fed by instructions {what}"
+        + (f": one begins inside an atom of {deep} rows and goes on past it" if inside else ""),
+        witness={"rows": rows, "instruction": found, "atom": deep},
+        hint=f"rows of one instruction may be {', '.join(good)}"
+        if good
+        else f"take a multiple of {taken.usual} rows",
+    )
+
+
+# -- stages ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stages(Generic[D]):
+    """The same tile several times, one stage of a pipeline after another.
+
+        requires       stages do not overlap
+        postcondition  stage(s) feeds the tile at base + s * stride
+
+    >>> from tilewise.hardware.wgmma.stepping import feeding
+    >>> ring = Stages(feeding("128B", "k", "bf16", 128, 64, operand="A", base=1024), 4)
+    >>> ring.stride, ring.bytes, [hex(stage.descriptor.start) for stage in ring]
+    (16384, 65536, ['0x400', '0x4400', '0x8400', '0xc400'])
+    """
+
+    first: Feeding[D]
+    count: int
+    stride: int = 0
+    """Bytes from stage to stage; with 0 the tile's, rounded up to what keeps the base offset."""
+
+    def __post_init__(self) -> None:
+        stride = as_int(self.stride, "the stride of the stages") or self._closest
+        object.__setattr__(self, "count", as_int(self.count, "the number of stages"))
+        object.__setattr__(self, "stride", stride)
+        if self.count < 1:
+            raise LayoutError("TW102", f"the number of stages must be positive, not {self.count}")
+        if stride < self.first.bytes:
+            raise Refused(
+                "TW605",
+                f"stages {stride} bytes apart overlap: a tile has {self.first.bytes}",
+                witness={"stride": stride, "bytes": self.first.bytes},
+                hint=f"{self._closest} bytes is the least that keeps them aligned",
+            )
+
+    @property
+    def _closest(self) -> int:
+        return -(-self.first.bytes // self.alignment) * self.alignment
+
+    @property
+    def alignment(self) -> int:
+        """The stride is a multiple of this, and all stages have the base offset of the first."""
+        return self.first.mode.period if self.first.pattern == "tile" else CHUNK
+
+    @property
+    def bytes(self) -> int:
+        """Bytes from the first to the end of the last."""
+        return self.stride * (self.count - 1) + self.first.bytes
+
+    @property
+    def one_step(self) -> bool:
+        """Whether adding `stride / 16` to the low word goes from stage to stage, and nothing else changes."""
+        return self.count == 1 or self.stride % self.alignment == 0
+
+    def stage(self, number: int) -> Feeding[D]:
+        """The tile of one stage."""
+        if not 0 <= as_int(number, "a stage") < self.count:
+            raise LayoutError("TW201", f"stage {number} is outside 0..{self.count - 1}")
+        first = self.first
+        base = first.base + number * self.stride
+        base_offset = base_offset_of(base, first.mode) if first.pattern == "tile" else 0
+        return replace(first, base=base, descriptor=first.descriptor.at(base, base_offset))
+
+    def __iter__(self) -> Iterator[Feeding[D]]:
+        return map(self.stage, range(self.count))
+
+
+# -- where a pattern may start ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A base that is a multiple of `multiple`, and what it asks of the descriptor."""
+
+    multiple: int
+    base_offset: str
+    says: str
+
+
+def placements(mode: Mode | str) -> tuple[Placement, ...]:
+    """How a tile that is swizzled from its own start may be placed, the best first.
+
+    >>> for row in placements("64B"):
+    ...     print(row.multiple, row.base_offset, row.says)
+    512 0 read with base offset 0
+    128 (base >> 7) & 7 read with a base offset
+    16 - not read: the pattern would start between two units of the base offset
+    1 - not read: addresses count 16 bytes
+    """
+    mode = Mode.of(mode)
+    never = Placement(1, "-", "not read: addresses count 16 bytes")
+    if not mode.bits:
+        return (Placement(CHUNK, "0", "read: nothing is swizzled"), never)
+    return (
+        Placement(mode.period, "0", "read with base offset 0"),
+        Placement(BASE_UNIT, "(base >> 7) & 7", "read with a base offset"),
+        Placement(CHUNK, "-", "not read: the pattern would start between two units of the base offset"),
+        never,
+    )
+
+
+# -- the arithmetic --------------------------------------------------------------------------------
+
+
+def _along_k(mode: Mode, major: str, taken: Taken, count: int, far_k: int) -> Digits:
+    inside = mode.width // taken.bytes if major == "k" else 0
+    if not inside:  # an instruction is some atoms deep
+        _, deep = extents(mode, major, taken.dtype)
+        return ((count, taken.depth // deep * far_k),)
+    return _trimmed((count // inside, far_k), (inside, taken.bytes))
+
+
+def _along_mn(mode: Mode, major: str, taken: Taken, rows: int, one: int, far_rows: int) -> Digits:
+    deep, _ = extents(mode, major, taken.dtype)
+    if one % deep == 0 or one == rows:
+        return ((rows // one, one // deep * far_rows),)
+    return _trimmed((rows // deep, far_rows), (deep // one, one * taken.dtype.bits // 8))
+
+
+def _trimmed(*digits: tuple[int, int]) -> Digits:
+    """The digits without those of extent 1; one of them at least."""
+    return tuple(digit for digit in digits if digit[0] > 1) or digits[-1:]
+
+
+def _tile_bytes(mode: Mode, major: str, element: DType, rows: int, k: int, order: str) -> Layout:
+    """The tile in bytes; elements of less than a byte at the byte that holds them."""
+    if element.bits >= 8:
+        return tile(mode, major, element, rows, k, order).in_bytes(element)
+    together = 8 // element.bits
+    whole = tile(mode, major, "u8", rows, k // together, order).in_bytes("u8")
+    down, across = whole.shape
+    return replace(whole, shape=(down, (across, together)), strides=(*whole.strides, as_vector(0)))
+
+
+def _extents(digits: Digits) -> Extents:
+    extents = tuple(count for count, _ in digits)
+    return extents[0] if len(extents) == 1 else extents
