@@ -106,13 +106,38 @@ def test_what_is_no_port(tilewise, port):
     [
         (("S[(8,8):(8,1)]",), "S[(8,~8)~:~(8,~1)]"),
         (("(8,4):(4,1)",), "(8,4):(4,1)"),
-        (("wgmma.D(f32, n=8)",), "S[(("),
+        (("(8,4):(16,2)", "--unit", "byte", "--dtype", "bf16"), "S[(8,~4)~:~(8,~1)]&d=bf16"),
+        (("wgmma.D(f32, n=64)",), "wgmma.D(f32,~n=64)"),
+        (("wgmma.D(f32, n=64) + 1@wgid",), "wgmma.D(f32,~n=64)~+~1@wgid"),
+        (("wgmma.A(tf32)", "--dtype", "f32"), "wgmma.A(tf32)&d=f32"),
+        (("wgmma.A(tf32)", "--unit", "element"), "wgmma.A(tf32)"),
         (("S[M : 1]", "--let", "M=4"), "S[4~:~1]"),
     ],
-    ids=["own", "CuTe's", "catalogue", "names"],
+    ids=["own", "CuTe's", "CuTe's bytes", "catalogue", "catalogue moved", "other type", "elements", "names"],
 )
 def test_what_is_shown_first(tilewise, words, expression):
-    assert tilewise("explore", *words, "--json").json["url"].partition("#1&e=")[2].startswith(expression)
+    assert tilewise("explore", *words, "--json").json["url"].partition("#1&e=")[2] == expression
+
+
+@pytest.mark.parametrize(
+    ("words", "dtype"),
+    [
+        (("mma.A(m8n8k4, f16, product=1)",), "f16"),
+        (("mma.A(m8n8k4, f16, product=1) + 1@warpid",), "f16"),
+        (("mma.A(m8n8k4, f16, product=1)", "--dtype", "bf16"), "bf16"),
+        (("wgmma.D(f32, n=N)", "--let", "N=64"), "f32"),
+    ],
+    ids=["alone", "moved", "other type", "names"],
+)
+def test_a_call_that_the_page_has_not_is_its_layout_with_its_type(tilewise, words, dtype):
+    url = tilewise("explore", *words, "--json").json["url"]
+    expression, _, said = url.partition("#1&e=")[2].partition("&")
+    assert expression.startswith("S[")
+    assert said == f"d={dtype}"
+
+
+def test_a_type_that_is_none_of_elements_is_not_said(tilewise):
+    assert "&d=" not in tilewise("explore", "mma.E(m16n8k32, f16, selector=1)", "--json").json["url"]
 
 
 def test_what_the_page_could_not_read_is_refused_here(tilewise):

@@ -23,8 +23,8 @@ ACCESSES = (
     "wgmma.D:f32:n64",
     "mma.A:m16n8k16",
     "mma.A(m16n8k16, dtype=bf16)",
-    "mma.A:m16n8k16:product1",
-    "mma.A(m16n8k16, dtype=bf16, product=1)",
+    "mma.A:m8n8k4:f16:product1",
+    "mma.A(m8n8k4, f16, product=1)",
     "ldmatrix.x1.m16n16",
     "ldmatrix.x4.b16",
 )

@@ -13,6 +13,7 @@ from tests.web.test_cuda_text import codes
 from tilewise import LayoutError, parse
 from tilewise.hardware.catalog import find
 from tilewise.notation.paper import to_markdown
+from tilewise.show.address import fragment
 from tilewise.show.server import Server
 
 PRESETS = {
@@ -66,9 +67,9 @@ def shown(page: Page, address: str) -> Page:
     return page
 
 
-def opened(page: Page, address: str, fragment: str) -> Page:
+def opened(page: Page, address: str, asked: str) -> Page:
     page.open("about:blank")
-    page.open(address + fragment)
+    page.open(address + asked)
     page.wait("document.querySelector('.picture > div') !== null")
     page.settle()
     return page
@@ -279,7 +280,7 @@ def test_spaces_of_expressions_mean_nothing_in_an_address(shown: Page):
 
 
 @pytest.mark.parametrize(
-    ("fragment", "words"),
+    ("asked", "words"),
     [
         ("#2&e=S[8]", "version 2"),
         ("#99999999999999999999&e=S[8]", "version"),
@@ -311,8 +312,8 @@ def test_spaces_of_expressions_mean_nothing_in_an_address(shown: Page):
         "example",
     ],
 )
-def test_addresses_that_are_refused(page: Page, address: str, fragment: str, words: str):
-    opened(page, address, fragment)
+def test_addresses_that_are_refused(page: Page, address: str, asked: str, words: str):
+    opened(page, address, asked)
     assert words in page.text(".told")
     assert page.evaluate("document.title") == "S[(4, 2, 2, 4) : (16, 4, 8, 1)]"
 
@@ -324,11 +325,11 @@ def test_a_bare_expression_is_an_old_address(page: Page, address: str):
 
 
 def test_pins_step_and_theme_are_in_the_address(page: Page, address: str):
-    fragment = "#1&e=Swizzle{3,3,3}o~S[(8,64):(64,1)]&d=bf16&a=col:16B&i=3,8..11&c=2&t=dark"
-    opened(page, address, fragment)
+    asked = "#1&e=Swizzle{3,3,3}o~S[(8,64):(64,1)]&d=bf16&a=col:16B&i=3,8..11&c=2&t=dark"
+    opened(page, address, asked)
     assert page.evaluate("document.querySelector('.tilewise').dataset.theme") == "dark"
     page.wait("location.hash.length > 4")
-    assert page.evaluate("location.hash") == fragment
+    assert page.evaluate("location.hash") == asked
     page.press("]")
     fragment_of(page, "&c=3")
     page.press("Escape")
@@ -519,6 +520,16 @@ def test_names_of_the_catalogue(shown: Page, call: str, values: tuple[object, ..
     shown.press("Backspace")
     typed(shown, call)
     assert not shown.evaluate("document.querySelector('.stale')")
+
+
+@pytest.mark.parametrize(
+    "call", ["wgmma.D(f32, n=64)", "wgmma.D(f32, n=64) + 1@wgid"], ids=["alone", "moved"]
+)
+def test_a_call_in_an_address_of_python_s_keeps_its_name(page: Page, address: str, call: str):
+    opened(page, address, fragment(call))
+    assert page.evaluate("document.querySelector('#expression').value") == call
+    assert "n=64" in page.evaluate("location.hash")
+    assert not page.evaluate("document.querySelector('.stale, .wrong')")
 
 
 def test_names_are_offered(shown: Page):

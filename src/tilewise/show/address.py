@@ -35,7 +35,7 @@ def page_knows(access: str, dtype: DType | str | None = None) -> bool:
 
     >>> [page_knows(text) for text in ("row:16B@st", "descriptor.A", "boxes", "tma", "wgmma.D:f32:n64")]
     [True, True, True, True, True]
-    >>> [page_knows(text) for text in ("ldmatrix.x4.trans", "ldmatrix.x1.m16n16", "mma.A:m16n8k16:product1")]
+    >>> [page_knows(text) for text in ("ldmatrix.x4", "ldmatrix.x1.m16n16", "mma.A:m8n8k4:f16:product1")]
     [True, False, False]
     >>> page_knows("mma.C:m16n8k16", "f32"), page_knows("mma.C:m16n8k16", "bf16")
     (True, False)
@@ -57,7 +57,7 @@ def page_knows(access: str, dtype: DType | str | None = None) -> bool:
 
 def _escaped(text: str) -> str:
     """Readable in an address: what browsers would escape has stand-ins, which are escaped themselves."""
-    escaped = quote(text, safe="[]().,:;@+*/!?$'", errors="replace").replace("~", "%7E")
+    escaped = quote(text, safe="[]().,:;=@+*/!?$'", errors="replace").replace("~", "%7E")
     for escape, sign in (("%20", "~"), ("%3C", "{"), ("%3E", "}")):
         escaped = escaped.replace(escape, sign)
     return escaped

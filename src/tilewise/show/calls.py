@@ -20,7 +20,7 @@ LEFT_OUT = ("wgmma.canonical", "wgmma.figure")
 def page_knows_call(text: str) -> bool:
     """Whether a text is a call that the page has in its table: one of usual values.
 
-    >>> [page_knows_call(f"mma.A(m16n8k16, f16{more})") for more in ("", ", product=0", ", product=1")]
+    >>> [page_knows_call(f"mma.A(m8n8k4, f16{more})") for more in ("", ", product=0", ", product=1")]
     [True, True, False]
     >>> page_knows_call("S[8]")
     False
