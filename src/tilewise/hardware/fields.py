@@ -77,13 +77,13 @@ def reserved(fields: Sequence[Field], word: int) -> list[int]:
     return bits_of(word & ~sum(field.mask for field in fields))
 
 
-def picture(fields: Sequence[Field], word: int) -> list[str]:
-    """The 64 bits in two halves, high bits first: which bits, what they are, whose they are.
+def picture(fields: Sequence[Field], word: int, bits: int = WORD_BITS) -> list[str]:
+    """The bits of a word, 32 in a row, high bits first: which bits, what they are, whose they are.
 
     A reserved bit is a dot, and `!` where it is set.
     """
     lines: list[str] = []
-    for top in (WORD_BITS - 1, HALF - 1):
+    for top in range(bits - 1, 0, -HALF):
         groups = _groups(fields, top, top - HALF + 1)
         columns = [_column(field, high, low, word) for field, high, low in groups]
         widths = [max(map(len, column)) for column in columns]

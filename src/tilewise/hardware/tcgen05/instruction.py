@@ -357,7 +357,7 @@ def _of_code(codes: Mapping[str, int], code: int, what: str, kind: Kind) -> str:
 def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
     """How many scales there may be of the type that a word says, the fewest first."""
     words = [one.word for one in kind.scalings if one.dtype == given.get("scale_dtype")] or [""]
-    return [_DEEP[word] for word in words] if given.get("k") == DEEP_K else words
+    return [_DEEP.get(word, word) for word in words] if given.get("k") == DEEP_K else words
 
 
 # -- what there is not -----------------------------------------------------------------------------

@@ -1,0 +1,186 @@
+"""Instruction descriptors of tcgen05.mma: 32 bits made, taken apart, explained.
+
+  tilewise idesc encode --kind f16 --m 128 --n 256
+  tilewise idesc encode --kind f16 --dtype bf16 --m 256 --n 256 --cta-group 2 --b-major mn
+  tilewise idesc encode --kind f8f6f4 --a e4m3 --b e2m1 --m 128 --n 64 --sparse
+  tilewise idesc encode --kind mxf4nvf4 --scale 4X --scale-dtype ue4m3 --m 128 --n 128 --json
+  tilewise idesc decode 0x08400010 --kind f16
+
+encode makes the word out of the kind, the shape, and what else is said; decode shows every bit and says
+every field in words. A word is read in its kind's table, and the kind stands in the instruction: without
+--kind, decode takes the one kind that has such a product, or says which have. What no product has, such as
+an N or a type, is a no with the nearest that there is.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.hints import in_a_shell
+from tilewise.core.errors import LayoutError, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tilewise.hardware.tcgen05.instruction import Instruction
+
+OPERATIONS = ("encode", "decode")
+_NUMBERS = ("m", "n", "k", "selector", "max_shift", "sfa_id", "sfb_id")
+_WORDS = ("a", "b", "d", "a_major", "b_major", "scale", "scale_dtype")
+_FLAGS = ("sparse", "saturate", "negate_a", "negate_b")
+_BESIDE = ("cta_group", "ws", "scale")
+"""What stands in the instruction and not in its descriptor."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """OP [VALUE] and the options of each."""
+    from tilewise.hardware.tcgen05.kinds import KINDS
+
+    parser.usage = (
+        "tilewise idesc encode --kind KIND --m M --n N [options]\n"
+        "       tilewise idesc decode VALUE [--kind KIND] [--cta-group 1|2] [--ws] [--scale 2X]"
+    )
+    parser.add_argument("op", metavar="OP", choices=OPERATIONS, help="encode or decode")
+    parser.add_argument("value", metavar="VALUE", nargs="?", help="the 32 bits, such as 0x08400010")
+    which = parser.add_argument_group("the instruction")
+    which.add_argument("--kind", metavar="KIND", help=" ".join(KINDS))
+    which.add_argument("--m", metavar="M", help="M: 64 or 128, of a pair of CTAs 128 or 256, of .ws 32 too")
+    which.add_argument("--n", metavar="N", help="N")
+    which.add_argument("--k", metavar="K", help="K: the kind's, or 96 (the kind's)")
+    which.add_argument("--cta-group", metavar="G", help="the CTAs that multiply together: 1 or 2 (1)")
+    which.add_argument("--ws", action="store_true", help="tcgen05.mma.ws")
+    types = parser.add_argument_group("types and operands")
+    types.add_argument("--dtype", metavar="T", help="the type of A and B (the kind's first)")
+    types.add_argument("--a", metavar="T", help="the type of A")
+    types.add_argument("--b", metavar="T", help="the type of B")
+    types.add_argument("--d", metavar="T", help="the type of D (f32, of i8 s32)")
+    types.add_argument("--a-major", metavar="MAJOR", help="k, or mn: A is transposed (k)")
+    types.add_argument("--b-major", metavar="MAJOR", help="k, or mn: B is transposed (k)")
+    types.add_argument("--negate-a", action="store_true", help="-A is multiplied")
+    types.add_argument("--negate-b", action="store_true", help="-B is multiplied")
+    types.add_argument("--saturate", action="store_true", help="sums of i8 saturate")
+    types.add_argument("--sparse", action="store_true", help="A is sparse")
+    types.add_argument("--selector", metavar="S", help="the sparsity selector, 0 to 3 (0)")
+    types.add_argument("--max-shift", metavar="C", help="columns that .ws shifts B by at most: 0 8 16 32 (0)")
+    scales = parser.add_argument_group("scales")
+    scales.add_argument("--scale", metavar="NX", help="how many scales a row has: 1X 2X 4X, of K = 96 3X 6X")
+    scales.add_argument("--scale-dtype", metavar="T", help="ue8m0 or ue4m3")
+    scales.add_argument("--sfa-id", metavar="I", help="the byte in which A's scales begin (0)")
+    scales.add_argument("--sfb-id", metavar="I", help="the byte in which B's scales begin (0)")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The word and what it says; no where no product is such."""
+    try:
+        return _shown(_encoded(args) if args.op == "encode" else _decoded(args))
+    except Refused as no:
+        hint = in_a_shell(no.hint)
+        data = {"op": args.op, "code": no.code, "reason": no.reason, "witness": witness_data(no.witness)}
+        return Answer(data | {"hint": hint}, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+
+
+def _encoded(args: argparse.Namespace) -> Instruction:
+    from tilewise.hardware.tcgen05.instruction import Instruction
+
+    if args.value is not None:
+        raise LayoutError("TW401", f"encode does not take {args.value}", hint="decode does")
+    missing = [name for name in ("kind", "m", "n") if getattr(args, name) is None]
+    if missing:
+        such = {"kind": "f16", "m": "128", "n": "256"}
+        spelled = " and ".join(_flag(name) for name in missing)
+        hint = "such as " + " ".join(f"{_flag(name)} {such[name]}" for name in missing)
+        raise LayoutError("TW401", f"encode needs {spelled}", hint=hint)
+    given: dict[str, Any] = {name: getattr(args, name) for name in _WORDS if getattr(args, name) is not None}
+    given |= {name: _number(args, name) for name in _NUMBERS if getattr(args, name) is not None}
+    given |= {name: True for name in (*_FLAGS, "ws") if getattr(args, name)}
+    if args.cta_group is not None:
+        given["cta_group"] = _number(args, "cta_group")
+    if args.dtype is not None:
+        given = {"a": args.dtype, "b": args.dtype} | given
+    return Instruction(args.kind, **given)
+
+
+def _decoded(args: argparse.Namespace) -> Instruction:
+    from tilewise.hardware.tcgen05.instruction import Instruction, kinds_of_word, word_of
+
+    own = [name for name in (*_NUMBERS, *_WORDS, *_FLAGS, "dtype") if name not in _BESIDE]
+    if odd := [name for name in own if getattr(args, name)]:
+        raise LayoutError("TW401", f"decode does not take {_flag(odd[0])}", hint="the word says it")
+    if args.value is None:
+        raise LayoutError("TW401", "decode takes a value", hint="such as 0x08400010")
+    value = word_of(_integer(args.value.strip(), "no instruction descriptor"))
+    kinds = [args.kind] if args.kind else kinds_of_word(value)
+    if not kinds:
+        raise Refused(
+            "TW604",
+            f"{value:#010x} is no product of any kind",
+            witness={"value": value},
+            hint="with --kind the reason is said",
+        )
+    if len(kinds) > 1:
+        raise LayoutError(
+            "TW604",
+            f"{value:#010x} is a product of {' and of '.join(kinds)}: the word does not say of which",
+            hint=f"the instruction does: --kind {kinds[0]}",
+        )
+    group = None if args.cta_group is None else _number(args, "cta_group")
+    return Instruction.decode(value, kinds[0], cta_group=group, ws=args.ws, scale=args.scale)
+
+
+def _shown(one: Instruction) -> Answer:
+    from tilewise.hardware.fields import picture
+    from tilewise.hardware.tcgen05.instruction import BITS, SOURCE, fields_of
+    from tilewise.hardware.tcgen05.instruction_words import remarks, words
+
+    said, noted = words(one), remarks(one)
+    spelled = f"{one.value:#010x}"
+    data = {
+        "engine": "tcgen05",
+        "value": spelled,
+        "instruction": one.words,
+        "shape": one.shape,
+        "fields": one.named,
+        "encoded": one.encoded,
+        "bits": {field.name: field.where for field in said},
+        "words": {field.name: field.says for field in said},
+        "remarks": [*noted],
+        "source": str(SOURCE),
+    }
+    scales = f", {one.scale} scales of {one.scale_dtype}" if one.scale else ""
+    parts = [
+        [spelled, f"{one.words}: {one.shape}, {one.a} x {one.b} into {one.d}{scales}"],
+        picture(fields_of(one.kind), one.value, BITS),
+        _table(
+            [("field", "bits", "encoded", ""), *((f.name, f.where, str(f.encoded), f.says) for f in said)]
+        ),
+        [f"note: {remark}" for remark in noted],
+    ]
+    return Answer(data, "\n\n".join("\n".join(lines) for lines in parts))
+
+
+def _table(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            f"{cell:{side}{width}}" for cell, side, width in zip(row, "<<><", widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _number(args: argparse.Namespace, name: str) -> int:
+    return _integer(getattr(args, name), f"no number for {_flag(name)}", "such as 64 or 0x40")
+
+
+def _integer(spelled: str, wanted: str, hint: str = "32 bits as a number, such as 0x08400010") -> int:
+    try:
+        return int(spelled.rstrip("uU"), 0)
+    except ValueError:
+        raise LayoutError("TW401", f"{spelled or 'nothing'} is {wanted}", hint=hint) from None
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

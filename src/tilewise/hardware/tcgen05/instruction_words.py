@@ -1,0 +1,83 @@
+"""Every field of an instruction descriptor in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilewise.hardware.tcgen05.instruction import BITS, Instruction, fields_of
+from tilewise.hardware.tcgen05.kinds import DEEP_K, INTEGERS
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One field in words."""
+
+    name: str
+    where: str
+    encoded: int
+    says: str
+
+
+def words(one: Instruction) -> tuple[Said, ...]:
+    """Every field, the lowest first.
+
+    >>> for said in words(Instruction("mxf4", 128, 64))[:3]:
+    ...     print(said.where, said.name, said.encoded, said.says)
+    2 sparse 0 A is dense
+    5-4 sfb_id 0 B's scales begin in byte 0 of their 32-bit words
+    9-7 a 1 A is of e2m1
+    """
+    says = dict(_says(one))
+    held = one.encoded
+    return tuple(Said(f.name, f.where, held[f.name], says[f.name]) for f in fields_of(one.kind))
+
+
+def remarks(one: Instruction) -> tuple[str, ...]:
+    """What the word does not hold, and a program has to say elsewhere.
+
+    >>> for remark in remarks(Instruction("f16", 256, 64, cta_group=2)):
+    ...     print(remark)
+    the word has no CTA group: M = 256 is that of a pair, each CTA of which has 128 rows of A and 32 of B
+    CUTLASS hands it on in the upper 32 bits of 64: 0x1010001000000000
+    """
+    return tuple(_remarks(one))
+
+
+def _remarks(one: Instruction) -> Iterator[str]:
+    if one.cta_group == 2:
+        yield (
+            f"the word has no CTA group: M = {one.m} is that of a pair, each CTA of which has "
+            f"{one.m // 2} rows of A and {one.n // 2} of B"
+        )
+    if one.k == DEEP_K:
+        yield f"K = {DEEP_K} is on sm_103a alone"
+    if one.kind == "i8":
+        yield f"kind::i8 is on {INTEGERS}"
+    yield f"CUTLASS hands it on in the upper 32 bits of 64: {one.value << BITS:#018x}"
+
+
+def _says(one: Instruction) -> Iterator[tuple[str, str]]:
+    yield "selector", f"metadata of selector {one.selector}" if one.sparse else "not read: A is dense"
+    yield "sparse", "A is sparse" if one.sparse else "A is dense"
+    yield "saturate", _saturation(one)
+    for operand, dtype in (("d", one.d), ("a", one.a), ("b", one.b)):
+        yield operand, f"{operand.upper()} is of {dtype}"
+    for operand, negated in (("a", one.negate_a), ("b", one.negate_b)):
+        yield f"negate_{operand}", f"{operand.upper()} is {'negated' if negated else 'as it is'}"
+    for operand, rows, major in (("a", "M", one.a_major), ("b", "N", one.b_major)):
+        name = "K-major" if major == "k" else f"{rows}-major, transposed"
+        yield f"transpose_{operand}", f"{operand.upper()} is {name}"
+    yield "n", f"N = {one.n}"
+    yield "m", f"M = {one.m}"
+    yield "max_shift", f"columns of B are shifted by {one.max_shift} at most" if one.max_shift else "no shift"
+    yield "scale", f"scales are of {one.scale_dtype}"
+    for operand, number in (("a", one.sfa_id), ("b", one.sfb_id)):
+        yield f"sf{operand}_id", f"{operand.upper()}'s scales begin in byte {number} of their 32-bit words"
+    yield "deep", f"K = {one.k}"
+
+
+def _saturation(one: Instruction) -> str:
+    if one.d != "s32":
+        return "floats do not saturate"
+    return "sums saturate" if one.saturate else "sums wrap"

@@ -1,0 +1,154 @@
+"""The instruction descriptor of tcgen05, held to the document's tables written as arithmetic."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewise import LayoutError
+from tilewise.core.errors import Refused
+from tilewise.hardware.fields import reserved
+from tilewise.hardware.tcgen05.instruction import (
+    IDS,
+    Instruction,
+    fields_of,
+    kinds_of_word,
+)
+from tilewise.hardware.tcgen05.instruction_words import words
+from tilewise.hardware.tcgen05.kinds import KINDS, Kind
+
+A_CODES = {
+    "f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5, "u8": 0, "s8": 1,
+}  # fmt: skip
+D_CODES = {"f16": 0, "f32": 1, "s32": 2}
+
+
+def by_hand(one: Instruction) -> int:
+    """PTX ISA, Tables 42 to 44, as sums."""
+    word = one.sparse << 2 | one.negate_a << 13 | one.negate_b << 14
+    word |= (one.a_major == "mn") << 15 | (one.b_major == "mn") << 16 | one.n // 8 << 17
+    if one.kind in ("f16", "tf32", "f8f6f4", "i8"):
+        word |= one.selector | one.saturate << 3 | D_CODES[one.d] << 4 | A_CODES[one.a] << 7
+        word |= A_CODES[one.b] << 10 | one.m // 16 << 24
+        return word | {0: 0, 8: 1, 16: 2, 32: 3}[one.max_shift] << 30
+    word |= one.sfb_id << 4 | (one.scale_dtype == "ue8m0") << 23 | one.m // 128 << 27 | one.sfa_id << 29
+    if one.kind == "mxf8f6f4":
+        return word | A_CODES[one.a] << 7 | A_CODES[one.b] << 10
+    return word | 1 << 7 | 1 << 10 | (one.k == 96) << 31
+
+
+@st.composite
+def instructions(draw: st.DrawFn) -> Instruction:
+    kind = KINDS[draw(st.sampled_from([*KINDS]))]
+    sparse = draw(st.booleans())
+    ws = not kind.scaled and draw(st.booleans())
+    group = 1 if ws else draw(st.sampled_from((1, 2)))
+    shapes = kind.shapes(group, sparse, ws)
+    m = draw(st.sampled_from([*shapes]))
+    a = draw(st.sampled_from(kind.types))
+    b = draw(st.sampled_from(kind.types)) if kind.mixed else a
+    deep = kind.packed and not sparse and draw(st.booleans())
+    majors = [draw(st.sampled_from(kind.majors(dtype))) for dtype in (a, b)]
+    step = 16 if deep else 16 * group if majors[1] == "mn" and Kind.of(kind).check(b).bits == 8 else 1
+    n = draw(st.sampled_from([n for n in shapes[m] if n % step == 0]))
+    given = {"a": a, "b": b, "sparse": sparse, "ws": ws, "cta_group": group}
+    given |= {"a_major": majors[0], "b_major": majors[1], "k": 96 if deep else 0}
+    if kind.name != "i8":
+        given |= {"negate_a": draw(st.booleans()), "negate_b": draw(st.booleans())}
+    if not kind.scaled:
+        shifts = (0, 8, 16, *((32,) * (m > 32))) if ws else (0,)
+        given |= {"d": draw(st.sampled_from(kind.into(a))), "max_shift": draw(st.sampled_from(shifts))}
+        given |= {"saturate": kind.name == "i8" and draw(st.booleans())}
+        given |= {"selector": draw(st.integers(0, 3)) if sparse and kind.name in ("f16", "tf32") else 0}
+        return Instruction(kind.name, m, n, **given)
+    scaling = draw(st.sampled_from(kind.scalings))
+    word = {"2X": "3X", "4X": "6X"}[scaling.word] if deep else scaling.word
+    ids = {name: draw(st.sampled_from(IDS[word])) for name in ("sfa_id", "sfb_id")}
+    return Instruction(kind.name, m, n, **given, scale=word, scale_dtype=scaling.dtype, **ids)
+
+
+@given(instructions())
+def test_the_word_is_the_documents(one):
+    assert one.value == by_hand(one)
+    assert reserved(fields_of(one.kind), one.value) == []
+
+
+@given(instructions())
+def test_and_back(one):
+    said = {"cta_group": one.cta_group, "ws": one.ws, "scale": one.scale or None}
+    assert Instruction.decode(one.value, one.kind, **said) == one
+    if not one.ws:
+        assert one.kind in kinds_of_word(one.value)
+    assert {said.name for said in words(one)} == {field.name for field in fields_of(one.kind)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message", "hint"),
+    [
+        ("f16", {"m": 32}, "no M = 32", "M is 64 and 128"),
+        ("f16", {"n": 12}, "N = 12", "the nearest N are 8 and 16"),
+        ("i8", {"n": 40}, "N = 40", "32 and 48"),
+        ("i8", {"negate_a": True}, "negates nothing", "floats"),
+        ("f16", {"saturate": True}, "does not saturate", "kind::i8"),
+        ("f16", {"a": "e4m3"}, "does not multiply e4m3", "e4m3 is of f8f6f4 mxf8f6f4"),
+        ("f16", {"a": "f16", "b": "bf16"}, "f16 by bf16 into f32", "bf16 goes with bf16"),
+        ("f16", {"a": "bf16", "d": "f16"}, "into f16", "bf16 goes with bf16 into f32"),
+        ("tf32", {"d": "f16"}, "into f16", "accumulates in f32"),
+        ("f8f6f4", {"a": "e2m1", "a_major": "mn"}, "A of e2m1 K-major alone", "8 bits"),
+        ("f8f6f4", {"b_major": "mn", "n": 24}, "N = 24 of an N-major B of e4m3", "16 and 32"),
+        ("f16", {"selector": 1}, "no sparsity selector 1 with dense A", "0 to 3"),
+        ("f8f6f4", {"sparse": True, "selector": 1}, "no sparsity selector 1 with sparse A", "all else 0"),
+        ("f16", {"max_shift": 8}, "without .ws", "tcgen05.mma.ws shifts B"),
+        ("f16", {"m": 32, "n": 64, "ws": True, "max_shift": 32}, "M = 32", "at most 16"),
+        ("f16", {"max_shift": 5}, "up to 5", "0, 8, 16 or 32"),
+        ("mxf4", {"ws": True}, "nothing of cta_group 1, .ws", "without scales"),
+        ("mxf4", {"m": 64}, "no M = 64", "M is 128"),
+        ("mxf4", {"scale": "4X"}, "no scales 4X", "2X of ue8m0"),
+        ("mxf4", {"scale_dtype": "ue4m3"}, "no scales ue4m3", "2X of ue8m0"),
+        ("mxf4", {"sfa_id": 1}, "the id of A's scales is 1", "byte of a 32-bit word"),
+        ("mxf4nvf4", {"sfb_id": 2}, "4X scales have 0", "byte"),
+        ("mxf4", {"k": 96, "sparse": True, "m": 256, "cta_group": 2}, "no K = 96 with sparse A", "K is 128"),
+        ("mxf4", {"k": 96, "n": 24}, "K = 96 has no N = 24", "16 and 32"),
+        ("mxf4", {"k": 96, "scale": "2X"}, "has no 2X scales", "3X"),
+        ("f16", {"k": 32}, "no K = 32", "K is 16"),
+        ("f16", {"scale": "1X"}, "no scales 1X", "mxf8f6f4 mxf4 mxf4nvf4 have"),
+    ],
+)
+def test_what_there_is_not(kind, given, message, hint):
+    with pytest.raises(Refused) as no:
+        Instruction(kind, **({"m": 128, "n": 64} | given))
+    assert message in no.value.reason
+    assert hint in no.value.hint
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        (1 << 6 | 0x08100010, "f16", "bit 6 is set"),
+        (0x08100010 | 1 << 23 | 1 << 29, "f16", "bits 23, 29 are set"),
+        (0x08100010 | 2 << 7, "f16", "2 is no type of A of kind::f16"),
+        (0x08100020, "f16", "does not multiply f16 by f16 into s32"),
+        (0x08100030, "f16", "3 is no type of D"),
+        (0x00100010, "f16", "no M = 0"),
+    ],
+)
+def test_words_that_say_nothing(value, kind, message):
+    with pytest.raises(Refused) as no:
+        Instruction.decode(value, kind)
+    assert message in no.value.reason
+
+
+def test_64_bits_are_no_word():
+    with pytest.raises(LayoutError) as no:
+        Instruction.decode(0x0840001000000000, "f16")
+    assert "the upper half of the 64 bits, 0x08400010" in no.value.hint
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_nearest_shapes_are_legal(kind):
+    for group in (1, 2):
+        for sparse in (False, True):
+            for m, ns in KINDS[kind].shapes(group, sparse).items():
+                assert KINDS[kind].check_shape(m, ns[0], group, sparse) == (m, ns[0])
+                assert max(ns) == 256
