@@ -6,17 +6,18 @@ import re
 from itertools import product
 
 import pytest
+from tests.core.test_house import imported, modules
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.shapes import coordinates
 from tilewise.hardware.calls import parse
 from tilewise.show.leaf import lines_of
-from tilewise.show.paper.placed import elements_of
 from tilewise.show.scene.build import document_of, scene_of
 from tilewise.show.scene.compare import compared
 from tilewise.show.scene.model import COLUMN, ROW, Panel, Scene, value
 from tilewise.show.sheet import Room, Sheet, sheet_of
 from tilewise.show.terminal import as_text, beside, grid_lines
+from tilewise.show.view.placed import elements_of
 
 TILE = "Swizzle<3,3,3> o S[(16, 64) : (64, 1)]"
 LAYOUTS = {
@@ -258,3 +259,16 @@ def test_parts_are_beside_each_other_line_by_line():
 
     parts = [[(Piece("one"),), (Piece("two"),)], [], [(Piece("three"),)]]
     assert as_text(beside(parts, 80)) == "one        three\ntwo"
+
+
+OUTSIDE = [(name, path) for name, path in modules() if re.match(r"tilewise\.show\.(?!paper)", name)]
+
+
+@pytest.mark.parametrize(("module", "path"), OUTSIDE, ids=[name for name, _ in OUTSIDE])
+def test_what_is_no_paper_needs_none(module, path):
+    """What the terminal and paper share is in the room `view`, and in `scene`."""
+    needed = [name for _, name in imported(path.read_text(encoding="utf-8"), module)]
+    assert not [name for name in needed if name.startswith("tilewise.show.paper")]
+    if ".view." in module or ".scene." in module:
+        shown = {name.split(".")[2] for name in needed if name.startswith("tilewise.show.")}
+        assert shown <= {"scene", "view"} - ({"view"} if ".scene." in module else set())

@@ -1,7 +1,7 @@
 """Layouts for the eye: the arithmetic in steps, grids of places, and all of it on one screen.
 
 steps       from an index to its places, one line a step
-scene       what every view draws, as data; paper: as files
+scene       what every view draws, as data; view: what all of them say of it; paper: as files
 grid        the index panel: which part of a layout is drawn, and what stands in each cell
 sheet       any panel of a scene as grids; leaf: all that is said of a scene, as lines
 terminal    lines with colour, or as plain ASCII

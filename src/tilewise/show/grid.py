@@ -14,11 +14,11 @@ from tilewise.core.facts import plain_extremes
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
-from tilewise.show.paper.words import MOST_COPIES, axes_in_order, head_text, place_text
 from tilewise.show.scene.colours import colour_of
 from tilewise.show.scene.logical import Logical, logical_of
 from tilewise.show.scene.model import Axis, Scene
 from tilewise.show.scene.panels import index_of
+from tilewise.show.view.words import MOST_COPIES, axes_in_order, head_text, place_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from tilewise.show.paper.encoded import runs_of
-from tilewise.show.paper.placed import Elements, elements_of
-from tilewise.show.paper.words import key_words
 from tilewise.show.scene.model import Document, Encoded, Panel, Scene
 from tilewise.show.scene.moments import moment_of, moment_words, refuse_step
 from tilewise.show.sheet import Room, sheet_of
 from tilewise.show.terminal import GAP, Line, Piece, abreast, beside, grid_lines, paragraph
+from tilewise.show.view.encoded import runs_of
+from tilewise.show.view.placed import Elements, elements_of
+from tilewise.show.view.words import key_words
 
 Section = list[Line]
 

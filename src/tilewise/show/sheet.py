@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilewise.show.grid import LEAST, NONE, PALE, Cell, Grid, fitting, grid_width
-from tilewise.show.paper.placed import NOWHERE, Elements, placed_of
-from tilewise.show.paper.words import axes_words, head_text, head_words, text_of
 from tilewise.show.scene.model import Panel
 from tilewise.show.terminal import GAP
+from tilewise.show.view.placed import NOWHERE, Elements, placed_of
+from tilewise.show.view.words import axes_words, head_text, head_words, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def sheet_of(panel: Panel, elements: Elements, room: Room) -> Sheet:
     128 bytes a chunk of 16 bytes is a cell, and says its first element.
 
     >>> from tilewise import S
-    >>> from tilewise.show.paper.placed import elements_of
+    >>> from tilewise.show.view.placed import elements_of
     >>> from tilewise.show.scene.build import scene_of
     >>> scene = scene_of(S[(2, 4) : (1, 2)])
     >>> sheet = sheet_of(scene.panels[1], elements_of(scene), Room(80, 40))

@@ -1,8 +1,6 @@
 """Paper: scenes as pictures that stay, made without a browser.
 
 palette   the colours of both themes, those of the web's component
-placed    which element stands in which cell of a panel
-words     what stands in cells, at heads and beside them
 drawing   boxes and texts: all that a picture is made of
 cells     a panel's cells as few boxes
 panel     a panel with its caption and its heads

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewise.show.paper.drawing import Box, Fill
-from tilewise.show.paper.placed import NOWHERE, Elements, Placed
+from tilewise.show.view.placed import NOWHERE, Elements, Placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

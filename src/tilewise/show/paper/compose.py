@@ -7,12 +7,13 @@ from math import prod
 
 from tilewise.core.errors import LayoutError
 from tilewise.show.paper.drawing import Box, Drawing, Fill, Item, Part, Text, below, flowed, paragraph, wide
-from tilewise.show.paper.encoded import encoded_part, encoded_words
+from tilewise.show.paper.encoded import encoded_part
 from tilewise.show.paper.panel import panel_part
-from tilewise.show.paper.placed import Elements, elements_of, shape_of
-from tilewise.show.paper.words import description, key_words
 from tilewise.show.scene.model import Document, Scene
 from tilewise.show.scene.moments import moment_of, moment_words, refuse_step
+from tilewise.show.view.encoded import encoded_words
+from tilewise.show.view.placed import Elements, elements_of, shape_of
+from tilewise.show.view.words import description, key_words
 
 MOST_CELLS = 1 << 18
 """So many cells a picture has at most, all panels together."""

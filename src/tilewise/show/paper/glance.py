@@ -9,11 +9,11 @@ from zlib import crc32
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.show.paper.compose import drawing_of
-from tilewise.show.paper.placed import shape_of
 from tilewise.show.paper.svg import svg_of
 from tilewise.show.scene.build import document_of
 from tilewise.show.scene.logical import logical_of
 from tilewise.show.scene.model import Document
+from tilewise.show.view.placed import shape_of
 
 MOST_CELLS = 4096
 """A panel of more cells is left out, and of a layout with more places the corner is drawn."""

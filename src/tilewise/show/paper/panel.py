@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tilewise.show.paper.cells import Line, Run, box_of, colours_in, fills_of, runs_of
 from tilewise.show.paper.drawing import LETTER, Box, Fill, Item, Part, Text, paragraph, wide
-from tilewise.show.paper.placed import NOWHERE, Elements, Placed, placed_of, shape_of
-from tilewise.show.paper.words import axes_words, head_text, head_words, texts_of
 from tilewise.show.scene.model import Heads, Panel
+from tilewise.show.view.placed import NOWHERE, Elements, Placed, placed_of, shape_of
+from tilewise.show.view.words import axes_words, head_text, head_words, texts_of
 
 FONTS = {12: 22, 10: 18, 9: 14}
 """{size of what stands in cells: the height of a cell}, as large as there is room for."""

@@ -10,7 +10,7 @@ from tilewise.show.scene.model import Axis, Document, Heads, Panel, Scene
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.show.paper.placed import Elements
+    from tilewise.show.view.placed import Elements
 
 MOST_COPIES = 4
 
@@ -19,7 +19,7 @@ def key_words(elements: Elements, faded: str) -> str:
     """What colours and letters mean; `faded` says what elements are that a step leaves out.
 
     >>> from tilewise import R, S
-    >>> from tilewise.show.paper.placed import elements_of
+    >>> from tilewise.show.view.placed import elements_of
     >>> from tilewise.show.scene.build import scene_of
     >>> key_words(elements_of(scene_of(S[(2, 4)] + R[2 : 8])), "")
     'colour by m in 8 bands; copies between |'
@@ -39,7 +39,7 @@ def texts_of(panel: Panel, elements: Elements, brief: bool = False) -> list[str]
     """The text of every element in a panel; a brief one is its index, or its last axis alone.
 
     >>> from tilewise import S, laneid, reg
-    >>> from tilewise.show.paper.placed import elements_of
+    >>> from tilewise.show.view.placed import elements_of
     >>> from tilewise.show.scene.build import scene_of
     >>> scene = scene_of(S[(2, 2) : (1@laneid, 1@reg)])
     >>> [texts_of(panel, elements_of(scene)) for panel in scene.panels]
