@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.sides import Interval, Pair, Spec
-    from tilewise.hardware.wgmma.stepping import Step
+    from tilewise.hardware.operands.stepping import Step
 
 MAX_LISTED = 1 << 16
 """The elements of a tile of shared memory, and more."""
@@ -325,14 +325,14 @@ def _words_of_a_difference(writer: Side, reader: Side) -> str:
 
 
 def _reader_of(writer: Side, reader: Side) -> str:
-    """What wgmma would have to be told to read what is written, or why nothing does."""
+    """What the engine would have to be told to read what is written, or why nothing does."""
     part = writer.parts[0]
     if not reader.operand or len(writer.parts) > 1 or part.layout.unit != "byte":
         return ""
     from tilewise.check.match import Match, match
 
     try:
-        found = match(part.layout, operand=reader.operand, dtype=reader.dtype)
+        found = match(part.layout, engine=reader.engine, operand=reader.operand, dtype=reader.dtype)
     except LayoutError:
         return ""
     if isinstance(found, Match):
@@ -344,7 +344,7 @@ def _reader_of(writer: Side, reader: Side) -> str:
     return f"no descriptor reads what is written: {found.reasons[0].message}"
 
 
-def _walked(steps: Sequence[Step]) -> str:
+def _walked(steps: Sequence[Step[Any]]) -> str:
     """How far the steps of a tile go, where it has several."""
     if len(steps) == 1:
         return ""

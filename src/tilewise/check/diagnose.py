@@ -7,11 +7,10 @@ the strides themselves held against what the tensor core wants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tilewise.check.difference import first_difference
-from tilewise.check.fitting import REACH
 from tilewise.check.operand import Operand, Reason
 from tilewise.check.strides import (
     faults,
@@ -29,14 +28,13 @@ from tilewise.core.facts import plain_extremes
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
-from tilewise.hardware.modes import MODES
-from tilewise.hardware.wgmma.instructions import M
-from tilewise.hardware.wgmma.reads import SHARED_END
+from tilewise.hardware.modes import MODES, Mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.check.fitting import Fit
     from tilewise.check.match import Question
+    from tilewise.hardware.engines import Engine
 
 MAX_LISTED = 1 << 12
 """So many elements are looked through for the first two that share a byte."""
@@ -54,11 +52,12 @@ def diagnose(question: Question, shape: list[Reason], shared: list[Reason]) -> t
         return (*question.said, *shared, *shape, *turned)
     if shared and not shape and question.fit() is not None:
         shared = [replace(reason, hint=READ_ALL_THE_SAME) for reason in shared]
-    whole = _whole_instructions(question.operand)
+    whole = _whole_instructions(question)
     if whole is None:
         return (*question.said, *shared, *shape)
-    n = None if any(reason.rule == "rows" for reason in shape) else question.n
-    found = list(_strides(replace(question, operand=whole, n=n)))
+    if any(reason.rule == "rows" for reason in shape):
+        question = question.any_size
+    found = list(_strides(replace(question, operand=whole)))
     units = [reason for reason in found if reason.rule in ("unit", "swizzle-unit")]
     rest = [reason for reason in found if reason not in units]
     return tuple(_once([*question.said, *shared, *units, *shape, *rest]))
@@ -85,51 +84,54 @@ def shape_reasons(question: Question) -> list[Reason]:
                 f"pad K to {-(-k // operand.row.k) * operand.row.k} with zeros",
             )
         )
-    if operand.name == "A" and rows % M:
-        found.append(
-            Reason(
-                "rows",
-                f"A has {rows} rows, and every wgmma takes {M}",
-                {"rows": rows, "instruction": M},
-                f"pad M to {-(-rows // M) * M}, or swap the operands: B may have 8 rows",
-            )
-        )
-    legal = operand.row.n if question.n is None else (question.n,)
-    if operand.name == "B" and all(rows % n for n in legal):
-        wanted = f"{question.n}, the N that was asked" if question.n else f"{legal[0]}, the least N"
-        found.append(
-            Reason(
-                "rows",
-                f"B has {rows} rows, no multiple of {wanted}",
-                {"rows": rows, "n": question.n or legal[0]},
-                f"pad N to {-(-rows // (question.n or legal[0])) * (question.n or legal[0])}",
-            )
-        )
+    if all(rows % many for many in question.intake.rows):
+        found.append(_rows_reason(question))
     size = rows * operand.columns * operand.size
-    if size > REACH:
+    limit = question.engine.limit
+    if size > limit:
         found.append(
             Reason(
                 "range",
-                f"the tile has {size} bytes, and a descriptor names addresses below {REACH}",
-                {"bytes": size, "limit": REACH},
+                f"the tile has {size} bytes, and a descriptor names addresses below {limit}",
+                {"bytes": size, "limit": limit},
                 "cut it into stages: shared memory is smaller still",
             )
         )
     return found
 
 
-def past_the_end(operand: Operand) -> Reason | None:
+def _rows_reason(question: Question) -> Reason:
+    """Rows that no whole number of instructions covers."""
+    operand, intake = question.operand, question.intake
+    rows, least = operand.rows, intake.rows[0]
+    name, wanted = f"{operand.name} has {rows} rows", "M" if operand.name == "A" else "N"
+    padded = f"pad {wanted} to {-(-rows // least) * least}"
+    if intake.rows != question.free.rows:
+        message = f"{name}, no multiple of {least}, the {wanted} that was asked"
+    elif len(intake.rows) == 1:
+        message = f"{name}, and every {question.engine.name} takes {least}"
+    else:
+        message = f"{name}, no multiple of {least}, the least {wanted}"
+    if operand.name == "B":
+        return Reason("rows", message, {"rows": rows, "n": least}, padded)
+    other = question.engine.intake(intake.name, "B", **question.options).rows[0]
+    hint = f"{padded}, or swap the operands: B may have {other} rows"
+    return Reason("rows", message, {"rows": rows, "instruction": least}, hint)
+
+
+def past_the_end(engine: Engine, operand: Operand) -> Reason | None:
     """A tile whose bytes are not all in shared memory, which ends before the addresses of descriptors do."""
+    end = engine.shared_end
     _, plain = plain_extremes(operand.layout, m.name)
-    if plain + operand.pattern + operand.size <= SHARED_END - MODES["128B"].period:
+    if plain + operand.pattern + operand.size <= end - max(mode.period for mode in engine.modes.values()):
         return None
     last = operand.layout.extremes()[1] + operand.base + operand.size - 1
-    if last < SHARED_END:
+    if last < end:
         return None
     return Reason(
         "range",
-        f"the tile's last byte is {last}, past the end of shared memory, which has {SHARED_END} bytes",
-        {"last": last, "limit": SHARED_END},
+        f"the tile's last byte is {last}, past the end of shared memory, which has {end} bytes",
+        {"last": last, "limit": end},
         "place it lower" if operand.base else "bring its parts closer together, or cut it into smaller tiles",
         operand.layout if operand.base else None,
     )
@@ -164,9 +166,9 @@ def _first_shared(operand: Operand) -> tuple[int, int] | None:
     return None
 
 
-def _whole_instructions(operand: Operand) -> Operand | None:
+def _whole_instructions(question: Question) -> Operand | None:
     """The most of the tile that whole instructions cover, so that its strides can be looked at."""
-    unit = M if operand.name == "A" else operand.row.n[0]
+    operand, unit = question.operand, question.free.rows[0]
     rows, columns = operand.rows - operand.rows % unit, operand.columns - operand.columns % operand.k
     if not rows or not columns:
         return None
@@ -209,19 +211,19 @@ def _other_base(question: Question) -> Iterator[Reason]:
     fit = question.fit(replace(operand, layout=repaired, base=0)) if operand.pattern else None
     if fit is None:
         return
-    reason = pattern_reason(operand, fit.form.mode)
+    reason = pattern_reason(question.engine, operand, fit.form.mode)
     if reason is not None:
         yield replace(reason, repair=repaired)
         return
-    last = operand.pattern + max(part.descriptor.start for part in fit.parts)
-    if last >= REACH:
-        message = f"a step would start at byte {last}, and a descriptor names addresses below {REACH}"
-        witness = {"base": operand.base, "start": last, "limit": REACH}
+    last, limit = operand.pattern + max(part.descriptor.start for part in fit.parts), question.engine.limit
+    if last >= limit:
+        message = f"a step would start at byte {last}, and a descriptor names addresses below {limit}"
+        witness = {"base": operand.base, "start": last, "limit": limit}
         yield Reason("range", message, witness, repair=repaired, mode=fit.form.mode)
 
 
 def _other_major(question: Question) -> Iterator[Reason]:
-    others = tuple(major for major in question.operand.row.majors if major not in question.majors)
+    others = tuple(major for major in question.intake.majors if major not in question.majors)
     fit = question.fit(majors=others) if others else None
     if fit is not None:
         asked = question.majors[0]
@@ -273,7 +275,7 @@ def scaled(layout: Layout, numerator: int, denominator: int) -> Layout:
 def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
     """A swizzle of bytes before strides of elements, as PTX prints it, or of elements before bytes."""
     operand = question.operand
-    found = swizzle_of_the_other_unit(operand, question.layout.unit)
+    found = swizzle_of_the_other_unit(operand, question.layout.unit, question.engine.modes)
     if found is None:
         return
     reason, repaired = found
@@ -284,7 +286,9 @@ def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
         yield from _strides(replace(question, operand=operand.with_layout(repaired)))
 
 
-def swizzle_of_the_other_unit(operand: Operand, unit: str) -> tuple[Reason, Layout] | None:
+def swizzle_of_the_other_unit(
+    operand: Operand, unit: str, modes: Mapping[str, Mode] = MODES
+) -> tuple[Reason, Layout] | None:
     """Why a swizzle seems to count bytes among elements, or the other way round, and what was meant.
 
     None where it is one of the hardware's as it is read, or none in the other unit either.
@@ -297,7 +301,7 @@ def swizzle_of_the_other_unit(operand: Operand, unit: str) -> tuple[Reason, Layo
         meant = read.scaled(*ratio)
     except LayoutError:
         return None
-    mode = mode_of((meant,))
+    mode = mode_of((meant,), modes.values())
     if mode is None:
         return None
     if unit == "element":
@@ -324,12 +328,12 @@ def swizzle_of_the_other_unit(operand: Operand, unit: str) -> tuple[Reason, Layo
 def _other_swizzle(question: Question) -> Iterator[Reason]:
     """Strides of one mode under the swizzle of another, or under none, or under what no mode has."""
     operand = question.operand
-    for mode in reversed(MODES.values()):
+    for mode in sorted(question.engine.modes.values(), key=lambda mode: -mode.width):
         swizzles = (mode.swizzle,) if mode.bits else ()
         repaired = replace(operand.layout, swizzles=swizzles)
         fit = _fits(question, repaired)
         if fit is not None and fit.form.mode is mode:
-            yield replace(swizzle_reason(operand, mode, fit.form.major), repair=repaired)
+            yield replace(swizzle_reason(question.engine, operand, mode, fit.form.major), repair=repaired)
             return
 
 
@@ -361,7 +365,7 @@ def _offset(question: Question) -> Iterator[Reason]:
     if fit is None:
         return
     start, period = operand.plain(0, 0), fit.form.mode.period
-    reason = start_reason(start) or Reason(
+    reason = start_reason(question.engine, start) or Reason(
         "start",
         f"the tile starts at byte {start}, inside a pattern of {period}, where no descriptor follows it",
         {"start": start},

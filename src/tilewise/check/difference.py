@@ -6,15 +6,17 @@ descriptor can, have strides of their own, or follow another pattern than the ad
 
 from __future__ import annotations
 
-from tilewise.check.fitting import Form, base_offsets, compared, counted, holds
+from dataclasses import dataclass
+
+from tilewise.check.fitting import Form, base_offsets, compared, counted, described, holds
 from tilewise.check.operand import Blocks, Operand, Reason
-from tilewise.check.strides import WIDTHS, major_name, mode_name, start_reason, step
-from tilewise.hardware.wgmma.descriptor import SWIZZLED_K_MAJOR_LBO, Descriptor
+from tilewise.check.strides import major_name, mode_name, start_reason, step, widths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.check.match import Question
     from tilewise.core.layout import Layout
+    from tilewise.hardware.engines import Descriptor
 
 MAX_LISTED = 1 << 12
 """So many rows and columns are looked through."""
@@ -27,20 +29,12 @@ def first_difference(question: Question) -> Reason:
     """
     operand = question.operand
     major = "k" if step(operand, 0, 1) == operand.size else "mn"
-    mode = WIDTHS[step(operand, *((1, 0) if major == "k" else (0, 1)))]
-    n = min(question.ns)
-    form = Form.of(mode, major, operand.name, n, operand.size)
-    blocks = operand.blocks(n)
+    mode = widths(question, major)[step(operand, *((1, 0) if major == "k" else (0, 1)))]
+    rows = min(question.rows)
+    blocks = operand.blocks(rows)
     if blocks is None:
-        return _cut(operand, n)
-    first: Descriptor | None = None
-    for row in range(blocks.counts[0]):
-        for column in range(blocks.counts[1]):
-            reason, found = _of_block(blocks, form, row, column, first)
-            if reason is not None:
-                return reason
-            first = first or found
-    raise AssertionError("every part is read, and the tile is not")
+        return _cut(operand, rows)
+    return _Parts(question, blocks, Form(mode, major, rows, operand.k, operand.size)).first_difference()
 
 
 def _cut(operand: Operand, n: int) -> Reason:
@@ -63,58 +57,85 @@ def _cut(operand: Operand, n: int) -> Reason:
     return Reason("uneven", message, {"n": n, "k": operand.row.k})
 
 
-def _of_block(
-    blocks: Blocks, form: Form, row: int, column: int, first: Descriptor | None
-) -> tuple[Reason | None, Descriptor | None]:
-    """What is wrong with one instruction's part, or the descriptor that reads it."""
-    operand = blocks.operand
-    corner = row * form.n, column * operand.k
-    where = f"the instruction at row {corner[0]}, k {corner[1] * operand.elements}"
-    start, fields = _fields(operand, form, corner)
-    reason = start_reason(start, where)
-    if reason is not None:
-        return reason, None
-    for name, value in fields.items():
-        wanted = value if first is None else getattr(first, name)
-        if not holds(value) or value != wanted:
-            message = f"{where} has {name.upper()} {value} B" + (
-                f", the first one {wanted} B" if first and holds(value) else ", which no field holds"
+@dataclass(frozen=True)
+class _Parts:
+    """The parts of a tile that single instructions would read, in the form that the tile looks like."""
+
+    question: Question
+    blocks: Blocks
+    form: Form
+
+    @property
+    def operand(self) -> Operand:
+        return self.blocks.operand
+
+    def first_difference(self) -> Reason:
+        """What is wrong with the first part that is not read."""
+        first: Descriptor | None = None
+        for row in range(self.blocks.counts[0]):
+            for column in range(self.blocks.counts[1]):
+                reason, found = self._of_block(row, column, first)
+                if reason is not None:
+                    return reason
+                first = first or found
+        raise AssertionError("every part is read, and the tile is not")
+
+    def _of_block(
+        self, row: int, column: int, first: Descriptor | None
+    ) -> tuple[Reason | None, Descriptor | None]:
+        """What is wrong with one instruction's part, or the descriptor that reads it."""
+        operand, engine, form = self.operand, self.question.engine, self.form
+        corner = row * form.rows, column * operand.k
+        where = f"the instruction at row {corner[0]}, k {corner[1] * operand.elements}"
+        start, fields = self._fields(corner)
+        reason = start_reason(engine, start, where)
+        if reason is not None:
+            return reason, None
+        for name, value in fields.items():
+            wanted = value if first is None else getattr(first, name)
+            if not holds(engine, value) or value != wanted:
+                message = f"{where} has {name.upper()} {value} B" + (
+                    f", the first one {wanted} B"
+                    if first and holds(engine, value)
+                    else ", which no field holds"
+                )
+                hint = "all instructions of a tile share LBO and SBO"
+                witness = {"field": name, "found": value, "wanted": wanted}
+                return Reason("uneven", message, witness, hint), None
+        offset = base_offsets(engine, operand, form.mode)[0]
+        found = described(engine, self.question.intake, form, offset, {"start": start, **fields})
+        return self._elsewhere(self.blocks.block(row, column), corner, found), found
+
+    def _fields(self, corner: tuple[int, int]) -> tuple[int, dict[str, int]]:
+        """The start, LBO and SBO that the addresses of a part give."""
+        engine, form = self.question.engine, self.form
+        offset = base_offsets(engine, self.operand, form.mode)[0]
+
+        def at(element: tuple[int, int]) -> int:
+            row, column = corner[0] + element[0], corner[1] + element[1]
+            return counted(engine, self.operand, form.mode, offset, row, column)
+
+        start = at((0, 0))
+        steps = (("lbo", form.lbo_at), ("sbo", form.sbo_at))
+        return start, {name: engine.spare[name] if far is None else at(far) - start for name, far in steps}
+
+    def _elsewhere(self, block: Layout, corner: tuple[int, int], descriptor: Descriptor) -> Reason | None:
+        """The first element of a part that the descriptor reads elsewhere."""
+        operand, form = self.operand, self.form
+        for box, part, read in compared(self.question.engine, operand, block, form, descriptor):
+            found = part.same(read)
+            if found.answer is not False or found.witness is None:
+                continue
+            (top, _), (left, right) = box
+            down, along = divmod(found.witness, right - left)
+            row, column = corner[0] + top + down, corner[1] + left + along
+            have = operand.byte(row, column)
+            wants = sum(read.after_swizzle(read.before_swizzle(found.witness)))
+            return Reason(
+                "differs",
+                f"read as {major_name(form.major)}, {mode_name(form.mode)}, element "
+                f"({row}, {column * operand.elements}) comes from byte {wants}, and the tile has it at "
+                f"{have}",
+                {"element": [row, column * operand.elements], "found": have, "wanted": wants},
             )
-            hint = "all instructions of a tile share LBO and SBO"
-            return Reason("uneven", message, {"field": name, "found": value, "wanted": wanted}, hint), None
-    found = Descriptor(start, mode=form.mode, base_offset=base_offsets(operand, form.mode)[0], **fields)
-    return _elsewhere(operand, form, blocks.block(row, column), corner, found), found
-
-
-def _fields(operand: Operand, form: Form, corner: tuple[int, int]) -> tuple[int, dict[str, int]]:
-    """The start, LBO and SBO that the addresses of a part give."""
-    offset = base_offsets(operand, form.mode)[0]
-
-    def at(element: tuple[int, int]) -> int:
-        return counted(operand, form.mode, offset, corner[0] + element[0], corner[1] + element[1])
-
-    start = at((0, 0))
-    lbo = SWIZZLED_K_MAJOR_LBO if form.lbo_at is None else at(form.lbo_at) - start
-    return start, {"lbo": lbo, "sbo": 0 if form.sbo_at is None else at(form.sbo_at) - start}
-
-
-def _elsewhere(
-    operand: Operand, form: Form, block: Layout, corner: tuple[int, int], descriptor: Descriptor
-) -> Reason | None:
-    """The first element of a part that the descriptor reads elsewhere."""
-    for box, part, read in compared(operand, block, form, descriptor):
-        found = part.same(read)
-        if found.answer is not False or found.witness is None:
-            continue
-        (top, _), (left, right) = box
-        down, along = divmod(found.witness, right - left)
-        row, column = corner[0] + top + down, corner[1] + left + along
-        have = operand.byte(row, column)
-        wants = sum(read.after_swizzle(read.before_swizzle(found.witness)))
-        return Reason(
-            "differs",
-            f"read as {major_name(form.major)}, {mode_name(form.mode)}, element "
-            f"({row}, {column * operand.elements}) comes from byte {wants}, and the tile has it at {have}",
-            {"element": [row, column * operand.elements], "found": have, "wanted": wants},
-        )
-    return None
+        return None

@@ -14,8 +14,8 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
+from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.mma.instructions import shapes_of
-from tilewise.hardware.wgmma.instructions import INPUTS, Input
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,10 +65,11 @@ def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
     mma m16n8k16 B: ldmatrix.x4, 32 of them
     TMA: 1 box of 128 x 64, SWIZZLE_128B
     """
-    for operand in "AB" if dtype.name in INPUTS else "":
+    types = engine_of("wgmma").types
+    for operand in "AB" if dtype.name in types else "":
         yield wgmma(layout, dtype, operand, base)
     shapes = shapes_of(dtype)
-    if not shapes and dtype.name not in INPUTS:
+    if not shapes and dtype.name not in types:
         yield _asked("wgmma", _none, dtype)
     for operand in "AB" if shapes else "":
         yield _asked(f"mma {shapes[-1]} {operand}", _mma, layout, dtype, base, operand)
@@ -107,7 +108,7 @@ def _asked(engine: str, question: Callable[..., Taken], *about: object) -> Taken
 
 def _none(_: str, dtype: DType) -> Taken:
     """The word of wgmma's table on a type that it does not multiply."""
-    Input.of(dtype)
+    engine_of("wgmma").intake(dtype, "A")
     raise AssertionError(f"wgmma multiplies {dtype}")
 
 

@@ -1,6 +1,7 @@
 """Whether an engine reads a tile of shared memory, and how: wgmma through descriptors, mma.sync by its warp.
 
-`match` asks any of them. Of wgmma it gives the descriptors, or why none reads the tile and what is nearest.
+`match` asks any of them. Of an engine with descriptors it gives these, or why none reads the tile and what is
+nearest.
 
 A tile is recognised by what it maps, however it is written: from a few addresses follows the only descriptor
 that may read it, and `same` proves that it does, part by part.
@@ -12,31 +13,33 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import overload
 
-from tilewise.check.fitting import REACH, Fit, fits
-from tilewise.check.operand import Operand, Reason, Unreadable, operand_of
+from tilewise.check.fitting import Fit, fits
+from tilewise.check.operand import Operand, Reason, Unreadable, operand_of, reader_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout, as_layout
-from tilewise.hardware.modes import CHUNK, MODES, Mode
-from tilewise.hardware.wgmma.descriptor import Descriptor
-from tilewise.hardware.wgmma.instructions import MAJORS, Input, M, check_operand
-from tilewise.hardware.wgmma.stepping import PATTERNS, Step
+from tilewise.hardware.engines import ENGINES as WITH_DESCRIPTORS
+from tilewise.hardware.engines import engine as engine_of
+from tilewise.hardware.modes import CHUNK, Mode
+from tilewise.hardware.operands.majors import MAJORS, check_operand
+from tilewise.hardware.operands.stepping import PATTERNS, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
     from typing import Any, Literal
 
     from tilewise.check.feeding import Feed
     from tilewise.check.nearest import Near
+    from tilewise.hardware.engines import Descriptor, Engine, Intake, Shape
 
-ENGINES = ("wgmma", "mma")
+ENGINES = (*WITH_DESCRIPTORS, "mma")
 
 
 @dataclass(frozen=True)
 class Match:
-    """A tile that wgmma reads.
+    """A tile that an engine reads through descriptors.
 
     postcondition  for every step, `reads(step.descriptor, ...)` places each element of the step's part of
                    [rows, K] where the layout has it, at `base` and more
@@ -50,11 +53,12 @@ class Match:
     """Bytes; None where the field is ignored or free."""
     sbo: int | None
     ignored: tuple[str, ...]
-    instruction: tuple[int, int | None, int]
-    """(m, n, k); n is None for A where none was asked."""
-    steps: tuple[Step, ...] = field(repr=False)
+    instruction: Shape
+    """(m, n, k); None for what the other operand says, where it was not asked."""
+    steps: tuple[Step[Any], ...] = field(repr=False)
     base: int = 0
     pattern: str = "tile"
+    engine: str = "wgmma"
 
     legal = True
 
@@ -66,7 +70,8 @@ class Match:
     @property
     def descriptor(self) -> Descriptor:
         """The descriptor of the first step."""
-        return self.steps[0].descriptor
+        found: Descriptor = self.steps[0].descriptor
+        return found
 
     @property
     def value(self) -> int:
@@ -75,7 +80,7 @@ class Match:
 
     @property
     def trans(self) -> int:
-        """imm-trans of the operand: 0 for K-major, 1 for MN-major."""
+        """The transpose bit of the operand: 0 for K-major, 1 for MN-major."""
         return MAJORS.index(self.major)
 
     @property
@@ -117,26 +122,38 @@ class Mismatch:
 class Question:
     """What was asked, once the layout is understood as an operand."""
 
+    engine: Engine
     layout: Layout
     operand: Operand
-    n: int | None
+    intake: Intake
+    """What the instructions that were asked for take of the operand."""
+    free: Intake
+    """The same without a size that was asked for."""
     majors: tuple[str, ...]
+    options: Mapping[str, Any]
+    """What was asked of the instruction, sizes aside."""
     said: tuple[Reason, ...] = ()
     """What was asked for and no instruction has."""
     folded: bool = False
     """Whether the tile's address is in the layout, which then counts from address 0."""
 
     @property
-    def ns(self) -> tuple[int, ...]:
+    def rows(self) -> tuple[int, ...]:
         """Rows of one instruction that divide the tile, the most first."""
-        return instruction_rows(self.operand, self.n)
+        return instruction_rows(self.operand, self.intake)
+
+    @property
+    def any_size(self) -> Question:
+        """The same question without a size that was asked for."""
+        return replace(self, intake=self.free)
 
     def fit(self, operand: Operand | None = None, majors: tuple[str, ...] | None = None) -> Fit | None:
         """The fit of the operand, or of another in its place."""
         operand = operand or self.operand
-        if too_large(operand):
+        if operand.rows * operand.columns * operand.size > self.engine.limit:
             return None
-        return fits(operand, instruction_rows(operand, self.n), majors or self.majors, tuple(MODES))
+        rows = instruction_rows(operand, self.intake)
+        return fits(self.engine, self.intake, operand, rows, majors or self.majors)
 
     def nearest(self, reasons: tuple[Reason, ...]) -> tuple[Near, ...]:
         """The nearest layouts that work, the cheapest first."""
@@ -145,17 +162,11 @@ class Question:
         return nearest(self, reasons)
 
 
-def instruction_rows(operand: Operand, n: int | None) -> tuple[int, ...]:
+def instruction_rows(operand: Operand, intake: Intake) -> tuple[int, ...]:
     """Rows of one instruction that divide the operand's, the most first; none where K does not divide."""
     if operand.columns % operand.k:
         return ()
-    legal = (M,) if operand.name == "A" else operand.row.n if n is None else (n,)
-    return tuple(rows for rows in sorted(legal, reverse=True) if operand.rows % rows == 0)
-
-
-def too_large(operand: Operand) -> bool:
-    """Whether there are more bytes than descriptors can name."""
-    return operand.rows * operand.columns * operand.size > REACH
+    return tuple(rows for rows in reversed(intake.rows) if operand.rows % rows == 0)
 
 
 @overload
@@ -183,7 +194,7 @@ def match(
     n: int | None = None,
     base: int = 0,
     pattern: str = "tile",
-    **mma: Any,
+    **asked: Any,
 ) -> Match | Feed | Mismatch: ...
 
 
@@ -197,7 +208,7 @@ def match(
     n: int | None = None,
     base: int = 0,
     pattern: str = "tile",
-    **mma: Any,
+    **asked: Any,
 ) -> Match | Feed | Mismatch:
     """Whether wgmma reads a tile [rows, K] of shared memory, and with which descriptors.
 
@@ -205,7 +216,7 @@ def match(
     counts from there as well, or with the pattern "address" from address 0, as TMA's does. Of several sizes
     of the instruction the largest is taken that reads the tile.
 
-    Of the engine mma it tells how a warp moves the tile to its registers, or from them: `mma` is what
+    Of the engine mma it tells how a warp moves the tile to its registers, or from them: `asked` is what
     `tilewise.check.feeding.feed` takes, `shape` always, and `arch` or `form`.
 
         requires       operand is A [M, K] or B [N, K]
@@ -226,24 +237,28 @@ def match(
     """
     if engine == "mma":
         _check_absent("mma", {"major": major, "n": n})
-        return _fed(layout, operand=operand, dtype=dtype, base=base, pattern=pattern, **mma)
+        return _fed(layout, operand=operand, dtype=dtype, base=base, pattern=pattern, **asked)
     _check_names(engine, operand, major, base, pattern)
-    _check_absent(engine, mma)
-    return _read(as_layout(layout), operand, dtype, major, n, base, pattern)
+    of = engine_of(engine)
+    _check_absent(engine, {name: value for name, value in asked.items() if name not in of.options})
+    known = {name: value for name, value in {"n": n, **asked}.items() if name in of.options}
+    options = {name: value for name, value in known.items() if value is not None}
+    return _read(of, as_layout(layout), operand, dtype, major, base, pattern, options)
 
 
 def _read(
+    engine: Engine,
     layout: Layout,
     operand: str,
     dtype: DType | str,
     major: str | None,
-    n: int | None,
     base: int,
     pattern: str,
+    options: Mapping[str, Any],
 ) -> Match | Mismatch:
-    """What wgmma makes of a tile."""
+    """What an engine makes of a tile."""
     try:
-        question = _question(layout, operand, dtype, major, n, base, pattern)
+        question = _question(engine, layout, operand, dtype, major, base, pattern, options)
     except Unreadable as no:
         return Mismatch(no.reasons)
     from tilewise.check.diagnose import overlap, past_the_end, shape_reasons
@@ -253,7 +268,7 @@ def _read(
     fit = None if question.said or shape or shared else question.fit()
     if fit is not None:
         bool(question.operand.layout.injective)  # NotDecided, where that is open
-        beyond = past_the_end(question.operand)
+        beyond = past_the_end(engine, question.operand)
         if beyond is not None:
             return Mismatch((beyond,), question)
         return replace(_matched(question, fit), base=base, pattern=pattern)
@@ -271,11 +286,11 @@ def _fed(layout: Layout, **asked: Any) -> Feed | Mismatch:
     return feed(layout, **asked)
 
 
-def _check_absent(engine: str, asked: dict[str, Any]) -> None:
+def _check_absent(engine: str, asked: Mapping[str, Any]) -> None:
     """Refuse what is asked of another engine."""
     for name, value in asked.items():
         if value:
-            other = ', or ask engine="mma"' if engine == "wgmma" else ""
+            other = "" if engine == "mma" else ', or ask engine="mma"'
             raise LayoutError("TW601", f"{engine} is not asked for {name}", hint=f"leave {name} out{other}")
 
 
@@ -304,49 +319,51 @@ def check_place(base: int, pattern: str) -> None:
 
 
 def _question(
-    layout: Layout, name: str, dtype: DType | str, major: str | None, n: int | None, base: int, pattern: str
+    engine: Engine,
+    layout: Layout,
+    name: str,
+    dtype: DType | str,
+    major: str | None,
+    base: int,
+    pattern: str,
+    options: Mapping[str, Any],
 ) -> Question:
+    general = {name: value for name, value in options.items() if name not in engine.sizes}
     try:
-        row = Input.of(dtype)
+        intake = free = engine.intake(dtype, name, **general)
     except Refused as no:
         raise Unreadable(Reason("type", no.reason, no.witness, no.hint)) from None
     said = []
-    if n is not None and n not in row.n:
-        said.append(_refusal("n", row.check_n, as_int(n, "N")))
-        n = None
-    if major is not None and major not in row.majors:
-        said.append(_refusal("major-type", row.check_major, major))
-        major = None
-    majors = row.majors if major is None else (major,)
-    operand = operand_of(layout, name, row, base, pattern=pattern)
-    return Question(layout, operand, n, majors, tuple(said), pattern == "address" and base > 0)
-
-
-def _refusal(rule: str, check: Callable[[Any], object], asked: object) -> Reason:
-    """What an instruction's table says to something that it does not have."""
     try:
-        check(asked)
+        intake = engine.intake(dtype, name, **options)
     except Refused as no:
-        return Reason(rule, no.reason, no.witness, no.hint)
-    raise AssertionError(f"{rule} {asked} is legal")
+        said.append(Reason("n", no.reason, no.witness, no.hint))
+    if major is not None and major not in intake.majors:
+        witness = {"dtype": intake.name, "major": major}
+        said.append(Reason("major-type", intake.no_major[0], witness, intake.no_major[1]))
+        major = None
+    majors = intake.majors if major is None else (major,)
+    operand = operand_of(layout, name, intake, reader_of(engine), base, pattern)
+    folded = pattern == "address" and base > 0
+    return Question(engine, layout, operand, intake, free, majors, general, tuple(said), folded)
 
 
 def _matched(question: Question, fit: Fit) -> Match:
-    operand, form, first = question.operand, fit.form, fit.descriptor
+    form, first = fit.form, fit.descriptor
     ignored = form.ignored
-    n = question.n if operand.name == "A" else fit.n
     return Match(
-        operand.name,
-        operand.row.name,
+        question.operand.name,
+        question.operand.row.name,
         form.mode,
         form.major,
         None if "lbo" in ignored else first.lbo,
         None if "sbo" in ignored else first.sbo,
         ignored,
-        (M, n, operand.row.k),
+        question.intake.shape(form.rows),
         tuple(
             Step(part.mn, part.k, part.descriptor.start - first.start, part.descriptor) for part in fit.parts
         ),
+        engine=question.engine.name,
     )
 
 

@@ -1,4 +1,4 @@
-"""The nearest tiles that wgmma reads, and what it takes to get there, the cheapest first.
+"""The nearest tiles that an engine reads, and what it takes to get there, the cheapest first.
 
 nothing    the bytes stay: they are read by another spelling, another index, another transpose bit
 address    the tile stays as it is, elsewhere in shared memory
@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import product
 
 from tilewise.check.diagnose import past_the_end
 from tilewise.check.operand import Operand, Reason
-from tilewise.check.strides import WIDTHS, major_name, mode_name, step
+from tilewise.check.strides import major_name, mode_name, step, widths
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.hardware.modes import MODES, ROWS, Mode
+from tilewise.hardware.modes import Mode
 from tilewise.hardware.tma.rules import MAX_BOX, SHARED_ALIGNMENT
-from tilewise.hardware.wgmma.instructions import M
-from tilewise.hardware.wgmma.tiles import ORDERS, tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +77,7 @@ def nearest(question: Question, reasons: Sequence[Reason], shown: int = SHOWN) -
     if mended and _rank(mended[0]) < COSTS.index("tma") and not _shape_is_wrong(reasons):
         return tuple(mended[:shown])
     found: list[Near] = []
-    tiles = _tiles(question, _wanted_mode(question.operand, reasons))
+    tiles = _tiles(question, _wanted_mode(question, reasons))
     for near in merge(sorted(mended, key=_rank), tiles, key=_rank):
         if not any(one_tile(near, other) for other in found):
             found.append(near)
@@ -111,10 +108,10 @@ def _as_it_is(question: Question) -> Iterator[Near]:
     layout = operand.in_elements()
     if not question.said or layout is None or operand.layout.injective.answer is not True:
         return
-    fit = None if past_the_end(operand) else question.fit()
+    fit = None if past_the_end(question.engine, operand) else question.fit()
     if fit is not None:
         mode, major = fit.form.mode, fit.form.major
-        what = "the tile as it is" + (f", with N = {fit.n}" if operand.name == "B" else "")
+        what = "the tile as it is" + (f", with N = {fit.form.rows}" if operand.name == "B" else "")
         yield Near(layout, "nothing", f"{mode_name(mode)}, {major_name(major)}: {what}", mode, major, 0)
 
 
@@ -141,7 +138,7 @@ def _tma_writes(operand: Operand, fit: Fit) -> bool:
     form, first = fit.form, fit.descriptor
 
     def atom(part: Part) -> int:
-        before = part.k * operand.k if form.major == "k" else part.mn * form.n
+        before = part.k * operand.k if form.major == "k" else part.mn * form.rows
         return part.descriptor.start - before * operand.size % form.mode.width
 
     steps = [getattr(first, name) for name in ("lbo", "sbo") if name not in form.ignored]
@@ -154,7 +151,7 @@ def _legal(question: Question, operand: Operand) -> Fit | None:
     if operand.layout.injective.answer is not True:
         return None
     aligned = replace(operand, base=0)
-    return None if past_the_end(aligned) else question.fit(aligned, operand.row.majors)
+    return None if past_the_end(question.engine, aligned) else question.fit(aligned, question.intake.majors)
 
 
 # -- tiles of atoms ------------------------------------------------------------------------------------
@@ -172,14 +169,22 @@ def _tiles(question: Question, wanted: Mode | None) -> Iterator[Near]:
         return major != now, order != _few_boxes(major), mode is not wanted, -mode.width
 
     rows, k = _padded(question)
-    for mode, major, order in sorted(product(MODES.values(), question.majors, ORDERS), key=rank):
+    for mode, major, order in sorted(_choices(question), key=rank):
         try:
-            layout = tile(mode, major, question.operand.row.dtype, rows, k, order)
+            layout = question.engine.tile(mode, major, question.operand.row.dtype, rows, k, order)
         except Refused:
             continue
         near = _near(question, layout, (mode, major, order), "tma" if major == now else "copy")
         if near is not None:
             yield near
+
+
+def _choices(question: Question) -> Iterator[Choice]:
+    """Every mode of every major, in both orders of atoms, the narrowest first."""
+    pairs = [(mode, major) for major in question.majors for mode in question.intake.modes[major]]
+    for mode, major in sorted(pairs, key=lambda pair: pair[0].width):
+        for order in question.engine.orders:
+            yield mode, major, order
 
 
 def _few_boxes(major: str) -> str:
@@ -209,10 +214,7 @@ def _padded(question: Question) -> tuple[int, int]:
     operand = question.operand
     k, deep = operand.columns * operand.elements, operand.row.k
     rows = operand.rows
-    if operand.name == "A":
-        return -(-rows // M) * M, -(-k // deep) * deep
-    legal = operand.row.n if question.n is None else (question.n,)
-    while all(rows % n for n in legal):
+    while all(rows % many for many in question.intake.rows):
         rows += 1
     return rows, -(-k // deep) * deep
 
@@ -259,7 +261,7 @@ def _boxes(other: Operand, mode: Mode, major: str, order: str) -> str:
     """The boxes of TMA that write the tile: a mode's width along the major direction."""
     inner, k = mode.elements(other.row.dtype), other.columns * other.elements
     along, across = (k, other.rows) if major == "k" else (other.rows, k)
-    deep = min(across, MAX_BOX) if order == _few_boxes(major) else ROWS
+    deep = min(across, MAX_BOX) if order == _few_boxes(major) else mode.rows
     boxes = along // inner * -(-across // deep)
     names = ("K", "rows") if major == "k" else ("rows", "K")
     return (
@@ -286,10 +288,11 @@ def contiguous_along(operand: Operand) -> str | None:
     return None
 
 
-def _wanted_mode(operand: Operand, reasons: Sequence[Reason]) -> Mode | None:
+def _wanted_mode(question: Question, reasons: Sequence[Reason]) -> Mode | None:
     """The mode that the layout's swizzle or its rows are meant for, if any is told."""
+    operand = question.operand
     told = (reason.mode for reason in reasons if reason.rule in _ABOUT_SWIZZLES and reason.mode)
     major = contiguous_along(operand)
     inside = operand.rows > 1 and operand.columns > 1
     across = step(operand, *((1, 0) if major == "k" else (0, 1))) if inside else 0
-    return next(told, WIDTHS.get(across))
+    return next(told, widths(question, major).get(across))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from tilewise.core.dtypes import DType
+    from tilewise.hardware.engines import Engine
 
     class Row(Protocol):
         """What the table of an engine says of a type."""
@@ -37,10 +38,6 @@ if TYPE_CHECKING:
         @property
         def k(self) -> int:
             """Elements along the second mode that one instruction takes."""
-
-        @property
-        def n(self) -> tuple[int, ...]:
-            """The legal N of an instruction."""
 
         @property
         def majors(self) -> tuple[str, ...]:
@@ -97,17 +94,19 @@ class Reader:
     """In which direction it takes several elements of one byte, {} being their type."""
 
 
-WGMMA = Reader(
-    modes={"A": "[M, K]", "B": "[N, K]"},
-    copies=(
-        "and a descriptor names one",
-        "match the layout without R; each copy has a descriptor of its own",
-    ),
-    axes="the tensor core reads bytes of shared memory, one storage axis",
-    registers="A may come from registers, as tilewise catalog wgmma.A lays them out",
-    bytes="a descriptor counts bytes, 16 at a time",
-    bits="wgmma reads {} K-major alone: lay the tile out with K contiguous",
-)
+def reader_of(engine: Engine) -> Reader:
+    """An engine that reads operands through descriptors."""
+    return Reader(
+        modes={"A": "[M, K]", "B": "[N, K]"},
+        copies=(
+            "and a descriptor names one",
+            "match the layout without R; each copy has a descriptor of its own",
+        ),
+        axes="the tensor core reads bytes of shared memory, one storage axis",
+        registers=engine.registers,
+        bytes="a descriptor counts bytes, 16 at a time",
+        bits=f"{engine.name} reads {{}} K-major alone: lay the tile out with K contiguous",
+    )
 
 
 @dataclass(frozen=True)
@@ -260,8 +259,8 @@ def operand_of(
     layout: Layout,
     name: str,
     row: Row,
+    reader: Reader,
     base: int = 0,
-    reader: Reader = WGMMA,
     pattern: str = "tile",
 ) -> Operand:
     """The operand that a layout describes; `Unreadable` where it is no [rows, K] of bytes.

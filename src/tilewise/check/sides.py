@@ -2,8 +2,8 @@
 
     Copied     a layout: threads store to, or load from, a pointer plus what the layout says
     Boxes      TMA: boxes that land one after another
-    Fed        wgmma: the descriptors that walk a tile
-    Described  wgmma: one descriptor, as it is
+    Fed        an engine: the descriptors that walk a tile
+    Described  an engine: one descriptor, as it is
     Together   several of them, each for its part of the tile
 
 A side that does not say its tile takes the other's. What comes of it is a list of parts: boxes of the
@@ -23,18 +23,18 @@ from tilewise.core.shapes import extents_of, leaves, spell
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.units import converted
 from tilewise.core.vectors import as_vector
+from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
+from tilewise.hardware.operands.majors import check_major_word, check_operand
 from tilewise.hardware.tma.landing import landing
 from tilewise.hardware.tma.rules import MAX_BOX, SHARED_ALIGNMENT
-from tilewise.hardware.wgmma.descriptor import Descriptor
-from tilewise.hardware.wgmma.instructions import Input, M, check_operand
-from tilewise.hardware.wgmma.reads import pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from tilewise.core.shapes import Mode as Extents
+    from tilewise.hardware.engines import Descriptor, Engine, Intake
 
     Digits: TypeAlias = list[tuple[int, int]]
     Dims: TypeAlias = tuple[int, ...]
@@ -74,7 +74,9 @@ class Side:
     major: str = ""
     """Its contiguous direction, where it says one."""
     operand: str = ""
-    """The operand of wgmma that it is, where it is one."""
+    """The operand of an engine that it is, where it is one."""
+    engine: str = ""
+    """That engine."""
     meant: str = ""
     """What its swizzle would be if it counted bytes, where that is the hardware's."""
 
@@ -323,12 +325,12 @@ def _no_whole(what: str, of: int) -> Refused:
     )
 
 
-# -- wgmma -----------------------------------------------------------------------------------------
+# -- engines with descriptors ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """A tile that wgmma reads, walked by descriptors: nothing said, by those of the mode's own tile.
+    """A tile that an engine reads, walked by descriptors: nothing said, by those of the mode's own tile.
 
     All its instructions are compared, and where `at` is said the one that begins there. With the pattern
     "address" the base offset is 0, and the swizzle acts on addresses; with "tile" the base offset
@@ -352,21 +354,21 @@ class Fed:
     at: Pair | None = None
     dtype: DType | None = None
     pattern: str = "address"
+    engine: str = "wgmma"
 
     def placed(self, setting: Setting) -> Side:
         """The side at its address."""
-        from tilewise.hardware.wgmma.stepping import feeding
-
         element = setting.element(self.dtype)
         tile = _said(self.tile, setting.tile)
-        fed = feeding(
+        engine = engine_of(self.engine)
+        intake = engine.intake(element, self.operand)
+        fed = engine.feed(
+            intake,
             self.mode,
             self.major,
-            element,
             *tile,
             self.order or first_down(self.major),
-            operand=self.operand,
-            n=None if self.operand == "A" else self.n,
+            one=None if self.operand == "A" else self.n,
             base=setting.base if self.start is None else self.start,
             pattern=self.pattern,
         )
@@ -375,7 +377,7 @@ class Fed:
         parts = [
             part
             for at in chosen
-            for part in read_by(self._as_said(steps[at]), element, self.major, self.operand, fed.n, at)
+            for part in read_by(engine, intake, self._as_said(steps[at]), self.major, fed.n, at)
         ]
         words = self._words(fed.n, len(steps), len(chosen))
         return Side(
@@ -387,6 +389,7 @@ class Fed:
             instructions=len(chosen),
             major=self.major,
             operand=self.operand,
+            engine=self.engine,
         )
 
     def _chosen(self, at: Pair, steps: dict[Pair, Descriptor], deep: Pair) -> Pair:
@@ -398,14 +401,18 @@ class Fed:
             )
         return at
 
-    def _as_said(self, descriptor: Descriptor) -> Descriptor:
+    def _as_said(self, descriptor: Any) -> Descriptor:
         said: dict[str, Any] = {"lbo": self.lbo, "sbo": self.sbo, "base_offset": self.base_offset}
-        return replace(descriptor, **{name: value for name, value in said.items() if value is not None})
+        found: Descriptor = replace(
+            descriptor, **{name: value for name, value in said.items() if value is not None}
+        )
+        return found
 
     def _words(self, many: int, steps: int, chosen: int) -> str:
         n = f" with n = {many}" if self.operand == "B" else ""
         which = f", {chosen} of {steps} instructions" if steps > 1 else ""
-        return f"wgmma's {self.operand}{n}, {major_words(self.major)}, {swizzle_words(self.mode)}{which}"
+        way = f"{major_words(self.major)}, {swizzle_words(self.mode)}"
+        return f"{self.engine}'s {self.operand}{n}, {way}{which}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,6 +425,7 @@ class Described:
     n: int | None = None
     at: Pair = (0, 0)
     dtype: DType | None = None
+    engine: str = "wgmma"
 
     @property
     def tile(self) -> None:
@@ -429,28 +437,44 @@ class Described:
         element = setting.element(self.dtype)
         if check_operand(self.operand) == "B" and self.n is None:
             raise LayoutError("TW004", "a descriptor of operand B needs n", hint="such as n=64")
-        many = M if self.operand == "A" else Input.of(element).check_n(self.n or 0)
-        parts = read_by(self.descriptor, element, self.major, self.operand, many, self.at)
+        engine = engine_of(self.engine)
+        intake = engine.intake(element, self.operand, **({} if self.operand == "A" else {"n": self.n}))
+        parts = read_by(engine, intake, self.descriptor, self.major, intake.rows[0], self.at)
         mode = self.descriptor.mode
         words = (
             f"the descriptor {self.descriptor.value:#x} of {self.operand}, "
             f"{major_words(self.major)}, {swizzle_words(mode)}"
         )
         tile = parts[-1].rows[1], parts[-1].k[1]
-        return Side(words, mode.name, element, tile, parts, major=self.major, operand=self.operand)
+        return Side(
+            words,
+            mode.name,
+            element,
+            tile,
+            parts,
+            major=self.major,
+            operand=self.operand,
+            engine=self.engine,
+        )
 
 
 def read_by(
-    descriptor: Descriptor, dtype: DType, major: str, operand: str, many: int, at: Pair = (0, 0)
+    engine: Engine, intake: Intake, descriptor: Descriptor, major: str, many: int, at: Pair = (0, 0)
 ) -> tuple[Part, ...]:
     """What one instruction reads, as parts of the tile from `at` on: two where N ends inside an atom."""
-    n = many if operand == "B" else ROWS
-    found = pieces(descriptor, dtype=dtype, major=major, operand=operand, n=n)
+    _check_major(intake, major)
     parts = []
-    for piece in found:
+    for piece in engine.read(descriptor, dtype=intake.dtype, major=major, rows=many, k=intake.k):
         rows, k = ((first + moved, last + moved) for (first, last), moved in zip(piece.box, at, strict=True))
-        parts.append(Part(rows, k, in_unit(piece.layout, dtype)))
+        parts.append(Part(rows, k, in_unit(piece.layout, intake.dtype)))
     return tuple(parts)
+
+
+def _check_major(intake: Intake, major: str) -> None:
+    """Refuse a major that no instruction reads."""
+    if check_major_word(major) not in intake.majors:
+        why, hint = intake.no_major
+        raise Refused("TW602", why, witness={"dtype": intake.name, "major": major}, hint=hint)
 
 
 # -- several ---------------------------------------------------------------------------------------

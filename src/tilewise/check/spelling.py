@@ -25,17 +25,18 @@ from tilewise.check.sides import Boxes, Copied, Described, Fed, Together
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
+from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import MODES, Mode
-from tilewise.hardware.wgmma.descriptor import Descriptor
-from tilewise.hardware.wgmma.instructions import MAJORS, OPERANDS
-from tilewise.hardware.wgmma.stepping import PATTERNS
-from tilewise.hardware.wgmma.tiles import ORDERS
+from tilewise.hardware.operands.majors import MAJORS, OPERANDS
+from tilewise.hardware.operands.stepping import PATTERNS
+from tilewise.hardware.operands.tiles import ORDERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.sides import Spec
+    from tilewise.hardware.engines import Descriptor
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
 _NAMED = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
@@ -304,7 +305,8 @@ def _dtype(call: _Call, word: _Word) -> DType:
 
 def _descriptor(call: _Call, word: _Word) -> Descriptor:
     with _blame(call, word):
-        return Descriptor.decode(_number(call, word))
+        found: Descriptor = engine_of("wgmma").decode(_number(call, word))
+        return found
 
 
 @contextmanager

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
-from tilewise.check.fitting import REACH
 from tilewise.check.operand import Operand, Reason
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import Swizzle, one_permutation
-from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
-from tilewise.hardware.wgmma.descriptor import BASE_UNIT
-from tilewise.hardware.wgmma.instructions import M
+from tilewise.hardware.modes import CHUNK, MODES, Mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tilewise.check.match import Question
+    from tilewise.hardware.engines import Engine
 
     Steps = list[tuple[int, int]]
     """(element, bytes from the first one)."""
-
-WIDTHS = {mode.width: mode for mode in MODES.values()}
-"""The mode by the bytes from row to row."""
-
-WANTED = "16, 32, 64 or 128 B apart (no swizzle, 32B, 64B, 128B)"
 
 
 def faults(question: Question) -> Iterator[Reason]:
@@ -38,15 +34,27 @@ def faults(question: Question) -> Iterator[Reason]:
         yield from _Walk(question, "k").faults()
     elif down != operand.size:
         yield _not_contiguous(operand, down, along)
-    elif "mn" in operand.row.majors:
+    elif "mn" in question.intake.majors:
         yield from _Walk(question, "mn").faults()
     else:
-        yield Reason(
-            "major-type",
-            f"rows are contiguous (MN-major), and wgmma reads {operand.row.name} K-major alone",
-            {"row_step": down, "k_step": along},
-            "only f16 and bf16 have the transpose bit; lay the tile out with K contiguous",
-        )
+        why, hint = question.intake.no_major
+        message = f"rows are contiguous (MN-major), and {why}"
+        yield Reason("major-type", message, {"row_step": down, "k_step": along}, hint)
+
+
+def widths(question: Question, major: str | None) -> dict[int, Mode]:
+    """The mode by the bytes from row to row; of two modes of a width the one that is written, or the first.
+
+    Those of the major; of a major that is not read, or of none, all of them.
+    """
+    written = mode_of(question.operand.chain, question.engine.modes.values())
+    found: dict[int, Mode] = {}
+    for mode in question.intake.modes.get(major or "", tuple(question.engine.modes.values())):
+        if mode is written:
+            found[mode.width] = mode
+        else:
+            found.setdefault(mode.width, mode)
+    return found
 
 
 def step(operand: Operand, row: int, column: int) -> int:
@@ -100,10 +108,15 @@ class _Walk:
         """Bytes from the first element to another."""
         return step(self.operand, *((across, along) if self.major == "k" else (along, across)))
 
+    @cached_property
+    def widths(self) -> dict[int, Mode]:
+        """The mode by the bytes from row to row."""
+        return widths(self.question, self.major)
+
     @property
     def extents(self) -> tuple[int, int]:
         """Elements across and along, in one instruction's part of the tile."""
-        rows = max(self.question.ns or (ROWS,)) if self.operand.name == "B" else M
+        rows = max(self.question.rows or self.question.free.rows[:1])
         return (rows, self.operand.k) if self.major == "k" else (self.operand.k, rows)
 
     def faults(self) -> Iterator[Reason]:
@@ -113,20 +126,22 @@ class _Walk:
             message = f"the tile is {major_name(self.major)}, and {major_name(asked)} was asked"
             yield Reason("major", message, {"found": self.major, "wanted": asked})
         across = self.at(1, 0)
-        base = pattern_reason(self.operand, WIDTHS.get(across, MODES["none"]))
-        start = None if base else start_reason(self.operand.plain(0, 0))
+        engine = self.question.engine
+        base = pattern_reason(engine, self.operand, self.widths.get(across, MODES["none"]))
+        start = None if base else start_reason(engine, self.operand.plain(0, 0))
         yield from filter(None, (base, start))
         chunk = self._chunk()
         if chunk is not None:
             yield chunk
             return
-        if across in WIDTHS:
-            yield from self._core_matrix(across)
-        else:
+        mode = self.widths.get(across)
+        if mode is None:
             yield self._across(across)
-        yield from self._swizzle(WIDTHS.get(across))
-        if across in WIDTHS:
-            yield from self._groups(WIDTHS[across])
+        else:
+            yield from self._atom(mode)
+        yield from self._swizzle(mode)
+        if mode is not None:
+            yield from self._groups(mode)
 
     def _chunk(self) -> Reason | None:
         """16 bytes whose elements do not follow one another."""
@@ -145,9 +160,9 @@ class _Walk:
 
     def _across(self, found: int) -> Reason:
         """Rows that are no mode's width apart."""
-        witness = {"found": found, "wanted": sorted(WIDTHS)}
+        witness = {"found": found, "wanted": sorted(self.widths)}
         apart = f"{self.many_across} are {in_bytes(found, self.operand.size)} apart"
-        wanted = f"the tensor core wants eight of them {WANTED}"
+        wanted = f"the tensor core wants {_wanted(self.widths.values())}"
         padding = self._padding(found)
         said = f" with {padding} B of padding" if padding else ""
         if found < 0:
@@ -155,12 +170,15 @@ class _Walk:
         if found % CHUNK:
             hint = "swizzle instead of padding" if padding else ""
             return Reason("stride-16", f"{apart}{said}, no multiple of 16; {wanted}", witness, hint)
-        wide = MODES["128B"].width // self.operand.size
+        widest = self.widths[max(self.widths)]
         if padding:
             hint = "swizzle instead of padding"
-        elif found > MODES["128B"].width:
-            what = "K" if self.major == "k" else "the rows"
-            hint = f"cut {what} into strips of {wide} elements, which are atoms of 8 x 128 B"
+        elif found > widest.width:
+            what, wide = "K" if self.major == "k" else "the rows", widest.width // self.operand.size
+            hint = (
+                f"cut {what} into strips of {wide} elements, which are atoms of "
+                f"{widest.rows} x {widest.width} B"
+            )
         else:
             hint = ""
         return Reason("row-stride", f"{apart}{said}; {wanted}", witness, hint)
@@ -171,25 +189,24 @@ class _Walk:
         unused = found - used
         return unused if 0 < unused <= 64 and unused < used else 0
 
-    def _core_matrix(self, width: int) -> Iterator[Reason]:
-        """Eight rows that are not evenly spaced."""
-        for number in range(2, ROWS):
-            found, wanted = self.at(number, 0), number * width
+    def _atom(self, mode: Mode) -> Iterator[Reason]:
+        """Rows of an atom that are not evenly spaced."""
+        for number in range(2, mode.rows):
+            found, wanted = self.at(number, 0), number * mode.width
             if found != wanted:
                 yield Reason(
                     "core-matrix",
-                    f"eight {self.many_across} must be evenly spaced: {self.one_across} {number} is "
-                    f"{found} B from {self.one_across} 0, wanted {wanted}",
+                    f"{_COUNTED[mode.rows]} {self.many_across} must be evenly spaced: {self.one_across} "
+                    f"{number} is {found} B from {self.one_across} 0, wanted {wanted}",
                     {"element": number, "found": found, "wanted": wanted},
                     "a core matrix is 8 rows of 16 bytes",
                 )
                 return
 
     def _swizzle(self, mode: Mode | None) -> Iterator[Reason]:
-        written = self.operand.chain
-        found = mode_of(written)
+        found = mode_of(self.operand.chain, self.question.engine.modes.values())
         if found is None or (mode is not None and found is not mode):
-            yield swizzle_reason(self.operand, mode, self.major)
+            yield swizzle_reason(self.question.engine, self.operand, mode, self.major)
 
     # -- groups ----------------------------------------------------------------------------------------
 
@@ -211,7 +228,7 @@ class _Walk:
         if far_along:
             steps = [(i, self.at(0, i)) for i in range(wide, along, wide)]
             yield from self._even(far_along, steps, self.one_along)
-        steps = [(i, self.at(i, 0)) for i in range(ROWS, across, ROWS)]
+        steps = [(i, self.at(i, 0)) for i in range(mode.rows, across, mode.rows)]
         yield from self._even(far_across, steps, self.one_across)
 
     def _even(self, field: str, steps: Steps, what: str) -> Iterator[Reason]:
@@ -225,9 +242,9 @@ class _Walk:
             yield Reason("stride-16", f"{where}, no multiple of 16", witness)
         elif stride < 0:
             yield Reason("negative", f"{where}, backwards", witness, "descriptors only go up")
-        elif stride >= REACH:
-            message = f"{where}, beyond the 14 bits of 16 bytes: at most {REACH - CHUNK}"
-            yield Reason("range", message, witness | {"limit": REACH})
+        elif stride >= (limit := self.question.engine.limit):
+            message = f"{where}, beyond the 14 bits of 16 bytes: at most {limit - CHUNK}"
+            yield Reason("range", message, witness | {"limit": limit})
         for at, found in steps:
             wanted = stride * (at // first)
             if found != wanted:
@@ -244,22 +261,22 @@ class _Walk:
 # -- swizzles ------------------------------------------------------------------------------------------
 
 
-def mode_of(chain: tuple[Swizzle, ...]) -> Mode | None:
+def mode_of(chain: tuple[Swizzle, ...], modes: Iterable[Mode] = MODES.values()) -> Mode | None:
     """The mode whose permutation of bytes a chain is; None where it is no mode's.
 
     >>> print(mode_of((Swizzle(2, 4, 3),)), mode_of((Swizzle(2, 5, 3),)))
     64B None
     """
-    for mode in MODES.values():
+    for mode in modes:
         if one_permutation(chain, (mode.swizzle,) if mode.bits else ()):
             return mode
     return None
 
 
-def swizzle_reason(operand: Operand, mode: Mode | None, major: str) -> Reason:
+def swizzle_reason(engine: Engine, operand: Operand, mode: Mode | None, major: str) -> Reason:
     """A swizzle that is not that of the mode which the strides are of; None where they are of no mode."""
     written = operand.chain
-    found = mode_of(written)
+    found = mode_of(written, engine.modes.values())
     witness: dict[str, object] = {
         "found": found.name if found else [[s.bits, s.base, s.shift] for s in written]
     }
@@ -270,9 +287,8 @@ def swizzle_reason(operand: Operand, mode: Mode | None, major: str) -> Reason:
         strides = f"{across} are {mode.width} B apart, as {'in' if mode.bits else 'with'} {mode_name(mode)}"
     hint = how_to_write(operand, mode)
     if found is None:
-        message = (
-            f"{_spelled(operand, written)} no mode of the hardware, which has Swizzle<1|2|3,4,3> on bytes"
-        )
+        known = _permutations(engine)
+        message = f"{_spelled(operand, written)} no mode of the hardware, which has {known} on bytes"
         return Reason("swizzle", "; ".join(filter(None, (message, strides))), witness, hint, mode=mode)
     if not written:
         return Reason(
@@ -280,6 +296,20 @@ def swizzle_reason(operand: Operand, mode: Mode | None, major: str) -> Reason:
         )
     message = f"the swizzle is that of {mode_name(found)}, but {strides}"
     return Reason("swizzle-strides", message, witness, hint, mode=mode)
+
+
+def _permutations(engine: Engine) -> str:
+    """The swizzles of an engine's modes, those that differ in B alone as one.
+
+    >>> from tilewise.hardware.engines import engine
+    >>> _permutations(engine("wgmma"))
+    'Swizzle<1|2|3,4,3>'
+    """
+    alike: dict[tuple[int, int], list[str]] = {}
+    for mode in engine.modes.values():
+        if mode.bits:
+            alike.setdefault((mode.base, mode.shift), []).append(str(mode.bits))
+    return " and ".join(f"Swizzle<{'|'.join(bits)},{base},{far}>" for (base, far), bits in alike.items())
 
 
 def _spelled(operand: Operand, chain: tuple[Swizzle, ...]) -> str:
@@ -308,6 +338,20 @@ def how_to_write(operand: Operand, mode: Mode | None) -> str:
 
 # -- words ---------------------------------------------------------------------------------------------
 
+_COUNTED = {8: "eight", 4: "four"}
+
+
+def _wanted(modes: Iterable[Mode]) -> str:
+    """How far apart rows have to be, and how many of them, for the modes of an engine.
+
+    >>> _wanted(MODES.values())
+    'eight of them 16, 32, 64 or 128 B apart (no swizzle, 32B, 64B, 128B)'
+    """
+    *first, last = sorted(modes, key=lambda mode: mode.width)
+    apart = f"{', '.join(str(mode.width) for mode in first)} or {last.width}" if first else str(last.width)
+    names = ", ".join(mode.name if mode.bits else "no swizzle" for mode in (*first, last))
+    return f"{_COUNTED[last.rows]} of them {apart} B apart ({names})"
+
 
 def mode_name(mode: Mode) -> str:
     """A mode as a sentence has it."""
@@ -330,7 +374,7 @@ def in_bytes(count: int, size: int) -> str:
     return f"{count} B ({count // size} element{'' if abs(count) == size else 's'})"
 
 
-def start_reason(start: int, what: str = "the tile") -> Reason | None:
+def start_reason(engine: Engine, start: int, what: str = "the tile") -> Reason | None:
     """A start that the descriptor's field does not hold."""
     if start % CHUNK:
         return Reason(
@@ -339,25 +383,25 @@ def start_reason(start: int, what: str = "the tile") -> Reason | None:
             {"start": start},
             f"the field counts 16 bytes; {start // CHUNK * CHUNK} is the multiple below",
         )
-    if not 0 <= start < REACH:
+    if not 0 <= start < engine.limit:
         return Reason(
             "range",
-            f"{what} starts at byte {start}, and a descriptor names addresses in 0..{REACH - CHUNK}",
-            {"start": start, "limit": REACH},
+            f"{what} starts at byte {start}, and a descriptor names addresses in 0..{engine.limit - CHUNK}",
+            {"start": start, "limit": engine.limit},
         )
     return None
 
 
-def pattern_reason(operand: Operand, mode: Mode) -> Reason | None:
+def pattern_reason(engine: Engine, operand: Operand, mode: Mode) -> Reason | None:
     """A pattern that starts where no base offset says so, or a tile at an address that is none."""
     witness = {"base": operand.base, "pattern": operand.pattern, "alignment": mode.period}
     hint = f"align the tile to {mode.period} bytes" + (", 128 where TMA writes it" if not mode.bits else "")
     if operand.base % CHUNK:
         message = f"the tile's address {operand.base:#x} is no multiple of 16"
-    elif mode.bits and operand.pattern % BASE_UNIT:
+    elif mode.bits and operand.pattern % (unit := engine.base_unit):
         message = (
-            f"the pattern of {mode} mode starts at byte {operand.pattern:#x}, no multiple of {BASE_UNIT}: it "
-            f"repeats every {mode.period} B, and a base offset moves it by {BASE_UNIT} B"
+            f"the pattern of {mode} mode starts at byte {operand.pattern:#x}, no multiple of {unit}: it "
+            f"repeats every {mode.period} B, and a base offset moves it by {unit} B"
         )
     else:
         return None

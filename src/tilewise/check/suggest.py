@@ -1,4 +1,4 @@
-"""Which shared-memory tile to take for an operand of wgmma, and all that follows from it.
+"""Which shared-memory tile to take for an operand of an engine, and all that follows from it.
 
 The rule, from the chapter: the largest swizzle atom that the contiguous dimension fills. An atom of N bytes
 needs a contiguous dimension of at least N bytes, and a multiple of it; 128B is tried first, then 64B, 32B,
@@ -15,20 +15,21 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.hardware.engines import ENGINES
+from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.operands.majors import MAJORS, check_operand
+from tilewise.hardware.operands.stepping import Feeding, Stages, Step
 from tilewise.hardware.tma.rules import MAX_RANK
-from tilewise.hardware.wgmma.descriptor import Descriptor
-from tilewise.hardware.wgmma.instructions import MAJORS, Input, M, check_operand
-from tilewise.hardware.wgmma.reads import unread
-from tilewise.hardware.wgmma.stepping import Feeding, Stages, Step, feeding
-from tilewise.hardware.wgmma.tiles import ORDERS, atom, tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
-ENGINES = ("wgmma",)
+    from tilewise.hardware.engines import Descriptor, Engine, Intake
 
 TILES = 64
 """Tiles each way in the tensor that a copy is planned from."""
@@ -61,10 +62,10 @@ class Copies:
     """Boxes of a tensor map of two dimensions."""
 
     @classmethod
-    def of(cls, row: Input, mode: Mode, major: str, rows: int, k: int, order: str) -> Copies:
+    def of(cls, tile: Layout, dtype: DType, major: str) -> Copies:
         """The counts of one order of atoms."""
-        split = plan_of(row, mode, major, rows, k, order)
-        plain = plan_of(row, mode, major, rows, k, order, max_rank=2)
+        split = plan_of(tile, dtype, major)
+        plain = plan_of(tile, dtype, major, max_rank=2)
         return cls(split.count, split.tensor_map.rank, plain.count)
 
     @property
@@ -106,36 +107,40 @@ class Suggestion:
     copies: Mapping[str, Copies] = field(repr=False)
     """What TMA takes for each order of atoms."""
     plan: tma.Plan = field(repr=False)
-    feeding: Feeding
-    stages: Stages = field(repr=False)
+    feeding: Feeding[Any]
+    stages: Stages[Any] = field(repr=False)
+    intake: Intake = field(repr=False)
+    """What one instruction takes of the operand."""
     notes: tuple[str, ...] = ()
+    engine: str = "wgmma"
 
     @property
     def confirmed(self) -> tuple[str, ...]:
-        """How such tiles are known to be what wgmma reads."""
+        """How such tiles are known to be what the engine reads."""
         from tilewise.hardware.catalog.confirmed import confirmed_by
 
-        return confirmed_by("wgmma.smem")
+        return confirmed_by(engine_of(self.engine).entry)
 
     @property
     def trans(self) -> int:
-        """imm-trans of the operand: 0 for K-major, 1 for MN-major."""
+        """The transpose bit of the operand: 0 for K-major, 1 for MN-major."""
         return MAJORS.index(self.major)
 
     @cached_property
     def atom(self) -> Layout:
         """The swizzle atom, [rows, K], in elements."""
-        return atom(self.mode, self.major, self.dtype)
+        return engine_of(self.engine).atom(self.mode, self.major, self.dtype)
 
     @cached_property
     def tile(self) -> Layout:
         """The whole tile, [rows, K], in elements."""
-        return tile(self.mode, self.major, self.dtype, self.rows, self.k, self.order)
+        return engine_of(self.engine).tile(self.mode, self.major, self.dtype, self.rows, self.k, self.order)
 
     @property
     def descriptor(self) -> Descriptor:
         """The descriptor of the first instruction of a tile at address 0."""
-        return self.feeding.descriptor
+        found: Descriptor = self.feeding.descriptor
+        return found
 
     @property
     def value(self) -> int:
@@ -145,19 +150,19 @@ class Suggestion:
     @property
     def ignored(self) -> tuple[str, ...]:
         """Which of lbo and sbo are not read here."""
-        n = self.feeding.n if self.operand == "B" else 8
-        found = unread(self.descriptor, dtype=self.dtype, major=self.major, operand=self.operand, n=n)
+        asked = {"dtype": self.dtype, "major": self.major, "rows": self.feeding.n, "k": self.intake.k}
+        found = engine_of(self.engine).unread(self.descriptor, **asked)
         return tuple(name for name in found if name != "base_offset")
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[Step[Any], ...]:
         """Every instruction's descriptor, K fastest."""
         return self.feeding.steps
 
     @property
-    def instruction(self) -> tuple[int, int | None, int]:
+    def instruction(self) -> tuple[int | None, int | None, int]:
         """(m, n, k) of one instruction; n is the other operand's for A."""
-        return M, self.feeding.n if self.operand == "B" else None, self.feeding.depth
+        return self.intake.shape(self.feeding.n)
 
     @property
     def alignment(self) -> int:
@@ -172,7 +177,7 @@ class Suggestion:
     @property
     def why_order(self) -> str:
         """Why the atoms stand in this order, in a sentence."""
-        other = next(order for order in ORDERS if order != self.order)
+        other = next(order for order in self.copies if order != self.order)
         one, more = self.copies[self.order], self.copies[other]
         if one == more:
             return f"{_direction(self.order)} first; TMA takes {one} either way"
@@ -205,32 +210,45 @@ def suggest(
     >>> suggest(operand="A", rows=128, k=64, dtype="bf16", mode="32B").descriptor.sbo
     256
     """
-    _check_engine(engine)
-    row = Input.of(dtype)
-    check_operand(operand)
+    of = _engine(engine)
+    intake = of.intake(dtype, operand)
     rows, k = _extent(rows, "rows"), _extent(k, "K")
-    major = _major(row, operand, major, blas)
-    _check_tile(row, operand, rows, k)
-    size = (k if major == "k" else rows) * row.dtype.bits // 8
-    choices = mode_for(size) if mode is None else mode_asked(size, Mode.of(mode))
+    major = _major(intake, major, blas)
+    _check_tile(of, intake, rows, k)
+    size = (k if major == "k" else rows) * intake.dtype.bits // 8
+    modes = intake.modes[major]
+    choices = mode_for(size, modes) if mode is None else mode_asked(size, Mode.of(mode), modes)
     taken = choices[-1].mode
     count = _counted(stages)
-    _check_bytes(rows * k * row.dtype.bits // 8, count, taken)
-    copies = {order: Copies.of(row, taken, major, rows, k, order) for order in ORDERS}
-    order = min(ORDERS, key=lambda order: (copies[order].key, order != _usual(major)))
-    fed = feeding(taken, major, row.dtype, rows, k, order, operand=operand)
-    staged = Stages(fed, count)
-    plan = plan_of(row, taken, major, rows, k, order)
-    notes = (*_split_notes(plan, operand), *_n_notes(fed, operand))
+    _check_bytes(rows * k * intake.dtype.bits // 8, count, taken)
+    tiles = {order: of.tile(taken, major, intake.dtype, rows, k, order) for order in of.orders}
+    copies = {order: Copies.of(tile, intake.dtype, major) for order, tile in tiles.items()}
+    order = min(tiles, key=lambda order: (copies[order].key, order != _usual(major)))
+    fed = of.feed(intake, taken, major, rows, k, order)
+    plan = plan_of(tiles[order], intake.dtype, major)
     return Suggestion(
-        operand, row.dtype, rows, k, major, taken, order, choices, copies, plan, fed, staged, notes
+        operand=operand,
+        dtype=intake.dtype,
+        rows=rows,
+        k=k,
+        major=major,
+        mode=taken,
+        order=order,
+        choices=choices,
+        copies=copies,
+        plan=plan,
+        feeding=fed,
+        stages=of.stages(fed, count),
+        intake=intake,
+        notes=(*_split_notes(plan, operand), *_n_notes(of, intake, fed)),
+        engine=of.name,
     )
 
 
 # -- the rule --------------------------------------------------------------------------------------
 
 
-def mode_for(size: int) -> tuple[Choice, ...]:
+def mode_for(size: int, modes: Iterable[Mode] = MODES.values()) -> tuple[Choice, ...]:
     """The modes that a contiguous dimension of that many bytes passes over, and the one that it fills.
 
         requires  a multiple of 16 bytes
@@ -242,7 +260,7 @@ def mode_for(size: int) -> tuple[Choice, ...]:
     32B True 96 bytes fill 3 rows of 32
     """
     found: list[Choice] = []
-    for mode in reversed(MODES.values()):
+    for mode in _widest_first(modes):
         found.append(_filled(size, mode))
         if found[-1].fits:
             return tuple(found)
@@ -254,7 +272,7 @@ def mode_for(size: int) -> tuple[Choice, ...]:
     )
 
 
-def mode_asked(size: int, asked: Mode) -> tuple[Choice, ...]:
+def mode_asked(size: int, asked: Mode, modes: Iterable[Mode] = MODES.values()) -> tuple[Choice, ...]:
     """The modes wider than the one that is asked for, and that one, which such a dimension has to fill.
 
     >>> for choice in mode_asked(192, Mode.of("32B")):
@@ -263,7 +281,7 @@ def mode_asked(size: int, asked: Mode) -> tuple[Choice, ...]:
     64B True 192 bytes fill 3 rows of 64
     32B True 192 bytes fill 6 rows of 32
     """
-    fitting = mode_for(size)[-1].mode
+    fitting = mode_for(size, modes)[-1].mode
     own = _filled(size, asked)
     if not own.fits:
         raise Refused(
@@ -272,8 +290,12 @@ def mode_asked(size: int, asked: Mode) -> tuple[Choice, ...]:
             witness={"bytes": size, "width": asked.width},
             hint=f"{fitting} is the widest that does; or pad the dimension",
         )
-    wider = [mode for mode in reversed(MODES.values()) if mode.width > asked.width]
+    wider = [mode for mode in _widest_first(modes) if mode.width > asked.width]
     return (*(_filled(size, mode) for mode in wider), own)
+
+
+def _widest_first(modes: Iterable[Mode]) -> list[Mode]:
+    return sorted(modes, key=lambda mode: -mode.width)
 
 
 def _filled(size: int, mode: Mode) -> Choice:
@@ -298,25 +320,26 @@ def _direction(order: str) -> str:
 # -- what is asked ---------------------------------------------------------------------------------
 
 
-def _check_engine(engine: str) -> None:
+def _engine(engine: str) -> Engine:
     if engine not in ENGINES:
         hint = "known: " + " ".join(ENGINES)
         if engine == "mma":
             hint += "; for mma.sync: tilewise swizzle 128x64 --dtype bf16 --access tma --access ldmatrix.x4"
         raise LayoutError("TW601", f"{engine!r} is no engine that suggest knows", hint=hint)
+    return engine_of(engine)
 
 
-def _major(row: Input, operand: str, major: str | None, blas: str | None) -> str:
+def _major(intake: Intake, major: str | None, blas: str | None) -> str:
     if major is not None and blas is not None:
         raise LayoutError("TW401", "major and blas say the same thing twice", hint="give one of them")
     if major is not None and major not in MAJORS:
         raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
-    found = major_of_blas(operand, blas) if blas is not None else major or "k"
-    if found not in row.majors:
+    found = major_of_blas(intake.operand, blas) if blas is not None else major or "k"
+    if found not in intake.majors:
         raise Refused(
             "TW602",
-            f"wgmma reads {row.name} K-major alone, and {operand} would be MN-major",
-            witness={"dtype": row.name, "major": found},
+            f"{intake.no_major[0]}, and {intake.operand} would be MN-major",
+            witness={"dtype": intake.name, "major": found},
             hint="keep it K-contiguous in global memory, or let threads transpose it as they store the tile",
         )
     return found
@@ -350,17 +373,21 @@ def _counted(stages: int) -> int:
     return count
 
 
-def _check_tile(row: Input, operand: str, rows: int, k: int) -> None:
-    name, deep = ("M", M) if operand == "A" else ("N", 8)
+def _check_tile(engine: Engine, intake: Intake, rows: int, k: int) -> None:
+    name, deep = "M" if intake.operand == "A" else "N", intake.rows[0]
     if rows % deep:
-        raise _off(f"{name} = {rows} is no whole number of {deep}", name, rows, deep, _why_rows(operand))
-    if k % row.k:
-        why = f"one instruction on {row.name} takes {row.k} along K"
-        raise _off(f"K = {k} is no whole number of {row.k}", "K", k, row.k, why)
+        raise _off(
+            f"{name} = {rows} is no whole number of {deep}", name, rows, deep, _why_rows(engine, intake)
+        )
+    if k % intake.k:
+        why = f"one instruction on {intake.name} takes {intake.k} along K"
+        raise _off(f"K = {k} is no whole number of {intake.k}", "K", k, intake.k, why)
 
 
-def _why_rows(operand: str) -> str:
-    return "wgmma takes 64 rows of A" if operand == "A" else "every legal N is a multiple of 8"
+def _why_rows(engine: Engine, intake: Intake) -> str:
+    if intake.operand == "A":
+        return f"{engine.name} takes {intake.rows[0]} rows of A"
+    return f"every legal N is a multiple of {intake.rows[0]}"
 
 
 def _off(message: str, name: str, found: int, deep: int, why: str) -> Refused:
@@ -388,14 +415,12 @@ def _check_bytes(tile_bytes: int, count: int, mode: Mode) -> None:
 # -- what follows ----------------------------------------------------------------------------------
 
 
-def plan_of(
-    row: Input, mode: Mode, major: str, rows: int, k: int, order: str, max_rank: int = MAX_RANK
-) -> tma.Plan:
+def plan_of(tile: Layout, dtype: DType, major: str, max_rank: int = MAX_RANK) -> tma.Plan:
     """The copy of the tile from a large tensor of whole tiles, contiguous as the tile is."""
+    rows, k = extents_of(tile.shape)
     shape = (TILES * rows, TILES * k)
     strides = (shape[1], 1) if major == "k" else (1, shape[0])
-    whole = tile(mode, major, row.dtype, rows, k, order)
-    return tma.plan_copy(shape, whole, dtype=row.dtype, strides=strides, max_rank=max_rank)
+    return tma.plan_copy(shape, tile, dtype=dtype, strides=strides, max_rank=max_rank)
 
 
 def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
@@ -442,15 +467,15 @@ def _split_notes(plan: tma.Plan, operand: str) -> list[str]:
     ]
 
 
-def _n_notes(fed: Feeding, operand: str) -> list[str]:
+def _n_notes(engine: Engine, intake: Intake, fed: Feeding[Any]) -> list[str]:
     """Why N takes several instructions."""
-    if operand == "A" or fed.rows == fed.n:
+    if intake.operand == "A" or fed.rows == fed.n:
         return []
     notes = [f"N = {fed.rows} takes {fed.rows // fed.n} instructions of n = {fed.n}"]
-    padded = next((n for n in Input.of(fed.dtype).n if n > fed.rows), None)
-    if padded is not None and fed.rows not in Input.of(fed.dtype).n:
+    padded = next((n for n in intake.rows if n > fed.rows), None)
+    if padded is not None and fed.rows not in intake.rows:
         notes.append(f"{padded} rows, padded, are one instruction")
-    other = _wider_n(fed)
+    other = _wider_n(engine, intake, fed)
     if other is not None:
         notes.append(
             f"an instruction does not end inside an atom, {fed.mode.elements(fed.dtype)} rows here; "
@@ -459,11 +484,11 @@ def _n_notes(fed: Feeding, operand: str) -> list[str]:
     return notes
 
 
-def _wider_n(fed: Feeding) -> Feeding | None:
+def _wider_n(engine: Engine, intake: Intake, fed: Feeding[Any]) -> Feeding[Any] | None:
     """The feeding of a narrower mode that takes fewer instructions, by the widest of such modes."""
-    for mode in reversed(MODES.values()):
+    for mode in _widest_first(intake.modes[fed.major]):
         if fed.major == "mn" and mode.width < fed.mode.width:
-            other = feeding(mode, fed.major, fed.dtype, fed.rows, fed.k, fed.order, operand="B")
+            other: Feeding[Any] = engine.feed(intake, mode, fed.major, fed.rows, fed.k, fed.order)
             if other.n > fed.n:
                 return other
     return None

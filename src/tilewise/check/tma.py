@@ -33,6 +33,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import Mode
+from tilewise.hardware.operands.tiles import ORDERS
 from tilewise.hardware.tma.rules import (
     MAX_RANK,
     SHARED_ALIGNMENT,
@@ -40,7 +41,6 @@ from tilewise.hardware.tma.rules import (
     violations,
 )
 from tilewise.hardware.tma.tensor_map import TensorMap
-from tilewise.hardware.wgmma.tiles import ORDERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def plan_copy(
         postcondition  the boxes' landings, put together, are `tile`
         refused        TW607 where no box lands so; the witness names the rule
 
-    >>> from tilewise.hardware.wgmma.tiles import tile
+    >>> from tilewise.hardware.operands.tiles import tile
     >>> plan = plan_copy((4096, 4096), tile("128B", "k", "bf16", 128, 128), dtype="bf16")
     >>> plan.tensor_map.arguments["boxDim"], plan.count, plan.bytes
     ([64, 128, 2], 1, 32768)

@@ -11,11 +11,11 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, counted
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
-from tilewise.hardware.modes import MODES, ROWS, Mode
+from tilewise.hardware.engines import engine
+from tilewise.hardware.modes import Mode
+from tilewise.hardware.operands.tiles import ORDERS
+from tilewise.hardware.operands.tiles import tile as tile_of_atoms
 from tilewise.hardware.tma.landing import row_bytes, row_pitch
-from tilewise.hardware.wgmma.instructions import INPUTS
-from tilewise.hardware.wgmma.tiles import ORDERS
-from tilewise.hardware.wgmma.tiles import tile as tile_of_atoms
 
 
 def default_tile(
@@ -75,12 +75,14 @@ def mode_for_wgmma(tile: Sequence[int], dtype: DType | str, major: str) -> Mode 
     >>> [mode_for_wgmma(tile, "bf16", "k") for tile in ((128, 64), (128, 96), (128, 24), (4, 64))]
     [Mode.of('128B'), Mode.of('64B'), None, None]
     """
-    name = DType.of(dtype).name
-    row = INPUTS.get(name)
-    if row is None or major not in row.majors or len(tile) != 2 or tile[0] % ROWS or tile[1] % row.k:
+    name, wgmma = DType.of(dtype).name, engine("wgmma")
+    if name not in wgmma.types or len(tile) != 2:
         return None
-    bits = tile[1 if major == "k" else 0] * row.dtype.bits
-    swizzled = (mode for mode in reversed(MODES.values()) if mode.bits)
+    intake = wgmma.intake(name, "B")
+    if major not in intake.majors or tile[0] % intake.rows[0] or tile[1] % intake.k:
+        return None
+    bits = tile[1 if major == "k" else 0] * intake.dtype.bits
+    swizzled = (mode for mode in reversed(intake.modes[major]) if mode.bits)
     return next((mode for mode in swizzled if bits % (mode.width * 8) == 0), None)
 
 

@@ -294,7 +294,7 @@ def _question(
     pattern: str,
 ) -> Question:
     spread = _spread(layout, name, way)
-    operand = operand_of(layout if spread is None else spread, name, way.element, base, MMA, pattern)
+    operand = operand_of(layout if spread is None else spread, name, way.element, MMA, base, pattern)
     wanted, plainly = asked
     question = Question(layout, operand, this, way, wanted, plainly, base=base, pattern=pattern)
     return question if spread is None else replace(question, packed=way.bits, plainly=False)

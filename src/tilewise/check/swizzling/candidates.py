@@ -57,7 +57,7 @@ def modes(base: Layout, dtype: DType) -> Iterator[Candidate]:
     >>> [found.name for found in modes(S[(64, 48) : (48, 1)], DType.of("bf16"))]
     ['32B, K-major', 'none, K-major', '128B, MN-major', '64B, MN-major', '32B, MN-major', 'none, MN-major']
     """
-    from tilewise.hardware.wgmma.tiles import tile
+    from tilewise.hardware.operands.tiles import tile
 
     if len(base.shape) != 2:
         return
