@@ -1,0 +1,222 @@
+"""The scale factors of tcgen05.mma: SFA [M, sf] and SFB [N, sf], in memory and in tensor memory.
+
+A factor is a byte, and four of a row are a 32-bit word. 128 rows of four are a block of 512 bytes in memory:
+
+    byte = 512 block + 16 (row % 32) + 4 (row / 32 % 4) + factor % 4           blocks along K first
+
+and one tcgen05.cp of 32x128b.warpx4 brings it to tensor memory, its rows of 16 bytes to lanes:
+
+                   lane                                  32-bit column        byte       copies
+    one CTA        row % 32                              row / 32             factor     4, 32 lanes apart
+    pair, M = 256  SFA as above, of each CTA's own 128 rows; SFB as above, the whole of it in both CTAs
+    pair, M = 128  SFA as above, of each CTA's own 64 rows
+                   SFB row % 32 + 64 (row / (N/2))       row % (N/2) / 32     factor     2, 32 lanes apart
+
+The last is so because the two halves of the lanes compute two halves of N (data path B): each half needs the
+factors of its own columns alone. The next four factors of a row lie in the next columns, after all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewise.core.axes import Axis
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_extent, as_int
+from tilewise.core.layout import Iter, Layout
+from tilewise.hardware.mma.kinds import Scaling
+from tilewise.hardware.sources import Source, ptx
+from tilewise.hardware.tcgen05.kinds import DEEP_K
+
+PTX_SCALES = ptx("Block scaling (tcgen05.mma), layouts of scale factors", "tcgen05-block-scaling")
+CUBLAS_BLOCKS = Source(
+    "cuBLAS",
+    "1D Block Scaling Factors Layout",
+    "https://docs.nvidia.com/cuda/cublas/index.html#d-block-scaling-factors-layout",
+)
+CUTLASS_FRAGMENTS = Source(
+    "CUTLASS",
+    "include/cute/atom/mma_traits_sm100_frag.hpp, tmem_sf_frg",
+    "https://github.com/NVIDIA/cutlass/blob/main/include/cute/atom/mma_traits_sm100_frag.hpp",
+)
+"""The manual says of no CTA pair with M = 128 where its factors are; this does."""
+
+OPERANDS = ("SFA", "SFB")
+LANE, COLUMN, CTA, STORE = (Axis(name) for name in ("TLane", "TCol", "cbx", "m"))
+
+QUARTER = 32
+"""Rows that lie beside one another: as many as a warp has lanes."""
+
+WORD = 4
+"""Factors of a row in a 32-bit word."""
+
+HALF = 64
+"""Lanes of each half, where the halves compute two halves of N."""
+
+BLOCK_ROWS = 128
+BLOCK_BYTES = BLOCK_ROWS * WORD
+
+
+def blocks(rows: int, sf_k: int) -> Layout:
+    """Factors [rows, sf_k] in memory, in bytes, both extents rounded up to whole blocks of 128 x 4.
+
+        requires       rows and sf_k of 1 and more
+        postcondition  a block is 512 bytes; those along K follow one another
+
+    >>> print(blocks(128, 4))
+    S[((1, 4, 32), (1, 4)) : ((512, 4, 16), (512, 1))]
+    >>> blocks(200, 6).shape
+    ((2, 4, 32), (2, 4))
+    """
+    down, along = -(-as_extent(rows) // BLOCK_ROWS), -(-as_extent(sf_k) // WORD)
+    shape = (down, BLOCK_ROWS // QUARTER, QUARTER), (along, WORD)
+    strides = (along * BLOCK_BYTES, WORD, WORD * WORD, BLOCK_BYTES, 1)
+    return Layout(shape, tuple(step @ STORE for step in strides))
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """The factors of an operand in tensor memory, as the products of one or two CTAs read them.
+
+        postcondition  `layout` has every copy that a product reads
+
+    >>> one = Factors("SFA", 128, 4)
+    >>> print(one.layout)
+    S[((4, 32), 4) : ((4@TCol, 1@TLane), 1@TCol)] + R[4 : 32@TLane]
+    >>> print(Factors("SFB", 256, 4, m=128, cta_group=2).layout)
+    S[((2, 4, 32), 4) : ((64@TLane, 4@TCol, 1@TLane), 1@TCol)] + R[(2, 2) : (32@TLane, 1@cbx)]
+    """
+
+    operand: str
+    rows: int
+    """M of SFA, N of SFB: of the pair, where there are two CTAs."""
+    sf_k: int
+    m: int = BLOCK_ROWS
+    cta_group: int = 1
+
+    def __post_init__(self) -> None:
+        if self.operand not in OPERANDS:
+            raise LayoutError("TW601", f"{self.operand!r} are no scale factors", hint="known: SFA SFB")
+        for name in ("rows", "sf_k"):
+            object.__setattr__(self, name, as_extent(getattr(self, name)))
+        legal = {1: (128,), 2: (128, 256)}.get(as_int(self.cta_group, "cta_group"))
+        if legal is None:
+            raise LayoutError(
+                "TW601", f"there is no cta_group {self.cta_group}", hint="a product is of 1 or 2 CTAs"
+            )
+        if self.m not in legal:
+            raise Refused(
+                "TW602",
+                f"no product with scales has M = {self.m} of cta_group {self.cta_group}",
+                witness={"m": self.m, "cta_group": self.cta_group},
+                hint=f"M is {' or '.join(map(str, legal))}",
+            )
+        if self.operand == "SFA" and self.rows % self.m and self.cta_group == 2:
+            raise Refused(
+                "TW603",
+                f"SFA of {self.rows} rows is not shared by a pair whose products have M = {self.m}",
+                witness={"rows": self.rows, "m": self.m},
+                hint=f"take a multiple of {self.m}",
+            )
+        if self.split and self.rows % 2:
+            raise Refused(
+                "TW603",
+                f"SFB of {self.rows} rows has no two halves",
+                witness={"rows": self.rows},
+                hint="N of a pair is a multiple of 16",
+            )
+
+    @property
+    def split(self) -> bool:
+        """Whether the two halves of the lanes have the factors of two halves of N."""
+        return self.operand == "SFB" and self.cta_group == 2 and self.m == BLOCK_ROWS
+
+    @property
+    def own(self) -> int:
+        """Rows that lie among the same lanes of one CTA."""
+        if self.split:
+            return self.rows // 2
+        return self.rows // 2 if self.operand == "SFA" and self.cta_group == 2 else self.rows
+
+    @property
+    def quarters(self) -> int:
+        """32-bit columns that the words of all rows take: 32 rows each."""
+        return -(-self.own // QUARTER)
+
+    @property
+    def words(self) -> int:
+        """Words of a row."""
+        return -(-self.sf_k // WORD)
+
+    @property
+    def next_word(self) -> int:
+        """32-bit columns from a word of a row to the next: whole blocks, but for a pair whose M is 128."""
+        whole = self.cta_group == 1 or self.m == 256
+        per_block = BLOCK_ROWS // QUARTER
+        return -(-self.quarters // per_block) * per_block if whole else self.quarters
+
+    @property
+    def columns(self) -> int:
+        """32-bit columns that they take."""
+        return self.next_word * (self.words - 1) + self.quarters
+
+    @property
+    def padded(self) -> tuple[int, int]:
+        """Rows and factors with those that fill the last ones up."""
+        shares = self.rows // self.own
+        return shares * self.quarters * QUARTER, self.words * WORD
+
+    @property
+    def layout(self) -> Layout:
+        """[rows, sf_k], both rounded up to what is whole, over TLane, TCol in bytes, and cbx of a pair."""
+        rows = [(self.quarters, WORD @ COLUMN), (QUARTER, 1 @ LANE)]
+        if self.own < self.rows:
+            rows.insert(0, (2, HALF @ LANE if self.split else 1 @ CTA))
+        factors = [(self.words, self.next_word * WORD @ COLUMN), (WORD, 1 @ COLUMN)]
+        copies = [Iter(2 if self.split else 4, QUARTER @ LANE)]
+        if self.operand == "SFB" and self.cta_group == 2:
+            copies.append(Iter(2, 1 @ CTA))
+        modes = [[digit for digit in digits if digit[0] > 1] or digits[-1:] for digits in (rows, factors)]
+        shape = tuple(_mode([extent for extent, _ in digits]) for digits in modes)
+        strides = tuple(step for digits in modes for _, step in digits)
+        return Layout(shape, strides, replica=tuple(copies))
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Which factors of a row one product along K takes."""
+
+    step: int
+    first: int
+    """The first factor."""
+    column: int
+    """The 32-bit column, counted from that of the row's first word."""
+    id: int
+    """The byte of it: the id in the instruction descriptor."""
+
+
+def taken(scaling: Scaling, k: int = 0) -> int:
+    """How many factors of a row a product takes: K = 96 half as many again as K = 64."""
+    return scaling.vector * 3 // 2 if k == DEEP_K else scaling.vector
+
+
+def takes(scaling: Scaling, sf_k: int, next_word: int, k: int = 0) -> tuple[Take, ...]:
+    """The products along K, as far as the factors reach: the first factor, its column and its id.
+
+        postcondition  4 * word + id == first
+
+    >>> from tilewise.hardware.tcgen05.kinds import KINDS
+    >>> [(take.column, take.id) for take in takes(KINDS["mxf4"].scaling(), 8, 4)]
+    [(0, 0), (0, 2), (4, 0), (4, 2)]
+    >>> [(take.first, take.column, take.id) for take in takes(KINDS["mxf4"].scaling(), 12, 4, k=96)]
+    [(0, 0, 0), (3, 0, 3), (6, 4, 2), (9, 8, 1)]
+    """
+    many = taken(scaling, k)
+    return tuple(
+        Take(step, step * many, step * many // WORD * next_word, step * many % WORD)
+        for step in range(sf_k // many)
+    )
+
+
+def _mode(extents: list[int]) -> int | tuple[int, ...]:
+    return extents[0] if len(extents) == 1 else tuple(extents)

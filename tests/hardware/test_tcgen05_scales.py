@@ -1,0 +1,135 @@
+"""Scale factors, held to the formulas of the documents, written as such."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewise import Layout
+from tilewise.core.errors import Refused
+from tilewise.hardware.catalog import find
+from tilewise.hardware.tcgen05.kinds import KINDS
+from tilewise.hardware.tcgen05.scales import Factors, blocks, takes
+
+ROWS = st.integers(1, 600)
+FACTORS = st.integers(1, 19)
+
+
+def places(layout: Layout, row: int, factor: int) -> set[tuple[int, int, int]]:
+    """(CTA, lane, byte) of every copy."""
+    every = (place.as_dict() for place in layout.places(row, factor))
+    return {(place.get("cbx", 0), place.get("TLane", 0), place.get("TCol", 0)) for place in every}
+
+
+def bytes_of(column: int, factor: int) -> int:
+    return 4 * column + factor % 4
+
+
+@given(ROWS, FACTORS)
+def test_blocks_in_memory(rows, sf_k):
+    """cuBLAS, 1D Block Scaling Factors Layout."""
+    layout = blocks(rows, sf_k)
+    across = -(-sf_k // 4)
+    for row in {0, rows // 2, rows - 1}:
+        for factor in {0, sf_k // 2, sf_k - 1}:
+            block = row // 128 * across + factor // 4
+            inside = row % 32 * 16 + row % 128 // 32 * 4 + factor % 4
+            assert layout.place(row, factor).as_dict().get("m", 0) == 512 * block + inside
+    assert layout.size == layout.span() == 512 * across * -(-rows // 128)
+
+
+@given(st.sampled_from(("SFA", "SFB")), ROWS, FACTORS)
+def test_one_cta(operand, rows, sf_k):
+    layout = Factors(operand, rows, sf_k).layout
+    for row in {0, rows // 3, rows - 1}:
+        for factor in {0, sf_k // 2, sf_k - 1}:
+            column = row // 32 + factor // 4 * 4 * -(-rows // 128)
+            wanted = {(0, row % 32 + 32 * copy, bytes_of(column, factor)) for copy in range(4)}
+            assert places(layout, row, factor) == wanted
+
+
+@pytest.mark.parametrize("n", [16, 48, 128, 256])
+def test_a_pair_with_m_256(n):
+    sfa, sfb = Factors("SFA", 256, 8, 256, 2).layout, Factors("SFB", n, 8, 256, 2).layout
+    for row in range(256):
+        column = row % 128 // 32 + 4
+        wanted = {(row // 128, row % 32 + 32 * copy, bytes_of(column, 5)) for copy in range(4)}
+        assert places(sfa, row, 5) == wanted
+    for row in range(n):
+        column = row // 32 + 4 * -(-n // 128)
+        wanted = {(cta, row % 32 + 32 * copy, bytes_of(column, 5)) for copy in range(4) for cta in (0, 1)}
+        assert places(sfb, row, 5) == wanted
+
+
+@pytest.mark.parametrize("n", [64, 128, 192, 256])
+def test_a_pair_with_m_128(n):
+    """Two halves and two copies, as CUTLASS's tmem_sf_frg has them."""
+    sfa, sfb = Factors("SFA", 128, 4, 128, 2).layout, Factors("SFB", n, 4, 128, 2).layout
+    for row in range(128):
+        wanted = {(row // 64, row % 32 + 32 * copy, bytes_of(row % 64 // 32, 3)) for copy in range(4)}
+        assert places(sfa, row, 3) == wanted
+    for row in range(n):
+        half, inside = divmod(row, n // 2)
+        lanes = (inside % 32 + 64 * half + 32 * copy for copy in (0, 1))
+        wanted = {(cta, lane, bytes_of(inside // 32, 3)) for lane in lanes for cta in (0, 1)}
+        assert places(sfb, row, 3) == wanted
+
+
+def test_the_chapters_demo():
+    """SFA[m, sf] at lane m % 32, byte 4 (m / 32) + sf, and its four copies."""
+    built = find("tcgen05.sfa")("mxf8f6f4", rows=128, sf_k=4)
+    for m in range(128):
+        for sf in range(4):
+            wanted = {(0, m % 32 + 32 * copy, 4 * (m // 32) + sf) for copy in range(4)}
+            assert places(built.layout, m, sf) == wanted
+    assert str(built.layout) == "S[((4, 32), 4) : ((4@TCol, 1@TLane), 1@TCol)] + R[4 : 32@TLane]"
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale", "k", "wanted"),
+    [
+        ("mxf8f6f4", "1X", 0, [(0, 0), (0, 1), (0, 2), (0, 3), (4, 0)]),
+        ("mxf4", "2X", 0, [(0, 0), (0, 2), (4, 0), (4, 2), (8, 0)]),
+        ("mxf4nvf4", "4X", 0, [(0, 0), (4, 0), (8, 0)]),
+        ("mxf4", "2X", 96, [(0, 0), (0, 3), (4, 2), (8, 1), (12, 0)]),
+        ("mxf4nvf4", "4X", 96, [(0, 0), (4, 2), (12, 0)]),
+    ],
+)
+def test_which_column_and_id_a_product_takes(kind, scale, k, wanted):
+    scaling = next(one for one in KINDS[kind].scalings if one.word == scale)
+    found = takes(scaling, 20, 4, k)
+    assert [(one.column, one.id) for one in found][: len(wanted)] == wanted
+    many = len(found)
+    assert found[-1].first + found[1].first <= 20 < found[1].first * (many + 1)
+
+
+@pytest.mark.parametrize("name", ["tcgen05.sfa", "tcgen05.sfb"])
+def test_every_instance_builds(name):
+    entry = find(name)
+    for values in entry.listed():
+        built = entry(**values)
+        assert built.facts["copies"] == built.layout.copies
+        assert built.facts["products"][0] == {"k": 0, "first": 0, "column": 0, "id": 0}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"m": 256}, "no product with scales has M = 256 of cta_group 1"),
+        ({"cta_group": 2, "rows": 64}, "SFA of 64 rows is not shared by a pair"),
+        ({"scale": "4X"}, "kind::mxf8f6f4 has no scales 4X"),
+    ],
+)
+def test_what_there_is_not(values, message):
+    with pytest.raises(Refused) as no:
+        find("tcgen05.sfa")(**({"kind": "mxf8f6f4", "rows": 128} | values))
+    assert message in no.value.reason
+    assert no.value.hint
+
+
+def test_padding_is_said():
+    built = find("tcgen05.sf")(100, 3)
+    assert built.layout.shape == ((1, 4, 32), (1, 4))
+    assert built.notes == ("[100, 3] is filled up to [128, 4]: the layout has all of it",)
+    assert find("tcgen05.sfb")("mxf4", 40).facts["bytes"] == {"stored": 160, "padded": 256}
