@@ -18,6 +18,7 @@ from tilewise.hardware.catalog.entry import Entry, did_you_mean
 
 ENGINES = {
     "wgmma": "tilewise.hardware.wgmma.catalog",
+    "tcgen05": "tilewise.hardware.tcgen05.catalog",
     "mma": "tilewise.hardware.mma.catalog",
     **dict.fromkeys(("ldmatrix", "stmatrix", "movmatrix"), "tilewise.hardware.matrices.catalog"),
 }

@@ -1,0 +1,11 @@
+"""tcgen05's entries of the catalogue, from a module for each of its parts."""
+
+from __future__ import annotations
+
+from tilewise.hardware.tcgen05.catalog import addresses, scales
+
+_PARTS = (addresses, scales)
+
+ENTRIES = tuple(entry for part in _PARTS for entry in part.ENTRIES)
+ABSENT = {name: reason for part in _PARTS for name, reason in part.ABSENT.items()}
+"""Names that are left out, and why."""

@@ -1,0 +1,105 @@
+"""The entry of tensor memory's addresses."""
+
+from __future__ import annotations
+
+from tilewise.core.errors import LayoutError
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter
+from tilewise.hardware.catalog.parameters import dtype_named
+from tilewise.hardware.tcgen05.addresses import (
+    ALLOCATIONS,
+    COLUMN_BITS,
+    COLUMNS,
+    LANES,
+    PTX_ADDRESSING,
+    WARPS,
+    Address,
+    Cells,
+    lanes_of,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ABSENT: dict[str, str] = {}
+
+
+def _address(lane: int | None, column: int | None, address: int | None, dtype: str | None) -> Built:
+    if address is not None and (lane, column) != (None, None):
+        raise LayoutError(
+            "TW601",
+            "an address, and a lane or a column besides",
+            hint="the address says both: give it alone, or the lane and the column",
+        )
+    if (lane, column, address, dtype) == (None, None, None, None):
+        return Built(None, _whole())
+    word = Address(lane or 0, column or 0) if address is None else Address.of(address)
+    facts: dict[str, Any] = {
+        "address": str(word),
+        "lane": word.lane,
+        "column": word.column,
+        "reached_by": {"warp": word.warp, **_ends(lanes_of(word.warp), "_lane")},
+    }
+    if dtype is not None:
+        facts["TCol"] = _packed(Cells.of(dtype), word.column)
+    return Built(None, facts)
+
+
+def _whole() -> dict[str, Any]:
+    """What is true of all addresses."""
+    return {
+        "address": "lane << 16 | column",
+        "lanes": LANES,
+        "columns": {"count": COLUMNS, "bits": COLUMN_BITS},
+        "allocations": list(ALLOCATIONS),
+        "warps": {f"warp_{warp}": _ends(lanes_of(warp), "_lane") for warp in range(WARPS)},
+    }
+
+
+def _packed(cells: Cells, column: int) -> dict[str, Any]:
+    """The elements of a packed row that a column holds, or holds a part of."""
+    first = column * COLUMN_BITS // cells.taken
+    last = ((column + 1) * COLUMN_BITS - 1) // cells.taken
+    return {"dtype": cells.dtype.name, **_ends(range(first, last + 1))}
+
+
+def _ends(some: range, noun: str = "") -> dict[str, int]:
+    return {f"first{noun}": some[0], f"last{noun}": some[-1]}
+
+
+ENTRIES = (
+    Entry(
+        "tcgen05.address",
+        "an address of tensor memory: its lane and its column, who reaches it, which elements are there",
+        (
+            Parameter(
+                "lane", "a lane of tensor memory", rule=f"0 to {LANES - 1}", optional=True, number=True
+            ),
+            Parameter(
+                "column",
+                "a column of 32 bits of tensor memory",
+                rule=f"0 to {COLUMNS - 1}",
+                optional=True,
+                number=True,
+            ),
+            Parameter(
+                "address",
+                "an address of tensor memory",
+                rule="a number of 32 bits, such as 0x200040",
+                optional=True,
+                number=True,
+            ),
+            Parameter(
+                "dtype",
+                "the type of elements that are packed there",
+                rule="such as f16",
+                optional=True,
+                normal=dtype_named,
+            ),
+        ),
+        PTX_ADDRESSING,
+        _address,
+        {"lane": 32, "column": 64},
+        "tensor memory tmem taddr lanes columns TLane TCol warp allocation",
+    ),
+)
