@@ -132,6 +132,16 @@ class Factors:
         return self.operand == "SFB" and self.cta_group == 2 and self.m == BLOCK_ROWS
 
     @property
+    def lane_copies(self) -> int:
+        """Lanes of a CTA that have each factor."""
+        return 2 if self.split else 4
+
+    @property
+    def cta_copies(self) -> int:
+        """CTAs that have each factor: both of a pair have those of B."""
+        return 2 if self.operand == "SFB" and self.cta_group == 2 else 1
+
+    @property
     def own(self) -> int:
         """Rows that lie among the same lanes of one CTA."""
         if self.split:
@@ -173,9 +183,9 @@ class Factors:
         if self.own < self.rows:
             rows.insert(0, (2, HALF @ LANE if self.split else 1 @ CTA))
         factors = [(self.words, self.next_word * WORD @ COLUMN), (WORD, 1 @ COLUMN)]
-        copies = [Iter(2 if self.split else 4, QUARTER @ LANE)]
-        if self.operand == "SFB" and self.cta_group == 2:
-            copies.append(Iter(2, 1 @ CTA))
+        copies = [Iter(self.lane_copies, QUARTER @ LANE)]
+        if self.cta_copies > 1:
+            copies.append(Iter(self.cta_copies, 1 @ CTA))
         modes = [[digit for digit in digits if digit[0] > 1] or digits[-1:] for digits in (rows, factors)]
         shape = tuple(_mode([extent for extent, _ in digits]) for digits in modes)
         strides = tuple(step for digits in modes for _, step in digits)

@@ -52,7 +52,7 @@ def _in_tensor_memory(operand: str) -> Callable[..., Built]:
             "dtype": scaling.dtype,
             "block": depth // taken(scaling, depth),
             "columns": factors.columns,
-            "copies": factors.layout.copies,
+            "copies": {"lanes": factors.lane_copies, "ctas": factors.cta_copies},
             "bytes": {"stored": rows * sf_k, "padded": factors.padded[0] * factors.padded[1]},
             "products": [
                 {"k": one.step, "first": one.first, "column": one.column, "id": one.id} for one in steps
