@@ -11,6 +11,7 @@ mma        mma.sync, dense
 sparse     mma.sp
 wgmma      what a warpgroup multiplies, by descriptors or out of registers
 tma        copies of boxes of a tensor, and back
+scales     scale factors packed into blocks, and back
 journey    a kernel's tile on its way through all of them
 """
 

@@ -257,6 +257,12 @@ class Placed:
                 "TW203",
                 f"{layout} has the axis {strange[0]}, and registers have {' '.join([*THREADS, 'reg'])}",
             )
+        if "laneid" in places.axes and (last := int(places.columns["laneid"].max())) >= LANES:
+            raise LayoutError(
+                "TW203",
+                f"{layout} has lane {last}, and a warp has lanes 0 to {LANES - 1}",
+                hint="what is simulated are NVIDIA's engines; a further warp is warpid, or wid_in_wg",
+            )
         shape = (layout.size, places.copies)
         columns = {name: places.columns[name].reshape(shape) for name in places.axes}
         thread = sum(
