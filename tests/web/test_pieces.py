@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from tests.web.golden_scenes import STORAGE, Asked, answered
 from tests.web.test_component import DRAWN, address, blank
 from tests.web.test_golden_scenes import CHECK
 
+from tilewise import S, Swizzle
 from tilewise.show.paper.palette import LIGHT
+from tilewise.show.scene.build import scene_of
 from tilewise.show.scene.cells import Places, located
-from tilewise.show.scene.model import Scene
+from tilewise.show.scene.model import Document, Scene
 from tilewise.show.scene.read import document_from
 
 __all__ = ["address", "blank"]
@@ -29,7 +32,7 @@ LARGE: dict[str, Asked] = {
     "counted": {"e": "S[(512, 192) : (192, 1)]", "dtype": "u8", "access": "row:16B"},
 }
 """Each has more places than a piece, 65,536, and no multiple of it."""
-PAINTED = (("columns", 0), ("columns", 1), ("copies that meet", 0), ("copies that meet", 1), ("a window", 0))
+PAINTED = (("columns", 0), ("columns", 1), ("copies that meet", 0), ("a window", 0))
 """Panels of which every cell has a pixel."""
 SAMPLES = 500
 
@@ -70,6 +73,49 @@ def test_colours_of_several_pieces(blank: Page, large: dict[str, Asked]):
         (scene,) = document_from(document).scenes
         middles, wanted = sampled(scene, at)
         assert blank.evaluate(PIXELS, at, middles) == wanted, (name, at)
+
+
+CROWDED = {
+    "rows share a pixel": Swizzle(2, 0, 3) @ S[(5000, 60) : (60, 1)],
+    "columns share a pixel": Swizzle(3, 3, 3) @ S[(40, 5000) : (5000, 1)],
+    "both do": Swizzle(3, 3, 3) @ S[(1000, 1000) : (1000, 1)],
+}
+"""Elements of all colours are smaller than a pixel."""
+ALL_PIXELS = """() => {
+    const { width, height } = grids()[0].children[0];
+    const { data } = grids()[0].children[0].getContext("2d").getImageData(0, 0, width, height);
+    return [width, height, btoa(Array.from(data, byte => String.fromCharCode(byte)).join(""))];
+}"""
+
+
+@pytest.mark.parametrize("name", CROWDED)
+def test_cells_that_share_a_pixel_give_it_their_mean_colour(blank: Page, name: str):
+    scene = scene_of(CROWDED[name])
+    document = Document((scene,)).as_dict()
+    blank.evaluate("given => show({ document: given })", document, timeout=60)
+    blank.wait(DRAWN, timeout=30)
+    width, height, data = blank.evaluate(f"({ALL_PIXELS})()")
+    seen = np.frombuffer(b64decode(data), np.uint8).reshape(height, width, 4)[:, :, :3]
+    rows, columns = scene.panels[0].cells
+    fills = np.array([[int(fill[at : at + 2], 16) for at in (1, 3, 5)] for fill in LIGHT.fills])
+    cells = fills[Places(scene).colours.reshape(rows, columns)]
+    wanted = shared(shared(cells, height, 0), width, 1)
+    means = np.floor(wanted[..., :3] / wanted[..., 3:] + 0.5)
+    assert np.array_equal(seen, means.astype(np.uint8))
+
+
+def shared(cells: Any, pixels: int, direction: int) -> Any:
+    """Sums over the cells of each pixel, and how many they are; a cell may have several pixels."""
+    if cells.shape[2] == 3:
+        cells = np.concatenate([cells, np.ones((*cells.shape[:2], 1), np.int64)], 2)
+    many = cells.shape[direction]
+    if many <= pixels:
+        nearest = ((np.arange(pixels) + 0.5) * many / pixels).astype(int)
+        return np.take(cells, nearest, direction)
+    sums = np.zeros([pixels if at == direction else size for at, size in enumerate(cells.shape)], np.int64)
+    owners = ((np.arange(many) + 0.5) * pixels / many).astype(int)
+    np.add.at(sums, (slice(None),) * direction + (owners,), cells)
+    return sums
 
 
 def sampled(scene: Scene, at: int) -> tuple[list[Any], list[str]]:

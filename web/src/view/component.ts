@@ -75,7 +75,7 @@ class View implements Desk {
   #scenes: Drawn[] = [];
   #player = new Player(0, () => undefined);
   #tools: { table: HTMLButtonElement; theme: HTMLButtonElement } | null = null;
-  #pins = new Set<number>();
+  #pins: readonly number[] = [];
   /** The selection as the model has it. */
   #told: unknown = null;
   #step = NO_STEP;
@@ -144,15 +144,19 @@ class View implements Desk {
       this.#line.textContent = `${grouped(elements.length)} elements: ${grouped(MOST_PINS)} are pinned at most`;
       return;
     }
-    const whole = elements.length > 0 && elements.every((flat) => this.#pins.has(flat));
-    if (how === "range") this.#pins = new Set(elements);
-    else if (how === "only") this.#pins = new Set(whole && this.#pins.size === elements.length ? [] : elements);
-    else if (whole) for (const flat of elements) this.#pins.delete(flat);
-    else for (const flat of elements) this.#pins.add(flat);
+    this.#pins = how === "range" ? elements : this.#turned(elements, how);
     this.#relight();
     this.#say(null);
     this.#told = [...this.#pins];
     this.#tell("selection", this.#told);
+  }
+
+  #turned(elements: readonly number[], how: "only" | "toggle"): number[] {
+    const pinned = new Set(this.#pins);
+    const whole = elements.length > 0 && elements.every((flat) => pinned.has(flat));
+    if (how === "only") return whole && pinned.size === elements.length ? [] : [...elements];
+    for (const flat of elements) whole ? pinned.delete(flat) : pinned.add(flat);
+    return [...pinned];
   }
 
   /** All anew; what can be kept of zoom, focus and cells of keys is. */
@@ -272,7 +276,7 @@ class View implements Desk {
 
   #takeAll(): void {
     this.#told = this.model.get("selection");
-    this.#pins = new Set(this.#known(this.#told));
+    this.#pins = this.#known(this.#told);
     this.#step = this.#clamped(this.model.get("step"));
     this.#relight();
     this.#say(null);
@@ -283,8 +287,9 @@ class View implements Desk {
     if (value === this.#told) return;
     this.#told = value;
     const given = this.#known(value);
-    if (given.length === this.#pins.size && given.every((flat) => this.#pins.has(flat))) return;
-    this.#pins = new Set(given);
+    const before = new Set(this.#pins);
+    if (given.length === before.size && given.every((flat) => before.has(flat))) return;
+    this.#pins = given;
     this.#relight();
     this.#say(null);
   }
@@ -308,7 +313,7 @@ class View implements Desk {
   #known(value: unknown): number[] {
     if (!Array.isArray(value)) return [];
     const isThere = (flat: number): boolean => this.#scenes.some(({ lit }) => lit.position(flat) >= 0);
-    return (value as number[]).filter(isThere);
+    return [...new Set(value as number[])].filter(isThere);
   }
 
   #clamped(value: unknown): number {
@@ -435,7 +440,7 @@ class View implements Desk {
     else if (key === "t") this.#setTable(!this.#table);
     else if (key === "d") this.#turnTheme();
     else if (key === "?") this.#showHelp();
-    else if (key === "Escape" && this.#pins.size) this.pin([], "only");
+    else if (key === "Escape" && this.#pins.length) this.pin([], "only");
     else return false;
     return true;
   }

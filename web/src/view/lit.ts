@@ -21,6 +21,9 @@ export class Lit {
   colours: Uint8Array;
   /** How each element is drawn. */
   readonly how: Uint8Array;
+  /** How the others are drawn, besides those elements that are lit `more`, in their order. */
+  least = PLAIN;
+  more: Int32Array = new Int32Array(0);
   /** Copies from this one on are not there yet. */
   copies: number;
   step: Step | null = null;
@@ -61,7 +64,7 @@ export class Lit {
   /** The positions of what is pinned, in their order. */
   pinned(): number[] {
     const found: number[] = [];
-    for (let at = this.how.indexOf(STRONG); at >= 0; at = this.how.indexOf(STRONG, at + 1)) found.push(at);
+    for (const position of this.more) if (this.how[position] === STRONG) found.push(position);
     return found;
   }
 
@@ -71,12 +74,13 @@ export class Lit {
   }
 
   /** Light what is pinned, in a step that moves some elements. */
-  light(pins: ReadonlySet<number>, step: Step | null): void {
+  light(pins: readonly number[], step: Step | null): void {
     this.step = step;
     this.copies = Math.min(step?.copies ?? this.scene.copies, this.scene.copies);
     this.lanes.clear();
     const moving = step !== null && step.elements.length > 0;
-    this.how.fill(moving || (step === null && this.hasAny(pins)) ? FADED : PLAIN);
+    this.least = moving || (step === null && pins.some((flat) => this.position(flat) >= 0)) ? FADED : PLAIN;
+    this.how.fill(this.least);
     if (moving) {
       step.elements.forEach((flat, i) => {
         const position = this.position(flat);
@@ -93,6 +97,7 @@ export class Lit {
       const position = this.position(flat);
       if (position >= 0) this.how[position] = STRONG;
     }
+    this.more = this.positionsOfMore();
   }
 
   /** The rank of an entry; 0 where it is not there yet. */
@@ -103,8 +108,11 @@ export class Lit {
     return rankOf(this.how[position]!, this.colours[position]!);
   }
 
-  private hasAny(pins: ReadonlySet<number>): boolean {
-    for (const flat of pins) if (this.position(flat) >= 0) return true;
-    return false;
+  private positionsOfMore(): Int32Array {
+    const { how, least } = this;
+    const found = new Int32Array(this.count);
+    let many = 0;
+    for (let position = 0; position < how.length; position++) if (how[position]! > least) found[many++] = position;
+    return found.slice(0, many);
   }
 }

@@ -1,6 +1,6 @@
 /** Cells on a canvas: one by one where they are few, pixel by pixel where they are many. */
 
-import type { Line } from "./geometry";
+import { clamp, type Line } from "./geometry";
 import { FADED, STRONG } from "./lit";
 import type { Palette } from "./palette";
 import type { Table } from "./placed";
@@ -161,7 +161,7 @@ function inSight(line: Line, from: number, length: number): [number, number] {
   return [line.near(from), line.near(from + length)];
 }
 
-/** Each pixel has the colour of the cell that it is in: the work is that of the pixels, not of the cells. */
+/** Each pixel has the colour of the cell that it is in; where cells are smaller, the mean of all of its own. */
 function paintPixels(
   context: CanvasRenderingContext2D,
   sight: Sight,
@@ -171,25 +171,123 @@ function paintPixels(
 ): void {
   const { width, height } = context.canvas;
   const image = context.createImageData(width, height);
-  const pixels = new Uint32Array(image.data.buffer);
-  const columns = cellsOfPixels(sight.across, sight.left, width, sight.ratio, (column) => endsCell(table, column));
-  const rows = cellsOfPixels(sight.down, sight.top, height, sight.ratio, () => true);
-  const paper = palette.packed.paper;
-  const { ranks: colours } = palette.packed;
+  const pixels = new Int32Array(image.data.buffer);
+  const columns = sharedOf(sight.across, sight.left, width, sight.ratio, (column) => endsCell(table, column));
+  const rows = sharedOf(sight.down, sight.top, height, sight.ratio, () => true);
+  const mixer = new Mixer(columns, palette);
+  const { paper } = palette.packed;
+  let row = 0;
   for (let y = 0; y < height; y++) {
     const from = y * width;
-    if (rows[y]! < 0) {
+    const group = rows.ofPixels[y]!;
+    if (group < 0) {
       pixels.fill(paper, from, from + width);
-    } else if (y > 0 && rows[y] === rows[y - 1]) {
+    } else if (y > 0 && group === rows.ofPixels[y - 1]) {
       pixels.copyWithin(from, from - width, from);
     } else {
-      const row = rows[y]! * table.columns;
-      for (let x = 0; x < width; x++) {
-        pixels[from + x] = columns[x]! < 0 ? paper : colours[ranks[row + columns[x]!]!]!;
-      }
+      while (rows.ofCells[row]! < group) row++;
+      const first = row;
+      for (; rows.ofCells[row] === group; row++) mixer.add(ranks, (rows.first + row) * table.columns);
+      mixer.write(pixels, from, row - first);
     }
   }
   context.putImageData(image, 0, 0);
+}
+
+/** The cells in sight in one direction, in groups that have one colour each, by their numbers. */
+interface Shared {
+  /** The first cell in sight. */
+  first: number;
+  /** The groups of the cells from there on, in order: their own, or those of the pixels that their middles are in. */
+  ofCells: Int32Array;
+  /** The group of each pixel; -1 in the gaps. */
+  ofPixels: Int32Array;
+}
+
+function sharedOf(
+  line: Line,
+  from: number,
+  count: number,
+  ratio: number,
+  ends: (cell: number) => boolean,
+): Shared {
+  const [first, last] = inSight(line, from, count / ratio);
+  const ofCells = new Int32Array(last - first + 1).map((_, at) => at);
+  const ofPixels = cellsOfPixels(line, from, count, ratio, ends).map((cell) => (cell < 0 ? cell : cell - first));
+  if (line.pitch * ratio >= 1) return { first, ofCells, ofPixels };
+  const isOwner = new Uint8Array(count);
+  for (let at = 0; at < ofCells.length; at++) {
+    const middle = line.start(first + at) + line.pitch / 2 - from;
+    ofCells[at] = clamp(Math.floor(middle * ratio), 0, count - 1);
+    isOwner[ofCells[at]!] = 1;
+  }
+  return { first, ofCells, ofPixels: ofPixels.map((at, pixel) => (isOwner[pixel] ? pixel : at < 0 ? at : ofCells[at]!)) };
+}
+
+/** Two sums of bytes in a number, neither of which grows to this. */
+const HIGH = 2 ** 26;
+
+const OPAQUE = 255 << 24;
+/** More than what a division may lack, and less than what parts of a mean are apart. */
+const TINY = 2 ** -30;
+
+function round(mean: number): number {
+  return (mean + 0.5 + TINY) | 0;
+}
+
+/** The mean colours of the groups of a row, or of several. */
+class Mixer {
+  /** Red, and green above it. */
+  private readonly low: Float64Array;
+  private readonly blue: Float64Array;
+  private readonly sizes: Uint32Array;
+  private readonly lows: Float64Array;
+  private readonly blues: Float64Array;
+
+  constructor(
+    private readonly columns: Shared,
+    private readonly palette: Palette,
+  ) {
+    const { ofCells } = columns;
+    const groups = ofCells[ofCells.length - 1]! + 1;
+    [this.low, this.blue, this.sizes] = [new Float64Array(groups), new Float64Array(groups), new Uint32Array(groups)];
+    for (const group of ofCells) this.sizes[group]!++;
+    const ranks = [...palette.packed.ranks];
+    this.lows = Float64Array.from(ranks, (colour) => (colour & 255) + ((colour >> 8) & 255) * HIGH);
+    this.blues = Float64Array.from(ranks, (colour) => (colour >> 16) & 255);
+  }
+
+  /** Add a row, of which the first cell is known. */
+  add(ranks: Uint8Array, start: number): void {
+    const { low, blue, lows, blues } = this;
+    const { ofCells, first } = this.columns;
+    for (let at = 0, cell = start + first; at < ofCells.length; at++, cell++) {
+      const group = ofCells[at]!;
+      const rank = ranks[cell]!;
+      low[group]! += lows[rank]!;
+      blue[group]! += blues[rank]!;
+    }
+  }
+
+  /** Write the means of so many rows, and forget them. */
+  write(pixels: Int32Array, from: number, rows: number): void {
+    const { low, blue, sizes } = this;
+    const means = new Int32Array(sizes.length);
+    for (let group = 0; group < means.length; group++) {
+      const part = 1 / (rows * sizes[group]!);
+      const green = (low[group]! / HIGH) | 0;
+      const red = low[group]! - green * HIGH;
+      means[group] = OPAQUE | (round(blue[group]! * part) << 16) | (round(green * part) << 8) | round(red * part);
+    }
+    const { ofPixels } = this.columns;
+    const paper = this.palette.packed.paper | 0;
+    for (let x = 0; x < ofPixels.length; x++) {
+      const group = ofPixels[x]!;
+      pixels[from + x] = group < 0 ? paper : means[group]!;
+    }
+    low.fill(0);
+    blue.fill(0);
+  }
 }
 
 /** The cell of each pixel of a row, or of a column; -1 in the gaps. */

@@ -53,6 +53,7 @@ export class PanelView {
   /** Nothing is on the canvas of highlights. */
   #clean = true;
   #painted = false;
+  #framed = false;
   #filled = false;
   #left = 0;
   #above = 0;
@@ -189,11 +190,17 @@ export class PanelView {
     const font = this.#font(sight);
     const brief = font === 0 || this.#fontOf(sight, false) === 0;
     paintCells(context, sight, this.table, this.#ranks, palette, font, (cell) => this.#label(cell, brief));
+    if (anew || !this.#framed) this.#frame(sight, font, brief);
+    this.#highlight();
+  }
+
+  /** What stands around the cells: it is another where others are in sight, not where others are lit. */
+  #frame(sight: Sight, font: number, brief: boolean): void {
+    this.#framed = true;
     this.#axes.textContent = this.#axesWords(brief && font > 0);
     placeHeads(this.#top, this.#side, this.panel, sight, this.#headHeight());
     this.#zooms.hidden = this.zoom === 1 && font > 0;
     this.grid.classList.toggle("zoomed", this.zoom > 1);
-    this.#highlight();
   }
 
   /** Outline the cells of elements (positions), with all their copies. */

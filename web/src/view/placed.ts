@@ -3,7 +3,7 @@
 import { cellsOf, NOWHERE } from "../scene/cells";
 import { inPieces, type Work } from "../scene/pieces";
 import type { Panel, Scene } from "../scene/types";
-import { rankOf, type Lit } from "./lit";
+import { FADED, rankOf, type Lit } from "./lit";
 
 /**
  * The cells of a panel as one table. A cell of several slots is so many small cells side by side.
@@ -20,6 +20,8 @@ export class Table {
   cellOf: Int32Array = new Int32Array(0);
   private starts = new Int32Array(0);
   private entries: Int32Array | null = null;
+  /** The ranks where all are faded, of these colours and so many copies; what is lit more comes on top. */
+  private faded: { colours: Uint8Array; copies: number; ranks: Uint8Array } | null = null;
 
   constructor(
     private readonly scene: Scene,
@@ -61,11 +63,26 @@ export class Table {
 
   /** The rank of each cell: that of its first entry among those that are lit most; 0 where it is empty. */
   *ranks(lit: Lit): Work<Uint8Array> {
-    const ranks = new Uint8Array(this.rows * this.columns);
+    const { colours, copies } = lit;
+    if (this.faded?.colours !== colours || this.faded.copies !== copies) {
+      const ranks = new Uint8Array(this.rows * this.columns);
+      yield* this.raise(ranks, lit, new Uint8Array(lit.count), null);
+      this.faded = { colours, copies, ranks };
+    }
+    const ranks = this.faded.ranks.slice();
+    const raised = rankOf(lit.least, 0) - rankOf(FADED, 0);
+    if (raised) for (let cell = 0; cell < ranks.length; cell++) if (ranks[cell]) ranks[cell]! += raised;
+    yield* this.raise(ranks, lit, lit.how, lit.more);
+    return ranks;
+  }
+
+  /** Give cells the ranks of some elements in their order, or of all, where those are lit more. */
+  private *raise(ranks: Uint8Array, lit: Lit, how: Uint8Array, some: Int32Array | null): Work<void> {
     const { cellOf, wide, copies } = this;
-    const { how, colours, copies: there } = lit;
-    yield* inPieces(lit.count, (from, to) => {
-      for (let position = from; position < to; position++) {
+    const { colours, copies: there } = lit;
+    yield* inPieces(some?.length ?? lit.count, (from, to) => {
+      for (let at = from; at < to; at++) {
+        const position = some ? some[at]! : at;
         const rank = rankOf(how[position]!, colours[position]!);
         for (let entry = position * copies, end = entry + there; entry < end; entry++) {
           const cell = cellOf[entry]!;
@@ -77,43 +94,27 @@ export class Table {
         }
       }
     });
-    return ranks;
   }
 
   /** Which entries each cell has; that is asked first when something is looked at. */
   private invert(): Int32Array {
-    const { cellOf } = this;
-    this.starts = new Int32Array(this.rows * this.columns + 1);
-    const { starts } = this;
-    if (this.wide === 1) return this.invertNarrow();
+    const { cellOf, wide } = this;
+    const starts = (this.starts = new Int32Array(this.rows * this.columns + 1));
     for (let at = 0; at < cellOf.length; at++) {
       const cell = cellOf[at]!;
       if (cell === NOWHERE) continue;
-      for (let next = cell + this.covers(cell); next > cell; next--) starts[next]!++;
+      if (wide === 1) starts[cell]!++;
+      else for (let next = cell + this.covers(cell) - 1; next >= cell; next--) starts[next]!++;
     }
     for (let cell = 1; cell < starts.length; cell++) starts[cell]! += starts[cell - 1]!;
     const entries = new Int32Array(starts[starts.length - 1]!);
-    const filled = starts.slice();
-    for (let at = 0; at < cellOf.length; at++) {
-      const cell = cellOf[at]!;
-      if (cell === NOWHERE) continue;
-      for (let next = cell; next < cell + this.covers(cell); next++) entries[filled[next]!++] = at;
-    }
-    return entries;
-  }
-
-  /** The same where every entry is in one cell, with less to do. */
-  private invertNarrow(): Int32Array {
-    const { starts, cellOf } = this;
-    for (let at = 0; at < cellOf.length; at++) if (cellOf[at]! >= 0) starts[cellOf[at]! + 1]!++;
-    for (let cell = 1; cell < starts.length; cell++) starts[cell]! += starts[cell - 1]!;
-    const entries = new Int32Array(starts[starts.length - 1]!);
+    // From the last on, each goes before those that its cells have already.
     for (let at = cellOf.length - 1; at >= 0; at--) {
       const cell = cellOf[at]!;
-      if (cell >= 0) entries[--starts[cell + 1]!] = at;
+      if (cell === NOWHERE) continue;
+      if (wide === 1) entries[--starts[cell]!] = at;
+      else for (let next = cell + this.covers(cell) - 1; next >= cell; next--) entries[--starts[next]!] = at;
     }
-    for (let cell = 0; cell + 1 < starts.length; cell++) starts[cell] = starts[cell + 1]!;
-    starts[starts.length - 1] = entries.length;
     return entries;
   }
 }
