@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tilewise import Layout
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog import find
+from tilewise.hardware.catalog.places import positions_at, positions_of
 from tilewise.hardware.tcgen05.kinds import KINDS
 from tilewise.hardware.tcgen05.scales import Factors, blocks, takes
 
@@ -134,3 +135,14 @@ def test_padding_is_said():
     assert built.layout.shape == ((1, 4, 32), (1, 4))
     assert built.notes == ("[100, 3] is filled up to [128, 4]: the layout has all of it",)
     assert find("tcgen05.sfb")("mxf4", 40).facts["bytes"] == {"stored": 160, "padded": 256}
+
+
+def test_where_an_element_is_in_all_its_copies():
+    built = find("tcgen05.sfa")("mxf8f6f4", rows=128)
+    found = positions_of(built, (70, 2))
+    assert [(one.as_json()["lane"], one.column, one.bits) for one in found] == [
+        (lane, 2, (16, 23)) for lane in (6, 38, 70, 102)
+    ]
+    assert [one.as_json()["address"] for one in positions_at(built, {"TLane": 38, "TCol": 10})] == [
+        "0x00260002"
+    ]

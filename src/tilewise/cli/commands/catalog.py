@@ -56,7 +56,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     for name in dict.fromkeys(parameter.name for parameter in every):
         meanings = dict.fromkeys(parameter.meaning for parameter in every if parameter.name == name)
         kind: dict[str, Any] = {"action": "store_const", "const": "1"} if name in flags else {"metavar": "V"}
-        group.add_argument(f"--{name}", dest=f"{_OWN}{name}", help="; or ".join(meanings), **kind)
+        spelled = dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}"))
+        group.add_argument(*spelled, dest=f"{_OWN}{name}", help="; or ".join(meanings), **kind)
     group.add_argument(
         "--let", action="append", default=[], metavar="NAME=N", help="a value for a name; repeatable"
     )
@@ -105,7 +106,8 @@ def _is_entry(word: str) -> bool:
     from tilewise.hardware.catalog import entries
 
     every = entries()
-    return "." in word or "(" in word or word in every or word in every.absent
+    named = "." in word or "(" in word or word in every or word in every.absent
+    return named or every.taking(word) is not None
 
 
 def _without_operands(words: Sequence[str]) -> Sequence[str]:
@@ -180,11 +182,11 @@ def _asked(built: Built, args: argparse.Namespace) -> list[Any]:
         raise LayoutError("TW401", "--at asks for a place and --who for elements: one of them at a time")
     if args.at is None and args.who is None:
         return []
-    from tilewise.hardware.catalog.places import asked_place, in_registers, position_of, positions_at
+    from tilewise.hardware.catalog.places import asked_place, in_registers, positions_at, positions_of
     from tilewise.notation import parse_index
 
     if args.at is not None:
-        return [position_of(built, parse_index(args.at))]
+        return positions_of(built, parse_index(args.at))
     place = asked_place(built, args.who)
     found = positions_at(built, place, _WHO_LIMIT + 1)
     if len(found) > _WHO_LIMIT:

@@ -1,4 +1,4 @@
-"""From an element to its place and back: the thread and the bits of a register, or the byte of memory."""
+"""From an element to its places and back: bits of a register, bits of tensor memory, or the byte of memory."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ REGISTER = "register"
 """What a place may say of a fragment besides its axes: which register of 32 bits."""
 
 
+TENSOR_MEMORY = {"TLane", "TCol"}
+"""The axes of tensor memory, whose columns have as many bits as a register."""
+
+
 @dataclass(frozen=True, slots=True)
 class Position:
     """Where one element is.
@@ -30,6 +34,8 @@ class Position:
     (9, 3) -> thread 5 (warp 0, lane 5), register 1, bits 16..31: d3
     >>> print(position_of(find("wgmma.atom")("128B", "k", "bf16"), (1, 8)))
     (1, 8) -> byte 128: 64@m
+    >>> print(positions_of(find("tcgen05.sfa")("mxf4", rows=128), (70, 2))[1])
+    (70, 2) -> lane 38, column 2, bits 16..23, address 0x00260002: 10@TCol + 38@TLane
     """
 
     index: tuple[int, ...]
@@ -39,6 +45,8 @@ class Position:
     register: int | None = None
     byte: int | None = None
     name: str = ""
+    column: int | None = None
+    """The column of tensor memory, of 32 bits."""
 
     @property
     def thread(self) -> int | None:
@@ -49,7 +57,17 @@ class Position:
 
     def as_json(self) -> dict[str, Any]:
         """The element, its place, and the register or the byte."""
-        unit = {"byte": self.byte} if self.register is None else {"register": self.register}
+        unit = {
+            name: number
+            for name, number in (
+                ("byte", self.byte),
+                ("register", self.register),
+                ("lane", self._lane),
+                ("column", self.column),
+                ("address", self._address),
+            )
+            if number is not None
+        }
         named = {"name": self.name} if self.name else {}
         thread = {} if self.thread is None else {"thread": self.thread}
         return {
@@ -64,6 +82,10 @@ class Position:
     def __str__(self) -> str:
         low, high = self.bits
         bits = f"bit {low}" if low == high else f"bits {low}..{high}"
+        if self.column is not None:
+            owner = f"CTA {steps['cbx']}, " if "cbx" in (steps := self.place.as_dict()) else ""
+            where = f"{owner}lane {self._lane}, column {self.column}, {bits}, address {self._address}"
+            return f"{self.index} -> {where}: {self.place}"
         if self.register is None:
             inside = f", {bits}" if (high + 1) % 8 or low else ""
             return f"{self.index} -> byte {self.byte}{inside}: {self.place}"
@@ -74,6 +96,20 @@ class Position:
         return f"{self.index} -> {self._owner}, {registers}, {bits}: {self.name}"
 
     @property
+    def _lane(self) -> int | None:
+        """The lane of tensor memory; None elsewhere."""
+        return None if self.column is None else self.place.as_dict().get("TLane", 0)
+
+    @property
+    def _address(self) -> str | None:
+        """The word of tensor memory, as instructions name it."""
+        if self.column is None or self._lane is None:
+            return None
+        from tilewise.hardware.tcgen05.addresses import Address
+
+        return str(Address(self._lane, self.column))
+
+    @property
     def _owner(self) -> str:
         steps = self.place.as_dict()
         lane = f"lane {steps.get('laneid', 0)}"
@@ -81,10 +117,17 @@ class Position:
 
 
 def position_of(built: Built, index: Any) -> Position:
-    """Where the element of an index is."""
+    """Where the element of an index is, which is in one place."""
     layout = _layout(built)
     flat = layout.flat_index(index)
     return _position(built, layout.coordinates(flat), layout.place(flat))
+
+
+def positions_of(built: Built, index: Any) -> list[Position]:
+    """Where the element of an index is: all of its copies."""
+    layout = _layout(built)
+    flat = layout.flat_index(index)
+    return [_position(built, layout.coordinates(flat), place) for place in layout.places(flat)]
 
 
 def positions_at(built: Built, place: Mapping[str, int], limit: int | None = None) -> list[Position]:
@@ -101,8 +144,13 @@ def positions_at(built: Built, place: Mapping[str, int], limit: int | None = Non
     """
     layout = _layout(built)
     asked = in_registers(built, place)
-    found = [layout.flat_index(index) for one in asked for index in layout.who(one, limit=limit)]
-    return [_position(built, layout.coordinates(flat), layout.place(flat)) for flat in found]
+    found = [(one, layout.flat_index(index)) for one in asked for index in layout.who(one, limit=limit)]
+    return [
+        _position(built, layout.coordinates(flat), place)
+        for one, flat in found
+        for place in layout.places(flat)
+        if layout.copies == 1 or one.items() <= place.as_dict().items()
+    ]
 
 
 def in_registers(built: Built, place: Mapping[str, int]) -> list[dict[str, int]]:
@@ -148,6 +196,10 @@ def _position(built: Built, index: tuple[int, ...], place: Vector) -> Position:
         register, low = divmod(number * _taken(built), REGISTER_BITS)
         name, low = f"{built.letter}{number}", low + lowest
         return Position(index, place, (low, low + bits - 1), register=register, name=name)
+    if TENSOR_MEMORY & {axis.name for axis in _layout(built).axes}:
+        number, lowest = steps.get("TCol", 0), built.held[1] if built.held else 0
+        column, low = divmod(number * _taken(built), REGISTER_BITS)
+        return Position(index, place, (low + lowest, low + lowest + bits - 1), column=column)
     byte, low = divmod(steps.get("m", 0) * bits, 8)
     return Position(index, place, (low, low + bits - 1), byte=byte)
 
