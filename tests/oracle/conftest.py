@@ -7,12 +7,14 @@ from itertools import product
 
 import pytest
 from tests.oracle import (
+    amd_claims,
     cute_claims,
     cute_dsl_claims,
     cute_traits,
     probe_claims,
     triton_claims,
     triton_matrices,
+    triton_mfma_claims,
 )
 from tests.oracle.claims import Claim, Place, claim
 
@@ -45,7 +47,13 @@ def triton_said() -> list[Claim]:
     """What Triton says of fragments, scales and matrices."""
     if why := triton_claims.missing():
         pytest.skip(why)
-    return [*triton_claims.claims(), *triton_matrices.claims()]
+    return [*triton_claims.claims(), *triton_matrices.claims(), *triton_mfma_claims.claims()]
+
+
+@pytest.fixture(scope="session")
+def amd_calculator_said() -> list[Claim]:
+    """What AMD's calculator says of mfma."""
+    return [*amd_claims.claims(), *amd_claims.of_tables()]
 
 
 @pytest.fixture(scope="session")

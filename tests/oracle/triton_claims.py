@@ -63,13 +63,14 @@ def claims() -> Iterator[Claim]:
 def _places(said: Mapping[str, Any]) -> Iterator[Place]:
     packed = said.get("packed", 1)
     for lane, register in product(range(32), range(1 << len(said["reg"]))):
-        first, second = _element(said, lane, register)
+        first, second = element(said, lane, register)
         row, column = (second, first) if said["what"] == "B" else (first, second)
         for part in range(packed):
             yield (row, packed * column + part), {"laneid": lane, "reg": packed * register + part}
 
 
-def _element(said: Mapping[str, Any], lane: int, register: int) -> tuple[int, ...]:
+def element(said: Mapping[str, Any], lane: int, register: int) -> tuple[int, ...]:
+    """Where the element is that a lane has in a register: the XOR of the bases of their bits."""
     place = [0, 0]
     for bases, number in ((said["lane"], lane), (said["reg"], register)):
         for bit, basis in enumerate(bases):
@@ -87,7 +88,7 @@ def _scales(said: Mapping[str, Any]) -> Iterator[Claim]:
     what = said["what"]
     supplying = 2 if what == "SFA" else 1
     places = [
-        (_element(said, lane, register), {"laneid": lane, "reg": register})
+        (element(said, lane, register), {"laneid": lane, "reg": register})
         for lane, register in product(range(32), range(1 << len(said["reg"])))
         if lane % 4 < supplying
     ]

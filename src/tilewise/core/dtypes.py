@@ -40,16 +40,17 @@ DTYPES = {
     for bits, names in {
         128: "b128",
         64: "f64 s64 u64 b64",
-        32: "f32 tf32 s32 u32 b32",
+        32: "f32 tf32 xf32 s32 u32 b32",
         16: "f16 bf16 s16 u16 b16",
-        8: "e4m3 e5m2 ue4m3 ue8m0 s8 u8 b8",
+        8: "e4m3 e5m2 e4m3fnuz e5m2fnuz ue4m3 ue8m0 s8 u8 b8",
         6: "e2m3 e3m2",
         4: "e2m1 s4 u4",
         1: "b1",
     }.items()
     for name in names.split()
 }
-"""Every dtype by name. tf32 occupies 32 bits in memory and in registers; b32 is 32 bits of any kind."""
+"""Every dtype by name. tf32, and AMD's xf32, occupy 32 bits in memory and in registers; b32 is 32 bits of any
+kind. e4m3 and e5m2 are OCP's; e4m3fnuz and e5m2fnuz are AMD's of CDNA3, whose bits mean other numbers."""
 
 _ALIASES = {
     "float64": "f64",
@@ -67,6 +68,8 @@ _ALIASES = {
     "fp8_e4m3": "e4m3",
     "float8_e5m2": "e5m2",
     "fp8_e5m2": "e5m2",
+    "float8_e4m3fnuz": "e4m3fnuz",
+    "float8_e5m2fnuz": "e5m2fnuz",
     "float8_e8m0fnu": "ue8m0",
     "e8m0": "ue8m0",
     "int64": "s64",

@@ -117,3 +117,21 @@ DEVICE_TENSOR_MAP = Source(
     "cuTensorMapEncodeTiled and cp.async.bulk.tensor asked at every bound",
     "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html",
 )
+_CDNA3 = (
+    "https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/"
+    "amd-instinct-mi300-cdna3-instruction-set-architecture.pdf"
+)
+CDNA3_MFMA = Source("AMD Instinct MI300 ISA (CDNA3)", "7.1 Matrix fused-multiply-add, Table 28", _CDNA3)
+CDNA3_LAYOUTS = Source(
+    "AMD Instinct MI300 ISA (CDNA3)", "7.1.4 General input and output layout (MFMA)", _CDNA3
+)
+AMD_LAB_NOTES = Source(
+    "AMD lab notes",
+    "matrix-cores, mfma_fp64_4x4x4fp64.cpp",
+    "https://github.com/amd/amd-lab-notes/blob/release/matrix-cores/src/mfma_fp64_4x4x4fp64.cpp",
+)
+HIP_FP8 = Source(
+    "HIP",
+    "Low precision floating point types, FP8",
+    "https://rocm.docs.amd.com/projects/HIP/en/latest/reference/low_fp_types.html",
+)

@@ -20,6 +20,7 @@ ENGINES = {
     "wgmma": "tilewise.hardware.wgmma.catalog",
     "tcgen05": "tilewise.hardware.tcgen05.catalog",
     "mma": "tilewise.hardware.mma.catalog",
+    "mfma": "tilewise.hardware.mfma.catalog",
     **dict.fromkeys(("ldmatrix", "stmatrix", "movmatrix"), "tilewise.hardware.matrices.catalog"),
 }
 """{first word of the names: the module that holds the entries}."""

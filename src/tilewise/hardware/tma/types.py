@@ -71,14 +71,14 @@ def _instead(dtype: DType) -> str:
 
 def _rows() -> dict[str, ElementType]:
     table = (
-        ("UINT8", 8, "u8 s8 b8 e4m3 e5m2 ue4m3 ue8m0", ""),
+        ("UINT8", 8, "u8 s8 b8 e4m3 e5m2 e4m3fnuz e5m2fnuz ue4m3 ue8m0", ""),
         ("UINT16", 16, "u16 s16 b16", ""),
         ("UINT32", 32, "u32 b32", ""),
         ("INT32", 32, "s32", ""),
         ("UINT64", 64, "u64 b64", ""),
         ("INT64", 64, "s64", ""),
         ("FLOAT16", 16, "f16", "floating"),
-        ("FLOAT32", 32, "f32", "floating"),
+        ("FLOAT32", 32, "f32 xf32", "floating"),
         ("FLOAT64", 64, "f64", "floating"),
         ("BFLOAT16", 16, "bf16", "floating"),
         ("FLOAT32_FTZ", 32, "", "floating"),
@@ -134,7 +134,7 @@ def nan_fill(bits: int) -> int:
     return int("7ff7" * (bits // 16), 16)
 
 
-SWIZZLE_VALUES = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
+SWIZZLE_VALUES = {"none": 0, "32B": 1, "64B": 2, "128B": 3, "128B_ATOM_32B": 4}
 """The values of CUtensorMapSwizzle; a descriptor of wgmma counts the same modes the other way round."""
 
 

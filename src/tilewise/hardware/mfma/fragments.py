@@ -1,0 +1,92 @@
+"""Register fragments of mfma: which lane of the wave holds which element, in which register.
+
+Inputs first. K_L neighbours along K are in one lane, and so many lanes, M times the blocks, hold the rest
+of that K_L deep slice: block b, row i in lane i + M b. The slices follow each other, further lanes each.
+
+Results: H neighbours of a column are in one lane, four of them, one of f64. A row of such groups is side by
+side in the lanes, then the rows of as many blocks, B_I, and as many rows of groups, M_I, as there are lanes
+for; what is left of the rows, and then of the blocks, goes into further registers. The document's formula
+has the rows of groups before the blocks. That is the same but for 4x4x4 of f64, the only one with several of
+both, and there AMD's programs have the blocks first.
+
+Where an instruction multiplies one block, an operand is the matrix, A [M, K], B [N, K], C and D [M, N]. Of
+several blocks it is [blocks, M, K], and so on: every block has a product of its own, and b is an index of
+the document's, A[b, i, k], as much as i and k are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewise.core.axes import Axis
+from tilewise.core.layout import Layout
+from tilewise.core.vectors import Vector
+from tilewise.hardware.mfma.instructions import WAVE, Instruction, Shape, having
+
+LANE, REG = Axis("laneid"), Axis("reg")
+
+Digits = Sequence[tuple[int, Vector]]
+"""(extent, stride) of the parts of one index, the slowest first."""
+
+
+def a_fragment(shape: Shape | str, dtype: str) -> Layout:
+    """A [M, K], or [blocks, M, K], in registers, `reg` counting the elements of a lane.
+
+    >>> print(a_fragment("32x32x8", "f16"))
+    S[(32, (2, 4)) : (1@laneid, (32@laneid, 1@reg))]
+    >>> print(a_fragment("4x4x4", "f16"))
+    S[(16, 4, 4) : (4@laneid, 1@laneid, 1@reg)]
+    """
+    this = having(shape, dtype)[0]
+    return _input(this, this.shape.m)
+
+
+def b_fragment(shape: Shape | str, dtype: str) -> Layout:
+    """B [N, K], or [blocks, N, K], in registers; the document draws B as K x N.
+
+    >>> print(b_fragment("16x16x4", "f64"))
+    S[(16, 4) : (1@laneid, 16@laneid)]
+    """
+    this = having(shape, dtype, operand="B")[0]
+    return _input(this, this.shape.n)
+
+
+def d_fragment(shape: Shape | str, dtype: str) -> Layout:
+    """C or D [M, N], or [blocks, M, N], in registers, of instructions whose A is of a type.
+
+    >>> print(d_fragment("32x32x8", "f16"))
+    S[((4, 2, 4), 32) : ((4@reg, 32@laneid, 1@reg), 1@laneid)]
+    >>> print(d_fragment("16x16x4", "f64"))
+    S[((4, 4), 16) : ((1@reg, 16@laneid), 1@laneid)]
+    """
+    this = having(shape, dtype)[0]
+    m, n = this.shape.m, this.shape.n
+    high = 1 if this.d == "f64" else 4
+    blocks_abreast = -(-WAVE // (n * m // high))
+    rows_abreast = WAVE // blocks_abreast // n
+    groups = m // (high * rows_abreast)
+    block = (
+        (this.blocks // blocks_abreast, high * groups @ REG),
+        (blocks_abreast, n @ LANE),
+    )
+    row = ((groups, high @ REG), (rows_abreast, n * blocks_abreast @ LANE), (high, 1 @ REG))
+    return _layout(this, block, row, ((n, 1 @ LANE),))
+
+
+def _input(this: Instruction, rows: int) -> Layout:
+    """A or B, whose rows are as many as M, or N, says."""
+    slices = WAVE // (rows * this.blocks)
+    along = ((slices, rows * this.blocks @ LANE), (this.shape.k // slices, 1 @ REG))
+    return _layout(this, ((this.blocks, rows @ LANE),), ((rows, 1 @ LANE),), along)
+
+
+def _layout(this: Instruction, block: Digits, *modes: Digits) -> Layout:
+    """A layout of such modes; a mode of blocks only where there are several, and no digits of one step."""
+    every = (block, *modes) if this.blocks > 1 else modes
+    kept = [[digit for digit in digits if digit[0] > 1] or [digits[-1]] for digits in every]
+    shape = tuple(_mode([extent for extent, _ in digits]) for digits in kept)
+    return Layout(shape, tuple(stride for digits in kept for _, stride in digits))
+
+
+def _mode(extents: list[int]) -> int | tuple[int, ...]:
+    return extents[0] if len(extents) == 1 else tuple(extents)
