@@ -83,8 +83,12 @@ class Intake:
     """M of the instructions, where it was asked for or there is one; None where it may be several."""
     n: int | None = None
     """N of them, likewise."""
+    whole_k: int | None = None
+    """K of the instructions, where less of it is stored: half of a sparse A."""
     ctas: int = 1
     """CTAs that share the rows of an instruction: 2 of a pair."""
+    product: str = ""
+    """What takes it, in words, where that is more than the engine's name."""
     no_major: tuple[str, str] = ("", "")
     """Why the other major is not read, and what to do; for one that is read nothing."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
@@ -100,8 +104,8 @@ class Intake:
 
     def shape(self, rows: int) -> Shape:
         """(m, n, k) of the instruction that reads so many rows of the operand here."""
-        whole = rows * self.ctas
-        return (whole, self.n, self.k) if self.operand == "A" else (self.m, whole, self.k)
+        whole, k = rows * self.ctas, self.whole_k or self.k
+        return (whole, self.n, k) if self.operand == "A" else (self.m, whole, k)
 
 
 @dataclass(frozen=True)
@@ -120,9 +124,11 @@ class Engine:
     shared_end: int
     """The first byte past the shared memory of an SM."""
     descriptor: Callable[..., Any]
+    made_of: tuple[str, ...]
+    """Keywords of `descriptor` besides start, lbo, sbo, mode and base_offset."""
     decode: Callable[[int], Any]
     reserved: Callable[[int], list[int]]
-    default_lbo: Callable[[str, str], int | None]
+    default_lbo: Callable[[Mode, str], int | None]
     operand: Callable[..., Any]
     words: Callable[..., Any]
     ignored: Callable[..., Any]
@@ -130,10 +136,8 @@ class Engine:
     pieces: Callable[..., Any]
     addresses: Callable[..., Any]
     extremes: Callable[..., Any]
-    feeding: Callable[..., Any]
     stages: Callable[..., Any]
     placements: Callable[..., Any]
-    instruction: Callable[[Any, int | None], str]
 
     # -- what its instructions take --------------------------------------------------------------------
 
@@ -192,7 +196,7 @@ class Engine:
     """What to do with an operand A that is a layout of registers, or of another memory."""
 
 
-ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine"}
+ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine", "tcgen05": "tilewise.hardware.tcgen05.engine"}
 """{engine: the module that has it as ENGINE}; only the one that is asked for is imported."""
 
 

@@ -13,10 +13,11 @@ Blackwell has one more, which keeps 32 bytes together where the others keep 16:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.swizzles import Swizzle
 
 CHUNK = 16
@@ -116,3 +117,27 @@ BLACKWELL = {
     ),
 }
 """Every mode of Blackwell's descriptors by name; the last is the widest in other atoms."""
+
+
+def mode_of(name: Mode | str, atomicity: int | None = None, modes: Mapping[str, Mode] = BLACKWELL) -> Mode:
+    """The mode of that name among some, whose swizzle keeps so many bytes together: 16, or 32.
+
+    >>> mode_of("128B", 32) == BLACKWELL["128B_ATOM_32B"], mode_of("64B").keeps
+    (True, 16)
+    >>> mode_of("64B", 32)
+    Traceback (most recent call last):
+    tilewise.Refused: TW602: no mode 64B keeps 32 bytes together
+      hint: known: none 32B 64B 128B 128B_ATOM_32B
+    """
+    mode = name if isinstance(name, Mode) else modes.get(str(name)) or Mode.of(name)
+    if atomicity is None or mode.keeps == atomicity:
+        return mode
+    for other in modes.values():
+        if (other.width, other.keeps) == (mode.width, atomicity):
+            return other
+    raise Refused(
+        "TW602",
+        f"no mode {mode} keeps {atomicity} bytes together",
+        witness={"mode": mode.name, "atomicity": atomicity},
+        hint="known: " + " ".join(modes),
+    )

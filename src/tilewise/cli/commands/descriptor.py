@@ -6,12 +6,16 @@
   tilewise descriptor reads 0x4000004000010000 --operand B --dtype f16 --n 64
   tilewise descriptor steps --mode 128B --operand A --dtype bf16 --tile 128x64 --stages 4
   tilewise suggest --operand A --tile 128x64 --dtype bf16 --json | tilewise descriptor reads -
+  tilewise descriptor decode 0x4000404000010000 --engine tcgen05
+  tilewise descriptor steps --engine tcgen05 --mode 128B --operand B --dtype e4m3 --tile 256x128 --cta-group 2
 
 encode makes a descriptor out of --mode, --start, --lbo, --sbo and --base-offset, all in bytes, decimal
 or 0x hexadecimal. decode shows every bit and says every field in words: for both majors, or for that of
 --major, and for one operand where --dtype is given. reads gives the byte of shared memory of every
 element (row, k) of one instruction: A is [64, K], B is [n, K]. steps gives the descriptors of a whole
 tile of rows x K elements, as `tilewise catalog wgmma.smem` makes it, and what to add from one to the next.
+
+Of tcgen05 A is [m, K] and B [n, K], of a pair of CTAs half of each: what one CTA has in its shared memory.
 """
 
 from __future__ import annotations
@@ -27,23 +31,38 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
 from tilewise.hardware.engines import ENGINES, Engine, engine
 from tilewise.hardware.fields import WORD_BITS, picture
+from tilewise.hardware.modes import mode_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from tilewise.hardware.modes import Mode
+
 OPERATIONS = ("encode", "decode", "reads", "steps")
 
 _C_SUFFIX = re.compile(r"(?<=[0-9a-f])u?l{0,2}$", re.IGNORECASE)
 """What C and C++ write after an unsigned constant of 64 bits."""
 
-_OF_OPERAND = ("operand", "dtype", "major", "n")
+_OPTIONS = ("n", "m", "kind", "cta_group", "sparse", "ws", "k")
+"""What the instructions of some engine are asked for besides type, operand and major."""
+
+_FLAGS = ("sparse", "ws")
+_NUMBERS = ("n", "m", "cta_group", "k")
+
+_MADE_OF = ("lbo_mode", "atomicity")
+"""What the descriptors of some engine are made of besides what those of all are."""
+
+_OF_OPERAND = ("operand", "dtype", "major", *_OPTIONS)
 _TAKES = {
-    "encode": ("mode", "start", "lbo", "sbo", "base_offset", *_OF_OPERAND),
+    "encode": ("mode", "start", "lbo", "sbo", "base_offset", *_MADE_OF, *_OF_OPERAND),
     "decode": ("value", *_OF_OPERAND),
     "reads": ("value", *_OF_OPERAND),
-    "steps": ("mode", *_OF_OPERAND, "tile", "order", "base", "pattern", "stages", "stage_stride"),
+    "steps": (
+        *("mode", "atomicity", *_OF_OPERAND),
+        *("tile", "order", "base", "pattern", "stages", "stage_stride"),
+    ),
 }
 """What each operation takes; --engine goes with all."""
 
@@ -53,6 +72,10 @@ _WHY_N = (
     "A has 64 and needs none (--operand A)"
 )
 """Why B is not read without N: PTX ISA, Matrix Shape (wgmma)."""
+
+
+_SUCH = {"mode": "128B", "dtype": "bf16", "operand": "B", "tile": "128x64", "n": "64", "m": "128"}
+"""Values that are spoken of where one is missing."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,18 +95,35 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="the 64 bits, such as 0x4000004000010000, or - for an answer in JSON that has them",
     )
-    parser.add_argument("--engine", choices=tuple(ENGINES), default="wgmma", help="whose descriptor (wgmma)")
+    parser.add_argument("--engine", choices=tuple(ENGINES), help="whose descriptor (wgmma)")
     made = parser.add_argument_group("the fields, in bytes")
     made.add_argument("--mode", metavar="MODE", help="the swizzle mode: none, 32B, 64B or 128B")
     made.add_argument("--start", metavar="A", help="the start address in shared memory (0)")
     made.add_argument("--lbo", metavar="BYTES", help="leading dimension byte offset (16 where none reads it)")
     made.add_argument("--sbo", metavar="BYTES", help="stride dimension byte offset (0)")
     made.add_argument("--base-offset", metavar="B", help="0 to 7: 128 bytes that the pattern is past (0)")
+    made.add_argument(
+        "--atomicity",
+        choices=("16", "32"),
+        help="bytes that the mode keeps together: 32 of tcgen05's 128B (16)",
+    )
+    made.add_argument(
+        "--lbo-mode",
+        choices=("relative", "absolute"),
+        help="tcgen05: LBO is an offset, or an address (relative)",
+    )
     read = parser.add_argument_group("the operand")
     read.add_argument("--operand", choices=("A", "B"), help="A [64, K] or B [n, K] (B)")
     read.add_argument("--dtype", metavar="T", help="the type of an element, such as bf16")
     read.add_argument("--major", choices=("k", "mn"), help="the direction that is contiguous (k)")
     read.add_argument("--n", metavar="N", help="N of the instruction, for B")
+    of_tcgen05 = parser.add_argument_group("the operand, of tcgen05")
+    of_tcgen05.add_argument("--m", metavar="M", help="M of the instruction, for A")
+    of_tcgen05.add_argument("--kind", metavar="KIND", help="the kind (the first that has the type)")
+    of_tcgen05.add_argument("--cta-group", metavar="G", help="the CTAs that multiply together: 1 or 2 (1)")
+    of_tcgen05.add_argument("--sparse", action="store_true", default=None, help="A is sparse")
+    of_tcgen05.add_argument("--ws", action="store_true", default=None, help="tcgen05.mma.ws")
+    of_tcgen05.add_argument("--k", metavar="K", help="K of the instruction: 64 or 96 of mxf4 (64)")
     tile = parser.add_argument_group("the tile")
     tile.add_argument("--tile", metavar="RxK", help="rows and K in elements, such as 128x64")
     tile.add_argument("--order", choices=("mn", "k"), help="the direction in which atoms follow (mn)")
@@ -108,8 +148,10 @@ def answer(args: argparse.Namespace) -> Answer:
     """The value, its words, what it reads, or the steps; no where the engine has no such thing."""
     _check_words(args)
     run = {"encode": _encode, "decode": _decode, "reads": _reads, "steps": _steps}[args.op]
+    of = engine(args.engine or "wgmma")
+    _check_options(args, of)
     try:
-        return run(args, engine(args.engine))
+        return run(args, of)
     except Refused as no:
         hint = in_a_shell(no.hint)
         data = {"op": args.op, "code": no.code, "reason": no.reason, "witness": witness_data(no.witness)}
@@ -129,23 +171,32 @@ def _check_words(args: argparse.Namespace) -> None:
         _take_answer(args)
 
 
+def _check_options(args: argparse.Namespace, of: Engine) -> None:
+    """Refuse what is asked of another engine's instructions and descriptors."""
+    for name in (*_OPTIONS, *_MADE_OF):
+        if getattr(args, name) is not None and name not in (*of.options, *of.made_of):
+            having = [one for one in ENGINES if name in (*engine(one).options, *engine(one).made_of)]
+            raise LayoutError(
+                "TW401", f"{of.name} does not take {_flag(name)}", hint=f"--engine {' or '.join(having)} does"
+            )
+
+
 def _take_answer(args: argparse.Namespace) -> None:
     """The value from standard input, and from an answer in JSON what it is for."""
     args.value = None
-    text = filled_in("-", args, "value", *_OF_OPERAND)
+    text = filled_in("-", args, "value", "engine", *_OF_OPERAND)
     args.value = args.value or text
 
 
 def _needed(args: argparse.Namespace, *names: str) -> None:
-    such = {"mode": "128B", "dtype": "bf16", "operand": "B", "tile": "128x64", "n": "64"}
     missing = [name for name in names if getattr(args, name) is None]
     if missing:
         raise LayoutError(
             "TW401",
             f"{args.op} needs {' and '.join(_flag(name) for name in missing)}",
             hint="such as "
-            + " ".join(f"{_flag(name)} {such[name]}" for name in missing)
-            + (f"; {_WHY_N}" if "n" in missing else ""),
+            + " ".join(f"{_flag(name)} {_SUCH[name]}" for name in missing)
+            + (f"; {_WHY_N}" if "n" in missing and args.engine in (None, "wgmma") else ""),
         )
 
 
@@ -154,16 +205,18 @@ def _needed(args: argparse.Namespace, *names: str) -> None:
 
 def _encode(args: argparse.Namespace, of: Engine) -> Answer:
     _needed(args, "mode")
-    major = args.major or "k"
+    major, mode = args.major or "k", _mode(args, of)
     lbo, sbo = (_number(args, name) for name in ("lbo", "sbo"))
-    if lbo is None:
-        lbo = of.default_lbo(args.mode, major)
+    if lbo is None and args.lbo_mode != "absolute":
+        lbo = of.default_lbo(mode, major)
+    more = {"major": major, "lbo_mode": args.lbo_mode}
     descriptor = of.descriptor(
         start=_number(args, "start") or 0,
         lbo=lbo or 0,
         sbo=sbo or 0,
-        mode=args.mode,
+        mode=mode,
         base_offset=_number(args, "base_offset") or 0,
+        **{name: value for name, value in more.items() if name in of.made_of and value is not None},
     )
     operand = _operand(args, of)
     silent = of.ignored(descriptor, major, operand)
@@ -175,20 +228,29 @@ def _encode(args: argparse.Namespace, of: Engine) -> Answer:
     return _shown(of, descriptor, descriptor.value, [major], operand, notes)
 
 
+def _mode(args: argparse.Namespace, of: Engine) -> Mode:
+    return mode_of(args.mode, None if args.atomicity is None else int(args.atomicity), of.modes)
+
+
 def _decode(args: argparse.Namespace, of: Engine) -> Answer:
     value = _value(args)
     descriptor = of.decode(value)
     operand = _operand(args, of)
     majors = [operand.major] if operand is not None else [args.major] if args.major else [*of.majors]
     found = _shown(of, descriptor, value, majors, operand, _without_0x(args))
-    return replace(found, text=f"{found.text}\n\nthe byte of every element: {_asks_reads(value, args)}")
+    return replace(found, text=f"{found.text}\n\nthe byte of every element: {_asks_reads(value, args, of)}")
 
 
-def _asks_reads(value: int, args: argparse.Namespace) -> str:
+def _asks_reads(value: int, args: argparse.Namespace, of: Engine) -> str:
     """The command that lists what the descriptor reads, with the words that are given here."""
     given = {name: getattr(args, name) for name in _OF_OPERAND if getattr(args, name) is not None}
     asked = {"operand": "B" if args.dtype else "A", "dtype": "bf16"} | given
-    words = [f"{_flag(name)} {asked[name]}" for name in _OF_OPERAND if name in asked]
+    words = [
+        _flag(name) + (f" {asked[name]}" * (name not in _FLAGS)) for name in _OF_OPERAND if name in asked
+    ]
+    if of.name != "wgmma":
+        size = "m" if asked["operand"] == "A" else "n"
+        words += [f"--engine {of.name}", *([] if size in asked else [f"--{size} 128"])]
     return " ".join(["tilewise descriptor reads", _hex(value), *words])
 
 
@@ -246,7 +308,7 @@ def _common(lists: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _reads(args: argparse.Namespace, of: Engine) -> Answer:
-    _needed(args, "dtype", *(() if args.operand == "A" else ("n",)))
+    _needed(args, "dtype", *_sizes(args, of))
     value = _value(args)
     descriptor, operand = of.decode(value), _operand(args, of)
     pieces = of.pieces(descriptor, **operand.asked)
@@ -260,7 +322,7 @@ def _reads(args: argparse.Namespace, of: Engine) -> Answer:
         "engine": of.name,
         "value": _hex(value),
         "shape": shape,
-        "unit": "byte",
+        "unit": pieces[0].layout.unit,
         "layout": boxes[0]["layout"] if len(boxes) == 1 else None,
         "pieces": boxes,
         "first": first,
@@ -274,11 +336,20 @@ def _reads(args: argparse.Namespace, of: Engine) -> Answer:
     lines = [f"{name}: bytes {first} to {last}"]
     lines += [str(pieces[0].layout)] if len(boxes) == 1 else []
     if len(boxes) > 1:
-        lines += [f"rows {piece.box[0][0]} to {piece.box[0][1] - 1}  {piece.layout}" for piece in pieces]
+        lines += [f"{_box(piece.box, shape)}  {piece.layout}" for piece in pieces]
+    if pieces[0].layout.unit != "byte":
+        lines[-len(boxes) :] = [f"{line}, in {pieces[0].layout.unit}s" for line in lines[-len(boxes) :]]
     lines += ["", *_corner(addresses), ""]
     lines += [f"not read: {', '.join(silent)}"] if silent else []
     lines += [f"note: {said}" for said in remarks]
     return Answer(data, "\n".join(lines).rstrip())
+
+
+def _box(box: Sequence[tuple[int, int]], shape: Sequence[int]) -> str:
+    """The rows of a box, and the k where it has not all of them."""
+    (first, past), (low, high) = box
+    rows = f"rows {first} to {past - 1}"
+    return rows if high - low == shape[1] else f"{rows}, k {low} to {high - 1}"
 
 
 _LANDMARKS = (0, 1, 2, 4, 7, 8, 9, 15, 16, 31, 32, 63, 64)
@@ -303,15 +374,19 @@ def _landmarks(extent: int) -> list[int]:
 def _steps(args: argparse.Namespace, of: Engine) -> Answer:
     _needed(args, "mode", "dtype", "operand", "tile")
     rows, k = _tile(args.tile)
-    fed = of.feeding(
-        args.mode,
-        args.major or "k",
-        args.dtype,
+    intake = of.intake(args.dtype, args.operand, **_options(args, of))
+    major = args.major or "k"
+    if major not in intake.majors:
+        reason, hint = intake.no_major
+        raise Refused("TW602", reason, witness={"dtype": intake.name, "major": major}, hint=hint)
+    fed = of.feed(
+        intake,
+        _mode(args, of),
+        major,
         rows,
         k,
         args.order or "mn",
-        operand=args.operand,
-        n=_number(args, "n"),
+        one=intake.rows[0] if len(intake.rows) == 1 else None,
         base=_number(args, "base") or 0,
         pattern=args.pattern or "tile",
     )
@@ -324,7 +399,7 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
     _check_room(ring, fed.base + ring.bytes, of.shared_end)
     data = {
         "engine": of.name,
-        "instruction": of.instruction(fed.dtype, fed.n if args.operand == "B" else _number(args, "n")),
+        "instruction": _instruction(intake.shape(fed.n)),
         "tile": str(fed.tile),
         "unit": "byte",
         "bytes": fed.bytes,
@@ -341,11 +416,18 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
     return Answer(data, _steps_text(data, fed, ring))
 
 
+def _instruction(shape: tuple[int | None, int | None, int]) -> str:
+    """Its shape, with a letter for what the operand does not say."""
+    m, n, k = shape
+    return f"m{m or 'M'}n{n or 'N'}k{k}"
+
+
 def _advance_data(fed: Any) -> dict[str, Any]:
     def digits(along: Iterable[tuple[int, int]]) -> list[dict[str, int]]:
         return [{"count": count, "bytes": step, "encoded": step // 16} for count, step in along]
 
-    return {"layout": str(fed.advance), "mn": digits(fed.along_mn), "k": digits(fed.along_k)}
+    layout = str(fed.advance) if fed.along_k else None
+    return {"layout": layout, "mn": digits(fed.along_mn), "k": digits(fed.along_k)}
 
 
 def _step_data(step: Any) -> dict[str, Any]:
@@ -390,7 +472,7 @@ def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
         for step in data["steps"]
     ]
     along = [
-        f"along {name}: " + ", then ".join(map(_advance, reversed(digits)))
+        f"along {name}: " + (", then ".join(map(_advance, reversed(digits))) or _UNEVEN)
         for name, digits in ((("M" if fed.operand == "A" else "N"), fed.along_mn), ("K", fed.along_k))
     ]
     lines = [
@@ -409,10 +491,13 @@ def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
 def _all_have(descriptor: Any) -> str:
     """The fields in which the descriptors of a tile do not differ."""
     held = descriptor.encoded
-    return (
-        f"all: LBO {descriptor.lbo} bytes ({held['lbo']}), SBO {descriptor.sbo} bytes ({held['sbo']}), "
-        f"base offset {descriptor.base_offset}"
-    )
+    lbo = f"LBO {descriptor.lbo} bytes ({held['lbo']})"
+    if held.get("lbo_mode"):
+        lbo = "LBO an address"
+    return f"all: {lbo}, SBO {descriptor.sbo} bytes ({held['sbo']}), base offset {descriptor.base_offset}"
+
+
+_UNEVEN = "steps of 48 bytes through rows of 128; LBO, where the rest of K is read from, moves too"
 
 
 def _advance(digit: tuple[int, int]) -> str:
@@ -422,6 +507,8 @@ def _advance(digit: tuple[int, int]) -> str:
 
 def _stages_text(stages: dict[str, Any], ring: Any) -> Iterable[str]:
     same = "and nothing else changes" if ring.one_step else "and the base offset changes too"
+    if not ring.first.start_alone:
+        same = "to the start and to LBO"
     yield f"{ring.count} stages of {ring.first.bytes} bytes:"
     yield f"  {ring.stride} apart: add {stages['encoded']}, {same}"
     yield f"  any multiple of {ring.alignment} keeps the base offset of all"
@@ -434,15 +521,31 @@ def _stages_text(stages: dict[str, Any], ring: Any) -> Iterable[str]:
 def _operand(args: argparse.Namespace, of: Engine) -> Any:
     """What the descriptor is for; None where no type is named."""
     if args.dtype is None:
-        for name in ("operand", "n"):
+        for name in ("operand", *_OPTIONS):
             if getattr(args, name) is not None:
                 raise LayoutError("TW401", f"{_flag(name)} needs --dtype", hint="such as --dtype bf16")
         return None
-    operand = args.operand or "B"
-    n = _number(args, "n")
-    if n is None and operand == "B":
-        raise LayoutError("TW401", "B needs --n, the N of the instruction", hint=f"such as --n 64; {_WHY_N}")
-    return of.operand(args.dtype, args.major or "k", operand, 8 if n is None else n)
+    operand, options = args.operand or "B", _options(args, of)
+    for name in _sizes(args, of):
+        if name not in options:
+            raise LayoutError(
+                "TW401",
+                f"{operand} needs {_flag(name)}, the {name.upper()} of the instruction",
+                hint=f"such as {_flag(name)} {_SUCH[name]}" + (f"; {_WHY_N}" if of.name == "wgmma" else ""),
+            )
+    return of.operand(dtype=args.dtype, major=args.major or "k", operand=operand, **options)
+
+
+def _options(args: argparse.Namespace, of: Engine) -> dict[str, Any]:
+    """What the instruction is asked for, of what the engine knows."""
+    given = {name: _number(args, name) if name in _NUMBERS else getattr(args, name) for name in of.options}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _sizes(args: argparse.Namespace, of: Engine) -> tuple[str, ...]:
+    """The size of the instruction that says how many rows the operand has, where the engine has several."""
+    name = "m" if args.operand == "A" else "n"
+    return (name,) if name in of.sizes else ()
 
 
 def _value(args: argparse.Namespace) -> int:

@@ -26,9 +26,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 from typing import Generic, TypeVar
 
+from tilewise.core.algebra.slicing import Slices
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, as_int
@@ -78,7 +78,7 @@ class Step(Generic[D]):
 
     @property
     def encoded(self) -> int:
-        """What is added to the low word of the first descriptor."""
+        """What is added to the start of the first descriptor, in the field's unit."""
         return self.bytes // CHUNK
 
     @property
@@ -125,6 +125,11 @@ class Feeding(Generic[D]):
         """Bytes of the tile."""
         return self.rows * self.k * self.dtype.bits // 8
 
+    @property
+    def start_alone(self) -> bool:
+        """Whether steps differ in the start alone."""
+        return True
+
     @cached_property
     def advance(self) -> Layout:
         """The bytes to add to the start for (step along M or N, step along K)."""
@@ -136,9 +141,7 @@ class Feeding(Generic[D]):
     def steps(self) -> tuple[Step[D], ...]:
         """Every step, K fastest."""
         return tuple(
-            self.step(mn, k)
-            for mn in range(self.rows // self.n)
-            for k in range(prod(count for count, _ in self.along_k))
+            self.step(mn, k) for mn in range(self.rows // self.n) for k in range(self.k // self.depth)
         )
 
     def step(self, mn: int, k: int) -> Step[D]:
@@ -155,10 +158,18 @@ class Feeding(Generic[D]):
             return replace(layout, offset=layout.offset + self.base)
         return replace(layout, outer=layout.outer + self.base)
 
-    def part(self, step: Step[D]) -> Layout:
+    def parts(self, step: Step[D]) -> Slices:
         """What one step has to read of the tile."""
         first, deep = step.mn * self.n, step.k * self.depth
-        return self.tile.slice((first, first + self.n), (deep, deep + self.depth)).layout
+        return self.tile.slice((first, first + self.n), (deep, deep + self.depth))
+
+    def part(self, step: Step[D]) -> Layout:
+        """What one step has to read of the tile, where it is one layout."""
+        return self.parts(step).layout
+
+    def moved(self, base: int, base_offset: int) -> Self:
+        """The same tile elsewhere."""
+        return replace(self, base=base, descriptor=self.descriptor.at(base, base_offset))
 
 
 # -- a whole tile ----------------------------------------------------------------------------------
@@ -249,11 +260,13 @@ def rows_of_one(mode: Mode, major: str, taken: Taken, rows: int, one: int | None
     def fits(several: int) -> bool:
         return rows % several == 0 and (several % deep == 0 or deep % several == 0 or several == rows)
 
+    if one is None and len(taken.legal) == 1:
+        one = taken.legal[0]
     found = max(filter(fits, taken.legal), default=0) if one is None else one
     if found and fits(found):
         return found
     good = [str(other) for other in taken.legal if fits(other)]
-    what = f"of {found} rows" if found else "of any legal N"
+    what = f"of {found} rows" if found else f"of any legal {'M' if taken.operand == 'A' else 'N'}"
     inside = found and rows % found == 0
     raise Refused(
         "TW603",
@@ -318,7 +331,7 @@ class Stages(Generic[D]):
     @property
     def one_step(self) -> bool:
         """Whether adding `stride / 16` to the low word goes from stage to stage, and nothing else changes."""
-        return self.count == 1 or self.stride % self.alignment == 0
+        return self.count == 1 or (self.first.start_alone and self.stride % self.alignment == 0)
 
     def stage(self, number: int) -> Feeding[D]:
         """The tile of one stage."""
@@ -327,7 +340,7 @@ class Stages(Generic[D]):
         first = self.first
         base = first.base + number * self.stride
         base_offset = base_offset_of(base, first.mode) if first.pattern == "tile" else 0
-        return replace(first, base=base, descriptor=first.descriptor.at(base, base_offset))
+        return first.moved(base, base_offset)
 
     def __iter__(self) -> Iterator[Feeding[D]]:
         return map(self.stage, range(self.count))

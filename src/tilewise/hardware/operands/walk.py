@@ -95,33 +95,43 @@ class Walk:
         return place if self.unit == "byte" else place // 8
 
 
-def walk(descriptor: Described, major: str, chunk: Digits, rows: int, chunks: int) -> Walk:
+def walk(descriptor: Described, major: str, chunk: Digits, rows: int, chunks: int, scale: int = 1) -> Walk:
     """The walk of a descriptor over `rows` rows and as much of K as fills so many chunks of 16 bytes.
 
-    `chunk` has the elements of 16 bytes; those of MN-major lie along the rows.
+    `chunk` has the elements of 16 bytes; those of MN-major lie along the rows. They begin at bytes, or at
+    bits where the scale is 8.
     """
     mode = descriptor.mode
     if major == "k":
-        along, across = _k_major(descriptor, chunk, rows, chunks)
+        along, across = (_scaled(digits, scale) for digits in _k_major(descriptor, rows, chunks))
+        across += chunk
     else:
-        along, across = _mn_major(descriptor, chunk, rows, chunks * size(chunk))
+        several, depth = rows // size(chunk), chunks * size(chunk)
+        along, across = (_scaled(digits, scale) for digits in _mn_major(descriptor, several, depth))
+        along += chunk
     moved = BASE_UNIT * descriptor.base_offset if mode.bits else 0
-    return Walk(rows, along, across, descriptor.start, moved, mode.swizzle)
+    unit = "byte" if scale == 1 else "bit"
+    swizzle = mode.swizzle.scaled(scale, 1)
+    return Walk(rows, along, across, descriptor.start * scale, moved * scale, swizzle, unit)
 
 
-def _k_major(descriptor: Described, chunk: Digits, rows: int, chunks: int) -> tuple[Digits, Digits]:
+def _k_major(descriptor: Described, rows: int, chunks: int) -> tuple[Digits, Digits]:
     mode = descriptor.mode
     down, across = (mode.width, CHUNK) if mode.bits else (CHUNK, descriptor.lbo)
-    return [(rows // ROWS, descriptor.sbo), (ROWS, down)], [(chunks, across), *chunk]
+    return [(rows // ROWS, descriptor.sbo), (ROWS, down)], [(chunks, across)]
 
 
-def _mn_major(descriptor: Described, chunk: Digits, rows: int, depth: int) -> tuple[Digits, Digits]:
-    mode, chunks = descriptor.mode, rows // size(chunk)
+def _mn_major(descriptor: Described, chunks: int, depth: int) -> tuple[Digits, Digits]:
+    mode = descriptor.mode
     if not mode.bits:
-        return [(chunks, descriptor.sbo), *chunk], [(depth // ROWS, descriptor.lbo), (ROWS, CHUNK)]
+        return [(chunks, descriptor.sbo)], [(depth // ROWS, descriptor.lbo), (ROWS, CHUNK)]
     together = min(mode.chunks, chunks)
     columns = [(depth // mode.rows, descriptor.sbo), (mode.rows, mode.width)]
-    return [(-(-chunks // together), descriptor.lbo), (together, CHUNK), *chunk], columns
+    return [(-(-chunks // together), descriptor.lbo), (together, CHUNK)], columns
+
+
+def _scaled(digits: Digits, scale: int) -> Digits:
+    return [(extent, step * scale) for extent, step in digits]
 
 
 def inside_a_chunk(dtype: DType) -> Digits:

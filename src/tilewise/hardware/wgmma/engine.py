@@ -22,7 +22,7 @@ from tilewise.hardware.wgmma.stepping import PATTERNS, Feeding, Stages, feeding,
 from tilewise.hardware.wgmma.tiles import ORDERS, atom, tile
 
 
-def default_lbo(mode: str, major: str) -> int | None:
+def default_lbo(mode: Mode | str, major: str) -> int | None:
     """The LBO of a descriptor for which none was given, where there is a custom; None where it is read."""
     return SWIZZLED_K_MAJOR_LBO if major == "k" and Mode.of(mode).bits else None
 
@@ -109,6 +109,7 @@ ENGINE = Engine(
     operands=OPERANDS,
     shared_end=reads.SHARED_END,
     descriptor=Descriptor,
+    made_of=(),
     decode=Descriptor.decode,
     reserved=reserved_bits,
     default_lbo=default_lbo,
@@ -119,10 +120,8 @@ ENGINE = Engine(
     pieces=reads.pieces,
     addresses=reads.addresses,
     extremes=reads.extremes,
-    feeding=feeding,
     stages=Stages,
     placements=placements,
-    instruction=lambda dtype, n: f"m64n{n or 'N'}k{Input.of(dtype).k}",
     types=tuple(INPUTS),
     options=("n",),
     sizes=("n",),

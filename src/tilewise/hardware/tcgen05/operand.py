@@ -1,0 +1,253 @@
+"""Which operand of which tcgen05.mma a descriptor is for: what its CTA reads from shared memory.
+
+                 rows             K, in bytes
+    A            M / cta_group    32
+    A, sparse    M / cta_group    32: half of K is stored
+    B            N / cta_group    32
+    B, sparse    N / cta_group    64: that of a product with sparse A is twice as deep
+    K = 96       the same         48
+
+Of a pair of CTAs each reads its half of A's rows and its half of B's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
+from tilewise.hardware.operands.majors import check_major_word, check_operand
+from tilewise.hardware.operands.walk import Digits, inside_a_chunk
+from tilewise.hardware.sources import ptx
+from tilewise.hardware.tcgen05.kinds import DEEP_K, Kind, kind_of, rows_of_one
+from tilewise.hardware.wgmma.instructions import nearest
+
+SOURCE = ptx(
+    "Valid Combinations of Type-Size, Major-ness and Swizzling (tcgen05), Table 54",
+    "tcgen05-matrix-layout-organization-valid-comb-type-size-majorness-swizzle",
+)
+
+DEEP_N = 16
+"""N of a product with K = 96 is a multiple of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What one product reads of A or of B in one CTA.
+
+    requires       a product that there is: its kind has the type, M, N and K, and the type the major
+
+    >>> a = Operand("bf16", operand="A", m=256, cta_group=2)
+    >>> a.kind, a.rows, a.depth, a.bytes
+    ('f16', 128, 16, 32)
+    >>> Operand("e2m1", kind="mxf4", n=64, k=96).bytes
+    48
+    """
+
+    dtype: str
+    major: str = "k"
+    operand: str = "B"
+    m: int | None = None
+    n: int | None = None
+    kind: str = ""
+    """The kind's name; where it is left out, the first that has the type."""
+    cta_group: int = 1
+    sparse: bool = False
+    ws: bool = False
+    k: int | None = None
+    """K of the product, where the kind has several: 64 or 96."""
+
+    def __post_init__(self) -> None:
+        kind = Kind.of(self.kind) if self.kind else kind_of(self.dtype)
+        object.__setattr__(self, "kind", kind.name)
+        object.__setattr__(self, "dtype", kind.check(self.dtype).name)
+        check_operand(self.operand)
+        check_major(kind, self.dtype, self.major)
+        self._check_size(kind)
+        self._check_depth(kind)
+
+    def _check_size(self, kind: Kind) -> None:
+        own = self.m if self.operand == "A" else self.n
+        if own is None:
+            name = "m" if self.operand == "A" else "n"
+            raise LayoutError(
+                "TW601", f"{self.operand} needs {name}, which no field holds", hint=f"such as {name}=128"
+            )
+        product = (self.cta_group, self.sparse, self.ws)
+        m, n = some_shape(kind, self.m, self.n, *product)
+        b = self.dtype if self.operand == "B" else None
+        kind.check_shape(m, n, *product, b=b, b_major=self.major)
+
+    def _check_depth(self, kind: Kind) -> None:
+        legal = depths(kind, self.sparse)
+        if self.k is not None and self.k not in legal:
+            raise Refused(
+                "TW602",
+                f"kind::{kind.name} has no K = {self.k}" + " with sparse A" * self.sparse,
+                witness={"kind": kind.name, "k": self.k},
+                hint=f"it has K = {' and '.join(map(str, legal))}",
+            )
+        if self.k == DEEP_K and self.n is not None and self.n % DEEP_N:
+            raise Refused(
+                "TW602",
+                f"kind::{kind.name} has no N = {self.n} with K = {DEEP_K}",
+                witness={"n": self.n, "k": DEEP_K},
+                hint=nearest(range(DEEP_N, 257, DEEP_N), self.n),
+            )
+
+    @property
+    def asked(self) -> dict[str, Operand]:
+        """The keywords of `reads`."""
+        return {"of": self}
+
+    @property
+    def rows(self) -> int:
+        """Rows that one CTA reads."""
+        return rows_of_one(self.operand, self.m or 0, self.n or 0, self.cta_group)
+
+    @property
+    def depth(self) -> int:
+        """Elements along K that are stored and read."""
+        deep = self.k or Kind.of(self.kind).depth(self.sparse)
+        return deep // 2 if self.sparse and self.operand == "A" else deep
+
+    @property
+    def stored_bits(self) -> int:
+        """Bits that an element has to itself in shared memory."""
+        return Kind.of(self.kind).stored_bits(self.dtype)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of K."""
+        return self.depth * self.stored_bits // 8
+
+    @property
+    def element(self) -> DType:
+        """As which an element lies in shared memory, its padding counted: a byte for 4 bits of f8f6f4."""
+        return stored_as(Kind.of(self.kind), self.dtype)
+
+    @property
+    def in_chunk(self) -> int:
+        """Elements in 16 bytes."""
+        return CHUNK * 8 // self.stored_bits
+
+    @property
+    def instruction(self) -> str:
+        """The product, with a letter for what this operand does not say."""
+        deep = self.k or Kind.of(self.kind).depth(self.sparse)
+        return f"m{self.m or 'M'}n{self.n or 'N'}k{deep}"
+
+    @property
+    def chunk(self) -> tuple[Digits, str]:
+        """Where the elements of 16 bytes begin, and in which unit: bits for those of 6 bits.
+
+        Of 16 bytes 16 elements of 4 bits fill the first 8, of 6 bits the first 12; the rest is padding.
+        """
+        element = DType.of(self.dtype)
+        if self.stored_bits == element.bits:
+            return inside_a_chunk(element), "byte"
+        if 8 % element.bits:
+            return [(self.in_chunk, element.bits)], "bit"
+        together = 8 // element.bits
+        return [(self.in_chunk // together, 1), (together, 0)], "byte"
+
+
+def some_shape(
+    kind: Kind, m: int | None, n: int | None, cta_group: int, sparse: bool, ws: bool
+) -> tuple[int, int]:
+    """(M, N) with a legal size where none is given, if there is one."""
+    shapes = kind.shapes(cta_group, sparse, ws)
+    m = next(iter(shapes), 128) if m is None else m
+    return m, shapes.get(m, (128,))[-1] if n is None else n
+
+
+def legal_rows(
+    kind: Kind,
+    operand: str,
+    *,
+    m: int | None = None,
+    n: int | None = None,
+    cta_group: int = 1,
+    sparse: bool = False,
+    ws: bool = False,
+    k: int | None = None,
+) -> tuple[int, ...]:
+    """The rows that products of a kind read of an operand in one CTA, the fewest first; M or N leave one.
+
+    >>> legal_rows(Kind.of("f16"), "A"), legal_rows(Kind.of("f16"), "B", n=96, cta_group=2)
+    ((64, 128), (48,))
+    """
+    some_m, _ = kind.check_shape(*some_shape(kind, m, n, cta_group, sparse, ws), cta_group, sparse, ws)
+    shapes = kind.shapes(cta_group, sparse, ws)
+    every, asked = (shapes, m) if operand == "A" else (shapes[some_m], n)
+    sizes = [*every] if asked is None else [asked]
+    if operand == "B" and asked is None and k == DEEP_K:
+        sizes = [size for size in sizes if size % DEEP_N == 0]
+    return tuple(sorted(rows_of_one(operand, size, size, cta_group) for size in sizes))
+
+
+def depths(kind: Kind, sparse: bool = False) -> tuple[int, ...]:
+    """The K that a kind has: a second one of dense mxf4 and mxf4nvf4, on sm_103a."""
+    return (kind.depth(sparse), DEEP_K) if kind.packed and not sparse else (kind.depth(sparse),)
+
+
+def stored_as(kind: Kind, dtype: DType | str) -> DType:
+    """As which an element lies in shared memory: itself, or a byte."""
+    element = kind.check(dtype)
+    return element if kind.stored_bits(element) == element.bits else DType.of("b8")
+
+
+def check_major(kind: Kind, dtype: DType | str, major: str) -> str:
+    """`major`, or a refusal where the type has none such."""
+    if check_major_word(major) not in kind.majors(dtype):
+        reason, instead = no_major(kind, dtype)
+        raise Refused("TW602", reason, witness={"dtype": str(dtype), "major": major}, hint=instead)
+    return major
+
+
+def no_major(kind: Kind, dtype: DType | str) -> tuple[str, str]:
+    """Why a type is not read MN-major, and what to do; nothing where it is."""
+    if "mn" in kind.majors(dtype):
+        return "", ""
+    return (
+        f"tcgen05 reads {dtype} of kind::{kind.name} K-major alone",
+        "types of 8 bits and more have the transpose bit; lay the tile out with K contiguous",
+    )
+
+
+def modes_of(dtype: DType | str, major: str) -> tuple[Mode, ...]:
+    """The swizzle modes in which a type is read, the narrowest first.
+
+    The document's table: MN-major, 32 bits want 128B in 32-byte atoms, and all others anything but that.
+    It names all modes for K-major; but it draws no K-major atom of 32 bytes, and CUTLASS refuses one.
+
+    >>> [mode.name for mode in modes_of("bf16", "mn")], [mode.name for mode in modes_of("tf32", "mn")]
+    (['none', '32B', '64B', '128B'], ['128B_ATOM_32B'])
+    """
+    widest = check_major_word(major) == "mn" and DType.of(dtype).bits == 32
+    return tuple(mode for mode in BLACKWELL.values() if (mode.keeps != CHUNK and mode.bits > 0) == widest)
+
+
+def check_mode(dtype: DType | str, major: str, mode: Mode) -> Mode:
+    """`mode`, or a refusal where the type is not read so.
+
+    >>> check_mode("tf32", "mn", BLACKWELL["128B"])
+    Traceback (most recent call last):
+    tilewise.Refused: TW602: tcgen05 reads no MN-major tf32 in mode 128B
+      hint: 32-bit types are read MN-major in mode 128B with 32-byte atoms alone (--atomicity 32)
+    """
+    legal = modes_of(dtype, major)
+    if mode in legal:
+        return mode
+    hint = "32-byte atoms are for MN-major operands of 32 bits; take one of " + " ".join(
+        one.name for one in legal
+    )
+    if len(legal) == 1:
+        hint = "32-bit types are read MN-major in mode 128B with 32-byte atoms alone (--atomicity 32)"
+    raise Refused(
+        "TW602",
+        f"tcgen05 reads no {major.upper()}-major {dtype} in mode {mode}",
+        witness={"dtype": str(dtype), "major": major, "mode": mode.name},
+        hint=hint,
+    )
