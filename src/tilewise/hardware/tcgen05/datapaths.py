@@ -1,0 +1,268 @@
+"""The data paths of tcgen05.mma: which lanes of tensor memory have which rows of D, and of A.
+
+    M    cta_group  A       .ws     path  organisation         lane of D(m, n), CTA                 column
+    256  2          any     no      A     4x1                  m % 128                   m // 128   n
+    128  2          dense   no      B     2x2                  m % 64 + 64 (n // (N/2))  m // 64    n % (N/2)
+    128  2          sparse  no      C     4x1, half the lanes  32 (r // 16) + r % 16     m // 64    n
+    128  1          any     either  D     4x1                  m                         0          n
+     64  1          any     yes     E     2x2                  m + 64 (n // (N/2))       0          n % (N/2)
+     64  1          any     no      F     4x1, half the lanes  32 (m // 16) + m % 16     0          n
+     32  1          any     yes     G     1x4                  m + 32 (n // (N/4))       0          n % (N/4)
+
+    (r = m % 64)
+
+A column is one of 32 bits, from the address of D on: elements of D are never packed, and one of f16 has the
+lower half of its column. The lanes of C and F may begin at 16 instead of 0, for D, A and the metadata alike.
+
+A of tensor memory has its rows in the lanes in which D has them, K along the columns, packed. Where N is
+folded over lanes (B, E, G) each fold reads A from its own lanes, so that all of A is there in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilewise.core.axes import Axis
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.vectors import Vector, as_vector
+from tilewise.hardware.sources import Source, ptx
+from tilewise.hardware.tcgen05.addresses import LANES, WARP_LANES, WARPS
+
+PTX_DATA_PATHS = ptx("Data Path Layout Organization (tcgen05)", "tcgen05-data-path-layout-organization")
+PTX_PACKING_OF_D = ptx("Packing format for matrix D in Tensor Memory", "tcgen05-packing-formats-mat-d")
+PTX_PACKING_OF_A = ptx(
+    "Packing format used for matrix A by kind::mxf8f6f4 in Tensor Memory",
+    "tcgen05-packing-formats-mxf8f6f4-tmem",
+)
+
+SLAB = 16
+"""Lanes of each warp's 32 that half the data path has, and where the second of its places begins."""
+
+_CTA, _LANE, _COLUMN = Axis("cbx"), Axis("TLane"), Axis("TCol")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a warp can load of D: some rows and columns of one CTA's."""
+
+    rows: range
+    columns: range
+
+
+@dataclass(frozen=True, slots=True)
+class DataPath:
+    """A row of the table.
+
+    >>> path = DataPath.of(64)
+    >>> path.letter, path.organisation, path.rows
+    ('F', '4x1, half the lanes', 64)
+    """
+
+    letter: str
+    m: int
+    cta_group: int = 1
+    ws: bool | None = False
+    """None where it is the same with and without."""
+    sparse: bool | None = None
+    """Whether A is sparse; None where it is the same."""
+
+    @classmethod
+    def of(cls, m: int, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> DataPath:
+        """The data path of an instruction, or a refusal that says what M asks for.
+
+        >>> DataPath.of(128, cta_group=2, sparse=True).letter
+        'C'
+        >>> DataPath.of(32)
+        Traceback (most recent call last):
+        tilewise.Refused: TW602: no data path has M = 32 of cta_group 1
+          hint: M = 32 is of cta_group 1 with .ws
+        """
+        m, cta_group = as_int(m, "M"), as_int(cta_group, "the CTA group")
+        asked = {"m": m, "cta_group": cta_group, "ws": ws, "sparse": sparse}
+        for path in DATA_PATHS.values():
+            if all(getattr(path, name) in (None, value) for name, value in asked.items()):
+                return path
+        other = " or ".join(path.words for path in DATA_PATHS.values() if path.m == m)
+        raise Refused(
+            "TW602",
+            f"no data path has M = {m} of cta_group {cta_group}{' with .ws' * ws}",
+            witness=asked,
+            hint=f"M = {m} is of {other}" if other else "M is 32, 64, 128 or 256",
+        )
+
+    @property
+    def words(self) -> str:
+        """Which instructions have it."""
+        ws = {True: " with .ws", False: " without .ws" * (self.cta_group == 1), None: ""}[self.ws]
+        return f"cta_group {self.cta_group}{ws}{self._of_a}"
+
+    @property
+    def _of_a(self) -> str:
+        return {True: " and sparse A", False: " and dense A", None: ""}[self.sparse]
+
+    @property
+    def rows(self) -> int:
+        """Rows that one CTA has."""
+        return self.m // self.cta_group
+
+    @property
+    def half(self) -> bool:
+        """Whether half of each warp's lanes have rows, and the others none."""
+        return self.letter in ("C", "F")
+
+    @property
+    def folds(self) -> int:
+        """Over how many groups of lanes N is folded."""
+        return 1 if self.half else LANES // self.rows
+
+    @property
+    def organisation(self) -> str:
+        """Warps by rows x warps by columns, as the manual writes it."""
+        return f"{WARPS // self.folds}x{self.folds}{', half the lanes' * self.half}"
+
+    @property
+    def slabs(self) -> tuple[int, ...]:
+        """Where it may lie in each warp's lanes."""
+        return (0, 1) if self.half else (0,)
+
+    @property
+    def source(self) -> Source:
+        """The section of the manual that draws it."""
+        return ptx(
+            f"Data Path Layout Organization (tcgen05), Layout {self.letter}",
+            f"tcgen05-data-path-layout-{self.letter.lower()}",
+        )
+
+    def check_slab(self, slab: int) -> int:
+        """The slab, or a refusal where all lanes are used.
+
+        >>> DataPath.of(128).check_slab(1)
+        Traceback (most recent call last):
+        tilewise.Refused: TW602: data path D has no slab 1
+          hint: it has all 128 lanes; C and F have half of them, and two slabs
+        """
+        if as_int(slab, "a slab") not in (0, 1):
+            raise LayoutError(
+                "TW601", f"there is no slab {slab}", hint="slab 0 begins at lane 0, slab 1 at 16"
+            )
+        if slab not in self.slabs:
+            raise Refused(
+                "TW602",
+                f"data path {self.letter} has no slab {slab}",
+                witness={"datapath": self.letter, "slab": slab},
+                hint=f"it has all {LANES} lanes; C and F have half of them, and two slabs",
+            )
+        return slab
+
+    # -- D -----------------------------------------------------------------------------------------
+
+    def columns(self, n: int) -> int:
+        """Columns of 32 bits that D of N columns has.
+
+        >>> DataPath.of(64, ws=True).columns(256), DataPath.of(64).columns(256)
+        (128, 256)
+        """
+        count, rest = divmod(as_int(n, "N"), self.folds)
+        if rest:
+            raise Refused(
+                "TW602",
+                f"N = {n} does not fold over {self.folds} groups of lanes",
+                witness={"datapath": self.letter, "n": n},
+                hint=f"data path {self.letter} has N in multiples of {self.folds}",
+            )
+        return count
+
+    def accumulator(self, n: int, step: int = 1, slab: int = 0) -> Layout:
+        """D [M, N], of which one element is `step` further along TCol than the one before it.
+
+        >>> print(DataPath.of(64, ws=True).accumulator(128))
+        S[(64, (2, 64)) : (1@TLane, (64@TLane, 1@TCol))]
+        >>> print(DataPath.of(128, cta_group=2, sparse=True).accumulator(64, slab=1))
+        S[((2, 4, 16), 64) : ((1@cbx, 32@TLane, 1@TLane), 1@TCol)] + 16@TLane
+        """
+        across = [(self.columns(n), step @ _COLUMN)]
+        if self.folds > 1:
+            across.insert(0, (self.folds, self.rows @ _LANE))
+        return _layout([*self._down], across, self._offset(slab))
+
+    # -- A -----------------------------------------------------------------------------------------
+
+    def multiplicand(self, k: int, step: int = 1, slab: int = 0) -> Layout:
+        """A [M, K] in tensor memory, as accumulator; K is what is stored of it.
+
+        >>> print(DataPath.of(128, cta_group=2).multiplicand(16))
+        S[((2, 64), 16) : ((1@cbx, 1@TLane), 1@TCol)] + R[2 : 64@TLane]
+        """
+        copies = [Iter(self.folds, self.rows @ _LANE)] if self.folds > 1 else []
+        return _layout([*self._down], [(as_int(k, "K"), step @ _COLUMN)], self._offset(slab), copies)
+
+    @property
+    def _down(self) -> Iterator[tuple[int, Vector]]:
+        """The digits of M."""
+        if self.cta_group == 2:
+            yield 2, 1 @ _CTA
+        if self.half:
+            yield self.rows // SLAB, WARP_LANES @ _LANE
+        yield SLAB if self.half else self.rows, 1 @ _LANE
+
+    def _offset(self, slab: int) -> Vector:
+        return as_vector((SLAB * self.check_slab(slab)) @ _LANE) if slab else Vector(())
+
+    # -- warps -------------------------------------------------------------------------------------
+
+    def lanes(self, slab: int = 0) -> tuple[int, ...]:
+        """The lanes that have rows.
+
+        >>> [*map(len, (DataPath.of(64).lanes(), DataPath.of(128).lanes()))]
+        [64, 128]
+        """
+        first = SLAB * self.check_slab(slab)
+        each = SLAB if self.half else WARP_LANES
+        return tuple(lane for warp in range(WARPS) for lane in range(first + warp * WARP_LANES, LANES)[:each])
+
+    def share(self, warp: int, n: int) -> Share:
+        """The rows and columns of one CTA's D that a warp of a warpgroup reaches.
+
+            law    lanes_of(warp) hold these and no others
+
+        >>> DataPath.of(64, ws=True).share(3, 128)
+        Share(rows=range(32, 64), columns=range(64, 128))
+        """
+        each = SLAB if self.half else WARP_LANES
+        down = WARPS // self.folds
+        fold, part = divmod(as_int(warp, "a warp") % WARPS, down)
+        wide = self.columns(n)
+        return Share(range(part * each, (part + 1) * each), range(fold * wide, (fold + 1) * wide))
+
+
+def _layout(
+    down: list[tuple[int, Vector]],
+    across: list[tuple[int, Vector]],
+    offset: Vector,
+    copies: list[Iter] | None = None,
+) -> Layout:
+    """A layout of two modes, of one digit or of several."""
+    shape = tuple(
+        digits[0][0] if len(digits) == 1 else tuple(extent for extent, _ in digits)
+        for digits in (down, across)
+    )
+    strides = tuple(step for digits in (down, across) for _, step in digits)
+    return Layout(shape, strides, replica=tuple(copies or ()), offset=offset)
+
+
+DATA_PATHS = {
+    path.letter: path
+    for path in (
+        DataPath("A", 256, 2),
+        DataPath("B", 128, 2, sparse=False),
+        DataPath("C", 128, 2, sparse=True),
+        DataPath("D", 128, ws=None),
+        DataPath("E", 64, ws=True),
+        DataPath("F", 64),
+        DataPath("G", 32, ws=True),
+    )
+}
+"""The table by letter. The manual of 9.1 writes 2x3 for E, which that of 9.4 corrects to 2x2."""
