@@ -1,4 +1,4 @@
-"""From an element to its places and back: bits of a register, bits of tensor memory, or the byte of memory."""
+"""From an element to its places and back: bits of a register, bits of tensor memory, the byte of memory."""
 
 from __future__ import annotations
 

@@ -1,0 +1,163 @@
+"""The entries of tcgen05.ld, tcgen05.st and tcgen05.cp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tilewise.core.dtypes import DType
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
+from tilewise.hardware.sources import Source
+from tilewise.hardware.tcgen05.addresses import WARP_LANES
+from tilewise.hardware.tcgen05.copies import COPIES, PTX_COPIES, SOURCES, Copy
+from tilewise.hardware.tcgen05.loads import FORMS, PTX_LOADS, PTX_STORES, Form, instruction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_RED = "tcgen05.ld.red also reduces what it loads: the words lie as those of tcgen05.ld do"
+ABSENT = {
+    "tcgen05.ld.red": _RED,
+    "tcgen05.shift": "tcgen05.shift moves rows of tensor memory down by one lane, and has no layout",
+}
+
+
+def _moved(store: bool) -> Callable[..., Built]:
+    def build(form: str, repeat: str, split: int | None, **halves: bool) -> Built:
+        this, (packed,) = Form.of(form), halves.values()
+        count = this.check_repeat(repeat)
+        apart = this.check_split(split, count, packed)
+        layout = this.layout(count, packed)
+        registers = count * this.registers
+        span = count * this.width * (2 if packed else 1)
+        facts: dict[str, Any] = {
+            "instruction": instruction(store, this, count, packed),
+            "registers": registers,
+            "lanes": this.lanes,
+            "columns": span if apart is None else {"each": span, "split": apart},
+            "address": _address(this),
+        }
+        return Built(layout, facts, DType.of("b16" if packed else "b32"), "r" if not packed else "h")
+
+    return build
+
+
+def _address(form: Form) -> str:
+    """Which lanes the address may name."""
+    if form.lanes == WARP_LANES:
+        return f"lane {WARP_LANES} w, for warp w of a warpgroup"
+    return f"lane {WARP_LANES} w or {WARP_LANES} w + {form.lanes}, for warp w of a warpgroup"
+
+
+def _copied(form: str, multicast: str | None, source: str | None, cta_group: int) -> Built:
+    this = Copy.of(form, multicast)
+    read, written = this.moved
+    facts: dict[str, Any] = {
+        "instruction": this.instruction(cta_group, source),
+        "multicast": this.multicast or None,
+        "rows": this.row_count,
+        "bytes": {"read": read, "written": written},
+        "columns": this.bytes * 8 // 32,
+        "operand": "a descriptor of shared memory, K-major: tilewise descriptor --engine tcgen05",
+    }
+    if source is not None:
+        bits, taken = SOURCES[source]
+        facts["spread"] = (
+            f"16 elements of {bits} bits in {taken} bytes and {16 - taken} of padding, to 16 bytes"
+        )
+    notes = (
+        () if cta_group == 1 else ("each CTA of the pair copies from its own shared memory to its own lanes",)
+    )
+    return Built(this.layout, facts, DType.of("b8"), notes=notes, source=this.source)
+
+
+def _forms(flag: str) -> Callable[[], Iterator[Mapping[str, Value]]]:
+    def listed() -> Iterator[Mapping[str, Value]]:
+        for form in FORMS.values():
+            for repeat in form.repeats:
+                yield {"form": form.name, "repeat": f"x{repeat}"}
+                yield {"form": form.name, "repeat": f"x{repeat}", flag: "true"}
+
+    return listed
+
+
+def _copies() -> Iterator[Mapping[str, Value]]:
+    for one in COPIES:
+        yield {"form": one.form} | ({"multicast": one.multicast} if one.multicast else {})
+
+
+def _repeat(given: str) -> str:
+    return f"x{given.lower().removeprefix('.').removeprefix('x')}"
+
+
+def _entry(store: bool, summary: str, flag: str, means: str, source: Source) -> Entry:
+    return Entry(
+        f"tcgen05.{'st' if store else 'ld'}",
+        summary,
+        (
+            Parameter("form", "lanes and bits of one repeat, or of one copy", legal=tuple(FORMS)),
+            Parameter(
+                "repeat", "how often the form is repeated", rule="x1 to x128", default="x1", normal=_repeat
+            ),
+            Parameter(flag, means, flag=True),
+            Parameter(
+                "split",
+                "columns from the first half of 16x32bx2 to the second",
+                rule="0 or more",
+                optional=True,
+                number=True,
+            ),
+        ),
+        source,
+        _moved(store),
+        {"form": "32x32b", "repeat": "x8"},
+        "layout fragment register warp tensor memory accumulator epilogue TLane TCol",
+        _forms(flag),
+    )
+
+
+ENTRIES = (
+    _entry(
+        False,
+        "a load of tensor memory by a warp: which lane's register gets word [lane, column]",
+        "pack",
+        "each register gets the low halves of two columns",
+        PTX_LOADS,
+    ),
+    _entry(
+        True,
+        "a store to tensor memory by a warp: which lane's register goes to word [lane, column]",
+        "unpack",
+        "each register goes to the low halves of two columns",
+        PTX_STORES,
+    ),
+    Entry(
+        "tcgen05.cp",
+        "a copy of shared memory to tensor memory: which lanes get byte [row, byte]",
+        (
+            Parameter(
+                "form",
+                "lanes and bits of one repeat, or of one copy",
+                legal=tuple(dict.fromkeys(c.form for c in COPIES)),
+            ),
+            Parameter(
+                "multicast",
+                "the warps whose lanes get copies",
+                legal=tuple(c.multicast for c in COPIES if c.multicast),
+                optional=True,
+            ),
+            Parameter(
+                "source",
+                "the format of elements that are spread to bytes",
+                legal=tuple(SOURCES),
+                optional=True,
+            ),
+            Parameter("cta_group", "CTAs that copy, each its own", legal=(1, 2), default=1, number=True),
+        ),
+        PTX_COPIES,
+        _copied,
+        {"form": "32x128b"},
+        "layout shared memory tensor memory multicast scale factors TLane TCol warpx4 warpx2 utccp",
+        _copies,
+    ),
+)
