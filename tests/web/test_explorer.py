@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 
 import pytest
+from tests.web import golden_layouts
 from tests.web.chromium import Page
+from tests.web.kept import load
 from tests.web.test_cuda_text import codes
 
 from tilewise import LayoutError, parse
@@ -183,6 +186,116 @@ def test_an_error_keeps_the_picture_and_says_where(
     assert shown.text("#expression-fault") == ""
 
 
+# -- names of the catalogue that are none yet, or none at all ----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("wgmm", "go on: wgmma.A, wgmma.D, wgmma.smem, wgmma.atom"),
+        ("wgmma.", "go on: wgmma.A, wgmma.D, wgmma.smem, wgmma.atom"),
+        ("mov", "go on: movmatrix()"),
+        ("wgmma.D", "go on: wgmma.D(f16, n=8), wgmma.D(f16, n=16), wgmma.D(f16, n=24), wgmma.D(f16, n=32)"),
+        ("wgmma.D(f32, n=6", "go on: wgmma.D(f32, n=64)"),
+    ],
+    ids=["name", "dot", "one", "entry", "call"],
+)
+def test_a_name_that_is_half_typed_is_no_error(shown: Page, text: str, said: str):
+    panels = shown.evaluate(f"{PANELS}.length")
+    typed(shown, text)
+    assert shown.text("#expression-fault") == said
+    assert shown.evaluate("document.querySelector('#expression').getAttribute('aria-invalid')") == "false"
+    assert not shown.evaluate("document.querySelector('.wrong, .field mark, #expression-fault code')")
+    assert shown.evaluate(f"{PANELS}.length") == panels
+    typed(shown, text + "!")
+    assert shown.evaluate("document.querySelector('#expression').getAttribute('aria-invalid')") == "true"
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("WGMMA.D", "wgmma.D"),
+        ("WGMMA.D(f32, n=64)", "wgmma.D"),
+        ("wgmma.d(f32, n=64)", "wgmma.D"),
+        ("wgma.atom(128B, k, bf16)", "wgmma.atom"),
+        ("ldmatrx(x4)", "ldmatrix"),
+        ("Ldmatrix", "ldmatrix"),
+    ],
+)
+def test_the_entry_that_is_meant_is_named(shown: Page, text: str, meant: str):
+    typed(shown, text)
+    assert f"the catalogue has no entry {text.partition('(')[0]}" in shown.text("#expression-fault")
+    assert shown.text("#expression-fault .hint") == f"did you mean {meant}?"
+    assert shown.text(".field mark") == text.partition("(")[0]
+
+
+@pytest.mark.parametrize("text", ["S", "Swizzle", "Layout", "make_layout(8)", "T.S", "q"])
+def test_words_of_the_notation_are_not_taken_for_names(shown: Page, text: str):
+    typed(shown, text)
+    with pytest.raises(LayoutError) as caught:
+        parse(text)
+    if caught.value.code != "TW601":  # of the catalogue, which Python asks last
+        assert caught.value.message in shown.text("#expression-fault")
+    assert "did you mean" not in shown.text("#expression-fault")
+
+
+PAST = "mma.A(m8n8k4, f16, product=1)"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (PAST, "this page has no mma.A with product=1"),
+        (PAST, f"tilewise explore '{PAST}' opens it on any other, tilewise show draws it"),
+        ("wgmma.D(F32, n=7)", "this page has no wgmma.D with n=7"),
+        ("wgmma.D(f32, n=64, colour=1)", "wgmma.D has no parameter colour"),
+        ("wgmma.D(f32)", "wgmma.D needs n"),
+        ("wgmma.D(f32, n='; echo 1;')", "tilewise explore 'wgmma.D(f16, n=64)' opens it"),
+    ],
+    ids=["limit", "elsewhere", "value", "parameter", "missing", "quotes"],
+)
+def test_what_the_page_s_table_has_not_is_said_with_who_has_it(shown: Page, text: str, said: str):
+    typed(shown, text)
+    assert said in shown.text("#expression-fault")
+    assert shown.text(".field mark") == text
+
+
+ELSEWHERE = r'--\w|\bLAYOUT\b|storage=|parse\(|tilewise\.parse|dtype="'
+"""Words of the command line's options, and of Python's arguments."""
+HINTS = """texts => texts.map(text => {
+    const field = document.querySelector('#expression');
+    field.value = text;
+    field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    return document.querySelector('#expression-fault .hint')?.textContent ?? '';
+})"""
+
+
+def test_hints_of_texts_that_are_none_name_what_the_page_has(shown: Page):
+    texts = [case["text"] for case in load(golden_layouts.GOLDEN)["faulty"]]
+    there = [case["hint"] for case in load(golden_layouts.GOLDEN)["faulty"]]
+    asked = [text for text, hint in zip(texts, there, strict=True) if re.search(ELSEWHERE, hint)]
+    assert len(asked) > 20
+    hints = shown.evaluate(HINTS, [text for text in texts if len(text) < 10_000])
+    assert sum(map(bool, hints)) > 300
+    assert [hint for hint in hints if re.search(ELSEWHERE, hint)] == []
+
+
+@pytest.mark.parametrize(
+    ("e", "fields", "hint"),
+    [
+        ("S[(8, 8)]", {"a": "row:16B"}, "say it in the field dtype, such as bf16"),
+        ("S[(8, 8) : (1@laneid, 1@reg)]", {"a": "row", "d": "f32"}, "goes into the field access"),
+        ("S[64]", {"a": "col", "d": "f32"}, "write the expression with two modes"),
+    ],
+    ids=["dtype", "tile", "modes"],
+)
+def test_hints_of_an_access_name_what_the_page_has(
+    page: Page, address: str, e: str, fields: dict[str, str], hint: str
+):
+    opened(page, address, "#1&e=" + e.replace(" ", "") + "".join(f"&{k}={v}" for k, v in fields.items()))
+    assert hint in page.text("#controls-fault .hint")
+
+
 @pytest.mark.parametrize(
     ("control", "text"),
     [
@@ -316,6 +429,30 @@ def test_addresses_that_are_refused(page: Page, address: str, asked: str, words:
     opened(page, address, asked)
     assert words in page.text(".told")
     assert page.evaluate("document.title") == "S[(4, 2, 2, 4) : (16, 4, 8, 1)]"
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "left"),
+    [
+        ("#1&p=atoms.77_B.bf16", "atoms has no choice 77_B", "#1&p=atoms.128_B.bf16"),
+        ("#1&p=mesh.shard_+_replica.x", "mesh has no choice x", "#1&p=mesh.shard_+_replica"),
+        ("#1&p=tiles.x&i=3", "tiles has no choice x", "#1&p=tiles&i=3"),
+        ("#1&p=tiles&i=3,64", "element 64 of 64", "#1&p=tiles&i=3"),
+        ("#1&e=S[(8,8):(8,1)]&i=7,999", "element 999 of 64", "#1&e=S[(8,8):(8,1)]&i=7"),
+        ("#1&e=S[(8,8):(8,1)]&c=3", "step 4 of 0", "#1&e=S[(8,8):(8,1)]"),
+        ("#1&p=boxes&i=4096&c=2", "element 4096 of 2048 and step 3 of 2: left out", "#1&p=boxes"),
+    ],
+    ids=["choice", "another", "none", "pin", "own", "no-step", "both"],
+)
+def test_what_an_address_says_and_there_is_not_leaves_it(
+    page: Page, address: str, asked: str, words: str, left: str
+):
+    opened(page, address, asked)
+    assert words in page.text(".told")
+    page.wait("left => location.hash === left", left)
+    opened(page, address, left)
+    assert page.text(".told") == ""
+    assert page.evaluate("location.hash") == left
 
 
 def test_a_bare_expression_is_an_old_address(page: Page, address: str):

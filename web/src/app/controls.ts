@@ -74,7 +74,7 @@ export function controls(changed: (control: Control, text: string) => void): Con
       }
     },
     fault(control, wrong) {
-      for (const [name, input] of inputs) input.setAttribute("aria-invalid", String(name === control));
+      for (const [name, input] of inputs) input.setAttribute("aria-invalid", String(name === control && !wrong?.quiet));
       fault.replaceChildren(...(wrong ? faultWords(wrong) : []));
     },
   };

@@ -15,9 +15,12 @@ import { helpDialog } from "./help";
 import { copyMenu } from "./menu";
 import { PageModel } from "./model";
 import { nameOf, presetOf, PRESETS, type Setting } from "./presets";
-import { sightOf, type Where, type Wrong } from "./sight";
+import { sightOf, type Sight, type Where, type Wrong } from "./sight";
 import { spaced } from "./spacing";
 import { fromFragment, toFragment, type State, type Theme } from "./state";
+
+/** Pins and step. */
+type Held = Pick<State, "i" | "c">;
 
 const SETTING = ["e", "e2", "d", "a", "s", "w"] as const;
 const PATIENCE = 100;
@@ -169,14 +172,37 @@ class Explorer {
       if (this.#drawn) return;
     }
     const state = found instanceof Error ? { v: 1 as const, e: "", p: nameOfFirst() } : found;
-    const unknown = !state.e && presetOf(state.p ?? "") === null;
-    if (unknown && state.p) this.#tell(`this page has no example ${state.p.slice(0, 40)}`);
-    if (unknown) state.p = nameOfFirst();
+    if (!state.e) state.p = this.#exampleOf(state.p ?? "");
     const named = state.p !== undefined && !state.e;
     this.#state = named ? { ...state, ...settingOf(state.p ?? "") } : { ...state, p: undefined };
     this.#given = new Set(named ? SETTING : []);
     this.#fill();
     this.#look();
+  }
+
+  /** The name of an example that there is; what there is not is said. */
+  #exampleOf(name: string): string {
+    const found = presetOf(name);
+    if (!found && name) this.#tell(`this page has no example ${name.slice(0, 40)}`);
+    if (!found) return nameOfFirst();
+    const { preset, chosen, unknown } = found;
+    if (!unknown.length) return name;
+    this.#tell(`the example ${preset.id} has no choice ${unknown[0]!.slice(0, 40)}`);
+    return nameOf(preset, chosen);
+  }
+
+  /** The pins and the step that a picture has; what it has not is said, and leaves the address. */
+  #heldIn(sight: Sight, { i = [], c }: Held): Held {
+    const size = Math.max(...sight.layouts.map((layout) => Number(layout.size)));
+    const steps = Math.max(...sight.document.scenes.map((scene) => scene.steps.length));
+    const past = i.filter((pin) => pin >= size);
+    const isPast = c !== undefined && c >= steps;
+    if (!past.length && !isPast) return { i, c };
+    const pinned = past.length ? [`element ${past[0]} of ${size}`] : [];
+    const stepped = isPast ? [`step ${c + 1} of ${steps}`] : [];
+    this.#tell(`this link says ${[...pinned, ...stepped].join(" and ")}: left out`);
+    this.#write("later");
+    return { i: i.filter((pin) => pin < size), c: isPast ? undefined : c };
   }
 
   /** Fields and controls say what the state does. */
@@ -207,7 +233,7 @@ class Explorer {
   }
 
   /** With the pins and the step that were asked for: what is pinned meanwhile is of the picture before. */
-  *#see(written: Where | null, held: Pick<State, "i" | "c">): Work<void> {
+  *#see(written: Where | null, asked: Held): Work<void> {
     const sight = yield* sightOf(this.#state, written);
     this.#seen();
     const wrong = "fault" in sight ? sight : null;
@@ -215,7 +241,7 @@ class Explorer {
     if (without && this.#given.delete(without.where)) {
       this.#state = { ...this.#state, [without.where]: undefined };
       this.#controls.set(this.#state);
-      return yield* this.#see(written, held);
+      return yield* this.#see(written, asked);
     }
     this.#say(wrong ?? without);
     this.#el.classList.toggle("stale", wrong !== null);
@@ -224,6 +250,7 @@ class Explorer {
     this.#paint();
     if (!("document" in sight)) return;
     this.#layouts = sight.layouts;
+    const held = this.#heldIn(sight, asked);
     this.#state = { ...this.#state, ...held };
     this.#model.set("selection", [...(held.i ?? [])]);
     this.#desk.dataset.scenes = String(sight.layouts.length);

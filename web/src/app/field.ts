@@ -9,6 +9,8 @@ export interface Fault {
   message: string;
   hint: string | null;
   span: readonly [number, number] | null;
+  /** Of a text that is half typed: nothing is wrong yet. */
+  quiet: boolean;
 }
 
 export interface Field {
@@ -93,8 +95,9 @@ export function field(id: string, label: string, changed: (text: string) => void
     },
     fault(found) {
       fault = found;
-      el.classList.toggle("wrong", found !== null);
-      input.setAttribute("aria-invalid", String(found !== null));
+      const isWrong = found !== null && !found.quiet;
+      el.classList.toggle("wrong", isWrong);
+      input.setAttribute("aria-invalid", String(isWrong));
       said.replaceChildren(...(found ? faultWords(found) : []));
       drawn();
     },
@@ -113,6 +116,7 @@ function underlined(text: string, fault: Fault | null): Node[] {
 
 /** What is wrong, in words; where it is, and what to do. */
 export function faultWords(fault: Fault): Node[] {
+  if (fault.quiet) return [make("p", { class: "hint" }, fault.message)];
   const place = fault.span ? `at ${fault.span[0] + 1}` : "";
   const line = make("p", {}, make("code", {}, fault.code), ` ${fault.message} `);
   if (place) line.append(make("span", { class: "place" }, place));

@@ -169,18 +169,21 @@ export const PRESETS: readonly Preset[] = [
 
 /** The name of a preset with its choices, as the address has it: `atoms.64_B.bf16`. */
 export function nameOf(preset: Preset, chosen: readonly string[]): string {
-  return [preset.id, ...chosen.map((option) => option.replace(/[ .]/g, "_"))].join(".");
+  return [preset.id, ...chosen.map(wordOf)].join(".");
 }
 
-/** The preset of a name and what is chosen; what is not said is the first option. */
-export function presetOf(name: string): { preset: Preset; chosen: string[] } | null {
+function wordOf(option: string): string {
+  return option.replace(/[ .]/g, "_");
+}
+
+/** The preset of a name, what is chosen, and what is said but no choice of it; what is not said is the first option. */
+export function presetOf(name: string): { preset: Preset; chosen: string[]; unknown: string[] } | null {
   const [id, ...words] = name.split(".");
   const preset = PRESETS.find((known) => known.id === id);
   if (!preset) return null;
-  const chosen = preset.choices.map(
-    ({ options }, at) => options.find((option) => option.replace(/[ .]/g, "_") === words[at]) ?? options[0] ?? "",
-  );
-  return { preset, chosen };
+  const said = words.map((word, at) => preset.choices[at]?.options.find((option) => wordOf(option) === word));
+  const chosen = preset.choices.map(({ options }, at) => said[at] ?? options[0] ?? "");
+  return { preset, chosen, unknown: words.filter((_, at) => said[at] === undefined) };
 }
 
 function one(id: string, title: string, story: string, setting: Setting): Preset {

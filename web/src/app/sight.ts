@@ -3,11 +3,12 @@
 import { dtypeOf, LayoutError, type Layout, type Shape } from "../core";
 import { read } from "../notation";
 import { documentWork, sceneWork, type Options } from "../scene/build";
-import { hardware } from "../scene/hardware";
+import { hardware, Unfinished } from "../scene/hardware";
 import type { Work } from "../scene/pieces";
 import type { Document, Scene } from "../scene/types";
 import type { Control } from "./controls";
 import type { Fault } from "./field";
+import { hintHere } from "./hints";
 import type { State } from "./state";
 
 /** Where on the page something is wrong. */
@@ -27,7 +28,6 @@ export interface Wrong {
 
 type Window = NonNullable<Options["window"]>;
 
-const NO_NAMES = "this page gives no values to names: write the number";
 const RANGE = /^(\d{0,15}):(\d{0,15})$/;
 const OF_CONTROLS: readonly (readonly [Control, keyof Options])[] = [
   ["a", "access"],
@@ -148,5 +148,5 @@ function endOf(digits: string | undefined): number | null {
 function faultOf(error: unknown): Fault {
   if (!(error instanceof LayoutError)) throw error;
   const { code, message, span } = error;
-  return { code, message, hint: (code === "TW007" ? NO_NAMES : error.hint) || null, span };
+  return { code, message, hint: hintHere(error.hint) || null, span, quiet: error instanceof Unfinished };
 }

@@ -1,6 +1,6 @@
 /** Calls of the hardware's catalogue, such as `wgmma.D(f32, n=64)`; the table is Python's. */
 
-import { LayoutError, type Resolved, type Suggestion } from "./kit";
+import { LayoutError, Unfinished, closest, type Resolved, type Suggestion } from "./kit";
 import table from "./catalogue.json";
 
 interface Entry {
@@ -15,7 +15,11 @@ interface Row {
   layout: string;
 }
 
-const CALL = /^(\s*)([a-z]\w*(?:\.\w*)*)\s*(?:\(([^()]*)(\)?)|$)/;
+const CALL = /^(\s*)([a-z]\w*(?:\.\w*)*)\s*(?:\(([^()]*)(\)?)|$)/i;
+/** So many ways to go on are said. */
+const FEW = 4;
+/** How much of a word and an entry's name is alike, where one is meant by the other. */
+const ALIKE = 0.7;
 
 type Table = readonly [string, string, string, readonly (readonly [string, string, string])[]][];
 
@@ -36,19 +40,23 @@ const BY_KEY: ReadonlyMap<string, Row> = new Map(ROWS.map((row) => [keyed(row.ca
 export function resolve(text: string): Resolved {
   const [whole, lead = "", name = "", given, closed] = CALL.exec(text) ?? [];
   const entry = ENTRIES.get(name);
-  if (whole === undefined || (!entry && !name.includes("."))) {
+  const near = entry || whole === undefined ? undefined : nearest(name);
+  const own = !/^[a-z]\w*\./.test(name); // a word that may be of the notation
+  if (whole === undefined || (!entry && own && !near && !begunBy(name).length)) {
     return { text, dtype: null, spanOf: ([from, to]) => [from, to] };
   }
   const span: [number, number] = [lead.length, whole.trimEnd().length];
-  const usage = entry ? `such as ${callsOf(entry.name)[0]?.call ?? entry.name}` : nearest(name);
-  if (!entry) throw error(`the catalogue has no entry ${name}`, usage, [lead.length, lead.length + name.length], text);
-  if (given === undefined) throw error(`an entry of the catalogue is written as a call`, usage, span, text);
-  if (!closed) throw error(`the call of ${name} does not end`, "')' closes it", span, text);
-  const row = BY_KEY.get(keyOf(entry, given));
-  if (!row) {
-    const hint = `${usage}; the command line says more: tilewise show '${whole.trim()}'`;
-    throw error(`this page has no ${whole.trim()}`, hint, span, text);
+  if (!closed) {
+    const ways = waysOn(text, given === undefined ? begunBy(name) : []);
+    if (ways.length) throw new Unfinished(ways);
   }
+  if (!entry) {
+    const hint = near ? `did you mean ${near}?` : `it has ${[...ENTRIES.keys()].join(", ")}`;
+    throw error(`the catalogue has no entry ${name}`, hint, [lead.length, lead.length + name.length], text);
+  }
+  if (!closed) throw error(`the call of ${name} does not end`, "')' closes it", span, text);
+  const row = BY_KEY.get(keyOf(entry, given!));
+  if (!row) throw notHere(entry, given!, span, text);
   const length = whole.length;
   const moved = row.layout.length - length;
   return {
@@ -57,6 +65,34 @@ export function resolve(text: string): Resolved {
     spanOf: ([from, to]) =>
       from < row.layout.length ? span : [Math.max(length, from - moved), Math.max(length, to - moved)],
   };
+}
+
+/** Names of entries that begin with a word. */
+function begunBy(word: string): string[] {
+  return [...ENTRIES.keys()].filter((name) => name.startsWith(word));
+}
+
+/** How a text may go on: the names of several entries, or the calls of one. */
+function waysOn(text: string, names: readonly string[]): readonly string[] {
+  if (names.length > 1) return names;
+  return names.length || text.includes("(") ? suggestions(text, FEW).map((way) => way.text) : [];
+}
+
+/** Why the table has no such call: it is none, or of values that are not usual. */
+function notHere(entry: Entry, given: string, span: [number, number], text: string): LayoutError {
+  const rows = callsOf(entry.name).map((row) => argumentsOf(entry.parameters, row.call.slice(entry.name.length + 1, -1)));
+  const values = [...argumentsOf(entry.parameters, given)];
+  const names = entry.parameters.map(nameOf);
+  const foreign = values.find(([name]) => !names.includes(name));
+  if (foreign) return error(`${entry.name} has no parameter ${foreign[0]}`, `it has ${names.join(", ")}`, span, text);
+  const missing = entry.parameters.filter((parameter) => !/[=?]/.test(parameter) && !values.some(([name]) => name === parameter));
+  if (missing.length) return error(`${entry.name} needs ${missing.join(" and ")}`, `such as ${shown(entry)}`, span, text);
+  const odd = values.find(([name, value]) => !rows.some((row) => row.get(name)?.toLowerCase() === value.toLowerCase()));
+  const what = odd ? `${entry.name} with ${odd.join("=")}` : `${entry.name}(${given.trim()})`;
+  const call = text.slice(...span);
+  const quoted = /['\\\n]/.test(call) ? shown(entry) : call;
+  const hint = `it has usual calls, such as ${shown(entry)}; tilewise explore '${quoted}' opens it on any other, tilewise show draws it`;
+  return error(`this page has no ${what}`, hint, span, text);
 }
 
 /** The layout of a call, or of `wgmma.D:f32:n64`, whose type is the tile's where none is said; null of no entry. */
@@ -77,7 +113,8 @@ export function suggestions(text: string, most = 8): Suggestion[] {
   const [, , name] = CALL.exec(text) ?? [];
   if (name === undefined || /\)/.test(text)) return [];
   const typed = text.toLowerCase().replace(/\s/g, "");
-  const entries = [...ENTRIES.values()].filter((entry) => entry.name.toLowerCase().startsWith(name.toLowerCase()));
+  const small = name === "S" ? name : name.toLowerCase(); // S begins a layout
+  const entries = [...ENTRIES.values()].filter((entry) => entry.name.toLowerCase().startsWith(small));
   const exact = ROWS.filter((row) => keyed(row.call).startsWith(typed));
   if (entries.length > 1 && !typed.includes("(")) {
     return entries.slice(0, most).map((entry) => ({ text: shown(entry), words: entry.summary }));
@@ -178,9 +215,11 @@ function nameOf(parameter: string): string {
   return parameter.replace(/[=?].*$/, "");
 }
 
-function nearest(name: string): string {
-  const near = [...ENTRIES.keys()].find((known) => known.toLowerCase() === name.toLowerCase());
-  return near ? `did you mean ${near}?` : `it has ${[...ENTRIES.keys()].join(", ")}`;
+/** The entry that is probably meant by a name that is none. */
+function nearest(name: string): string | undefined {
+  const small = new Map([...ENTRIES.keys()].map((known) => [known.toLowerCase(), known]));
+  const word = name.toLowerCase();
+  return small.get(word) ?? small.get(closest(word, small.keys(), ALIKE) ?? "");
 }
 
 function error(message: string, hint: string, span: [number, number], text: string): LayoutError {

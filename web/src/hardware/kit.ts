@@ -5,6 +5,8 @@ export {
   MOST_STEPS,
   Refusal,
   Stored,
+  Unfinished,
+  closest,
   cut,
   extentsOf,
   extremes,

@@ -33,7 +33,7 @@ export function* askedOf(layout: Layout, text: string, dtype: DType | null, base
     const reason = `an access of ${layout.size} elements, and those of ${MOST_CELLS} are drawn at most`;
     throw new LayoutError("TW301", reason, "tilewise banks counts without a picture");
   }
-  if (!dtype) throw new LayoutError("TW401", "the type of an element is not given", 'such as dtype="bf16"');
+  if (!dtype) throw new LayoutError("TW401", "the type of an element is not given", "say it in the field dtype, such as bf16");
   const name = text.trim();
   return hardware().asked(layout, name, dtype, base) ?? (yield* wavefrontsAsked(yield* accessOf(layout, text, dtype, base)));
 }

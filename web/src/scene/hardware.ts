@@ -30,6 +30,13 @@ export interface Hardware {
   pattern(name: string, stored: Stored): Pattern | null;
 }
 
+/** A text that is right as far as it goes, with what it may go on to. */
+export class Unfinished extends LayoutError {
+  constructor(ways: readonly string[]) {
+    super("TW601", `go on: ${ways.join(", ")}`);
+  }
+}
+
 /** Nothing of it: layouts, and what lanes ask for, are read all the same. */
 const NOTHING: Hardware = {
   resolve: plain,

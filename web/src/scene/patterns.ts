@@ -68,7 +68,7 @@ export function matrixOf(stored: Stored, why: string): [number, number] {
   throw new Refusal(
     "TW610",
     `${why} of a tile of rows and columns, and the shape ${spelledShape(stored.layout.shape)} has ${modes}`,
-    "tilewise algebra group gives a layout two modes",
+    "write the expression with two modes, such as S[(8, 64) : (64, 1)]",
   );
 }
 

@@ -57,7 +57,7 @@ function axisOf(layout: Layout): string {
     throw new Refusal(
       "TW610",
       `elements live on ${axis.name}, and a lane asks for an address of memory`,
-      "LAYOUT is the tile in memory; who holds its elements is the access",
+      "the expression is the tile in memory; who holds its elements goes into the field access",
     );
   }
   if (moving.length > 1) {
