@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tilewise import LayoutError
 from tilewise.core.errors import Refused
+from tilewise.hardware.catalog import find
 from tilewise.hardware.fields import reserved
 from tilewise.hardware.tcgen05.instruction import (
     IDS,
@@ -152,3 +153,20 @@ def test_the_nearest_shapes_are_legal(kind):
             for m, ns in KINDS[kind].shapes(group, sparse).items():
                 assert KINDS[kind].check_shape(m, ns[0], group, sparse) == (m, ns[0])
                 assert max(ns) == 256
+
+
+def test_every_instance_of_shapes_builds():
+    entry = find("tcgen05.shapes")
+    listed = [*entry.listed()]
+    assert len(listed) == 4 * 6 + 3 * 4
+    for values in listed:
+        facts = entry(**values).facts
+        assert facts["m"]
+        assert max(facts["n"]) in (128, 256)
+
+
+def test_shapes_that_there_are_not():
+    with pytest.raises(Refused) as no:
+        find("tcgen05.shapes")("mxf4", ws="1")
+    assert "nothing of cta_group 1, .ws" in no.value.reason
+    assert find("tcgen05.shapes")("f16", m=64, n=40).facts["n"] == 40

@@ -1,0 +1,75 @@
+"""The entry of shapes: which products there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
+from tilewise.hardware.tcgen05.kinds import DEEP, DEEP_K, KINDS, PTX_TCGEN05_SHAPES, Kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ABSENT: dict[str, str] = {}
+
+
+def _shapes(kind: str, m: int | None, n: int | None, cta_group: int, sparse: bool, ws: bool) -> Built:
+    this = Kind.of(kind)
+    legal = this.shapes(cta_group, sparse, ws)
+    if m is not None or n is not None or not legal:
+        some = m if m is not None else next(iter(legal), 128)
+        this.check_shape(some, n if n is not None else max(legal.get(some, (256,))), cta_group, sparse, ws)
+    facts: dict[str, Any] = {
+        "kind": this.name,
+        "types": list(this.types),
+        "mixed": this.mixed,
+        "accumulators": list(this.results),
+        "scales": [str(scaling) for scaling in this.scalings],
+        "k": [this.depth(sparse), *([DEEP_K] if this.packed and not sparse else [])],
+        "m": list(legal) if m is None else m,
+        "n": list(legal[m if m is not None else next(iter(legal))]) if n is None else n,
+        "architectures": str(this.needs),
+        "majors": {name: list(this.majors(name)) for name in this.types},
+    }
+    notes = (f"K = {DEEP_K} is on {DEEP} alone",) if this.packed and not sparse else ()
+    return Built(None, facts, notes=notes)
+
+
+def _listed() -> Iterator[Mapping[str, Value]]:
+    for kind in KINDS.values():
+        for cta_group, sparse, ws in _VARIANTS:
+            if kind.shapes(cta_group, sparse, ws):
+                flags = {"sparse": sparse, "ws": ws}
+                yield {"kind": kind.name, "cta_group": cta_group, **{f: "1" for f, on in flags.items() if on}}
+
+
+_VARIANTS = (
+    (1, False, False),
+    (1, True, False),
+    (2, False, False),
+    (2, True, False),
+    (1, False, True),
+    (1, True, True),
+)
+"""(CTAs, sparse, ws)."""
+
+ENTRIES = (
+    Entry(
+        "tcgen05.shapes",
+        "which tcgen05.mma there are: types, K, the legal M and N of a kind",
+        (
+            Parameter("kind", "the kind of tcgen05.mma", legal=tuple(KINDS)),
+            Parameter("m", "asks whether this M is legal", rule="a number", optional=True, number=True),
+            Parameter("n", "asks whether this N is legal", rule="a number", optional=True, number=True),
+            Parameter("cta_group", "CTAs that multiply together", legal=(1, 2), default=1, number=True),
+            Parameter("sparse", "A is sparse", flag=True),
+            Parameter("ws", "tcgen05.mma.ws", flag=True),
+        ),
+        PTX_TCGEN05_SHAPES,
+        _shapes,
+        {"kind": "f16"},
+        "instructions kinds types illegal Blackwell tensor core mma",
+        _listed,
+    ),
+)
