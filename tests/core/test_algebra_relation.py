@@ -631,3 +631,16 @@ def test_undecided_is_said():
     assert found.sentence.startswith("not decided within the bound")
     with pytest.raises(NotDecided):
         _ = found.free
+
+
+def test_a_wave_of_64_lanes_is_no_two_warps():
+    """A layout that has lane 32 is of CDNA's waves, in which thread tx is lane tx % 64 of wave tx // 64."""
+    found = S[64 : 1 @ laneid].relation(S[64 : 1 @ tx])
+    assert (found.kind, found.free) == ("relabel", True)
+    waves, threads = S[(4, 64) : (1 @ warpid, 1 @ laneid)], S[256 : 1 @ tx]
+    assert waves.relation(threads.reshape(4, 64)).free
+    assert S[(8, 32) : (1 @ warpid, 1 @ laneid)].relation(threads.reshape(8, 32)).free
+    for owner, columns in (("wave", 32), ("warp", 8)):
+        rows, by_columns = S[(2, columns) : (columns @ laneid, 1 @ laneid)], (1 @ laneid, 2 @ laneid)
+        found = rows.relation(S[(2, columns) : by_columns])
+        assert found.sentence.startswith(f"elements move to other lanes of their {owner}: ")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tilewise import LayoutError, R, Refused, S, laneid, reg, tid_in_wg, warpid
+from tilewise import LayoutError, R, Refused, S, laneid, parse, reg, tid_in_wg, warpid
 from tilewise.core.dtypes import DType
 from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.wgmma.fragments import d_fragment as wgmma_d
@@ -132,7 +132,7 @@ def test_two_numbers_at_one_place():
     [
         (S[4:1], "axis m"),
         (S[4 : -1 @ laneid], "below 0"),
-        (S[64 : 1 @ laneid], "needs 2 x 32 x 1"),
+        (S[64 : 1 @ laneid], "has lane 63, and a warp has lanes 0 to 31"),
         (S[4 : 1 @ reg], "needs 1 x 32 x 4"),
     ],
     ids=str,
@@ -140,6 +140,13 @@ def test_two_numbers_at_one_place():
 def test_what_registers_do_not_hold(layout, words):
     with pytest.raises(LayoutError, match=words):
         Registers.empty(1).put([0] * layout.size, layout, "f32")
+
+
+def test_a_wave_of_64_lanes_is_not_two_warps():
+    """What mfma's operands are in is a wave of CDNA: lane 32 is not lane 0 of the next warp."""
+    wave = parse("mfma.D(32x32x8, f16)")
+    with pytest.raises(LayoutError, match="has lane 63"):
+        Registers.holding(np.zeros((32, 32)), wave, "f32")
 
 
 def test_lanes_that_were_not_active_keep_what_they_had():

@@ -82,6 +82,8 @@ def _answered(found: Relation, args: argparse.Namespace, a: Layout, b: Layout) -
 
 
 def _notes(found: Relation, args: argparse.Namespace, a: Layout, b: Layout) -> list[str]:
+    from tilewise.core.algebra.relations import is_of_a_wave
+
     notes = []
     if found.kind not in ("drop", None) and (found.added or found.dropped):
         count, what = (found.added, "added") if found.added else (found.dropped, "dropped")
@@ -90,7 +92,8 @@ def _notes(found: Relation, args: argparse.Namespace, a: Layout, b: Layout) -> l
         shape = f"--reshape {args.reshape} " if args.reshape else ""
         order = ",".join(map(str, range(len(found.via["permute"]))))
         notes.append(f"{shape}--permute {order} asks what moves index by index")
-    if found.kind == "lane" and found.moves.keys() <= {"laneid", "reg", "tx", "tid_in_wg"}:
+    in_a_warp = found.kind == "lane" and not is_of_a_wave(a, b)
+    if in_a_warp and found.moves.keys() <= {"laneid", "reg", "tx", "tid_in_wg"}:
         notes.append(f"tilewise shuffle FROM TO --dtype T{_read_as(args, a, b)} has the steps")
     if found.reading:
         shape, order = (",".join(map(str, found.reading[way])) for way in ("reshape", "permute"))

@@ -56,6 +56,9 @@ _KIND = {
 _THREADS = ("tx", "tid_in_wg")
 _WARP = 32
 
+_WAVE = 64
+"""Lanes of a wave of CDNA, which a layout is of that has lane 32."""
+
 _ONE_THING = (({"laneid", "tid_in_wg", "tx"}, 32), ({"tid_in_wg", "tx"}, 128), ({"warpid", "wid_in_wg"}, 4))
 """Names that mean one thing as long as it is below the number."""
 
@@ -382,7 +385,8 @@ class _Question:
         if old not in KNOWN or new not in KNOWN:
             return True
         low, high = self.one.extremes(old)
-        return any({old, new} <= names and low >= 0 and high < end for names, end in _ONE_THING)
+        wave = [({"laneid", "tx"}, _WAVE)] if is_of_a_wave(self.one, self.other) else []
+        return any({old, new} <= names and low >= 0 and high < end for names, end in (*_ONE_THING, *wave))
 
     # something moves
 
@@ -465,17 +469,28 @@ class _Question:
         ours, theirs = self._storage()
         if self._changes_storage() and kind == "memory":
             return f"a lives in {' and '.join(ours)}, b in {' and '.join(theirs)}: every element is copied"
-        return f"{_SENTENCES[kind]}: {_spelled_moves(moves, self.a.size)}"
+        owner = "wave" if kind == "lane" and is_of_a_wave(self.one, self.other) else "warp"
+        return f"{_SENTENCES[kind].format(owner=owner)}: {_spelled_moves(moves, self.a.size)}"
 
 
 _SENTENCES = {
     "device": "elements move to other devices",
     "cta": "elements move to other thread blocks",
     "warp": "elements move to other warps",
-    "lane": "elements move to other lanes of their warp",
+    "lane": "elements move to other lanes of their {owner}",
     "register": "every thread keeps its elements, in other registers",
     "memory": "elements move to other addresses",
 }
+
+
+def is_of_a_wave(*layouts: Layout) -> bool:
+    """Whether some layout has lane 32, which a warp has not, and a wave of CDNA has.
+
+    >>> from tilewise import S, laneid
+    >>> is_of_a_wave(S[32 : 1@laneid]), is_of_a_wave(S[64 : 1@laneid])
+    (False, True)
+    """
+    return any(_WARP <= plain_extremes(layout, "laneid")[1] < _WAVE for layout in layouts)
 
 
 def _counts(moves: Mapping[str, _Moved]) -> dict[str, int | None]:
@@ -618,11 +633,12 @@ def _spelled_alike(a: Layout, b: Layout) -> tuple[Layout, Layout, dict[str, list
     from tilewise.core.algebra.places import split_axis
 
     split: dict[str, list[str]] = {}
+    lanes = _WAVE if is_of_a_wave(a, b) else _WARP
     pair = [a, b]
     for i in (0, 1, 0, 1, 0):  # tx splits into warpid, and warpid again
         others = set(moving_names(pair[1 - i]))
         for name in moving_names(pair[i]):
-            parts = None if name in others else _parts_in(name, others)
+            parts = None if name in others else _parts_in(name, others, lanes)
             if parts is None:
                 continue
             try:
@@ -644,11 +660,16 @@ def _bare(layout: Layout) -> Layout:
     )
 
 
-def _parts_in(name: str, others: set[str]) -> tuple[str, int, str] | None:
+def _parts_in(name: str, others: set[str], lanes: int) -> tuple[str, int, str] | None:
     """The split of an axis of which the other layout has most parts, or parts of parts; None: it has none."""
-    ways = [(len(others & {high, low}), (high, n, low)) for high, n, low in SPLITS.get(name, ())]
+    ways = [
+        (len(others & {high, low}), (high, lanes if low == "laneid" else n, low))
+        for high, n, low in SPLITS.get(name, ())
+    ]
     found, parts = max(ways, key=lambda way: way[0], default=(0, None))
-    if not found and any(_parts_in(part, others) for _, (high, _, low) in ways for part in (high, low)):
+    if not found and any(
+        _parts_in(part, others, lanes) for _, (high, _, low) in ways for part in (high, low)
+    ):
         return ways[0][1]
     return parts if found else None
 
