@@ -15,6 +15,8 @@ ACCESSES = (
     "row@cp.async",
     "S[(32, 8) : (64, 1)]",
     "S[(8, (4, 2)) : (4@laneid, (1@laneid, 1@reg))]",
+    "S[(8, 4) : (8@e0, 1@e1)]",
+    "S[8 : 1@e1] + 2@e0",
     "(32,8):(64,1)",
     "descriptor.A",
     "descriptor.B",
