@@ -7,22 +7,25 @@ from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
-from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
+from tilewise.hardware.catalog.parameters import dtype_named
 from tilewise.hardware.catalog.registers import registers_of
-from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
+from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.operands.catalog import (
+    ANY,
+    MAJOR,
+    MODE,
+    ORDER,
+    PATTERNS_OF_FORM,
+    atom_built,
+    canonical_built,
+    figure_built,
+    tile_built,
+)
 from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
-from tilewise.hardware.wgmma.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
-from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor, leading_and_stride
 from tilewise.hardware.wgmma.figures import FIGURES, figure
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
-from tilewise.hardware.wgmma.instructions import INPUTS, MAJORS, OPERANDS, Input, M
-from tilewise.hardware.wgmma.tiles import ORDERS, atom, extents, spacing, tile
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from tilewise.hardware.wgmma.instructions import INPUTS, OPERANDS, Input, M
 
 _SPARSE = (
     "sparse wgmma (wgmma.mma_async.sp) is not in the catalogue: its A is half as wide and comes "
@@ -43,18 +46,7 @@ _ACCUMULATORS = tuple(sorted({name for row in INPUTS.values() for name in row.ac
 # -- parameters ------------------------------------------------------------------------------------
 
 
-def _dtype(given: str) -> str:
-    return DType.of(given).name
-
-
-def _mode(given: str) -> str:
-    return Mode.of(given).name
-
-
-INPUT = Parameter("dtype", "the type of A's and B's elements", legal=tuple(INPUTS), normal=_dtype)
-ANY = Parameter("dtype", "the type of an element", rule="any whose bits divide 128", normal=_dtype)
-MODE = Parameter("mode", "the swizzle mode", legal=tuple(MODES), normal=_mode)
-MAJOR = Parameter("major", "the direction in which neighbours are contiguous", legal=MAJORS)
+INPUT = Parameter("dtype", "the type of A's and B's elements", legal=tuple(INPUTS), normal=dtype_named)
 
 
 # -- what is built ---------------------------------------------------------------------------------
@@ -79,58 +71,15 @@ def _d(dtype: str, n: int) -> Built:
 
 
 def _atom(mode: str, major: str, dtype: str) -> Built:
-    chosen, element = Mode.of(mode), DType.of(dtype)
-    layout = atom(mode, major, dtype)
-    across = (chosen.chunks, ROWS)
-    facts = {
-        "dtype": element.name,
-        "chunks": list(across if major == "mn" else reversed(across)),
-        "bytes": ROWS * chosen.width,
-        "alignment": chosen.period,
-        "byte_swizzle": str(chosen.swizzle) if chosen.bits else None,
-    }
-    known = INPUTS.get(element.name)
-    return Built(layout, facts, element, measurable=known is not None and major in known.majors)
+    return atom_built(Mode.of(mode), major, dtype, _measurable(dtype, major))
 
 
 def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, order: str) -> Built:
-    row, chosen = Input.of(dtype), Mode.of(mode)
+    row = Input.of(dtype)
     row.check_major(major)
-    layout = tile(mode, major, dtype, rows, k, order)
+    built = tile_built(Mode.of(mode), major, row.dtype, rows, k, order, row.k, row.name)
     _check_whole(operand, row, rows, k)
-    deep = extents(chosen, major, row.dtype)
-    many = (rows // deep[0], k // deep[1])
-    strides = {}
-    for each in ORDERS:
-        far = spacing(chosen, major, row.dtype, rows, k, each)
-        down, across = (step if count > 1 else None for step, count in zip(far, many, strict=True))
-        strides[each] = leading_and_stride(chosen, major, down, across)
-    lbo, sbo = strides[order]
-    other = next(each for each in ORDERS if each != order)
-    facts: dict[str, Any] = {
-        "dtype": row.name,
-        "atom": list(deep),
-        "atoms": list(many),
-        "lbo": lbo,
-        "sbo": sbo,
-        "bytes": rows * k * row.dtype.bits // 8,
-        "alignment": chosen.period,
-        "k_steps": k // row.k,
-        "meaning": {
-            "lbo": _meaning(LBO_IS[major, chosen.bits > 0], lbo, major == "k" and chosen.bits > 0),
-            "sbo": _meaning(SBO_IS[major, chosen.bits > 0], sbo),
-        },
-    }
-    if strides[other] != strides[order]:
-        facts["otherwise"] = {"order": other, "lbo": strides[other][0], "sbo": strides[other][1]}
-    notes = _too_far(LBO=lbo, SBO=sbo)
-    if facts["bytes"] > SHARED_BYTES:
-        notes = (*notes, f"a block has at most {SHARED_BYTES} bytes of shared memory")
-    return Built(layout, facts, row.dtype, notes=notes)
-
-
-def _meaning(said: str, count: int | None, unused: bool = False) -> str:
-    return said if unused or count is not None else f"{said}, and the tile has no next: any value will do"
+    return built
 
 
 def _check_whole(operand: str, row: Input, rows: int, k: int) -> None:
@@ -150,89 +99,19 @@ def _check_whole(operand: str, row: Input, rows: int, k: int) -> None:
         )
 
 
-def _too_far(**counts: int | None) -> tuple[str, ...]:
-    """What does not fit the 14 bits of a descriptor's field."""
-    return tuple(
-        f"{name} of {count} bytes does not fit the descriptor's field, which ends at {LIMIT - CHUNK}"
-        for name, count in counts.items()
-        if count is not None and count >= LIMIT
-    )
-
-
 def _canonical(mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None) -> Built:
-    form, element = form_of(mode, major), DType.of(dtype)
-    Descriptor(lbo=lbo or 0, sbo=sbo or 0)  # refuses what its fields do not hold
-    layout = canonical(mode, major, dtype, m, k, lbo, sbo)
-    dense = offsets(mode, major, m)
-    used = (dense[0] if lbo is None else lbo) if form.uses_lbo else None
-    step = dense[1] if sbo is None else sbo
-    facts = {
-        "dtype": element.name,
-        "form": str(form),
-        "form_cute": form.cute,
-        "T": CHUNK * 8 // element.bits,
-        "m": m,
-        "k": k,
-        **_encoded(used, step),
-        "as_printed": _as_printed(layout, form.mode),
-    }
-    known = INPUTS.get(element.name)
-    return Built(
-        layout,
-        facts,
-        element,
-        notes=(*_overlap(layout), *_too_far(LBO=used, SBO=step)),
-        measurable=known is not None and major in known.majors,
-    )
-
-
-def _encoded(lbo: int | None, sbo: int) -> dict[str, Any]:
-    """LBO and SBO in bytes and as a descriptor holds them; where LBO is not used, the field is 1."""
-    return {
-        "lbo": lbo,
-        "sbo": sbo,
-        "encoded": {"lbo": 1 if lbo is None else lbo // CHUNK, "sbo": sbo // CHUNK},
-    }
-
-
-def _as_printed(layout: Layout, mode: Mode) -> str:
-    """The layout as the document prints such: CuTe's digits in elements after a swizzle of bytes."""
-    from tilewise.notation import to_cute
-
-    plain = to_cute(layout).rpartition(" o ")[2]
-    return f"{mode.swizzle} o {plain}"
-
-
-def _overlap(layout: Layout) -> tuple[str, ...]:
-    verdict = layout.injective
-    return (f"it overlaps itself: {verdict.reason}",) if verdict.answer is False else ()
+    return canonical_built(Mode.of(mode), major, dtype, m, k, lbo, sbo, _measurable(dtype, major))
 
 
 def _figure(number: int) -> Built:
     drawn = figure(number)
-    facts: dict[str, Any] = {
-        "figure": number,
-        "caption": drawn.caption,
-        "major": drawn.major,
-        "mode": drawn.mode.name,
-        "dtype": drawn.dtype.name,
-        "taken_from": "the numbers printed beside it"
-        if drawn.printed
-        else "Table 38, in the figure's elements",
-    }
-    if drawn.printed:
-        facts |= {"printed": drawn.printed, "canonical": drawn.canonical, "T": drawn.t}
-        facts |= {"m": drawn.m, "k": drawn.k, "lbo": drawn.lbo, "sbo": drawn.sbo}
-        facts |= {"encoded": {"lbo": drawn.lbo_encoded, "sbo": drawn.sbo_encoded}}
-    known = INPUTS.get(drawn.dtype.name)
-    return Built(
-        drawn.layout,
-        facts,
-        drawn.dtype,
-        notes=drawn.notes,
-        source=drawn.source,
-        measurable=known is not None and drawn.major in known.majors,
-    )
+    return figure_built(drawn, "Table 38", _measurable(drawn.dtype.name, drawn.major))
+
+
+def _measurable(dtype: str, major: str) -> bool:
+    """Whether a wgmma reads such."""
+    known = INPUTS.get(DType.of(dtype).name)
+    return known is not None and major in known.majors
 
 
 def _shapes(dtype: str, n: int | None) -> Built:
@@ -308,7 +187,7 @@ ENTRIES = (
         "wgmma.D",
         "the accumulator D of a wgmma in registers: which thread holds which element",
         (
-            Parameter("dtype", "the type of D's elements", legal=_ACCUMULATORS, normal=_dtype),
+            Parameter("dtype", "the type of D's elements", legal=_ACCUMULATORS, normal=dtype_named),
             Parameter("n", "columns of D", rule=_EVEN, number=True),
         ),
         PTX_FRAGMENTS,
@@ -327,7 +206,7 @@ ENTRIES = (
             INPUT,
             Parameter("rows", "rows of the tile: M of A, N of B", rule="whole atoms; of A 64s", number=True),
             Parameter("k", "columns of the tile, along K", rule="whole atoms and whole wgmmas", number=True),
-            Parameter("order", "the direction in which atoms follow one another", legal=ORDERS, default="mn"),
+            ORDER,
         ),
         PTX_STRIDES,
         _smem,
@@ -352,14 +231,7 @@ ENTRIES = (
             MODE,
             MAJOR,
             ANY,
-            Parameter("m", "patterns along the rows", rule="1 or more", default=2, number=True),
-            Parameter("k", "patterns along K", rule="1 or more", default=2, number=True),
-            Parameter(
-                "lbo", "the leading dimension byte offset", rule="bytes; dense", optional=True, number=True
-            ),
-            Parameter(
-                "sbo", "the stride dimension byte offset", rule="bytes; dense", optional=True, number=True
-            ),
+            *PATTERNS_OF_FORM,
         ),
         PTX_CANONICAL,
         _canonical,
