@@ -18,7 +18,7 @@ from statistics import median
 from threading import Thread
 
 from page import Row, Section
-from tilewise import Layout, S, Swizzle
+from tilewise import Layout, R, S, Swizzle
 from tilewise.show.scene.build import scene_of
 from tilewise.show.scene.model import Document
 from tilewise.show.server import Server
@@ -29,8 +29,12 @@ from tests.web.chromium import Browser, Page, found
 
 SMALL = Swizzle(3, 3, 3) @ S[(256, 256) : (256, 1)]
 LARGE, TURNED = S[(1024, 1024) : (1024, 1)], S[(1024, 1024) : (1, 1024)]
-PAINT, FRAME, OVERVIEW, TASK = 0.100, 0.016, 1.0, 0.100
-"""Seconds that are aimed at: a first picture, a move of the pointer, a million cells, the longest task."""
+ACCESS, OTHER_ACCESS = (f"#1&e=S[(1024,1024):(1024,1)]&d=bf16&a={access}" for access in ("col:2B", "row:16B"))
+COPIES = S[(1024, 256) : (1024, 1)] + R[4:8]
+SORTED = (Swizzle(3, 3, 3) @ COPIES, Swizzle(2, 3, 3) @ COPIES)
+PAINT, FRAME, OVERVIEW, ASKED, TASK = 0.100, 0.016, 1.0, 2.0, 0.100
+"""Seconds that are aimed at: a first picture, a move of the pointer, a million cells, an access of them, the
+longest task."""
 
 PAINTED = """
 window.painted = () => new Promise(done => requestAnimationFrame(() => {
@@ -76,6 +80,22 @@ TYPE = """async text => {
     return drawn(start);
 }"""
 
+GO = """async fragment => {
+    await painted();
+    const start = performance.now();
+    location.hash = fragment;
+    await painted();
+    return drawn(start);
+}"""
+
+STEP = """async () => {
+    const root = hosts().map(host => host.shadowRoot).find(root => root.querySelector(".player"));
+    await painted();
+    const start = performance.now();
+    root.querySelector(".tw").dispatchEvent(new KeyboardEvent("keydown", { key: "]" }));
+    return drawn(start);
+}"""
+
 WATCH = """window.moves = [], addEventListener("pointermove", () => {
     const start = performance.now();
     painted().then(end => moves.push((end - start) / 1000));
@@ -99,6 +119,18 @@ def sections() -> list[Section]:
         rows += [
             *_rows(f"65,536 cells: {typed}", _typed(page, (SMALL, SMALL + 1), 9), PAINT),
             *_rows(f"1,048,576 cells: {typed}", _typed(page, (LARGE, TURNED), 5), OVERVIEW),
+        ]
+        page.evaluate(GO, ACCESS)
+        steps = [page.evaluate(f"({STEP})()") for _ in range(9)]
+        copies = "1,048,576 places: copies are sorted, and all is drawn anew"
+        rows += [
+            *_rows("1,048,576 cells: a step of an access", steps, PAINT),
+            *_rows("1,048,576 cells: an access is asked", _gone(page, (ACCESS, OTHER_ACCESS), 5), ASKED),
+            *_rows(
+                "1,048,576 places: copies are sorted, and all is drawn anew",
+                _typed(page, SORTED, 5),
+                OVERVIEW,
+            ),
         ]
         version = page.call("Browser.getVersion")["product"].partition("/")[2]
     note = (
@@ -162,6 +194,11 @@ def _drags(page: Page, times: int) -> list[float]:
     page.wait("times => moves.length >= times", 2 * times)
     taken: list[float] = page.evaluate("moves")
     return taken[1::2]
+
+
+def _gone(page: Page, pair: tuple[str, str], times: int) -> list[list[float]]:
+    """A page and another in turn, by their fragments."""
+    return [page.evaluate(GO, pair[turn % 2]) for turn in range(times + 1)][1:]
 
 
 def _typed(page: Page, pair: tuple[Layout, Layout], times: int) -> list[list[float]]:

@@ -29,6 +29,17 @@ LARGE: dict[str, Asked] = {
     "many holes": {"e": "S[(300, 300) : (100003, 7)]"},
     "far apart on two axes": {"e": "S[(300, 300) : (100000000@m, 100000000@buf)]"},
     "swizzled": {"e": "Swizzle<3,4,3> o S[(512, 192) : (192, 1)]", "dtype": "u8"},
+    "swizzled copies": {"e": "Swizzle<3,3,3> o (S[(512, 100) : (100, 1)] + R[3 : 8])"},
+    "swizzled copies of an odd window": {
+        "e": "Swizzle<3,3,3> o (S[(1000, 1000) : (1000, 1)] + R[2 : 8])",
+        "window": [[7, 300], [11, 200]],
+    },
+    "swizzled copies on two axes": {
+        "e": "Swizzle<3,3,3> o (S[(512, 100) : (100, 1)] + R[3 : 8@m + 1@gpuid_x])"
+    },
+    "swizzled far away": {"e": "Swizzle<3,3,3> o (S[(512, 192) : (192, 1)] + 4294967301)"},
+    "swizzled far below": {"e": "Swizzle<4,2,-5> o (S[(512, 192) : (192, 1)] + -4294967301)"},
+    "a far swizzle": {"e": "Swizzle<3,0,33> o Swizzle<2,1,4> o S[(512, 192) : (4294967296, 1)]"},
     "counted": {"e": "S[(512, 192) : (192, 1)]", "dtype": "u8", "access": "row:16B"},
 }
 """Each has more places than a piece, 65,536, and no multiple of it."""

@@ -29,7 +29,8 @@ export function copiesOf(layout: Layout): Point[] {
     const times = Array.from({ length: Number(extent) }, (_, n) => BigInt(n));
     points = points.flatMap((point) => times.map((n) => point.map((x, i) => x + n * step[i]!)));
   }
-  return [...new Map(points.map((point) => [point.join(), point])).values()].sort(inOrder);
+  points.sort(inOrder);
+  return points.filter((point, i) => i === 0 || inOrder(points[i - 1]!, point) !== 0);
 }
 
 /** Iters with their strides as points on some axes. */

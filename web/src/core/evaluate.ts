@@ -6,7 +6,7 @@ import { LayoutError } from "./errors";
 import { plainExtremes } from "./facts";
 import { abs } from "./integers";
 import type { Layout } from "./layout";
-import { applied, applyInPlace, periodOf } from "./swizzles";
+import { applied, applyInPlace, applyToLarge, periodOf } from "./swizzles";
 import { vectorOf, type Vector } from "./vectors";
 
 const MAX_PLACES = 1 << 20;
@@ -22,6 +22,7 @@ export type Table = Readonly<Record<string, Float64Array | readonly bigint[]>>;
 
 const EXACT = 1n << 53n;
 const WORD = 1n << 31n;
+const MOST_DIGIT_BITS = 30;
 
 /** The distinct places of a flat index, sorted as Python's `places` are. */
 export function points(layout: Layout, flat: bigint): Vector[] {
@@ -53,7 +54,7 @@ export function table(layout: Layout, flats: Range | Float64Array | Iterable<num
   const copies = layout.copySteps.length;
   const asked = "from" in flats ? null : flats instanceof Float64Array ? flats : [...flats];
   refuseMany(copies * ("from" in flats ? flats.to - flats.from : asked!.length));
-  const isExact = layout.axes.map((axis) => bound(layout, axis.name) < EXACT);
+  const isExact = layout.axes.map((axis) => isExactOn(layout, axis.name));
   if (layout.size < EXACT && isExact.every(Boolean)) {
     if ("from" in flats && !flats.from && BigInt(flats.to) === layout.size) {
       return fastTable(layout, layout.axes.map((axis) => wholeColumn(layout, axis.name)));
@@ -67,6 +68,16 @@ export function table(layout: Layout, flats: Range | Float64Array | Iterable<num
     const column = rows.map((row) => row[i]!);
     return isExact[i] ? Float64Array.from(column, Number) : column;
   });
+}
+
+/** Whether the places of many elements are there at once: they are sums of numbers, and need no sorting. */
+export function isFast(layout: Layout): boolean {
+  const sorted = layout.swizzledAxis !== null && layout.copySteps.length > 1;
+  return !sorted && layout.axes.every((axis) => isExactOn(layout, axis.name));
+}
+
+function isExactOn(layout: Layout, axis: string): boolean {
+  return bound(layout, axis) < EXACT;
 }
 
 function counted({ from, to }: Range): Float64Array {
@@ -161,28 +172,32 @@ function withCopies(column: Float64Array, steps: readonly number[]): Float64Arra
 }
 
 function swizzleColumn(layout: Layout, column: Float64Array): void {
+  const { swizzles } = layout;
   const [low, high] = plainExtremes(layout, layout.swizzledAxis!.name);
   const outer = Number(outerSteps(layout));
-  if (low >= -WORD && high < WORD && periodOf(layout.swizzles) < WORD) applyInPlace(layout.swizzles, column);
+  if (low >= -WORD && high < WORD && periodOf(swizzles) < WORD) applyInPlace(swizzles, column);
+  else if (swizzles.every(({ bits }) => bits <= MOST_DIGIT_BITS)) applyToLarge(swizzles, column);
   else {
-    for (let i = 0; i < column.length; i++) {
-      column[i] = Number(applied(layout.swizzles, BigInt(column[i]!)));
-    }
+    for (let i = 0; i < column.length; i++) column[i] = Number(applied(swizzles, BigInt(column[i]!)));
   }
   if (outer) for (let i = 0; i < column.length; i++) column[i]! += outer;
 }
 
 /** The copies of every element in the order of their places, which a swizzle may have changed. */
 function sortCopies(columns: readonly Float64Array[], copies: number): void {
+  const [only, other] = columns;
   const precedes = (a: number, b: number): number => {
     for (const column of columns) if (column[a] !== column[b]) return column[a]! - column[b]!;
     return 0;
   };
-  const count = columns[0]!.length;
-  for (let first = 0; first < count; first += copies) {
+  for (let first = 0; first < only!.length; first += copies) {
     let at = first + 1;
     while (at < first + copies && precedes(at - 1, at) < 0) at++;
     if (at === first + copies) continue;
+    if (!other) {
+      only!.subarray(first, first + copies).sort();
+      continue;
+    }
     const order = Array.from({ length: copies }, (_, c) => first + c).sort(precedes);
     for (const column of columns) column.set(order.map((from) => column[from]!), first);
   }

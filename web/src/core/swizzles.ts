@@ -98,6 +98,21 @@ export function applyInPlace(swizzles: readonly Swizzle[], addresses: Float64Arr
   }
 }
 
+/** `applied` on numbers on the way to which none exceeds 2^53, and swizzles of at most 30 bits. */
+export function applyToLarge(swizzles: readonly Swizzle[], addresses: Float64Array): void {
+  for (const { bits, base, shift } of [...swizzles].reverse()) {
+    const count = 2 ** bits;
+    const to = 2 ** (base + Math.max(0, -shift));
+    const from = 2 ** (base + Math.max(0, shift));
+    for (let i = 0; i < addresses.length; i++) {
+      const address = addresses[i]!;
+      const [source, digit] = [Math.floor(address / from), Math.floor(address / to)];
+      const [moving, before] = [source - Math.floor(source / count) * count, digit - Math.floor(digit / count) * count];
+      addresses[i] = address + ((before ^ moving) - before) * to;
+    }
+  }
+}
+
 /** `Swizzle<3,4,3>`, with its axis where that is not m. */
 export function spelledSwizzle({ bits, base, shift, axis }: Swizzle): string {
   return `Swizzle<${bits},${base},${shift}>${axis.name === "m" ? "" : `@${axis.name}`}`;

@@ -1,8 +1,8 @@
 /** The places of the elements of a scene, axis by axis. */
 
-import { table, type Layout } from "../core";
+import { isFast, plainExtremes, table, type Layout, type Table } from "../core";
 import { product, refuseFar, refuseMany, type Logical } from "./logical";
-import { inPieces, type Work } from "./pieces";
+import { inPieces, pause, PIECE, type Work } from "./pieces";
 import type { Axis } from "./types";
 
 /** Axes with their ends, and places[axis][element * copies + copy]. */
@@ -17,7 +17,8 @@ export function* gathered(layout: Layout, part: Logical): Work<Gathered> {
   const size = Number(part.size);
   const flats = part.whole ? null : flatsOf(part);
   refuseMany(BigInt(flats?.length ?? size) * layout.copies);
-  const listed = table(layout, flats ?? { from: 0, to: size });
+  if (part.whole) refuseFarPlaces(layout);
+  const listed = yield* listedOf(layout, flats ?? { from: 0, to: size });
   const places = Object.create(null) as Record<string, Float64Array>;
   const axes: Axis[] = [];
   for (const { name, kind } of layout.axes) {
@@ -38,6 +39,40 @@ export function* gathered(layout: Layout, part: Logical): Work<Gathered> {
     axes.push({ name, kind, low: Number(low), high: Number(high) });
   }
   return { copies: layout.copySteps.length, axes, places };
+}
+
+/** Refuse what is known to be too far away before it is listed; where a swizzle puts it is not. */
+function refuseFarPlaces(layout: Layout): void {
+  for (const { name } of layout.axes) {
+    if (name === layout.swizzledAxis?.name) return;
+    for (const place of plainExtremes(layout, name)) refuseFar(place, name);
+  }
+}
+
+/** The places of many elements; in parts where they take a while. */
+function* listedOf(layout: Layout, flats: Float64Array | { from: number; to: number }): Work<Table> {
+  const count = flats instanceof Float64Array ? flats.length : flats.to;
+  const { length: copies } = layout.copySteps;
+  const most = Math.max(1, Math.floor(PIECE / copies));
+  if (count <= most || isFast(layout)) return table(layout, flats);
+  const parts: Table[] = [];
+  for (let from = 0; from < count; from += most) {
+    const to = Math.min(count, from + most);
+    parts.push(table(layout, flats instanceof Float64Array ? flats.slice(from, to) : { from, to }));
+    yield* pause(count * copies);
+  }
+  return Object.fromEntries(layout.axes.map(({ name }) => [name, joined(parts.map((part) => part[name]!))]));
+}
+
+function joined(parts: readonly Table[string][]): Table[string] {
+  if (!parts.every((part) => part instanceof Float64Array)) return parts.flatMap((part) => [...part] as bigint[]);
+  const whole = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part as Float64Array, at);
+    at += part.length;
+  }
+  return whole;
 }
 
 /** The flat indices of a window, row by row; the last row of the grid may have fewer. */
