@@ -126,11 +126,7 @@ def sections() -> list[Section]:
         rows += [
             *_rows("1,048,576 cells: a step of an access", steps, PAINT),
             *_rows("1,048,576 cells: an access is asked", _gone(page, (ACCESS, OTHER_ACCESS), 5), ASKED),
-            *_rows(
-                "1,048,576 places: copies are sorted, and all is drawn anew",
-                _typed(page, SORTED, 5),
-                OVERVIEW,
-            ),
+            *_rows(copies, _typed(page, SORTED, 5), OVERVIEW),
         ]
         version = page.call("Browser.getVersion")["product"].partition("/")[2]
     note = (

@@ -174,7 +174,7 @@ function paintPixels(
   const pixels = new Int32Array(image.data.buffer);
   const columns = sharedOf(sight.across, sight.left, width, sight.ratio, (column) => endsCell(table, column));
   const rows = sharedOf(sight.down, sight.top, height, sight.ratio, () => true);
-  const mixer = new Mixer(columns, palette);
+  const mixer = mixerOf(columns, palette);
   const { paper } = palette.packed;
   let row = 0;
   for (let y = 0; y < height; y++) {
@@ -224,70 +224,52 @@ function sharedOf(
   return { first, ofCells, ofPixels: ofPixels.map((at, pixel) => (isOwner[pixel] ? pixel : at < 0 ? at : ofCells[at]!)) };
 }
 
-/** Two sums of bytes in a number, neither of which grows to this. */
-const HIGH = 2 ** 26;
-
+/** Red, and green times this, are one sum: no red grows so large. */
+const GREEN = 2 ** 26;
 const OPAQUE = 255 << 24;
-/** More than what a division may lack, and less than what parts of a mean are apart. */
+/** More than what a quotient may lack, and less than what those of other sums are apart. */
 const TINY = 2 ** -30;
+
+/** Rows are added, then the means of their columns' groups are written. */
+interface Mixer {
+  add(ranks: Uint8Array, start: number): void;
+  write(pixels: Int32Array, from: number, rows: number): void;
+}
+
+function mixerOf({ first, ofCells, ofPixels }: Shared, { packed }: Palette): Mixer {
+  const groups = ofCells[ofCells.length - 1]! + 1;
+  const [sums, blue] = [new Float64Array(groups), new Float64Array(groups)];
+  const [sizes, means] = [new Int32Array(groups), new Int32Array(groups)];
+  for (const group of ofCells) sizes[group]!++;
+  const parts = Float64Array.from(packed.ranks, (colour) => (colour & 255) + ((colour >> 8) & 255) * GREEN);
+  const blues = Float64Array.from(packed.ranks, (colour) => (colour >> 16) & 255);
+  return {
+    add(ranks, start) {
+      for (let at = 0; at < ofCells.length; at++) {
+        const group = ofCells[at]!;
+        const rank = ranks[start + first + at]!;
+        sums[group]! += parts[rank]!;
+        blue[group]! += blues[rank]!;
+      }
+    },
+    write(pixels, from, rows) {
+      for (let group = 0; group < groups; group++) {
+        const part = 1 / (rows * sizes[group]!);
+        const green = (sums[group]! / GREEN) | 0;
+        const red = sums[group]! - green * GREEN;
+        means[group] = OPAQUE | (round(blue[group]! * part) << 16) | (round(green * part) << 8) | round(red * part);
+        sums[group] = blue[group] = 0;
+      }
+      for (let x = 0; x < ofPixels.length; x++) {
+        const group = ofPixels[x]!;
+        pixels[from + x] = group < 0 ? packed.paper : means[group]!;
+      }
+    },
+  };
+}
 
 function round(mean: number): number {
   return (mean + 0.5 + TINY) | 0;
-}
-
-/** The mean colours of the groups of a row, or of several. */
-class Mixer {
-  /** Red, and green above it. */
-  private readonly low: Float64Array;
-  private readonly blue: Float64Array;
-  private readonly sizes: Uint32Array;
-  private readonly lows: Float64Array;
-  private readonly blues: Float64Array;
-
-  constructor(
-    private readonly columns: Shared,
-    private readonly palette: Palette,
-  ) {
-    const { ofCells } = columns;
-    const groups = ofCells[ofCells.length - 1]! + 1;
-    [this.low, this.blue, this.sizes] = [new Float64Array(groups), new Float64Array(groups), new Uint32Array(groups)];
-    for (const group of ofCells) this.sizes[group]!++;
-    const ranks = [...palette.packed.ranks];
-    this.lows = Float64Array.from(ranks, (colour) => (colour & 255) + ((colour >> 8) & 255) * HIGH);
-    this.blues = Float64Array.from(ranks, (colour) => (colour >> 16) & 255);
-  }
-
-  /** Add a row, of which the first cell is known. */
-  add(ranks: Uint8Array, start: number): void {
-    const { low, blue, lows, blues } = this;
-    const { ofCells, first } = this.columns;
-    for (let at = 0, cell = start + first; at < ofCells.length; at++, cell++) {
-      const group = ofCells[at]!;
-      const rank = ranks[cell]!;
-      low[group]! += lows[rank]!;
-      blue[group]! += blues[rank]!;
-    }
-  }
-
-  /** Write the means of so many rows, and forget them. */
-  write(pixels: Int32Array, from: number, rows: number): void {
-    const { low, blue, sizes } = this;
-    const means = new Int32Array(sizes.length);
-    for (let group = 0; group < means.length; group++) {
-      const part = 1 / (rows * sizes[group]!);
-      const green = (low[group]! / HIGH) | 0;
-      const red = low[group]! - green * HIGH;
-      means[group] = OPAQUE | (round(blue[group]! * part) << 16) | (round(green * part) << 8) | round(red * part);
-    }
-    const { ofPixels } = this.columns;
-    const paper = this.palette.packed.paper | 0;
-    for (let x = 0; x < ofPixels.length; x++) {
-      const group = ofPixels[x]!;
-      pixels[from + x] = group < 0 ? paper : means[group]!;
-    }
-    low.fill(0);
-    blue.fill(0);
-  }
 }
 
 /** The cell of each pixel of a row, or of a column; -1 in the gaps. */

@@ -20,8 +20,8 @@ export class Table {
   cellOf: Int32Array = new Int32Array(0);
   private starts = new Int32Array(0);
   private entries: Int32Array | null = null;
-  /** The ranks where all are faded, of these colours and so many copies; what is lit more comes on top. */
-  private faded: { colours: Uint8Array; copies: number; ranks: Uint8Array } | null = null;
+  /** The ranks where all are faded, by how many copies there are; what is lit more comes on top. */
+  private readonly faded = new Map<number, Uint8Array>();
 
   constructor(
     private readonly scene: Scene,
@@ -63,13 +63,11 @@ export class Table {
 
   /** The rank of each cell: that of its first entry among those that are lit most; 0 where it is empty. */
   *ranks(lit: Lit): Work<Uint8Array> {
-    const { colours, copies } = lit;
-    if (this.faded?.colours !== colours || this.faded.copies !== copies) {
-      const ranks = new Uint8Array(this.rows * this.columns);
-      yield* this.raise(ranks, lit, new Uint8Array(lit.count), null);
-      this.faded = { colours, copies, ranks };
-    }
-    const ranks = this.faded.ranks.slice();
+    const { copies } = lit;
+    const faded = this.faded.get(copies) ?? new Uint8Array(this.rows * this.columns);
+    if (!this.faded.has(copies)) yield* this.raise(faded, lit, new Uint8Array(lit.count), null);
+    this.faded.set(copies, faded);
+    const ranks = faded.slice();
     const raised = rankOf(lit.least, 0) - rankOf(FADED, 0);
     if (raised) for (let cell = 0; cell < ranks.length; cell++) if (ranks[cell]) ranks[cell]! += raised;
     yield* this.raise(ranks, lit, lit.how, lit.more);
