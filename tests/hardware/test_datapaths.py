@@ -272,6 +272,76 @@ def test_k_of_several_instructions():
         entry(128, "f16", k=4096)
 
 
+# -- E ---------------------------------------------------------------------------------------------
+
+# {kind: (columns of a chunk, chunks of an instruction, whether 16 lanes share a column)}
+CHUNKS = {
+    "f16": (4, 8, True),
+    "tf32": (2, 8, True),
+    "i8": (4, 16, False),
+    "f8f6f4": (4, 16, False),
+    "mxf8f6f4": (4, 16, False),
+    "mxf4": (8, 16, False),
+    "mxf4nvf4": (8, 16, False),
+}
+
+
+def field_of(letter, row, chunk, shared):
+    """(CTA, lane, column, lowest bit) of the two indices of a chunk, as the figures have it."""
+    cta, lanes = lanes_of_a(letter, row)
+    if not shared:
+        return cta, lanes, chunk // 8, 4 * (chunk % 8)
+    half, eighth = divmod(chunk, 4)
+    bit = 16 * (row // 8 % 2) + 4 * eighth
+    return cta, {lane - row // 8 % 2 * 8 + 8 * half for lane in lanes}, 0, bit
+
+
+@pytest.mark.parametrize("kind", CHUNKS)
+def test_every_index_of_the_metadata_is_where_the_figures_have_it(kind):
+    wide, chunks, shared = CHUNKS[kind]
+    assert KINDS[kind].depth(sparse=True) == wide * chunks
+    seen = set()
+    for such, letter in TABLE.items():
+        rows, group, ws, sparse = such
+        if not sparse or rows not in KINDS[kind].shapes(group, sparse, ws):
+            continue
+        seen.add(letter)
+        for slab, selector in product((0, 1) if letter in "CF" else (0,), (0, 1) if shared else (0,)):
+            built = find("tcgen05.E")(rows, kind, selector, group, ws, slab)
+            assert built.dtype.bits == 2
+            assert built.layout.size == rows * chunks * 2
+            assert built.facts["chunk"]["columns"] == wide
+            assert built.facts["columns"] == (1 if shared else 2)
+            for row, chunk, index in product(sampled(rows), range(chunks), (0, 1)):
+                cta, lanes, column, bit = field_of(letter, row, chunk, shared)
+                found = [at(own) for own in built.layout.places(row, 2 * chunk + index)]
+                assert {(c, lane) for c, lane, _ in found} == {(cta, lane + 16 * slab) for lane in lanes}
+                assert {2 * step for _, _, step in found} == {32 * (column + selector) + bit + 2 * index}
+    assert seen == set("AD" if kind.startswith("mx") else "ACDEFG")
+
+
+def test_no_two_indices_share_bits():
+    for kind, such in product(("f16", "i8"), [such for such in TABLE if such[3]]):
+        rows, group, ws, _ = such
+        layout = find("tcgen05.E")(rows, kind, cta_group=group, ws=ws).layout
+        assert layout.injective
+        assert layout.disjoint_copies
+
+
+def test_patterns_are_those_that_the_manual_lists():
+    entry = find("tcgen05.E")
+    seven = ["0b0100", "0b1000", "0b1100", "0b1001", "0b1101", "0b0110", "0b1110"]
+    assert entry(128, "f16").facts["patterns"] == entry(128, "mxf4").facts["patterns"] == seven
+    assert sorted(entry(128, "tf32").facts["patterns"]) == ["0b0100", "0b1110"]
+    with pytest.raises(Refused, match="kind::i8 has no sparsity selector 1"):
+        entry(128, "i8", selector=1)
+    with pytest.raises(LayoutError, match="there is no selector"):
+        entry(128, "f16", selector=4)
+    with pytest.raises(Refused) as no:
+        find("tcgen05.metadata")
+    assert "tcgen05.E" in no.value.reason
+
+
 # -- refusals --------------------------------------------------------------------------------------
 
 

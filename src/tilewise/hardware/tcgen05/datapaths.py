@@ -20,14 +20,14 @@ folded over lanes (B, E, G) each fold reads A from its own lanes, so that all of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.vectors import Vector, as_vector
+from tilewise.core.vectors import ZERO, Vector
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import LANES, WARP_LANES, WARPS
 
@@ -40,6 +40,9 @@ PTX_PACKING_OF_A = ptx(
 
 SLAB = 16
 """Lanes of each warp's 32 that half the data path has, and where the second of its places begins."""
+
+Digit = tuple[int, Vector]
+"""An extent and its stride."""
 
 _CTA, _LANE, _COLUMN = Axis("cbx"), Axis("TLane"), Axis("TCol")
 
@@ -186,7 +189,7 @@ class DataPath:
         across = [(self.columns(n), step @ _COLUMN)]
         if self.folds > 1:
             across.insert(0, (self.folds, self.rows @ _LANE))
-        return _layout([*self._down], across, self._offset(slab))
+        return layout_of(self.down(), across, self.offset(slab))
 
     # -- A -----------------------------------------------------------------------------------------
 
@@ -196,20 +199,25 @@ class DataPath:
         >>> print(DataPath.of(128, cta_group=2).multiplicand(16))
         S[((2, 64), 16) : ((1@cbx, 1@TLane), 1@TCol)] + R[2 : 64@TLane]
         """
-        copies = [Iter(self.folds, self.rows @ _LANE)] if self.folds > 1 else []
-        return _layout([*self._down], [(as_int(k, "K"), step @ _COLUMN)], self._offset(slab), copies)
+        return layout_of(self.down(), [(as_int(k, "K"), step @ _COLUMN)], self.offset(slab), self.copies)
 
     @property
-    def _down(self) -> Iterator[tuple[int, Vector]]:
-        """The digits of M."""
-        if self.cta_group == 2:
-            yield 2, 1 @ _CTA
-        if self.half:
-            yield self.rows // SLAB, WARP_LANES @ _LANE
-        yield SLAB if self.half else self.rows, 1 @ _LANE
+    def copies(self) -> tuple[Iter, ...]:
+        """The copies that A and its metadata have: one for each group of lanes over which N is folded."""
+        return (Iter(self.folds, self.rows @ _LANE),) if self.folds > 1 else ()
 
-    def _offset(self, slab: int) -> Vector:
-        return as_vector((SLAB * self.check_slab(slab)) @ _LANE) if slab else Vector(())
+    # -- the parts of layouts ----------------------------------------------------------------------
+
+    def down(self) -> list[Digit]:
+        """The digits of M, the slowest first."""
+        pair = [(2, 1 @ _CTA)] if self.cta_group == 2 else []
+        if self.half:
+            return [*pair, (self.rows // SLAB, WARP_LANES @ _LANE), (SLAB, 1 @ _LANE)]
+        return [*pair, (self.rows, 1 @ _LANE)]
+
+    def offset(self, slab: int) -> Vector:
+        """Where the first row is."""
+        return (SLAB * self.check_slab(slab)) @ _LANE if slab else ZERO
 
     # -- warps -------------------------------------------------------------------------------------
 
@@ -238,19 +246,16 @@ class DataPath:
         return Share(range(part * each, (part + 1) * each), range(fold * wide, (fold + 1) * wide))
 
 
-def _layout(
-    down: list[tuple[int, Vector]],
-    across: list[tuple[int, Vector]],
-    offset: Vector,
-    copies: list[Iter] | None = None,
+def layout_of(
+    down: Sequence[Digit], across: Sequence[Digit], offset: Vector, copies: Sequence[Iter] = ()
 ) -> Layout:
-    """A layout of two modes, of one digit or of several."""
+    """A layout of two modes, each of one digit or of several, the slowest first."""
     shape = tuple(
         digits[0][0] if len(digits) == 1 else tuple(extent for extent, _ in digits)
         for digits in (down, across)
     )
-    strides = tuple(step for digits in (down, across) for _, step in digits)
-    return Layout(shape, strides, replica=tuple(copies or ()), offset=offset)
+    strides = tuple(step for _, step in (*down, *across))
+    return Layout(shape, strides, replica=tuple(copies), offset=offset)
 
 
 DATA_PATHS = {

@@ -1,4 +1,4 @@
-"""The entries of what tcgen05.mma has in tensor memory besides scales: D, and A."""
+"""The entries of what tcgen05.mma has in tensor memory besides scales: D, A, and the metadata of sparse A."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import dtype_named
 from tilewise.hardware.mma.facts import in_container
+from tilewise.hardware.mma.sparse import INDEX
+from tilewise.hardware.mma.sparse_catalog import MEANS
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS, WARPS, Cells, allocation_for
 from tilewise.hardware.tcgen05.datapaths import DATA_PATHS, PTX_DATA_PATHS, DataPath
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of
+from tilewise.hardware.tcgen05.metadata import EACH, PTX_METADATA, Metadata
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 ABSENT = {
     "tcgen05.C": "C is where D is: tcgen05.mma accumulates in place, and tcgen05.D has its layout",
+    "tcgen05.metadata": "the metadata of a sparse A is tcgen05.E",
 }
 """Names that are left out, and why."""
 
@@ -42,6 +46,10 @@ K = Parameter(
 RESULT = Parameter("dtype", "the type of D's elements", legal=RESULTS, normal=dtype_named)
 INPUT = Parameter("dtype", "the type of A's elements", legal=INPUTS, normal=dtype_named)
 KIND = Parameter("kind", "the kind of the product", legal=tuple(KINDS), optional=True, normal=_kind)
+OF_SPARSE = Parameter("kind", "the kind of the product", legal=tuple(KINDS), normal=_kind)
+SELECTOR = Parameter(
+    "selector", "the sparsity selector: which of two columns", legal=(0, 1), default=0, number=True
+)
 GROUP = Parameter("cta_group", "CTAs that multiply together", legal=(1, 2), default=1, number=True)
 WS = Parameter("ws", "tcgen05.mma.ws, which keeps B", flag=True)
 SPARSE = Parameter("sparse", "A is sparse", flag=True)
@@ -187,7 +195,52 @@ def _multiplicands() -> Iterator[dict[str, Value]]:
                         yield {"m": path.m, "dtype": dtype, **named, "cta_group": path.cta_group, **such}
 
 
-# -- what both say ---------------------------------------------------------------------------------
+# -- E ---------------------------------------------------------------------------------------------
+
+
+def _metadata(m: int, kind: str, selector: int, cta_group: int, ws: bool, slab: int) -> Built:
+    path, this = DataPath.of(m, cta_group, ws, sparse=True), KINDS[kind]
+    path.check_slab(slab)
+    _check_rows(this, m, cta_group, ws, sparse=True)
+    metadata = Metadata(this, path)
+    layout = metadata.layout(selector, slab)
+    facts: dict[str, Any] = {
+        **_path(path),
+        "instruction": _words(this, cta_group, ws, sparse=True),
+        "chunk": {"columns": metadata.chunk, "stored": metadata.chunk // 2, "indices": 2},
+        "means": MEANS[metadata.chunk],
+        "indices": {"row": metadata.indices, "bits": INDEX.bits, "column": EACH},
+        "patterns": [f"{pattern:#06b}" for pattern in metadata.patterns],
+        "selectors": list(metadata.selectors),
+        "columns": metadata.columns,
+        "address": "an even column, whatever the selector",
+        **_lanes(path, slab),
+        **_ctas(path),
+        "copies": path.folds,
+    }
+    notes = (*_notes(path), "patterns other than those, and other selectors, are undefined")
+    return Built(layout, facts, INDEX, notes=notes, source=metadata.source)
+
+
+def _metadatas() -> Iterator[dict[str, Value]]:
+    """The instances of E: all kinds, paths and selectors."""
+    for kind in KINDS.values():
+        for path in DATA_PATHS.values():
+            for such in _variants(path):
+                ws, sparse, slab = (such[name] for name in ("ws", "sparse", "slab"))
+                if sparse and path.m in kind.shapes(path.cta_group, sparse=True, ws=bool(ws)):
+                    for selector in Metadata(kind, path).selectors:
+                        yield {
+                            "m": path.m,
+                            "kind": kind.name,
+                            "selector": selector,
+                            "cta_group": path.cta_group,
+                            "ws": ws,
+                            "slab": slab,
+                        }
+
+
+# -- what all say ----------------------------------------------------------------------------------
 
 
 def _path(path: DataPath) -> dict[str, Any]:
@@ -282,5 +335,15 @@ ENTRIES = (
         {"m": 128, "dtype": "f16"},
         f"{_WORDS} multiplicand operand",
         _multiplicands,
+    ),
+    Entry(
+        "tcgen05.E",
+        "the metadata of a sparse A in tensor memory, [M, indices of a row]: which bits say where it was",
+        (M, OF_SPARSE, SELECTOR, GROUP, WS, SLAB),
+        PTX_METADATA,
+        _metadata,
+        {"m": 128, "kind": "f16"},
+        f"{_WORDS} sparse metadata sparsity selector index 2:4 tcgen05.mma.sp",
+        _metadatas,
     ),
 )
