@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 LEFT_OUT = ("wgmma.canonical", "wgmma.figure")
 """The manual's tables and figures are looked up, not drawn."""
 
+ENGINES_LEFT_OUT = ("tcgen05", "mfma")
+"""Engines whose calls the page's table has not."""
+
 
 def page_knows_call(text: str) -> bool:
     """Whether a text is a call that the page has in its table: one of usual values.
 
     >>> [page_knows_call(f"mma.A(m8n8k4, f16{more})") for more in ("", ", product=0", ", product=1")]
     [True, True, False]
-    >>> page_knows_call("S[8]")
-    False
+    >>> page_knows_call("S[8]"), page_knows_call("mfma.A(16x16x4, f32)")
+    (False, False)
     """
     from tilewise.hardware.calls import read_call
 
@@ -41,7 +44,7 @@ def page_values(entry: Entry) -> Iterator[dict[str, Any]]:
     >>> [values["dtype"] for values in page_values(find("wgmma.A"))][:3]
     ['f16', 'bf16', 'tf32']
     """
-    if entry.name in LEFT_OUT:
+    if entry.name in LEFT_OUT or entry.engine in ENGINES_LEFT_OUT:
         return
     if entry.name == "wgmma.smem":
         yield from _tiles(entry)
