@@ -12,6 +12,7 @@ from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.mfma.instructions import ELSEWHERE, Shape, instructions
 from tilewise.hardware.mfma.words import named, operands
+from tilewise.show.scene.build import scene_of
 
 # -- the document's table, and its formulas (7.1.2 and 7.1.4) --------------------------------------
 
@@ -160,6 +161,28 @@ def test_the_issues_command(capsys):
     _, data = asked(capsys, "mfma.A(32x32x8, f16)", "--who", "laneid=63,register=1")
     assert [where["element"] for where in data["elements_at"]] == [[31, 6], [31, 7]]
     assert [where["bits"] for where in data["elements_at"]] == [[0, 15], [16, 31]]
+
+
+def test_scenes_have_64_lanes():
+    """What show, the page and pictures draw."""
+    for call, shape in (("mfma.D(32x32x8, f16)", (64, 16)), ("mfma.A(4x4x4, f16)", (64, 4))):
+        panels = {panel.title: panel for panel in scene_of(parse(call)).panels}
+        assert panels["laneid by reg"].cells == shape
+    hints = [note.text for note in scene_of(parse(call)).notes if note.kind == "hint"]
+    assert hints == ["laneid reaches 63: a wave of CDNA has lanes 0 to 63, and a warp 0 to 31"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("banks", "S[(64, 64) : (64, 1)]", "--dtype", "f32", "--access", "mfma.D(32x32x8, f16)"),
+        ("shuffle", "mfma.D(32x32x8, f16)", "mfma.D(32x32x8, f16)", "--dtype", "f32", "--permute", "1,0"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_is_known_of_warps_alone_refuses_a_wave(capsys, words):
+    assert main([*words]) == 2
+    assert "a warp has" in capsys.readouterr().err
 
 
 # -- types -----------------------------------------------------------------------------------------

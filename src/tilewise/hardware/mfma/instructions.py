@@ -159,7 +159,7 @@ TABLE: tuple[tuple[tuple[tuple[str, str], ...], str, tuple[Row, ...]], ...] = (
     ((("f64", "f64"),), "f64", ((16, 16, 4, 1, 32), (4, 4, 4, 4, 16))),
     (tuple(product(_F8, _F8)), "f32", ((16, 16, 32, 1, 16), (32, 32, 16, 1, 32))),
 )
-"""(types of A and B, type of C and D, (M, N, K, blocks, cycles)), in the order of the document's table."""
+"""(types of A and B, type of C and D, (M, N, K, blocks, cycles)), as the document's Table 28 has them."""
 
 _CDNA4 = "gfx950 (CDNA4) has it, and gfx942 not"
 _CDNA2 = "CDNA1 and CDNA2 had it, and gfx942 has it no longer"
