@@ -237,7 +237,7 @@ def test_the_largest_instruction_that_reads_the_tile_is_taken():
 @pytest.mark.parametrize(
     "asked",
     [
-        {"engine": "tcgen05"},
+        {"engine": "tcgen06"},
         {"operand": "C"},
         {"major": "n"},
         {"dtype": "f17"},

@@ -224,7 +224,7 @@ def test_what_is_refused(asked, code, words, hint):
     ("asked", "code", "words"),
     [
         ({"operand": "C"}, "TW601", "known: A B"),
-        ({"engine": "tcgen05"}, "TW601", "known: wgmma"),
+        ({"engine": "tcgen06"}, "TW601", "known: wgmma tcgen05"),
         ({"engine": "mma"}, "TW601", "for mma.sync: tilewise swizzle 128x64"),
         ({"major": "m"}, "TW601", "known: k mn"),
         ({"blas": "T"}, "TW601", "no two letters"),

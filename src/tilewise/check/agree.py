@@ -332,7 +332,8 @@ def _reader_of(writer: Side, reader: Side) -> str:
     from tilewise.check.match import Match, match
 
     try:
-        found = match(part.layout, engine=reader.engine, operand=reader.operand, dtype=reader.dtype)
+        asked = dict(reader.asked)
+        found = match(part.layout, engine=reader.engine, operand=reader.operand, dtype=reader.type, **asked)
     except LayoutError:
         return ""
     if isinstance(found, Match):
@@ -355,7 +356,7 @@ def _walked(steps: Sequence[Step[Any]]) -> str:
 
 def _other_type(written: Side, reader: Spec, shared: Setting) -> Agreement | None:
     """No, where the elements that are read have another width: then no tile is the other's."""
-    one, other = written.dtype, shared.element(reader.dtype)
+    one, other = written.dtype, reader.stored(shared)
     if one.bits == other.bits:
         return None
     read = Side(f"a reader of {other}", "", other, written.tile, ())

@@ -106,12 +106,17 @@ def _rows_reason(question: Question) -> Reason:
     rows, least = operand.rows, intake.rows[0]
     name, wanted = f"{operand.name} has {rows} rows", "M" if operand.name == "A" else "N"
     padded = f"pad {wanted} to {-(-rows // least) * least}"
+    half = f"half of M = {least * 2}" if operand.name == "A" else f"half of N = {least * 2}"
     if intake.rows != question.free.rows:
-        message = f"{name}, no multiple of {least}, the {wanted} that was asked"
+        which = f"the {wanted} that was asked" if intake.ctas == 1 else f"{half}, which was asked"
+        message = f"{name}, no multiple of {least}, {which}"
     elif len(intake.rows) == 1:
-        message = f"{name}, and every {question.engine.name} takes {least}"
+        message = f"{name}, and every {intake.product or question.engine.name} takes {least}"
     else:
-        message = f"{name}, no multiple of {least}, the least {wanted}"
+        which = f"the least {wanted}" if intake.ctas == 1 else f"{half}, the least of a pair"
+        message = f"{name}, no multiple of {least}, {which}"
+    if intake.ctas > 1:
+        padded = f"pad each CTA's rows to {-(-rows // least) * least}"
     if operand.name == "B":
         return Reason("rows", message, {"rows": rows, "n": least}, padded)
     other = question.engine.intake(intake.name, "B", **question.options).rows[0]

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewise.check.fitting import Form, base_offsets, compared, counted, described, holds
-from tilewise.check.operand import Blocks, Operand, Reason
+from tilewise.check.fitting import (
+    Form,
+    base_offsets,
+    compared,
+    described,
+    fields_of,
+    holds,
+    parts_of,
+    whole_chunks,
+)
+from tilewise.check.operand import Cuts, Operand, Reason
 from tilewise.check.strides import major_name, mode_name, start_reason, step, widths
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.check.match import Question
-    from tilewise.core.layout import Layout
+    from tilewise.core.algebra.slicing import Piece
     from tilewise.hardware.engines import Descriptor
 
 MAX_LISTED = 1 << 12
@@ -30,11 +40,12 @@ def first_difference(question: Question) -> Reason:
     operand = question.operand
     major = "k" if step(operand, 0, 1) == operand.size else "mn"
     mode = widths(question, major)[step(operand, *((1, 0) if major == "k" else (0, 1)))]
-    rows = min(question.rows)
-    blocks = operand.blocks(rows)
+    rows = min(rows for rows in question.rows if major == "k" or whole_chunks(operand, rows))
+    blocks = parts_of(operand, question.intake, rows)
     if blocks is None:
         return _cut(operand, rows)
-    return _Parts(question, blocks, Form(mode, major, rows, operand.k, operand.size)).first_difference()
+    form = Form(mode, major, rows, operand.k, operand.size, question.intake.absolute)
+    return _Parts(question, blocks, form).first_difference()
 
 
 def _cut(operand: Operand, n: int) -> Reason:
@@ -62,7 +73,7 @@ class _Parts:
     """The parts of a tile that single instructions would read, in the form that the tile looks like."""
 
     question: Question
-    blocks: Blocks
+    blocks: Cuts
     form: Form
 
     @property
@@ -87,42 +98,40 @@ class _Parts:
         operand, engine, form = self.operand, self.question.engine, self.form
         corner = row * form.rows, column * operand.k
         where = f"the instruction at row {corner[0]}, k {corner[1] * operand.elements}"
-        start, fields = self._fields(corner)
-        reason = start_reason(engine, start, where)
+        offset = base_offsets(engine, operand, form)[0]
+        fields = fields_of(engine, operand, form, corner, offset)
+        reason = start_reason(engine, fields["start"], where) or self._uneven(fields, first, where)
         if reason is not None:
             return reason, None
-        for name, value in fields.items():
-            wanted = value if first is None else getattr(first, name)
+        found = described(engine, self.question.intake, form, offset, fields)
+        return self._elsewhere(self.blocks.pieces(row, column), corner, found), found
+
+    def _uneven(self, fields: dict[str, int], first: Descriptor | None, where: str) -> Reason | None:
+        """A distance that no field holds, or that is another in the first instruction."""
+        engine = self.question.engine
+        for name in ("lbo", "sbo"):
+            value, shared = fields[name], not (self.form.absolute and name == "lbo")
+            wanted = value if first is None or not shared else getattr(first, name)
             if not holds(engine, value) or value != wanted:
                 message = f"{where} has {name.upper()} {value} B" + (
                     f", the first one {wanted} B"
                     if first and holds(engine, value)
                     else ", which no field holds"
                 )
-                hint = "all instructions of a tile share LBO and SBO"
                 witness = {"field": name, "found": value, "wanted": wanted}
-                return Reason("uneven", message, witness, hint), None
-        offset = base_offsets(engine, operand, form.mode)[0]
-        found = described(engine, self.question.intake, form, offset, {"start": start, **fields})
-        return self._elsewhere(self.blocks.block(row, column), corner, found), found
+                return Reason("uneven", message, witness, "all instructions of a tile share LBO and SBO")
+        return None
 
-    def _fields(self, corner: tuple[int, int]) -> tuple[int, dict[str, int]]:
-        """The start, LBO and SBO that the addresses of a part give."""
-        engine, form = self.question.engine, self.form
-        offset = base_offsets(engine, self.operand, form.mode)[0]
-
-        def at(element: tuple[int, int]) -> int:
-            row, column = corner[0] + element[0], corner[1] + element[1]
-            return counted(engine, self.operand, form.mode, offset, row, column)
-
-        start = at((0, 0))
-        steps = (("lbo", form.lbo_at), ("sbo", form.sbo_at))
-        return start, {name: engine.spare[name] if far is None else at(far) - start for name, far in steps}
-
-    def _elsewhere(self, block: Layout, corner: tuple[int, int], descriptor: Descriptor) -> Reason | None:
-        """The first element of a part that the descriptor reads elsewhere."""
+    def _elsewhere(
+        self, parts: list[Piece], corner: tuple[int, int], descriptor: Descriptor
+    ) -> Reason | None:
+        """The first element of a part that the descriptor reads elsewhere, or why nobody says where."""
         operand, form = self.operand, self.form
-        for box, part, read in compared(self.question.engine, operand, block, form, descriptor):
+        try:
+            boxes = [*compared(self.question.engine, operand, parts, form, descriptor)]
+        except Refused as no:
+            return Reason("start", no.reason, no.witness, no.hint)
+        for box, part, read in boxes:
             found = part.same(read)
             if found.answer is not False or found.witness is None:
                 continue

@@ -6,6 +6,7 @@ Sw is the permutation of a mode, W its width in bytes. Where the descriptor with
 
 is what the descriptor counts: the start at (0, 0), SBO and LBO a group of rows, of chunks or of columns on.
 So they are read off U, and the layout that the descriptor reads is compared with the tile's part, by `same`.
+Where LBO is an address it is that of the first chunk along K past the end of a row: U of that chunk.
 
 At most one mode fits: rows (columns, where MN-major) of a group are W bytes apart in U, those of an atom
 reach over a whole period, and no permutation of one mode makes such steps of those of another.
@@ -18,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from tilewise.check.boxwise import boxwise
-from tilewise.check.operand import Blocks, Operand
+from tilewise.check.operand import Cuts, Operand
 from tilewise.core.algebra.slicing import Piece
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.swizzles import Swizzle, one_permutation
@@ -49,6 +50,8 @@ class Form:
     """Cells of them along K."""
     size: int
     """Bytes of a cell."""
+    absolute: bool = False
+    """Whether LBO is the address of what lies past the end of a row."""
 
     @property
     def together(self) -> int:
@@ -59,11 +62,20 @@ class Form:
     def ignored(self) -> tuple[str, ...]:
         """The fields that the hardware does not read, or that the extent leaves free."""
         fields = []
-        if self.lbo_at is None:
+        if self.lbo_at is None and not self.absolute:
             fields.append("lbo")
         if self.sbo_at is None:
             fields.append("sbo")
         return tuple(fields)
+
+    def past(self, start: int) -> int | None:
+        """The first cell along K that LBO is the address of; None where LBO is none, or is not read.
+
+        >>> Form(Mode.of("128B"), "k", rows=8, columns=48, size=1, absolute=True).past(96)
+        32
+        """
+        inside = (self.mode.width - start % self.mode.width) // self.size
+        return inside if self.absolute and inside < self.columns else None
 
     @property
     def lbo_at(self) -> tuple[int, int] | None:
@@ -129,7 +141,7 @@ def fits(
     """The first fit: the most rows of one instruction, in it the widest mode, or None."""
     majors = tuple(major for major in majors if _follows(operand, major))
     for rows in many if majors else ():
-        blocks = operand.blocks(rows)
+        blocks = parts_of(operand, intake, rows)
         if blocks is None:
             continue
         for form in forms(intake, operand, rows, majors):
@@ -137,6 +149,14 @@ def fits(
             if fit is not None:
                 return fit
     return None
+
+
+def parts_of(operand: Operand, intake: Intake, rows: int) -> Cuts | None:
+    """The parts of instructions of so many rows; None where some are no single layout and have to be.
+
+    Where LBO is an address an instruction may begin in one row of the atom and end in the next.
+    """
+    return operand.blocks(rows) or (operand.cuts(rows) if intake.absolute else None)
 
 
 def _follows(operand: Operand, major: str) -> bool:
@@ -149,7 +169,13 @@ def forms(intake: Intake, operand: Operand, rows: int, majors: Sequence[str]) ->
     """Every form of an instruction of so many rows, the widest mode first."""
     pairs = [(mode, major) for major in majors for mode in intake.modes[major]]
     for mode, major in sorted(pairs, key=lambda pair: -pair[0].width):
-        yield Form(mode, major, rows, operand.k, operand.size)
+        if major == "k" or whole_chunks(operand, rows):
+            yield Form(mode, major, rows, operand.k, operand.size, intake.absolute)
+
+
+def whole_chunks(operand: Operand, rows: int) -> bool:
+    """Whether so many rows, contiguous, fill chunks of 16 bytes."""
+    return rows * operand.size % CHUNK == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +184,7 @@ class _Fitting:
 
     engine: Engine
     intake: Intake
-    blocks: Blocks
+    blocks: Cuts
     form: Form
 
     @property
@@ -172,7 +198,7 @@ class _Fitting:
         for row in range(many_rows):
             for column in range(many_k):
                 found = self._descriptor(row, column)
-                if found is None or (parts and not _alike(found, parts[0].descriptor)):
+                if found is None or (parts and not self._alike(found, parts[0].descriptor)):
                     return None
                 if not (parts and self._swizzled_alike(found)) and not self._is_read(row, column, found):
                     return None
@@ -180,15 +206,22 @@ class _Fitting:
         return Fit(self.form, tuple(parts))
 
     def _is_read(self, row: int, column: int, descriptor: Descriptor) -> bool:
-        return is_read(self.engine, self.operand, self.blocks.block(row, column), self.form, descriptor)
+        return is_read(self.engine, self.operand, self.blocks.pieces(row, column), self.form, descriptor)
+
+    def _alike(self, one: Descriptor, other: Descriptor) -> bool:
+        """Whether two parts have the same distances."""
+        return one.sbo == other.sbo and (self.form.absolute or one.lbo == other.lbo)
 
     def _swizzled_alike(self, descriptor: Descriptor) -> bool:
         """Whether the layout has the descriptor's pattern: then all parts are read where the first one is.
 
         Under one permutation the sums inside agree, and parts differ from one another by a constant alone,
-        on both sides: that by which their first elements differ.
+        on both sides: that by which their first elements differ. Not where LBO is an address: parts end
+        their rows in other columns.
         """
         mode = descriptor.mode
+        if self.form.absolute:
+            return False
         if not one_permutation(self.operand.chain, (mode.swizzle,) if mode.bits else ()):
             return False
         moved = self.engine.base_unit * descriptor.base_offset
@@ -197,7 +230,7 @@ class _Fitting:
     def _descriptor(self, row: int, column: int) -> Descriptor | None:
         """The only descriptor of that form that may read a part."""
         corner = row * self.form.rows, column * self.operand.k
-        for base_offset in base_offsets(self.engine, self.operand, self.form.mode):
+        for base_offset in base_offsets(self.engine, self.operand, self.form):
             found = self._counted(corner, base_offset)
             if found is not None:
                 return found
@@ -205,22 +238,54 @@ class _Fitting:
 
     def _counted(self, corner: tuple[int, int], base_offset: int) -> Descriptor | None:
         """The descriptor that the addresses of a few elements give, if they can be those of such a tile."""
-        form = self.form
-
-        def at(down: int, along: int) -> int:
-            element = corner[0] + down, corner[1] + along
-            return counted(self.engine, self.operand, form.mode, base_offset, *element)
-
+        engine, form = self.engine, self.form
+        at = _Counting(engine, self.operand, form, corner, base_offset)
         start = at(0, 0)
-        if any(at(down, along) - start != step for down, along, step in form.probes):
+        past = form.past(start)
+        probes = [probe for probe in form.probes if past is None or probe[1] < past]
+        if any(at(down, along) - start != step for down, along, step in probes):
             return None
-        fields = {"start": start, **dict(self.engine.spare)}
+        fields = at.fields()
+        if not all(holds(engine, number) for number in fields.values()):
+            return None
+        return described(engine, self.intake, form, base_offset, fields)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """U of the elements of a part, counted from its corner."""
+
+    engine: Engine
+    operand: Operand
+    form: Form
+    corner: tuple[int, int]
+    base_offset: int
+
+    def __call__(self, down: int, along: int) -> int:
+        """The address of an element as the descriptor counts it, before the mode's swizzle."""
+        mode = self.form.mode
+        moved = self.engine.base_unit * self.base_offset if mode.bits else 0
+        at = self.operand.byte(self.corner[0] + down, self.corner[1] + along)
+        return _permutation(mode)(at - moved) + moved
+
+    def fields(self) -> dict[str, int]:
+        """Start, LBO and SBO in bytes; what is written to those that are not read."""
+        form, start = self.form, self(0, 0)
+        found = {"start": start, **self.engine.spare}
         for name, element in (("lbo", form.lbo_at), ("sbo", form.sbo_at)):
             if element is not None:
-                fields[name] = at(*element) - start
-        if not all(holds(self.engine, number) for number in fields.values()):
-            return None
-        return described(self.engine, self.intake, form, base_offset, fields)
+                found[name] = self(*element) - start
+        if form.absolute:
+            past = form.past(start)
+            found["lbo"] = start - start % form.mode.width if past is None else self(0, past)
+        return found
+
+
+def fields_of(
+    engine: Engine, operand: Operand, form: Form, corner: tuple[int, int], base_offset: int
+) -> dict[str, int]:
+    """Start, LBO and SBO that the addresses of a part give, whether fields hold them or not."""
+    return _Counting(engine, operand, form, corner, base_offset).fields()
 
 
 def described(
@@ -233,13 +298,10 @@ def described(
     return found
 
 
-def _alike(one: Descriptor, other: Descriptor) -> bool:
-    return (one.lbo, one.sbo) == (other.lbo, other.sbo)
-
-
-def base_offsets(engine: Engine, operand: Operand, mode: Mode) -> list[int]:
-    """The base offsets to try: that of the pattern's start first."""
-    if not mode.bits:
+def base_offsets(engine: Engine, operand: Operand, form: Form) -> list[int]:
+    """The base offsets to try: that of the pattern's start first; none but 0 where LBO is an address."""
+    mode = form.mode
+    if not mode.bits or form.absolute:
         return [0]
     likely = _base_offset(engine, operand.pattern, mode)
     many = mode.period // engine.base_unit
@@ -253,12 +315,6 @@ def _base_offset(engine: Engine, pattern: int, mode: Mode) -> int | None:
         return engine.base_offset_of(pattern, mode)
     except Refused:
         return None
-
-
-def counted(engine: Engine, operand: Operand, mode: Mode, base_offset: int, row: int, column: int) -> int:
-    """U of an element: its address as the descriptor counts it, before the mode's swizzle."""
-    moved = engine.base_unit * base_offset if mode.bits else 0
-    return _permutation(mode)(operand.byte(row, column) - moved) + moved
 
 
 @cache
@@ -275,26 +331,42 @@ def holds(engine: Engine, number: int) -> bool:
 # -- the proof -----------------------------------------------------------------------------------------
 
 
-def is_read(engine: Engine, operand: Operand, block: Layout, form: Form, descriptor: Descriptor) -> bool:
+def is_read(
+    engine: Engine, operand: Operand, parts: Sequence[Piece], form: Form, descriptor: Descriptor
+) -> bool:
     """Whether a descriptor reads every element of a part where the part has it.
+
+    No as well where nobody says what it reads.
 
     not decided  where `same` is not; parts of so few elements it lists
     """
-    for _, part, read in compared(engine, operand, block, form, descriptor):
-        answer = part.same(read).answer
-        if answer is None:
-            raise NotDecided("whether the descriptor reads the tile was not decided within the bound")
-        if not answer:
-            return False
+    try:
+        for _, part, read in compared(engine, operand, parts, form, descriptor):
+            answer = part.same(read).answer
+            if answer is None:
+                raise NotDecided("whether the descriptor reads the tile was not decided within the bound")
+            if not answer:
+                return False
+    except Refused:
+        return False
     return True
 
 
 def compared(
-    engine: Engine, operand: Operand, block: Layout, form: Form, descriptor: Descriptor
+    engine: Engine, operand: Operand, parts: Sequence[Piece], form: Form, descriptor: Descriptor
 ) -> Iterator[tuple[tuple[Interval, ...], Layout, Layout]]:
     """Boxes of a part, with the layout that it has there and the one that the descriptor reads."""
-    placed = replace(block, outer=block.outer + operand.base)
-    part = Piece(((0, form.rows), (0, form.columns)), placed)
     asked = {"dtype": operand.type, "major": form.major, "rows": form.rows, "k": form.columns}
-    for read in engine.read(descriptor, **asked):
-        yield from boxwise(part, read, read.box)
+    found = engine.read(descriptor, **asked)
+    for part in parts:
+        placed = Piece(part.box, replace(part.layout, outer=part.layout.outer + operand.base))
+        for read in found:
+            box = _common(part.box, read.box)
+            if box is not None:
+                yield from boxwise(placed, read, box)
+
+
+def _common(one: tuple[Interval, ...], other: tuple[Interval, ...]) -> tuple[Interval, ...] | None:
+    """What two boxes share; None where that is nothing."""
+    shared = tuple((max(a[0], b[0]), min(a[1], b[1])) for a, b in zip(one, other, strict=True))
+    return shared if all(first < last for first, last in shared) else None

@@ -1,4 +1,4 @@
-"""Whether an engine reads a tile of shared memory, and how: wgmma through descriptors, mma.sync by its warp.
+"""Whether an engine reads a tile of shared memory, and how: through descriptors, or mma.sync by its warp.
 
 `match` asks any of them. Of an engine with descriptors it gives these, or why none reads the tile and what is
 nearest.
@@ -50,7 +50,7 @@ class Match:
     mode: Mode
     major: str
     lbo: int | None
-    """Bytes; None where the field is ignored or free."""
+    """Bytes; None where the field is ignored or free, and where each step has its own."""
     sbo: int | None
     ignored: tuple[str, ...]
     instruction: Shape
@@ -59,12 +59,21 @@ class Match:
     base: int = 0
     pattern: str = "tile"
     engine: str = "wgmma"
+    product: str = ""
+    """What reads it, in words, where that is more than the engine's name."""
+    lbo_mode: str = "relative"
+    """relative, or absolute: LBO is an address, and each step has its own."""
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """What the instructions were asked for, their sizes aside."""
 
     legal = True
 
     def __str__(self) -> str:
         fields = {name: getattr(self, name) for name in ("lbo", "sbo")}
-        said = ", ".join(f"{name} {'ignored' if value is None else value}" for name, value in fields.items())
+        lacking = {name: "ignored" if name in self.ignored else "by step" for name in fields}
+        said = ", ".join(
+            f"{name} {lacking[name] if value is None else value}" for name, value in fields.items()
+        )
         return f"{self.mode}, {self.major}-major, {said}: {self.value:#018x}, {len(self.steps)} steps"
 
     @property
@@ -173,13 +182,14 @@ def instruction_rows(operand: Operand, intake: Intake) -> tuple[int, ...]:
 def match(
     layout: Layout,
     *,
-    engine: Literal["wgmma"] = "wgmma",
+    engine: Literal["wgmma", "tcgen05"] = "wgmma",
     operand: str,
     dtype: DType | str,
     major: str | None = None,
     n: int | None = None,
     base: int = 0,
     pattern: str = "tile",
+    **asked: Any,
 ) -> Match | Mismatch: ...
 
 
@@ -210,11 +220,14 @@ def match(
     pattern: str = "tile",
     **asked: Any,
 ) -> Match | Feed | Mismatch:
-    """Whether wgmma reads a tile [rows, K] of shared memory, and with which descriptors.
+    """Whether an engine reads a tile [rows, K] of shared memory, and with which descriptors.
 
     The layout counts elements of `dtype`, or what its unit says, from the tile's address `base`. Its swizzle
     counts from there as well, or with the pattern "address" from address 0, as TMA's does. Of several sizes
     of the instruction the largest is taken that reads the tile.
+
+    Of the engine tcgen05 `asked` are kind, m, cta_group, sparse, ws, k, lbo_mode and atomicity, and the tile
+    is that of one CTA: of a pair each has half of the rows of A and of B.
 
     Of the engine mma it tells how a warp moves the tile to its registers, or from them: `asked` is what
     `tilewise.check.feeding.feed` takes, `shape` always, and `arch` or `form`.
@@ -333,11 +346,7 @@ def _question(
         intake = free = engine.intake(dtype, name, **general)
     except Refused as no:
         raise Unreadable(Reason("type", no.reason, no.witness, no.hint)) from None
-    said = []
-    try:
-        intake = engine.intake(dtype, name, **options)
-    except Refused as no:
-        said.append(Reason("n", no.reason, no.witness, no.hint))
+    intake, said = _sized(engine, dtype, name, general, options)
     if major is not None and major not in intake.majors:
         witness = {"dtype": intake.name, "major": major}
         said.append(Reason("major-type", intake.no_major[0], witness, intake.no_major[1]))
@@ -348,6 +357,22 @@ def _question(
     return Question(engine, layout, operand, intake, free, majors, general, tuple(said), folded)
 
 
+def _sized(
+    engine: Engine, dtype: DType | str, operand: str, general: Mapping[str, Any], options: Mapping[str, Any]
+) -> tuple[Intake, list[Reason]]:
+    """The intake with the sizes that were asked for, one after another, and why some are passed over."""
+    taken, said = dict(general), []
+    for name in engine.sizes:
+        if name in options:
+            try:
+                engine.intake(dtype, operand, **taken, **{name: options[name]})
+            except Refused as no:
+                said.append(Reason(name, no.reason, no.witness, no.hint))
+            else:
+                taken[name] = options[name]
+    return engine.intake(dtype, operand, **taken), said
+
+
 def _matched(question: Question, fit: Fit) -> Match:
     form, first = fit.form, fit.descriptor
     ignored = form.ignored
@@ -356,7 +381,7 @@ def _matched(question: Question, fit: Fit) -> Match:
         question.operand.row.name,
         form.mode,
         form.major,
-        None if "lbo" in ignored else first.lbo,
+        None if "lbo" in ignored or form.absolute else first.lbo,
         None if "sbo" in ignored else first.sbo,
         ignored,
         question.intake.shape(form.rows),
@@ -364,6 +389,9 @@ def _matched(question: Question, fit: Fit) -> Match:
             Step(part.mn, part.k, part.descriptor.start - first.start, part.descriptor) for part in fit.parts
         ),
         engine=question.engine.name,
+        product=question.intake.product,
+        lbo_mode="absolute" if form.absolute else "relative",
+        asked=question.options,
     )
 
 

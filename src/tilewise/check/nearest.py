@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from heapq import merge
+from math import lcm
 
 from tilewise.check.diagnose import past_the_end
+from tilewise.check.fitting import whole_chunks
 from tilewise.check.operand import Operand, Reason
 from tilewise.check.strides import major_name, mode_name, step, widths
 from tilewise.core.errors import LayoutError, Refused
@@ -111,7 +113,8 @@ def _as_it_is(question: Question) -> Iterator[Near]:
     fit = None if past_the_end(question.engine, operand) else question.fit()
     if fit is not None:
         mode, major = fit.form.mode, fit.form.major
-        what = "the tile as it is" + (f", with N = {fit.form.rows}" if operand.name == "B" else "")
+        _, n, _ = question.intake.shape(fit.form.rows)
+        what = "the tile as it is" + (f", with N = {n}" if operand.name == "B" else "")
         yield Near(layout, "nothing", f"{mode_name(mode)}, {major_name(major)}: {what}", mode, major, 0)
 
 
@@ -168,8 +171,8 @@ def _tiles(question: Question, wanted: Mode | None) -> Iterator[Near]:
         mode, major, order = choice
         return major != now, order != _few_boxes(major), mode is not wanted, -mode.width
 
-    rows, k = _padded(question)
     for mode, major, order in sorted(_choices(question), key=rank):
+        rows, k = _padded(question, mode, major)
         try:
             layout = question.engine.tile(mode, major, question.operand.row.dtype, rows, k, order)
         except Refused:
@@ -209,12 +212,14 @@ def _near(question: Question, layout: Layout, choice: Choice, cost: str) -> Near
     return Near(layout.coalesce(by_mode=True), cost, message, mode, major, moved)
 
 
-def _padded(question: Question) -> tuple[int, int]:
-    """Rows and K, in elements, up to whole instructions."""
-    operand = question.operand
+def _padded(question: Question, mode: Mode, major: str) -> tuple[int, int]:
+    """Rows and K, in elements, up to whole instructions; where LBO is an address, to whole atoms as well."""
+    operand, intake = question.operand, question.intake
     k, deep = operand.columns * operand.elements, operand.row.k
-    rows = operand.rows
-    while all(rows % many for many in question.intake.rows):
+    if intake.absolute:
+        deep = lcm(deep, mode.elements(intake.dtype))
+    rows, legal = operand.rows, [many for many in intake.rows if major == "k" or whole_chunks(operand, many)]
+    while legal and all(rows % many for many in legal):
         rows += 1
     return rows, -(-k // deep) * deep
 

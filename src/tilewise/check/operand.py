@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tilewise.core.algebra.slicing import Interval, Piece
 from tilewise.core.axes import STORAGE, m
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
@@ -19,10 +20,11 @@ from tilewise.hardware.modes import Mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Protocol
 
     from tilewise.core.dtypes import DType
-    from tilewise.hardware.engines import Engine
+    from tilewise.hardware.engines import Engine, Intake
 
     class Row(Protocol):
         """What the table of an engine says of a type."""
@@ -109,6 +111,28 @@ def reader_of(engine: Engine) -> Reader:
     )
 
 
+def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[str, Any]) -> Intake:
+    """What the instructions take that are asked for by these words, those that are None left out.
+
+    >>> from tilewise.hardware.engines import engine
+    >>> intake_of(engine("wgmma"), "bf16", "B", {"n": 96}).rows
+    (96,)
+    >>> intake_of(engine("wgmma"), "bf16", "B", {"cta_group": 2})
+    Traceback (most recent call last):
+    tilewise.LayoutError: TW601: wgmma is not asked for cta_group
+      hint: it is asked for n
+    """
+    said = {name: value for name, value in asked.items() if value is not None}
+    for name in said:
+        if name not in engine.options:
+            raise LayoutError(
+                "TW601",
+                f"{engine.name} is not asked for {name}",
+                hint=f"it is asked for {', '.join(engine.options)}",
+            )
+    return engine.intake(dtype, operand, **said)
+
+
 @dataclass(frozen=True)
 class Operand:
     """[rows, K] in bytes of shared memory; element (0, 0) of the layout's own numbers is at `base`."""
@@ -139,7 +163,7 @@ class Operand:
     @property
     def type(self) -> str:
         """The type as which a cell is read."""
-        return CELL if self.elements > 1 else self.row.name
+        return CELL if self.elements > 1 else self.row.dtype.name
 
     @property
     def k(self) -> int:
@@ -194,6 +218,10 @@ class Operand:
         except Refused:
             return None
 
+    def cuts(self, n: int) -> Cuts:
+        """The same parts, of which each may be several layouts."""
+        return Cuts(self, n)
+
     def index(self, flat: int) -> tuple[int, int]:
         """(row, k) of a flat index, k in elements."""
         row, column = divmod(flat, self.columns)
@@ -201,13 +229,11 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """The parts of a tile that single instructions read."""
+class Cuts:
+    """The parts of a tile that single instructions read, cut out of it wherever they begin."""
 
     operand: Operand
     n: int
-    grouped: Layout
-    """The operand's layout in the shape ((blocks, n), (blocks, k))."""
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -219,6 +245,25 @@ class Blocks:
     def _modes(self) -> Any:
         operand = self.operand
         return (operand.rows // self.n, self.n), (operand.columns // operand.k, operand.k)
+
+    def pieces(self, row: int, column: int) -> list[Piece]:
+        """The layouts of one part, in the operand's own bytes; their boxes count from its corner."""
+        corner = row * self.n, column * self.operand.k
+        ends = corner[0] + self.n, corner[1] + self.operand.k
+        found = self.operand.layout.slice(*zip(corner, ends, strict=True))
+        return [Piece(_counted_from(corner, piece.box), piece.layout) for piece in found]
+
+
+@dataclass(frozen=True)
+class Blocks(Cuts):
+    """The parts of a tile of which each is one layout, and all are by one rule."""
+
+    grouped: Layout
+    """The operand's layout in the shape ((blocks, n), (blocks, k))."""
+
+    def pieces(self, row: int, column: int) -> list[Piece]:
+        """The layout of one part."""
+        return [Piece(((0, self.n), (0, self.operand.k)), self.block(row, column))]
 
     @cached_property
     def digits(self) -> list[list[tuple[int, Vector]]]:
@@ -242,6 +287,11 @@ class Blocks:
         shape = tuple(mode[0] if len(mode) == 1 else mode for mode in modes)
         strides = tuple(stride for _, stride in (*rows, *columns))
         return self.grouped.with_parts(shape, strides, (), offset)
+
+
+def _counted_from(corner: tuple[int, int], box: tuple[Interval, ...]) -> tuple[Interval, ...]:
+    """A box, counted from a corner."""
+    return tuple((first - at, last - at) for at, (first, last) in zip(corner, box, strict=True))
 
 
 def _stepped(digits: list[tuple[int, Vector]], index: int) -> Vector:

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
+from tilewise.check.operand import intake_of
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -24,14 +26,14 @@ from tilewise.core.swizzles import Swizzle
 from tilewise.core.units import converted
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.engines import engine as engine_of
-from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
+from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
 from tilewise.hardware.operands.majors import check_major_word, check_operand
 from tilewise.hardware.tma.landing import landing
 from tilewise.hardware.tma.rules import MAX_BOX, SHARED_ALIGNMENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import TypeAlias
 
     from tilewise.core.shapes import Mode as Extents
     from tilewise.hardware.engines import Descriptor, Engine, Intake
@@ -44,6 +46,9 @@ Interval = tuple[int, int]
 
 Pair = tuple[int, int]
 """(rows, elements along K)."""
+
+Asked = tuple[tuple[str, Any], ...]
+"""What an engine's instructions are asked for, such as (("kind", "mxf4"), ("cta_group", 2))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,10 @@ class Side:
     """The operand of an engine that it is, where it is one."""
     engine: str = ""
     """That engine."""
+    type: str = ""
+    """The type that the engine multiplies: its elements may have more room than they need."""
+    asked: Asked = ()
+    """What its instructions are asked for besides the type."""
     meant: str = ""
     """What its swizzle would be if it counted bytes, where that is the hardware's."""
 
@@ -127,6 +136,10 @@ class Copied:
             )
         return extents[0], extents[1]
 
+    def stored(self, setting: Setting) -> DType:
+        """As which an element lies in memory."""
+        return setting.element(self.dtype)
+
     def placed(self, setting: Setting) -> Side:
         """The side at its address."""
         element = setting.element(self.dtype)
@@ -155,7 +168,7 @@ class Copied:
         """The mode that the swizzle would be on bytes, where it counts other elements."""
         as_bytes = _label(self.layout.swizzles, "byte")
         counts_bytes = self.layout.unit != "element" or element.bits == 8
-        return as_bytes if as_bytes in MODES and self.layout.swizzles and not counts_bytes else ""
+        return as_bytes if as_bytes in BLACKWELL and self.layout.swizzles and not counts_bytes else ""
 
     def _on_one_axis(self) -> Layout:
         """The layout on m: an axis of addresses by another name is that."""
@@ -202,6 +215,10 @@ class Boxes:
     at: Pair = (0, 0)
     dtype: DType | None = None
 
+    def stored(self, setting: Setting) -> DType:
+        """As which an element lies in memory."""
+        return setting.element(self.dtype)
+
     def placed(self, setting: Setting) -> Side:
         """The side at its address, which is one that TMA can write to."""
         element = setting.element(self.dtype)
@@ -246,9 +263,10 @@ class Boxes:
         dims: Dims = (groups, across, inner)
         ways: tuple[Dims, ...] = ((1,), (0, 2))
         if groups > 1 and self._order != first_down(self.major):
-            if across % ROWS:
-                raise _no_whole(f"{across} elements across the major direction", ROWS)
-            dims, ways = (across // ROWS, groups, ROWS, inner), ((0, 2), (1, 3))
+            deep = self.mode.rows
+            if across % deep:
+                raise _no_whole(f"{across} elements across the major direction", deep)
+            dims, ways = (across // deep, groups, deep, inner), ((0, 2), (1, 3))
         return dims, ways if self.major == "k" else ways[::-1]
 
     def _inner(self, element: DType, along: int) -> int:
@@ -355,20 +373,28 @@ class Fed:
     dtype: DType | None = None
     pattern: str = "address"
     engine: str = "wgmma"
+    asked: Asked = ()
+
+    def stored(self, setting: Setting) -> DType:
+        """As which an element lies in memory."""
+        return self._intake(setting).dtype
+
+    def _intake(self, setting: Setting) -> Intake:
+        asked = {"n": None if self.operand == "A" else self.n, **dict(self.asked)}
+        return intake_of(engine_of(self.engine), setting.element(self.dtype), self.operand, asked)
 
     def placed(self, setting: Setting) -> Side:
         """The side at its address."""
-        element = setting.element(self.dtype)
+        intake = self._intake(setting)
         tile = _said(self.tile, setting.tile)
         engine = engine_of(self.engine)
-        intake = engine.intake(element, self.operand)
         fed = engine.feed(
             intake,
             self.mode,
             self.major,
             *tile,
             self.order or first_down(self.major),
-            one=None if self.operand == "A" else self.n,
+            one=intake.rows[0] if len(intake.rows) == 1 else None,
             base=setting.base if self.start is None else self.start,
             pattern=self.pattern,
         )
@@ -379,17 +405,19 @@ class Fed:
             for at in chosen
             for part in read_by(engine, intake, self._as_said(steps[at]), self.major, fed.n, at)
         ]
-        words = self._words(fed.n, len(steps), len(chosen))
+        words = self._words(fed.n * intake.ctas, len(steps), len(chosen))
         return Side(
             words,
             self.mode.name,
-            element,
+            intake.dtype,
             tile,
             tuple(parts),
             instructions=len(chosen),
             major=self.major,
             operand=self.operand,
             engine=self.engine,
+            type=intake.name,
+            asked=self.asked,
         )
 
     def _chosen(self, at: Pair, steps: dict[Pair, Descriptor], deep: Pair) -> Pair:
@@ -426,19 +454,30 @@ class Described:
     at: Pair = (0, 0)
     dtype: DType | None = None
     engine: str = "wgmma"
+    asked: Asked = ()
 
     @property
     def tile(self) -> None:
         """One instruction reads a part of a tile, and does not say of which."""
         return
 
+    def stored(self, setting: Setting) -> DType:
+        """As which an element lies in memory."""
+        return self._intake(setting).dtype
+
+    def _intake(self, setting: Setting) -> Intake:
+        element, of_b = setting.element(self.dtype), check_operand(self.operand) == "B"
+        if of_b and self.n is None:
+            raise LayoutError("TW004", "a descriptor of operand B needs n", hint="such as n=64")
+        asked = {"n": self.n if of_b else None, **dict(self.asked)}
+        found = intake_of(engine_of(self.engine), element, self.operand, asked)
+        if len(found.rows) > 1:
+            raise LayoutError("TW004", "a descriptor of operand A needs m", hint="such as m=128")
+        return found
+
     def placed(self, setting: Setting) -> Side:
         """The side."""
-        element = setting.element(self.dtype)
-        if check_operand(self.operand) == "B" and self.n is None:
-            raise LayoutError("TW004", "a descriptor of operand B needs n", hint="such as n=64")
-        engine = engine_of(self.engine)
-        intake = engine.intake(element, self.operand, **({} if self.operand == "A" else {"n": self.n}))
+        engine, intake = engine_of(self.engine), self._intake(setting)
         parts = read_by(engine, intake, self.descriptor, self.major, intake.rows[0], self.at)
         mode = self.descriptor.mode
         words = (
@@ -449,12 +488,14 @@ class Described:
         return Side(
             words,
             mode.name,
-            element,
+            intake.dtype,
             tile,
             parts,
             major=self.major,
             operand=self.operand,
             engine=self.engine,
+            type=intake.name,
+            asked=self.asked,
         )
 
 
@@ -501,6 +542,11 @@ class Together:
     def dtype(self) -> DType | None:
         """The type that a side names."""
         return next((side.dtype for side in self.sides if side.dtype is not None), None)
+
+    def stored(self, setting: Setting) -> DType:
+        """As which an element lies in memory, by the first side that names a type."""
+        named = next((side for side in self.sides if side.dtype is not None), self.sides[0])
+        return named.stored(setting)
 
     def placed(self, setting: Setting) -> Side:
         """All parts as one side."""
@@ -585,7 +631,7 @@ def _label(swizzles: tuple[Swizzle, ...], unit: str) -> str:
     in_bytes = tuple(swizzle.scaled(1, 8) for swizzle in moving) if unit == "bit" else moving
     if not in_bytes:
         return "none"
-    named = (mode.name for mode in MODES.values() if in_bytes == (mode.swizzle,))
+    named = (mode.name for mode in BLACKWELL.values() if in_bytes == (mode.swizzle,))
     return next(named, " o ".join(map(str, in_bytes)))
 
 

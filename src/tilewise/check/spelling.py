@@ -1,7 +1,7 @@
 """How the writer and the reader of a tile are spelled.
 
     SIDE  = LAYOUT | CALL {+ CALL}
-    CALL  = copy(LAYOUT, ...) | tma(...) | wgmma(...) | descriptor(0x..., ...)
+    CALL  = copy(LAYOUT, ...) | tma(...) | wgmma(...) | tcgen05(...) | descriptor(0x..., ...)
 
 A layout stands in either dialect, or is an entry of the catalogue, `wgmma.smem(...)`. In the brackets stand
 name=value and bare words, in any order: a word that can mean one thing alone, such as 64B, k, A, bf16 or
@@ -10,7 +10,8 @@ name=value and bare words, in any order: a word that can mean one thing alone, s
     tma(tile=128x64, mode=64B)                   also major, order, box, inner, start, at, dtype
     wgmma(operand=B, mode=128B, major=k, n=128)  also tile, order, start, lbo, sbo, base_offset,
                                                  pattern=address|tile, at, dtype
-    descriptor(0x4000004000010000, B, n=64)      also major, at, dtype
+    tcgen05(operand=A, mode=128B, m=128)         the same, and kind, cta_group, sparse, ws, k, lbo_mode
+    descriptor(0x4000004000010000, B, n=64)      also major, at, dtype, engine, and what that one takes
     copy(S[(128, 64) : (64, 1)], dtype=f16)      also unit, dialect, storage, at, swizzle=pointer|address
 """
 
@@ -25,8 +26,9 @@ from tilewise.check.sides import Boxes, Copied, Described, Fed, Together
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
+from tilewise.hardware.engines import ENGINES
 from tilewise.hardware.engines import engine as engine_of
-from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.modes import BLACKWELL, Mode
 from tilewise.hardware.operands.majors import MAJORS, OPERANDS
 from tilewise.hardware.operands.stepping import PATTERNS
 from tilewise.hardware.operands.tiles import ORDERS
@@ -35,13 +37,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.sides import Spec
+    from tilewise.check.sides import Asked, Spec
     from tilewise.hardware.engines import Descriptor
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
 _NAMED = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
 _TIMES = re.compile(r"(\d+)\s*[xX×]\s*(\d+)")
 _BRACKETS = re.compile(r"\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+LBO_MODES = ("relative", "absolute")
 _OPENS, _CLOSES = "([<{", ")]>}"
 
 
@@ -295,7 +298,7 @@ def _positive(call: _Call, word: _Word) -> int:
 
 def _mode(call: _Call, word: _Word) -> Mode:
     with _blame(call, word):
-        return Mode.of(word.value)
+        return BLACKWELL.get(word.value.upper()) or Mode.of(word.value)
 
 
 def _dtype(call: _Call, word: _Word) -> DType:
@@ -305,8 +308,13 @@ def _dtype(call: _Call, word: _Word) -> DType:
 
 def _descriptor(call: _Call, word: _Word) -> Descriptor:
     with _blame(call, word):
-        found: Descriptor = engine_of("wgmma").decode(_number(call, word))
+        found: Descriptor = engine_of(call.take("engine") or "wgmma").decode(_number(call, word))
         return found
+
+
+def _flag(call: _Call, word: _Word) -> bool:
+    """A word that says itself, such as ws, or ws=true."""
+    return _choice(call, word, ("true", "false", word.name or word.value)) != "false"
 
 
 @contextmanager
@@ -321,7 +329,7 @@ def _blame(call: _Call, word: _Word) -> Iterator[None]:
 
 
 def _is_mode(value: str) -> bool:
-    return value.upper().removeprefix("SWIZZLE_") in (name.upper() for name in MODES)
+    return value.upper().removeprefix("SWIZZLE_") in (name.upper() for name in BLACKWELL)
 
 
 def _is_dtype(value: str) -> bool:
@@ -347,6 +355,14 @@ _KINDS: dict[str, Callable[[_Call, _Word], Any]] = {
     "swizzle": lambda call, word: _choice(call, word, ("pointer", "address")),
     "storage": lambda _, word: tuple(word.value.split()),
     "n": _positive,
+    "m": _positive,
+    "k": _positive,
+    "cta_group": _positive,
+    "kind": lambda _, word: word.value,
+    "engine": lambda call, word: _choice(call, word, tuple(ENGINES)),
+    "lbo_mode": lambda call, word: _choice(call, word, LBO_MODES),
+    "sparse": _flag,
+    "ws": _flag,
     "inner": _positive,
     "lbo": _number,
     "sbo": _number,
@@ -364,6 +380,10 @@ _LOOKS: dict[str, Callable[[str], bool]] = {
     "tile": lambda value: (_TIMES.fullmatch(value) or _BRACKETS.fullmatch(value)) is not None,
     "unit": lambda value: value in UNITS,
     "swizzle": lambda value: value in ("pointer", "address"),
+    "lbo_mode": lambda value: value in LBO_MODES,
+    "sparse": lambda value: value == "sparse",
+    "ws": lambda value: value == "ws",
+    "engine": lambda value: value in ENGINES,
 }
 """Which bare words a name may go without, in the order in which they are tried."""
 
@@ -441,7 +461,14 @@ def _fed(call: _Call) -> Fed:
         at=call.take("at"),
         dtype=call.take("dtype"),
         pattern=call.take("pattern") or "address",
+        engine=call.name,
+        asked=_asked(call),
     )
+
+
+def _asked(call: _Call) -> Asked:
+    """What the instructions are asked for besides type and N."""
+    return tuple((name, call.take(name)) for name in OF_INSTRUCTIONS if name in call.words)
 
 
 def _described(call: _Call) -> Described:
@@ -452,19 +479,26 @@ def _described(call: _Call) -> Described:
         n=call.take("n"),
         at=call.take("at") or (0, 0),
         dtype=call.take("dtype"),
+        engine=call.take("engine") or "wgmma",
+        asked=_asked(call),
     )
 
+
+OF_INSTRUCTIONS = ("kind", "m", "cta_group", "sparse", "ws", "k", "lbo_mode")
+"""What tcgen05's instructions are asked for besides type and N."""
+
+_OF_TILE = (
+    *("operand", "mode", "tile", "major", "order", "n", "lbo", "sbo", "start", "base_offset"),
+    *("at", "dtype", "pattern"),
+)
 
 _CALLS = {
     "copy": _Form(("layout", "dtype", "unit", "dialect", "storage", "swizzle", "at"), _copied, "layout"),
     "tma": _Form(("tile", "mode", "major", "order", "box", "inner", "start", "at", "dtype"), _boxes),
-    "wgmma": _Form(
-        (
-            *("operand", "mode", "tile", "major", "order", "n", "lbo", "sbo", "start", "base_offset"),
-            *("at", "dtype", "pattern"),
-        ),
-        _fed,
+    "wgmma": _Form(_OF_TILE, _fed),
+    "tcgen05": _Form((*_OF_TILE, *OF_INSTRUCTIONS), _fed),
+    "descriptor": _Form(
+        ("value", "operand", "major", "n", "at", "dtype", "engine", *OF_INSTRUCTIONS), _described, "value"
     ),
-    "descriptor": _Form(("value", "operand", "major", "n", "at", "dtype"), _described, "value"),
 }
 """Every call by name."""

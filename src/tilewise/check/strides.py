@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from tilewise.check.fitting import whole_chunks
 from tilewise.check.operand import Operand, Reason
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import Swizzle, one_permutation
@@ -40,6 +41,23 @@ def faults(question: Question) -> Iterator[Reason]:
         why, hint = question.intake.no_major
         message = f"rows are contiguous (MN-major), and {why}"
         yield Reason("major-type", message, {"row_step": down, "k_step": along}, hint)
+
+
+def _no_whole_chunks(question: Question) -> Iterator[Reason]:
+    """Contiguous rows that no instruction of whole chunks of 16 bytes divides."""
+    operand, together = question.operand, CHUNK // question.operand.size
+    fitting = [rows for rows in question.intake.rows if whole_chunks(operand, rows)]
+    if question.rows and not any(rows in fitting for rows in question.rows):
+        size = "M" if operand.name == "A" else "N"
+        yield Reason(
+            "rows",
+            f"{operand.name} has {operand.rows} rows, contiguous, no multiple of {fitting[0]}: {together} of "
+            f"{operand.row.name} fill a chunk of 16 bytes"
+            if fitting
+            else f"{max(question.rows)} contiguous rows of {operand.row.name} fill no chunk of 16 bytes",
+            {"rows": operand.rows, "chunk": together},
+            f"pad {size} to a multiple of {fitting[0] if fitting else together}, or lay K contiguous",
+        )
 
 
 def widths(question: Question, major: str | None) -> dict[int, Mode]:
@@ -126,6 +144,8 @@ class _Walk:
             message = f"the tile is {major_name(self.major)}, and {major_name(asked)} was asked"
             yield Reason("major", message, {"found": self.major, "wanted": asked})
         across = self.at(1, 0)
+        if self.major == "mn":
+            yield from _no_whole_chunks(self.question)
         engine = self.question.engine
         base = pattern_reason(engine, self.operand, self.widths.get(across, MODES["none"]))
         start = None if base else start_reason(engine, self.operand.plain(0, 0))

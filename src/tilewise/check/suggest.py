@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilewise.check import tma
+from tilewise.check.operand import intake_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
@@ -19,14 +20,14 @@ from tilewise.core.shapes import extents_of
 from tilewise.hardware.engines import ENGINES
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.modes import CHUNK, MODES, Mode, mode_of
 from tilewise.hardware.operands.majors import MAJORS, check_operand
 from tilewise.hardware.operands.stepping import Feeding, Stages, Step
 from tilewise.hardware.tma.rules import MAX_RANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from tilewise.hardware.engines import Descriptor, Engine, Intake
@@ -62,10 +63,10 @@ class Copies:
     """Boxes of a tensor map of two dimensions."""
 
     @classmethod
-    def of(cls, tile: Layout, dtype: DType, major: str) -> Copies:
+    def of(cls, tile: Layout, dtype: DType, major: str, modes: Iterable[Mode] = MODES.values()) -> Copies:
         """The counts of one order of atoms."""
-        split = plan_of(tile, dtype, major)
-        plain = plan_of(tile, dtype, major, max_rank=2)
+        split = plan_of(tile, dtype, major, modes)
+        plain = plan_of(tile, dtype, major, modes, max_rank=2)
         return cls(split.count, split.tensor_map.rank, plain.count)
 
     @property
@@ -195,12 +196,14 @@ def suggest(
     blas: str | None = None,
     mode: Mode | str | None = None,
     stages: int = 1,
+    **asked: Any,
 ) -> Suggestion:
     """The tile to take for operand A [rows = M, K] or B [rows = N, K].
 
     `major` says which direction is contiguous, "k" where nothing is said; or `blas` does, by the two letters
     of a column-major library: "TN" is A transposed and B not, both K-major. `mode` takes that one instead of
-    the widest that fits.
+    the widest that fits. `asked` is what the engine's instructions are asked for besides: of tcgen05 kind, m,
+    n, cta_group, sparse, ws and lbo_mode; the rows are those of one CTA.
 
         requires  whole instructions: 64 rows of A, a legal N's of B, 32 bytes of K; a mode that is asked for
                   is filled
@@ -211,21 +214,21 @@ def suggest(
     256
     """
     of = _engine(engine)
-    intake = of.intake(dtype, operand)
+    intake = intake_of(of, dtype, operand, asked)
     rows, k = _extent(rows, "rows"), _extent(k, "K")
     major = _major(intake, major, blas)
     _check_tile(of, intake, rows, k)
     size = (k if major == "k" else rows) * intake.dtype.bits // 8
     modes = intake.modes[major]
-    choices = mode_for(size, modes) if mode is None else mode_asked(size, Mode.of(mode), modes)
+    choices = mode_for(size, modes) if mode is None else mode_asked(size, _mode(of, mode, modes), modes)
     taken = choices[-1].mode
     count = _counted(stages)
     _check_bytes(rows * k * intake.dtype.bits // 8, count, taken)
     tiles = {order: of.tile(taken, major, intake.dtype, rows, k, order) for order in of.orders}
-    copies = {order: Copies.of(tile, intake.dtype, major) for order, tile in tiles.items()}
+    copies = {order: Copies.of(tile, intake.dtype, major, modes) for order, tile in tiles.items()}
     order = min(tiles, key=lambda order: (copies[order].key, order != _usual(major)))
     fed = of.feed(intake, taken, major, rows, k, order)
-    plan = plan_of(tiles[order], intake.dtype, major)
+    plan = plan_of(tiles[order], intake.dtype, major, modes)
     return Suggestion(
         operand=operand,
         dtype=intake.dtype,
@@ -240,7 +243,7 @@ def suggest(
         feeding=fed,
         stages=of.stages(fed, count),
         intake=intake,
-        notes=(*_split_notes(plan, operand), *_n_notes(of, intake, fed)),
+        notes=(*_split_notes(plan, operand), *_n_notes(of, intake, fed), *_padded_notes(intake)),
         engine=of.name,
     )
 
@@ -264,11 +267,14 @@ def mode_for(size: int, modes: Iterable[Mode] = MODES.values()) -> tuple[Choice,
         found.append(_filled(size, mode))
         if found[-1].fits:
             return tuple(found)
+    narrowest = found[-1].mode
     raise Refused(
         "TW603",
-        f"a contiguous dimension of {size} bytes is no whole number of 16",
+        f"a contiguous dimension of {size} bytes is no whole number of {narrowest.width}",
         witness={"bytes": size},
-        hint="core matrices have rows of 16 bytes: pad the dimension",
+        hint=f"{narrowest} is the narrowest mode that is read here: pad the dimension"
+        if narrowest.bits
+        else "core matrices have rows of 16 bytes: pad the dimension",
     )
 
 
@@ -329,6 +335,12 @@ def _engine(engine: str) -> Engine:
     return engine_of(engine)
 
 
+def _mode(engine: Engine, mode: Mode | str, modes: Sequence[Mode]) -> Mode:
+    """The mode that is asked for, which has to be read: of two as wide the one that is."""
+    found = mode_of(mode, modes=engine.modes)
+    return next((one for one in modes if one.width == found.width), found)
+
+
 def _major(intake: Intake, major: str | None, blas: str | None) -> str:
     if major is not None and blas is not None:
         raise LayoutError("TW401", "major and blas say the same thing twice", hint="give one of them")
@@ -385,9 +397,11 @@ def _check_tile(engine: Engine, intake: Intake, rows: int, k: int) -> None:
 
 
 def _why_rows(engine: Engine, intake: Intake) -> str:
+    of_pair = ", of which each CTA has half" if intake.ctas > 1 else ""
     if intake.operand == "A":
-        return f"{engine.name} takes {intake.rows[0]} rows of A"
-    return f"every legal N is a multiple of {intake.rows[0]}"
+        whole = f"{intake.rows[0]} rows of A" if not of_pair else f"{intake.rows[0] * intake.ctas} rows of A"
+        return f"{engine.name} takes {whole}{of_pair}"
+    return f"every legal N is a multiple of {intake.rows[0] * intake.ctas}{of_pair}"
 
 
 def _off(message: str, name: str, found: int, deep: int, why: str) -> Refused:
@@ -415,12 +429,18 @@ def _check_bytes(tile_bytes: int, count: int, mode: Mode) -> None:
 # -- what follows ----------------------------------------------------------------------------------
 
 
-def plan_of(tile: Layout, dtype: DType, major: str, max_rank: int = MAX_RANK) -> tma.Plan:
+def plan_of(
+    tile: Layout,
+    dtype: DType,
+    major: str,
+    modes: Iterable[Mode] = MODES.values(),
+    max_rank: int = MAX_RANK,
+) -> tma.Plan:
     """The copy of the tile from a large tensor of whole tiles, contiguous as the tile is."""
     rows, k = extents_of(tile.shape)
     shape = (TILES * rows, TILES * k)
     strides = (shape[1], 1) if major == "k" else (1, shape[0])
-    return tma.plan_copy(shape, tile, dtype=dtype, strides=strides, max_rank=max_rank)
+    return tma.plan_copy(shape, tile, dtype=dtype, strides=strides, max_rank=max_rank, modes=modes)
 
 
 def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
@@ -471,7 +491,8 @@ def _n_notes(engine: Engine, intake: Intake, fed: Feeding[Any]) -> list[str]:
     """Why N takes several instructions."""
     if intake.operand == "A" or fed.rows == fed.n:
         return []
-    notes = [f"N = {fed.rows} takes {fed.rows // fed.n} instructions of n = {fed.n}"]
+    whole, one = fed.rows * intake.ctas, fed.n * intake.ctas
+    notes = [f"N = {whole} takes {whole // one} instructions of n = {one}"]
     padded = next((n for n in intake.rows if n > fed.rows), None)
     if padded is not None and fed.rows not in intake.rows:
         notes.append(f"{padded} rows, padded, are one instruction")
@@ -479,9 +500,21 @@ def _n_notes(engine: Engine, intake: Intake, fed: Feeding[Any]) -> list[str]:
     if other is not None:
         notes.append(
             f"an instruction does not end inside an atom, {fed.mode.elements(fed.dtype)} rows here; "
-            f"mode {other.mode} feeds n = {other.n}"
+            f"mode {other.mode} feeds n = {other.n * intake.ctas}"
         )
     return notes
+
+
+def _padded_notes(intake: Intake) -> list[str]:
+    """How elements lie that have more room than they need."""
+    bits = DType.of(intake.name).bits
+    if bits == intake.dtype.bits:
+        return []
+    filled = intake.dtype.bits * CHUNK // 8 * bits // 8
+    return [
+        f"16 elements of {intake.name} lie in the first {filled} of 16 bytes; TMA lays packed ones out so as "
+        f"16U{bits}_ALIGN16B, in boxes of 128, and the copy here is of bytes that are padded already"
+    ]
 
 
 def _wider_n(engine: Engine, intake: Intake, fed: Feeding[Any]) -> Feeding[Any] | None:

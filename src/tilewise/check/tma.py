@@ -8,7 +8,7 @@ A plan is proven when it is made: the bytes where its boxes land, put together, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -32,7 +32,7 @@ from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.hardware.modes import Mode
+from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.tiles import ORDERS
 from tilewise.hardware.tma.rules import (
     MAX_RANK,
@@ -159,12 +159,14 @@ def plan_copy(
     l2: str = "128B",
     fill: str = "zero",
     stores: bool = False,
+    modes: Iterable[Mode] = MODES.values(),
 ) -> Plan:
     """The copy of a tile of a tensor into shared memory, or out of it, in as few boxes as can be.
 
     `shape` and `strides` are the tensor's, in elements, row-major where no strides are given; the modes of
     `tile` are the tensor's last dimensions. `at` is the tile's first element; where it is not given, tiles
-    start at multiples of their own extents.
+    start at multiples of their own extents. `modes` are the swizzles that there are: Hopper's, where nothing
+    is said.
 
         postcondition  the boxes' landings, put together, are `tile`
         refused        TW607 where no box lands so; the witness names the rule
@@ -185,7 +187,7 @@ def plan_copy(
     question = asked(shape, tile, DType.of(dtype), strides, at)
     made = [
         _planned(question, *reading, max_rank, l2, fill)
-        for reading in readings(question.tile, question.tensor.element)
+        for reading in readings(question.tile, question.tensor.element, modes)
     ]
     best = min(made, key=lambda plan: (bool(violations(plan.tensor_map, address)), plan.count))
     doubt = bytes_for_elements(question.tensor, question.contiguous)

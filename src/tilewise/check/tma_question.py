@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -236,14 +236,16 @@ def _in_bytes(tile: Layout, dtype: DType, rank: int) -> Layout:
     return in_bytes if tile.axes[0] == m else in_bytes.relabel({tile.axes[0]: m})
 
 
-def readings(shared: Layout, element: int = 1) -> list[tuple[Mode, Layout]]:
+def readings(
+    shared: Layout, element: int = 1, modes: Iterable[Mode] = MODES.values()
+) -> list[tuple[Mode, Layout]]:
     """Every mode that explains the tile, with the layout before its swizzle: one map can be several.
 
     The one that is written comes first. `element` is the bytes of one.
     """
     _check_places(shared, element)
     found = []
-    for mode in sorted(MODES.values(), key=lambda mode: shared.swizzles != (mode.swizzle,)):
+    for mode in sorted(modes, key=lambda mode: shared.swizzles != (mode.swizzle,)):
         undone = (shared.swizzled((mode.swizzle,)) if mode.bits else shared).swizzle_chain()
         if not undone.swizzles and not undone.outer:
             found.append((mode, undone))

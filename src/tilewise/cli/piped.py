@@ -43,6 +43,8 @@ def result_in(text: str) -> str:
 def told_in(text: str) -> dict[str, str]:
     """What an answer in JSON tells beside its layout, as options are spelled: the operand, the type, N.
 
+    A flag that is raised is told as True, and one that is not as nothing.
+
     >>> told_in('{"schema": 1, "operand": "B", "value": "0x10", "instruction": {"m": 64, "n": 96, "k": 16}}')
     {'operand': 'B', 'value': '0x10', 'n': '96'}
     """
@@ -59,7 +61,7 @@ def told_in(text: str) -> dict[str, str]:
     return {
         name: str(value)
         for name, value in told.items()
-        if name != "schema" and isinstance(value, str | int) and not isinstance(value, bool)
+        if name != "schema" and isinstance(value, str | int) and value is not False
     }
 
 

@@ -29,7 +29,7 @@ __device__ __forceinline__ constexpr unsigned long long ${name}_descriptor($argu
 
 CUTE = """\
 // $operand [$rows, $k] $dtype, $major, mode $mode
-using ${operand}Atom = cute::GMMA::Layout_${way}_${atom}_Atom<$type>;
+using ${operand}Atom = cute::${room}::Layout_${way}_${atom}_Atom<$type>;
 using ${operand}Layout = decltype(cute::tile_to_shape(
     ${operand}Atom{},
     cute::Shape<cute::Int<$rows>, cute::Int<$k>, cute::Int<$stages>>{},
@@ -39,13 +39,17 @@ struct ${operand}Storage {
 };"""
 
 
-def cuda_of(found: Suggestion) -> str:
+def cuda_of(found: Suggestion) -> str | None:
     """Shared memory, the bare constant, and a function from a step to its descriptor, in CUDA C++.
+
+    None where steps differ in more than their start: K of 48 bytes, in one chunk or in two.
 
     >>> from tilewise.check.suggest import suggest
     >>> print(cuda_of(suggest(operand="A", rows=128, k=128, dtype="bf16")).splitlines()[-1 - 1])
         return A_DESCRIPTOR + ((smem >> 4) + m * 512 + k / 4 * 1024 + k % 4 * 2);
     """
+    if found.intake.absolute:
+        return None
     fed, name = found.feeding, found.operand.lower()
     letters = {"m" if found.operand == "A" else "n": fed.along_mn, "k": fed.along_k}
     moving = {letter: digits for letter, digits in letters.items() if _count(digits) > 1}
@@ -69,7 +73,7 @@ def cuda_of(found: Suggestion) -> str:
 
 
 def cute_of(found: Suggestion) -> str | None:
-    """The layout as CuTe makes it of an atom; None for types that CuTe has no wgmma for.
+    """The layout as CuTe makes it of an atom; None for types that CuTe has no atoms for.
 
     >>> from tilewise.check.suggest import suggest
     >>> print(cute_of(suggest(operand="A", rows=128, k=64, dtype="bf16", major="mn")).splitlines()[1])
@@ -81,7 +85,8 @@ def cute_of(found: Suggestion) -> str | None:
     first, second = (1, 2) if found.order == "mn" else (2, 1)
     slots = _slots(found) | {
         "way": found.major.upper(),
-        "atom": ATOM[found.mode.name],
+        "room": {"wgmma": "GMMA", "tcgen05": "UMMA"}[found.engine],
+        "atom": ATOM.get(found.mode.name, "SW128_32B"),
         "type": name if name.endswith("int8_t") else f"cute::{name}",
         "stages": found.stages.count,
         "order": f"cute::Step<cute::_{first}, cute::_{second}, cute::_3>",

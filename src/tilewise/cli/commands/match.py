@@ -4,6 +4,8 @@
   tilewise match 'Sw<3,4,3> o smem_ptr[16b](0) o (128,64):(64,1)' --operand A --dtype f16 --base 0x400
   tilewise match 'S[(128, 64) : (68, 1)]' --operand B --dtype bf16
   tilewise suggest --operand A --tile 128x64 --dtype bf16 --json | tilewise match -
+  tilewise match 'Swizzle<2,3,2> o S[(32, 32) : (1, 32)]' --engine tcgen05 --operand B --dtype tf32
+  tilewise match 'SWIZZLE_128B o S[(64, 64) : (64, 1)]' --engine tcgen05 --operand A --dtype f16 --cta-group 2
   tilewise match 'S[(64, 64) : (72, 1)]' --engine mma --operand A --shape m16n8k16 --dtype f16
   tilewise match 'S[(64, 64) : (72, 1)]' --engine mma --operand A --shape m16n8k16 --dtype f16 --code
 
@@ -13,6 +15,10 @@ counts from address 0, as TMA's does.
 
 wgmma's answer is descriptors. --n asks for one N; without it the largest is taken that reads the tile.
 --major refuses the other one.
+
+tcgen05's is descriptors too, of what one CTA has in its shared memory: with --cta-group 2 half of the rows
+of A and half of those of B. --kind names the kind of the product, where the type has several; --m and --n
+ask for its size. --lbo-mode absolute is that of K = 96, 48 bytes in one chunk or in two.
 
 mma's answer is the ldmatrix, or the plain loads, with which a warp brings the tile into the registers of
 mma.sync, and for D [M, N] the stmatrix or the stores: the address of every lane as a layout and as code.
@@ -51,26 +57,42 @@ SHOWN = 8
 LANES = 32
 
 OF_MMA = ("shape", "arch", "form", "sparse", "products", "code", "lane")
-"""What only mma is asked for."""
+"""What mma is asked for, and wgmma is not."""
+
+OF_TCGEN05 = ("kind", "m", "cta_group", "sparse", "ws", "k", "lbo_mode", "atomicity")
+"""What tcgen05 is asked for, and wgmma is not."""
+
+NUMBERS = {"m": "128", "k": "96", "cta_group": "2", "atomicity": "32"}
+"""Those of them that are numbers, each with such a one."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT --operand A|B --dtype T [--engine E] [--base A] [--pattern P] and what each engine is asked."""
     one_layout(parser)
     parser.add_argument(
-        "--engine", choices=("wgmma", "mma"), help="the engine that reads (wgmma; with --shape mma)"
+        "--engine",
+        choices=("wgmma", "tcgen05", "mma"),
+        help="the engine that reads (wgmma; with --shape mma)",
     )
     parser.add_argument(
         "--operand", choices=("A", "B", "C", "D"), help="A, [M, K], or B, [N, K]; of mma C, D"
     )
-    wgmma = parser.add_argument_group("wgmma")
-    wgmma.add_argument("--major", choices=("k", "mn"), help="refuse the other one")
-    wgmma.add_argument("--n", metavar="N", help="N of the instruction (the largest that reads the tile)")
+    described = parser.add_argument_group("wgmma and tcgen05")
+    described.add_argument("--major", choices=("k", "mn"), help="refuse the other one")
+    described.add_argument("--n", metavar="N", help="N of the instruction (the largest that reads the tile)")
+    tcgen05 = parser.add_argument_group("tcgen05")
+    of_tcgen05(tcgen05)
+    tcgen05.add_argument("--k", metavar="K", help="K of the product, where the kind has several: 64 or 96")
     mma = parser.add_argument_group("mma")
     mma.add_argument("--shape", metavar="S", help="the instruction, such as m16n8k16")
     mma.add_argument("--arch", metavar="A", help="what this architecture has, such as sm_80 (any)")
     mma.add_argument("--form", metavar="F", help="matrices, vectors, or one form such as x4 (the fewest)")
-    mma.add_argument("--sparse", action="store_true", help="mma.sp: A is what is stored of it, [M, K/2]")
+    mma.add_argument(
+        "--sparse",
+        action="store_true",
+        default=None,
+        help="A is sparse, as it is stored: [M, K/2]; of tcgen05 as well",
+    )
     mma.add_argument("--products", metavar="MxN", help="how the four of sm_70's m8n8k4 lie (2x2)")
     mma.add_argument("--code", action="store_true", help="print CUDA alone: every load or store of the tile")
     mma.add_argument("--lane", metavar="L", help="print the addresses of one lane, 0..31")
@@ -83,11 +105,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def of_tcgen05(group: argparse._ArgumentGroup) -> None:
+    """What only tcgen05 is asked for."""
+    group.add_argument("--kind", metavar="KIND", help="the kind of the product (the first with the type)")
+    group.add_argument("--m", metavar="M", help="M of the product (the largest that reads the tile)")
+    group.add_argument("--cta-group", choices=("1", "2"), help="the CTAs that multiply together (1)")
+    group.add_argument("--ws", action="store_true", default=None, help="tcgen05.mma.ws")
+    group.add_argument(
+        "--lbo-mode", choices=("relative", "absolute"), help="what LBO is: absolute with K = 96 alone"
+    )
+    group.add_argument("--atomicity", choices=("16", "32"), help="bytes that the swizzle keeps together")
+
+
 def answer(args: argparse.Namespace) -> Answer:
     """The descriptors, or the reasons."""
     from tilewise.check.match import Match, Mismatch, match
 
-    args.layout = filled_in(args.layout, args, "operand", "dtype")
+    args.layout = _told(args)
     args.engine = args.engine or ("mma" if args.shape else "wgmma")
     lane = _checked(args)
     found = match(
@@ -96,10 +130,10 @@ def answer(args: argparse.Namespace) -> Answer:
         operand=args.operand,
         dtype=args.dtype,
         major=args.major,
-        n=None if args.n is None else _number(args.n, "--n", "64"),
+        n=None if args.n is None else number(args.n, "--n", "64"),
         base=address_from(args.base or "0", "--base"),
         pattern=args.pattern,
-        **_of_mma(args),
+        **(_of_mma(args) if args.engine == "mma" else asked_of_tcgen05(args)),
     )
     asked = {"engine": args.engine, "operand": args.operand, "dtype": DType.of(args.dtype).name}
     other = "; ".join(filter(None, (_other_width(args), _doubt(found))))
@@ -113,7 +147,17 @@ def answer(args: argparse.Namespace) -> Answer:
     if args.engine == "mma":
         words = f"a warp does not move it as {operand} for mma.sync"
         return replace(refused(_hinted(found, other), asked, words), instead=args.code)
-    return refused(_hinted(found, other), asked, f"wgmma does not read it as {operand}", _near)
+    return refused(_hinted(found, other), asked, f"{args.engine} does not read it as {operand}", _near)
+
+
+def _told(args: argparse.Namespace) -> str:
+    """The layout, and from an answer in JSON what it is about: of engines, one with descriptors."""
+    said = args.engine or ("mma" if args.shape else None)
+    about = ("operand", "dtype", "engine", "kind", "cta_group", "lbo_mode", "ws", "sparse")
+    text = filled_in(args.layout, args, *about)
+    args.ws, args.sparse = bool(args.ws), bool(args.sparse)
+    args.engine = said or (None if args.engine == "mma" else args.engine)
+    return text
 
 
 def _checked(args: argparse.Namespace) -> int | None:
@@ -123,15 +167,15 @@ def _checked(args: argparse.Namespace) -> int | None:
     if missing:
         names, such = zip(*missing, strict=True)
         raise LayoutError("TW401", f"match needs {' and '.join(names)}", hint=f"such as {' '.join(such)}")
-    for name in OF_MMA if args.engine == "wgmma" else ():
-        if getattr(args, name):
-            hint = f"say --engine mma, or leave --{name} out"
-            raise LayoutError("TW601", f"wgmma is not asked for {name}", hint=hint)
+    for name, owner in {**dict.fromkeys(OF_TCGEN05, "tcgen05"), **dict.fromkeys(OF_MMA, "mma")}.items():
+        if getattr(args, name) and name not in _OF[args.engine]:
+            hint = f"say --engine {owner}, or leave --{name.replace('_', '-')} out"
+            raise LayoutError("TW601", f"{args.engine} is not asked for {name}", hint=hint)
     if args.code and args.lane is not None:
         raise LayoutError(
             "TW401", "--code is for all lanes, and --lane for one", hint="leave one of them out"
         )
-    lane = None if args.lane is None else _number(args.lane, "--lane", "17")
+    lane = None if args.lane is None else number(args.lane, "--lane", "17")
     if lane is not None and not 0 <= lane < LANES:
         raise LayoutError("TW401", f"a warp has no lane {lane}", hint=f"lanes are 0..{LANES - 1}")
     return lane
@@ -144,6 +188,20 @@ def _moved(found: Feed, asked: dict[str, Any], code: bool, lane: int | None) -> 
     if code:
         return feeding.as_code(found, asked)
     return feeding.moved(found, asked) if lane is None else feeding.of_lane(found, lane, asked)
+
+
+_OF = {"wgmma": (), "tcgen05": OF_TCGEN05, "mma": OF_MMA}
+"""{engine: what it is asked for besides operand, type, N and major}."""
+
+
+def asked_of_tcgen05(args: argparse.Namespace) -> dict[str, Any]:
+    """What was said that only tcgen05 is asked."""
+    said = {name: getattr(args, name, None) for name in OF_TCGEN05}
+    return {
+        name: number(value, f"--{name.replace('_', '-')}", NUMBERS[name]) if name in NUMBERS else value
+        for name, value in said.items()
+        if value
+    }
 
 
 def _of_mma(args: argparse.Namespace) -> dict[str, Any]:
@@ -191,7 +249,8 @@ def _layout(args: argparse.Namespace) -> Layout:
     return layout_from(args.layout, argparse.Namespace(**vars(args) | {"dtype": None}))
 
 
-def _number(spelled: str, option: str, such: str) -> int:
+def number(spelled: str, option: str, such: str) -> int:
+    """A number as an option spells it."""
     try:
         return int(spelled, 0)
     except ValueError:
@@ -213,11 +272,13 @@ def _grid(spelled: str, option: str) -> tuple[int, int]:
 
 def _legal(found: Match, asked: dict[str, Any]) -> Answer:
     from tilewise.hardware.catalog.confirmed import confirmed_by
+    from tilewise.hardware.engines import engine
 
     m, n, k = found.instruction
     data = {
         "legal": True,
         **asked,
+        **found.asked,
         "mode": found.mode.name,
         "major": found.major,
         "trans": found.trans,
@@ -241,35 +302,39 @@ def _legal(found: Match, asked: dict[str, Any]) -> Answer:
                 "encoded": step.encoded,
                 "value": f"{step.descriptor.value:#018x}",
                 "base_offset": step.base_offset,
+                **({"lbo": step.descriptor.lbo} if found.lbo_mode == "absolute" else {}),
             }
             for step in found.steps
         ],
-        "confirmed": list(confirmed_by("wgmma.smem")),
+        "confirmed": list(confirmed_by(engine(found.engine).entry)),
     }
     return Answer(data, "\n".join(_lines(found)), YES)
 
 
 def _lines(found: Match) -> Iterator[str]:
     from tilewise.check.strides import major_name, mode_name
+    from tilewise.hardware.engines import engine
 
     m, n, k = found.instruction
     rows = "M" if found.operand == "A" else "N"
-    size = "N" if n is None else n
     yield (
-        f"wgmma reads it as {found.operand} of {found.dtype}: {major_name(found.major)}, "
-        f"{mode_name(found.mode)}, imm-trans-{found.operand.lower()} {found.trans}"
+        f"{found.engine} reads it as {found.operand} of {found.dtype}: {major_name(found.major)}, "
+        f"{mode_name(found.mode)}, {engine(found.engine).transpose[found.operand]} {found.trans}"
     )
     first = found.descriptor
     start = f"start {first.start:#x}, " if first.start else ""
     offset = f", base offset {first.base_offset}" if first.base_offset else ""
     yield f"  descriptor   {found.value:#018x}: {start}{_field(found, 'lbo')}, {_field(found, 'sbo')}{offset}"
     steps = f"{found.k_steps} along K" + (f" x {found.mn_steps} along {rows}" if found.mn_steps > 1 else "")
-    yield f"  instruction  m{m}n{size}k{k}, {steps}"
+    which = f" {found.product}" if found.product else ""
+    yield f"  instruction  m{m or 'M'}n{n or 'N'}k{k}{which}, {steps}"
     along_k = [step.bytes for step in found.steps if step.mn == 0]
     along_mn = [step.bytes for step in found.steps if step.k == 0]
     yield f"  along K      start + {_listed(along_k)}"
     if found.mn_steps > 1:
         yield f"  along {rows}      start + {_listed(along_mn)}"
+    if found.lbo_mode == "absolute":
+        yield f"  LBO          {_listed([step.descriptor.lbo for step in found.steps if step.mn == 0])}"
     yield f"  address      {_alignment(found)}"
 
 
@@ -277,6 +342,8 @@ def _field(found: Match, name: str) -> str:
     value = getattr(found, name)
     if value is not None:
         return f"{name.upper()} {value} B"
+    if name not in found.ignored:
+        return f"{name.upper()} an address, that of the row where a step ends"
     return f"{name.upper()} not read ({getattr(found.descriptor, name) // 16} is written)"
 
 

@@ -4,10 +4,11 @@
   tilewise suggest --operand B --tile 256x64 --dtype f16 --blas NT --stages 4
   tilewise suggest --operand A --tile 64x128 --dtype e4m3 --code cuda
   tilewise suggest --operand A --tile 128x64 --dtype bf16 --mode 64B
+  tilewise suggest --engine tcgen05 --operand A --tile 128x64 --dtype bf16 --m 256 --cta-group 2
 
-The tile is rows x K: M x K for A, N x K for B. --major says which direction is contiguous; --blas says it
-by the letters of a column-major library, A's and then B's: TN has both K-major. The mode is the widest
-that fits, or that of --mode.
+The tile is rows x K: M x K for A, N x K for B; of tcgen05 with --cta-group 2 that of one CTA, half of the
+rows. --major says which direction is contiguous; --blas says it by the letters of a column-major library,
+A's and then B's: TN has both K-major. The mode is the widest that fits, or that of --mode.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, YES, Answer, witness_data
+from tilewise.cli.commands.match import asked_of_tcgen05, number, of_tcgen05
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
@@ -32,8 +34,8 @@ LISTED = 6
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """--operand A|B --tile RxK --dtype T [--engine wgmma] [--major M | --blas XY] [--mode W] ..."""
-    parser.add_argument("--engine", default="wgmma", help="what reads the tile (wgmma)")
+    """--operand A|B --tile RxK --dtype T [--engine E] [--major M | --blas XY] [--mode W] ..."""
+    parser.add_argument("--engine", default="wgmma", help="what reads the tile: wgmma or tcgen05 (wgmma)")
     parser.add_argument("--operand", required=True, metavar="A|B", help="A, [M, K], or B, [N, K]")
     parser.add_argument("--tile", required=True, metavar="RxK", help="rows and K of the tile, such as 128x64")
     parser.add_argument("--dtype", required=True, help="the type of an element, such as bf16")
@@ -43,6 +45,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", metavar="MODE", help="none, 32B, 64B or 128B (the widest that fits)")
     parser.add_argument("--stages", type=int, default=1, metavar="N", help="tiles in flight (1)")
     parser.add_argument("--code", choices=("cuda", "cute"), help="the source text alone")
+    only = parser.add_argument_group("tcgen05")
+    of_tcgen05(only)
+    only.add_argument("--n", metavar="N", help="N of the product (the largest that feeds the tile)")
+    only.add_argument("--sparse", action="store_true", default=None, help="A is sparse")
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -61,6 +67,7 @@ def answer(args: argparse.Namespace) -> Answer:
             blas=args.blas,
             mode=args.mode,
             stages=args.stages,
+            **_asked(args),
         )
     except Refused as no:
         hint = in_a_shell(no.hint)
@@ -68,6 +75,12 @@ def answer(args: argparse.Namespace) -> Answer:
         data |= {"witness": witness_data(no.witness), "hint": hint}
         return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
     return _answered(found, args)
+
+
+def _asked(args: argparse.Namespace) -> dict[str, Any]:
+    """What was said of the instruction."""
+    n = {} if args.n is None else {"n": number(args.n, "--n", "128")}
+    return asked_of_tcgen05(args) | n
 
 
 def _tile(text: str) -> tuple[int, int]:
@@ -85,11 +98,14 @@ def _answered(found: Suggestion, args: argparse.Namespace) -> Answer:
     from tilewise.emit.suggested import cuda_of, cute_of
 
     code = {"cuda": cuda_of(found), "cute": cute_of(found)}
-    data = _data(found) | {"code": code}
+    data = _data(found) | {name: value for name, value in _asked(args).items() if name not in "mn"}
+    data |= {"code": code}
     if args.code is None:
         return Answer(data, _text(found, args), YES)
     if code[args.code] is None:
-        reason = f"CuTe has no wgmma on {found.dtype}"
+        reason = f"CuTe has no {found.engine} on {found.intake.name}"
+        if found.intake.absolute:
+            reason = "steps of 48 bytes are no sum of digits: tilewise descriptor steps lists them"
         return Answer(data | {"reason": reason}, f"no: {reason}", NO)
     return Answer(data, code[args.code] or "", YES)
 
@@ -101,9 +117,10 @@ def _data(found: Suggestion) -> dict[str, Any]:
     arguments = found.plan.tensor_map.arguments
     descriptor = found.descriptor
     return {
-        "engine": "wgmma",
+        "engine": found.engine,
         "operand": found.operand,
-        "dtype": found.dtype.name,
+        "dtype": found.intake.name,
+        **({"product": found.intake.product} if found.intake.product else {}),
         "shape": [found.rows, found.k],
         "major": found.major,
         "trans": found.trans,
@@ -121,9 +138,9 @@ def _data(found: Suggestion) -> dict[str, Any]:
             **{name: value for name, value in arguments.items() if not name.startswith("global")},
             "bytes": found.plan.bytes,
         },
-        "lbo": None if "lbo" in found.ignored else descriptor.lbo,
+        "lbo": None if "lbo" in found.ignored or found.intake.absolute else descriptor.lbo,
         "sbo": None if "sbo" in found.ignored else descriptor.sbo,
-        "ignored": list(found.ignored),
+        "ignored": [name for name in found.ignored if name != "lbo" or not found.intake.absolute],
         "value": f"{found.value:#018x}",
         "instruction": dict(zip("mnk", found.instruction, strict=True)),
         "steps": [
@@ -178,7 +195,7 @@ def _text(found: Suggestion, args: argparse.Namespace) -> str:
         *zip(("order", ""), found.why_order.split("; "), strict=False),
         ("TMA", _tma_words(found)),
         ("descriptor", _descriptor_words(found)),
-        ("wgmma", f"m{m}n{n or 'N'}k{k}{'' if n else ' with N up to 256'}, {_steps_words(found)}"),
+        (found.engine, f"{_instruction(m, n, k)}{_way_of(found)}, {_steps_words(found)}"),
         *_step_rows(found),
         ("shared", _shared_words(found)),
         *zip(("banks", ""), _banks(found), strict=False),
@@ -187,8 +204,11 @@ def _text(found: Suggestion, args: argparse.Namespace) -> str:
     ]
     major = "K-major" if found.major == "k" else f"{'M' if found.operand == 'A' else 'N'}-major"
     blas = f" ({args.blas.upper()} in BLAS)" if args.blas else ""
-    head = f"{found.operand} [{found.rows}, {found.k}] {found.dtype}, {major}{blas}, imm-trans {found.trans}"
-    asked = f"--operand {found.operand} --tile {args.tile} --dtype {found.dtype}"
+    trans = "imm-trans" if found.engine == "wgmma" else "transpose"
+    name = found.intake.name
+    head = f"{found.operand} [{found.rows}, {found.k}] {name}, {major}{blas}, {trans} {found.trans}"
+    engine = "" if found.engine == "wgmma" else f"--engine {found.engine} "
+    asked = f"{engine}--operand {found.operand} --tile {args.tile} --dtype {name}"
     foot = f"the code: tilewise suggest {asked}{_way(args)} --code cuda, or cute"
     lines = [head, *(f"  {name:<10}  {words}" for name, words in rows), f"  {foot}"]
     return "\n".join(lines)
@@ -203,8 +223,22 @@ def _passed_over(choice: Choice) -> str:
     )
 
 
+def _instruction(m: int | None, n: int | None, k: int) -> str:
+    return f"m{m or 'M'}n{n or 'N'}k{k}"
+
+
+def _way_of(found: Suggestion) -> str:
+    """What else there is to say of the instruction."""
+    _, n, _ = found.instruction
+    if found.engine == "wgmma":
+        return "" if n else " with N up to 256"
+    return f" of {found.intake.product.partition(' of ')[2]}"
+
+
 def _way(args: argparse.Namespace) -> str:
-    parts = [f" --{name} {getattr(args, name)}" for name in ("major", "blas", "mode") if getattr(args, name)]
+    named = ("major", "blas", "mode", "kind", "m", "n", "cta_group", "lbo_mode", "atomicity")
+    parts = [f" --{name.replace('_', '-')} {getattr(args, name)}" for name in named if getattr(args, name)]
+    parts += [f" --{name}" for name in ("sparse", "ws") if getattr(args, name)]
     return "".join(parts) + (f" --stages {args.stages}" if args.stages > 1 else "")
 
 
@@ -227,6 +261,8 @@ def _descriptor_words(found: Suggestion) -> str:
         f"{name} {getattr(found.descriptor, name)}" + (" (not read)" if name in found.ignored else "")
         for name in ("lbo", "sbo")
     ]
+    if found.intake.absolute:
+        fields[0] = "lbo each step's own address"
     return f"{found.value:#018x}, {', '.join(fields)} bytes; + address / 16"
 
 
@@ -246,7 +282,7 @@ def _step_rows(found: Suggestion) -> list[tuple[str, str]]:
 
 
 def _deltas(steps: list[Step], digits: Digits) -> str:
-    if len(steps) > LISTED:
+    if len(steps) > LISTED and digits:
         from tilewise.hardware.modes import CHUNK
 
         turns = [f"{count} of {far} bytes (encoded {far // CHUNK})" for count, far in digits if count > 1]

@@ -198,7 +198,7 @@ ENGINE = Engine(
     tile=tile,
     feed=feed,
     entry="tcgen05.smem",
-    transpose={"A": "transpose A, bit 15 of idesc", "B": "transpose B, bit 16 of idesc"},
+    transpose={"A": "transpose A (idesc bit 15)", "B": "transpose B (idesc bit 16)"},
     registers="A may come from tensor memory, as tilewise catalog tcgen05.A lays it out",
 )
 """What commands and checks ask of tcgen05."""
