@@ -19,7 +19,7 @@ from math import lcm
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
-from tilewise.hardware.modes import Mode, mode_of
+from tilewise.hardware.modes import CHUNK, Mode, mode_of
 from tilewise.hardware.operands import stepping
 from tilewise.hardware.operands.majors import check_major_word, check_operand
 from tilewise.hardware.operands.stepping import PATTERNS, Digits, Placement, Taken, fed, placements
@@ -124,7 +124,7 @@ def feed(
     """The descriptors of a tile for products of `one` row count, or of the most rows that feed it."""
     check_mode(of.dtype, check_major_word(major), mode)
     if of.operand == "B" and major == "mn" and of.dtype.bits == 8:
-        of = replace(of, legal=_whole_chunks(of.legal))
+        of = _in_whole_chunks(of)
     evenly = not mode.bits and of.bytes != DEEP_BYTES
     if major == "mn" or evenly or mode.width % of.bytes == 0:
         return fed(of, Descriptor, mode, major, rows, k, order, one=one, base=base, pattern=pattern)
@@ -155,9 +155,17 @@ def _check_turns(of: Taken, mode: Mode, k: int) -> None:
         )
 
 
-def _whole_chunks(rows: tuple[int, ...]) -> tuple[int, ...]:
-    """Those that fill 16 bytes."""
-    return tuple(count for count in rows if count % 16 == 0)
+def _in_whole_chunks(of: Taken) -> Taken:
+    """With the row counts alone that fill 16 bytes: an N-major B of 8 bits has no other."""
+    legal = tuple(rows for rows in of.legal if rows % CHUNK == 0)
+    if not legal:
+        raise Refused(
+            "TW602",
+            f"{of.legal[0]} rows of an N-major B of {of.name} do not fill 16 bytes",
+            witness={"dtype": of.name, "rows": [*of.legal]},
+            hint="N is a multiple of 16, of a pair of CTAs of 32",
+        )
+    return replace(of, legal=legal)
 
 
 @dataclass(frozen=True)

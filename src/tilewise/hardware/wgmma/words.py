@@ -157,7 +157,9 @@ def _bits(value: int | None) -> list[str]:
     if not bits:
         return []
     named, it = bits_set(bits)
-    blackwell = "; bits 47-46 are the version in Blackwell's descriptors" if {46, 47} & {*bits} else ""
+    blackwell = ""
+    if {46, 47, 48} & {*bits}:
+        blackwell = "; bits 48-46 are the version in Blackwell's descriptors, which --engine tcgen05 reads"
     return [f"{named}: Hopper passes {it} over{blackwell}"]
 
 

@@ -1,0 +1,239 @@
+"""`tilewise descriptor --engine tcgen05`: its four operations, their JSON, what they refuse."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tilewise import parse
+from tilewise.hardware.tcgen05.descriptor import Descriptor
+from tilewise.hardware.tcgen05.operand import Operand
+from tilewise.hardware.tcgen05.reads import addresses
+
+WORD = "0x4000404000010000"
+DEEP = "0x4010404004000006"
+ENGINE = ("--engine", "tcgen05")
+
+
+def test_encode(tilewise):
+    run = tilewise(*"descriptor encode --mode 128B --sbo 1024 --major k --json".split(), *ENGINE)
+    assert (run.code, run.json["value"], run.json["engine"]) == (0, WORD, "tcgen05")
+    assert run.json["fields"] == {
+        "start": 0,
+        "lbo": 16,
+        "sbo": 1024,
+        "version": 1,
+        "base_offset": 0,
+        "lbo_mode": "relative",
+        "mode": "128B",
+        "atomicity": 16,
+    }
+    assert run.json["bits"] == {
+        "start": "13-0",
+        "lbo": "29-16",
+        "sbo": "45-32",
+        "version": "48-46",
+        "base_offset": "51-49",
+        "lbo_mode": "52",
+        "mode": "63-61",
+    }
+    assert (run.json["ignored"], run.json["reserved"], run.json["remarks"]) == (["lbo"], [], [])
+
+
+@pytest.mark.parametrize(
+    ("mode", "lbo", "sbo", "encoded"),
+    [
+        ("none", 64 * 4, 32 * 4, (16, 8)),
+        ("32B", None, 64 * 4, (1, 16)),
+        ("none", 128 * 2, 64 * 2, (16, 8)),
+        ("32B", 128 * 2, 256 * 2, (16, 32)),
+        ("64B", 256 * 2, 512 * 2, (32, 64)),
+    ],
+)
+def test_the_documents_examples(tilewise, mode, lbo, sbo, encoded):
+    given = () if lbo is None else ("--lbo", str(lbo))
+    run = tilewise("descriptor", "encode", "--mode", mode, "--sbo", str(sbo), *given, *ENGINE, "--json")
+    assert (run.json["encoded"]["lbo"], run.json["encoded"]["sbo"]) == encoded
+
+
+def test_atomicity(tilewise):
+    words = "descriptor encode --mode 128B --atomicity 32 --major mn --lbo 4096 --sbo 512 --json".split()
+    run = tilewise(*words, *ENGINE)
+    assert (run.json["value"], run.json["encoded"]["mode"]) == ("0x2000402001000000", 1)
+    assert (run.json["fields"]["mode"], run.json["fields"]["atomicity"]) == ("128B_ATOM_32B", 32)
+    assert run.json["words"]["sbo"] == "from the first 4 of K to the next 4"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("--mode 64B", "TW604", "is of 128B in 16-byte atoms alone"),
+        ("--mode 128B --atomicity 32", "TW604", "is of 128B in 16-byte atoms alone"),
+        ("--mode 128B --major mn", "TW604", "is K-major alone"),
+        ("--mode 128B --base-offset 1", "TW604", "asks for base offset 0"),
+    ],
+)
+def test_restrictions_of_absolute_mode(tilewise, words, code, said):
+    given = ("descriptor", "encode", *words.split(), "--lbo-mode", "absolute", *ENGINE)
+    run = tilewise(*given, "--json")
+    assert (run.code, run.json["code"]) == (1, code)
+    assert said in run.json["reason"]
+    assert run.json["witness"]
+    assert tilewise(*given).out.startswith("no: absolute LBO mode")
+
+
+def test_an_absolute_lbo_has_no_custom(tilewise):
+    run = tilewise(*"descriptor encode --mode 128B --lbo-mode absolute --json".split(), *ENGINE)
+    assert run.json["fields"]["lbo"] == 0
+    assert "--lbo was not given and is read here: 0" in run.json["remarks"]
+
+
+def test_decode(tilewise):
+    run = tilewise("descriptor", "decode", WORD, *ENGINE, "--json")
+    assert run.json["words"]["lbo"] == (
+        "K-major: not read in this mode and major; 1 is written by custom; "
+        "MN-major: from the first 64 rows (128 bytes) to the next 64"
+    )
+    lines = tilewise("descriptor", "decode", WORD, *ENGINE, "--major", "k").out.splitlines()
+    assert lines[2:5] == [
+        "63-61  60-53     52        51-49        48-46    45-32",
+        "010    ........  0         000          001      00000001000000",
+        "mode             lbo_mode  base_offset  version  sbo",
+    ]
+    asked = lines[-1].partition(": ")[2].split()
+    again = tilewise(*asked[1:], "--json").json
+    assert (again["engine"], again["shape"]) == ("tcgen05", [128, 16])
+
+
+def test_each_engine_tells_the_words_of_the_other(tilewise):
+    ours = tilewise("descriptor", "decode", "0x4000004000010000", *ENGINE, "--json").json["remarks"]
+    assert "--engine wgmma" in ours[0]
+    theirs = tilewise("descriptor", "decode", WORD, "--json").json["remarks"]
+    assert "--engine tcgen05" in theirs[0]
+
+
+def test_decode_of_what_was_encoded(tilewise):
+    words = "descriptor encode --mode 64B --start 0x1280 --lbo 4096 --sbo 512 --base-offset 5 --json".split()
+    made = tilewise(*words, *ENGINE)
+    again = tilewise("descriptor", "decode", "-", "--major", "k", "--json", stdin=made.out)
+    assert again.json == made.json
+
+
+def test_no_such_mode(tilewise):
+    run = tilewise("descriptor", "decode", hex(3 << 61), *ENGINE)
+    assert run.code == 1
+    assert "3 is no swizzling mode" in run.out
+
+
+@pytest.mark.parametrize(
+    ("words", "asked", "shape"),
+    [
+        (
+            "--operand A --dtype bf16 --m 256 --cta-group 2",
+            {"operand": "A", "m": 256, "cta_group": 2},
+            [128, 16],
+        ),
+        ("--dtype bf16 --n 64 --major mn", {"n": 64, "major": "mn"}, [64, 16]),
+        ("--dtype bf16 --n 64 --sparse", {"n": 64, "sparse": True}, [64, 32]),
+        ("--operand A --dtype bf16 --m 32 --ws", {"operand": "A", "m": 32, "ws": True}, [32, 16]),
+        ("--dtype e2m1 --n 16", {"dtype": "e2m1", "n": 16}, [16, 32]),
+        ("--dtype e2m1 --kind mxf4 --n 16", {"dtype": "e2m1", "kind": "mxf4", "n": 16}, [16, 64]),
+        ("--dtype e3m2 --n 16", {"dtype": "e3m2", "n": 16}, [16, 32]),
+    ],
+)
+def test_reads(tilewise, words, asked, shape):
+    data = tilewise("descriptor", "reads", WORD, *words.split(), *ENGINE, "--json").json
+    of = Operand(**({"dtype": "bf16"} | asked))
+    table = addresses(Descriptor.decode(int(WORD, 16)), of)
+    assert (data["shape"], data["addresses"]) == (shape, table)
+    layout, scale = parse(data["layout"], unit=data["unit"]), {"byte": 1, "bit": 8}[data["unit"]]
+    assert [layout.place(row, 3)["m"] // scale for row in range(shape[0])] == [row[3] for row in table]
+
+
+def test_reads_two_chunks(tilewise):
+    words = ("descriptor", "reads", DEEP, *"--dtype e2m1 --kind mxf4 --n 64 --k 96".split(), *ENGINE)
+    data = tilewise(*words, "--json").json
+    assert data["layout"] is None
+    assert [piece["box"] for piece in data["pieces"]] == [[[0, 64], [0, 64]], [[0, 64], [64, 96]]]
+    assert (data["first"], data["last"]) == (96, 24575)
+    lines = tilewise(*words).out.splitlines()
+    assert [line.partition("  ")[0] for line in lines[1:3]] == [
+        "rows 0 to 63, k 0 to 63",
+        "rows 0 to 63, k 64 to 95",
+    ]
+
+
+def test_reads_in_bits(tilewise):
+    lines = tilewise("descriptor", "reads", WORD, "--dtype", "e3m2", "--n", "8", *ENGINE).out.splitlines()
+    assert lines[1].endswith(", in bits")
+
+
+def test_reads_refuses_what_no_document_says(tilewise):
+    words = "--dtype e2m1 --kind mxf4 --n 64 --k 96".split()
+    run = tilewise("descriptor", "reads", "0x4000404000010006", *words, *ENGINE, "--json")
+    assert (run.code, run.json["code"]) == (1, "TW605")
+    assert run.json["witness"] == {"start": 96, "inside": 96, "k_bytes": 48, "row": 128}
+
+
+def test_steps(tilewise):
+    words = (
+        "descriptor steps --mode 128B --operand A --dtype bf16 --tile 128x128 --m 256 --cta-group 2 --json"
+    )
+    data = tilewise(*words.split(), *ENGINE).json
+    assert (data["engine"], data["instruction"], data["value"]) == ("tcgen05", "m256nNk16", WORD)
+    assert [step["bytes"] for step in data["steps"]] == [0, 32, 64, 96, 16384, 16416, 16448, 16480]
+
+
+def test_steps_of_48_bytes(tilewise):
+    words = "descriptor steps --mode 128B --operand B --dtype e2m1 --kind mxf4 --k 96 --tile 128x768".split()
+    run = tilewise(*words, "--stages", "2", *ENGINE)
+    assert "along K: steps of 48 bytes through rows of 128" in run.out
+    assert "add 3072, to the start and to LBO" in run.out
+    data = tilewise(*words, *ENGINE, "--json").json
+    assert (data["advance"]["layout"], data["advance"]["k"]) == (None, [])
+    assert [step["value"] for step in data["steps"]][:3] == [
+        "0x4010404000000000",
+        "0x4010404000000003",
+        "0x4010404004000006",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("steps --mode 128B --operand B --dtype tf32 --major mn --tile 64x32", "--atomicity 32"),
+        ("steps --mode 128B --operand B --dtype e2m1 --major mn --tile 64x32", "K-major alone"),
+        ("steps --mode 32B --operand B --dtype bf16 --sparse --tile 64x32", "K of 64 bytes is not read"),
+        ("reads 0x4000404000010000 --dtype bf16 --n 12", "N = 12"),
+    ],
+)
+def test_what_is_refused(tilewise, words, said):
+    run = tilewise("descriptor", *words.split(), *ENGINE)
+    assert run.code == 1
+    assert said in run.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("reads 0x4000404000010000 --operand A --dtype bf16 --engine tcgen05", "reads needs --m"),
+        ("reads 0x4000404000010000 --dtype bf16 --engine tcgen05", "reads needs --n"),
+        ("decode 0x4000404000010000 --dtype bf16 --engine tcgen05", "B needs --n"),
+        ("decode 0x4000404000010000 --kind f16 --engine tcgen05", "--kind needs --dtype"),
+        ("decode 0x4000404000010000 --m 64 --operand A --dtype bf16", "wgmma does not take --m"),
+        ("encode --mode 128B --lbo-mode absolute", "wgmma does not take --lbo-mode"),
+        ("encode --mode 128B --atomicity 32", "wgmma does not take --atomicity"),
+        ("decode 0x4000404000010000 --lbo-mode absolute --engine tcgen05", "decode does not take --lbo-mode"),
+    ],
+)
+def test_words_that_do_not_go_together(tilewise, words, said):
+    run = tilewise("descriptor", *words.split())
+    assert run.code == 2
+    assert said in run.err
+
+
+def test_suggestions_of_json_keep_their_engine(tilewise):
+    told = json.dumps({"schema": 1, "engine": "tcgen05", "operand": "B", "value": WORD, "dtype": "bf16"})
+    run = tilewise("descriptor", "reads", "-", "--n", "64", "--json", stdin=told)
+    assert (run.json["engine"], run.json["shape"]) == ("tcgen05", [64, 16])
