@@ -114,6 +114,21 @@ def test_many_modes_are_numbered():
         ("S[8 : 1] + R[2 : 8]", None, "8 elements; 2 copies of each"),
         ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", None, "8 x 4 x 2 over 32 lanes, in 2 registers"),
         ("S[(4, 8) : (1@gpuid_x, 1@m)]", None, "4 x 8 over 4 of gpuid_x, in 8 elements of memory"),
+        (
+            "S[(128, 64) : (1@TLane, 2@TCol)]",
+            None,
+            "128 x 64 over 128 lanes of tensor memory, in 127 steps of TCol",
+        ),
+        (
+            "S[(128, 64) : (1@TLane, 2@TCol)]",
+            "f16",
+            "128 x 64 over 128 lanes of tensor memory, in 64 columns",
+        ),
+        (
+            "S[(128, 16) : (1@TLane, 1@TCol)]",
+            "e4m3",
+            "128 x 16 over 128 lanes of tensor memory, in 4 columns",
+        ),
     ],
 )
 def test_sentences(text, dtype, sentence):

@@ -13,8 +13,9 @@ from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, leaves
-from tilewise.core.units import converted
+from tilewise.core.units import converted, unit_bits
 from tilewise.hardware.modes import CHUNK, Mode
+from tilewise.hardware.tcgen05.addresses import COLUMN_BITS
 from tilewise.show.formula import index_names
 
 CALLED = {
@@ -26,7 +27,7 @@ CALLED = {
     "tx": "threads",
     "tid_in_wg": "threads of a warpgroup",
     "TLane": "lanes of tensor memory",
-    "TCol": "columns",
+    "TCol": "steps of TCol",
     "m": "elements of memory",
 }
 """What the places on an axis are called."""
@@ -43,7 +44,7 @@ def prose_of(layout: Layout, dtype: DType | None = None) -> str:
     >>> print(prose_of(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]))
     8 x 4 x 2 over 32 lanes, in 2 registers
     """
-    said = [_shape(layout) + _spread(layout)]
+    said = [_shape(layout) + _spread(layout, dtype)]
     if any(swizzle.bits for swizzle in layout.swizzles):
         said.append(_swizzled(layout, dtype))
     return "; ".join([*said, *_copies(layout)])
@@ -66,21 +67,29 @@ def _shape(layout: Layout) -> str:
     return counted(layout.size, "element")
 
 
-def _spread(layout: Layout) -> str:
+def _spread(layout: Layout, dtype: DType | None) -> str:
     owners = [axis for axis in layout.axes if axis.kind != STORAGE]
     if owners:
-        return _owned(layout, owners)
-    return _ordered(layout) if len(layout.axes) == 1 else f" in {_counted(layout, layout.axes)}"
+        return _owned(layout, owners, dtype)
+    return _ordered(layout) if len(layout.axes) == 1 else f" in {_counted(layout, layout.axes, dtype)}"
 
 
-def _owned(layout: Layout, owners: list[Axis]) -> str:
+def _owned(layout: Layout, owners: list[Axis], dtype: DType | None) -> str:
     storage = [axis for axis in layout.axes if axis.kind == STORAGE]
-    text = f" over {_counted(layout, owners)}"
-    return f"{text}, in {_counted(layout, storage)}" if storage else text
+    text = f" over {_counted(layout, owners, dtype)}"
+    return f"{text}, in {_counted(layout, storage, dtype)}" if storage else text
 
 
-def _counted(layout: Layout, axes: list[Axis] | tuple[Axis, ...]) -> str:
-    return " x ".join(f"{layout.span(axis)} {CALLED.get(axis.name, f'of {axis}')}" for axis in axes)
+def _counted(layout: Layout, axes: list[Axis] | tuple[Axis, ...], dtype: DType | None) -> str:
+    return " x ".join(_places(layout, axis, dtype) for axis in axes)
+
+
+def _places(layout: Layout, axis: Axis, dtype: DType | None) -> str:
+    """How many places an axis has; columns of tensor memory where the type says how wide they are."""
+    many = layout.span(axis)
+    if axis.name == "TCol" and dtype is not None:
+        return counted(-(-many * unit_bits(layout.unit, dtype) // COLUMN_BITS), "column")
+    return f"{many} {CALLED.get(axis.name, f'of {axis}')}"
 
 
 # -- one axis of storage -----------------------------------------------------------------------------
