@@ -270,7 +270,9 @@ def test_info_on_two_to_the_fifty_elements(tilewise):
 
 def test_info_notes_that_a_known_axis_ends(tilewise):
     notes = tilewise("info", "S[64 : 1@laneid]", "--json").json["notes"]
-    assert notes == ["laneid reaches 63, and goes from 0 to 31: lane of the warp (64 on CDNA)"]
+    assert notes == ["laneid reaches 63: a wave of CDNA has lanes 0 to 63, and a warp 0 to 31"]
+    notes = tilewise("info", "S[65 : 1@laneid]", "--json").json["notes"]
+    assert notes == ["laneid reaches 64, and goes from 0 to 31: lane of the warp (64 on CDNA)"]
     assert "notes" not in tilewise("info", "S[32 : 1@laneid]", "--json").json
 
 

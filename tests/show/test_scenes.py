@@ -273,7 +273,9 @@ def test_facts_are_those_of_the_layout(layout: Layout):
 
 def test_an_axis_that_is_left_behind_is_a_hint():
     hints = [note.text for note in scene_of(S[64 : 1 @ laneid]).notes if note.kind == "hint"]
-    assert hints == ["laneid reaches 63, and goes from 0 to 31: lane of the warp (64 on CDNA)"]
+    assert hints == ["laneid reaches 63: a wave of CDNA has lanes 0 to 63, and a warp 0 to 31"]
+    hints = [note.text for note in scene_of(S[65 : 1 @ laneid]).notes if note.kind == "hint"]
+    assert hints == ["laneid reaches 64, and goes from 0 to 31: lane of the warp (64 on CDNA)"]
 
 
 # -- comparison ------------------------------------------------------------------------------------

@@ -23,6 +23,26 @@ class AxisFacts:
     kind: str
     counts: str
     extent: int | None = None
+    wider: tuple[int, str] = (0, "")
+    """The extent that another target has, and what is said where an axis needs it."""
+
+    def beyond(self, name: str, low: int, high: int) -> str:
+        """What is to be said of an axis that goes so far; nothing where it may.
+
+        >>> KNOWN["laneid"].beyond("laneid", 0, 31)
+        ''
+        >>> KNOWN["laneid"].beyond("laneid", 0, 63)
+        'laneid reaches 63: a wave of CDNA has lanes 0 to 63, and a warp 0 to 31'
+        >>> KNOWN["wid_in_wg"].beyond("wid_in_wg", 0, 4)
+        'wid_in_wg reaches 4, and goes from 0 to 3: warp in its warpgroup'
+        """
+        if self.extent is None or 0 <= low <= high < self.extent:
+            return ""
+        end = low if low < 0 else high
+        more, words = self.wider
+        if 0 <= low <= high < more:
+            return f"{name} reaches {end}: {words}"
+        return f"{name} reaches {end}, and goes from 0 to {self.extent - 1}: {self.counts}"
 
 
 KNOWN: dict[str, AxisFacts] = {
@@ -30,7 +50,12 @@ KNOWN: dict[str, AxisFacts] = {
     "reg": AxisFacts(STORAGE, "elements of one thread; 32-bit register = reg * bits // 32"),
     "TCol": AxisFacts(STORAGE, "elements; hardware column = TCol * bits // 32, of 512"),
     "TLane": AxisFacts(OWNER, "lane of tensor memory, never scaled", 128),
-    "laneid": AxisFacts(OWNER, "lane of the warp (64 on CDNA)", 32),
+    "laneid": AxisFacts(
+        OWNER,
+        "lane of the warp (64 on CDNA)",
+        32,
+        wider=(64, "a wave of CDNA has lanes 0 to 63, and a warp 0 to 31"),
+    ),
     "wid_in_wg": AxisFacts(OWNER, "warp in its warpgroup", 4),
     "tid_in_wg": AxisFacts(OWNER, "thread in its warpgroup", 128),
     "wgid": AxisFacts(OWNER, "warpgroup in the CTA"),
@@ -45,7 +70,7 @@ KNOWN: dict[str, AxisFacts] = {
     "gpuid_x": AxisFacts(DEVICE, "position in the mesh, x"),
     "gpuid_y": AxisFacts(DEVICE, "position in the mesh, y"),
 }
-"""The known axes, for an NVIDIA target."""
+"""The known axes, for an NVIDIA target, and what a wave of CDNA has more of."""
 
 SPLITS: dict[str, tuple[tuple[str, int, str], ...]] = {
     "tx": (("warpid", 32, "laneid"), ("wgid", 128, "tid_in_wg")),

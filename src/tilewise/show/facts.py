@@ -36,7 +36,7 @@ def left_behind(layout: Layout) -> Iterator[str]:
 
     >>> from tilewise import S, laneid
     >>> print(*left_behind(S[64 : 1@laneid]))
-    laneid reaches 63, and goes from 0 to 31: lane of the warp (64 on CDNA)
+    laneid reaches 63: a wave of CDNA has lanes 0 to 63, and a warp 0 to 31
     """
     for axis in layout.axes:
         facts = axis.facts
@@ -46,9 +46,8 @@ def left_behind(layout: Layout) -> Iterator[str]:
             low, high = layout.extremes(axis)
         except NotDecided:
             continue
-        if not 0 <= low <= high < facts.extent:
-            end = low if low < 0 else high
-            yield f"{axis} reaches {end}, and goes from 0 to {facts.extent - 1}: {facts.counts}"
+        if said := facts.beyond(axis.name, low, high):
+            yield said
 
 
 def _size(layout: Layout, dtype: DType | None) -> str:

@@ -21,7 +21,8 @@ const KINDS = ["space", "width", "float", "number", "name", "elision", "sign"] a
 const TOKEN = new RegExp(
   [
     `(${SPACE}+)`,
-    `([0-9]+(?:b(?=${SPACE}*\\])|[BX](?=${SPACE}*[,)])|X(?=\\.${LETTER})))`,
+    `([0-9]+(?:b(?=${SPACE}*\\])|[BX](?=${SPACE}*[,)])|X(?=\\.${LETTER}))`,
+    `(?:(?<=[A-Za-z]\\()|(?<==))[0-9]+x[0-9]+x[0-9]+(?=${SPACE}*[,)]))`,
     "((?:[0-9]+\\.(?!\\.)[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)",
     "(0[xX][0-9a-fA-F]+|[0-9]+)",
     `([\\p{L}\\p{Nl}\\p{No}_]${LETTER}*)`,

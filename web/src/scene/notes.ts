@@ -16,6 +16,7 @@ const LIMITS: ReadonlyMap<string, readonly [number, string]> = new Map([
   ["wid_in_wg", [4, "warp in its warpgroup"]],
   ["tid_in_wg", [128, "thread in its warpgroup"]],
 ]);
+const WAVE = 64;
 
 /** The facts of a scene; of a window only which one it is. */
 export function* notesOf(part: Logical, found: Gathered, bits: number | null): Work<Note[]> {
@@ -130,6 +131,8 @@ function leftBehind(axes: readonly Axis[]): Note[] {
     const [limit, counts] = LIMITS.get(axis.name) ?? [Infinity, ""];
     if (limit === Infinity || (axis.low >= 0 && axis.high < limit)) return [];
     const end = axis.low < 0 ? axis.low : axis.high;
-    return [{ kind: "hint", text: `${axis.name} reaches ${end}, and goes from 0 to ${limit - 1}: ${counts}` }];
+    const isWave = axis.name === "laneid" && axis.low >= 0 && axis.high < WAVE;
+    const why = isWave ? ": a wave of CDNA has lanes 0 to 63, and a warp 0 to 31" : `, and goes from 0 to ${limit - 1}: ${counts}`;
+    return [{ kind: "hint", text: `${axis.name} reaches ${end}${why}` }];
   });
 }

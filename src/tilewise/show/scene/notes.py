@@ -114,8 +114,5 @@ def _keys(axes: Sequence[Axis], places: Places) -> NDArray[np.int64]:
 def _left_behind(axes: Sequence[Axis]) -> Iterator[Note]:
     for axis in axes:
         facts = KNOWN.get(axis.name)
-        if facts is None or facts.extent is None or 0 <= axis.low <= axis.high < facts.extent:
-            continue
-        end = axis.low if axis.low < 0 else axis.high
-        text = f"{axis.name} reaches {end}, and goes from 0 to {facts.extent - 1}: {facts.counts}"
-        yield Note("hint", text)
+        if facts is not None and (said := facts.beyond(axis.name, axis.low, axis.high)):
+            yield Note("hint", said)
