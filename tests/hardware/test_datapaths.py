@@ -268,6 +268,9 @@ def test_k_of_several_instructions():
         assert "16, 32, 48" in no.value.hint
     with pytest.raises(Refused, match="K = 64 of sparse A, of which K = 32 is no multiple"):
         entry(128, "s8", k=32, sparse=True)
+    with pytest.raises(Refused, match="K = 96 is no multiple") as no:
+        entry(128, "e2m1", "mxf4", k=96)
+    assert "no A in tensor memory" in no.value.hint
     with pytest.raises(Refused, match="no 2048 columns"):
         entry(128, "f16", k=4096)
 

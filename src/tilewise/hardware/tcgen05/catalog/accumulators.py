@@ -13,7 +13,7 @@ from tilewise.hardware.mma.sparse import INDEX
 from tilewise.hardware.mma.sparse_catalog import MEANS
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS, WARPS, Cells, allocation_for
 from tilewise.hardware.tcgen05.datapaths import DATA_PATHS, PTX_DATA_PATHS, DataPath
-from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of
+from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind, kind_of
 from tilewise.hardware.tcgen05.metadata import EACH, PTX_METADATA, Metadata
 
 TYPE_CHECKING = False
@@ -174,11 +174,12 @@ def _check_rows(kind: Kind, m: int, cta_group: int, ws: bool, sparse: bool) -> N
 def _checked_depth(kind: Kind, k: int, sparse: bool) -> int:
     depth = kind.depth(sparse)
     if k < 1 or k % depth:
+        deep = f"; of K = {DEEP_K} the manual has no A in tensor memory" * (kind.packed and k == DEEP_K)
         raise Refused(
             "TW602",
             f"kind::{kind.name} has K = {depth}{' of sparse A' * sparse}, of which K = {k} is no multiple",
             witness={"kind": kind.name, "k": k, "sparse": sparse},
-            hint=f"K is {depth}, {2 * depth}, {3 * depth}, ...: one instruction or several",
+            hint=f"K is {depth}, {2 * depth}, {3 * depth}, ...: one instruction or several{deep}",
         )
     return k
 
