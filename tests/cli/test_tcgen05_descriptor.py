@@ -57,6 +57,15 @@ def test_the_documents_examples(tilewise, mode, lbo, sbo, encoded):
     assert (run.json["encoded"]["lbo"], run.json["encoded"]["sbo"]) == encoded
 
 
+def test_encode_for_an_operand(tilewise):
+    words = (
+        "descriptor encode --mode 128B --start 96 --lbo 0x4000 --sbo 1024 --lbo-mode absolute --json".split()
+    )
+    run = tilewise(*words, *"--dtype e2m1 --kind mxf4 --n 64 --k 96".split(), *ENGINE)
+    assert (run.code, run.json["value"], run.json["ignored"]) == (0, DEEP, [])
+    assert any("2 layouts" in remark for remark in run.json["remarks"])
+
+
 def test_atomicity(tilewise):
     words = "descriptor encode --mode 128B --atomicity 32 --major mn --lbo 4096 --sbo 512 --json".split()
     run = tilewise(*words, *ENGINE)
@@ -197,6 +206,23 @@ def test_steps_of_48_bytes(tilewise):
         "0x4010404000000003",
         "0x4010404004000006",
     ]
+
+
+def test_steps_in_absolute_mode_are_of_48_bytes(tilewise):
+    words = "descriptor steps --mode 128B --operand B --dtype e2m1 --kind mxf4 --tile 128x768 --json".split()
+    asked = tilewise(*words, "--lbo-mode", "absolute", *ENGINE).json
+    assert asked["steps"] == tilewise(*words, "--k", "96", *ENGINE).json["steps"]
+    assert asked["instruction"] == "mMn128k96"
+    run = tilewise(*words, "--k", "96", "--lbo-mode", "relative", *ENGINE)
+    assert (run.code, run.json["code"]) == (1, "TW602")
+
+
+def test_steps_of_tf32(tilewise):
+    words = (
+        "descriptor steps --mode 128B --atomicity 32 --operand B --dtype tf32 --major mn --tile 64x32 --json"
+    )
+    data = tilewise(*words.split(), *ENGINE).json
+    assert (data["fields"]["mode"], data["fields"]["sbo"]) == ("128B_ATOM_32B", 1024)
 
 
 @pytest.mark.parametrize(

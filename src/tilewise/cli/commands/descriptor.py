@@ -60,7 +60,7 @@ _TAKES = {
     "decode": ("value", *_OF_OPERAND),
     "reads": ("value", *_OF_OPERAND),
     "steps": (
-        *("mode", "atomicity", *_OF_OPERAND),
+        *("mode", *_MADE_OF, *_OF_OPERAND),
         *("tile", "order", "base", "pattern", "stages", "stage_stride"),
     ),
 }
@@ -374,7 +374,8 @@ def _landmarks(extent: int) -> list[int]:
 def _steps(args: argparse.Namespace, of: Engine) -> Answer:
     _needed(args, "mode", "dtype", "operand", "tile")
     rows, k = _tile(args.tile)
-    intake = of.intake(args.dtype, args.operand, **_options(args, of))
+    lbo_mode = {} if args.lbo_mode is None else {"lbo_mode": args.lbo_mode}
+    intake = of.intake(args.dtype, args.operand, **_options(args, of), **lbo_mode)
     major = args.major or "k"
     if major not in intake.majors:
         reason, hint = intake.no_major
@@ -538,7 +539,8 @@ def _operand(args: argparse.Namespace, of: Engine) -> Any:
 
 def _options(args: argparse.Namespace, of: Engine) -> dict[str, Any]:
     """What the instruction is asked for, of what the engine knows."""
-    given = {name: _number(args, name) if name in _NUMBERS else getattr(args, name) for name in of.options}
+    names = [name for name in _OPTIONS if name in of.options]
+    given = {name: _number(args, name) if name in _NUMBERS else getattr(args, name) for name in names}
     return {name: value for name, value in given.items() if value is not None}
 
 
