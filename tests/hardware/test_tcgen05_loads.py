@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.hardware.tcgen05_formulas import MOST, REGISTERS, ROWS, WORDS
 
 from tilewise import LayoutError
 from tilewise.core.errors import Refused
@@ -10,17 +11,6 @@ from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.places import positions_of
 from tilewise.hardware.tcgen05.copies import COPIES, Copy
 from tilewise.hardware.tcgen05.loads import FORMS, Form, instruction
-
-WORDS = {
-    "32x32b": lambda t, r: (t, r),
-    "16x64b": lambda t, r: (t // 4 + 8 * (t % 2), 2 * r + t // 2 % 2),
-    "16x128b": lambda t, r: (t // 4 + 8 * (r % 2), 4 * (r // 2) + t % 4),
-    "16x256b": lambda t, r: (t // 4 + 8 * (r // 2 % 2), 8 * (r // 4) + 2 * (t % 4) + r % 2),
-}
-"""(lane, column) of register r of lane t."""
-
-REGISTERS = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}
-MOST = {"32x32b": 128, "16x64b": 128, "16x128b": 64, "16x256b": 32, "16x32bx2": 128}
 
 
 def who(layout, *index):
@@ -62,20 +52,9 @@ def test_two_parts(repeat):
     assert built.facts["columns"] == {"each": repeat, "split": repeat}
 
 
-ROWS = {
-    "128x256b": (128, lambda i: {i}),
-    "4x256b": (4, lambda i: {32 * i}),
-    "128x128b": (128, lambda i: {i}),
-    "64x128b.warpx2::02_13": (64, lambda i: {i, i + 64}),
-    "64x128b.warpx2::01_23": (64, lambda i: {i + i // 32 * 32, i + i // 32 * 32 + 32}),
-    "32x128b.warpx4": (32, lambda i: {i, i + 32, i + 64, i + 96}),
-}
-
-
 @pytest.mark.parametrize("copy", COPIES, ids=lambda one: f"{one.form}.{one.multicast}".rstrip("."))
 def test_copies(copy):
-    rows, lanes = ROWS[f"{copy.form}.{copy.multicast}".rstrip(".")]
-    width = 32 if copy.form.endswith("256b") else 16
+    rows, width, lanes = ROWS[f"{copy.form}.{copy.multicast}".rstrip(".")]
     assert (copy.row_count, copy.bytes) == (rows, width)
     for i in range(rows):
         for b in range(width):

@@ -22,6 +22,7 @@ GROUPS = {
         "descriptor": "a descriptor of wgmma: its 64 bits, their meaning, the bytes that it reads, its steps",
         "idesc": "an instruction descriptor of tcgen05: its 32 bits, made, read and explained",
         "tma": "the copy of a tile by TMA: arguments, boxes, bytes, or the rule that it breaks",
+        "tmem": "tensor memory: which loads bring an accumulator to registers, and how many",
         "shuffle": "the steps that turn one layout of a warp's registers into another",
         "agree": "whether what writes a tile and what reads it mean the same bytes",
         "emit": "a kernel around wgmma or mma.sync as source, out of its layouts",

@@ -84,6 +84,10 @@ class Form:
             wide *= extent
         return wide
 
+    def span(self, packed: bool = False) -> int:
+        """Columns that one repeat takes: twice as many where registers are packed."""
+        return self.width * (2 if packed else 1)
+
     @property
     def repeats(self) -> tuple[int, ...]:
         """The legal repeats: powers of two, up to 128 registers."""
@@ -111,19 +115,29 @@ class Form:
 
     def layout(self, repeat: int, packed: bool = False) -> Layout:
         """Words, or packed halves, [lane, column] over laneid and reg; of two parts [lane, part, column]."""
-        count = self.check_repeat(repeat)
-        along: Digits = ((count, self.registers @ REG), *self.columns)
-        if packed:
-            along = (*_doubled(along), (2, 1 @ REG))
-        rows = _doubled(self.rows) if packed else self.rows
-        modes = [rows, *([((2, self.lanes @ LANE),)] if self.halves else []), along]
+        along = self.columns_of(self.check_repeat(repeat), packed)
+        parts: list[Digits] = [((2, self.lanes @ LANE),)] if self.halves else []
+        modes = [self.rows_of(packed), *parts, along]
         trimmed = [[digit for digit in digits if digit[0] > 1] or [*digits[-1:]] for digits in modes]
         shape = tuple(_mode([extent for extent, _ in digits]) for digits in trimmed)
         return Layout(shape, tuple(step for digits in trimmed for _, step in digits))
 
+    def rows_of(self, packed: bool = False) -> Digits:
+        """What a lane of tensor memory is; registers count halves where they are packed."""
+        return _doubled(self.rows) if packed else self.rows
+
+    def columns_of(self, repeats: int, packed: bool = False) -> Digits:
+        """What a column is, of any number of repeats that follow one another in columns and registers.
+
+        >>> Form.of("16x128b").columns_of(3)
+        ((3, 2@reg), (4, 1@laneid))
+        """
+        along: Digits = ((repeats, self.registers @ REG), *self.columns)
+        return (*_doubled(along), (2, 1 @ REG)) if packed else along
+
     def check_split(self, split: int | None, repeat: int, packed: bool = False) -> int | None:
         """The columns from the first half to the second; None where there are no halves."""
-        span = repeat * self.width * (2 if packed else 1)
+        span = repeat * self.span(packed)
         if not self.halves:
             if split is not None:
                 raise LayoutError("TW601", f"{self.name} reads no second half", hint="16x32bx2 does")

@@ -29,7 +29,7 @@ def _moved(store: bool) -> Callable[..., Built]:
         apart = this.check_split(split, count, packed)
         layout = this.layout(count, packed)
         registers = count * this.registers
-        span = count * this.width * (2 if packed else 1)
+        span = count * this.span(packed)
         facts: dict[str, Any] = {
             "instruction": instruction(store, this, count, packed),
             "registers": registers,

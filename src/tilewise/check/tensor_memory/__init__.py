@@ -1,0 +1,15 @@
+"""Tensor memory and registers: which loads bring an accumulator to a warp, and which stores bring it back.
+
+from tilewise.check.tensor_memory import plan
+
+question   the way in: what lies in tensor memory, and the fragment that is wanted; the answer
+words      where elements lie: warp, lane of the warp, column of 32 bits, part of it
+ways       a form of tcgen05.ld or .st over all of it: its instructions, and the fragment that results
+wanted     whether a way's fragment is the one that is wanted, but for the registers' names
+"""
+
+from __future__ import annotations
+
+from tilewise.check.tensor_memory.question import Plan, plan
+
+__all__ = ["Plan", "plan"]

@@ -1,0 +1,138 @@
+"""The question: which loads bring what lies in tensor memory to registers, or which stores it back."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from tilewise.check.shuffle import WarpPlan, shuffle
+from tilewise.check.tensor_memory.wanted import STAGES, Fit, Misfit, Wanted
+from tilewise.check.tensor_memory.ways import Way, splits_of, ways_of
+from tilewise.check.tensor_memory.words import Words
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout, as_layout
+from tilewise.hardware.catalog.entry import Built
+from tilewise.hardware.tcgen05.loads import Form
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True)
+class Near:
+    """The way whose fragment is nearest to the wanted one, and the steps from one to the other."""
+
+    way: Way
+    steps: WarpPlan
+    """Of what is repeated."""
+    times: int
+
+    @property
+    def exchanges(self) -> int:
+        """All of them."""
+        return self.steps.exchanges * self.times
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What brings elements of tensor memory to registers, or back.
+
+    postcondition  each of `ways` moves every element, and of `fit` each gets to the wanted place
+    """
+
+    words: Words
+    ways: tuple[Way, ...]
+    left_out: tuple[Way, ...]
+    """Those that cannot: each has its `problem`."""
+    store: bool = False
+    wanted: Layout | None = None
+    fit: Fit | None = None
+    misfits: tuple[tuple[Way, Misfit], ...] = ()
+    """Of each way what it does otherwise, where none fits."""
+    near: Near | None = None
+
+    @property
+    def answer(self) -> bool:
+        """Whether there is a way, and where a fragment is wanted one that fits."""
+        return bool(self.ways) if self.wanted is None else self.fit is not None
+
+    @property
+    def best(self) -> Way | None:
+        """The way that fits; where no fragment is wanted the first of those with the fewest instructions."""
+        if self.wanted is not None:
+            return self.fit.way if self.fit else None
+        return min(self.ways, key=lambda way: len(way.moves), default=None)
+
+
+def plan(
+    layout: Layout | Built,
+    dtype: DType | str | None = None,
+    *,
+    to: Layout | None = None,
+    form: Form | str | None = None,
+    store: bool = False,
+    taken: int = 0,
+) -> Plan:
+    """The loads of all that `layout` has in tensor memory, or with `store` the stores.
+
+    `to` is the fragment that is wanted, of a store the one that there is; `form` leaves out all others.
+    `taken` is the bits that 1@TCol stands for, those of an element where it is left out; an entry of the
+    catalogue says its type and that itself.
+
+        requires       a layout over TLane and TCol, and cbx of a pair, of a whole warpgroup's lanes
+        postcondition  the plan's; with `to` its `fit` has the fewest instructions of all that fit
+        refused        TW610 where elements are no parts of words, or are swizzled
+
+    >>> from tilewise.hardware.catalog import find
+    >>> d = find("tcgen05.D")(64, n=64, dtype="f32")
+    >>> [(way.name, len(way.moves), way.registers) for way in plan(d).ways]  # doctest: +NORMALIZE_WHITESPACE
+    [('32x32b', 1, 64), ('16x64b', 1, 32), ('16x128b', 1, 32), ('16x256b', 1, 32), ('16x32bx2', 1, 32)]
+    >>> found = plan(d, to=find("wgmma.D")("f32", n=64).layout)
+    >>> found.fit.way.name, found.fit.registers[:4]
+    ('16x256b', (0, 1, 2, 3))
+    """
+    words = _words(layout, dtype, taken)
+    every = [*ways_of(words, store, form)]
+    ways = tuple(way for way in every if not way.problem)
+    found = Plan(words, ways, tuple(way for way in every if way.problem), store, to)
+    return found if to is None else _fitting(found, Wanted.of(as_layout(to), words))
+
+
+def _words(layout: Layout | Built, dtype: DType | str | None, taken: int) -> Words:
+    if isinstance(layout, Built):
+        if layout.layout is None:
+            raise LayoutError("TW601", "the entry is a table, and nothing of it lies in tensor memory")
+        held = layout.held[0] if layout.held else 0
+        return Words.of(layout.layout, dtype or layout.dtype or "b32", taken or held)
+    if dtype is None:
+        raise LayoutError("TW401", "the type of an element is not given", hint="such as f32")
+    return Words.of(as_layout(layout), dtype, taken)
+
+
+def _fitting(found: Plan, wanted: Wanted) -> Plan:
+    """With the way that fits, or with what each does otherwise and the nearest."""
+    compared = [
+        (way, wanted.compared(way)) for one in found.ways for way in splits_of(one) if not way.problem
+    ]
+    fits = [fit for _, fit in compared if isinstance(fit, Fit)]
+    if fits:
+        return replace(found, fit=min(fits, key=lambda fit: (fit.way.rounds, len(fit.way.moves))))
+    misfits = tuple(
+        (way, misfit) for way, misfit in compared if way in found.ways and isinstance(misfit, Misfit)
+    )
+    return replace(found, misfits=misfits, near=_nearest(misfits, wanted, found.store))
+
+
+def _nearest(misfits: Iterable[tuple[Way, Misfit]], wanted: Wanted, store: bool) -> Near | None:
+    """The way from whose fragment the fewest exchanges lead to the wanted one; none where warps differ."""
+    near: list[Near] = []
+    for way, misfit in sorted(misfits, key=lambda one: -STAGES.index(one[1].stage)):
+        if not STAGES.index(misfit.stage) or (near and not min(one.exchanges for one in near)):
+            break  # what differs in lanes has exchanges
+        with suppress(Refused):
+            source, target, times = wanted.nearing(way)
+            ends = (target, source) if store else (source, target)
+            near.append(Near(way, shuffle(*ends, f"b{wanted.words.taken}"), times))
+    return min(near, key=lambda one: (one.exchanges, one.steps.cycles, len(one.way.moves)), default=None)

@@ -1,0 +1,244 @@
+"""Whether a way's fragment is the one that is wanted: the same owners, the same parts of registers.
+
+Which register is which costs nothing: an instruction names the registers that it fills one by one. So two
+fragments are one where every element has its warp, its lane and its bits of a register in both, and what is
+one register of the one is one register of the other, of all threads alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from tilewise.check.shuffle.reading import fit
+from tilewise.check.tensor_memory.ways import REGISTER, Way
+from tilewise.check.tensor_memory.words import PART, Words
+from tilewise.core.algebra.modes import refinement
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.shapes import extents_of, spell
+from tilewise.core.vectors import Vector
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.tcgen05.addresses import WARPS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_OWNERS = ("wid_in_wg", "laneid", "cbx")
+_THREADS = ("tx", "tid_in_wg")
+"""Axes of threads, which are warps and lanes."""
+
+STAGES = ("warp", "lane", "part of a register", "register")
+"""What is compared, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """What the fragment that results and the one that is wanted differ in."""
+
+    stage: str
+    message: str
+    element: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A way whose fragment is wanted: its register i is register `registers[i]` of the wanted one."""
+
+    way: Way
+    registers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A fragment by warp, lane, register and part, as `Way.placed` has it."""
+
+    layout: Layout
+    words: Words
+    threads: Layout
+    """Over wid_in_wg, laneid and reg."""
+    placed: Layout
+
+    @classmethod
+    def of(cls, layout: Layout, words: Words) -> Wanted:
+        """Of a layout over lanes, warps and reg, of the same elements as `words`."""
+        _check_shape(layout, words.layout)
+        if any(swizzle.bits for swizzle in layout.swizzles):
+            raise Refused(
+                "TW610",
+                f"the fragment {layout} is swizzled, and no load of tensor memory is",
+                witness={"swizzles": len(layout.swizzles)},
+                hint="ask for one that is not, and shuffle",
+            )
+        threads = layout
+        for name in _THREADS:
+            if name in _axes(threads):
+                threads = threads.split_axis(name, ("wid_in_wg", LANES, "laneid"))
+        if "warpid" in _axes(threads):
+            threads = threads.relabel({"warpid": "wid_in_wg"})
+        strange = [name for name in _axes(threads) if name not in (*_OWNERS, "reg")]
+        if strange:
+            raise LayoutError(
+                "TW203",
+                f"the fragment {layout} has the axis {strange[0]}, and registers have wid_in_wg laneid reg",
+                hint="a warp is wid_in_wg or warpid, a lane laneid, and reg counts elements of a thread",
+            )
+        for name, many in (("laneid", LANES), ("wid_in_wg", WARPS), ("cbx", words.ctas)):
+            _check_reach(threads, name, many)
+        held = "reg" in _axes(threads)
+        placed = threads.split_axis("reg", (REGISTER, words.parts, PART)) if held else threads
+        return cls(layout, words, threads, placed)
+
+    def compared(self, way: Way) -> Fit | Misfit:
+        """What registers of the wanted fragment a way fills, or what it does otherwise."""
+        for stage, left in zip(
+            STAGES, (("laneid", "register", "part"), ("register", "part"), ("register",)), strict=False
+        ):
+            found = self._apart(stage, way, left)
+            if found is not None:
+                return found
+        try:
+            ours, theirs = refinement(way.placed, self.placed)
+        except Refused as no:
+            return Misfit("register", f"registers are counted otherwise: {no.reason}")
+        return _renamed(way, ours, theirs)
+
+    def nearing(self, way: Way) -> tuple[Layout, Layout, int]:
+        """(a way's fragment, the wanted one, how often) of what is done again and again to get to it.
+
+        Digits that step on whole registers in both, or on warps, only repeat the rest.
+
+            requires  a way that differs in no warp
+        """
+        ours, theirs = refinement(way.fragment, self.threads)
+        kept, times = [], 1
+        for one, other in zip(_digits(ours), _digits(theirs), strict=True):
+            if _repeats(one.stride, other.stride, self.words.parts):
+                times *= one.extent if one.stride["reg"] else 1
+            else:
+                kept.append((one, other))
+        of, to = (
+            Layout(
+                tuple(it.extent for it in side) or (1,),
+                tuple(it.stride for it in side) or (Vector(),),
+                replica=tuple(it for it in whole.replica if it.stride["laneid"] or it.stride["reg"]),
+                offset=_only(whole.offset, ("laneid", "reg")),
+            )
+            for side, whole in (([one for one, _ in kept], ours), ([other for _, other in kept], theirs))
+        )
+        return of, to, times
+
+    def _apart(self, stage: str, way: Way, left: tuple[str, ...]) -> Misfit | None:
+        """The first element that differs, where the axes in `left` are not looked at."""
+        ours, theirs = (_without(layout, left) for layout in (way.placed, self.placed))
+        same = ours.same(theirs)
+        if same.answer:
+            return None
+        if same.answer is None or same.witness is None:
+            return Misfit(stage, same.reason)
+        index = self.words.layout.coordinates(same.witness)
+        name = {"warp": "wid_in_wg", "lane": "laneid"}.get(stage, "part")
+        one, other = (sorted({place[name] for place in places}) for places in (same.a, same.b))
+        if one == other:
+            return Misfit(stage, f"element {spell(index)} has other copies", index)
+        return Misfit(stage, f"element {spell(index)} {_told(stage, one, other, self.words)}", index)
+
+
+def _renamed(way: Way, ours: Layout, theirs: Layout) -> Fit | Misfit:
+    """The registers one by one, from digits that step on registers alone."""
+    names: dict[int, int] = {ours.offset["register"]: theirs.offset["register"]}
+    for one, other in zip(_digits(ours), _digits(theirs), strict=True):
+        step, wanted = one.stride["register"], other.stride["register"]
+        if not step and wanted:
+            return Misfit(
+                "register",
+                "the register of an element depends on its lane or its warp, and an instruction has the same "
+                "registers in all",
+            )
+        if step:
+            names = {
+                at + i * step: to + i * wanted for (at, to), i in product(names.items(), range(one.extent))
+            }
+    if len(set(names.values())) < len(names):
+        return Misfit("register", "two elements of a thread shall have one register")
+    return Fit(way, tuple(names[at] for at in sorted(names)))
+
+
+def _digits(layout: Layout) -> list[Iter]:
+    return [it for it in layout.shard if it.extent > 1]
+
+
+def _told(stage: str, got: list[int], asked: list[int], words: Words) -> str:
+    """Where an element gets, and where it shall."""
+    if stage == "part of a register":
+        return f"gets to bits {_bits(words, got)} of a register, and bits {_bits(words, asked)} shall have it"
+    one, other = (" and ".join(map(str, numbers)) for numbers in (got, asked))
+    if stage == "warp":
+        return f"is in lanes that warp {one} alone reaches, and warp {other} shall have it"
+    return f"gets to lane {one}, and lane {other} shall have it"
+
+
+def _bits(words: Words, parts: list[int]) -> str:
+    first = parts[0] * words.taken
+    return f"{first}..{first + words.taken - 1}"
+
+
+def _without(layout: Layout, names: tuple[str, ...]) -> Layout:
+    """The same elements, without where they are on some axes."""
+
+    def left(vector: Vector) -> Vector:
+        return _only(vector, [str(axis) for axis, _ in vector.terms if str(axis) not in names])
+
+    copies = [Iter(it.extent, left(it.stride)) for it in layout.replica]
+    return layout.with_parts(
+        layout.shape,
+        tuple(map(left, layout.strides)),
+        tuple(it for it in copies if it.stride),
+        left(layout.offset),
+    )
+
+
+def _only(vector: Vector, names: Sequence[str]) -> Vector:
+    return Vector(tuple((axis, steps) for axis, steps in vector.terms if str(axis) in names))
+
+
+def _repeats(one: Vector, other: Vector, parts: int) -> bool:
+    """Whether a digit steps on whole registers alone, or on warps and CTAs alone, and so does its other."""
+    moved = [{str(axis) for axis, steps in step.terms if steps} for step in (one, other)]
+    if all(axes == {"reg"} for axes in moved):
+        return one["reg"] % parts == other["reg"] % parts == 0
+    return one == other and moved[0] <= {"wid_in_wg", "cbx"}
+
+
+def _axes(layout: Layout) -> set[str]:
+    return {str(axis) for axis in layout.axes}
+
+
+def _check_reach(layout: Layout, name: str, many: int) -> None:
+    low, high = layout.extremes(name) if name in _axes(layout) else (0, 0)
+    if low < 0 or high >= many:
+        what = {"laneid": "a warp has lanes", "wid_in_wg": "tensor memory has the warps"}.get(
+            name, "the CTAs are"
+        )
+        raise LayoutError(
+            "TW203",
+            f"the fragment reaches {name} {low if low < 0 else high}, and {what} 0 to {many - 1}",
+            hint="warps count from 0 in their warpgroup, lanes in their warp",
+        )
+
+
+def _check_shape(fragment: Layout, layout: Layout) -> None:
+    ours, theirs = extents_of(fragment.shape), extents_of(layout.shape)
+    if fragment.size == layout.size and fit(ours, theirs):
+        return
+    raise LayoutError(
+        "TW202",
+        f"the fragment is {_times(ours)} and what lies in tensor memory {_times(theirs)}: they are not "
+        "layouts of one tensor",
+        hint="give a fragment of all of it, over wid_in_wg or warpid, laneid and reg",
+    )
+
+
+def _times(extents: tuple[int, ...]) -> str:
+    return " x ".join(map(str, extents))

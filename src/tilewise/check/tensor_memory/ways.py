@@ -1,0 +1,269 @@
+"""A form of tcgen05.ld or tcgen05.st over all words: the instructions of a warp, and the fragment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilewise.check.tensor_memory.words import COLUMN, CTA, PART, ROW, WARP, Words
+from tilewise.core.axes import Axis
+from tilewise.core.layout import Layout
+from tilewise.core.vectors import Vector, as_vector
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.tcgen05.addresses import WARP_LANES, WARPS, Address
+from tilewise.hardware.tcgen05.datapaths import SLAB
+from tilewise.hardware.tcgen05.loads import FORMS, Digits, Form, instruction
+
+REGISTER = Axis("register", storage=True)
+"""A register of 32 bits."""
+LANE, REG = Axis("laneid"), Axis("reg")
+
+THREAD_REGISTERS = 255
+"""Registers of a thread, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One instruction, which every warp executes with its own lanes.
+
+    >>> from tilewise.hardware.tcgen05.loads import FORMS
+    >>> print(Move(FORMS["16x64b"], False, 16, 128, 4, 32).address(2))
+    0x00500080
+    """
+
+    form: Form
+    packed: bool
+    lane: int
+    """The first, counted from the first of the warp's: 0, or 16."""
+    column: int
+    """The first."""
+    repeat: int
+    register: int
+    """The register of the fragment that its first one is; the others follow."""
+    split: int | None = None
+    store: bool = False
+    round: int = 0
+    """Of those that are in registers at one time."""
+
+    @property
+    def registers(self) -> int:
+        """Registers that it fills, or stores."""
+        return self.repeat * self.form.registers
+
+    @property
+    def words(self) -> str:
+        """The instruction as PTX names it."""
+        return instruction(self.store, self.form, self.repeat, self.packed)
+
+    def address(self, warp: int) -> Address:
+        """What a warp of the warpgroup names."""
+        return Address(WARP_LANES * (warp % WARPS) + self.lane, self.column)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A form over all words.
+
+        requires       `problem` is empty
+        postcondition  after `moves`, the register and the bits that `fragment` says hold each element
+
+    >>> from tilewise.hardware.tcgen05.datapaths import DataPath
+    >>> d = Words.of(DataPath.of(64).accumulator(32), "f32")
+    >>> way = Way(d, FORMS["16x256b"])
+    >>> print(way.fragment, way.registers)
+    S[((4, 2, 8), (4, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))] 16
+    >>> [(move.words, move.column) for move in way.moves]
+    [('tcgen05.ld.sync.aligned.16x256b.x4.b32', 0)]
+    """
+
+    words: Words
+    form: Form
+    packed: bool = False
+    split: int | None = None
+    """Columns from the first half of 16x32bx2 to the second."""
+    store: bool = False
+
+    @property
+    def name(self) -> str:
+        """The form, as it is called here."""
+        more = ("unpack" if self.store else "pack") + "::16b" if self.packed else ""
+        return " ".join(word for word in (self.form.name, more) if word)
+
+    @property
+    def problem(self) -> str:
+        """Why it does not move these words and no others, or nothing."""
+        columns = len(self.words.columns)
+        block = self.form.span(self.packed) if self.split is None else 2 * self.split
+        if self.form.halves and not self.split:
+            return f"it moves two halves, and {columns} columns have none that it could take"
+        if columns % block:
+            return f"it moves {block} columns at a time, and {columns} are no multiple"
+        if self.store and self.stored != self.words.filled:
+            return (
+                f"it would write {self.stored} words of {len(self.words.warps)} warps, of which "
+                f"{self.words.filled} have elements"
+            )
+        return ""
+
+    @property
+    def lanes(self) -> tuple[int, ...]:
+        """Where the lanes of its instructions begin."""
+        return (0,) if self.form.lanes == LANES else tuple(SLAB * slab for slab in self.words.slabs)
+
+    @property
+    def stored(self) -> int:
+        """Words that a store writes."""
+        return len(self.words.warps) * self.form.lanes * len(self.lanes) * len(self.words.columns)
+
+    @property
+    def of_a_slab(self) -> int:
+        """Registers that the words of one half of the lanes, or of all of them, take."""
+        return len(self.words.columns) // self.form.span(self.packed) * self.form.registers // self._halves
+
+    @property
+    def _halves(self) -> int:
+        return 2 if self.form.halves else 1
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread, all of them together."""
+        return self.of_a_slab * len(self.lanes)
+
+    # -- where elements get ------------------------------------------------------------------------
+
+    @cached_property
+    def placed(self) -> Layout:
+        """Each element's CTA, warp, lane, register and part of the register."""
+        inner = self.words.places + as_vector(-self.words.columns[0] @ COLUMN)
+        if self.form.lanes == SLAB and self.lanes[0]:
+            inner = inner + as_vector(-SLAB @ ROW)
+        modes = (
+            ((self.words.ctas, 1 @ CTA),),
+            ((WARPS, 1 @ WARP),),
+            self._rows,
+            self._columns,
+            ((self.words.parts, 1 @ PART),),
+        )
+        shape = tuple(tuple(extent for extent, _ in digits) for digits in modes)
+        outer = Layout(shape, tuple(step for digits in modes for _, step in digits))
+        return outer.compose(inner, modes=tuple(str(axis) for axis in (CTA, WARP, ROW, COLUMN, PART)))
+
+    @cached_property
+    def fragment(self) -> Layout:
+        """Over wid_in_wg, laneid and reg, which counts what TCol counts."""
+        if {"register", "part"} & {str(axis) for axis in self.placed.axes}:
+            fused = self.placed.fuse_axes((REGISTER, self.words.parts, PART), REG)
+        else:
+            fused = self.placed
+        return fused.coalesce(by_mode=True)
+
+    @property
+    def _rows(self) -> Digits:
+        digits = _in_registers(self.form.rows_of(), 1)
+        return digits if self.form.lanes == LANES else ((2, self.of_a_slab @ REGISTER), *digits)
+
+    @property
+    def _columns(self) -> Digits:
+        columns, each = len(self.words.columns), self.form.span(self.packed)
+        if self.split is None:
+            digits = self.form.columns_of(columns // each, self.packed)
+        else:
+            run = self.split // each
+            digits = ((columns // self.split // 2, run @ REG), (2, SLAB @ LANE), (run, 1 @ REG))
+            digits = (*_scaled(digits, 2), (2, 1 @ REG)) if self.packed else digits
+        return _in_registers(digits, self.words.parts) if self.packed else _in_registers(digits, 1)
+
+    # -- instructions ------------------------------------------------------------------------------
+
+    @cached_property
+    def moves(self) -> tuple[Move, ...]:
+        """The instructions of a warp: as few as can be, in rounds that fit into its registers."""
+        found: list[Move] = []
+        round, held = 0, 0
+        for column, register, repeat in self._chunks():
+            for number, lane in enumerate(self.lanes):
+                held += repeat * self.form.registers
+                if held > THREAD_REGISTERS:
+                    round, held = round + 1, repeat * self.form.registers
+                first = number * self.of_a_slab + register
+                found.append(
+                    Move(
+                        self.form,
+                        self.packed,
+                        lane,
+                        self.words.columns[0] + column,
+                        repeat,
+                        first,
+                        self.split,
+                        self.store,
+                        round,
+                    )
+                )
+        return tuple(found)
+
+    @property
+    def rounds(self) -> int:
+        """How often registers are filled: once, where there are enough of them."""
+        return self.moves[-1].round + 1
+
+    def _chunks(self) -> Iterator[tuple[int, int, int]]:
+        """(column, register, repeats), both counted from the first."""
+        each, columns = self.form.span(self.packed), len(self.words.columns)
+        run = columns if self.split is None else self.split
+        for block in range(columns // run // self._halves):
+            for at, repeat in _powers(run // each, self.form.repeats[-1]):
+                column = block * run * self._halves + at * each
+                yield column, (block * run // each + at) * self.form.registers, repeat
+
+
+def _powers(count: int, most: int) -> Iterator[tuple[int, int]]:
+    """(where it begins, a power of two up to `most`) for as few as make up a count, the largest first."""
+    at = 0
+    while at < count:
+        size = min(most, 1 << (count - at).bit_length() - 1)
+        yield at, size
+        at += size
+
+
+def _scaled(digits: Digits, by: int) -> Digits:
+    return tuple((extent, step * by if step["reg"] else step) for extent, step in digits)
+
+
+def _in_registers(digits: Digits, parts: int) -> Digits:
+    """Digits over REGISTER, where `reg` counts registers; over PART too, where it counts halves of them."""
+    return tuple((extent, _in_register(step, parts)) for extent, step in digits)
+
+
+def _in_register(step: Vector, parts: int) -> Vector:
+    """A step of `reg`, which counts registers, or halves of them where they have several parts."""
+    count = step["reg"]
+    if not count:
+        return step
+    if parts == 1:
+        return as_vector(count @ REGISTER)
+    if count % 2:
+        return as_vector((parts // 2 * count) @ PART)
+    return as_vector((count // 2) @ REGISTER)
+
+
+def ways_of(words: Words, store: bool = False, form: Form | str | None = None) -> Iterator[Way]:
+    """Every form, packed where that is possible, with the split that takes the fewest instructions."""
+    for one in FORMS.values() if form is None else (Form.of(form),):
+        for packed in (False, True) if words.low_half else (False,):
+            split = len(words.columns) // 2 if one.halves else None
+            if split is not None and split % one.span(packed):
+                split = 0
+            yield Way(words, one, packed, split, store)
+
+
+def splits_of(way: Way) -> Iterator[Way]:
+    """The same with every split that is a power of two; itself where it has none."""
+    yield way
+    each, half = way.form.span(way.packed), len(way.words.columns) // 2
+    if way.split:
+        at = each
+        while at < half:
+            if half % at == 0:
+                yield Way(way.words, way.form, way.packed, at, way.store)
+            at *= 2

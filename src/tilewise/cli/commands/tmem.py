@@ -1,0 +1,253 @@
+"""Tensor memory and registers: which loads bring an accumulator to a warp, and how many; or which stores.
+
+  tilewise tmem 'tcgen05.D(64, n=64, dtype=f32)'
+  tilewise tmem 'tcgen05.D(64, n=64, dtype=f32)' --to 'wgmma.D(f32, n=64)'
+  tilewise tmem 'tcgen05.D(128, n=256, dtype=f32)' --form 32x32b
+  tilewise tmem 'tcgen05.D(64, n=64, dtype=f16)' --to 'wgmma.D(f16, n=64)' --json
+  tilewise tmem 'tcgen05.A(128, dtype=bf16, k=64)' --store --to 'S[(128, 64) : (1@tid_in_wg, 1@reg)]'
+  tilewise tmem 'S[(128, 32) : (1@TLane, 1@TCol)] + 256@TCol' --dtype f32 --form 16x256b
+
+LAYOUT is what lies in tensor memory, over TLane and TCol, and cbx of a pair of CTAs: an entry of the
+catalogue, which says its type, or any layout with --dtype. All warps of a warpgroup take part; each reaches
+its own 32 lanes. Every form of tcgen05.ld is tried, with pack::16b where elements lie in the lower halves of
+their columns alone: its instructions, the registers of a thread, and the fragment in which the elements are
+then. `reg` counts elements of the type, as TCol does.
+
+--to asks for one fragment, over wid_in_wg or warpid, laneid and reg. Which register is which costs nothing,
+for an instruction names them; which lane it is, is the form's. Where none fits, the nearest form is said,
+with the steps that would be left for `tilewise shuffle`.
+
+--store asks for tcgen05.st: --to is then the fragment that there is. A store that would write words that no
+element has is left out.
+
+Exit code 0 where there is a way, 1 where there is none.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import pairwise
+
+from tilewise.cli.answer import NO, YES, Answer
+from tilewise.cli.arguments import layout_from, let_from, one_layout, text_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tilewise.check.tensor_memory import Plan
+    from tilewise.check.tensor_memory.question import Near
+    from tilewise.check.tensor_memory.wanted import Fit, Misfit
+    from tilewise.check.tensor_memory.ways import Move, Way
+    from tilewise.core.layout import Layout
+    from tilewise.hardware.catalog.entry import Built
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """LAYOUT [--to FRAGMENT] [--form F] [--store]."""
+    one_layout(parser)
+    parser.add_argument("--to", metavar="FRAGMENT", help="the registers that are wanted, as a layout")
+    parser.add_argument("--form", metavar="F", help="one form alone, such as 16x256b")
+    parser.add_argument("--store", action="store_true", help="tcgen05.st, from registers to tensor memory")
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The ways, or the one that fits; no where there is none."""
+    from tilewise.check.tensor_memory import plan
+
+    to = None if args.to is None else layout_from(args.to, args)
+    found = plan(_asked(args), args.dtype, to=to, form=args.form, store=args.store)
+    return Answer(data_of(found), "\n".join(_lines(found, args.form)), YES if found.answer else NO)
+
+
+def _asked(args: argparse.Namespace) -> Layout | Built:
+    """What lies in tensor memory: an entry with its type where it is a call, else a layout."""
+    from tilewise.hardware.calls import read_call
+    from tilewise.hardware.catalog import entries
+
+    text = text_from(args.layout)
+    name, opens, rest = text.partition("(")
+    if opens and name in entries() and rest.find(")") == len(rest) - 1:
+        entry, given, named = read_call(text, let_from(args))
+        return entry(*given, **named)
+    return layout_from(text, args)
+
+
+# -- as JSON ---------------------------------------------------------------------------------------
+
+
+def data_of(found: Plan) -> dict[str, Any]:
+    """A plan as JSON."""
+    words = found.words
+    data: dict[str, Any] = {
+        "layout": str(words.layout),
+        "dtype": words.dtype.name,
+        "bits": words.taken,
+        "store": found.store,
+        "warps": [*words.warps],
+        "slabs": [*words.slabs],
+        "columns": {"first": words.columns[0], "count": len(words.columns)},
+        "ways": [_way_data(way) for way in found.ways],
+        "left_out": [
+            {"form": way.form.name, "packed": way.packed, "reason": way.problem} for way in found.left_out
+        ],
+    }
+    if found.wanted is None:
+        return data
+    fits = {"fits": found.fit is not None, "to": str(found.wanted)}
+    if found.fit is not None:
+        return data | fits | {"way": _way_data(found.fit.way, found.fit)}
+    reasons = [
+        {
+            "form": way.name,
+            "differs_in": misfit.stage,
+            "reason": misfit.message,
+            "element": [*misfit.element],
+        }
+        for way, misfit in found.misfits
+    ]
+    return data | fits | {"reasons": reasons, "nearest": _near_data(found.near)}
+
+
+def _way_data(way: Way, fit: Fit | None = None) -> dict[str, Any]:
+    return {
+        "form": way.form.name,
+        "packed": way.packed,
+        "split": way.split,
+        "instructions": [_move_data(way, move, fit) for move in way.moves],
+        "registers": way.registers,
+        "rounds": way.rounds,
+        "fragment": str(way.fragment),
+    }
+
+
+def _move_data(way: Way, move: Move, fit: Fit | None) -> dict[str, Any]:
+    return {
+        "instruction": move.words,
+        "lane": move.lane,
+        "column": move.column,
+        "addresses": [str(move.address(warp)) for warp in way.words.warps],
+        "registers": _named(move, fit),
+        "round": move.round,
+    }
+
+
+def _near_data(near: Near | None) -> dict[str, Any] | None:
+    if near is None:
+        return None
+    return {
+        "form": near.way.name,
+        "fragment": str(near.way.fragment),
+        "exchanges": near.exchanges,
+        "steps": near.steps.cost,
+        "times": near.times,
+    }
+
+
+def _named(move: Move, fit: Fit | None) -> list[int]:
+    """The registers of the fragment that an instruction names, in its order."""
+    own = range(move.register, move.register + move.registers)
+    return [*own] if fit is None else [fit.registers[register] for register in own]
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+def _lines(found: Plan, form: str | None) -> list[str]:
+    if found.wanted is None:
+        head = [_where(found), *(_table(found.ways) if found.ways else ["no form moves it:"])]
+        shown = _moves(found.ways[0], None) if form and len(found.ways) == 1 else []
+        return [*head, *(f"  {line}" for line in shown), *_left_out(found)]
+    if found.fit is not None:
+        return [f"{found.fit.way.name}: {_counts(found.fit.way)}", *_fitted(found.fit)]
+    store = found.store
+    lines = [
+        "no: no store takes it from there" if store else "no: no load brings it there",
+        *_columns([(way.name, misfit.message) for way, misfit in found.misfits]),
+        *_left_out(found),
+    ]
+    return [*lines, *_nearest(found.near, found.misfits, store)]
+
+
+def _where(found: Plan) -> str:
+    words = found.words
+    first, last = words.columns[0], words.columns[-1]
+    lanes = {(0,): "lanes 0 to 15", (1,): "lanes 16 to 31", (0, 1): "all 32 lanes"}[words.slabs]
+    warps = (
+        f"warps {words.warps[0]} to {words.warps[-1]}" if len(words.warps) > 1 else f"warp {words.warps[0]}"
+    )
+    return f"{words.dtype} in columns {first} to {last}, {lanes} of {warps}"
+
+
+def _table(ways: Sequence[Way]) -> list[str]:
+    rows = [("form", "of each warp", "registers", "fragment")]
+    for way in ways:
+        repeats = [move.repeat for move in way.moves]
+        each = [
+            f"{repeats.count(n)} * x{n}" if repeats.count(n) > 1 else f"x{n}" for n in dict.fromkeys(repeats)
+        ]
+        rounds = f" in {way.rounds} rounds" if way.rounds > 1 else ""
+        rows.append((way.name, " + ".join(each) + rounds, str(way.registers), str(way.fragment)))
+    return _columns(rows)
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  " + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _counts(way: Way) -> str:
+    many = len(way.moves)
+    rounds = f", in {way.rounds} rounds" if way.rounds > 1 else ""
+    return f"{many} instruction{'s' * (many > 1)} of each warp, {way.registers} registers of a thread{rounds}"
+
+
+def _fitted(fit: Fit) -> list[str]:
+    return [f"  {line}" for line in _moves(fit.way, fit)]
+
+
+def _moves(way: Way, fit: Fit | None) -> list[str]:
+    """Each instruction with its address and its registers."""
+    lines = []
+    for move in way.moves:
+        lane = f"lane 32 w{f' + {move.lane}' if move.lane else ''}, column {move.column}"
+        split = "" if move.split is None else f" and {move.column + move.split}"
+        lines.append(f"{move.words}  {lane}{split}: registers {_ranges(_named(move, fit))}")
+    return lines
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers as runs: 0 to 7, 16 to 23.
+
+    >>> _ranges([0, 1, 2, 8, 10, 11])
+    '0 to 2, 8, 10 to 11'
+    """
+    ends = [at for at, (one, other) in enumerate(pairwise(numbers), 1) if other != one + 1]
+    runs = [(numbers[a], numbers[b - 1]) for a, b in pairwise([0, *ends, len(numbers)])]
+    shown = [f"{one} to {other}" if other > one else str(one) for one, other in runs]
+    return ", ".join(shown if len(shown) <= SHOWN else [*shown[: SHOWN - 1], "..."])
+
+
+SHOWN = 8
+"""So many runs stand on a line."""
+
+
+def _left_out(found: Plan) -> list[str]:
+    return [f"  not {way.name}: {way.problem}" for way in found.left_out]
+
+
+def _nearest(near: Near | None, misfits: Sequence[tuple[Way, Misfit]], store: bool) -> list[str]:
+    if near is None:
+        warps = any(misfit.stage == "warp" for _, misfit in misfits)
+        return ["  hint: warps reach their own lanes alone: go through shared memory"] if warps else []
+    times = f"{near.times} times " if near.times > 1 else ""
+    order = "before the store" if store else "after it"
+    return [
+        f"  nearest: {near.way.name}, and {order} {times}{near.steps}",
+        f"  hint: tilewise shuffle '{near.way.fragment}' TO has the steps" if not store else
+        f"  hint: tilewise shuffle FROM '{near.way.fragment}' has the steps",
+    ]  # fmt: skip

@@ -1,0 +1,280 @@
+"""The planner of tensor memory, held to the formulas of the manual, element by element."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.hardware.tcgen05_formulas import MOST, halves
+
+from tilewise import LayoutError, parse
+from tilewise.check.shuffle import shuffle
+from tilewise.check.tensor_memory import plan
+from tilewise.check.tensor_memory.wanted import Wanted
+from tilewise.check.tensor_memory.ways import splits_of
+from tilewise.core.errors import Refused
+from tilewise.hardware.catalog import entries, find
+from tilewise.hardware.tcgen05.datapaths import DATA_PATHS
+from tilewise.hardware.tcgen05.loads import FORMS
+from tilewise.tables import table
+
+D, A = find("tcgen05.D"), find("tcgen05.A")
+
+
+def columns_of(layout, *axes):
+    """The places of every element and copy on some axes, [element, copy], 0 where there is no axis."""
+    found = table(layout)
+    shape = (layout.size, found.copies)
+    return [
+        found.columns[axis].reshape(shape) if axis in found.columns else np.zeros(shape, int) for axis in axes
+    ]
+
+
+def held_by(way, warp):
+    """{(lane of the warp, register of the fragment, half): (lane, column) of tensor memory}, as told."""
+    found = {}
+    for move in way.moves:
+        assert move.repeat <= MOST[move.form.name]
+        address = int(move.address(warp))
+        for t in range(32):
+            for r in range(move.registers):
+                parts = halves(move.form.name, t, r, move.packed, move.split)
+                for half, (lane, column, bits) in enumerate(parts):
+                    place = (address >> 16) + lane, (address & 0xFFFF) + column, bits
+                    assert found.setdefault((t, move.register + r, half), place) == place
+    return found
+
+
+def check(way):
+    """After the instructions of all warps, every element is where the fragment has it."""
+    words = way.words
+    held = {warp: held_by(way, warp) for warp in words.warps}
+    lane, column = columns_of(words.layout, "TLane", "TCol")
+    warp, own, reg = columns_of(way.fragment, "wid_in_wg", "laneid", "reg")
+    order = np.argsort(lane // 32, axis=1), np.argsort(warp, axis=1)
+    lane, column = (np.take_along_axis(each, order[0], 1) for each in (lane, column))
+    warp, own, reg = (np.take_along_axis(each, order[1], 1) for each in (warp, own, reg))
+    for at in np.ndindex(lane.shape):
+        bit, taken = int(reg[at]) * words.taken, words.taken
+        half = bit % 32 // 16 if way.packed else 0
+        place = held[int(warp[at])][int(own[at]), bit // 32, half]
+        first = int(column[at]) * taken
+        assert place[:2] == (lane[at], first // 32)
+        assert bit % (16 if way.packed else 32) == first % 32
+        assert first % 32 + taken <= place[2]
+    assert way.registers == 1 + max(register for one in held.values() for _, register, _ in one)
+    rounds = [sum(move.registers for move in way.moves if move.round == one) for one in range(way.rounds)]
+    assert sum(rounds) == way.registers
+    assert max(rounds) <= 255
+
+
+ACCUMULATORS = [
+    (path, slab, n, dtype)
+    for path in DATA_PATHS.values()
+    for slab in path.slabs
+    for n, dtype in ((64, "f32"), (64, "f16"))
+] + [(DATA_PATHS["D"], 0, 24, "f32"), (DATA_PATHS["F"], 1, 48, "f16"), (DATA_PATHS["D"], 0, 256, "f32")]
+
+
+@pytest.mark.parametrize(("path", "slab", "n", "dtype"), ACCUMULATORS)
+def test_every_data_path_by_every_form(path, slab, n, dtype):
+    layout = path.accumulator(n, 1 if dtype == "f32" else 2, slab)
+    found = plan(layout, dtype)
+    assert [way.form.name for way in found.ways if not way.packed] == [*FORMS]
+    assert sum(way.packed for way in found.ways) == (len(FORMS) if dtype == "f16" else 0)
+    for one in found.ways:
+        check(one)
+
+
+@pytest.mark.parametrize("values", [*A.listed()][::7], ids=lambda values: "-".join(map(str, values.values())))
+def test_a_of_every_kind(values):
+    for way in plan(A(**values)).ways:
+        check(way)
+
+
+def test_further_columns_and_stages():
+    for text in (
+        "S[(128, 32) : (1@TLane, 1@TCol)] + 256@TCol",
+        "S[(4, 32, 2, 8) : (32@TLane, 1@TLane, 16, 1)]",
+    ):
+        for way in plan(parse(text.replace("16, 1)", "16@TCol, 1@TCol)")), "f32").ways:
+            check(way)
+
+
+def test_every_split():
+    """Of 16x32bx2 the columns of the second half may be any power of two away."""
+    for way in plan(DATA_PATHS["F"].accumulator(64, 2), "f16", form="16x32bx2").ways:
+        several = [*splits_of(way)]
+        assert len(several) == (5 if way.packed else 6)
+        assert {one.split for one in several} == {32, 16, 8, 4, 2, 1} - ({1} if way.packed else set())
+        for one in several:
+            assert not one.problem
+            check(one)
+            assert len(one.moves) == 32 // one.split
+
+
+# -- what is wanted --------------------------------------------------------------------------------
+
+
+def test_an_epilogue_of_hopper_goes_on():
+    """The accumulator of wgmma is what 16x256b loads of data path F, and 16x128b.pack of f16."""
+    for n in (8, 64, 256):
+        for dtype, form, packed in (("f32", "16x256b", False), ("f16", "16x128b", True)):
+            found = plan(D(64, n=n, dtype=dtype), to=find("wgmma.D")(dtype, n=n).layout)
+            assert (found.fit.way.form.name, found.fit.way.packed) == (form, packed)
+            assert found.fit.registers == tuple(range(len(found.fit.registers)))
+            assert len(found.fit.way.moves) == 1
+            check(found.fit.way)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "to", "name", "first"),
+    [
+        ("f32", "S[(128, 64) : (1@tid_in_wg, 1@reg)]", "32x32b", (0, 1, 2)),
+        ("f32", "S[(128, 64) : (1@tx, 1@reg)] + 4@reg", "32x32b", (4, 5, 6)),
+        ("f16", "S[(128, 64) : (1@tx, 1@reg)]", "32x32b pack::16b", (0, 1, 2)),
+        ("f16", "S[(128, 64) : (1@tx, 2@reg)]", "32x32b", (0, 1, 2)),
+        ("f32", "S[((4, 32), (2, 32)) : ((1@warpid, 1@laneid), (1@reg, 2@reg))]", "32x32b", (0, 2, 4)),
+        (
+            "f32",
+            "S[((4, 2, 2, 8), (8, 4, 2)) : ((1@warpid, 2@reg, 1@reg, 4@laneid), (8@reg, 1@laneid, 4@reg))]",
+            "16x256b",
+            (0, 4, 1, 5, 8),
+        ),
+        (
+            "f32",
+            "S[((4, 2, 16), (4, 2, 8)) : ((1@wid_in_wg, 32@reg, 1@laneid), (8@reg, 16@laneid, 1@reg))]",
+            "16x32bx2",
+            (0, 1, 2),
+        ),
+    ],
+)
+def test_fragments(dtype, to, name, first):
+    found = plan(D(128, n=64, dtype=dtype), to=parse(to))
+    assert found.answer
+    assert found.fit.way.name == name
+    assert found.fit.registers[: len(first)] == first
+    check(found.fit.way)
+    fills(found, parse(to))
+
+
+def fills(found, to):
+    """The registers that are named are those where the wanted fragment has the elements."""
+    words, registers = found.words, np.array(found.fit.registers)
+    ours = columns_of(found.fit.way.fragment, "wid_in_wg", "laneid", "reg")
+    wanted = columns_of(Wanted.of(to, words).threads, "wid_in_wg", "laneid", "reg")
+    each = words.parts
+    assert (ours[0] == wanted[0]).all()
+    assert (ours[1] == wanted[1]).all()
+    assert (registers[ours[2] // each] * each + ours[2] % each == wanted[2]).all()
+
+
+def test_what_no_load_does_the_nearest_and_a_shuffle_do():
+    to = parse("S[((4, 8, 2), (4, 4)) : ((1@wid_in_wg, 1@laneid, 1@reg), (8@laneid, 2@reg))]")
+    found = plan(D(64, n=16, dtype="f32"), to=to)
+    assert not found.answer
+    assert {misfit.stage for _, misfit in found.misfits} == {"lane"}
+    for way, misfit in found.misfits:
+        asked, got = (one.place(*misfit.element) for one in (to, way.fragment))
+        assert asked["laneid"] != got["laneid"]
+        assert f"gets to lane {got['laneid']}, and lane {asked['laneid']} shall" in misfit.message
+    near = found.near
+    whole = shuffle(near.way.fragment, to, "f32")
+    assert 0 < whole.exchanges <= near.exchanges
+    every = [shuffle(way.fragment, to, "f32").exchanges for way in found.ways]
+    assert whole.exchanges == min(every)
+
+
+def test_a_part_of_a_register_is_not_another():
+    """Columns n and n + 32 in a register: the lanes agree, and nothing has to leave them."""
+    found = plan(D(128, n=64, dtype="f16"), to=parse("S[(128, (32, 2)) : (1@tx, (1@reg, 32@reg))]"))
+    assert {misfit.stage for way, misfit in found.misfits if way.form.name == "32x32b"} == {
+        "part of a register"
+    }
+    assert found.near.way.form.name == "32x32b"
+    assert found.near.exchanges == 0
+
+
+def test_warps_reach_their_own_lanes_alone():
+    found = plan(D(64, n=64, dtype="f32"), to=parse("S[(64, 64) : (1@tx, 1@reg)]"))
+    assert {misfit.stage for _, misfit in found.misfits} == {"warp"}
+    assert found.near is None
+    assert found.misfits[0][1].message.startswith("element (16, 0) is in lanes that warp 1 alone reaches")
+
+
+def test_a_register_that_depends_on_its_lane():
+    to = parse("S[((4, 2, 16), 4) : ((1@wid_in_wg, 16@laneid + 4@reg, 1@laneid), 1@reg)]")
+    found = plan(parse("S[(128, 4) : (1@TLane, 1@TCol)]"), "f32", to=to, form="32x32b")
+    assert found.misfits[0][1].stage == "register"
+    assert "depends on its lane" in found.misfits[0][1].message
+
+
+# -- stores ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("path", "slab", "n", "dtype"), ACCUMULATORS)
+def test_stores_write_no_word_that_nothing_has(path, slab, n, dtype):
+    layout = path.accumulator(n, 1 if dtype == "f32" else 2, slab)
+    found = plan(layout, dtype, store=True)
+    lane, column = columns_of(layout, "TLane", "TCol")
+    own = {*zip(lane.ravel().tolist(), (column.ravel() // found.words.parts).tolist(), strict=True)}
+    for way in found.ways:
+        written = {place[:2] for warp in way.words.warps for place in held_by(way, warp).values()}
+        assert written == own
+    assert [way.form.name for way in found.left_out if not way.packed] == (["32x32b"] if path.half else [])
+
+
+def test_a_store_past_a_hole_is_left_out():
+    found = plan(parse("S[(128, 2, 8) : (1@TLane, 16@TCol, 1@TCol)]"), "f32", store=True)
+    assert not found.ways
+    assert not found.answer
+    assert "write 3072 words of 4 warps, of which 2048 have elements" in found.left_out[0].problem
+    assert plan(parse("S[(128, 2, 8) : (1@TLane, 16@TCol, 1@TCol)]"), "f32").answer
+
+
+def test_columns_that_a_form_does_not_divide():
+    found = plan(parse("S[(128, 12) : (1@TLane, 1@TCol)]"), "f32")
+    assert [way.form.name for way in found.left_out] == ["16x256b"]
+    assert found.left_out[0].problem == "it moves 8 columns at a time, and 12 are no multiple"
+    odd = plan(parse("S[(128, 3) : (1@TLane, 1@TCol)]"), "f32")
+    assert [way.form.name for way in odd.ways] == ["32x32b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "kind", "message"),
+    [
+        ("S[(128, 8) : (1@laneid, 1@TCol)]", "f32", LayoutError, "the axis laneid"),
+        ("S[(128, 600) : (1@TLane, 1@TCol)]", "f32", LayoutError, "reaches column 599"),
+        ("S[(256, 8) : (1@TLane, 1@TCol)]", "f32", LayoutError, "reaches lane 255"),
+        ("S[(128, 8) : (1@TLane, 1@TCol)]", "f64", Refused, "no parts of columns"),
+        ("S[(128, 8) : (1@TLane, 1@TCol)]", "e3m2", Refused, "no parts of columns"),
+        ("S[(8, 5, 2) : (3@TLane, 24@TLane, 1@TCol)]", "f32", Refused, "a warp's 32 lanes"),
+        ("S[(128, 8) : (1@TLane, 1@TCol)]", None, LayoutError, "type of an element is not given"),
+    ],
+)
+def test_what_is_refused(text, dtype, kind, message):
+    with pytest.raises(kind) as no:
+        plan(parse(text), dtype)
+    assert message in no.value.message
+
+
+@pytest.mark.parametrize(
+    ("to", "message"),
+    [
+        ("S[(64, 64) : (1@laneid, 1@reg)]", "they are not layouts of one tensor"),
+        ("S[(128, 64) : (1@TLane, 1@reg)]", "the axis TLane"),
+        ("S[(128, 64) : (1@laneid, 1@reg)]", "reaches laneid 127"),
+        ("S[(128, 64) : (1@tx, 1@reg)] + 32@tx", "reaches wid_in_wg 4"),
+        ("S[(128, 64) : (1@tx, 1@reg)] + 1@cbx", "reaches cbx 1"),
+        ("Swizzle<3,0,3> o S[(128, 64) : (1@tx, 1@reg)]", "is swizzled"),
+    ],
+)
+def test_fragments_that_are_none(to, message):
+    with pytest.raises(LayoutError) as no:
+        plan(D(128, n=64, dtype="f32"), to=parse(to))
+    assert message in no.value.message
+
+
+def test_a_table_of_the_catalogue_lies_nowhere():
+    tables = [entry for entry in entries().values() if entry(**entry.example).layout is None]
+    with pytest.raises(LayoutError, match="nothing of it lies in tensor memory"):
+        plan(tables[0](**tables[0].example))
