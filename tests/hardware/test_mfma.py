@@ -250,6 +250,12 @@ def test_what_is_refused_says_why(capsys, words, reason):
     assert data["hint"]
 
 
+def test_the_type_of_a_result_is_that_of_a():
+    with pytest.raises(Refused, match="gfx942 has no v_mfma 32x32x8 of f32") as no:
+        find("mfma.D")("32x32x8", "f32")
+    assert no.value.hint.endswith("; 32x32x8 is of f16, bf16; the type is that of A")
+
+
 @pytest.mark.parametrize(
     ("word", "hint"), [("m32n32k8", "32x32x8"), ("32x32x4_2b", "32x32x4"), ("32x32", "such as")]
 )

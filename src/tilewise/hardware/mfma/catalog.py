@@ -74,7 +74,7 @@ def _input(operand: str) -> Callable[..., Built]:
 
 def _result(letter: str) -> Callable[..., Built]:
     def build(shape: str, dtype: str, blocks: int | None) -> Built:
-        giving = having(shape, dtype, blocks)
+        giving = having(shape, dtype, blocks, letter.upper())
         layout, element = d_fragment(shape, dtype), DType.of(giving[0].d)
         facts = {**_which(giving), **registers_of(layout, element, letter), **_FILES}
         notes = (*_APART.get((shape, dtype), ()), _TOGETHER, _EVEN)
@@ -117,8 +117,8 @@ def _costs(this: Instruction) -> dict[str, int]:
     return {"blocks": this.blocks, "cycles": this.cycles, "passes": this.passes}
 
 
-def _registers(this: Instruction) -> dict[str, int]:
-    return {operand: this.registers(operand) for operand in "ABCD"}
+def _registers(this: Instruction) -> dict[str, dict[str, int]]:
+    return {"registers": {operand: this.registers(operand) for operand in "ABCD"}}
 
 
 def _table(dtype: str | None, shape: str | None) -> Built:
@@ -140,20 +140,14 @@ def _table(dtype: str | None, shape: str | None) -> Built:
         types = dict.fromkeys(this.a for this in some)
         facts["types"] = {name: _shapes(this for this in some if this.a == name) for name in types}
         return Built(None, facts)
+    of_shape = {str(this.shape): this for this in some}
     facts |= {
-        "shapes": [
-            {"shape": name, **_costs(instructions(name, dtype)[0]), **_vgprs(instructions(name, dtype)[0])}
-            for name in dict.fromkeys(str(this.shape) for this in some)
-        ],
+        "shapes": [{"shape": name, **_costs(this), **_registers(this)} for name, this in of_shape.items()],
         "partners": [*dict.fromkeys(this.b for this in some)],
         "results": [*dict.fromkeys(this.d for this in some)],
         "instructions": list(map(str, some)),
     }
     return Built(None, facts, notes=_NUMBERS.get(dtype, ()))
-
-
-def _vgprs(this: Instruction) -> dict[str, dict[str, int]]:
-    return {"registers": _registers(this)}
 
 
 def _shapes(some: Iterator[Instruction]) -> dict[str, str]:
@@ -173,7 +167,7 @@ def _words(instruction: str) -> Built:
         "operands": operands(this),
         "architecture": ARCHITECTURE,
         **_costs(this),
-        **_vgprs(this),
+        **_registers(this),
     }
     return Built(None, facts)
 

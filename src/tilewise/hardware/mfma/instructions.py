@@ -228,12 +228,14 @@ def having(
 ) -> list[Instruction]:
     """The instructions of a shape that take A, or B, of a type; refused where there is none.
 
+    Of C and D the type is that of A too, by which instructions are called.
+
     >>> [str(this) for this in having("16x16x32", "e4m3fnuz", operand="B")]
     ['v_mfma_f32_16x16x32_fp8_fp8', 'v_mfma_f32_16x16x32_bf8_fp8']
     """
     taking = [this for this in instructions(shape) if (this.b if operand == "B" else this.a) == dtype]
     if not taking:
-        _refuse(Shape.of(shape), dtype)
+        _refuse(Shape.of(shape), dtype, operand)
     if blocks not in (None, taking[0].blocks):
         several = _blocks(taking[0].blocks)
         raise Refused(
@@ -245,13 +247,14 @@ def having(
     return taking
 
 
-def _refuse(shape: Shape, dtype: str) -> NoReturn:
+def _refuse(shape: Shape, dtype: str, operand: str) -> NoReturn:
     """Say who has a shape of a type, or what there is instead."""
     elsewhere = ELSEWHERE.get((str(shape), dtype))
     of_type = instructions(dtype=dtype)
     types = dict.fromkeys(this.a for this in instructions(shape))
     hints = [f"{dtype} has {_listed(of_type)}"] if of_type else [f"it multiplies {', '.join(inputs())}"]
     hints += [f"{shape} is of {', '.join(types)}"] if types else []
+    hints += ["the type is that of A"] if operand in ("C", "D") else []
     raise Refused(
         "TW602",
         f"gfx942 has no v_mfma {shape} of {dtype}" + (f": {elsewhere}" if elsewhere else ""),
