@@ -156,7 +156,7 @@ ENTRIES = (
         ),
         PTX_COPIES,
         _copied,
-        {"form": "32x128b"},
+        {"form": "128x256b"},
         "layout shared memory tensor memory multicast scale factors TLane TCol warpx4 warpx2 utccp",
         _copies,
     ),

@@ -102,15 +102,9 @@ def _in_memory(rows: int, sf_k: int) -> Built:
 def _instances(operand: str) -> Callable[[], Iterator[Mapping[str, Value]]]:
     def listed() -> Iterator[Mapping[str, Value]]:
         for kind in _SCALED:
-            for scaling in KINDS[kind].scalings:
-                for m, cta_group in ((128, 1), (128, 2), (256, 2)):
-                    values: dict[str, Value] = {
-                        "kind": kind,
-                        "rows": m if operand == "SFA" else 256,
-                        "sf_k": 4,
-                    }
-                    values |= {"scale": scaling.word, "dtype": scaling.dtype}
-                    yield values | {"m": m, "cta_group": cta_group}
+            for m, cta_group in ((128, 1), (128, 2), (256, 2)):
+                rows = m if operand == "SFA" else 128
+                yield {"kind": kind, "rows": rows, "sf_k": 4, "m": m, "cta_group": cta_group}
 
     return listed
 
