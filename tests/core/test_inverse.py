@@ -6,7 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewise import LayoutError, NotDecided, R, S, Swizzle, laneid, m, parse, reg, tid_in_wg, wgid, wid_in_wg
+from tilewise import (
+    LayoutError,
+    NotDecided,
+    R,
+    S,
+    Swizzle,
+    laneid,
+    m,
+    parse,
+    reg,
+    tid_in_wg,
+    warpid,
+    wgid,
+    wid_in_wg,
+)
 from tilewise.core.shapes import coordinates
 from tilewise.testing import as_place, naive_map, who_in
 from tilewise.testing.generate import random_layout
@@ -157,12 +171,23 @@ def test_a_place_that_names_an_axis_and_its_parts():
     assert fragment.who(tid_in_wg=45, laneid=12, reg=5) == ()
 
 
+def test_threads_of_waves_of_64_lanes():
+    """A layout that has lane 32 is of CDNA's waves: thread 100 is lane 36 of the second."""
+    wave, waves = parse("mfma.D(32x32x8, f16)"), S[(4, 64) : (1 @ warpid, 1 @ laneid)]
+    assert wave.who(tx=45, reg=3) == wave.who(laneid=45, reg=3) == ((7, 13),)
+    assert wave.who(tx=64, reg=3) == ()
+    assert waves.who(tx=100) == ((1, 36),)
+    fused = waves.fuse_axes(("warpid", 64, "laneid"), "tx")
+    assert all(waves.who(tx=thread) == fused.who(tx=thread) for thread in range(256))
+    assert S[(4, 32) : (1 @ warpid, 1 @ laneid)].who(tx=100) == ((3, 4),)
+
+
 def test_a_place_on_an_axis_that_the_layout_has_is_not_split():
     both = S[(2, 4, 4) : (32 @ tid_in_wg, 1 @ laneid, 1 @ reg)]
     assert both.who(tid_in_wg=32, laneid=3, reg=1) == ((1, 3, 1),)
     assert both.who(tid_in_wg=35, reg=1) == ()
 
 
-def test_a_lane_past_the_warp_is_no_thread():
-    wide = S[64 : 1 @ laneid]
+def test_a_lane_past_every_warp_is_no_thread():
+    wide = S[96 : 1 @ laneid]
     assert (wide.who(laneid=37), wide.who(tx=37), wide.who(tx=5)) == (((37,),), (), ((5,),))

@@ -23,6 +23,9 @@ from tilewise.core.swizzles import apply_chain, period_of, undo_chain
 from tilewise.core.vectors import Vector, point
 from tilewise.core.verdict import YES, Verdict, undecided
 
+WARP, WAVE = 32, 64
+"""Lanes of a warp, and of a wave of CDNA."""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.layout import Iter, Layout
@@ -80,6 +83,16 @@ def plain_extremes(layout: Layout, axis: str) -> tuple[int, int]:
         reach = (it.extent - 1) * it.stride[axis]
         low, high = low + min(0, reach), high + max(0, reach)
     return low, high
+
+
+def lanes_of(*layouts: Layout) -> int:
+    """How many lanes count as one warp: 64 where a layout has lane 32, as a wave of CDNA has, else 32.
+
+    >>> from tilewise import S, laneid
+    >>> lanes_of(S[32 : 1@laneid]), lanes_of(S[64 : 1@laneid])
+    (32, 64)
+    """
+    return WAVE if any(WARP <= plain_extremes(layout, "laneid")[1] < WAVE for layout in layouts) else WARP
 
 
 class _Image:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from tilewise.core.axes import SPLITS
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.facts import lanes_of
 from tilewise.core.integers import as_int
 from tilewise.core.shapes import coordinates
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, solutions
@@ -52,6 +53,7 @@ def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
         postcondition  whoever lives at the place lives there after fuse_axes, on the axis that was asked
 
     A known axis that the layout has not, but parts of it, becomes its parts, unless others are asked of them.
+    Of a layout that has lane 32 a warp has 64 lanes, as a wave of CDNA.
 
     >>> from tilewise import S, laneid, reg, wid_in_wg
     >>> on_its_axes(S[(4, 32, 2) : (1@wid_in_wg, 1@laneid, 1@reg)], {"tid_in_wg": 45, "reg": 1})
@@ -62,6 +64,7 @@ def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
         if name not in asked or name in axes or not _parts(name) & axes:
             continue
         high, n, low = max(ways, key=lambda way: len((_parts(way[0]) | _parts(way[2])) & axes))
+        n = lanes_of(layout) if low == "laneid" else n
         steps = as_int(asked[name], f"the place's {name}")
         parts = {high: steps // n, low: steps % n}
         if all(asked.get(part, step) == step for part, step in parts.items()):

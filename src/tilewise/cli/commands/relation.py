@@ -82,7 +82,7 @@ def _answered(found: Relation, args: argparse.Namespace, a: Layout, b: Layout) -
 
 
 def _notes(found: Relation, args: argparse.Namespace, a: Layout, b: Layout) -> list[str]:
-    from tilewise.core.algebra.relations import is_of_a_wave
+    from tilewise.core.facts import WARP, lanes_of
 
     notes = []
     if found.kind not in ("drop", None) and (found.added or found.dropped):
@@ -92,7 +92,7 @@ def _notes(found: Relation, args: argparse.Namespace, a: Layout, b: Layout) -> l
         shape = f"--reshape {args.reshape} " if args.reshape else ""
         order = ",".join(map(str, range(len(found.via["permute"]))))
         notes.append(f"{shape}--permute {order} asks what moves index by index")
-    in_a_warp = found.kind == "lane" and not is_of_a_wave(a, b)
+    in_a_warp = found.kind == "lane" and lanes_of(a, b) == WARP
     if in_a_warp and found.moves.keys() <= {"laneid", "reg", "tx", "tid_in_wg"}:
         notes.append(f"tilewise shuffle FROM TO --dtype T{_read_as(args, a, b)} has the steps")
     if found.reading:

@@ -28,7 +28,7 @@ from tilewise.core.canonical import canonical
 from tilewise.core.compare import agree
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
-from tilewise.core.facts import plain_extremes
+from tilewise.core.facts import WARP, WAVE, lanes_of, plain_extremes
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, spell
@@ -54,12 +54,7 @@ _KIND = {
     "TLane": "memory",
 }
 _THREADS = ("tx", "tid_in_wg")
-_WARP = 32
-
-_WAVE = 64
-"""Lanes of a wave of CDNA, which a layout is of that has lane 32."""
-
-_ONE_THING = (({"laneid", "tid_in_wg", "tx"}, 32), ({"tid_in_wg", "tx"}, 128), ({"warpid", "wid_in_wg"}, 4))
+_ONE_THING = (({"laneid", "tid_in_wg", "tx"}, WARP), ({"tid_in_wg", "tx"}, 128), ({"warpid", "wid_in_wg"}, 4))
 """Names that mean one thing as long as it is below the number."""
 
 
@@ -385,8 +380,8 @@ class _Question:
         if old not in KNOWN or new not in KNOWN:
             return True
         low, high = self.one.extremes(old)
-        wave = [({"laneid", "tx"}, _WAVE)] if is_of_a_wave(self.one, self.other) else []
-        return any({old, new} <= names and low >= 0 and high < end for names, end in (*_ONE_THING, *wave))
+        lanes = ({"laneid", "tx"}, lanes_of(self.one, self.other))
+        return any({old, new} <= names and low >= 0 and high < end for names, end in (*_ONE_THING, lanes))
 
     # something moves
 
@@ -469,7 +464,7 @@ class _Question:
         ours, theirs = self._storage()
         if self._changes_storage() and kind == "memory":
             return f"a lives in {' and '.join(ours)}, b in {' and '.join(theirs)}: every element is copied"
-        owner = "wave" if kind == "lane" and is_of_a_wave(self.one, self.other) else "warp"
+        owner = "wave" if lanes_of(self.one, self.other) == WAVE else "warp"
         return f"{_SENTENCES[kind].format(owner=owner)}: {_spelled_moves(moves, self.a.size)}"
 
 
@@ -481,16 +476,6 @@ _SENTENCES = {
     "register": "every thread keeps its elements, in other registers",
     "memory": "elements move to other addresses",
 }
-
-
-def is_of_a_wave(*layouts: Layout) -> bool:
-    """Whether some layout has lane 32, which a warp has not, and a wave of CDNA has.
-
-    >>> from tilewise import S, laneid
-    >>> is_of_a_wave(S[32 : 1@laneid]), is_of_a_wave(S[64 : 1@laneid])
-    (False, True)
-    """
-    return any(_WARP <= plain_extremes(layout, "laneid")[1] < _WAVE for layout in layouts)
 
 
 def _counts(moves: Mapping[str, _Moved]) -> dict[str, int | None]:
@@ -633,7 +618,7 @@ def _spelled_alike(a: Layout, b: Layout) -> tuple[Layout, Layout, dict[str, list
     from tilewise.core.algebra.places import split_axis
 
     split: dict[str, list[str]] = {}
-    lanes = _WAVE if is_of_a_wave(a, b) else _WARP
+    lanes = lanes_of(a, b)
     pair = [a, b]
     for i in (0, 1, 0, 1, 0):  # tx splits into warpid, and warpid again
         others = set(moving_names(pair[1 - i]))
@@ -681,13 +666,13 @@ def _warps_stay(a: Layout, b: Layout, name: str) -> bool | None:
     """Whether all elements stay in their warps: thread // 32 is a layout nearly always, and is compared."""
     one, other = projected(a, {name}), projected(b, {name})
     ends = [*plain_extremes(one, name), *plain_extremes(other, name)]
-    first, last = min(ends) // _WARP, max(ends) // _WARP
+    first, last = min(ends) // WARP, max(ends) // WARP
     if first == last:
         return True
     from tilewise.core.algebra.composition import compose
 
-    warp_of = Layout((last - first + 1, _WARP), (Vector(((_axis_of(one, other, name), 1),)), Vector()))
-    start = point((_axis_of(one, other, name),), (first * _WARP,))
+    warp_of = Layout((last - first + 1, WARP), (Vector(((_axis_of(one, other, name), 1),)), Vector()))
+    start = point((_axis_of(one, other, name),), (first * WARP,))
     try:
         before, after = (compose(warp_of, replace(x - start, unit="element")) for x in (one, other))
         return Movement(canonical(before), canonical(after)).stays()
@@ -704,6 +689,6 @@ def _warps_listed(a: Layout, b: Layout, name: str) -> bool | None:
         return None
 
     def warps(layout: Layout, flat: int) -> set[int]:
-        return {place[name] // _WARP for place in layout.places(flat)}
+        return {place[name] // WARP for place in layout.places(flat)}
 
     return all(warps(b, flat) <= warps(a, flat) for flat in range(a.size))
