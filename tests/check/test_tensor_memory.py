@@ -119,7 +119,7 @@ def test_an_epilogue_of_hopper_goes_on():
     """The accumulator of wgmma is what 16x256b loads of data path F, and 16x128b.pack of f16."""
     for n in (8, 64, 256):
         for dtype, form, packed in (("f32", "16x256b", False), ("f16", "16x128b", True)):
-            found = plan(D(64, n=n, dtype=dtype), to=find("wgmma.D")(dtype, n=n).layout)
+            found = plan(D(dtype, m=64, n=n), to=find("wgmma.D")(dtype, n=n).layout)
             assert (found.fit.way.form.name, found.fit.way.packed) == (form, packed)
             assert found.fit.registers == tuple(range(len(found.fit.registers)))
             assert len(found.fit.way.moves) == 1
@@ -149,7 +149,7 @@ def test_an_epilogue_of_hopper_goes_on():
     ],
 )
 def test_fragments(dtype, to, name, first):
-    found = plan(D(128, n=64, dtype=dtype), to=parse(to))
+    found = plan(D(dtype, m=128, n=64), to=parse(to))
     assert found.answer
     assert found.fit.way.name == name
     assert found.fit.registers[: len(first)] == first
@@ -170,7 +170,7 @@ def fills(found, to):
 
 def test_what_no_load_does_the_nearest_and_a_shuffle_do():
     to = parse("S[((4, 8, 2), (4, 4)) : ((1@wid_in_wg, 1@laneid, 1@reg), (8@laneid, 2@reg))]")
-    found = plan(D(64, n=16, dtype="f32"), to=to)
+    found = plan(D("f32", m=64, n=16), to=to)
     assert not found.answer
     assert {misfit.stage for _, misfit in found.misfits} == {"lane"}
     for way, misfit in found.misfits:
@@ -186,7 +186,7 @@ def test_what_no_load_does_the_nearest_and_a_shuffle_do():
 
 def test_a_part_of_a_register_is_not_another():
     """Columns n and n + 32 in a register: the lanes agree, and nothing has to leave them."""
-    found = plan(D(128, n=64, dtype="f16"), to=parse("S[(128, (32, 2)) : (1@tx, (1@reg, 32@reg))]"))
+    found = plan(D("f16", m=128, n=64), to=parse("S[(128, (32, 2)) : (1@tx, (1@reg, 32@reg))]"))
     assert {misfit.stage for way, misfit in found.misfits if way.form.name == "32x32b"} == {
         "part of a register"
     }
@@ -195,7 +195,7 @@ def test_a_part_of_a_register_is_not_another():
 
 
 def test_warps_reach_their_own_lanes_alone():
-    found = plan(D(64, n=64, dtype="f32"), to=parse("S[(64, 64) : (1@tx, 1@reg)]"))
+    found = plan(D("f32", m=64, n=64), to=parse("S[(64, 64) : (1@tx, 1@reg)]"))
     assert {misfit.stage for _, misfit in found.misfits} == {"warp"}
     assert found.near is None
     assert found.misfits[0][1].message.startswith("element (16, 0) is in lanes that warp 1 alone reaches")
@@ -270,7 +270,7 @@ def test_what_is_refused(text, dtype, kind, message):
 )
 def test_fragments_that_are_none(to, message):
     with pytest.raises(LayoutError) as no:
-        plan(D(128, n=64, dtype="f32"), to=parse(to))
+        plan(D("f32", m=128, n=64), to=parse(to))
     assert message in no.value.message
 
 

@@ -8,7 +8,7 @@ OWN = "S[(128, 64) : (1@tid_in_wg, 1@reg)]"
 
 
 def test_every_form(tilewise):
-    run = tilewise("tmem", "tcgen05.D(64, n=64, dtype=f32)")
+    run = tilewise("tmem", "tcgen05.D(f32, m=64, n=64)")
     head, columns, *rows = run.out.splitlines()
     assert run.code == 0
     assert head == "f32 in columns 0 to 63, lanes 0 to 15 of warps 0 to 3"
@@ -23,7 +23,7 @@ def test_every_form(tilewise):
 
 
 def test_one_form_says_its_instructions(tilewise):
-    lines = tilewise("tmem", "tcgen05.D(128, n=256, dtype=f32)", "--form", "16x256b").out.splitlines()
+    lines = tilewise("tmem", "tcgen05.D(f32, m=128, n=256)", "--form", "16x256b").out.splitlines()
     assert "2 * x32 in 2 rounds" in lines[2]
     assert [line.split()[1:] for line in lines[3:]] == [
         "lane 32 w, column 0: registers 0 to 127".split(),
@@ -32,7 +32,7 @@ def test_one_form_says_its_instructions(tilewise):
 
 
 def test_the_json_has_addresses(tilewise):
-    data = tilewise("tmem", "tcgen05.D(64, n=64, dtype=f16, slab=1)", "--form", "16x64b", "--json").json
+    data = tilewise("tmem", "tcgen05.D(f16, m=64, n=64, slab=1)", "--form", "16x64b", "--json").json
     assert data["slabs"] == [1]
     assert data["columns"] == {"first": 0, "count": 64}
     plain, packed = data["ways"]
@@ -42,49 +42,49 @@ def test_the_json_has_addresses(tilewise):
 
 
 def test_what_fits(tilewise):
-    run = tilewise("tmem", "tcgen05.D(64, n=64, dtype=f32)", "--to", "wgmma.D(f32, n=64)")
+    run = tilewise("tmem", "tcgen05.D(f32, m=64, n=64)", "--to", "wgmma.D(f32, n=64)")
     assert run.code == 0
     assert run.out.splitlines() == [
         "16x256b: 1 instruction of each warp, 32 registers of a thread",
         "  tcgen05.ld.sync.aligned.16x256b.x8.b32  lane 32 w, column 0: registers 0 to 31",
     ]
-    data = tilewise("tmem", "tcgen05.D(64, n=64, dtype=f32)", "--to", "wgmma.D(f32, n=64)", "--json").json
+    data = tilewise("tmem", "tcgen05.D(f32, m=64, n=64)", "--to", "wgmma.D(f32, n=64)", "--json").json
     assert data["fits"]
     assert data["way"]["instructions"][0]["registers"] == [*range(32)]
 
 
 def test_registers_are_named_as_the_fragment_has_them(tilewise):
     to = "S[((4, 32), (2, 8)) : ((1@warpid, 1@laneid), (1@reg, 2@reg))]"
-    line = tilewise("tmem", "tcgen05.D(128, n=16, dtype=f32)", "--to", to).out.splitlines()[1]
+    line = tilewise("tmem", "tcgen05.D(f32, m=128, n=16)", "--to", to).out.splitlines()[1]
     assert line.endswith("registers 0, 2, 4, 6, 8, 10, 12, ...")
 
 
 def test_what_fits_not(tilewise):
     to = "S[((4, 8, 2), (4, 16)) : ((1@wid_in_wg, 1@laneid, 1@reg), (8@laneid, 2@reg))]"
-    run = tilewise("tmem", "tcgen05.D(64, n=64, dtype=f32)", "--to", to)
+    run = tilewise("tmem", "tcgen05.D(f32, m=64, n=64)", "--to", to)
     lines = run.out.splitlines()
     assert run.code == 1
     assert lines[0] == "no: no load brings it there"
     assert lines[1] == "  32x32b    element (0, 16) gets to lane 0, and lane 8 shall have it"
     assert lines[-2] == "  nearest: 16x32bx2, and after it 16 times 2 shfl, 4 select"
-    data = tilewise("tmem", "tcgen05.D(64, n=64, dtype=f32)", "--to", to, "--json").json
+    data = tilewise("tmem", "tcgen05.D(f32, m=64, n=64)", "--to", to, "--json").json
     assert data["fits"] is False
     assert data["nearest"]["exchanges"] == 32
     assert data["reasons"][0]["element"] == [0, 16]
 
 
 def test_another_warp(tilewise):
-    run = tilewise("tmem", "tcgen05.D(64, n=8, dtype=f32)", "--to", "S[(64, 8) : (1@tx, 1@reg)]")
+    run = tilewise("tmem", "tcgen05.D(f32, m=64, n=8)", "--to", "S[(64, 8) : (1@tx, 1@reg)]")
     assert run.code == 1
     assert run.out.splitlines()[-1] == "  hint: warps reach their own lanes alone: go through shared memory"
 
 
 def test_a_store(tilewise):
-    run = tilewise("tmem", "tcgen05.A(128, dtype=bf16, k=64)", "--store", "--to", OWN)
+    run = tilewise("tmem", "tcgen05.A(bf16, m=128, k=64)", "--store", "--to", OWN)
     assert "tcgen05.st.sync.aligned.32x32b.x32.b32" in run.out
-    half = tilewise("tmem", "tcgen05.D(64, n=64, dtype=f32)", "--store").out
+    half = tilewise("tmem", "tcgen05.D(f32, m=64, n=64)", "--store").out
     assert "not 32x32b: it would write 8192 words of 4 warps, of which 4096 have elements" in half
-    away = tilewise("tmem", "tcgen05.D(64, n=8, dtype=f32)", "--store", "--to", "S[((4, 8, 2), 8) : "
+    away = tilewise("tmem", "tcgen05.D(f32, m=64, n=8)", "--store", "--to", "S[((4, 8, 2), 8) : "
                     "((1@wid_in_wg, 4@laneid, 1@reg), 2@reg)] + R[4 : 1@laneid]")  # fmt: skip
     assert away.out.startswith("no: no store takes it from there")
 
@@ -101,8 +101,8 @@ def test_a_layout_of_ones_own(tilewise):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["tcgen05.D(64, n=64, dtype=f32)", "--form", "16x16b"], "no form 16x16b"),
-        (["tcgen05.D(64, n=64, dtype=f32)", "--to", "S[64 : 1@reg]"], "not layouts of one tensor"),
+        (["tcgen05.D(f32, m=64, n=64)", "--form", "16x16b"], "no form 16x16b"),
+        (["tcgen05.D(f32, m=64, n=64)", "--to", "S[64 : 1@reg]"], "not layouts of one tensor"),
         (["wgmma.D(f32, n=64)"], "the axis wid_in_wg"),
     ],
 )

@@ -110,7 +110,7 @@ def test_every_element_of_d_is_where_the_figure_has_it(such, dtype):
 @pytest.mark.parametrize("such", TABLE)
 def test_no_two_elements_of_d_share_a_word(such):
     rows, group, ws, sparse = such
-    layout = find("tcgen05.D")(rows, 64, "f16", group, ws, sparse).layout
+    layout = find("tcgen05.D")("f16", rows, 64, group, ws, sparse).layout
     taken = set()
     for row, column in product(range(rows), range(64)):
         cta, lane, step = at(layout.place(row, column))
@@ -120,7 +120,7 @@ def test_no_two_elements_of_d_share_a_word(such):
 
 
 def test_f16_leaves_the_upper_half_of_its_columns_free():
-    built = find("tcgen05.D")(128, 64, "f16")
+    built = find("tcgen05.D")("f16", 128, 64)
     assert built.facts["container"] == {"bits": 32, "lowest": 0, "highest": 15}
     assert built.held is None  # TCol counts f16: hardware column = TCol * 16 // 32
     assert built.layout.same(parse("S[(128, 64) : (1@TLane, 2@TCol)]"))
@@ -132,7 +132,7 @@ def test_f16_leaves_the_upper_half_of_its_columns_free():
 @pytest.mark.parametrize("such", TABLE)
 def test_each_warp_loads_what_is_in_its_lanes(such):
     rows, group, ws, sparse = such
-    built = find("tcgen05.D")(rows, 64, "f32", group, ws, sparse)
+    built = find("tcgen05.D")("f32", rows, 64, group, ws, sparse)
     shares = {warp: set() for warp in range(4)}
     for row, column in product(range(rows // group), range(64)):  # those of CTA 0
         cta, lane, _ = at(built.layout.place(row, column))
@@ -159,7 +159,7 @@ def test_lanes_are_those_that_have_rows():
 
 
 def test_two_tiles_of_m_64_share_columns_in_the_two_slabs():
-    low, high = (find("tcgen05.D")(64, 64, "f32", slab=slab).layout for slab in (0, 1))
+    low, high = (find("tcgen05.D")("f32", 64, 64, slab=slab).layout for slab in (0, 1))
     lanes = [{at(own.place(row, 0))[1] for row in range(64)} for own in (low, high)]
     assert lanes[0] | lanes[1] == set(range(128))
     assert not lanes[0] & lanes[1]
@@ -175,13 +175,13 @@ def test_the_kinds_of_d_are_those_that_have_its_type_and_its_shape():
                 if dtype in kind.results and n in kind.shapes(group, sparse, ws).get(rows, ()):
                     having.append(f"kind::{kind.name}")
             if having:
-                said = entry(rows, n, dtype, group, ws, sparse).facts["instructions"]
+                said = entry(dtype, rows, n, group, ws, sparse).facts["instructions"]
                 assert [next(word for word in one.split(".") if "kind" in word) for one in said] == having
                 assert all((".sp." in one, ".ws." in one) == (sparse, ws) for one in said)
                 assert all(f"cta_group::{group}" in one for one in said)
             else:
                 with pytest.raises(Refused, match=r"has no M|nothing of"):
-                    entry(rows, n, dtype, group, ws, sparse)
+                    entry(dtype, rows, n, group, ws, sparse)
 
 
 # -- A ---------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def test_every_element_of_a_is_in_all_its_lanes_packed_along_k(kind, dtype):
         if rows not in KINDS[kind].shapes(group, sparse, ws):
             continue
         for slab in (0, 1) if letter in "CF" else (0,):
-            built = find("tcgen05.A")(rows, dtype, kind, cta_group=group, ws=ws, sparse=sparse, slab=slab)
+            built = find("tcgen05.A")(dtype, rows, kind, cta_group=group, ws=ws, sparse=sparse, slab=slab)
             stored = each * 8  # a product reads 32 bytes of each row, 8 columns
             assert built.layout.size == rows * stored
             assert built.facts["columns"] == 8 == built.facts["step"]["columns"]
@@ -242,20 +242,20 @@ def test_every_element_of_a_is_in_all_its_lanes_packed_along_k(kind, dtype):
 
 def test_containers_of_a():
     entry = find("tcgen05.A")
-    assert entry(128, "e2m1").facts["container"] == {"bits": 8, "lowest": 2, "highest": 5}
-    assert entry(128, "e3m2").facts["container"] == {"bits": 8, "lowest": 0, "highest": 5}
-    assert "container" not in entry(128, "e2m1", "mxf4").facts
-    assert "container" not in entry(128, "e4m3").facts
-    assert any("6..1" in note for note in entry(128, "e2m3").notes)
-    assert not any("6..1" in note for note in entry(128, "e4m3").notes)
+    assert entry("e2m1", 128).facts["container"] == {"bits": 8, "lowest": 2, "highest": 5}
+    assert entry("e3m2", 128).facts["container"] == {"bits": 8, "lowest": 0, "highest": 5}
+    assert "container" not in entry("e2m1", 128, "mxf4").facts
+    assert "container" not in entry("e4m3", 128).facts
+    assert any("6..1" in note for note in entry("e2m3", 128).notes)
+    assert not any("6..1" in note for note in entry("e4m3", 128).notes)
 
 
 def test_k_of_several_instructions():
     entry = find("tcgen05.A")
-    dense = entry(128, "f16", k=256)
+    dense = entry("f16", 128, k=256)
     assert dense.facts["columns"] == 128
     assert dense.facts["step"] == {"columns": 8, "count": 16}
-    sparse = entry(64, "s8", k=256, sparse=True)
+    sparse = entry("s8", 64, k=256, sparse=True)
     assert sparse.facts["k"] == {"whole": 256, "stored": 128, "instruction": 64}
     assert sparse.layout.size == 64 * 128
     assert sparse.facts["step"]["count"] == 4
@@ -264,15 +264,15 @@ def test_k_of_several_instructions():
         assert lowest * 8 // 32 == 8 * step
     for k in (0, -16, 8, 100):
         with pytest.raises(Refused, match=f"of which K = {k} is no multiple") as no:
-            entry(128, "f16", k=k)
+            entry("f16", 128, k=k)
         assert "16, 32, 48" in no.value.hint
     with pytest.raises(Refused, match="K = 64 of sparse A, of which K = 32 is no multiple"):
-        entry(128, "s8", k=32, sparse=True)
+        entry("s8", 128, k=32, sparse=True)
     with pytest.raises(Refused, match="K = 96 is no multiple") as no:
-        entry(128, "e2m1", "mxf4", k=96)
+        entry("e2m1", 128, "mxf4", k=96)
     assert "no A in tensor memory" in no.value.hint
     with pytest.raises(Refused, match="no 2048 columns"):
-        entry(128, "f16", k=4096)
+        entry("f16", 128, k=4096)
 
 
 # -- E ---------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ def test_every_index_of_the_metadata_is_where_the_figures_have_it(kind):
             continue
         seen.add(letter)
         for slab, selector in product((0, 1) if letter in "CF" else (0,), (0, 1) if shared else (0,)):
-            built = find("tcgen05.E")(rows, kind, selector, group, ws, slab)
+            built = find("tcgen05.E")(kind, rows, selector, group, ws, slab)
             assert built.dtype.bits == 2
             assert built.layout.size == rows * chunks * 2
             assert built.facts["chunk"]["columns"] == wide
@@ -326,7 +326,7 @@ def test_every_index_of_the_metadata_is_where_the_figures_have_it(kind):
 def test_no_two_indices_share_bits():
     for kind, such in product(("f16", "i8"), [such for such in TABLE if such[3]]):
         rows, group, ws, _ = such
-        layout = find("tcgen05.E")(rows, kind, cta_group=group, ws=ws).layout
+        layout = find("tcgen05.E")(kind, rows, cta_group=group, ws=ws).layout
         assert layout.injective
         assert layout.disjoint_copies
 
@@ -334,12 +334,12 @@ def test_no_two_indices_share_bits():
 def test_patterns_are_those_that_the_manual_lists():
     entry = find("tcgen05.E")
     seven = ["0b0100", "0b1000", "0b1100", "0b1001", "0b1101", "0b0110", "0b1110"]
-    assert entry(128, "f16").facts["patterns"] == entry(128, "mxf4").facts["patterns"] == seven
-    assert sorted(entry(128, "tf32").facts["patterns"]) == ["0b0100", "0b1110"]
+    assert entry("f16", 128).facts["patterns"] == entry("mxf4", 128).facts["patterns"] == seven
+    assert sorted(entry("tf32", 128).facts["patterns"]) == ["0b0100", "0b1110"]
     with pytest.raises(Refused, match="kind::i8 has no sparsity selector 1"):
-        entry(128, "i8", selector=1)
+        entry("i8", 128, selector=1)
     with pytest.raises(LayoutError, match="there is no selector"):
-        entry(128, "f16", selector=4)
+        entry("f16", 128, selector=4)
     with pytest.raises(Refused) as no:
         find("tcgen05.metadata")
     assert "tcgen05.E" in no.value.reason
@@ -388,7 +388,7 @@ def test_instances_are_all_paths_types_and_slabs():
 
 
 def test_a_call_is_a_layout_of_the_notation():
-    layout = parse("tcgen05.D(128, n=64, dtype=f32, cta_group=2)")
+    layout = parse("tcgen05.D(f32, m=128, n=64, cta_group=2)")
     assert at(layout.place(100, 40)) == (1, 36 + 64, 8)
     assert {axis.name for axis in layout.axes} == {"cbx", "TLane", "TCol"}
-    assert parse("tcgen05.D(64, n=64, dtype=f32, ws)").shape == (64, (2, 32))
+    assert parse("tcgen05.D(f32, m=64, n=64, ws)").shape == (64, (2, 32))

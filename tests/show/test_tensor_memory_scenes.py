@@ -8,15 +8,15 @@ from tilewise.show.scene.cells import Places, located
 
 # {call: (type that TCol counts, elements of which a column has room)}
 CALLS = {
-    "tcgen05.D(256, n=64, dtype=f32, cta_group=2)": ("f32", 1),
-    "tcgen05.D(128, n=64, dtype=f32, cta_group=2)": ("f32", 1),
-    "tcgen05.D(128, n=256, dtype=f16, cta_group=2)": ("f16", 2),
-    "tcgen05.D(128, n=32, dtype=f32, cta_group=2, sparse, slab=1)": ("f32", 1),
-    "tcgen05.D(64, n=64, dtype=f16)": ("f16", 2),
-    "tcgen05.D(32, n=64, dtype=s32, ws)": ("s32", 1),
-    "tcgen05.A(64, dtype=bf16, k=32, ws)": ("bf16", 2),
-    "tcgen05.A(128, dtype=e2m1, kind=mxf4, cta_group=2)": ("e2m1", 8),
-    "tcgen05.A(128, dtype=e2m1)": ("b8", 4),
+    "tcgen05.D(f32, m=256, n=64, cta_group=2)": ("f32", 1),
+    "tcgen05.D(f32, m=128, n=64, cta_group=2)": ("f32", 1),
+    "tcgen05.D(f16, m=128, n=256, cta_group=2)": ("f16", 2),
+    "tcgen05.D(f32, m=128, n=32, cta_group=2, sparse, slab=1)": ("f32", 1),
+    "tcgen05.D(f16, m=64, n=64)": ("f16", 2),
+    "tcgen05.D(s32, m=32, n=64, ws)": ("s32", 1),
+    "tcgen05.A(bf16, m=64, k=32, ws)": ("bf16", 2),
+    "tcgen05.A(e2m1, m=128, kind=mxf4, cta_group=2)": ("e2m1", 8),
+    "tcgen05.A(e2m1, m=128)": ("b8", 4),
 }
 
 
@@ -46,6 +46,6 @@ def test_every_copy_is_in_its_lane_and_its_column(call):
 
 
 def test_heads_name_the_ctas():
-    _, panel = scene_of(parse("tcgen05.D(128, n=64, dtype=f32, cta_group=2)"), dtype="f32").panels
+    _, panel = scene_of(parse("tcgen05.D(f32, m=128, n=64, cta_group=2)"), dtype="f32").panels
     assert panel.block_name == "cbx"
     assert panel.blocks == (1, 2)

@@ -86,7 +86,7 @@ def plan(
         refused        TW610 where elements are no parts of words, or are swizzled
 
     >>> from tilewise.hardware.catalog import find
-    >>> d = find("tcgen05.D")(64, n=64, dtype="f32")
+    >>> d = find("tcgen05.D")("f32", 64, 64)
     >>> [(way.name, len(way.moves), way.registers) for way in plan(d).ways]  # doctest: +NORMALIZE_WHITESPACE
     [('32x32b', 1, 64), ('16x64b', 1, 32), ('16x128b', 1, 32), ('16x256b', 1, 32), ('16x32bx2', 1, 32)]
     >>> found = plan(d, to=find("wgmma.D")("f32", n=64).layout)

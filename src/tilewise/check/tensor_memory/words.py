@@ -122,7 +122,7 @@ def _check_axes(layout: Layout) -> None:
         raise LayoutError(
             "TW203",
             f"{layout} has the axis {strange[0]}, and tensor memory has TLane and TCol, of a pair cbx too",
-            hint="such as tcgen05.D(128, n=64, dtype=f32)",
+            hint="such as tcgen05.D(f32, m=128, n=64)",
         )
     if any(swizzle.bits for swizzle in layout.swizzles):
         raise Refused(

@@ -1,10 +1,10 @@
 """Tensor memory and registers: which loads bring an accumulator to a warp, and how many; or which stores.
 
-  tilewise tmem 'tcgen05.D(64, n=64, dtype=f32)'
-  tilewise tmem 'tcgen05.D(64, n=64, dtype=f32)' --to 'wgmma.D(f32, n=64)'
-  tilewise tmem 'tcgen05.D(128, n=256, dtype=f32)' --form 32x32b
-  tilewise tmem 'tcgen05.D(64, n=64, dtype=f16)' --to 'wgmma.D(f16, n=64)' --json
-  tilewise tmem 'tcgen05.A(128, dtype=bf16, k=64)' --store --to 'S[(128, 64) : (1@tid_in_wg, 1@reg)]'
+  tilewise tmem 'tcgen05.D(f32, m=64, n=64)'
+  tilewise tmem 'tcgen05.D(f32, m=64, n=64)' --to 'wgmma.D(f32, n=64)'
+  tilewise tmem 'tcgen05.D(f32, m=128, n=256)' --form 32x32b
+  tilewise tmem 'tcgen05.D(f16, m=64, n=64)' --to 'wgmma.D(f16, n=64)' --json
+  tilewise tmem 'tcgen05.A(bf16, m=128, k=64)' --store --to 'S[(128, 64) : (1@tid_in_wg, 1@reg)]'
   tilewise tmem 'S[(128, 32) : (1@TLane, 1@TCol)] + 256@TCol' --dtype f32 --form 16x256b
 
 LAYOUT is what lies in tensor memory, over TLane and TCol, and cbx of a pair of CTAs: an entry of the

@@ -320,7 +320,7 @@ ENTRIES = (
     Entry(
         "tcgen05.D",
         "the accumulator of a tcgen05.mma, [M, N]: which lane and column of tensor memory has which element",
-        (M, N, RESULT, *_SUCH),
+        (RESULT, M, N, *_SUCH),
         PTX_DATA_PATHS,
         _accumulator,
         {"m": 128, "n": 64, "dtype": "f32"},
@@ -330,7 +330,7 @@ ENTRIES = (
     Entry(
         "tcgen05.A",
         "A of a tcgen05.mma in tensor memory, [M, K], of sparse A [M, K/2]: which lanes and columns have it",
-        (M, INPUT, KIND, K, *_SUCH),
+        (INPUT, M, KIND, K, *_SUCH),
         PTX_DATA_PATHS,
         _multiplicand,
         {"m": 128, "dtype": "f16"},
@@ -340,7 +340,7 @@ ENTRIES = (
     Entry(
         "tcgen05.E",
         "the metadata of a sparse A in tensor memory, [M, indices of a row]: which bits say where it was",
-        (M, OF_SPARSE, SELECTOR, GROUP, WS, SLAB),
+        (OF_SPARSE, M, SELECTOR, GROUP, WS, SLAB),
         PTX_METADATA,
         _metadata,
         {"m": 128, "kind": "f16"},
