@@ -80,8 +80,8 @@ SPLITS: dict[str, tuple[tuple[str, int, str], ...]] = {
 """How a known axis splits: (high, n, low) says axis = n * high + low with 0 <= low < n.
 
 The first is the one that is meant where none is named. These are facts of an NVIDIA target; a wave of
-CDNA has 64 lanes, which a split of one's own says: ("warpid", 64, "laneid"). Who lives at a place, and relations,
-know it of a layout that has lane 32 (`facts.lanes_of`).
+CDNA has 64 lanes, which a split of one's own says: ("warpid", 64, "laneid"). What knows the lanes, such as
+who lives at a place, knows it of a layout that has lane 32 (`facts.lanes_of`).
 """
 
 _THREAD = "a thread is tid_in_wg in its warpgroup, tx in its block"
