@@ -646,8 +646,9 @@ def test_the_reader_s_theme(page: Page, address: str):
         ("mma.A(m16n8k16, f16)", ("mma.A", "m16n8k16", "f16")),
         ("ldmatrix(x4, trans)", ("ldmatrix", "x4", True)),
         ("wgmma.atom(128B, k, bf16)", ("wgmma.atom", "128B", "k", "bf16")),
+        ("mfma.D(32x32x8, f16)", ("mfma.D", "32x32x8", "f16")),
     ],
-    ids=["as-listed", "by-position", "by-name", "mma", "flag", "atom"],
+    ids=["as-listed", "by-position", "by-name", "mma", "flag", "atom", "mfma"],
 )
 def test_names_of_the_catalogue(shown: Page, call: str, values: tuple[object, ...]):
     name, *given = values
