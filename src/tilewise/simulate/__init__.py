@@ -12,6 +12,7 @@ sparse     mma.sp
 wgmma      what a warpgroup multiplies, by descriptors or out of registers
 tma        copies of boxes of a tensor, and back
 scales     scale factors packed into blocks, and back
+tensor_memory  words of tensor memory: tcgen05.ld, .st and .cp
 journey    a kernel's tile on its way through all of them
 """
 

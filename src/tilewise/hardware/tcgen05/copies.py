@@ -11,6 +11,9 @@ goes to these lanes, counted from that of the address; byte b of it to column b 
     64x128b     warpx2::01_23      64      i + i / 32 * 32, and 32 more
     32x128b     warpx4             32      i, i + 32, i + 64, i + 96
 
+The source is read as the rows of a K-major operand are: 16 bytes apart within 8, SBO from 8 to 8, the second
+16 bytes of a row LBO further on; in a swizzled mode as its atoms lie.
+
 The manual shows 4x256b in a figure alone; its rows go to one lane of each warp's, as CUTLASS has it too.
 
 On the way elements of 6 and 4 bits may be spread to bytes (b8x16): 16 of them, in 16 bytes of shared memory,
@@ -25,7 +28,10 @@ from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.vectors import Vector
+from tilewise.hardware.modes import CHUNK, ROWS
+from tilewise.hardware.operands.walk import Walk, walk
 from tilewise.hardware.sources import Source, ptx
+from tilewise.hardware.tcgen05.descriptor import Descriptor
 
 PTX_COPIES = ptx("tcgen05.cp", "tcgen05-instructions-tcgen05-cp")
 CUTLASS_COPIES = Source(
@@ -92,6 +98,37 @@ class Copy:
         for extent, _ in self.rows:
             count *= extent
         return count
+
+    def reads(self, descriptor: Descriptor) -> Walk:
+        """The byte of shared memory of each byte [row, byte] of the source.
+
+            refused  TW605 a row that goes on past a row of the swizzle's atom, atoms of 32 bytes, and
+                     absolute mode: no document says what a copy reads then
+
+        >>> walked = Copy.of("32x128b").reads(Descriptor(sbo=128))
+        >>> walked.byte(9, 5)
+        149
+        """
+        mode, inside = (
+            descriptor.mode,
+            descriptor.start % descriptor.mode.width if descriptor.mode.bits else 0,
+        )
+        reason = ""
+        if descriptor.absolute:
+            reason = "LBO is an address"
+        elif mode.bits and mode.rows != ROWS:
+            reason = f"rows of mode {mode} are no K-major ones"
+        elif mode.bits and inside + self.bytes > mode.width:
+            reason = f"{self.bytes} bytes from byte {inside} of a row of {mode.width} go on past it"
+        if reason:
+            raise Refused(
+                "TW605",
+                f"{reason}, and no document says what tcgen05.cp reads there",
+                witness={"descriptor": descriptor.value, "form": self.form},
+                hint="take a row that lies inside a row of the atom, in mode none, 32B, 64B or 128B",
+            )
+        chunks, rows = self.bytes // CHUNK, max(self.row_count, ROWS)
+        return walk(descriptor, "k", [(CHUNK, 1)], rows, chunks)
 
     @property
     def moved(self) -> tuple[int, int]:
