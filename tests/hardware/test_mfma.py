@@ -105,6 +105,8 @@ def test_where_the_document_is_not_followed_it_says_otherwise():
             for name, values in instances_of(find(entry)).items()
         }
         assert [name for name, said in noted.items() if said] == ["4x4x4 f64"]
+        built = find(entry)("4x4x4", "f64")
+        assert find(entry).confirmed_for(built, "4x4x4 f64") == ("oracle: AMD calculator",)
 
 
 # -- what is said beside the layout ----------------------------------------------------------------

@@ -130,6 +130,8 @@ class Built:
     """Where it stands, if more exactly than the entry says."""
     measurable: bool = True
     """Whether a device can be asked: there are layouts in the documents that no instruction reads."""
+    documented: bool = True
+    """Whether it is as the document has it, which others may have found to be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +188,8 @@ class Entry:
 
     def confirmed_for(self, built: Built, instance: str | None = None) -> tuple[str, ...]:
         """How it is known to be right for the values of an instance."""
-        ways = confirmed_by(self.name, instance)
-        return tuple(how for how in ways if built.measurable or not how.startswith("device"))
+        said = {"device": built.measurable, "document": built.documented}
+        return tuple(how for how in confirmed_by(self.name, instance) if said.get(how.split(":")[0], True))
 
     def values_in(self, words: str) -> Mapping[str, Value]:
         """The values that the words of an instruction say."""

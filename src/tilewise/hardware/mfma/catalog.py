@@ -77,8 +77,9 @@ def _result(letter: str) -> Callable[..., Built]:
         giving = having(shape, dtype, blocks, letter.upper())
         layout, element = d_fragment(shape, dtype), DType.of(giving[0].d)
         facts = {**_which(giving), **registers_of(layout, element, letter), **_FILES}
-        notes = (*_APART.get((shape, dtype), ()), _TOGETHER, _EVEN)
-        return Built(layout, facts, element, letter, notes=notes)
+        apart = _APART.get((shape, dtype), ())
+        notes = (*apart, _TOGETHER, _EVEN)
+        return Built(layout, facts, element, letter, notes=notes, documented=not apart)
 
     return build
 
