@@ -72,6 +72,17 @@ class Hung(Exception):
     """A page, or the browser, did not answer in time."""
 
 
+SETTLED = """new Promise(done => {
+    const frames = left => requestAnimationFrame(() => {
+        if (document.querySelector(".desk[aria-busy=true]")) frames(2);
+        else if (left > 1) frames(left - 1);
+        else done();
+    });
+    frames(2);
+})"""
+"""Two frames; of the explorer, two that come when nothing is loaded or drawn any more."""
+
+
 class Browser:
     """One process; pages come and go, each in a context that shares nothing with others."""
 
@@ -315,8 +326,8 @@ class Page:
         return self._busy - before
 
     def settle(self) -> None:
-        """Until two frames have been drawn."""
-        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
+        """Until two frames have been drawn after all that the explorer was busy with."""
+        self.evaluate(SETTLED)
 
     def text(self, selector: str) -> str:
         """What the first element says; `host >>> part` is a part in the shadow of a host."""

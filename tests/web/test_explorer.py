@@ -317,6 +317,7 @@ def test_what_is_wrong_with_a_control_is_said_there(shown: Page, control: str, t
         "s => { const one = document.querySelector(s); one.focus(); one.select(); }", f"#control-{control}"
     )
     shown.type(text)
+    shown.settle()
     assert shown.text("#controls-fault").startswith("TW")
     wrong = "[...document.querySelectorAll('.controls [aria-invalid=true]')].map(one => one.id)"
     assert shown.evaluate(wrong) == [f"control-{control}"]

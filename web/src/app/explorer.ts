@@ -1,6 +1,7 @@
 /** The explorer: what is typed is read at every keystroke, in this page, and drawn by the component. */
 
 import type { Layout } from "../core";
+import { isInstalled, miss, needsHardware } from "../scene/hardware";
 import type { Work } from "../scene/pieces";
 import type { Document } from "../scene/types";
 import { make } from "../view/dom";
@@ -19,26 +20,34 @@ import { sightOf, type Sight, type Where, type Wrong } from "./sight";
 import { spaced } from "./spacing";
 import { fromFragment, toFragment, type State, type Theme } from "./state";
 
+/** Brings `hardware.js`, which installs itself; a promise that is kept when it has. */
+export type Load = () => Promise<unknown>;
+
 /** Pins and step. */
 type Held = Pick<State, "i" | "c">;
 
 const SETTING = ["e", "e2", "d", "a", "s", "w"] as const;
 const PATIENCE = 100;
 const NO_STEP = -1;
+const LOADING = "loading hardware.js";
 const OPTIONS = { table: false, title: false, tools: false, keys: "page" };
 
 /** The page: shows what the address says, and keeps the address at what is shown. */
-export function explore(el: HTMLElement): void {
-  mount(el, location.hash);
+export function explore(el: HTMLElement, load?: Load): void {
+  mount(el, location.hash, load);
 }
 
-/** The explorer in an element of a page that has `page.css`, beginning with a state as addresses have it; an address that says one goes first. */
-export function mount(el: HTMLElement, stateText: string): void {
-  new Explorer(el).begin(location.hash.length > 1 ? location.hash : stateText);
+/**
+ * The explorer in an element of a page that has `page.css`, beginning with a state as addresses have it; an address that says one
+ * goes first. `load` is called when something is typed that only the hardware knows, and not before.
+ */
+export function mount(el: HTMLElement, stateText: string, load?: Load): void {
+  new Explorer(el, load).begin(location.hash.length > 1 ? location.hash : stateText);
 }
 
 class Explorer {
   readonly #el: HTMLElement;
+  readonly #load: Load | undefined;
   #state: State = { v: 1, e: "" };
   #layouts: readonly Layout[] = [];
   #writing: ReturnType<typeof setTimeout> | undefined;
@@ -64,8 +73,9 @@ class Explorer {
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #stopLooking = (): void => undefined;
 
-  constructor(el: HTMLElement) {
+  constructor(el: HTMLElement, load: Load | undefined) {
     this.#el = el;
+    this.#load = load;
     this.#first = field("expression", "Layout", (e) => this.#edit({ e }, "e"));
     this.#second = field("beside", "Layout beside it", (e2) => this.#edit({ e2 }, "e2"));
     this.#controls = controls((name, text) => this.#edit({ [name]: text || undefined }, name));
@@ -219,11 +229,40 @@ class Explorer {
   #look(written: Where | null = null): void {
     this.#stopLooking();
     this.#seen();
-    const { i, c } = this.#state;
-    this.#stopLooking = begin(this.#see(written, { i, c }), (places) => {
-      this.#desk.ariaBusy = "true";
-      this.#waiting = setTimeout(() => (this.#told.textContent = this.#coming = coming(places)), 3 * PATIENCE);
-    });
+    const { e, e2 = "", a = "", i, c } = this.#state;
+    const draw = (): void => {
+      this.#stopLooking = begin(this.#see(written, { i, c }), (places) => this.#busy(coming(places)));
+    };
+    if (this.#load && !isInstalled() && needsHardware([e, e2], a)) this.#bring(this.#load, written, draw);
+    else draw();
+  }
+
+  /** Loads the hardware, then draws; till then the last picture stays, and nothing is said to be wrong. */
+  #bring(load: Load, written: Where | null, draw: () => void): void {
+    let isWanted = true;
+    this.#stopLooking = () => {
+      isWanted = false;
+    };
+    this.#say(null);
+    this.#busy(LOADING);
+    const missed = (): void => {
+      miss();
+      this.#given.clear(); // what a preset said does not go without a word then
+    };
+    const goOn = (): void => {
+      if (!isWanted) return;
+      this.#seen();
+      draw();
+      if (written === "e") this.#first.offer();
+      if (written === "e2") this.#second.offer();
+    };
+    void load().catch(missed).then(goOn);
+  }
+
+  /** Says what it does, if that takes a while. */
+  #busy(words: string): void {
+    this.#desk.ariaBusy = "true";
+    this.#waiting = setTimeout(() => (this.#told.textContent = this.#coming = words), 3 * PATIENCE);
   }
 
   #seen(): void {

@@ -20,6 +20,8 @@ export interface Field {
   set(text: string): void;
   /** Says what is wrong, or that nothing is. */
   fault(fault: Fault | null): void;
+  /** Offers what the text may become, while somebody writes it. */
+  offer(): void;
 }
 
 const LONGEST = 10_000;
@@ -54,6 +56,7 @@ export function field(id: string, label: string, changed: (text: string) => void
   }
 
   function offer(): void {
+    if (document.activeElement !== input) return;
     names.replaceChildren(...hardware().suggestions(input.value).map(({ text, words }) => offered(text, words, take)));
   }
 
@@ -88,6 +91,7 @@ export function field(id: string, label: string, changed: (text: string) => void
   return {
     el,
     input,
+    offer,
     set(text) {
       if (input.value !== text) input.value = text;
       names.replaceChildren();
