@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from tilewise.check import tma
 from tilewise.check.operand import intake_of
@@ -28,7 +29,6 @@ from tilewise.hardware.tma.rules import MAX_RANK
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
     from tilewise.hardware.engines import Descriptor, Engine, Intake
 

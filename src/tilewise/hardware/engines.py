@@ -148,7 +148,8 @@ class Engine:
     sizes: tuple[str, ...]
     """Those of the options that choose among legal sizes, such as n: without them there is an intake too."""
     intake: Callable[..., Intake]
-    """intake(dtype, operand, **options) -> Intake; Refused for what no instruction has."""
+    """intake(dtype, operand, ...) -> Intake, with the keywords of `options`; Refused for what no instruction
+    has."""
     modes: Mapping[str, Mode]
     """Every swizzle mode by name, narrowest first."""
     orders: tuple[str, ...]
@@ -192,8 +193,10 @@ class Engine:
     """The entry of the catalogue that has its tiles: how they are confirmed is known by it."""
     transpose: Mapping[str, str]
     """{operand: what of the instruction says its major}, 0 for K-major, 1 for MN-major."""
+    other_home: str
+    """The storage from which A may come besides shared memory: reg, or TCol."""
     registers: str
-    """What to do with an operand A that is a layout of registers, or of another memory."""
+    """What to do with an operand that is a layout of it."""
 
 
 ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine", "tcgen05": "tilewise.hardware.tcgen05.engine"}
