@@ -288,7 +288,7 @@ def test_and_those_of_a_pair_whose_halves_compute_two_halves_of_n():
         (
             lambda: ld(filled(), "32x32b", 1, 32 << 16),
             "outside",
-            "32x32b.x1.b32, warp 0, lane 0, register 0 reads lane 32 of tensor memory, and warp 0 has lanes 0 to",
+            "x1.b32, warp 0, lane 0, register 0 reads lane 32 of tensor memory, and warp 0 has lanes 0 to 31",
         ),
         (lambda: ld(filled(), "32x32b", 1, 16 << 16), "outside", "lane 16, register 0 reads lane 32"),
         (
