@@ -89,6 +89,19 @@ def test_a_store(tilewise):
     assert away.out.startswith("no: no store takes it from there")
 
 
+def test_the_code(tilewise):
+    words = ["tcgen05.D(f32, m=64, n=16)", "--to", "wgmma.D(f32, n=16)", "--code"]
+    run = tilewise("tmem", *words, "--name", "epilogue")
+    assert run.code == 0
+    assert "void epilogue(unsigned d, unsigned warp, unsigned (&to)[8])" in run.out
+    assert tilewise("tmem", *words, "--json").json["source"].startswith("// tcgen05.ld of S[")
+    nothing = tilewise("tmem", "tcgen05.D(f32, m=64, n=16)", "--to", "S[(64, 16) : (1@tx, 1@reg)]", "--code")
+    assert (nothing.code, nothing.out) == (1, "")
+    assert "no load brings it there" in nothing.err
+    unnamed = tilewise("tmem", "tcgen05.D(f32, m=64, n=16)", "--name", "f")
+    assert unnamed.code == 2
+
+
 def test_a_layout_of_ones_own(tilewise):
     text = "S[(128, 32) : (1@TLane, 1@TCol)] + 256@TCol"
     data = tilewise("tmem", text, "--dtype", "f32", "--json").json

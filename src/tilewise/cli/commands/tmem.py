@@ -6,6 +6,7 @@
   tilewise tmem 'tcgen05.D(f16, m=64, n=64)' --to 'wgmma.D(f16, n=64)' --json
   tilewise tmem 'tcgen05.A(bf16, m=128, k=64)' --store --to 'S[(128, 64) : (1@tid_in_wg, 1@reg)]'
   tilewise tmem 'S[(128, 32) : (1@TLane, 1@TCol)] + 256@TCol' --dtype f32 --form 16x256b
+  tilewise tmem 'tcgen05.D(f32, m=64, n=16)' --to 'wgmma.D(f32, n=16)' --code
 
 LAYOUT is what lies in tensor memory, over TLane and TCol, and cbx of a pair of CTAs: an entry of the
 catalogue, which says its type, or any layout with --dtype. All warps of a warpgroup take part; each reaches
@@ -20,6 +21,9 @@ with the steps that would be left for `tilewise shuffle`.
 --store asks for tcgen05.st: --to is then the fragment that there is. A store that would write words that no
 element has is left out.
 
+--code prints a device function of CUDA C++ instead: of the form that fits, or of the one with the fewest
+instructions.
+
 Exit code 0 where there is a way, 1 where there is none.
 """
 
@@ -28,8 +32,9 @@ from __future__ import annotations
 import argparse
 from itertools import pairwise
 
-from tilewise.cli.answer import NO, YES, Answer
+from tilewise.cli.answer import NO, Answer
 from tilewise.cli.arguments import layout_from, let_from, one_layout, text_from
+from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,20 +50,32 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT [--to FRAGMENT] [--form F] [--store]."""
+    """LAYOUT [--to FRAGMENT] [--form F] [--store] [--code] [--name N]."""
     one_layout(parser)
     parser.add_argument("--to", metavar="FRAGMENT", help="the registers that are wanted, as a layout")
     parser.add_argument("--form", metavar="F", help="one form alone, such as 16x256b")
     parser.add_argument("--store", action="store_true", help="tcgen05.st, from registers to tensor memory")
+    parser.add_argument("--code", action="store_true", help="the function in CUDA C++")
+    parser.add_argument("--name", metavar="N", help="its name (load, or store)")
 
 
 def answer(args: argparse.Namespace) -> Answer:
     """The ways, or the one that fits; no where there is none."""
     from tilewise.check.tensor_memory import plan
 
+    if args.name is not None and not args.code:
+        raise LayoutError("TW401", "--name names a function, and none is printed", hint="add --code")
     to = None if args.to is None else layout_from(args.to, args)
     found = plan(_asked(args), args.dtype, to=to, form=args.form, store=args.store)
-    return Answer(data_of(found), "\n".join(_lines(found, args.form)), YES if found.answer else NO)
+    data, text = data_of(found), "\n".join(_lines(found, args.form))
+    if not found.answer:
+        return Answer(data, text, NO, instead=args.code)
+    if not args.code:
+        return Answer(data, text)
+    from tilewise.emit.tensor_memory import cuda_source
+
+    code = cuda_source(found, args.name or "")
+    return Answer(data | {"source": code}, code)
 
 
 def _asked(args: argparse.Namespace) -> Layout | Built:

@@ -1,0 +1,123 @@
+"""Loads and stores of tensor memory as CUDA C++: device functions on 32-bit registers, which include nothing.
+
+All instructions of a round stand in one statement with the wait for them, so that nothing uses a register
+before it is there.
+"""
+
+from __future__ import annotations
+
+from tilewise.check.tensor_memory import Plan
+from tilewise.check.tensor_memory.ways import Move, Way
+from tilewise.core.errors import LayoutError
+from tilewise.emit.names import checked
+from tilewise.hardware.tcgen05.addresses import LANE_SHIFT, WARP_LANES, Address
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WARP_SHIFT = LANE_SHIFT + WARP_LANES.bit_length() - 1
+"""By so many bits the number of a warp is moved in an address."""
+
+
+def cuda_source(plan: Plan, name: str = "") -> str:
+    """The way that fits, or the one of the fewest instructions, as a function; of several rounds one each.
+
+    `d` is the address of what lies in tensor memory, and `warp` the number of the warp in its warpgroup. All
+    lanes of the warp call it. Register i of the fragment is `to[i]`, or `from[i]` of a store; of several
+    rounds each counts its own.
+
+        requires  a plan with a way
+
+    >>> from tilewise.check.tensor_memory import plan
+    >>> from tilewise.hardware.tcgen05.datapaths import DataPath
+    >>> print(cuda_source(plan(DataPath.of(64).accumulator(8, slab=1), "f32", form="16x64b")))
+    // tcgen05.ld of S[((4, 16), 8) : ((32@TLane, 1@TLane), 1@TCol)] + 16@TLane, f32
+    // to S[((4, 2, 8), (4, 2)) : ((1@wid_in_wg, 1@laneid, 4@laneid), (1@reg, 2@laneid))]
+    __device__ __forceinline__ void load(unsigned d, unsigned warp, unsigned (&to)[4])
+    {
+        const unsigned at = d + (warp << 21);
+        asm volatile(
+            "tcgen05.ld.sync.aligned.16x64b.x4.b32 {%0, %1, %2, %3}, [%4];\\n"
+            "tcgen05.wait::ld.sync.aligned;"
+            : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+            : "r"(at + 0x00100000)
+            : "memory");
+    }
+    """
+    way = plan.best
+    if way is None:
+        raise LayoutError("TW610", "nothing moves it, so there is no code", hint="the plan says why")
+    called = checked(name or ("store" if plan.store else "load"), "a function")
+    names = plan.fit.registers if plan.fit else tuple(range(way.registers))
+    fragment = way.fragment if plan.wanted is None else plan.wanted
+    verb, where = ("tcgen05.st", "from") if plan.store else ("tcgen05.ld", "to")
+    head = [f"// {verb} of {plan.words.layout}, {plan.words.dtype}", f"// {where} {fragment}"]
+    rounds = [[move for move in way.moves if move.round == number] for number in range(way.rounds)]
+    if len(rounds) == 1:
+        return "\n".join([*head, *_function(way, rounds[0], called, dict(enumerate(names)))])
+    parts = []
+    for number, moves in enumerate(rounds):
+        own = sorted(names[at] for move in moves for at in _registers(move))
+        slots = {at: own.index(names[at]) for move in moves for at in _registers(move)}
+        parts += [f"// Registers {own[0]} to {own[-1]} of it, {len(own)} of them:"]
+        parts += _function(way, moves, f"{called}_{number}", slots)
+    return "\n".join([*head, *parts])
+
+
+def _registers(move: Move) -> range:
+    return range(move.register, move.register + move.registers)
+
+
+def _function(way: Way, moves: list[Move], name: str, slots: dict[int, int]) -> list[str]:
+    """A function around the instructions of a round, which register is in which slot of the array given."""
+    array, const = ("from", "const ") if way.store else ("to", "")
+    count = max(slots[at] for move in moves for at in _registers(move)) + 1
+    texts, held, addresses = _instructions(moves, 0 if not way.store else len(moves))
+    letter = "r" if way.store else "=r"
+    operands = _wrapped(f'"{letter}"({array}[{slots[at]}])' for at in held)
+    places = ", ".join(f'"r"({_sum(address)})' for address in addresses)
+    wait = f'"tcgen05.wait::{"st" if way.store else "ld"}.sync.aligned;"'
+    bound = [f"    :: {places}, {operands}"] if way.store else [f"    : {operands}", f"    : {places}"]
+    return [
+        f"__device__ __forceinline__ void {name}"
+        f"(unsigned d, unsigned warp, {const}unsigned (&{array})[{count}])",
+        "{",
+        f"    const unsigned at = d + (warp << {WARP_SHIFT});",
+        "    asm volatile(",
+        *(f'        "{text};\\n"' for text in texts),
+        f"        {wait}",
+        *(f"    {line}" for line in bound),
+        '        : "memory");',
+        "}",
+    ]
+
+
+def _instructions(moves: list[Move], first: int) -> tuple[list[str], list[int], list[Address]]:
+    """The instructions with numbered operands; the registers in their order, from number `first` on."""
+    texts: list[str] = []
+    held: list[int] = []
+    addresses: list[Address] = []
+    total = sum(move.registers for move in moves)
+    for number, move in enumerate(moves):
+        start = first + len(held)
+        names = "{" + ", ".join(f"%{start + at}" for at in range(move.registers)) + "}"
+        place = f"[%{number if move.store else total + number}]"
+        split = "" if move.split is None else f", {move.split}"
+        texts.append(
+            f"{move.words} {place}{split}, {names}" if move.store else f"{move.words} {names}, {place}{split}"
+        )
+        held += _registers(move)
+        addresses.append(move.address(0))
+    return texts, held, addresses
+
+
+def _sum(address: Address) -> str:
+    return f"at + {address}" if int(address) else "at"
+
+
+def _wrapped(operands: Iterable[str]) -> str:
+    """Operands, some on a line."""
+    every = [*operands]
+    lines = [", ".join(every[at : at + 6]) for at in range(0, len(every), 6)]
+    return ",\n          ".join(lines)

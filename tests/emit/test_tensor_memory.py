@@ -1,0 +1,146 @@
+"""Loads and stores of tensor memory as code: run in the model as they are written, and assembled."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from tests.emit import nvrtc
+
+from tilewise import LayoutError, parse
+from tilewise.check.tensor_memory import plan
+from tilewise.emit.tensor_memory import cuda_source
+from tilewise.hardware.catalog import find
+from tilewise.hardware.tcgen05.datapaths import DATA_PATHS
+from tilewise.simulate.registers import Registers
+from tilewise.simulate.tensor_memory import TensorMemory, ld, st
+
+FUNCTION = re.compile(
+    r"void (\w+)\(unsigned d, unsigned warp, (?:const )?unsigned \(&(?:to|from)\)\[(\d+)\]\)"
+)
+INSTRUCTION = re.compile(
+    r'"tcgen05\.(ld|st)\.sync\.aligned\.(\w+)\.x(\d+)(\.(?:un)?pack::16b)?\.b32 (.*);\\n"'
+)
+
+
+def functions(source):
+    """[(name, registers, its instructions, its operands)] of a source, as they are written."""
+    for part in re.split(r"(?=__device__)", source)[1:]:
+        name, count = FUNCTION.search(part).groups()
+        slots = [int(at) for at in re.findall(r'"=?r"\((?:to|from)\[(\d+)\]\)', part)]
+        places = [int(more or "0", 16) for more in re.findall(r'"r"\(at(?: \+ (0x[0-9a-f]+))?\)', part)]
+        moves = []
+        for verb, form, repeat, packed, text in INSTRUCTION.findall(part):
+            held = [int(at) for at in re.findall(r"%(\d+)", re.search(r"\{(.*)\}", text)[1])]
+            address = int(re.search(r"\[%(\d+)\]", text)[1])
+            split = re.search(r"\], (\d+)", text)
+            first = len(places) if verb == "st" else 0
+            where = places[address if verb == "st" else address - len(slots)]
+            own = [slots[at - first] for at in held]
+            moves.append((verb, form, int(repeat), bool(packed), where, split and int(split[1]), own))
+        yield name, int(count), moves
+
+
+def run(source, memory, warps=4, registers=None):
+    """What the functions do, warp by warp; of loads [function, warp, lane, register]."""
+    found = []
+    for _, count, moves in functions(source):
+        words = np.zeros((warps, 32, count), np.uint32)
+        for warp in range(warps):
+            for verb, form, repeat, packed, where, split, own in moves:
+                more = {"packed": packed, "split": split, "warp": warp}
+                address = (warp << 21) + where
+                if verb == "ld":
+                    words[warp][:, own] = ld(memory, form, repeat, address, **more).words[0]
+                else:
+                    given = Registers.of(registers.words[warp][:, own])
+                    st(memory, form, repeat, address, given, **more)
+        found.append(words)
+    return found
+
+
+CASES = [
+    (path, slab, dtype)
+    for path in DATA_PATHS.values()
+    if path.cta_group == 1
+    for slab in path.slabs
+    for dtype in ("f32", "f16")
+]
+
+
+@pytest.mark.parametrize(("path", "slab", "dtype"), CASES)
+def test_code_does_what_the_plan_says(path, slab, dtype):
+    layout = path.accumulator(48 if path.folds == 1 else 64, 2 if dtype == "f16" else 1, slab)
+    rng = np.random.default_rng(1)
+    numbers = rng.integers(-8, 8, [int(np.prod(mode)) for mode in layout.shape]).astype(float)
+    memory = TensorMemory(64)
+    memory.put(numbers, layout, dtype)
+    for one in plan(layout, dtype).ways:
+        found = plan(layout, dtype, form=one.form, to=one.fragment)
+        (words,) = run(cuda_source(found), memory)
+        assert (Registers.of(words).numbers(one.fragment, dtype) == numbers).all()
+    for one in plan(layout, dtype, store=True).ways:
+        found, empty = plan(layout, dtype, form=one.form, to=one.fragment, store=True), TensorMemory(64)
+        run(cuda_source(found), empty, registers=Registers.holding(numbers, one.fragment, dtype))
+        assert (empty.take(layout, dtype) == numbers).all()
+
+
+def test_registers_are_those_of_the_wanted_fragment():
+    layout, to = find("tcgen05.D")("f32", m=128, n=16).layout, parse("S[(128, 16) : (1@tx, -1@reg)] + 17@reg")
+    memory, numbers = TensorMemory(32), np.arange(128 * 16).reshape(128, 16).astype(float)
+    memory.put(numbers, layout, "f32")
+    (words,) = run(cuda_source(plan(layout, "f32", to=to)), memory)
+    assert words.shape == (4, 32, 18)
+    assert (Registers.of(words).numbers(to, "f32") == numbers).all()
+
+
+def test_rounds_are_functions_of_their_own():
+    layout = find("tcgen05.D")("f32", m=128, n=256).layout
+    memory, numbers = TensorMemory(), np.arange(128 * 256).reshape(128, 256).astype(float)
+    memory.put(numbers, layout, "f32")
+    source = cuda_source(plan(layout, "f32", form="16x256b"), "epilogue")
+    assert [(name, count) for name, count, _ in functions(source)] == [
+        ("epilogue_0", 128),
+        ("epilogue_1", 128),
+    ]
+    words = np.concatenate(run(source, memory), axis=2)
+    fragment = plan(layout, "f32", form="16x256b").best.fragment
+    assert (Registers.of(words).numbers(fragment, "f32") == numbers).all()
+
+
+def test_what_is_not_there():
+    with pytest.raises(LayoutError, match="nothing moves it"):
+        cuda_source(plan(parse("S[(128, 2, 8) : (1@TLane, 16@TCol, 1@TCol)]"), "f32", store=True))
+    with pytest.raises(LayoutError, match="a function"):
+        cuda_source(plan(parse("S[(128, 8) : (1@TLane, 1@TCol)]"), "f32"), "no name")
+
+
+def test_it_is_assembled():
+    library = nvrtc.load(13)
+    if library is None:
+        pytest.skip("there is no NVRTC 13 on this machine; make .venv/ready-for-cuda")
+    calls, parts = [], []
+    each = "for (int i = 0; i < {n}; ++i)"
+    call = f"unsigned r[{{n}}]; {each} r[i] = out[i]; {{name}}(d, threadIdx.x / 32, r); {each} out[i] = r[i];"
+    for path in (DATA_PATHS["D"], DATA_PATHS["F"]):
+        for store in (False, True):
+            for n, step in ((256, 1), (64, 2)):
+                layout, dtype = path.accumulator(n, step), "f32" if step == 1 else "f16"
+                for way in plan(layout, dtype, store=store).ways:
+                    name = f"move{len(parts)}"
+                    source = cuda_source(
+                        plan(layout, dtype, form=way.form, to=way.fragment, store=store), name
+                    )
+                    parts.append(source)
+                    calls += [call.format(name=called, n=count) for called, count, _ in functions(source)]
+    source = "\n".join(parts)
+    kernels = [
+        f"__global__ void kernel{at}(unsigned d, unsigned *out) {{ {call} }}" for at, call in enumerate(calls)
+    ]
+    code, said = nvrtc.compile_to_cubin(
+        library, source + "\n" + "\n".join(kernels), "--gpu-architecture=sm_100a"
+    )
+    assert code.startswith(b"\x7fELF")
+    assert said == ""
+    assert len(calls) > 50
