@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tilewise.check.difference import first_difference
+from tilewise.check.difference import first_difference, unsaid
 from tilewise.check.operand import Operand, Reason
 from tilewise.check.strides import (
     faults,
@@ -216,7 +216,7 @@ def _other_base(question: Question) -> Iterator[Reason]:
     fit = question.fit(replace(operand, layout=repaired, base=0)) if operand.pattern else None
     if fit is None:
         return
-    reason = pattern_reason(question.engine, operand, fit.form.mode)
+    reason = pattern_reason(question.engine, operand, fit.form.mode, fit.form.absolute)
     if reason is not None:
         yield replace(reason, repair=repaired)
         return
@@ -370,7 +370,8 @@ def _offset(question: Question) -> Iterator[Reason]:
     if fit is None:
         return
     start, period = operand.plain(0, 0), fit.form.mode.period
-    reason = start_reason(question.engine, start) or Reason(
+    unaligned = start_reason(question.engine, start) or unsaid(question, fit.form)
+    reason = unaligned or Reason(
         "start",
         f"the tile starts at byte {start}, inside a pattern of {period}, where no descriptor follows it",
         {"start": start},

@@ -48,6 +48,12 @@ def first_difference(question: Question) -> Reason:
     return _Parts(question, blocks, form).first_difference()
 
 
+def unsaid(question: Question, form: Form) -> Reason | None:
+    """Why nobody says what the first part's descriptor would read; None where somebody does."""
+    parts = parts_of(question.operand, question.intake, form.rows)
+    return None if parts is None else _Parts(question, parts, form).unsaid()
+
+
 def _cut(operand: Operand, n: int) -> Reason:
     """A step of the layout that falls inside an instruction: the first element that it moves."""
     along_k = [step(operand, 0, i) for i in range(min(operand.columns, MAX_LISTED))]
@@ -90,6 +96,20 @@ class _Parts:
                     return reason
                 first = first or found
         raise AssertionError("every part is read, and the tile is not")
+
+    def unsaid(self) -> Reason | None:
+        """Why an engine does not say what it reads of the first part."""
+        engine, operand, form = self.question.engine, self.operand, self.form
+        offset = base_offsets(engine, operand, form)[0]
+        fields = fields_of(engine, operand, form, (0, 0), offset)
+        if not all(holds(engine, value) for value in fields.values()):
+            return None
+        found = described(engine, self.question.intake, form, offset, fields)
+        try:
+            next(compared(engine, operand, self.blocks.pieces(0, 0), form, found), None)
+        except Refused as no:
+            return Reason("start", no.reason, no.witness, no.hint)
+        return None
 
     def _of_block(
         self, row: int, column: int, first: Descriptor | None

@@ -68,14 +68,20 @@ class Form:
             fields.append("sbo")
         return tuple(fields)
 
+    def ends_a_row(self, start: int) -> bool:
+        """Whether K goes on past the row of the atom in which a part starts."""
+        inside = start % self.mode.width + self.columns * self.size
+        return self.major == "k" and self.mode.bits > 0 and inside > self.mode.width
+
     def past(self, start: int) -> int | None:
         """The first cell along K that LBO is the address of; None where LBO is none, or is not read.
 
         >>> Form(Mode.of("128B"), "k", rows=8, columns=48, size=1, absolute=True).past(96)
         32
         """
-        inside = (self.mode.width - start % self.mode.width) // self.size
-        return inside if self.absolute and inside < self.columns else None
+        if not (self.absolute and self.ends_a_row(start)):
+            return None
+        return (self.mode.width - start % self.mode.width) // self.size
 
     @property
     def lbo_at(self) -> tuple[int, int] | None:
@@ -216,11 +222,11 @@ class _Fitting:
         """Whether the layout has the descriptor's pattern: then all parts are read where the first one is.
 
         Under one permutation the sums inside agree, and parts differ from one another by a constant alone,
-        on both sides: that by which their first elements differ. Not where LBO is an address: parts end
-        their rows in other columns.
+        on both sides: that by which their first elements differ. Not where K may go on past a row of the
+        atom: LBO is the address of the rest, or not every engine says what it reads.
         """
         mode = descriptor.mode
-        if self.form.absolute:
+        if self.form.absolute or self.form.ends_a_row(descriptor.start):
             return False
         if not one_permutation(self.operand.chain, (mode.swizzle,) if mode.bits else ()):
             return False

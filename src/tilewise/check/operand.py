@@ -89,11 +89,13 @@ class Reader:
     axes: str
     """From where it reads."""
     registers: str
-    """What to do where the layout is one of registers."""
+    """What to do where the layout is one of registers, or of what is said instead."""
     bytes: str
     """What it counts."""
     bits: str
     """In which direction it takes several elements of one byte, {} being their type."""
+    other_home: str = "reg"
+    """The storage that `registers` is about."""
 
 
 def reader_of(engine: Engine) -> Reader:
@@ -108,6 +110,7 @@ def reader_of(engine: Engine) -> Reader:
         registers=engine.registers,
         bytes="a descriptor counts bytes, 16 at a time",
         bits=f"{engine.name} reads {{}} K-major alone: lay the tile out with K contiguous",
+        other_home=engine.other_home,
     )
 
 
@@ -346,7 +349,9 @@ def _in_one_memory(layout: Layout, reader: Reader) -> Layout:
                 "axis",
                 f"the layout moves on {what}: {reader.axes}",
                 {"axes": [axis.name for axis in moving]},
-                reader.registers if "reg" in elsewhere else "slice the layout of one owner's memory first",
+                reader.registers
+                if reader.other_home in elsewhere
+                else "slice the layout of one owner's memory first",
             )
         )
     if len(moving) > 1:

@@ -386,6 +386,7 @@ class Fed:
     def placed(self, setting: Setting) -> Side:
         """The side at its address."""
         intake = self._intake(setting)
+        _check_major(intake, self.major)
         tile = _said(self.tile, setting.tile)
         engine = engine_of(self.engine)
         fed = engine.feed(

@@ -147,14 +147,14 @@ class _Walk:
         if self.major == "mn":
             yield from _no_whole_chunks(self.question)
         engine = self.question.engine
-        base = pattern_reason(engine, self.operand, self.widths.get(across, MODES["none"]))
+        absolute, mode = self.question.intake.absolute, self.widths.get(across)
+        base = pattern_reason(engine, self.operand, mode or MODES["none"], absolute)
         start = None if base else start_reason(engine, self.operand.plain(0, 0))
         yield from filter(None, (base, start))
         chunk = self._chunk()
         if chunk is not None:
             yield chunk
             return
-        mode = self.widths.get(across)
         if mode is None:
             yield self._across(across)
         else:
@@ -165,8 +165,8 @@ class _Walk:
 
     def _chunk(self) -> Reason | None:
         """16 bytes whose elements do not follow one another."""
-        size = self.operand.size
-        for number in range(CHUNK // size):
+        size, extent = self.operand.size, self.operand.columns if self.major == "k" else self.operand.rows
+        for number in range(min(CHUNK // size, extent)):
             found, wanted = self.at(0, number), number * size
             if found != wanted:
                 return Reason(
@@ -412,16 +412,20 @@ def start_reason(engine: Engine, start: int, what: str = "the tile") -> Reason |
     return None
 
 
-def pattern_reason(engine: Engine, operand: Operand, mode: Mode) -> Reason | None:
-    """A pattern that starts where no base offset says so, or a tile at an address that is none."""
+def pattern_reason(engine: Engine, operand: Operand, mode: Mode, absolute: bool = False) -> Reason | None:
+    """A pattern that starts where no base offset says so, or a tile at an address that is none.
+
+    Where LBO is an address the only base offset is 0.
+    """
     witness = {"base": operand.base, "pattern": operand.pattern, "alignment": mode.period}
     hint = f"align the tile to {mode.period} bytes" + (", 128 where TMA writes it" if not mode.bits else "")
     if operand.base % CHUNK:
         message = f"the tile's address {operand.base:#x} is no multiple of 16"
-    elif mode.bits and operand.pattern % (unit := engine.base_unit):
+    elif mode.bits and operand.pattern % (unit := mode.period if absolute else engine.base_unit):
+        moves = "is 0 where LBO is an address" if absolute else f"moves it by {unit} B"
         message = (
             f"the pattern of {mode} mode starts at byte {operand.pattern:#x}, no multiple of {unit}: it "
-            f"repeats every {mode.period} B, and a base offset moves it by {unit} B"
+            f"repeats every {mode.period} B, and a base offset {moves}"
         )
     else:
         return None

@@ -13,6 +13,7 @@ from typing import Any
 
 from tilewise.check import tma
 from tilewise.check.operand import intake_of
+from tilewise.check.strides import major_name
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
@@ -28,7 +29,7 @@ from tilewise.hardware.tma.rules import MAX_RANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from tilewise.hardware.engines import Descriptor, Engine, Intake
 
@@ -220,7 +221,8 @@ def suggest(
     _check_tile(of, intake, rows, k)
     size = (k if major == "k" else rows) * intake.dtype.bits // 8
     modes = intake.modes[major]
-    choices = mode_for(size, modes) if mode is None else mode_asked(size, _mode(of, mode, modes), modes)
+    asked_mode = None if mode is None else _mode(of, intake, major, mode)
+    choices = mode_for(size, modes) if asked_mode is None else mode_asked(size, asked_mode, modes)
     taken = choices[-1].mode
     count = _counted(stages)
     _check_bytes(rows * k * intake.dtype.bits // 8, count, taken)
@@ -335,10 +337,18 @@ def _engine(engine: str) -> Engine:
     return engine_of(engine)
 
 
-def _mode(engine: Engine, mode: Mode | str, modes: Sequence[Mode]) -> Mode:
+def _mode(engine: Engine, intake: Intake, major: str, mode: Mode | str) -> Mode:
     """The mode that is asked for, which has to be read: of two as wide the one that is."""
-    found = mode_of(mode, modes=engine.modes)
-    return next((one for one in modes if one.width == found.width), found)
+    asked = mode_of(mode, modes=engine.modes)
+    found = next((one for one in intake.modes[major] if one.width == asked.width), None)
+    if found is None:
+        raise Refused(
+            "TW602",
+            f"{engine.name} reads no {major_name(major)} {intake.name} in mode {asked}",
+            witness={"dtype": intake.name, "major": major, "mode": asked.name},
+            hint=f"it is read in {' '.join(one.name for one in intake.modes[major])}",
+        )
+    return found
 
 
 def _major(intake: Intake, major: str | None, blas: str | None) -> str:

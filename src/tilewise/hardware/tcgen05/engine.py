@@ -199,6 +199,7 @@ ENGINE = Engine(
     feed=feed,
     entry="tcgen05.smem",
     transpose={"A": "transpose A (idesc bit 15)", "B": "transpose B (idesc bit 16)"},
+    other_home="TCol",
     registers="A may come from tensor memory, as tilewise catalog tcgen05.A lays it out",
 )
 """What commands and checks ask of tcgen05."""

@@ -140,6 +140,7 @@ ENGINE = Engine(
     feed=feed,
     entry="wgmma.smem",
     transpose={"A": "imm-trans-a", "B": "imm-trans-b"},
+    other_home="reg",
     registers="A may come from registers, as tilewise catalog wgmma.A lays them out",
 )
 """What commands and checks ask of wgmma."""
