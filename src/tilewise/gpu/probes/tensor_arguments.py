@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, replace
 from itertools import product
 
-from tilewise.hardware.modes import Mode
+from tilewise.hardware.modes import MODES
 from tilewise.hardware.tma.rules import DRIVER, RULES, violations
 from tilewise.hardware.tma.tensor_map import TensorMap
 from tilewise.hardware.tma.types import ELEMENT_TYPES, FILLS, INTERLEAVES, L2_PROMOTIONS, SWIZZLE_VALUES
@@ -64,7 +64,7 @@ class Arguments:
                 for table, number in zip(tables, numbers, strict=True)
             )
             dtype = next(row for row in ELEMENT_TYPES.values() if row.value == self.dtype)
-            mode = next(name for name, value in SWIZZLE_VALUES.items() if value == self.swizzle)
+            mode = next(mode for name, mode in MODES.items() if SWIZZLE_VALUES[name] == self.swizzle)
         except (StopIteration, RuntimeError):
             return None
         return TensorMap(
@@ -74,7 +74,7 @@ class Arguments:
             self.box[::-1],
             self.element_strides[::-1],
             interleave,
-            Mode.of(mode),
+            mode,
             l2,
             fill,
         )
