@@ -91,6 +91,27 @@ CALLS = (
     "mma.D(m16n8k16, dtype=f32)",
 )
 
+TYPED_CALLS = (
+    ("tcgen05.D(f32, m=64, n=64)", "f32"),
+    ("tcgen05.D(f32, m=64, n=16, slab=1)", "f32"),
+    ("tcgen05.D(f16, m=128, n=8)", "f16"),
+    ("tcgen05.D(f32, m=128, n=16, cta_group=2)", "f32"),
+    ("tcgen05.D(f32, m=32, n=64, ws)", "f32"),
+    ("tcgen05.A(bf16, m=64, ws)", "bf16"),
+    ("tcgen05.A(e2m1, m=64)", "e2m1"),
+    ("tcgen05.sfa(mxf8f6f4, rows=128)", "ue8m0"),
+    ("tcgen05.sfa(mxf4, rows=128, cta_group=2)", "ue8m0"),
+    ("tcgen05.sfb(mxf8f6f4, rows=32)", "ue8m0"),
+    ("tcgen05.sfb(mxf8f6f4, rows=128, cta_group=2)", "ue8m0"),
+    ("tcgen05.cp(64x128b, multicast=warpx2::02_13)", "u8"),
+    ("tcgen05.ld(16x256b, repeat=x2)", "b32"),
+    ("tcgen05.ld(16x32bx2, repeat=x4, pack)", "b16"),
+    ("mfma.D(32x32x8, f16)", "f32"),
+    ("mfma.D(4x4x4, f16)", "f32"),
+    ("mfma.A(16x16x32, e4m3fnuz)", "e4m3fnuz"),
+)
+"""Tensor memory with copies, pairs of CTAs, waves of 64 lanes; with the types that their elements have."""
+
 TILES = (
     ("S[(8, 8) : (8, 1)]", "b128"),
     ("Swizzle<3,0,3> o S[(8, 8) : (8, 1)]", "b128"),
@@ -166,6 +187,8 @@ def questions() -> Iterator[Asked]:
     yield from DRAWN
     for call in CALLS:
         yield {"e": str(parse(call))}
+    for call, dtype in TYPED_CALLS:
+        yield {"e": str(parse(call)), "dtype": dtype}
     rng = Random(SEED)
     for _ in range(RANDOM):
         yield {"e": _random_text(rng)} | _options(rng)

@@ -648,8 +648,12 @@ def test_the_reader_s_theme(page: Page, address: str):
         ("ldmatrix(x4, trans)", ("ldmatrix", "x4", True)),
         ("wgmma.atom(128B, k, bf16)", ("wgmma.atom", "128B", "k", "bf16")),
         ("mfma.D(32x32x8, f16)", ("mfma.D", "32x32x8", "f16")),
+        ("tcgen05.D(f32, 64, n=48)", ("tcgen05.D", "f32", 64, 48)),
+        ("tcgen05.sfa(mxf8f6f4, rows=128)", ("tcgen05.sfa", "mxf8f6f4", 128)),
+        ("tcgen05.ld(16x32bx2, x4)", ("tcgen05.ld", "16x32bx2", "x4")),
+        ("tcgen05.cp(64x128b, warpx2::02_13)", ("tcgen05.cp", "64x128b", "warpx2::02_13")),
     ],
-    ids=["as-listed", "by-position", "by-name", "mma", "flag", "atom", "mfma"],
+    ids=["as-listed", "by-position", "by-name", "mma", "flag", "atom", "mfma", "D", "scales", "load", "copy"],
 )
 def test_names_of_the_catalogue(shown: Page, call: str, values: tuple[object, ...]):
     name, *given = values

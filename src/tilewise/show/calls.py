@@ -13,11 +13,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LEFT_OUT = ("wgmma.canonical", "wgmma.figure")
+LEFT_OUT = ("canonical", "figure")
 """The manual's tables and figures are looked up, not drawn."""
 
-ENGINES_LEFT_OUT = ("tcgen05",)
-"""Engines whose calls the page's table has not."""
+SIZES = {"tcgen05.D": {"n": range(8, 257, 8)}, "tcgen05.sfb": {"rows": range(8, 257, 8)}}
+"""Sizes of instructions of which instances have one alone."""
+
+ALL_NUMBERS = ("tcgen05",)
+"""Engines of which numbers that may be left out are in the table, too, such as how many CTAs go together."""
+
+TILES = {"wgmma.smem": ("bf16",), "tcgen05.smem": ("bf16", "e4m3")}
+"""Tiles in shared memory, and types of which the page has some: there are too many."""
 
 
 def page_knows_call(text: str) -> bool:
@@ -25,6 +31,8 @@ def page_knows_call(text: str) -> bool:
 
     >>> [page_knows_call(f"mma.A(m8n8k4, f16{more})") for more in ("", ", product=0", ", product=1")]
     [True, True, False]
+    >>> [page_knows_call(f"tcgen05.D(f32, m=64, n={n})") for n in (48, 49)]
+    [True, False]
     >>> page_knows_call("S[8]"), page_knows_call("mfma.A(16x16x4, f32)")
     (False, True)
     """
@@ -32,35 +40,49 @@ def page_knows_call(text: str) -> bool:
 
     try:
         entry, given, named = read_call(text)
-        return entry.bind(tuple(given), named) in page_values(entry)
+        values = entry.bind(tuple(given), named)
+        return values in _listed(entry) and _is_legal(entry, values)
     except LayoutError:
         return False
 
 
 def page_values(entry: Entry) -> Iterator[dict[str, Any]]:
-    """The values of each call of an entry that the page has: numbers that may be left out are.
+    """The values of each call of an entry that the page has.
 
     >>> from tilewise.hardware.catalog import find
     >>> [values["dtype"] for values in page_values(find("wgmma.A"))][:3]
     ['f16', 'bf16', 'tf32']
     """
-    if entry.name in LEFT_OUT or entry.engine in ENGINES_LEFT_OUT:
+    return (values for values in _listed(entry) if _is_legal(entry, values))
+
+
+def _listed(entry: Entry) -> Iterator[dict[str, Any]]:
+    """Those, and others that the hardware does not have."""
+    if entry.name.partition(".")[2] in LEFT_OUT:
         return
-    if entry.name == "wgmma.smem":
-        yield from _tiles(entry)
+    if entry.name in TILES:
+        modes, rows = ("128B", "64B", "32B", "none"), (128,)
+        every = product("AB", ("k", "mn"), modes, TILES[entry.name], rows, (64, 128))
+        yield from (entry.bind(given) for given in every)
+        return
+    sizes = SIZES.get(entry.name, {})
+    for values, *given in product(_usual(entry), *sizes.values()):
+        yield values | dict(zip(sizes, given, strict=True))
+
+
+def _usual(entry: Entry) -> Iterator[dict[str, Any]]:
+    """The instances; of most engines, those whose numbers that may be left out are."""
+    every = instances_of(entry).values()
+    if entry.engine in ALL_NUMBERS:
+        yield from every
         return
     numbers = {p.name: p.default for p in entry.parameters if p.number and not p.needed}
-    every = instances_of(entry).values()
     yield from (values for values in every if all(values[name] == numbers[name] for name in numbers))
 
 
-def _tiles(entry: Entry) -> Iterator[dict[str, Any]]:
-    """Some of the tiles that wgmma reads, for there are too many."""
-    modes, dtypes, rows = ("128B", "64B", "32B", "none"), ("bf16",), (128,)
-    for operand, major, mode, dtype, height, k in product("AB", ("k", "mn"), modes, dtypes, rows, (64, 128)):
-        try:
-            values = entry.bind((operand, major, mode, dtype, height, k))
-            entry(**values)
-        except LayoutError:  # no such tile
-            continue
-        yield values
+def _is_legal(entry: Entry, values: dict[str, Any]) -> bool:
+    try:
+        entry.build(**values)
+    except LayoutError:
+        return False
+    return True

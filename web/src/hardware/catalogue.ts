@@ -129,7 +129,7 @@ export function calls(): readonly Row[] {
 
 function shown(entry: Entry): string {
   const own = callsOf(entry.name);
-  const usual = own.find((row) => /\b(n=64|m16n8k16, dtype=f16|x4\)|128B, dtype=bf16, rows=128, k=64)/.test(row.call));
+  const usual = own.find((row) => /\b(f16, n=64|f32, m=128, n=64\)|f16, m=128\)|m16n8k16, dtype=f16|x4\)|128B, dtype=bf16, rows=128, k=64)/.test(row.call));
   return (usual ?? own[0])?.call ?? entry.name;
 }
 
