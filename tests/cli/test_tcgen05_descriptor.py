@@ -263,3 +263,24 @@ def test_suggestions_of_json_keep_their_engine(tilewise):
     told = json.dumps({"schema": 1, "engine": "tcgen05", "operand": "B", "value": WORD, "dtype": "bf16"})
     run = tilewise("descriptor", "reads", "-", "--n", "64", "--json", stdin=told)
     assert (run.json["engine"], run.json["shape"]) == ("tcgen05", [64, 16])
+
+
+@pytest.mark.parametrize(
+    ("words", "shape"),
+    [
+        ("--operand A --tile 128x64 --dtype bf16 --m 256 --cta-group 2", [128, 16]),
+        ("--operand A --tile 128x64 --dtype bf16 --sparse", [128, 16]),
+        ("--operand B --tile 128x64 --dtype bf16 --sparse", [128, 32]),
+        ("--operand B --tile 128x768 --dtype e2m1 --kind mxf4 --lbo-mode absolute", [128, 96]),
+    ],
+)
+def test_what_is_suggested_is_read(tilewise, words, shape):
+    told = tilewise("suggest", *words.split(), *ENGINE, "--json").out
+    run = tilewise("descriptor", "reads", "-", "--json", stdin=told)
+    assert (run.code, run.json["engine"], run.json["shape"]) == (0, "tcgen05", shape)
+
+
+def test_what_is_suggested_of_hopper_is_read_too(tilewise):
+    told = tilewise(*"suggest --operand A --tile 128x64 --dtype bf16 --json".split()).out
+    run = tilewise("descriptor", "reads", "-", "--json", stdin=told)
+    assert (run.code, run.json["engine"], run.json["shape"]) == (0, "wgmma", [64, 16])

@@ -41,12 +41,12 @@ def result_in(text: str) -> str:
 
 
 def told_in(text: str) -> dict[str, str]:
-    """What an answer in JSON tells beside its layout, as options are spelled: the operand, the type, N.
+    """What an answer in JSON tells beside its layout, as options are spelled: the operand, the type, M, N, K.
 
     A flag that is raised is told as True, and one that is not as nothing.
 
     >>> told_in('{"schema": 1, "operand": "B", "value": "0x10", "instruction": {"m": 64, "n": 96, "k": 16}}')
-    {'operand': 'B', 'value': '0x10', 'n': '96'}
+    {'operand': 'B', 'value': '0x10', 'm': '64', 'n': '96', 'k': '16'}
     """
     try:
         answer = json.loads(text)
@@ -57,7 +57,7 @@ def told_in(text: str) -> dict[str, str]:
     parameters, instruction = (answer.get(name) for name in ("parameters", "instruction"))
     told = {**(parameters if isinstance(parameters, dict) else {}), **answer}
     if isinstance(instruction, dict):
-        told["n"] = instruction.get("n")
+        told |= {size: instruction.get(size) for size in "mnk"}
     return {
         name: str(value)
         for name, value in told.items()

@@ -182,10 +182,17 @@ def _check_options(args: argparse.Namespace, of: Engine) -> None:
 
 
 def _take_answer(args: argparse.Namespace) -> None:
-    """The value from standard input, and from an answer in JSON what it is for."""
+    """The value from standard input, and from an answer in JSON what it is for, as far as its engine asks."""
     args.value = None
+    said = {name: getattr(args, name) for name in _OPTIONS}
     text = filled_in("-", args, "value", "engine", *_OF_OPERAND)
     args.value = args.value or text
+    taken = engine(args.engine).options if args.engine in ENGINES else ()
+    for name, value in said.items():
+        if value is None and name not in taken:
+            setattr(args, name, None)
+        elif name in _FLAGS and getattr(args, name):
+            setattr(args, name, True)
 
 
 def _needed(args: argparse.Namespace, *names: str) -> None:
