@@ -310,3 +310,20 @@ def test_findings_say_that_nobody_asked_a_blackwell():
     names = [finding.name for finding in FINDINGS]
     assert len({*names}) == len(names) == 4
     assert all(finding.says and "device" not in finding.confirmed for finding in FINDINGS)
+
+
+@pytest.mark.parametrize(
+    ("inside", "second", "ends"), [(112, 0x9070, 144), (112, 0x9060, 0), (96, 0x9070, 0)]
+)
+def test_the_second_chunk_ends_in_its_row(inside, second, ends):
+    """Both chunks lie within 128 bytes that are aligned to 128."""
+    d = Descriptor(0x2000 + inside, second, 1024, "128B", lbo_mode="absolute")
+    if not ends:
+        assert len(pieces(d, DEEP)) == 2
+        return
+    with pytest.raises(
+        Refused, match="the second chunk, of 32 bytes from byte 112 of a row of 128"
+    ) as refused:
+        pieces(d, DEEP)
+    assert refused.value.code == "TW605"
+    assert refused.value.witness == {"lbo": second, "inside": 112, "bytes": 32, "row": 128}

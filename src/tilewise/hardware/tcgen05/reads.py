@@ -184,6 +184,7 @@ def walks_of(
         _check_two_chunks(descriptor, chunks)
     found = [walk(descriptor, major, chunk, rows, here, scale)]
     if here < chunks:
+        _check_second_chunk(descriptor, CHUNK * (chunks - here))
         second = descriptor.at(descriptor.lbo, 0)
         found.append(walk(second, major, chunk, rows, chunks - here, scale))
     return found
@@ -210,6 +211,19 @@ def _check_two_chunks(descriptor: Descriptor, chunks: int) -> None:
         "says what is read there",
         witness={"start": start, "inside": inside, "k_bytes": several, "row": mode.width},
         hint=hint,
+    )
+
+
+def _check_second_chunk(descriptor: Descriptor, several: int) -> None:
+    """Refuse a second chunk that does not lie within one row either."""
+    width, lbo = descriptor.mode.width, descriptor.lbo
+    if lbo % width + several <= width:
+        return
+    raise Refused(
+        "TW605",
+        f"the second chunk, of {several} bytes from byte {lbo % width} of a row of {width}, goes on past it",
+        witness={"lbo": lbo, "inside": lbo % width, "bytes": several, "row": width},
+        hint=f"let LBO be a multiple of {width}, where a row of the next atom begins",
     )
 
 
