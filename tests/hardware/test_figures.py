@@ -8,7 +8,7 @@ import pytest
 from tilewise import LayoutError, Refused, S, Swizzle, parse
 from tilewise.hardware.catalog import find
 from tilewise.hardware.modes import Mode
-from tilewise.hardware.wgmma.canonical import FORMS, canonical, offsets
+from tilewise.hardware.operands.canonical import FORMS, canonical, offsets
 from tilewise.hardware.wgmma.figures import FIGURES, figure
 from tilewise.hardware.wgmma.instructions import INPUTS
 from tilewise.hardware.wgmma.tiles import atom, tile

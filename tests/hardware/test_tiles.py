@@ -7,7 +7,7 @@ import pytest
 from tilewise import LayoutError, Refused
 from tilewise.hardware.catalog import find
 from tilewise.hardware.modes import Mode
-from tilewise.hardware.wgmma.canonical import canonical
+from tilewise.hardware.operands.canonical import canonical
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.figures import figure
 from tilewise.hardware.wgmma.fragments import d_fragment
