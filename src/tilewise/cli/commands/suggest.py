@@ -209,9 +209,9 @@ def _text(found: Suggestion, args: argparse.Namespace) -> str:
     head = f"{found.operand} [{found.rows}, {found.k}] {name}, {major}{blas}, {trans} {found.trans}"
     engine = "" if found.engine == "wgmma" else f"--engine {found.engine} "
     asked = f"{engine}--operand {found.operand} --tile {args.tile} --dtype {name}"
-    foot = f"the code: tilewise suggest {asked}{_way(args)} --code cuda, or cute"
-    lines = [head, *(f"  {name:<10}  {words}" for name, words in rows), f"  {foot}"]
-    return "\n".join(lines)
+    foot = f"  the code: tilewise suggest {asked}{_way(args)} --code cuda, or cute"
+    lines = [head, *(f"  {name:<10}  {words}" for name, words in rows)]
+    return "\n".join([*lines, *([] if found.intake.absolute else [foot])])
 
 
 def _passed_over(choice: Choice) -> str:
@@ -278,7 +278,10 @@ def _step_rows(found: Suggestion) -> list[tuple[str, str]]:
         "K steps": ([step for step in found.steps if step.mn == 0], found.feeding.along_k),
         "row steps": ([step for step in found.steps if step.k == 0], found.feeding.along_mn),
     }
-    return [(name, _deltas(*steps)) for name, steps in ways.items() if len(steps[0]) > 1]
+    rows = [(name, _deltas(*steps)) for name, steps in ways.items() if len(steps[0]) > 1]
+    if found.intake.absolute:
+        rows.append(("lbo", f"{_listed([step.descriptor.lbo for step in ways['K steps'][0]])} bytes"))
+    return rows
 
 
 def _deltas(steps: list[Step], digits: Digits) -> str:
