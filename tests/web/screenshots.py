@@ -29,6 +29,7 @@ SEEN: dict[str, dict[str, Any]] = {
     "swizzle": {"c": 2},
     "atoms": {"i": [24, 25, 26, 27, 28, 29, 30, 31]},
     "accumulator": {"t": "dark"},
+    "tmem": {},
     "operand": {"t": "dark"},
     "descriptor": {"c": 1},
     "boxes": {"c": 1},
@@ -40,7 +41,8 @@ SEEN: dict[str, dict[str, Any]] = {
 """What is pinned, stepped to or dark in the picture of each preset."""
 
 FRAGMENTS = """seen => import("/explorer.js").then(({PRESETS, toFragment}) => PRESETS.map(({id, choices}) => {
-    const chosen = choices.map(({options}) => options[id === "mesh" ? 1 : 0].replace(/[ .]/g, "_"));
+    const which = ["mesh", "tmem"].includes(id) ? 1 : 0;
+    const chosen = choices.map(({options}) => options[which].replace(/[ .]/g, "_"));
     return [id, toFragment({v: 1, e: "", p: [id, ...chosen].join("."), ...seen[id]})];
 }))"""
 

@@ -44,6 +44,21 @@ const SCALES: Readonly<Record<string, readonly [string, string]>> = {
   ],
 };
 
+const PATHS: Readonly<Record<string, readonly [string, string]>> = {
+  D: [
+    "tcgen05.D(f32, m=128, n=32)",
+    "M = 128: row m is in lane m of tensor memory, column n in its column n, and each of four warps reaches 32 lanes.",
+  ],
+  F: [
+    "tcgen05.D(f32, m=64, n=32)",
+    "M = 64: sixteen rows in the first half of each warp's lanes; the other half has room for another tile.",
+  ],
+  B: [
+    "tcgen05.D(f32, m=128, n=32, cta_group=2)",
+    "M = 128 of two CTAs: each has 64 rows, with the columns from 16 on 64 lanes below the others.",
+  ],
+};
+
 const SWIZZLES: Readonly<Record<string, number>> = { "128 B": 3, "64 B": 2, "32 B": 1, "16 B interleaved": 0 };
 const WIDTHS: Readonly<Record<string, number>> = { e4m3: 1, bf16: 2, f32: 4, f64: 8 };
 
@@ -101,6 +116,7 @@ export const PRESETS: readonly Preset[] = [
     "Who holds what of D, 64 x 64, after a wgmma: 128 threads of a warpgroup, 32 registers each.",
     { e: "wgmma.D(f32, n=64)", d: "f32" },
   ),
+  several("tmem", "Accumulator in tensor memory", "data path", PATHS, (e) => ({ e, d: "f32" })),
   one(
     "operand",
     "Operand of wgmma",
