@@ -48,11 +48,12 @@ def check(way):
     """After the instructions of all warps, every element is where the fragment has it."""
     words = way.words
     held = {warp: held_by(way, warp) for warp in words.warps}
-    lane, column = columns_of(words.layout, "TLane", "TCol")
-    warp, own, reg = columns_of(way.fragment, "wid_in_wg", "laneid", "reg")
+    lane, column, cta = columns_of(words.layout, "TLane", "TCol", "cbx")
+    warp, own, reg, other = columns_of(way.fragment, "wid_in_wg", "laneid", "reg", "cbx")
     order = np.argsort(lane // 32, axis=1), np.argsort(warp, axis=1)
-    lane, column = (np.take_along_axis(each, order[0], 1) for each in (lane, column))
-    warp, own, reg = (np.take_along_axis(each, order[1], 1) for each in (warp, own, reg))
+    lane, column, cta = (np.take_along_axis(each, order[0], 1) for each in (lane, column, cta))
+    warp, own, reg, other = (np.take_along_axis(each, order[1], 1) for each in (warp, own, reg, other))
+    assert (cta == other).all()
     for at in np.ndindex(lane.shape):
         bit, taken = int(reg[at]) * words.taken, words.taken
         half = bit % 32 // 16 if way.packed else 0
@@ -198,7 +199,7 @@ def test_warps_reach_their_own_lanes_alone():
     found = plan(D("f32", m=64, n=64), to=parse("S[(64, 64) : (1@tx, 1@reg)]"))
     assert {misfit.stage for _, misfit in found.misfits} == {"warp"}
     assert found.near is None
-    assert found.misfits[0][1].message.startswith("element (16, 0) is in lanes that warp 1 alone reaches")
+    assert found.misfits[0][1].message.startswith("element (16, 0) is in lanes of warp 1, and the")
 
 
 def test_a_register_that_depends_on_its_lane():
@@ -206,6 +207,19 @@ def test_a_register_that_depends_on_its_lane():
     found = plan(parse("S[(128, 4) : (1@TLane, 1@TCol)]"), "f32", to=to, form="32x32b")
     assert found.misfits[0][1].stage == "register"
     assert "depends on its lane" in found.misfits[0][1].message
+
+
+def test_of_copies_one_is_enough_to_load_and_all_are_stored():
+    """A of path E is in lanes 0 to 63 and again in 64 to 127."""
+    built, one = A(dtype="bf16", m=64, k=32, ws=1), parse("S[(64, 32) : (1@tid_in_wg, 1@reg)]")
+    both = parse("S[(64, 32) : (1@tid_in_wg, 1@reg)] + R[2 : 64@tid_in_wg]")
+    assert plan(built, to=one).fit.way.name == plan(built, to=both).fit.way.name == "32x32b"
+    assert plan(built, to=both, store=True).answer
+    found = plan(built, to=one, store=True)
+    assert not found.answer
+    assert found.misfits[0][1].message == (
+        "element (0, 0) is in lanes of warps 0 and 2, and the fragment has it in warp 0"
+    )
 
 
 # -- stores ----------------------------------------------------------------------------------------
@@ -234,7 +248,7 @@ def test_a_store_past_a_hole_is_left_out():
 def test_columns_that_a_form_does_not_divide():
     found = plan(parse("S[(128, 12) : (1@TLane, 1@TCol)]"), "f32")
     assert [way.form.name for way in found.left_out] == ["16x256b"]
-    assert found.left_out[0].problem == "it moves 8 columns at a time, and 12 are no multiple"
+    assert found.left_out[0].problem == "it moves 8 columns at a time, of which 12 is no multiple"
     odd = plan(parse("S[(128, 3) : (1@TLane, 1@TCol)]"), "f32")
     assert [way.form.name for way in odd.ways] == ["32x32b"]
 

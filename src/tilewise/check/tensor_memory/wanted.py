@@ -91,15 +91,21 @@ class Wanted:
         return cls(layout, words, threads, placed)
 
     def compared(self, way: Way) -> Fit | Misfit:
-        """What registers of the wanted fragment a way fills, or what it does otherwise."""
+        """What registers of the wanted fragment a way fills, or what it does otherwise.
+
+        Of what is loaded several times, one of them is enough: the first.
+        """
+        placed = way.placed
+        if placed.replica and not self.placed.replica and not way.store:
+            placed = placed.with_parts(placed.shape, placed.strides, (), placed.offset)
         for stage, left in zip(
             STAGES, (("laneid", "register", "part"), ("register", "part"), ("register",)), strict=False
         ):
-            found = self._apart(stage, way, left)
+            found = self._apart(stage, placed, left)
             if found is not None:
                 return found
         try:
-            ours, theirs = refinement(way.placed, self.placed)
+            ours, theirs = refinement(placed, self.placed)
         except Refused as no:
             return Misfit("register", f"registers are counted otherwise: {no.reason}")
         return _renamed(way, ours, theirs)
@@ -129,9 +135,9 @@ class Wanted:
         )
         return of, to, times
 
-    def _apart(self, stage: str, way: Way, left: tuple[str, ...]) -> Misfit | None:
+    def _apart(self, stage: str, placed: Layout, left: tuple[str, ...]) -> Misfit | None:
         """The first element that differs, where the axes in `left` are not looked at."""
-        ours, theirs = (_without(layout, left) for layout in (way.placed, self.placed))
+        ours, theirs = (_without(layout, left) for layout in (placed, self.placed))
         same = ours.same(theirs)
         if same.answer:
             return None
@@ -175,7 +181,7 @@ def _told(stage: str, got: list[int], asked: list[int], words: Words) -> str:
         return f"gets to bits {_bits(words, got)} of a register, and bits {_bits(words, asked)} shall have it"
     one, other = (" and ".join(map(str, numbers)) for numbers in (got, asked))
     if stage == "warp":
-        return f"is in lanes that warp {one} alone reaches, and warp {other} shall have it"
+        return f"is in lanes of warp{'s' * (len(got) > 1)} {one}, and the fragment has it in warp {other}"
     return f"gets to lane {one}, and lane {other} shall have it"
 
 

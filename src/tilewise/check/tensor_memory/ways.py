@@ -96,9 +96,9 @@ class Way:
         columns = len(self.words.columns)
         block = self.form.span(self.packed) if self.split is None else 2 * self.split
         if self.form.halves and not self.split:
-            return f"it moves two halves, and {columns} columns have none that it could take"
+            return f"it moves two halves, of which each has columns, and {columns} has none that it takes"
         if columns % block:
-            return f"it moves {block} columns at a time, and {columns} are no multiple"
+            return f"it moves {block} columns at a time, of which {columns} is no multiple"
         if self.store and self.stored != self.words.filled:
             return (
                 f"it would write {self.stored} words of {len(self.words.warps)} warps, of which "

@@ -194,7 +194,8 @@ def _where(found: Plan) -> str:
     warps = (
         f"warps {words.warps[0]} to {words.warps[-1]}" if len(words.warps) > 1 else f"warp {words.warps[0]}"
     )
-    return f"{words.dtype} in columns {first} to {last}, {lanes} of {warps}"
+    columns = f"columns {first} to {last}" if last > first else f"column {first}"
+    return f"{words.dtype} in {columns}, {lanes} of {warps}"
 
 
 def _table(ways: Sequence[Way]) -> list[str]:
