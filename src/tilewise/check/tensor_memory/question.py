@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Near:
+class Nearest:
     """The way whose fragment is nearest to the wanted one, and the steps from one to the other."""
 
     way: Way
@@ -51,7 +51,7 @@ class Plan:
     fit: Fit | None = None
     misfits: tuple[tuple[Way, Misfit], ...] = ()
     """Of each way what it does otherwise, where none fits."""
-    near: Near | None = None
+    near: Nearest | None = None
 
     @property
     def answer(self) -> bool:
@@ -125,14 +125,14 @@ def _fitting(found: Plan, wanted: Wanted) -> Plan:
     return replace(found, misfits=misfits, near=_nearest(misfits, wanted, found.store))
 
 
-def _nearest(misfits: Iterable[tuple[Way, Misfit]], wanted: Wanted, store: bool) -> Near | None:
+def _nearest(misfits: Iterable[tuple[Way, Misfit]], wanted: Wanted, store: bool) -> Nearest | None:
     """The way from whose fragment the fewest exchanges lead to the wanted one; none where warps differ."""
-    near: list[Near] = []
+    near: list[Nearest] = []
     for way, misfit in sorted(misfits, key=lambda one: -STAGES.index(one[1].stage)):
         if not STAGES.index(misfit.stage) or (near and not min(one.exchanges for one in near)):
             break  # what differs in lanes has exchanges
         with suppress(Refused):
             source, target, times = wanted.nearing(way)
             ends = (target, source) if store else (source, target)
-            near.append(Near(way, shuffle(*ends, f"b{wanted.words.taken}"), times))
+            near.append(Nearest(way, shuffle(*ends, f"b{wanted.words.taken}"), times))
     return min(near, key=lambda one: (one.exchanges, one.steps.cycles, len(one.way.moves)), default=None)

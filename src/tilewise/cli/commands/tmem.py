@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.tensor_memory import Plan
-    from tilewise.check.tensor_memory.question import Near
+    from tilewise.check.tensor_memory.question import Nearest
     from tilewise.check.tensor_memory.wanted import Fit, Misfit
     from tilewise.check.tensor_memory.ways import Move, Way
     from tilewise.core.layout import Layout
@@ -150,7 +150,7 @@ def _move_data(way: Way, move: Move, fit: Fit | None) -> dict[str, Any]:
     }
 
 
-def _near_data(near: Near | None) -> dict[str, Any] | None:
+def _near_data(near: Nearest | None) -> dict[str, Any] | None:
     if near is None:
         return None
     return {
@@ -258,7 +258,7 @@ def _left_out(found: Plan) -> list[str]:
     return [f"  not {way.name}: {way.problem}" for way in found.left_out]
 
 
-def _nearest(near: Near | None, misfits: Sequence[tuple[Way, Misfit]], store: bool) -> list[str]:
+def _nearest(near: Nearest | None, misfits: Sequence[tuple[Way, Misfit]], store: bool) -> list[str]:
     if near is None:
         warps = any(misfit.stage == "warp" for _, misfit in misfits)
         return ["  hint: warps reach their own lanes alone: go through shared memory"] if warps else []
