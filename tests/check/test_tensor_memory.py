@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from tests.hardware.tcgen05_formulas import MOST, halves
 
-from tilewise import LayoutError, parse
+from tilewise import Axis, Layout, LayoutError, parse
 from tilewise.check.shuffle import shuffle
 from tilewise.check.tensor_memory import plan
 from tilewise.check.tensor_memory.wanted import Wanted
@@ -167,6 +169,40 @@ def fills(found, to):
     assert (ours[0] == wanted[0]).all()
     assert (ours[1] == wanted[1]).all()
     assert (registers[ours[2] // each] * each + ours[2] % each == wanted[2]).all()
+
+
+def drawn(rng):
+    """A layout of tensor memory, one of its ways, and that way's fragment with its registers in any order."""
+    path = rng.choice([*DATA_PATHS.values()])
+    dtype = rng.choice(["f32", "f16"])
+    n = rng.choice([16, 32, 64]) if path.folds < 4 else 64
+    layout = path.accumulator(n, 1 if dtype == "f32" else 2, rng.choice(path.slabs))
+    layout = layout + rng.choice([0, 8, 64]) * (1 if dtype == "f32" else 2) @ Axis("TCol")
+    way = rng.choice([one for each in plan(layout, dtype).ways for one in splits_of(each)])
+    stepping = [it for it in way.placed.shard if it.stride["register"] and it.extent > 1]
+    rng.shuffle(stepping)
+    steps, at = {}, 1
+    for it in stepping:
+        steps[it.stride["register"]] = at
+        at *= it.extent
+    per = way.words.parts
+
+    def moved(vector):
+        of = {str(axis): count for axis, count in vector.terms}
+        reg = steps.get(of.pop("register", 0), 0) * per + of.pop("part", 0)
+        return sum((count @ Axis(name) for name, count in of.items()), start=reg @ Axis("reg"))
+
+    it = way.placed
+    return layout, dtype, way, Layout(it.shape, tuple(map(moved, it.strides)), offset=it.offset)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_fragment_of_any_way_is_found_whatever_its_registers_are_called(seed):
+    layout, dtype, way, to = drawn(random.Random(seed))
+    found = plan(layout, dtype, to=to)
+    assert len(found.fit.way.moves) <= len(way.moves)
+    check(found.fit.way)
+    fills(found, to)
 
 
 def test_what_no_load_does_the_nearest_and_a_shuffle_do():
