@@ -10,11 +10,15 @@ from tests.oracle import (
     amd_claims,
     cute_claims,
     cute_dsl_claims,
+    cute_dsl_tcgen05_claims,
     cute_traits,
     probe_claims,
+    shape_claims,
+    tirx_claims,
     triton_claims,
     triton_matrices,
     triton_mfma_claims,
+    triton_tcgen05_claims,
 )
 from tests.oracle.claims import Claim, Place, claim
 
@@ -44,10 +48,15 @@ def cute_said(cute_atoms: dict[str, list[cute_traits.Atom]]) -> list[Claim]:
 
 @pytest.fixture(scope="session")
 def triton_said() -> list[Claim]:
-    """What Triton says of fragments, scales and matrices."""
+    """What Triton says of fragments, scales and matrices, of mfma and of tcgen05."""
     if why := triton_claims.missing():
         pytest.skip(why)
-    return [*triton_claims.claims(), *triton_matrices.claims(), *triton_mfma_claims.claims()]
+    return [
+        *triton_claims.claims(),
+        *triton_matrices.claims(),
+        *triton_mfma_claims.claims(),
+        *triton_tcgen05_claims.claims(),
+    ]
 
 
 @pytest.fixture(scope="session")
@@ -58,10 +67,26 @@ def amd_calculator_said() -> list[Claim]:
 
 @pytest.fixture(scope="session")
 def cute_dsl_said() -> list[Claim]:
-    """What CuTe's Python DSL says of matrices and of products with scales."""
+    """What CuTe's Python DSL says of matrices, of products with scales, and of tcgen05."""
     if why := cute_dsl_claims.missing():
         pytest.skip(why)
-    return [*cute_dsl_claims.claims()]
+    return [*cute_dsl_claims.claims(), *cute_dsl_tcgen05_claims.claims()]
+
+
+@pytest.fixture(scope="session")
+def cute_headers_said() -> list[Claim]:
+    """What the text of CuTe's headers asserts of products of tcgen05."""
+    if why := shape_claims.missing():
+        pytest.skip(why)
+    return [*shape_claims.claims()]
+
+
+@pytest.fixture(scope="session")
+def tirx_said() -> list[Claim]:
+    """What TIRx says of tcgen05."""
+    if why := tirx_claims.missing():
+        pytest.skip(why)
+    return [*tirx_claims.claims()]
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 from tests.notation.conftest import golden  # noqa: F401 - a fixture
-from tests.oracle import cute_claims, cute_traits, triton_claims, triton_matrices
+from tests.oracle import (
+    cute_claims,
+    cute_dsl_tcgen05_claims,
+    cute_traits,
+    shape_claims,
+    tirx_claims,
+    triton_claims,
+    triton_matrices,
+)
 from tests.oracle.claims import Claim, confirmed_in, difference, disputed
 
 from tilewise import S, laneid, reg
@@ -27,8 +35,16 @@ from tilewise.hardware.mma.sparse_instructions import sparse_instructions
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
-FAULTS = {"CuTe": cute_claims.FAULTS, "CuTe DSL": {}, "Triton": {}, "sm120_gemm": {}, "tensor-layouts": {}}
-FAULTS["AMD calculator"] = {}
+FAULTS = {
+    "CuTe": cute_claims.FAULTS,
+    "CuTe DSL": cute_dsl_tcgen05_claims.FAULTS,
+    "CuTe headers": shape_claims.FAULTS,
+    "TIRx": tirx_claims.FAULTS,
+    "Triton": {},
+    "sm120_gemm": {},
+    "tensor-layouts": {},
+    "AMD calculator": {},
+}
 """Where an oracle is known to be wrong."""
 
 
