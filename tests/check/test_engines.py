@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewise import LayoutError, parse
-from tilewise.check.engines import engines_of, tma, wgmma
+from tilewise.check.engines import described, engines_of, tma
 from tilewise.check.match import match
 from tilewise.check.swizzling.engines import readers
 from tilewise.check.tma import plan_copy
@@ -74,6 +74,30 @@ def test_the_screen_and_the_choice_of_a_swizzle_ask_alike(text, dtype):
 
 
 def test_the_nearest_layout_is_searched_where_it_is_asked_for():
-    taken = wgmma(parse("S[(128, 64) : (64, 1)]"), DType.of("bf16"), "A")
+    taken = described("wgmma", parse("S[(128, 64) : (64, 1)]"), DType.of("bf16"), "A")
     assert "nearest" not in vars(taken.found)
     assert taken.near is taken.found.nearest[0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "asked"),
+    [
+        ("bf16", ["wgmma A", "wgmma B", "tcgen05 A", "tcgen05 B", "mma m16n8k16 A", "mma m16n8k16 B", "TMA"]),
+        ("e2m1", ["tcgen05 A", "tcgen05 B", "TMA"]),
+        ("b1", ["wgmma A", "wgmma B", "mma m16n8k256 A", "mma m16n8k256 B", "TMA"]),
+        ("e2m3", ["wgmma", "TMA"]),
+    ],
+)
+def test_the_engines_that_are_asked_multiply_the_type(dtype, asked):
+    """Packed elements of 4 bits are those of mxf4; those that have a byte each would be another tile."""
+    layout = parse("Swizzle<3,5,3> o S[(128, 256) : (256, 1)]")
+    assert [taken.engine for taken in engines_of(layout, DType.of(dtype))] == asked
+
+
+def test_what_hopper_does_not_read_and_blackwell_does():
+    columns = parse("Swizzle<3,4,3> o S[(128, 64) : (1, 128)]")
+    said = {taken.engine: taken for taken in engines_of(columns, DType.of("e4m3"))}
+    assert (said["wgmma A"].legal, said["tcgen05 A"].legal) == (False, True)
+    assert said["tcgen05 A"].descriptor == 0x4000404000010000
+    packed = described("tcgen05", parse("Swizzle<3,5,3> o S[(128, 256) : (256, 1)]"), DType.of("e2m1"), "B")
+    assert packed.said == "K-major, 128B mode, SBO 1024 B: 4 steps of mMn128k64"

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from tilewise import Refused, S, Swizzle, parse
 from tilewise.check.banks import conflicts
+from tilewise.check.engines import WITH_DESCRIPTORS
 from tilewise.check.match import Mismatch, match
 from tilewise.check.tma import plan_copy
 from tilewise.core.dtypes import DType
@@ -154,6 +155,12 @@ def test_accesses_cost_what_conflicts_says(text, dtype):
         assert (cost.said == "no conflicts") == (found.excess == 0)
 
 
+def read_by(engine, layout, operand, dtype):
+    """What match says of an engine with descriptors, for elements that have no more than their bits."""
+    kind = {"kind": "mxf4"} if (engine, dtype) == ("tcgen05", "e2m1") else {}
+    return match(layout, engine=engine, operand=operand, dtype=dtype, **kind)
+
+
 @pytest.mark.parametrize(("text", "dtype"), TILES)
 def test_engines_take_what_match_and_tma_say(text, dtype):
     layout = parse(text)
@@ -163,8 +170,8 @@ def test_engines_take_what_match_and_tma_say(text, dtype):
             with pytest.raises(Refused, match=re.escape(taken.said)):
                 Input.of(dtype)
             continue
-        if name == "wgmma":
-            found = match(layout, operand=operand, dtype=dtype)
+        if name in WITH_DESCRIPTORS:
+            found = read_by(name, layout, operand, dtype)
             assert taken.descriptor == (found.value if found.legal else None)
         elif name.startswith("mma"):
             found = match(layout, engine="mma", operand=operand, dtype=dtype, shape=name.split()[1])
@@ -190,8 +197,8 @@ def test_what_is_to_change_serves_what_it_says(text, dtype):
         assert len(set(change.said)) == len(change.said)
         for served in change.serves:
             name, _, operand = served.rpartition(" ")
-            if name == "wgmma":
-                assert match(change.layout, operand=operand, dtype=dtype).legal
+            if name in WITH_DESCRIPTORS:
+                assert read_by(name, change.layout, operand, dtype).legal
             elif name.startswith("mma"):
                 shape = name.split()[1]
                 found = match(change.layout, engine="mma", operand=operand, dtype=dtype, shape=shape)
@@ -237,7 +244,7 @@ def test_what_a_list_alone_tells_is_counted_in_small_tiles():
 def test_the_swizzle_that_serves_engines_serves_banks():
     (change,) = screen_of(S[(128, 64) : (64, 1)], "bf16", ["row:16B", "ldmatrix.x4"]).changes
     assert str(change.layout) == "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
-    assert change.serves == ("wgmma A", "wgmma B", "banks")
+    assert change.serves == ("wgmma A", "wgmma B", "tcgen05 A", "tcgen05 B", "banks")
 
 
 @pytest.mark.parametrize("text", [text for text, _ in TILES[:2]] + OTHERS)

@@ -1,4 +1,4 @@
-"""What takes a tile of shared memory: wgmma, mma.sync, TMA; how, or the first reason why not."""
+"""What takes a tile of shared memory: wgmma, tcgen05, mma.sync, TMA; how, or the first reason why not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ from tilewise.hardware.mma.instructions import shapes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.check.nearest import Near
+
+WITH_DESCRIPTORS = ("wgmma", "tcgen05")
+"""The engines that read tiles through descriptors, in the order in which they are asked."""
+
+PACKED: dict[str, dict[str, Any]] = {"e2m1": {"kind": "mxf4"}}
+"""{type: what tcgen05 is asked for besides}: the kind in which elements have no more than their bits."""
 
 TILES = 64
 """Tiles along every mode of the tensor that TMA is asked to copy the tile from."""
@@ -30,14 +38,14 @@ class Taken:
     """Whether an engine takes a tile, in words."""
 
     engine: str
-    """With what it was asked: `wgmma A`, `mma m16n8k16 A`, `TMA`."""
+    """With what it was asked: `wgmma A`, `tcgen05 A`, `mma m16n8k16 A`, `TMA`."""
     legal: bool | None
     """None where that was not decided."""
     said: str
     """How, or the first reason why not."""
     hint: str = ""
     descriptor: int | None = None
-    """The 64 bits of the first descriptor, of wgmma."""
+    """The 64 bits of the first descriptor, of wgmma and tcgen05."""
     boxes: int | None = None
     """The boxes with which TMA fills it."""
     rows: bool = False
@@ -61,29 +69,40 @@ def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
     ...     print(f"{one.engine}: {one.said}")
     wgmma A: K-major, 128B mode, SBO 1024 B: 8 steps of m64nNk16
     wgmma B: K-major, 128B mode, SBO 1024 B: 4 steps of m64n128k16
+    tcgen05 A: K-major, 128B mode, SBO 1024 B: 4 steps of m128nNk16
+    tcgen05 B: K-major, 128B mode, SBO 1024 B: 4 steps of mMn128k16
     mma m16n8k16 A: ldmatrix.x4, 32 of them
     mma m16n8k16 B: ldmatrix.x4, 32 of them
     TMA: 1 box of 128 x 64, SWIZZLE_128B
     """
-    types = engine_of("wgmma").types
-    for operand in "AB" if dtype.name in types else "":
-        yield wgmma(layout, dtype, operand, base)
+    reading = [name for name in WITH_DESCRIPTORS if _multiplied(name, dtype)]
+    for name in reading:
+        for operand in "AB":
+            yield described(name, layout, dtype, operand, base)
     shapes = shapes_of(dtype)
-    if not shapes and dtype.name not in types:
+    if not shapes and not reading:
         yield _asked("wgmma", _none, dtype)
     for operand in "AB" if shapes else "":
         yield _asked(f"mma {shapes[-1]} {operand}", _mma, layout, dtype, base, operand)
     yield tma(layout, dtype)
 
 
-def wgmma(layout: Layout, dtype: DType, operand: str, base: int = 0) -> Taken:
-    """Whether wgmma reads a tile [rows, K] as operand A or B.
+def described(engine: str, layout: Layout, dtype: DType, operand: str, base: int = 0) -> Taken:
+    """Whether an engine reads a tile [rows, K] through descriptors, as operand A or B.
 
-    >>> from tilewise import S
-    >>> wgmma(S[(128, 64) : (72, 1)], DType.of("bf16"), "A").legal
-    False
+    >>> from tilewise import S, Swizzle
+    >>> columns = Swizzle(3, 4, 3) @ S[(128, 64) : (1, 128)]
+    >>> [described(engine, columns, DType.of("e4m3"), "A").legal for engine in ("wgmma", "tcgen05")]
+    [False, True]
     """
-    return _asked(f"wgmma {operand}", _wgmma, layout, dtype, base, operand)
+    return _asked(f"{engine} {operand}", _described, layout, dtype, base, operand)
+
+
+def _multiplied(engine: str, dtype: DType) -> bool:
+    """Whether an engine multiplies elements of a type that have no more room than they need."""
+    of = engine_of(engine)
+    asked = PACKED.get(dtype.name, {}) if engine == "tcgen05" else {}
+    return dtype.name in of.types and of.intake(dtype, "A", **asked).dtype.bits == dtype.bits
 
 
 def tma(layout: Layout, dtype: DType) -> Taken:
@@ -112,18 +131,21 @@ def _none(_: str, dtype: DType) -> Taken:
     raise AssertionError(f"wgmma multiplies {dtype}")
 
 
-def _wgmma(engine: str, layout: Layout, dtype: DType, base: int, operand: str) -> Taken:
-    found = match(layout, operand=operand, dtype=dtype, base=base)
+def _described(words: str, layout: Layout, dtype: DType, base: int, operand: str) -> Taken:
+    engine = words.split()[0]
+    asked = PACKED.get(dtype.name, {}) if engine == "tcgen05" else {}
+    found = match(layout, engine=engine, operand=operand, dtype=dtype, base=base, **asked)
     if isinstance(found, Mismatch):
-        return _not_taken(engine, found)
-    return Taken(engine, True, _descriptor(found), descriptor=found.value)
+        return _not_taken(words, found)
+    assert isinstance(found, Match)
+    return Taken(words, True, _descriptor(found), descriptor=found.value)
 
 
 def _descriptor(found: Match) -> str:
     m, n, k = found.instruction
     fields = [f"{name.upper()} {value} B" for name in ("lbo", "sbo") if (value := getattr(found, name))]
     words = ", ".join([major_name(found.major), mode_name(found.mode), *fields])
-    return f"{words}: {_many(len(found.steps), 'step')} of m{m}n{'N' if n is None else n}k{k}"
+    return f"{words}: {_many(len(found.steps), 'step')} of m{m or 'M'}n{n or 'N'}k{k}"
 
 
 def _mma(engine: str, layout: Layout, dtype: DType, base: int, operand: str) -> Taken:

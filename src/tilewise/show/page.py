@@ -149,10 +149,19 @@ def _by_entry(calls: Sequence[str]) -> Iterator[str]:
 
 
 def _as_one(engines: Sequence[Taken]) -> Iterator[tuple[str, Taken]]:
-    """Operands of an engine with one answer on one line: `wgmma A B`."""
+    """Operands of an engine with one answer on one line, `wgmma A B`, and engines with one no to both."""
+    lines: list[tuple[str, str, Taken]] = []
     for _, own in groupby(engines, lambda taken: (taken.engine.rpartition(" ")[0], taken.legal, taken.said)):
         first, *more = own
-        yield " ".join([first.engine, *(taken.engine.rpartition(" ")[2] for taken in more)]), first
+        name, _, operand = first.engine.rpartition(" ")
+        operands = " ".join([operand, *(taken.engine.rpartition(" ")[2] for taken in more)])
+        before = lines[-1] if lines else ("", "", first)
+        if first.legal is False and (before[1], before[2].said) == (operands, first.said):
+            lines[-1] = (f"{before[0]} {name}", operands, first)
+        else:
+            lines.append((name, operands, first))
+    for name, operands, taken in lines:
+        yield f"{name} {operands}".strip(), taken
 
 
 def _drawn(grid: Grid, room: int) -> Iterator[Line]:

@@ -31,10 +31,11 @@ def readers(layout: Layout, dtype: DType, base: int = 0) -> Readers:
     >>> readers(S[(128, 64) : (72, 1)], DType.of("bf16")).wgmma
     ()
     """
-    from tilewise.check.engines import tma, wgmma
+    from tilewise.check.engines import described, tma
 
     filled = tma(layout, dtype)
-    asked = [wgmma(layout, dtype, operand, base) for operand in "AB"] if len(layout.shape) == 2 else []
+    two = len(layout.shape) == 2
+    asked = [described("wgmma", layout, dtype, operand, base) for operand in "AB"] if two else []
     operands = tuple(one.engine[-1] for one in asked if one.legal)
     why = [one.said for one in asked if not one.legal] or ["a tile [rows, K] has two modes"]
     return Readers(filled.boxes, operands, "" if filled.legal else filled.said, "" if operands else why[0])
