@@ -41,6 +41,17 @@ TEMPLATES = (
     "S[((2, 64), (2, {n/2})) : ((1@cbx, 1@TLane), (64@TLane, {a}@TCol))]",
     "S[((2, 4, 16), {n/1}) : ((1@cbx, 32@TLane, 1@TLane), {a}@TCol)]",
     "S[((2, 4, 16), {n/1}) : ((1@cbx, 32@TLane, 1@TLane), {a}@TCol)] + 16@TLane",
+    "S[(128, {a}) : (1@TLane, 1@TCol)]",
+    "S[({a}, {b}) : (1@TLane, 1@TCol)] + R[{c} : {a}@TLane]",
+    "S[((4, 16), {a}) : ((32@TLane, 1@TLane), 1@TCol)]",
+    "S[((4, 16), {a}) : ((32@TLane, 1@TLane), 1@TCol)] + 16@TLane",
+    "S[((2, {a}), {b}) : ((1@cbx, 1@TLane), 1@TCol)]",
+    "S[((2, 64), {a}) : ((1@cbx, 1@TLane), 1@TCol)] + R[2 : 64@TLane]",
+    "S[((2, 4, 16), {a}) : ((1@cbx, 32@TLane, 1@TLane), 1@TCol)]",
+    "S[((2, 4, 16), {a}) : ((1@cbx, 32@TLane, 1@TLane), 1@TCol)] + 16@TLane",
+    "Swizzle<{a},4,3> o S[((16, 8), ({k/b}, {b})) : (({8b}, {b}), ({128b}, 1))]",
+    "Swizzle<{a},4,3> o S[(({rows/b}, {b}), ({k/8}, 8)) : (({8b}, 1), (1024, {b}))]",
+    "S[((8, 16), ({k/8}, 8)) : ((128, 1), (1024, 16))]",
     "S[(32, {a}) : (1@laneid, 1@reg)]",
     "S[(32, ({a}, 2)) : (1@laneid, (2@reg, 1@reg))]",
     "S[((2, 8), ({a}, 2)) : ((1@laneid, 4@laneid), (1@reg, 2@laneid))]",
@@ -63,14 +74,17 @@ def table() -> list[list[Any]]:
     is a template: {a} is a number of the row, {2ab} a product, {n/8} an eighth of the argument n.
     Rows have semicolons between them: the template's numbers, then the arguments in order, - where one is
     left out. `f16|f32` is either, 8..256/8 every eighth number; a row is all calls that it spells. Their
-    dtype is empty where the arguments say it. Numbers that may be left out, such as which byte, are.
+    dtype is empty where the arguments say it. An entry whose layouts are an earlier one's has its name.
     """
-    rows = ((entry, _layouts(entry)) for entry in entries().values())
-    return [
-        [entry.name, entry.summary.partition(":")[0], " ".join(map(_parameter, entry.parameters)), layouts]
-        for entry, layouts in rows
-        if layouts
-    ]
+    found: dict[str, list[list[str]]] = {}
+    rows = []
+    for entry in entries().values():
+        if layouts := _layouts(entry):
+            same = next((name for name, others in found.items() if others == layouts), None)
+            parameters = " ".join(map(_parameter, entry.parameters))
+            rows.append([entry.name, entry.summary.partition(":")[0], parameters, same or layouts])
+            found[entry.name] = layouts
+    return rows
 
 
 def kept() -> Iterator[tuple[Entry, dict[str, Any]]]:
@@ -86,7 +100,9 @@ def text() -> str:
     return "[\n" + ",\n".join(_entry_text(*row) for row in table()) + "\n]\n"
 
 
-def _entry_text(name: str, summary: str, parameters: str, layouts: list[list[str]]) -> str:
+def _entry_text(name: str, summary: str, parameters: str, layouts: list[list[str]] | str) -> str:
+    if isinstance(layouts, str):
+        return json.dumps([name, summary, parameters, layouts])
     lines = ",\n".join(json.dumps(row) for row in layouts)
     return f"[{json.dumps(name)}, {json.dumps(summary)}, {json.dumps(parameters)}, [\n{lines}\n]]"
 

@@ -21,17 +21,18 @@ const FEW = 4;
 /** How much of a word and an entry's name is alike, where one is meant by the other. */
 const ALIKE = 0.7;
 
-type Table = readonly [string, string, string, readonly (readonly [string, string, string])[]][];
+/** Templates of layouts, or the entry that has the same. */
+type Layouts = readonly (readonly [template: string, dtype: string, rows: string])[] | string;
+type Table = readonly (readonly [name: string, summary: string, parameters: string, layouts: Layouts])[];
 
+const TABLE = table as unknown as Table;
 const ENTRIES: ReadonlyMap<string, Entry> = new Map(
-  (table as unknown as Table).map(([name, summary, parameters]) => [
-    name,
-    { name, summary, parameters: parameters.split(" ") },
-  ]),
+  TABLE.map(([name, summary, parameters]) => [name, { name, summary, parameters: parameters.split(" ") }]),
 );
-const ROWS: readonly Row[] = (table as unknown as Table).flatMap(([name, , , layouts]) =>
-  layouts.flatMap(([template, dtype, rows]) =>
-    rows.split(";").flatMap((row) => spelledOut(ENTRIES.get(name)!, template, dtype, row)),
+const LAYOUTS: ReadonlyMap<string, Layouts> = new Map(TABLE.map(([name, , , layouts]) => [name, layouts]));
+const ROWS: readonly Row[] = [...ENTRIES.values()].flatMap((entry) =>
+  layoutsOf(entry.name).flatMap(([template, dtype, rows]) =>
+    rows.split(";").flatMap((row) => spelledOut(entry, template, dtype, row)),
   ),
 );
 const BY_KEY: ReadonlyMap<string, Row> = new Map(ROWS.map((row) => [keyed(row.call), row]));
@@ -65,6 +66,11 @@ export function resolve(text: string): Resolved {
     spanOf: ([from, to]) =>
       from < row.layout.length ? span : [Math.max(length, from - moved), Math.max(length, to - moved)],
   };
+}
+
+function layoutsOf(name: string): Exclude<Layouts, string> {
+  const found = LAYOUTS.get(name)!;
+  return typeof found === "string" ? layoutsOf(found) : found;
 }
 
 /** Names of entries that begin with a word. */
