@@ -16,7 +16,7 @@ from tilewise.hardware.tcgen05.instruction import (
     fields_of,
     kinds_of_word,
 )
-from tilewise.hardware.tcgen05.instruction_words import words
+from tilewise.hardware.tcgen05.instruction_words import remarks, words
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind
 
 A_CODES = {
@@ -170,3 +170,12 @@ def test_shapes_that_there_are_not():
         find("tcgen05.shapes")("mxf4", ws="1")
     assert "nothing of cta_group 1, .ws" in no.value.reason
     assert find("tcgen05.shapes")("f16", m=64, n=40).facts["n"] == 40
+
+
+def test_how_families_name_scales():
+    said = [
+        remarks(Instruction("mxf4nvf4", 128, 64, scale=scale, scale_dtype="ue8m0")) for scale in ("2X", "4X")
+    ]
+    assert "block32, not scale_vec::2X" in said[0][0]
+    assert "block16, not scale_vec::4X" in said[1][0]
+    assert not any("families" in one for one in remarks(Instruction("mxf4", 128, 64, k=96)))

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilewise.hardware.tcgen05.instruction import BITS, Instruction, fields_of
+from tilewise.hardware.tcgen05.instruction import BITS, Instruction, fields_of, scale_word
 from tilewise.hardware.tcgen05.kinds import DEEP_K, INTEGERS
+
+
+_BLOCKS = {"1X": "block32", "2X": "block32", "4X": "block16"}
+"""How the assembler has scalings named in code for a family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ def _remarks(one: Instruction) -> Iterator[str]:
         )
     if one.k == DEEP_K:
         yield f"K = {DEEP_K} is on sm_103a alone"
+    if one.scale in _BLOCKS:
+        yield f"for sm_100f and other families the words have {_BLOCKS[one.scale]}, not {scale_word(one.scale)}"
     if one.kind == "i8":
         yield f"kind::i8 is on {INTEGERS}"
     yield f"CUTLASS hands it on in the upper 32 bits of 64: {one.value << BITS:#018x}"
