@@ -255,7 +255,7 @@ def test_where_it_cannot_be_had_the_page_says_so_and_asks_again(page: Page, serv
     pasted(page, "wgmma.D(f32, n=64)")
     page.settle()
     said = page.text("#expression-fault")
-    assert "TW402 hardware.js could not be loaded, and wgmma.D is of it" in said
+    assert "TW402 hardware.js could not be loaded, and wgmma.D may be of it" in said
     assert "is tilewise explore still running?" in said
     assert page.text(".field mark") == "wgmma.D"
     assert page.evaluate("document.querySelector('.stale') !== null")
@@ -273,7 +273,7 @@ def test_where_it_cannot_be_had_the_page_says_so_and_asks_again(page: Page, serv
 def test_an_access_that_needs_it_is_left_out_and_said_where_it_cannot_be_had(page: Page, serving: Served):
     serving.pages.is_missing = True
     at(page, serving, "#1&p=descriptor")
-    assert "hardware.js could not be loaded, and 'descriptor.B' is of it" in page.text("#controls-fault")
+    assert "hardware.js could not be loaded, and 'descriptor.B' may be of it" in page.text("#controls-fault")
     assert page.evaluate("document.querySelectorAll('.picture > div').length") == 1
     assert page.evaluate("document.querySelector('#control-a').value") == "descriptor.B"
     assert all("404" in error for error in page.forgive())

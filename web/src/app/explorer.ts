@@ -247,7 +247,7 @@ class Explorer {
     this.#busy(LOADING);
     const missed = (): void => {
       miss();
-      this.#given.clear(); // what a preset said does not go without a word then
+      if (isWanted) this.#given.clear(); // what a preset said does not go without a word then
     };
     const goOn = (): void => {
       if (!isWanted) return;

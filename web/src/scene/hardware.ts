@@ -47,7 +47,7 @@ const ENGINES = /@\s*(laneid|tid_in_wg|tx)\b|^\s*\w+matrix\s*[:(]/;
 
 /** Nothing of it: layouts, and what lanes ask for, are read all the same. */
 class Nothing implements Hardware {
-  /** Why there is nothing, and what to do. */
+  /** Why there is nothing, and what to do; `isOf` finds the name that it is said of. */
   constructor(
     readonly code: string,
     readonly why: string,
@@ -59,7 +59,7 @@ class Nothing implements Hardware {
     const name = this.isOf(text);
     if (!name) return { text, dtype: null, spanOf: ([from, to]) => [from, to] };
     const at = text.indexOf(name);
-    throw new LayoutError(this.code, `${this.why} ${name} is of it`, this.hint, [at, at + name.length], text);
+    throw new LayoutError(this.code, `${this.why} ${name} may be of it`, this.hint, [at, at + name.length], text);
   }
 
   suggestions(): Suggestion[] {
@@ -67,7 +67,7 @@ class Nothing implements Hardware {
   }
 
   asked(_: Layout, name: string): null {
-    if (asksEngine(name)) throw new LayoutError(this.code, `${this.why} '${name}' is of it`, this.hint);
+    if (asksEngine(name)) throw new LayoutError(this.code, `${this.why} '${name}' may be of it`, this.hint);
     return null;
   }
 
@@ -93,7 +93,7 @@ export function hardware(): Hardware {
   return own;
 }
 
-/** Whether that is all that there is. */
+/** Whether `hardware.js`, or another that knows as much, has told of itself. */
 export function isInstalled(): boolean {
   return !(own instanceof Nothing);
 }
