@@ -155,8 +155,8 @@ TILES = [
 @pytest.mark.parametrize("text", TILES)
 @pytest.mark.parametrize(
     "asked",
-    [{"engine": "wgmma"}, MMA, MMA | {"form": "x4"}],
-    ids=["wgmma", "mma", "mma x4"],
+    [{"engine": "wgmma"}, {"engine": "tcgen05", "cta_group": 2}, MMA, MMA | {"form": "x4"}],
+    ids=["wgmma", "tcgen05", "mma", "mma x4"],
 )
 def test_it_is_match_and_says_every_reason(text, asked):
     layout = parse(text)
@@ -167,6 +167,7 @@ def test_it_is_match_and_says_every_reason(text, asked):
         assert str(assert_matches(layout, operand="A", dtype="bf16", **asked)) == str(answer)
         return
     assert f"  {layout}" in lines
+    assert ("tcgen05" in lines[0]) == (asked["engine"] == "tcgen05")
     for reason in answer.reasons:
         assert f"  {reason.rule}: {reason.message}" in lines
     for near in answer.nearest[:1]:

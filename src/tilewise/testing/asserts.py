@@ -158,9 +158,9 @@ def assert_matches(
 ) -> Match | Feed | tma.Plan:
     """Claim that an engine takes a tile of shared memory; what it is taken as is returned.
 
-    `asked` is what `tilewise.check.match` takes: `n`, `major`, `base`, `pattern`; of the engine mma `shape`,
-    `form` and more. Of the engine tma it is what `tilewise.check.tma.plan_copy` takes: `shape` and `strides`
-    of the tensor in global memory.
+    `asked` is what `tilewise.check.match` takes: `n`, `major`, `base`, `pattern`; of the engine tcgen05
+    `kind`, `m`, `cta_group` and more, of mma `shape`, `form` and more. Of the engine tma it is what
+    `tilewise.check.tma.plan_copy` takes: `shape` and `strides` of the tensor in global memory.
 
     >>> from tilewise import S, Swizzle
     >>> tile = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
@@ -188,7 +188,7 @@ def assert_matches(
 
     found = match(layout, engine=engine, operand=operand, dtype=dtype, **asked)
     if isinstance(found, Mismatch):
-        head = f"wgmma does not read it as {operand} of {dtype}"
+        head = f"{engine} does not read it as {operand} of {dtype}"
         if engine == "mma":
             head = f"a warp does not move it as {operand} of {dtype} for mma.sync {asked['shape']}"
         raise AssertionError("\n".join([head, f"  {layout}", *_refusal(found)]))

@@ -4,6 +4,7 @@
   tilewise agree 'tma(tile=128x64, mode=64B)' 'wgmma(operand=A, mode=128B)' --dtype bf16
   tilewise agree 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' 'descriptor(0x4000004000010000, A)' --dtype f16
   tilewise agree 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' 'wgmma(A, 128B)' --dtype bf16 --base 0x200
+  tilewise agree 'tma(128x32, 128B_ATOM_32B, mn)' 'tcgen05(A, 128B_ATOM_32B, mn)' --dtype tf32
 
 A side is a layout [rows, K] in either dialect, which threads store or load through a pointer, or one of
 
@@ -11,11 +12,12 @@ A side is a layout [rows, K] in either dialect, which threads store or load thro
   tma(mode=, tile=, ...)      major= order= box= inner= start= at= dtype=
   wgmma(operand=, mode=, ...) tile= major= order= n= start= lbo= sbo= base_offset= at= dtype=
                               pattern=address|tile: whether the base offset is 0, or that of the tile's start
-  descriptor(0x..., operand=) major= n= at= dtype=
+  tcgen05(operand=, mode=, ...) the same, and kind= m= cta_group= sparse ws k= lbo_mode=; of one CTA's tile
+  descriptor(0x..., operand=) major= n= at= dtype= engine=, and what that engine takes
 
 A word that can mean one thing alone needs no name: tma(128x64, 64B). What does not say its tile takes the
 other side's. Calls with + between them are parts of one tile, each at its first element: at=(64, 0). Of a
-tile that wgmma takes several instructions for all are compared, and with at= the one that begins there.
+tile that an engine takes several instructions for all are compared, and with at= the one that begins there.
 """
 
 from __future__ import annotations

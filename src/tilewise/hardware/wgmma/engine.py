@@ -46,16 +46,7 @@ def intake(dtype: DType | str, operand: str, n: int | None = None) -> Intake:
         modes={major: tuple(MODES.values()) for major in row.majors},
         m=M,
         n=n,
-        no_major=_no_major(row),
-    )
-
-
-def _no_major(row: Input) -> tuple[str, str]:
-    if row.majors == MAJORS:
-        return "", ""
-    return (
-        f"wgmma reads {row.name} K-major alone",
-        "only f16 and bf16 have the transpose bit; lay the tile out with K contiguous",
+        no_major=row.no_major,
     )
 
 

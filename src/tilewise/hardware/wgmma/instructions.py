@@ -90,13 +90,19 @@ class Input:
     def check_major(self, major: str) -> str:
         """`major`, or a refusal where the type has none such."""
         if check_major_word(major) not in self.majors:
-            raise Refused(
-                "TW602",
-                f"wgmma reads {self.name} K-major alone",
-                witness={"dtype": self.name, "major": major},
-                hint="only f16 and bf16 have the transpose bit; lay the tile out with K contiguous",
-            )
+            why, instead = self.no_major
+            raise Refused("TW602", why, witness={"dtype": self.name, "major": major}, hint=instead)
         return major
+
+    @property
+    def no_major(self) -> tuple[str, str]:
+        """Why it is not read MN-major, and what to do; nothing where it is."""
+        if self.majors == MAJORS:
+            return "", ""
+        return (
+            f"wgmma reads {self.name} K-major alone",
+            "only f16 and bf16 have the transpose bit; lay the tile out with K contiguous",
+        )
 
     def check_product(self, b: str, d: str, n: int, a_major: str = "k", b_major: str = "k") -> None:
         """Refuse types that it is not multiplied by or into, and an N or majors that there are not.
