@@ -253,11 +253,14 @@ def test_elements_that_have_a_byte_each():
         ("descriptor(0x6000404000010000, A, engine=tcgen05)", "3 is no swizzling mode"),
         ("tcgen05(A, 128B, m=96)", "no M = 96"),
         ("tcgen05(A, 128B, ws=maybe)", "'maybe' is no ws"),
+        ("tcgen05(A, 128B, kind=f19)", "no kind of tcgen05.mma"),
         ("wgmma(A, 128B, kind=f16)", "wgmma takes no kind"),
         ("tcgen05(A, 128B, mn, kind=mxf4, dtype=e2m1)", "K-major alone"),
     ],
 )
 def test_sides_that_are_none(reader, message):
     writer = "tma(128x256, 128B, dtype=e2m1)" if "e2m1" in reader else "tma(128x64, 128B)"
-    with pytest.raises(LayoutError, match=message):
+    with pytest.raises(LayoutError, match=message) as refused:
         agree(writer, reader, dtype="bf16")
+    if "f19" in reader:
+        assert refused.value.source[slice(*refused.value.span)] == "f19"

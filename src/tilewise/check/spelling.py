@@ -312,6 +312,13 @@ def _descriptor(call: _Call, word: _Word) -> Descriptor:
         return found
 
 
+def _kind(call: _Call, word: _Word) -> str:
+    from tilewise.hardware.tcgen05.kinds import Kind
+
+    with _blame(call, word):
+        return Kind.of(word.value).name
+
+
 def _flag(call: _Call, word: _Word) -> bool:
     """A word that says itself, such as ws, or ws=true."""
     return _choice(call, word, ("true", "false", word.name or word.value)) != "false"
@@ -358,7 +365,7 @@ _KINDS: dict[str, Callable[[_Call, _Word], Any]] = {
     "m": _positive,
     "k": _positive,
     "cta_group": _positive,
-    "kind": lambda _, word: word.value,
+    "kind": _kind,
     "engine": lambda call, word: _choice(call, word, tuple(ENGINES)),
     "lbo_mode": lambda call, word: _choice(call, word, LBO_MODES),
     "sparse": _flag,
