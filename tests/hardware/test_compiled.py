@@ -205,6 +205,20 @@ def test_products_along_k_step_through_the_scale_factors_of_a(compiler: str) -> 
     assert seen > 20
 
 
+def test_the_next_factors_of_b_are_where_the_kernel_has_them() -> None:
+    """CuTe has room for whole blocks of 128 rows, as ours; Triton for as many as there are, 64 at least."""
+    for compiler, kernel in KERNELS:
+        case = kernel["case"]
+        if "scale_dtype" not in case or case["tile"][0] != case["m"]:
+            continue
+        n, factors = case["n"], case["tile"][2] // case["block"]
+        ours = Factors("SFB", n, factors, case["m"], case["cta_group"]).next_word
+        beside = max(2, n // 32) if compiler == "gluon" else ours
+        first = kernel["products"][0]["sfb"]
+        for said, step in zip(kernel["products"], _steps(kernel), strict=True):
+            assert (said["sfb"] - first) & (1 << 30) - 1 == step.first // 4 * beside
+
+
 def _rows_of_blocks(kernel: Kernel, compiler: str) -> int:
     """Triton has the factors of all rows of a buffer beside one another, M of several products as well."""
     case = kernel["case"]

@@ -169,7 +169,11 @@ def test_every_entry_is_counted_once():
 def test_the_document_is_alone_where_nothing_else_was_found():
     """As the page on it says: else there is a device, or another implementation."""
     alone = {count.name: count.alone for count in counts() if count.alone}
-    assert alone.keys() == {"wgmma.figure", "mma.SFA", "mma.SFB"}
+    assert alone.keys() == {"wgmma.figure", "mma.SFA", "mma.SFB", *_ALONE_OF_TCGEN05}
+    for name, nobody_says in _ALONE_OF_TCGEN05.items():
+        there = instances_of(entries()[name])
+        for instance in alone[name]:
+            assert nobody_says(there[instance]), (name, instance)
     for name in ("mma.SFA", "mma.SFB"):
         there = instances_of(entries()[name])
         for values in (there[instance] for instance in alone[name]):
@@ -177,6 +181,20 @@ def test_the_document_is_alone_where_nothing_else_was_found():
             nobody_has = values["kind"] == "mxf4" and values["sparse"]
             nobody_has |= values["scale"] == "4X" and values["dtype"] == "ue8m0"
             assert selected or nobody_has, values
+
+
+def _sparse_or_ws(values):
+    return values["sparse"] or values["ws"]
+
+
+_ALONE_OF_TCGEN05 = {
+    "tcgen05.figure": lambda values: True,
+    "tcgen05.D": lambda values: values["dtype"] == "f16" and _sparse_or_ws(values),
+    "tcgen05.A": lambda values: _sparse_or_ws(values) or values["dtype"] in ("e2m1", "e2m3", "e3m2"),
+    "tcgen05.E": lambda values: True,
+    "tcgen05.shapes": lambda values: _sparse_or_ws(values),
+}
+"""{entry: whether no oracle says anything of an instance}; D of 32 bits TIRx has for every data path."""
 
 
 # -- on the command line ---------------------------------------------------------------------------

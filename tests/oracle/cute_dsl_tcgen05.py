@@ -18,6 +18,7 @@ warnings.simplefilter("ignore")
 import cutlass  # noqa: E402 - it warns when it is imported
 from cutlass import cute  # noqa: E402
 from cutlass.cute.nvgpu import OperandMajorMode, tcgen05  # noqa: E402
+from cutlass.cute.nvgpu.warp.mma import SparseMetadataFormat  # noqa: E402
 from cutlass.utils import blackwell_helpers, blockscaled_layout  # noqa: E402
 
 N = 64
@@ -87,6 +88,26 @@ def accumulators() -> None:
         k = cute.size(tiled.shape_mnk, mode=[2])
         a = tiled.make_fragment_A(tiled.partition_shape_A((m, k)))
         said("A", m=m, cta_group=group, dtype=dtype, k=k, layout=a.layout)
+    for (kind, dtype, scale, block), (m, group) in product(SCALED, SHAPES[1:]):
+        such = (TYPES[dtype], TYPES[dtype], K_MAJOR, K_MAJOR, TYPES[scale], block, GROUPS[group], (m, N))
+        tiled = blackwell_helpers.make_blockscaled_trivial_tiled_mma(*such, tcgen05.OperandSource.TMEM)
+        k = cute.size(tiled.shape_mnk, mode=[2])
+        a = tiled.make_fragment_A(tiled.partition_shape_A((m, k)))
+        said("A", m=m, cta_group=group, dtype=dtype, kind=kind, k=k, layout=a.layout)
+
+
+def sparse() -> None:
+    """D of products whose A is sparse, and metadata, in bits: an element of a row of A has one."""
+    memory, tid = tcgen05.OperandSource.SMEM, SparseMetadataFormat.TID
+    for result, (m, group) in product(("f16", "f32"), SHAPES):
+        such = (GROUPS[group], memory, K_MAJOR, K_MAJOR, tid)
+        operation = tcgen05.MmaF16BF16SparseOp(cutlass.Float16, TYPES[result], (m, N, 32), *such)
+        tiled = cute.make_tiled_mma(cute.make_mma_atom(operation))
+        d = tiled.make_fragment_C(tiled.partition_shape_C((m, N)))
+        said("D", m=m, cta_group=group, dtype=result, sparse=True, layout=d.layout)
+    for dtype, k in (("f16", 32), ("e4m3", 64)):
+        layout = blackwell_helpers.make_sparse_tmem_layout_e(((128, k), 1, 1), TYPES[dtype])
+        said("E", dtype=dtype, k=k, layout=layout)
 
 
 def loads() -> None:
@@ -178,6 +199,7 @@ def _is_taken(make, m, n, of) -> bool:
 @cute.jit
 def main() -> None:
     accumulators()
+    sparse()
     loads()
     copies()
     factors()

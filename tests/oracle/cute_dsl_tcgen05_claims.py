@@ -28,7 +28,12 @@ from tilewise.hardware.tcgen05.addresses import Address
 from tilewise.tables import table
 
 SCRIPT = Path(__file__).with_name("cute_dsl_tcgen05.py")
-FAULTS = {("tcgen05.shapes", kind): "N in the steps of the other kinds" for kind in ("i8", "i8 cta_group=2")}
+FAULTS = {
+    ("tcgen05.shapes", "i8"): "N in steps of 8, as of the other kinds",
+    ("tcgen05.shapes", "i8 cta_group=2"): "N in steps of 16, as of the other kinds",
+    ("tcgen05.D", "f16 m=128 cta_group=2 sparse"): "data path B, that of dense A; the manual has C",
+    ("tcgen05.D", "f32 m=128 cta_group=2 sparse"): "data path B, that of dense A; the manual has C",
+}
 """{entry and instance: what it has otherwise}, in the version that pyproject.toml names."""
 
 N = 64
@@ -78,7 +83,7 @@ def _pair(said: Mapping[str, Any], columns: int, bits: int) -> Iterator[Place]:
 
 
 def _accumulator(said: Mapping[str, Any]) -> Iterator[Claim]:
-    of = {"m": said["m"], "dtype": said["dtype"], "cta_group": said["cta_group"]}
+    of = {name: said[name] for name in ("m", "dtype", "cta_group", "sparse") if name in said}
     found = _pair(said, N, DType.of(said["dtype"]).bits)
     yield claim(f"C of M = {said['m']}", "tcgen05.D", found, n=N, **of)
     if of == {"m": 128, "dtype": "f32", "cta_group": 1}:
@@ -99,9 +104,26 @@ def _multiplicand(said: Mapping[str, Any]) -> Iterator[Claim]:
     """A of a pair with 64 rows each it has as 128, and does not say which of them are copies."""
     if (said["m"], said["cta_group"]) == (128, 2):
         return
-    of = {"m": said["m"], "dtype": said["dtype"], "cta_group": said["cta_group"]}
+    of = {name: said[name] for name in ("m", "dtype", "kind", "cta_group") if name in said}
     found = _pair(said, said["k"], DType.of(said["dtype"]).bits)
     yield claim(f"A of M = {said['m']}", "tcgen05.A", found, **of)
+
+
+METADATA = {"f16": ("f16",), "e4m3": ("f8f6f4", "i8", "mxf8f6f4")}
+"""{type of A: kinds whose metadata lie as those of it}; of tf32 its function fails."""
+
+
+def _metadata(said: Mapping[str, Any]) -> Iterator[Claim]:
+    """128 rows of one CTA, in bits; an index is two of them."""
+    layout = parse(said["layout"])
+    found = []
+    for row, index in product(range(128), range(said["k"] // 2)):
+        lane, bit = divmod(at(layout, row + 128 * 2 * index, 0, 0), LANE * 32)
+        found.append(((row, index), {"TLane": lane, "TCol": bit // 2}))
+    for kind in METADATA[said["dtype"]]:
+        yield claim(f"metadata of {said['dtype']}", "tcgen05.E", found, kind=kind, m=128)
+        pair = [((row + 128 * c, k), place | {"cbx": c}) for (row, k), place in found for c in (0, 1)]
+        yield claim(f"metadata of {said['dtype']}", "tcgen05.E", pair, kind=kind, m=256, cta_group=2)
 
 
 # -- loads and copies ------------------------------------------------------------------------------
@@ -264,6 +286,7 @@ def _none(said: Mapping[str, Any]) -> Iterator[Claim]:
 _CLAIMS = {
     "D": _accumulator,
     "A": _multiplicand,
+    "E": _metadata,
     "ld": _load,
     "st": _load,
     "cp": _copy,

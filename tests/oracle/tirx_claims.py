@@ -130,18 +130,22 @@ def _accumulators() -> Iterator[Claim]:
 
 
 def _multiplicands() -> Iterator[Claim]:
-    """A of types that fill what they are stored in; of E it has none."""
+    """A of types that fill what they are stored in; of E it has two banks, one for each half of N."""
     from tvm.tirx.layout import tmem_mma_operand_layout
 
     for values in instances_of(find("tcgen05.A")).values():
-        if values["dtype"] not in DTYPES or values["ws"] or values["sparse"] or values["slab"]:
+        if values["dtype"] not in DTYPES or values["sparse"] or values["slab"]:
+            continue
+        if values["ws"] and values["m"] != 64:
             continue
         if values["dtype"] == "e2m1" and values["kind"] not in ("mxf4", "mxf4nvf4"):
             continue
         m, ctas, dtype = values["m"], values["cta_group"], values["dtype"]
         rows, k = m // ctas, 256 // BITS.get(dtype, 8)
-        layout = tmem_mma_operand_layout("A", (rows, k), DTYPES[dtype], M=m, cta_group=ctas)
-        found = _of_ctas(places(layout, (rows, k)), ctas, rows)
+        banks = (2, rows, k) if values["ws"] else (rows, k)
+        layout = tmem_mma_operand_layout("A", banks, DTYPES[dtype], M=m, cta_group=ctas, ws=values["ws"])
+        own = ((index[-2:], place) for index, place in places(layout, banks))
+        found = _of_ctas(own, ctas, rows)
         yield claim(f"operand A of M = {m}", "tcgen05.A", found, **values)
 
 

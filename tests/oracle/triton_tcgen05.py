@@ -55,7 +55,9 @@ def _tensor_memory(builder):
     for rows, bits in ((rows, bits) for rows in (64, 128) for bits in BITS):
         k = 256 // bits
         plain = TensorMemoryLayout((rows, k), 1)
-        yield said(plain, [rows, k], what="A", m=rows, bits=bits)
+        yield said(plain, [rows, k], what="A", m=rows, bits=bits, slabs=1)
+        if rows == 64:
+            yield said(plain, [2 * rows, k], what="A", m=rows, bits=bits, slabs=2)
     for rows in (128, 256):
         yield said(TensorMemoryScalesLayout(), [rows, 4], what="scales", extent=rows)
 

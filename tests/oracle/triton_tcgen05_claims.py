@@ -63,7 +63,7 @@ def _accumulator(said: Mapping[str, Any]) -> Iterator[Claim]:
 
 
 def _lanes(said: Mapping[str, Any], rows: int, ctas: int, slab: int, wide: int = 1) -> Iterator[Place]:
-    half = m_is_half(said)
+    half = said["m"] == 64
     for (row, column), lane, step in _elements(said, "rows", "cols"):
         if step % wide or (half and (lane >> 4 & 1) != slab):
             continue
@@ -72,15 +72,10 @@ def _lanes(said: Mapping[str, Any], rows: int, ctas: int, slab: int, wide: int =
             yield index, {"TLane": lane, "TCol": step, "cbx": cta}
 
 
-def m_is_half(said: Mapping[str, Any]) -> bool:
-    """Whether half of a warp's lanes have rows."""
-    return said["m"] == 64
-
-
 def _multiplicand(said: Mapping[str, Any]) -> Iterator[Claim]:
-    for dtype in TYPES[said["bits"]]:
-        found = _lanes(said, said["m"], 1, 0)
-        yield claim(f"A of M = {said['m']}", "tcgen05.A", found, m=said["m"], dtype=dtype)
+    for dtype, slab in product(TYPES[said["bits"]], range(said["slabs"])):
+        found = _lanes(said, said["m"], 1, slab)
+        yield claim(f"A of M = {said['m']}", "tcgen05.A", found, m=said["m"], dtype=dtype, slab=slab)
 
 
 def _factors(said: Mapping[str, Any]) -> Iterator[Claim]:
