@@ -284,3 +284,37 @@ def test_what_is_suggested_of_hopper_is_read_too(tilewise):
     told = tilewise(*"suggest --operand A --tile 128x64 --dtype bf16 --json".split()).out
     run = tilewise("descriptor", "reads", "-", "--json", stdin=told)
     assert (run.code, run.json["engine"], run.json["shape"]) == (0, "wgmma", [64, 16])
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("0x4012404000010000", "absolute LBO mode asks for base offset 0, and it is 1"),
+        ("0x4010404000010000", "absolute LBO mode is of sm_103a, for a K of 48 bytes"),
+        ("0x8010404000010000", "absolute LBO mode is of 128B in 16-byte atoms alone, and the mode is 64B"),
+    ],
+)
+def test_absolute_mode_is_k_major_without_a_word(tilewise, value, said):
+    """No major given: what is said of K-major alone is not lost, and it says of what it speaks."""
+    run, asked = (
+        tilewise("descriptor", "decode", value, *ENGINE, *major, "--json").json
+        for major in ((), ("--major", "k"))
+    )
+    assert said in run["remarks"]
+    assert run["words"] == asked["words"]
+    assert [one for one in run["remarks"] if one not in asked["remarks"]] == [
+        "said of K-major operands: no MN-major one has such a descriptor"
+    ]
+
+
+def test_another_major_of_absolute_mode_is_said_to_be_wrong(tilewise):
+    run = tilewise("descriptor", "decode", "0x4010404000010000", *ENGINE, "--major", "mn")
+    assert "note: absolute LBO mode is K-major alone, and the operand is MN-major" in run.out
+
+
+def test_a_second_chunk_lies_in_one_row(tilewise):
+    run = tilewise(
+        *"descriptor reads 0x4010404004070007 --dtype e2m1 --kind mxf4 --n 16 --k 96 --json".split(), *ENGINE
+    )
+    assert (run.code, run.json["code"]) == (1, "TW605")
+    assert run.json["witness"] == {"lbo": 0x4070, "inside": 112, "bytes": 32, "row": 128}

@@ -9,11 +9,13 @@ import pytest
 from tilewise import LayoutError, Refused, S, Swizzle, parse
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
-from tilewise.hardware.modes import BLACKWELL, MODES
+from tilewise.hardware.engines import engine
+from tilewise.hardware.modes import BLACKWELL, MODES, mode_of
 from tilewise.hardware.operands.canonical import FORMS, canonical
 from tilewise.hardware.operands.tiles import atom, extents, tile
 from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.figures import FIGURES, figure
+from tilewise.hardware.tcgen05.kinds import kind_of
 from tilewise.hardware.tcgen05.operand import Operand
 from tilewise.hardware.tcgen05.reads import addresses
 
@@ -202,6 +204,7 @@ def test_every_instance_is_built(name):
             "64 at",
         ),
         ("smem", {"mode": "none", "k": 24}, "TW603", "no whole number of products"),
+        ("smem", {"mode": "32B", "sparse": True}, "TW602", "K of 64 bytes is not read in mode 32B"),
         ("smem", {"kind": "tf32"}, "TW602", "does not multiply bf16"),
         ("smem", {"dtype": "f32"}, "TW602", "does not multiply f32"),
         ("atom", {"atomicity": 32}, "TW602", "no K-major atom"),
@@ -230,6 +233,26 @@ def test_padded_elements_are_said_to_be_bytes():
 def test_sparse_products_read_twice_as_much_of_b():
     assert find("tcgen05.smem")("B", "k", "128B", "bf16", 64, 64, sparse=True).facts["k_steps"] == 2
     assert find("tcgen05.smem")("A", "k", "128B", "bf16", 64, 64, sparse=True).facts["k_steps"] == 4
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_catalogue_has_the_modes_in_which_a_product_reads(sparse):
+    """Every instance, and beside a sparse A too: just those that an intake has, and that steps begin in."""
+    entry, asked = find("tcgen05.smem"), engine("tcgen05")
+    refused = set()
+    for values in instances_of(entry).values():
+        kind = values["kind"] or kind_of(values["dtype"]).name
+        taken = asked.intake(values["dtype"], values["operand"], kind=kind, sparse=sparse)
+        mode = mode_of(values["mode"], values["atomicity"])
+        if mode in taken.modes[values["major"]]:
+            assert entry.build(**values | {"sparse": sparse}).layout is not None
+        else:
+            refused.add((values["operand"], values["major"], values["mode"]))
+            with pytest.raises(Refused, match="is not read in mode"):
+                entry.build(**values | {"sparse": sparse})
+            with pytest.raises(Refused, match="is not read in mode"):
+                asked.feed(taken, mode, values["major"], 1024, 1024, "mn")
+    assert refused == ({("B", "k", "32B")} if sparse else set())
 
 
 def test_b_is_in_shared_memory_alone():

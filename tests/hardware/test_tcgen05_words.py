@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,6 +88,23 @@ def test_absolute_mode():
 def test_a_broken_restriction_is_a_remark(fields, major, broken):
     d = Descriptor(lbo=1024, sbo=4096, lbo_mode="absolute", **fields)
     assert any(broken in remark for remark in remarks(d, major))
+
+
+def test_the_second_chunk_is_called_that_of_the_one_mode_that_has_it():
+    """Absolute mode of another mode than 128B: no row of 64 bytes has a second chunk."""
+    d = Descriptor(lbo=1024, sbo=512, mode="64B", lbo_mode="absolute")
+    assert said(d, "lbo").says == "the address of a second chunk, which mode 128B alone has"
+
+
+@pytest.mark.parametrize(("lbo", "past"), [(0x4000, 0), (0x4080, 128), (0x4040, 64)])
+def test_a_second_chunk_that_begins_elsewhere_than_its_pattern(lbo, past):
+    d = Descriptor(96, lbo, 1024, "128B", lbo_mode="absolute")
+    of = Operand("e2m1", kind="mxf4", n=16, k=96)
+    told = f"the second chunk begins {past} past a multiple of 1024, where its pattern begins"
+    for asked in (None, of):
+        found = [one for one in remarks(d, "k", asked) if one.startswith("the second chunk begins")]
+        assert [one.partition(":")[0] for one in found] == [told] * (past > 0)
+    assert not any("second chunk" in one for one in remarks(replace(d, start=0), "k", of))
 
 
 def test_hoppers_word_is_told_from_blackwells():

@@ -197,6 +197,8 @@ class Engine:
     """The storage from which A may come besides shared memory: reg, or TCol."""
     registers: str
     """What to do with an operand that is a layout of it."""
+    majors_of: Callable[[Any], tuple[str, ...]] | None = None
+    """majors_of(descriptor): the majors in which it is read; where the engine has none, all are."""
 
 
 ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine", "tcgen05": "tilewise.hardware.tcgen05.engine"}

@@ -243,9 +243,20 @@ def _decode(args: argparse.Namespace, of: Engine) -> Answer:
     value = _value(args)
     descriptor = of.decode(value)
     operand = _operand(args, of)
-    majors = [operand.major] if operand is not None else [args.major] if args.major else [*of.majors]
-    found = _shown(of, descriptor, value, majors, operand, _without_0x(args))
+    asked = operand.major if operand is not None else args.major
+    majors = [asked] if asked else [*(of.majors_of(descriptor) if of.majors_of else of.majors)]
+    notes = [*_without_0x(args), *([] if asked else _of_no_other(of, majors))]
+    found = _shown(of, descriptor, value, majors, operand, notes)
     return replace(found, text=f"{found.text}\n\nthe byte of every element: {_asks_reads(value, args, of)}")
+
+
+def _of_no_other(of: Engine, majors: Sequence[str]) -> list[str]:
+    """Which operands are spoken of, where those of another major are not read."""
+    others = [major.upper() for major in of.majors if major not in majors]
+    if not others:
+        return []
+    said = " and ".join(f"{major.upper()}-major" for major in majors)
+    return [f"said of {said} operands: no {' or '.join(others)}-major one has such a descriptor"]
 
 
 def _asks_reads(value: int, args: argparse.Namespace, of: Engine) -> str:

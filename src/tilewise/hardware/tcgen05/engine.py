@@ -201,5 +201,6 @@ ENGINE = Engine(
     transpose={"A": "transpose A (idesc bit 15)", "B": "transpose B (idesc bit 16)"},
     other_home="TCol",
     registers="A may come from tensor memory, as tilewise catalog tcgen05.A lays it out",
+    majors_of=words.majors_of,
 )
 """What commands and checks ask of tcgen05."""

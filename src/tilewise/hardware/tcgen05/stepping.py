@@ -125,22 +125,35 @@ def feed(
     check_mode(of.dtype, check_major_word(major), mode)
     if of.operand == "B" and major == "mn" and of.dtype.bits == 8:
         of = _in_whole_chunks(of)
-    evenly = not mode.bits and of.bytes != DEEP_BYTES
-    if major == "mn" or evenly or mode.width % of.bytes == 0:
+    check_depth(of, mode, major)
+    if major == "mn" or of.bytes != DEEP_BYTES:
         return fed(of, Descriptor, mode, major, rows, k, order, one=one, base=base, pattern=pattern)
-    if of.bytes != DEEP_BYTES or mode.name != "128B":
-        raise Refused(
-            "TW602",
-            f"K of {of.bytes} bytes is not read in mode {mode}, whose rows have {mode.width}",
-            witness={"k_bytes": of.bytes, "row": mode.width},
-            hint="take mode 128B" + (" or 64B" if of.bytes == 64 else ""),
-        )
     _check_turns(of, mode, k)
     whole = fed(of, Descriptor, mode, major, rows, k, order, one=one, base=base, pattern=pattern)
     held: dict[str, Any] = {field.name: getattr(whole, field.name) for field in fields(whole)}
     far = spacing(mode, major, of.dtype, rows, k, order)[1]
     first = check_absolute(replace(whole.descriptor, lbo=base, lbo_mode=ABSOLUTE), major)
     return Deep(**held | {"descriptor": first, "along_k": (), "far_k": far})
+
+
+def check_depth(of: Taken, mode: Mode, major: str) -> Mode:
+    """The mode, or a refusal where a product goes on past a row of its atom, K-major.
+
+    >>> check_depth(taken("bf16", "B", sparse=True), mode_of("32B"), "k")
+    Traceback (most recent call last):
+    tilewise.Refused: TW602: K of 64 bytes is not read in mode 32B, whose rows have 32
+      hint: take mode 128B or 64B
+    """
+    deep = of.bytes == DEEP_BYTES
+    evenly = mode.width % of.bytes == 0 if mode.bits else not deep
+    if major == "mn" or evenly or (deep and mode.name == "128B"):
+        return mode
+    raise Refused(
+        "TW602",
+        f"K of {of.bytes} bytes is not read in mode {mode}, whose rows have {mode.width}",
+        witness={"k_bytes": of.bytes, "row": mode.width},
+        hint="take mode 128B" + (" or 64B" if of.bytes == 64 else ""),
+    )
 
 
 def _check_turns(of: Taken, mode: Mode, k: int) -> None:

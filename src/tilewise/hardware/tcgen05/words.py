@@ -9,7 +9,7 @@ from dataclasses import replace
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.hardware.modes import CHUNK, Mode
-from tilewise.hardware.operands.majors import check_major_word
+from tilewise.hardware.operands.majors import MAJORS, check_major_word
 from tilewise.hardware.operands.sentences import (
     START_IS,
     Said,
@@ -85,6 +85,15 @@ def ignored(descriptor: Descriptor, major: str = "k", operand: Operand | None = 
     return tuple(said.name for said in words(descriptor, major, operand) if not said.read)
 
 
+def majors_of(descriptor: Descriptor) -> tuple[str, ...]:
+    """The majors of operands that such a descriptor is for: absolute mode is K-major alone.
+
+    >>> majors_of(Descriptor(mode="128B")), majors_of(Descriptor(mode="128B", lbo_mode="absolute"))
+    (('k', 'mn'), ('k',))
+    """
+    return MAJORS[:1] if descriptor.absolute else MAJORS
+
+
 def masked(descriptor: Descriptor, major: str = "k", operand: Operand | None = None) -> Descriptor:
     """The descriptor with 0 in every field that is not read: two that read alike are then equal.
 
@@ -114,6 +123,7 @@ def remarks(
         *overlapping_groups(descriptor, major, silent),
         *_absolute(descriptor, major, operand),
         *unaligned(descriptor),
+        *([] if "lbo" in silent else _unaligned_second(descriptor)),
     ]
     return tuple(told + (_about_the_operand(descriptor, operand) if operand is not None else []))
 
@@ -154,6 +164,8 @@ def _few(descriptor: Descriptor, operand: Operand) -> str:
 
 def _lbo(descriptor: Descriptor, major: str, operand: Operand | None) -> str:
     if descriptor.absolute:
+        if descriptor.mode.name != "128B":
+            return "the address of a second chunk, which mode 128B alone has"
         return f"the address of the second chunk: K past the end of a row of {descriptor.mode.width} bytes"
     in_chunk = operand.in_chunk if operand else None
     return lbo_is(descriptor.mode, major, in_chunk, _long(descriptor.mode, operand))
@@ -209,6 +221,18 @@ def _absolute(descriptor: Descriptor, major: str, operand: Operand | None) -> li
         return ["absolute LBO mode is of sm_103a"]
     return [
         f"the document has absolute LBO mode for a K of {DEEP_BYTES} bytes, and this one has {operand.bytes}"
+    ]
+
+
+def _unaligned_second(descriptor: Descriptor) -> list[str]:
+    """A second chunk that is elsewhere than its pattern, which begins at a multiple of the period."""
+    mode = descriptor.mode
+    past = descriptor.lbo % mode.period
+    if not descriptor.absolute or mode.name != "128B" or descriptor.base_offset or not past:
+        return []
+    return [
+        f"the second chunk begins {past} past a multiple of {mode.period}, where its pattern begins: "
+        "of a tile that begins at one, LBO is one too"
     ]
 
 

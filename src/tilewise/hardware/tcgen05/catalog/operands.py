@@ -27,7 +27,7 @@ from tilewise.hardware.sources import ptx
 from tilewise.hardware.tcgen05.figures import FIGURES, figure
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
-from tilewise.hardware.tcgen05.stepping import taken
+from tilewise.hardware.tcgen05.stepping import check_depth, taken
 from tilewise.hardware.tcgen05.words import SOURCE as PTX_STRIDES
 
 PTX_ATOMS = ptx(
@@ -94,9 +94,10 @@ def _smem(
     check_major(which, dtype, major)
     element = stored_as(which, dtype)
     check_mode(element, major, chosen)
-    depth = taken(dtype, operand, kind=which.name, sparse=sparse).depth
-    built = tile_built(chosen, major, element, rows, k, order, depth, dtype)
-    _check_whole(operand, which, dtype, rows, k, depth)
+    product = taken(dtype, operand, kind=which.name, sparse=sparse)
+    check_depth(product, chosen, major)
+    built = tile_built(chosen, major, element, rows, k, order, product.depth, dtype)
+    _check_whole(operand, which, dtype, rows, k, product.depth)
     facts = {**built.facts, "kind": which.name, "stored_bits": which.stored_bits(dtype)}
     notes = (*_padding(which, dtype), *built.notes)
     return _noted(replace(built, facts=facts, notes=notes), chosen)
