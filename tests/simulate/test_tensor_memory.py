@@ -290,7 +290,12 @@ def test_and_those_of_a_pair_whose_halves_compute_two_halves_of_n():
             "outside",
             "x1.b32, warp 0, lane 0, register 0 reads lane 32 of tensor memory, and warp 0 has lanes 0 to 31",
         ),
-        (lambda: ld(filled(), "32x32b", 1, 16 << 16), "outside", "lane 16, register 0 reads lane 32"),
+        (lambda: ld(filled(), "32x32b", 1, 16 << 16), "misaligned", "begins at lane 16 of tensor memory"),
+        (
+            lambda: ld(filled(), "16x64b", 1, 48 << 16),
+            "outside",
+            "reads lane 48 of tensor memory, and warp 0",
+        ),
         (
             lambda: ld(TensorMemory(32), "16x256b", 4, 8),
             "outside",
@@ -302,6 +307,21 @@ def test_and_those_of_a_pair_whose_halves_compute_two_halves_of_n():
             "warp 1 has lanes 32 to 63",
         ),
         (lambda: st(TensorMemory(), "32x32b", 1, 0, Registers.empty(1)), "unwritten", "which nothing wrote"),
+        (
+            lambda: ld(TensorMemory(32), "16x64b", 1, 8 << 16),
+            "misaligned",
+            "16x64b.x1.b32, warp 0 begins at lane 8 of tensor memory, which is no multiple of 16",
+        ),
+        (
+            lambda: ld(filled(), "16x256b", 1, 56 << 16, warp=1),
+            "misaligned",
+            "warp 1 begins at lane 56 of tensor memory, which is no multiple of 16",
+        ),
+        (
+            lambda: st(TensorMemory(), "16x32bx2", 1, 1 << 16, Registers.of(np.zeros((32, 1), int))),
+            "misaligned",
+            "begins at lane 1 of tensor memory, which is no multiple of 16",
+        ),
         (
             lambda: st(TensorMemory(), "16x32bx2", 2, 0, Registers.of(np.arange(64).reshape(32, 2)), split=1),
             "overlapping",
@@ -349,6 +369,9 @@ def test_sources_that_no_document_has(descriptor, message):
     ("call", "message"),
     [
         (lambda: TensorMemory(513), "513 columns"),
+        (lambda: TensorMemory("x"), "the columns must be an integer, not"),
+        (lambda: TensorMemory(1.5), "the columns must be an integer"),
+        (lambda: TensorMemory(None), "the columns must be an integer"),
         (lambda: TensorMemory().put(0, parse("S[128 : 1@laneid]"), "u32"), "the axis laneid"),
         (
             lambda: TensorMemory().take(find("tcgen05.D")("f32", m=256, n=64, cta_group=2).layout, "f32"),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.core.errors import LayoutError
-from tilewise.core.integers import as_extent
+from tilewise.core.integers import as_extent, as_int, number_text
 from tilewise.core.layout import Layout
 from tilewise.hardware.tcgen05.scales import blocks
 from tilewise.tables import table
@@ -22,7 +22,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def pack(scales: Array, fill: int = 0) -> Array:
     """Factors [rows, sf] of one byte each, as their blocks lie in memory: one dimension, of whole blocks.
 
-        requires       two dimensions, a type of one byte
+    `fill` is a byte: the bits of a factor, as they are.
+
+        requires       two dimensions, a type of one byte; a fill of 0 to 255
         postcondition  unpack(pack(scales), *scales.shape) == scales
 
     >>> scales = np.arange(8, dtype=np.uint8).reshape(2, 4)
@@ -32,7 +34,7 @@ def pack(scales: Array, fill: int = 0) -> Array:
     """
     given = _checked(scales)
     layout = blocks(*given.shape)
-    packed = np.full(layout.size, fill, np.uint8).view(given.dtype)
+    packed = np.full(layout.size, _byte(fill), np.uint8).view(given.dtype)
     packed[_places(layout, *given.shape)] = given
     return packed
 
@@ -64,6 +66,14 @@ def _checked(scales: Array) -> Array:
         f"factors [rows, sf] of a byte each, not {list(given.shape)} of {given.dtype}",
         hint="such as uint8, which holds the bits of ue8m0 or ue4m3",
     )
+
+
+def _byte(fill: int) -> int:
+    if not 0 <= as_int(fill, "the fill") <= 255:
+        raise LayoutError(
+            "TW401", f"a fill of {number_text(fill)} is no byte", hint="0 to 255, the bits of a factor"
+        )
+    return fill
 
 
 def _places(layout: Layout, rows: int, sf_k: int) -> Array:

@@ -8,7 +8,8 @@
 Words carry which of their bits were written. A load takes that along: what it reads of lanes that no row of
 an accumulator has may lie in registers, and is refused (TW612) where a program makes use of it. A store of a
 register that nothing was ever written to is refused at once, and so is a copy of bytes of which some were
-not written, a lane that the warp does not reach, and a column past the last one that is allocated.
+not written, a lane that the warp does not reach or the form does not begin at, and a column past the last
+one that is allocated.
 
 `hardware.tcgen05` says which word is which; nobody who wrote this had a Blackwell to ask.
 """
@@ -22,6 +23,7 @@ import numpy as np
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int, number_text
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.limits import LANES as THREADS
@@ -55,8 +57,8 @@ class TensorMemory:
     """
 
     def __init__(self, columns: int = COLUMNS) -> None:
-        if not 1 <= columns <= COLUMNS:
-            raise LayoutError("TW203", f"{columns} columns", hint=f"a CTA has 1 to {COLUMNS}")
+        if not 1 <= as_int(columns, "the columns") <= COLUMNS:
+            raise LayoutError("TW203", f"{number_text(columns)} columns", hint=f"a CTA has 1 to {COLUMNS}")
         self.columns = columns
         self._held = Registers.empty(columns, warps=WARPS)
 
@@ -178,10 +180,10 @@ def ld(
     `split` is the columns from the first half of 16x32bx2 to the second, as far as the first one goes where
     it is left out.
 
-        requires  lanes of the warp's own: the address has lane 32 w, of forms of 16 lanes 32 w + 16 too
+        requires  the address has the first of the warp's own lanes, 32 w; with forms of 16 lanes 32 w + 16 too
     """
     this, count, apart, step = _asked(False, form, repeat, packed, split, warp)
-    lanes, columns = _places(this, count, packed, apart, Address.of(address))
+    lanes, columns = _places(this, count, packed, apart, _first(this, address, step))
     words, known = memory.read(step, lanes, columns)
     if packed:
         words, known = ((half[..., 0] & _LOW_HALF) | half[..., 1] << HALF for half in (words, known))
@@ -215,7 +217,7 @@ def st(
             f"{this.name}.x{count} takes {count * this.registers} registers of one warp, not {registers}",
         )
     Registers(registers.words, np.where(registers.known == 0, np.uint32(0), EVERY)).held(step)
-    lanes, columns = _places(this, count, packed, apart, Address.of(address))
+    lanes, columns = _places(this, count, packed, apart, _first(this, address, step))
     words, known = registers.words[0], registers.known[0]
     if packed:
         words, known = (
@@ -234,6 +236,20 @@ def _asked(
     shape = (THREADS, count * this.registers, *([2] if packed else []))
     rows = ("lane", "register", *(["half"] if packed else []))
     return this, count, apart, Step(name, warp, rows, shape)
+
+
+def _first(form: Form, address: Address | int, step: Step) -> Address:
+    """The address, whose lane is one that the form begins at in some warp."""
+    first = Address.of(address)
+    if first.lane % form.lanes:
+        raise fault(
+            "misaligned",
+            f"{step.instruction}, warp {step.warp} begins at lane {first.lane} of tensor memory, which is no "
+            f"multiple of {form.lanes}",
+            {"instruction": step.instruction, "warp": step.warp, "lane_of_tensor_memory": first.lane},
+            "warp w of a warpgroup begins at lane 32 w, with forms of 16 lanes at 32 w + 16 too",
+        )
+    return first
 
 
 def _places(form: Form, count: int, packed: bool, split: int | None, address: Address) -> tuple[Array, Array]:
