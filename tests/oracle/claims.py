@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tilewise import Layout, LayoutError
 from tilewise.core.shapes import extents_of
@@ -73,6 +74,7 @@ Moved = dict[str, int]
 """A place without the axes along which it is at 0."""
 
 
+@lru_cache(maxsize=8)
 def _places(layout: Layout) -> list[list[Moved]]:
     """All places of every element, its flat index as that of the list."""
     found = table(layout)

@@ -25,6 +25,7 @@ from tilewise.core.shapes import extents_of
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.tcgen05.addresses import Address
+from tilewise.hardware.tcgen05.kinds import KINDS
 from tilewise.tables import table
 
 SCRIPT = Path(__file__).with_name("cute_dsl_tcgen05.py")
@@ -192,9 +193,10 @@ def _factors(said: Mapping[str, Any]) -> Iterator[Claim]:
     if (entry, said["m"], said["cta_group"]) == ("tcgen05.sfa", 128, 2):
         return
     for values in instances_of(find(entry)).values():
-        facts = find(entry).build(**values).facts
+        kind = KINDS[values["kind"]]
+        usual = kind.scalings[-1]  # that of the instances, which name none
         same = all(values[name] == said[name] for name in ("kind", "m", "cta_group"))
-        if same and (facts["dtype"], facts["block"]) == (said["dtype"], said["vector"]):
+        if same and (usual.dtype, kind.k // usual.vector) == (said["dtype"], said["vector"]):
             of = values | ({"rows": FACTOR_ROWS} if said["what"] == "sfb" else {})
             yield claim(f"{said['what']} of {said['kind']}", entry, _of_ctas(said), **of)
 

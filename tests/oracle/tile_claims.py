@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from typing import Any
 
@@ -39,10 +39,15 @@ class Tile:
     def values(self) -> dict[str, Any]:
         return {"mode": self.mode, "major": self.major, "atomicity": self.atomicity}
 
-    def places(self, rows: int = 0, k: int = 0) -> Iterator[Place]:
-        """Of the first rows and columns, or of all."""
-        for row, column in product(range(rows or self.rows), range(k or self.k)):
-            yield (row, column), {"m": self.offset(row, column)}
+    @cached_property
+    def every(self) -> list[Place]:
+        """All of its elements."""
+        found = product(range(self.rows), range(self.k))
+        return [((row, column), {"m": self.offset(row, column)}) for row, column in found]
+
+    def first(self, rows: int, k: int) -> Iterator[Place]:
+        """The first rows and columns."""
+        return (place for place in self.every if place[0][0] < rows and place[0][1] < k)
 
     @property
     def atom(self) -> tuple[int, int]:
@@ -60,10 +65,10 @@ class Tile:
         if entry == "tcgen05.smem":
             if instance["dtype"] in self.dtypes and _stored(instance) == self.bits and self._whole(instance):
                 sizes = {"rows": self.rows, "k": self.k, "order": self.order}
-                yield claim(self.of, entry, self.places(), **instance | sizes)
+                yield claim(self.of, entry, self.every, **instance | sizes)
         elif instance["dtype"] in self.dtypes and self.bits == _bits(instance["dtype"]):
             if entry == "tcgen05.atom":
-                yield claim(self.of, entry, self.places(*self.atom), **instance)
+                yield claim(self.of, entry, self.first(*self.atom), **instance)
             else:
                 yield self._canonical(instance)
 
@@ -78,9 +83,9 @@ class Tile:
         if self.major == "k":
             chunks = along if not mode.bits else mode.chunks
             patterns = {"m": down, "k": chunks // 2}
-            places = self.places(k=chunks * 128 // self.bits)
+            places: Iterable[Place] = self.first(self.rows, chunks * 128 // self.bits)
         else:
-            patterns, places = {"m": down, "k": along}, self.places()
+            patterns, places = {"m": down, "k": along}, self.every
         steps: dict[str, int] = {}
         if self.order == "k":
             lbo, sbo = offsets(mode, self.major, 1)

@@ -18,6 +18,7 @@ from tests.oracle.tile_claims import Tile
 
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
+from tilewise.hardware.tcgen05.kinds import KINDS
 
 N = 64
 PATHS = {
@@ -206,11 +207,10 @@ def _factors() -> Iterator[Claim]:
             if side == "sfb" and ctas == 2 and values["m"] == 128:
                 continue  # it has the four copies of one CTA, and not two halves of N
             rows = values["rows"] // ctas if side == "sfa" else values["rows"]
-            scale = find(f"tcgen05.{side}").build(**values).facts["scale"]
-            vector = int(scale.removeprefix("scale_vec::")[0])
-            own = places(sf_tmem_layout(rows, sf_k, vector), (rows, sf_k))
+            usual = KINDS[values["kind"]].scalings[-1]  # that of the instances, which name none
+            own = places(sf_tmem_layout(rows, sf_k, usual.vector), (rows, sf_k))
             found = _of_ctas(own, ctas, rows) if side == "sfa" else _in_each(own, ctas)
-            yield claim(scale, f"tcgen05.{side}", found, **values)
+            yield claim(f"scales of {usual}", f"tcgen05.{side}", found, **values)
     for values in instances_of(find("tcgen05.sf")).values():
         shape = (values["rows"], values["sf_k"])
         yield claim("blocks of scales", "tcgen05.sf", places(sf_smem_layout(*shape, 4), shape), **values)
