@@ -158,6 +158,11 @@ def test_a_k_of_48_bytes_goes_through_three_atoms():
         ),
         ({"operand": "B", "rows": 24, "dtype": "e4m3", "major": "mn"}, "no whole number of 16", ""),
         ({"dtype": "f64"}, "tcgen05 does not multiply f64", ""),
+        (
+            {"dtype": "e2m1", "kind": "mxf4", "lbo_mode": "absolute", "k": 384},
+            "K = 384 is no whole number of 768",
+            "8 instructions of 96 fill 3 atoms of 256: 768 fits, padded",
+        ),
     ],
 )
 def test_what_there_is_none_of_is_refused(asked, message, hint):

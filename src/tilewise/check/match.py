@@ -303,7 +303,8 @@ def _check_absent(engine: str, asked: Mapping[str, Any]) -> None:
     """Refuse what is asked of another engine."""
     for name, value in asked.items():
         if value:
-            other = "" if engine == "mma" else ', or ask engine="mma"'
+            owners = (own for own in WITH_DESCRIPTORS if name in engine_of(own).options)
+            other = "" if engine == "mma" else f', or ask engine="{next(owners, "mma")}"'
             raise LayoutError("TW601", f"{engine} is not asked for {name}", hint=f"leave {name} out{other}")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import lcm
 from typing import Any
 
 from tilewise.check import tma
@@ -401,9 +402,13 @@ def _check_tile(engine: Engine, intake: Intake, rows: int, k: int) -> None:
         raise _off(
             f"{name} = {rows} is no whole number of {deep}", name, rows, deep, _why_rows(engine, intake)
         )
-    if k % intake.k:
-        why = f"one instruction on {intake.name} takes {intake.k} along K"
-        raise _off(f"K = {k} is no whole number of {intake.k}", "K", k, intake.k, why)
+    deep_k, why = intake.k, f"one instruction on {intake.name} takes {intake.k} along K"
+    if intake.absolute:
+        atom = intake.modes["k"][-1].elements(intake.dtype)
+        deep_k = lcm(intake.k, atom)
+        why = f"{deep_k // intake.k} instructions of {intake.k} fill {deep_k // atom} atoms of {atom}"
+    if k % deep_k:
+        raise _off(f"K = {k} is no whole number of {deep_k}", "K", k, deep_k, why)
 
 
 def _why_rows(engine: Engine, intake: Intake) -> str:
