@@ -71,12 +71,31 @@ def test_what_fits_not(tilewise):
     assert data["fits"] is False
     assert data["nearest"]["exchanges"] == 32
     assert data["reasons"][0]["element"] == [0, 16]
+    assert data["hint"].startswith("tilewise shuffle 'S[((4, 16), (2, 32))")
+    assert lines[-1] == f"  hint: {data['hint']}"
 
 
 def test_another_warp(tilewise):
     run = tilewise("tmem", "tcgen05.D(f32, m=64, n=8)", "--to", "S[(64, 8) : (1@tx, 1@reg)]")
     assert run.code == 1
-    assert run.out.splitlines()[-1] == "  hint: warps reach their own lanes alone: go through shared memory"
+    hint = "warps reach their own lanes alone: go through shared memory"
+    assert run.out.splitlines()[-1] == f"  hint: {hint}"
+    folded = ("tmem", "tcgen05.D(f32, m=64, n=64, ws)", "--to", "wgmma.D(f32, n=64)")
+    assert tilewise(*folded, "--json").json["hint"] == hint
+    assert tilewise(*folded).out.splitlines()[-1] == f"  hint: {hint}"
+
+
+def test_a_hint_where_there_is_one_alone(tilewise):
+    fits = tilewise("tmem", "tcgen05.D(f32, m=64, n=64)", "--to", "wgmma.D(f32, n=64)", "--json").json
+    assert "hint" not in fits
+    back = [
+        "--store",
+        "--to",
+        "S[((4, 8, 2), 8) : ((1@wid_in_wg, 4@laneid, 1@reg), 2@reg)] + R[4 : 1@laneid]",
+    ]
+    asked = ("tmem", "tcgen05.D(f32, m=64, n=8)", *back)
+    lines = [line for line in tilewise(*asked).out.splitlines() if line.startswith("  hint: ")]
+    assert [f"  hint: {tilewise(*asked, '--json').json['hint']}"] == lines
 
 
 def test_a_store(tilewise):
@@ -94,6 +113,7 @@ def test_the_code(tilewise):
     run = tilewise("tmem", *words, "--name", "epilogue")
     assert run.code == 0
     assert "void epilogue(unsigned d, unsigned warp, unsigned (&to)[8])" in run.out
+    assert "// warp is 0 to 3, its number in the warpgroup: (threadIdx.x / 32) % 4" in run.out
     assert tilewise("tmem", *words, "--json").json["source"].startswith("// tcgen05.ld of S[")
     nothing = tilewise("tmem", "tcgen05.D(f32, m=64, n=16)", "--to", "S[(64, 16) : (1@tx, 1@reg)]", "--code")
     assert (nothing.code, nothing.out) == (1, "")
@@ -109,6 +129,7 @@ def test_a_layout_of_ones_own(tilewise):
     bare = tilewise("tmem", text)
     assert bare.code == 2
     assert "the type of an element is not given" in bare.err
+    assert "such as --dtype f32" in bare.err
 
 
 @pytest.mark.parametrize(

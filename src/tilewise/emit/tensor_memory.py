@@ -10,7 +10,8 @@ from tilewise.check.tensor_memory import Plan
 from tilewise.check.tensor_memory.ways import Move, Way
 from tilewise.core.errors import LayoutError
 from tilewise.emit.names import checked
-from tilewise.hardware.tcgen05.addresses import LANE_SHIFT, WARP_LANES, Address
+from tilewise.hardware.limits import LANES as THREADS
+from tilewise.hardware.tcgen05.addresses import LANE_SHIFT, WARP_LANES, WARPS, Address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 WARP_SHIFT = LANE_SHIFT + WARP_LANES.bit_length() - 1
 """By so many bits the number of a warp is moved in an address."""
 
+WARP = f"// warp is 0 to {WARPS - 1}, its number in the warpgroup: (threadIdx.x / {THREADS}) % {WARPS}"
+
 
 def cuda_source(plan: Plan, name: str = "") -> str:
     """The way that fits, or the one of the fewest instructions, as a function; of several rounds one each.
 
-    `d` is the address of what lies in tensor memory, and `warp` the number of the warp in its warpgroup. All
-    lanes of the warp call it. Register i of the fragment is `to[i]`, or `from[i]` of a store; of several
-    rounds each counts its own.
+    `d` is the address of what lies in tensor memory, and `warp` the number of the warp in its warpgroup, 0 to
+    3: that in the block would name lanes that there are not. All lanes of the warp call it. Register i of the
+    fragment is `to[i]`, or `from[i]` of a store; of several rounds each counts its own.
 
         requires  a plan with a way
 
@@ -34,6 +37,7 @@ def cuda_source(plan: Plan, name: str = "") -> str:
     >>> print(cuda_source(plan(DataPath.of(64).accumulator(8, slab=1), "f32", form="16x64b")))
     // tcgen05.ld of S[((4, 16), 8) : ((32@TLane, 1@TLane), 1@TCol)] + 16@TLane, f32
     // to S[((4, 2, 8), (4, 2)) : ((1@wid_in_wg, 1@laneid, 4@laneid), (1@reg, 2@laneid))]
+    // warp is 0 to 3, its number in the warpgroup: (threadIdx.x / 32) % 4
     __device__ __forceinline__ void load(unsigned d, unsigned warp, unsigned (&to)[4])
     {
         const unsigned at = d + (warp << 21);
@@ -52,7 +56,7 @@ def cuda_source(plan: Plan, name: str = "") -> str:
     names = plan.fit.registers if plan.fit else tuple(range(way.registers))
     fragment = way.fragment if plan.wanted is None else plan.wanted
     verb, where = ("tcgen05.st", "from") if plan.store else ("tcgen05.ld", "to")
-    head = [f"// {verb} of {plan.words.layout}, {plan.words.dtype}", f"// {where} {fragment}"]
+    head = [f"// {verb} of {plan.words.layout}, {plan.words.dtype}", f"// {where} {fragment}", WARP]
     rounds = [[move for move in way.moves if move.round == number] for number in range(way.rounds)]
     if len(rounds) == 1:
         return "\n".join([*head, *_function(way, rounds[0], called, dict(enumerate(names)))])

@@ -180,7 +180,7 @@ def ld(
     `split` is the columns from the first half of 16x32bx2 to the second, as far as the first one goes where
     it is left out.
 
-        requires  the address has the first of the warp's own lanes, 32 w; with forms of 16 lanes 32 w + 16 too
+        requires  the address has the warp's first lane, 32 w; with forms of 16 lanes 32 w + 16 too
     """
     this, count, apart, step = _asked(False, form, repeat, packed, split, warp)
     lanes, columns = _places(this, count, packed, apart, _first(this, address, step))

@@ -107,7 +107,7 @@ def _words(layout: Layout | Built, dtype: DType | str | None, taken: int) -> Wor
         held = layout.held[0] if layout.held else 0
         return Words.of(layout.layout, dtype or layout.dtype or "b32", taken or held)
     if dtype is None:
-        raise LayoutError("TW401", "the type of an element is not given", hint="such as f32")
+        raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="f32"')
     return Words.of(as_layout(layout), dtype, taken)
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.tensor_memory import Plan
     from tilewise.check.tensor_memory.question import Nearest
-    from tilewise.check.tensor_memory.wanted import Fit, Misfit
+    from tilewise.check.tensor_memory.wanted import Fit
     from tilewise.check.tensor_memory.ways import Move, Way
     from tilewise.core.layout import Layout
     from tilewise.hardware.catalog.entry import Built
@@ -124,7 +124,9 @@ def data_of(found: Plan) -> dict[str, Any]:
         }
         for way, misfit in found.misfits
     ]
-    return data | fits | {"reasons": reasons, "nearest": _near_data(found.near)}
+    hint = _hint(found)
+    near = {"reasons": reasons, "nearest": _near_data(found.near)}
+    return data | fits | near | ({"hint": hint} if hint else {})
 
 
 def _way_data(way: Way, fit: Fit | None = None) -> dict[str, Any]:
@@ -184,7 +186,8 @@ def _lines(found: Plan, form: str | None) -> list[str]:
         *_columns([(way.name, misfit.message) for way, misfit in found.misfits]),
         *_left_out(found),
     ]
-    return [*lines, *_nearest(found.near, found.misfits, store)]
+    hint = _hint(found)
+    return [*lines, *_nearest(found.near, store), *([f"  hint: {hint}"] if hint else [])]
 
 
 def _where(found: Plan) -> str:
@@ -258,14 +261,19 @@ def _left_out(found: Plan) -> list[str]:
     return [f"  not {way.name}: {way.problem}" for way in found.left_out]
 
 
-def _nearest(near: Nearest | None, misfits: Sequence[tuple[Way, Misfit]], store: bool) -> list[str]:
+def _nearest(near: Nearest | None, store: bool) -> list[str]:
     if near is None:
-        warps = any(misfit.stage == "warp" for _, misfit in misfits)
-        return ["  hint: warps reach their own lanes alone: go through shared memory"] if warps else []
+        return []
     times = f"{near.times} times " if near.times > 1 else ""
     order = "before the store" if store else "after it"
-    return [
-        f"  nearest: {near.way.name}, and {order} {times}{near.steps}",
-        f"  hint: tilewise shuffle '{near.way.fragment}' TO has the steps" if not store else
-        f"  hint: tilewise shuffle FROM '{near.way.fragment}' has the steps",
-    ]  # fmt: skip
+    return [f"  nearest: {near.way.name}, and {order} {times}{near.steps}"]
+
+
+def _hint(found: Plan) -> str:
+    """What to do where nothing fits: exchange inside the warp, or between warps."""
+    if found.near is None:
+        warps = any(misfit.stage == "warp" for _, misfit in found.misfits)
+        return "warps reach their own lanes alone: go through shared memory" if warps else ""
+    fragment = f"'{found.near.way.fragment}'"
+    ends = f"FROM {fragment}" if found.store else f"{fragment} TO"
+    return f"tilewise shuffle {ends} has the steps"
