@@ -87,6 +87,7 @@ def row(monkeypatch, toy_is_confirmed):
     toys = Registry([made, entry(name="row.far")])
     monkeypatch.setattr("tilewise.hardware.catalog.entries", lambda: toys)
     monkeypatch.setattr("tilewise.hardware.catalog.find", toys.find)
+    monkeypatch.setattr("tilewise.hardware.catalog.knowing", lambda words: toys)
     monkeypatch.setattr("tilewise.hardware.catalog.search", lambda *words: toys.search(words))
     return made
 

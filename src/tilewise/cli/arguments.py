@@ -30,6 +30,9 @@ Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not unde
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are errors like all others, and that guesses no option."""
 
+    words: Sequence[str] = ()
+    """What it is about to read: a command may leave out options that these cannot ask for."""
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, **settings)
 
@@ -60,17 +63,18 @@ def read(words: Sequence[str]) -> argparse.Namespace:
     if words and words[0] in SUMMARIES:
         command, *rest = words
         asks_help = rest[:1] in (["--help"], ["-h"])
-        return parser_for(command).parse_args([*rest[1:], "--help"] if asks_help else rest)
+        return parser_for(command, rest).parse_args([*rest[1:], "--help"] if asks_help else rest)
     if words and not words[0].startswith("-"):
         raise _unknown(words[0])
     overview().parse_args(words or ["--help"])
     raise LayoutError("TW401", "no command was given", hint="commands: " + " ".join(SUMMARIES))
 
 
-def parser_for(command: str) -> Parser:
-    """The parser of one command; the other commands are not imported."""
+def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
+    """The parser of one command, for words or for any; the other commands are not imported."""
     module = import_module(f"tilewise.cli.commands.{command}")
     parser = Parser(prog=f"tilewise {command}", description=module.__doc__)
+    parser.words = words
     module.arguments(parser)
     parser.add_argument("--json", action="store_true", help="answer in JSON")
     parser.set_defaults(answer=module.answer)

@@ -24,40 +24,39 @@ confirms them: a GPU, two other implementations besides the document, one, or th
 
 from __future__ import annotations
 
-import argparse
 import re
 
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import let_from, text_from
+from tilewise.cli.arguments import Parser, let_from, text_from
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from tilewise.hardware.catalog import Built, Entry
+    from tilewise.hardware.catalog import Built, Entry, Parameter
 
 _CORNER = 16
 _OWN = "_of_an_entry_"
+_OF_ALL = ("--let", "--at", "--who", "--show")
+"""Options that go with any entry."""
 _OPERANDS = ("{", "[", "%")
 _WHO_LIMIT = 4096
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: Parser) -> None:
     """[ENTRY | WORD ...] [--PARAMETER VALUE ...] [--at INDEX] [--who PLACE] [--show]."""
-    from tilewise.hardware.catalog import entries
-
     parser.add_argument("words", metavar="ENTRY", nargs="*", help="an entry, a call of one, or a word")
     group = parser.add_argument_group("parameters of entries")
-    every = [parameter for entry in entries().values() for parameter in entry.parameters]
+    every = _parameters_for(parser.words)
     flags = {parameter.name for parameter in every if parameter.flag}
     for name in dict.fromkeys(parameter.name for parameter in every):
         meanings = dict.fromkeys(parameter.meaning for parameter in every if parameter.name == name)
         kind: dict[str, Any] = {"action": "store_const", "const": "1"} if name in flags else {"metavar": "V"}
-        spelled = dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}"))
-        group.add_argument(*spelled, dest=f"{_OWN}{name}", help="; or ".join(meanings), **kind)
+        group.add_argument(*_options(name), dest=f"{_OWN}{name}", help="; or ".join(meanings), **kind)
     group.add_argument(
         "--let", action="append", default=[], metavar="NAME=N", help="a value for a name; repeatable"
     )
@@ -68,6 +67,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     place.add_argument("--at", metavar="INDEX", help="the place of an element: ROW,COLUMN")
     place.add_argument("--who", metavar="PLACE", help="the elements at a place: laneid=5,register=3 or a7")
     place.add_argument("--show", action="store_true", help="draw a corner of the layout")
+
+
+def _parameters_for(words: Sequence[str]) -> list[Parameter]:
+    """Those of the one engine of which the words name an entry and have options; else those of all."""
+    from tilewise.hardware.catalog import entries
+    from tilewise.hardware.catalog.registry import engine_knowing
+
+    engines = [engine for word in words if (engine := engine_knowing(word)) is not None]
+    if engines and all(engine is engines[0] for engine in engines):
+        own = _parameters(engines[0].values())
+        known = {*_OF_ALL, *(option for parameter in own for option in _options(parameter.name))}
+        if known.issuperset(word.partition("=")[0] for word in words if word.startswith("-")):
+            return own
+    return _parameters(entries().values())
+
+
+def _parameters(some: Iterable[Entry]) -> list[Parameter]:
+    return [parameter for entry in some for parameter in entry.parameters]
+
+
+def _options(name: str) -> Iterable[str]:
+    """How a parameter is spelled as an option: --cta-group, and --cta_group as in a call."""
+    return dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}"))
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -103,19 +125,17 @@ def _answered(args: argparse.Namespace, given: dict[str, str]) -> Answer:
 
 def _is_entry(word: str) -> bool:
     """Whether a word is a call, the name of an entry, there or left out, or looks like one."""
-    from tilewise.hardware.catalog import entries
+    from tilewise.hardware.catalog import knowing
 
-    every = entries()
-    named = "." in word or "(" in word or word in every or word in every.absent
-    return named or every.taking(word) is not None
+    return "." in word or "(" in word or knowing(word).knows(word)
 
 
 def _without_operands(words: Sequence[str]) -> Sequence[str]:
     """An instruction as it stands in a program, without the registers and addresses that follow it."""
-    from tilewise.hardware.catalog import entries
+    from tilewise.hardware.catalog import knowing
 
     operands = words[1:2] and words[1].startswith(_OPERANDS)
-    return words[:1] if operands or entries().taking(words[0]) else words
+    return words[:1] if operands or knowing(words[0]).taking(words[0]) else words
 
 
 def _near(word: str) -> str:
@@ -137,7 +157,7 @@ def _check_alone(words: Sequence[str]) -> None:
 
 def _named(word: str, spelled: dict[str, str], let: dict[str, int]) -> tuple[Entry, dict[str, Any] | None]:
     """The entry that a word names, and its values; none where none were given and some are needed."""
-    from tilewise.hardware.catalog import entries, find
+    from tilewise.hardware.catalog import find, knowing
 
     given: dict[str, str | int] = {name: let.get(value, value) for name, value in spelled.items()}
     if "(" in word:
@@ -147,7 +167,7 @@ def _named(word: str, spelled: dict[str, str], let: dict[str, int]) -> tuple[Ent
         if twice := given.keys() & named.keys():
             raise LayoutError("TW601", f"{min(twice)} is given twice", hint=entry.usage)
         return entry, entry.bind(tuple(positional), {**named, **given})
-    if (taking := entries().taking(word)) is not None:
+    if (taking := knowing(word).taking(word)) is not None:
         said = taking.values_in(word)
         if twice := said.keys() & given.keys():
             raise LayoutError("TW601", f"{min(twice)} is said by the instruction", hint=taking.usage)

@@ -26,6 +26,7 @@ ENGINES = {
 """{first word of the names: the module that holds the entries}."""
 
 LIST = "tilewise catalog lists the entries"
+_FIRST = re.compile(r"\s*([\w.:]*)")
 
 
 class Registry(Mapping[str, Entry]):
@@ -63,13 +64,21 @@ class Registry(Mapping[str, Entry]):
         """The entry of that name, or an error that names the nearest; refused where it is left out."""
         if of_kind(name, str, "the name of an entry", LIST) in self._entries:
             return self._entries[name]
-        for word, reason in self._absent.items():
-            if name == word or name.startswith(f"{word}."):
-                raise Refused("TW602", reason, witness={"entry": name}, hint=LIST)
+        if reason := self._why_absent(name):
+            raise Refused("TW602", reason, witness={"entry": name}, hint=LIST)
         first = name.partition(".")[0]
         near = did_you_mean(name, self._entries) or did_you_mean(first, ENGINES) * (first not in ENGINES)
         hint = near.strip() or LIST
         raise LayoutError("TW601", f"the catalogue has no entry {name}", hint=hint)
+
+    def _why_absent(self, name: str) -> str:
+        """Why a name is left out, or nothing; what follows a dot after it is left out with it."""
+        left_out = (word for word in self._absent if name == word or name.startswith(f"{word}."))
+        return self._absent.get(max(left_out, key=len, default=""), "")
+
+    def knows(self, word: str) -> bool:
+        """Whether a word is the name of an entry, there or left out, or an instruction that one takes."""
+        return word in self or bool(self._why_absent(word)) or self.taking(word) is not None
 
     def taking(self, word: str) -> Entry | None:
         """The entry that takes the words of an instruction, which are no name of an entry."""
@@ -97,15 +106,38 @@ def entries() -> Registry:
     return whole
 
 
+@cache
+def _of_module(name: str) -> Registry:
+    """The entries of one module."""
+    module = import_module(name)
+    return Registry(module.ENTRIES, module.ABSENT)
+
+
+def engine_knowing(words: str) -> Registry | None:
+    """The entries of the engine that is named first, if it knows the name, call or instruction there."""
+    word = _FIRST.findall(words)[0]
+    module = ENGINES.get(word.partition(".")[0])
+    own = _of_module(module) if module else None
+    return own if own is not None and own.knows(word) else None
+
+
+def knowing(words: str) -> Registry:
+    """Where to look words up: the entries of one engine where it knows them, so that no other is imported.
+
+    >>> len(knowing("wgmma.D(f32, n=64)")) < len(knowing("wgmma.d"))
+    True
+    """
+    own = engine_knowing(words)
+    return entries() if own is None else own
+
+
 def find(name: str) -> Entry:
     """The entry of that name; of an entry that is there no other engine is imported.
 
     >>> print(find("wgmma.D")("f32", n=8).layout)
     S[((4, 2, 8), (1, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
     """
-    engine = ENGINES.get(name.partition(".")[0]) if isinstance(name, str) else None
-    own = import_module(engine).ENTRIES if engine else ()
-    return next((entry for entry in own if entry.name == name), None) or entries().find(name)
+    return knowing(of_kind(name, str, "the name of an entry", LIST)).find(name)
 
 
 def search(*words: str) -> list[Entry]:
