@@ -11,6 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.hardware.wgmma.stepping import Digits
 
+ROOM = {"wgmma": "GMMA", "tcgen05": "UMMA"}
+"""Where CuTe has the atoms of an engine."""
+
+ATOMS = {**ATOM, "128B_ATOM_32B": "SW128_32B"}
+
 STATIC_BYTES = 48 * 1024
 """Shared memory that a kernel can declare; more is asked for at the launch."""
 
@@ -85,8 +90,8 @@ def cute_of(found: Suggestion) -> str | None:
     first, second = (1, 2) if found.order == "mn" else (2, 1)
     slots = _slots(found) | {
         "way": found.major.upper(),
-        "room": {"wgmma": "GMMA", "tcgen05": "UMMA"}[found.engine],
-        "atom": ATOM.get(found.mode.name, "SW128_32B"),
+        "room": ROOM[found.engine],
+        "atom": ATOMS[found.mode.name],
         "type": name if name.endswith("int8_t") else f"cute::{name}",
         "stages": found.stages.count,
         "order": f"cute::Step<cute::_{first}, cute::_{second}, cute::_3>",
