@@ -88,7 +88,7 @@ def products(cta_group):
             m, more = max(shapes), {"scale": scale} if scale else {}
             one = Instruction(kind.name, m, max(shapes[m]), sparse=sparse, cta_group=cta_group, ws=ws, **more)
             scaling = one.words.partition("block_scale.")[2]
-            for word in (scaling, BLOCKS[scale]) if scale else ("",):
+            for word in (scaling, f"scale_vec::{scale}") if scale else ("",):
                 text = _product(kind.name, cta_group, sparse, ws, word, inside, one.value)
                 found[text.partition(" ")[0] + ", A in tensor memory" * inside] = text
     return found

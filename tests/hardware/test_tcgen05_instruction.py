@@ -45,13 +45,13 @@ def instructions(draw: st.DrawFn) -> Instruction:
     sparse = draw(st.booleans())
     ws = not kind.scaled and draw(st.booleans())
     group = 1 if ws else draw(st.sampled_from((1, 2)))
-    shapes = kind.shapes(group, sparse, ws)
+    deep = kind.packed and not sparse and draw(st.booleans())
+    shapes = kind.shapes(group, sparse, ws, 96 if deep else 0)
     m = draw(st.sampled_from([*shapes]))
     a = draw(st.sampled_from(kind.types))
     b = draw(st.sampled_from(kind.types)) if kind.mixed else a
-    deep = kind.packed and not sparse and draw(st.booleans())
     majors = [draw(st.sampled_from(kind.majors(dtype))) for dtype in (a, b)]
-    step = 16 if deep else 16 * group if majors[1] == "mn" and Kind.of(kind).check(b).bits == 8 else 1
+    step = 16 * group if majors[1] == "mn" and kind.check(b).bits == 8 else 1
     n = draw(st.sampled_from([n for n in shapes[m] if n % step == 0]))
     given = {"a": a, "b": b, "sparse": sparse, "ws": ws, "cta_group": group}
     given |= {"a_major": majors[0], "b_major": majors[1], "k": 96 if deep else 0}
@@ -61,7 +61,7 @@ def instructions(draw: st.DrawFn) -> Instruction:
         shifts = (0, 8, 16, *((32,) * (m > 32))) if ws else (0,)
         given |= {"d": draw(st.sampled_from(kind.into(a))), "max_shift": draw(st.sampled_from(shifts))}
         given |= {"saturate": kind.name == "i8" and draw(st.booleans())}
-        given |= {"selector": draw(st.integers(0, 3)) if sparse and kind.name in ("f16", "tf32") else 0}
+        given |= {"selector": draw(st.integers(0, 1)) if sparse and kind.name in ("f16", "tf32") else 0}
         return Instruction(kind.name, m, n, **given)
     scaling = draw(st.sampled_from(kind.scalings))
     word = {"2X": "3X", "4X": "6X"}[scaling.word] if deep else scaling.word
@@ -87,7 +87,7 @@ def test_and_back(one):
 @pytest.mark.parametrize(
     ("kind", "given", "message", "hint"),
     [
-        ("f16", {"m": 32}, "no M = 32", "M is 64 and 128"),
+        ("f16", {"m": 32}, "no M = 32", "M = 32 is of cta_group 1 with .ws"),
         ("f16", {"n": 12}, "N = 12", "the nearest N are 8 and 16"),
         ("i8", {"n": 40}, "N = 40", "32 and 48"),
         ("i8", {"negate_a": True}, "negates nothing", "floats"),
@@ -98,19 +98,22 @@ def test_and_back(one):
         ("tf32", {"d": "f16"}, "into f16", "accumulates in f32"),
         ("f8f6f4", {"a": "e2m1", "a_major": "mn"}, "A of e2m1 K-major alone", "8 bits"),
         ("f8f6f4", {"b_major": "mn", "n": 24}, "N = 24 of an N-major B of e4m3", "16 and 32"),
-        ("f16", {"selector": 1}, "no sparsity selector 1 with dense A", "0 to 3"),
+        ("f16", {"selector": 1}, "no sparsity selector 1 with dense A", "0 and 1"),
         ("f8f6f4", {"sparse": True, "selector": 1}, "no sparsity selector 1 with sparse A", "all else 0"),
+        ("f16", {"sparse": True, "selector": 2}, "no sparsity selector 2", "0 and 1"),
+        ("f16", {"m": 256}, "no M = 256", "M = 256 is of cta_group 2"),
+        ("f16", {"cta_group": 2, "m": 64}, "no M = 64", "M = 64 is of cta_group 1"),
         ("f16", {"max_shift": 8}, "without .ws", "tcgen05.mma.ws shifts B"),
         ("f16", {"m": 32, "n": 64, "ws": True, "max_shift": 32}, "M = 32", "at most 16"),
         ("f16", {"max_shift": 5}, "up to 5", "0, 8, 16 or 32"),
-        ("mxf4", {"ws": True}, "nothing of cta_group 1, .ws", "without scales"),
+        ("mxf4", {"ws": True}, "no product of cta_group 1, .ws", "without scales"),
         ("mxf4", {"m": 64}, "no M = 64", "M is 128"),
         ("mxf4", {"scale": "4X"}, "no scales 4X", "2X of ue8m0"),
         ("mxf4", {"scale_dtype": "ue4m3"}, "no scales ue4m3", "2X of ue8m0"),
         ("mxf4", {"sfa_id": 1}, "the id of A's scales is 1", "byte of a 32-bit word"),
         ("mxf4nvf4", {"sfb_id": 2}, "4X scales have 0", "byte"),
         ("mxf4", {"k": 96, "sparse": True, "m": 256, "cta_group": 2}, "no K = 96 with sparse A", "K is 128"),
-        ("mxf4", {"k": 96, "n": 24}, "K = 96 has no N = 24", "16 and 32"),
+        ("mxf4", {"k": 96, "cta_group": 2}, "no M = 128 of cta_group 2, K = 96", "of cta_group 1"),
         ("mxf4", {"k": 96, "scale": "2X"}, "has no 2X scales", "3X"),
         ("f16", {"k": 32}, "no K = 32", "K is 16"),
         ("f16", {"scale": "1X"}, "no scales 1X", "mxf8f6f4 mxf4 mxf4nvf4 have"),
@@ -168,14 +171,55 @@ def test_every_instance_of_shapes_builds():
 def test_shapes_that_there_are_not():
     with pytest.raises(Refused) as no:
         find("tcgen05.shapes")("mxf4", ws="1")
-    assert "nothing of cta_group 1, .ws" in no.value.reason
+    assert "no product of cta_group 1, .ws" in no.value.reason
     assert find("tcgen05.shapes")("f16", m=64, n=40).facts["n"] == 40
 
 
-def test_how_families_name_scales():
-    said = [
-        remarks(Instruction("mxf4nvf4", 128, 64, scale=scale, scale_dtype="ue8m0")) for scale in ("2X", "4X")
-    ]
-    assert "block32, not scale_vec::2X" in said[0][0]
-    assert "block16, not scale_vec::4X" in said[1][0]
-    assert not any("families" in one for one in remarks(Instruction("mxf4", 128, 64, k=96)))
+def test_what_the_word_does_not_say():
+    fine = remarks(Instruction("mxf4nvf4", 128, 64, scale="4X", scale_dtype="ue8m0"))
+    assert "it is the word of a pair of CTAs as well: the instruction says which" in fine
+    assert "in code for sm_100a block16 may be called scale_vec::4X" in fine
+    assert "the word does not say how many scales a row has, 2X or 4X: the instruction does" in fine
+    assert remarks(Instruction("mxf4", 128, 64, k=96))[0] == "it is on sm_103a"
+    assert "it is on sm_100a, sm_103a and sm_110a" in remarks(Instruction("mxf4", 128, 64, sparse=True))
+    assert len(remarks(Instruction("f16", 64, 64))) == 1
+
+
+@pytest.mark.parametrize("scale", ["2X", "scale_vec::2X", "block32"])
+def test_scales_by_any_name(scale):
+    one = Instruction("mxf4nvf4", 128, 64, scale=scale)
+    assert (one.scale, one.scale_dtype) == ("2X", "ue8m0")
+    assert one.words.endswith(".block_scale.block32")
+
+
+@given(instructions())
+def test_what_is_left_out_is_taken_alike(one):
+    """A word that is made without saying the scales is read so."""
+    short = Instruction(
+        one.kind, one.m, one.n, sparse=one.sparse, ws=one.ws, k=one.k, cta_group=one.cta_group
+    )
+    assert Instruction.decode(short.value, one.kind, cta_group=one.cta_group, ws=one.ws) == short
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sparse": "yes"}, "sparse is True or False"),
+        ({"cta_group": True}, "cta_group"),
+        ({"sfa_id": 1.5}, "sfa_id"),
+    ],
+)
+def test_values_of_other_types(given, message):
+    with pytest.raises(LayoutError) as no:
+        Instruction("f16", 128, 64, **given)
+    assert message in no.value.message
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("bf16", "f16"), ("nvfp4", "mxf4nvf4"), ("fp8", "f8f6f4"), ("e4m3", "f8f6f4"), ("s8", "i8")],
+)
+def test_kinds_by_their_types(word, meant):
+    with pytest.raises(LayoutError) as no:
+        Kind.of(word)
+    assert f"did you mean {meant}?" in no.value.hint

@@ -40,9 +40,11 @@ def test_blocks_in_memory(rows, sf_k):
     assert layout.size == layout.span() == 512 * across * -(-rows // 128)
 
 
-@given(st.sampled_from(("SFA", "SFB")), ROWS, FACTORS)
-def test_one_cta(operand, rows, sf_k):
-    layout = Factors(operand, rows, sf_k).layout
+@given(st.sampled_from((("SFA", 128), ("SFB", 256))), st.data(), FACTORS)
+def test_one_cta(operand, data, sf_k):
+    name, most = operand
+    rows = data.draw(st.integers(1, most))
+    layout = Factors(name, rows, sf_k).layout
     for row in {0, rows // 3, rows - 1}:
         for factor in {0, sf_k // 2, sf_k - 1}:
             column = row // 32 + factor // 4 * 4 * -(-rows // 128)
@@ -63,18 +65,52 @@ def test_a_pair_with_m_256(n):
         assert places(sfb, row, 5) == wanted
 
 
-@pytest.mark.parametrize("n", [64, 128, 192, 256])
-def test_a_pair_with_m_128(n):
-    """Two halves and two copies, as CUTLASS's tmem_sf_frg has them."""
-    sfa, sfb = Factors("SFA", 128, 4, 128, 2).layout, Factors("SFB", n, 4, 128, 2).layout
+def two_by_two(n, row, factor=3):
+    """Where a pair with M = 128 has the factors of row `row` of B: two halves and two copies.
+
+    As CUTLASS's tmem_sf_frg has them.
+    """
+    half, inside = divmod(row, n // 2)
+    lanes = (inside % 32 + 64 * half + 32 * copy for copy in (0, 1))
+    return {(cta, lane, bytes_of(inside // 32, factor)) for lane in lanes for cta in (0, 1)}
+
+
+WHOLE = (16, 32, 48, 64, 128, 192, 256)
+"""N of which one layout has both halves: halves below 32 rows, or of whole 32."""
+
+
+def test_a_of_a_pair_with_m_128():
+    sfa = Factors("SFA", 128, 4, 128, 2).layout
     for row in range(128):
         wanted = {(row // 64, row % 32 + 32 * copy, bytes_of(row % 64 // 32, 3)) for copy in range(4)}
         assert places(sfa, row, 3) == wanted
+
+
+@pytest.mark.parametrize("n", range(16, 257, 16))
+def test_b_of_a_pair_with_m_128(n):
+    if n in WHOLE:
+        whole = Factors("SFB", n, 4, 128, 2).layout
+        assert all(places(whole, row, 3) == two_by_two(n, row) for row in range(n))
+    else:
+        with pytest.raises(Refused, match="TW501"):
+            Factors("SFB", n, 4, 128, 2)
+    for half in (0, 1):
+        layout = Factors("SFB", n, 4, 128, 2, half).layout
+        for row in range(n // 2):
+            assert places(layout, row, 3) == two_by_two(n, half * n // 2 + row)
+
+
+@pytest.mark.parametrize("n", WHOLE)
+def test_the_copy_of_two_halves_is_what_a_pair_reads(n):
+    """64x128b.warpx2::01_23 out of the source that is named brings each factor to where products read it."""
+    factors = Factors("SFB", n, 4, 128, 2)
+    copy = find("tcgen05.cp")("64x128b", "warpx2::01_23").layout
     for row in range(n):
-        half, inside = divmod(row, n // 2)
-        lanes = (inside % 32 + 64 * half + 32 * copy for copy in (0, 1))
-        wanted = {(cta, lane, bytes_of(inside // 32, 3)) for lane in lanes for cta in (0, 1)}
-        assert places(sfb, row, 3) == wanted
+        byte = factors.source.place(row, 3).as_dict()["m"]
+        found = {
+            (p.as_dict().get("TLane", 0), p.as_dict()["TCol"]) for p in copy.places(byte // 16, byte % 16)
+        }
+        assert found == {(lane, column) for cta, lane, column in two_by_two(n, row) if not cta}
 
 
 def test_the_chapters_demo():
@@ -112,22 +148,57 @@ def test_every_instance_builds(name):
         built = entry(**values)
         copies = built.facts["copies"]
         assert copies["lanes"] * copies["ctas"] == built.layout.copies
-        assert built.facts["products"][0] == {"k": 0, "first": 0, "column": 0, "id": 0}
+        assert built.facts["products"]["first"][0] == {"k": 0, "column": 0, "id": 0}
+        assert built.facts["columns"]["read"] <= built.facts["columns"]["written"]
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "message", "hint"),
     [
-        ({"m": 256}, "no product with scales has M = 256 of cta_group 1"),
-        ({"cta_group": 2, "rows": 64}, "SFA of 64 rows is not shared by a pair"),
-        ({"scale": "4X"}, "kind::mxf8f6f4 has no scales 4X"),
+        ({"m": 256}, "no product with scales has M = 256 of cta_group 1", "256 is of cta_group 2"),
+        ({"cta_group": 2, "rows": 64}, "SFA of 64 rows is not of one product of a pair", "M = 128"),
+        ({"rows": 256}, "SFA of 256 rows is not of one product", "or fewer"),
+        (
+            {"cta_group": 2, "m": 256, "rows": 512},
+            "SFA of 512 rows is not of one product of a pair",
+            "M = 256",
+        ),
+        ({"scale": "4X"}, "kind::mxf8f6f4 has no scales 4X", "1X"),
+        ({"k": 96}, "kind::mxf8f6f4 has no K = 96", "K is 32, with sparse A 64"),
+        ({"kind": "mxf4", "k": 32}, "kind::mxf4 has no K = 32", "or 96"),
+        ({"kind": "mxf4", "k": 96, "cta_group": 2}, "K = 96 has no M = 128 of cta_group 2", "M is 256"),
+        ({"kind": "mxf4", "k": 128, "cta_group": 2}, "K = 128 has no M = 128 of cta_group 2", "M is 256"),
+        ({"kind": "f16"}, "kind::f16 has no scales", "mxf8f6f4 mxf4 mxf4nvf4 have"),
+        ({"sf_k": 513}, "take 516 columns", "it has 512"),
     ],
 )
-def test_what_there_is_not(values, message):
+def test_what_there_is_not(values, message, hint):
     with pytest.raises(Refused) as no:
         find("tcgen05.sfa")(**({"kind": "mxf8f6f4", "rows": 128} | values))
     assert message in no.value.reason
-    assert no.value.hint
+    assert hint in no.value.hint
+
+
+@pytest.mark.parametrize(
+    ("rows", "sf_k", "such", "read", "written"),
+    [
+        (192, 8, {}, 14, 16),
+        (32, 4, {}, 1, 4),
+        (256, 12, {}, 24, 24),
+        (128, 8, {"m": 128, "cta_group": 2}, 4, 4),
+    ],
+)
+def test_what_copies_write_is_never_less_than_what_is_read(rows, sf_k, such, read, written):
+    facts = find("tcgen05.sfb")("mxf4nvf4", rows, sf_k, **such).facts
+    assert facts["columns"] == {"read": read, "written": written}
+
+
+def test_too_few_factors_are_said():
+    built = find("tcgen05.sfa")("mxf4nvf4", 128, 2)
+    assert built.facts["products"] == {"count": 0, "factors": 4, "first": []}
+    assert "a product takes 4 factors of a row, and there are 2: none is whole" in built.notes
+    sparse = find("tcgen05.sfa")("mxf4", 128, k=128).facts
+    assert (sparse["block"], sparse["products"]["factors"]) == (64, 2)
 
 
 def test_padding_is_said():

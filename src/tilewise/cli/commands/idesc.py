@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--kind", metavar="KIND", help=" ".join(KINDS))
     which.add_argument("--m", metavar="M", help="M: 64 or 128, of a pair of CTAs 128 or 256, of .ws 32 too")
     which.add_argument("--n", metavar="N", help="N")
-    which.add_argument("--k", metavar="K", help="K: the kind's, or 96 (the kind's)")
+    which.add_argument("--k", metavar="K", help="K, where a kind has several: 64 or 96 (64)")
     which.add_argument("--cta-group", metavar="G", help="the CTAs that multiply together: 1 or 2 (1)")
     which.add_argument("--ws", action="store_true", help="tcgen05.mma.ws")
     types = parser.add_argument_group("types and operands")

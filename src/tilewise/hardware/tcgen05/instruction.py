@@ -27,10 +27,8 @@ from dataclasses import dataclass, fields
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.hardware.fields import Field, packed, reserved, unpacked
-from tilewise.hardware.mma.kinds import Scaling
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind
-from tilewise.hardware.wgmma.instructions import nearest
+from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP, DEEP_K, KINDS, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +110,7 @@ class Instruction:
     """A product of tcgen05.mma; what is left out is what the kind has first, and 0.
 
         requires       types, M, N and ids that the kind has
-        postcondition  Instruction.decode(i.value, i.kind, i.cta_group, i.ws) == i
+        postcondition  Instruction.decode(i.value, i.kind, cta_group=i.cta_group, ws=i.ws, scale=i.scale) == i
 
     >>> one = Instruction("f16", 128, 256, a="bf16")
     >>> hex(one.value), one.b, one.d
@@ -147,6 +145,11 @@ class Instruction:
     ws: bool = False
 
     def __post_init__(self) -> None:
+        for name in _NUMBERS:
+            object.__setattr__(self, name, as_int(getattr(self, name), name))
+        for name in _FLAGS:
+            if not isinstance(getattr(self, name), bool):
+                raise LayoutError("TW101", f"{name} is True or False, not {getattr(self, name)!r}")
         kind = Kind.of(self.kind)
         a = kind.check(self.a or self.b or kind.types[0]).name
         b = kind.check(self.b or a).name
@@ -207,10 +210,10 @@ class Instruction:
         """The instruction as PTX names it.
 
         >>> Instruction("mxf4nvf4", 256, 64, scale="4X", scale_dtype="ue4m3", cta_group=2).words
-        'tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.scale_vec::4X'
+        'tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16'
         """
         parts = ["tcgen05.mma"] + ["ws"] * self.ws + ["sp"] * self.sparse
-        scales = [f"block_scale.{scale_word(self.scale)}"] if self.scale else []
+        scales = [f"block_scale.{BLOCKS[self.scale]}"] if self.scale else []
         return ".".join([*parts, f"cta_group::{self.cta_group}", f"kind::{self.kind}", *scales])
 
     @property
@@ -277,15 +280,6 @@ def word_of(value: int) -> int:
     return value
 
 
-def scale_word(scale: str) -> str:
-    """How PTX says a scaling; those of K = 96 by the length of a block.
-
-    >>> scale_word("2X"), scale_word("6X")
-    ('scale_vec::2X', 'block16')
-    """
-    return _BLOCKS.get(scale, f"scale_vec::{scale}")
-
-
 def kinds_of_word(value: int) -> list[str]:
     """The kinds for which a word says a product.
 
@@ -304,7 +298,6 @@ def kinds_of_word(value: int) -> list[str]:
 
 # -- what a word says ------------------------------------------------------------------------------
 
-_BLOCKS = {"3X": "block32", "6X": "block16"}
 _DEEP = {"2X": "3X", "4X": "6X"}
 """{how many scales K = 64 has: how many K = 96 has}."""
 
@@ -355,8 +348,8 @@ def _of_code(codes: Mapping[str, int], code: int, what: str, kind: Kind) -> str:
 
 
 def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
-    """How many scales there may be of the type that a word says, the fewest first."""
-    words = [one.word for one in kind.scalings if one.dtype == given.get("scale_dtype")] or [""]
+    """How many scales there may be of the type that a word says, the most first, as they are made."""
+    words = [one.word for one in reversed(kind.scalings) if one.dtype == given.get("scale_dtype")] or [""]
     return [_DEEP.get(word, word) for word in words] if given.get("k") == DEEP_K else words
 
 
@@ -365,10 +358,9 @@ def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
 
 def _check_k(one: Instruction) -> None:
     kind = Kind.of(one.kind)
-    deep = kind.packed and not one.sparse
-    depth = kind.depth(one.sparse)
-    if one.k not in (0, depth) and not (deep and one.k == DEEP_K):
-        also = f", or {DEEP_K} on sm_103a" if deep else ""
+    depth, *deep = kind.depths(one.sparse)
+    if one.k not in (0, depth, *deep):
+        also = f", or {DEEP_K} on {DEEP}" if deep else ""
         raise Refused(
             "TW602",
             f"kind::{kind.name} has no K = {one.k}{' with sparse A' * one.sparse}",
@@ -380,14 +372,7 @@ def _check_k(one: Instruction) -> None:
 
 def _check_shape(one: Instruction) -> None:
     kind = Kind.of(one.kind)
-    kind.check_shape(one.m, one.n, one.cta_group, one.sparse, one.ws, b=one.b, b_major=one.b_major)
-    if one.k == DEEP_K and one.n % 16:
-        raise Refused(
-            "TW602",
-            f"kind::{kind.name} with K = {DEEP_K} has no N = {one.n}",
-            witness={"k": one.k, "n": one.n},
-            hint=nearest(range(16, 257, 16), one.n),
-        )
+    kind.check_shape(one.m, one.n, one.cta_group, one.sparse, one.ws, k=one.k, b=one.b, b_major=one.b_major)
 
 
 def _check_majors(one: Instruction) -> None:
@@ -416,11 +401,11 @@ def _check_signs(one: Instruction) -> None:
 
 
 def _check_sparse(one: Instruction) -> None:
-    selector = as_int(one.selector, "the sparsity selector")
-    legal = (0, 1, 2, 3) if one.sparse and one.kind in ("f16", "tf32") else (0,)
+    selector = one.selector
+    legal = (0, 1) if one.sparse and one.kind in ("f16", "tf32") else (0,)
     if selector in legal:
         return
-    why = "a sparse A of kind::f16 or kind::tf32 has selectors 0 to 3, all else 0"
+    why = "a sparse A of kind::f16 or kind::tf32 has selectors 0 and 1, all else 0"
     raise Refused(
         "TW602",
         f"kind::{one.kind} has no sparsity selector {selector} with {'sparse' if one.sparse else 'dense'} A",
@@ -454,10 +439,9 @@ def _check_scales(one: Instruction) -> None:
         if one.scale or one.scale_dtype or one.sfa_id or one.sfb_id:
             kind.scaling(one.scale or None, one.scale_dtype or None)
         return
-    plain = {deep: word for word, deep in _DEEP.items()}.get(one.scale, one.scale) or None
-    scaling = _scaling(kind, plain, one.scale_dtype or None)
+    scaling = kind.finest(one.scale or None, one.scale_dtype or None)
     word = _DEEP[scaling.word] if one.k == DEEP_K else scaling.word
-    if one.scale not in ("", word):
+    if one.scale.upper() in BLOCKS and one.scale.upper() != word:
         raise Refused(
             "TW602",
             f"K = {one.k} of kind::{kind.name} has no {one.scale} scales",
@@ -467,7 +451,7 @@ def _check_scales(one: Instruction) -> None:
     object.__setattr__(one, "scale", word)
     object.__setattr__(one, "scale_dtype", scaling.dtype)
     for operand, found in (("A", one.sfa_id), ("B", one.sfb_id)):
-        if as_int(found, f"the id of {operand}'s scales") not in IDS[word]:
+        if found not in IDS[word]:
             raise Refused(
                 "TW602",
                 f"the id of {operand}'s scales is {found}, and {word} scales have {_listed(IDS[word])}",
@@ -476,14 +460,10 @@ def _check_scales(one: Instruction) -> None:
             )
 
 
-def _scaling(kind: Kind, scale: str | None, dtype: str | None) -> Scaling:
-    """The scaling that is said; of several that fit, the finest."""
-    fitting = [one for one in kind.scalings if scale in (None, one.word) and dtype in (None, one.dtype)]
-    return fitting[-1] if fitting else kind.scaling(scale, dtype)
-
-
 def _listed(ids: tuple[int, ...]) -> str:
     return ", ".join(map(str, ids[:-1])) + " and " * (len(ids) > 1) + str(ids[-1])
 
 
+_NUMBERS = ("m", "n", "k", "selector", "max_shift", "sfa_id", "sfb_id", "cta_group")
+_FLAGS = ("sparse", "saturate", "negate_a", "negate_b", "ws")
 _CHECKS = (_check_k, _check_shape, _check_majors, _check_signs, _check_sparse, _check_shift, _check_scales)

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilewise.hardware.tcgen05.instruction import BITS, Instruction, fields_of, scale_word
-from tilewise.hardware.tcgen05.kinds import DEEP_K, INTEGERS
-
-
-_BLOCKS = {"1X": "block32", "2X": "block32", "4X": "block16"}
-"""How the assembler has scalings named in code for a family."""
+from tilewise.hardware.tcgen05.instruction import BITS, Instruction, fields_of
+from tilewise.hardware.tcgen05.kinds import BLOCKS, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +45,23 @@ def remarks(one: Instruction) -> tuple[str, ...]:
 
 
 def _remarks(one: Instruction) -> Iterator[str]:
+    kind = Kind.of(one.kind)
     if one.cta_group == 2:
         yield (
             f"the word has no CTA group: M = {one.m} is that of a pair, each CTA of which has "
             f"{one.m // 2} rows of A and {one.n // 2} of B"
         )
-    if one.k == DEEP_K:
-        yield f"K = {DEEP_K} is on sm_103a alone"
-    if one.scale in _BLOCKS:
-        yield f"for sm_100f and other families the words have {_BLOCKS[one.scale]}, not {scale_word(one.scale)}"
-    if one.kind == "i8":
-        yield f"kind::i8 is on {INTEGERS}"
+    if one.n in kind.shapes(3 - one.cta_group, one.sparse, k=one.k).get(one.m, ()) and not one.ws:
+        other = "one CTA" if one.cta_group == 2 else "a pair of CTAs"
+        yield f"it is the word of {other} as well: the instruction says which"
+    if one.scale in kind.words:
+        yield f"in code for sm_100a {BLOCKS[one.scale]} may be called scale_vec::{one.scale}"
+    several = [scaling.word for scaling in kind.scalings if scaling.dtype == one.scale_dtype]
+    if len(several) > 1 and not one.sfa_id and not one.sfb_id:
+        yield f"the word does not say how many scales a row has, {' or '.join(several)}: the instruction does"
+    needed = kind.needed(one.sparse, one.k)
+    if needed != kind.needed() or one.kind == "i8":
+        yield f"it is on {needed}"
     yield f"CUTLASS hands it on in the upper 32 bits of 64: {one.value << BITS:#018x}"
 
 

@@ -17,7 +17,7 @@
 
 A product of `.ws` with sparse A ends at N = 128; a pair's with scales and sparse A has M = 256 alone. An
 N-major B of 8 bits has N in steps of 16, of a pair in steps of 32. On sm_103a mxf4 and mxf4nvf4 have K = 96
-as well, dense.
+as well, dense, of one CTA with M = 128 and of a pair with M = 256.
 """
 
 from __future__ import annotations
@@ -39,11 +39,19 @@ PTX_TCGEN05_MAJORS = ptx("Major-ness and layouts of operands (tcgen05.mma)", "tc
 SM_100 = Needs(family=(100, 110))
 INTEGERS = Needs(alone=("sm_100a", "sm_110a"))
 """kind::i8 is on no sm_103."""
+SPARSE_4 = Needs(alone=("sm_100a", "sm_103a", "sm_110a"))
+"""mxf4 and mxf4nvf4 with sparse A: the assembler takes them for no family."""
 DEEP = Needs(alone=("sm_103a",))
 """K = 96."""
 
 DEEP_K = 96
 BYTE = 8
+
+_CALLED = {"fp8": "f8f6f4", "mxfp8": "mxf8f6f4", "mxfp4": "mxf4", "nvfp4": "mxf4nvf4", "int8": "i8"}
+"""Other words for kinds, or for their types."""
+
+BLOCKS = {"1X": "block32", "2X": "block32", "4X": "block16", "3X": "block32", "6X": "block16"}
+"""{how many scales a row has: the word for it that the assembler takes for every target}."""
 
 Shapes = Mapping[int, tuple[int, ...]]
 """{M: the legal N}."""
@@ -87,9 +95,11 @@ class Kind:
             return kind
         name = str(kind).lower().removeprefix(".").removeprefix("kind::")
         if name not in KINDS:
-            raise LayoutError(
-                "TW601", f"{kind!r} is no kind of tcgen05.mma", hint=f"known: {' '.join(KINDS)}"
-            )
+            known = f"known: {' '.join(KINDS)}"
+            having = [one.name for one in KINDS.values() if name in one.types]
+            meant = _CALLED.get(name) or (having[0] if having else "")
+            hint = f"did you mean {meant}? {known}" if meant else known
+            raise LayoutError("TW601", f"{kind!r} is no kind of tcgen05.mma", hint=hint)
         return KINDS[name]
 
     @property
@@ -101,6 +111,11 @@ class Kind:
     def packed(self) -> bool:
         """Whether two elements share a byte, in shared memory and in tensor memory."""
         return self.name in ("mxf4", "mxf4nvf4")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """How many scales a row may have, each once: 1X, 2X, 4X."""
+        return tuple(dict.fromkeys(scaling.word for scaling in self.scalings))
 
     def depth(self, sparse: bool = False) -> int:
         """K of a product, in elements of A as it is without its zeros."""
@@ -204,7 +219,33 @@ class Kind:
 
     # -- shapes ----------------------------------------------------------------------------------------
 
-    def shapes(self, cta_group: int = 1, sparse: bool = False, ws: bool = False) -> Shapes:
+    def needed(self, sparse: bool = False, k: int = 0) -> Needs:
+        """What an architecture has to be to have a product.
+
+        >>> KINDS["mxf4"].needed(), KINDS["mxf4"].needed(k=96)
+        (sm_100f and sm_110f, and the later ones of their families, sm_103a)
+        """
+        if k == DEEP_K:
+            return DEEP
+        return SPARSE_4 if self.packed and sparse else self.needs
+
+    def depths(self, sparse: bool = False) -> tuple[int, ...]:
+        """Every K that there is."""
+        return (self.depth(sparse), *((DEEP_K,) if self.packed and not sparse else ()))
+
+    def finest(self, scale: str | None = None, dtype: str | None = None) -> Scaling:
+        """The scaling that words such as 2X, 3X or block32 say; of several that fit, the finest.
+
+        >>> print(KINDS["mxf4nvf4"].finest("block32"), "|", KINDS["mxf4nvf4"].finest())
+        scale_vec::2X of ue8m0 | scale_vec::4X of ue4m3
+        """
+        word = None if scale is None else str(scale).removeprefix("scale_vec::").upper()
+        coarse = "1X" if self.k < 64 else "2X"
+        word = {"BLOCK32": coarse, "BLOCK16": "4X", "3X": "2X", "6X": "4X"}.get(word or "", word)
+        fitting = [one for one in self.scalings if word in (None, one.word) and dtype in (None, one.dtype)]
+        return fitting[-1] if fitting else self.scaling(word, dtype)
+
+    def shapes(self, cta_group: int = 1, sparse: bool = False, ws: bool = False, k: int = 0) -> Shapes:
         """{M: the legal N}; nothing where there is no such product.
 
         >>> {m: (n[0], n[-1]) for m, n in KINDS["i8"].shapes(ws=True, sparse=True).items()}
@@ -217,7 +258,8 @@ class Kind:
             fitting = cta_group == 1 and not self.scaled
             return dict.fromkeys((32, 64, 128), _WS[:-1] if sparse else _WS) if fitting else {}
         if cta_group == 2:
-            return dict.fromkeys((256,) if self.scaled and sparse else (128, 256), legal)
+            whole = self.scaled and (sparse or k == DEEP_K)
+            return dict.fromkeys((256,) if whole else (128, 256), legal)
         return dict.fromkeys((128,) if self.scaled else (64, 128), legal)
 
     def check_shape(
@@ -228,6 +270,7 @@ class Kind:
         sparse: bool = False,
         ws: bool = False,
         *,
+        k: int = 0,
         b: DType | str | None = None,
         b_major: str = "k",
     ) -> tuple[int, int]:
@@ -239,19 +282,17 @@ class Kind:
           hint: the nearest N are 16 and 32
         """
         m, n = as_int(m, "M"), as_int(n, "N")
-        legal = self.shapes(cta_group, sparse, ws)
-        such = f"cta_group {cta_group}{', .ws' * ws}{', sparse A' * sparse}"
+        legal = self.shapes(cta_group, sparse, ws, k)
+        deep = f", K = {k}" * (k == DEEP_K)
+        such = f"cta_group {cta_group}{', .ws' * ws}{', sparse A' * sparse}{deep}"
         witness = {"kind": self.name, "m": m, "n": n, "cta_group": cta_group, "sparse": sparse, "ws": ws}
-        if not legal:
-            why = ".ws is of one CTA, and of kinds without scales"
-            raise Refused("TW602", f"kind::{self.name} has nothing of {such}", witness=witness, hint=why)
         if m not in legal:
-            spelled = " and ".join(map(str, legal))
+            asked = f"M = {m} of {such}" if legal else f"product of {such}"
             raise Refused(
                 "TW602",
-                f"kind::{self.name} has no M = {m} of {such}",
+                f"kind::{self.name} has no {asked}",
                 witness=witness,
-                hint=f"M is {spelled}",
+                hint=self._having(m, cta_group, sparse, ws, k),
             )
         if n not in legal[m]:
             raise Refused(
@@ -268,6 +309,16 @@ class Kind:
                 hint=nearest(range(16 * cta_group, 257, 16 * cta_group), n),
             )
         return m, n
+
+    def _having(self, m: int, cta_group: int, sparse: bool, ws: bool, k: int) -> str:
+        """What to ask instead of an M that there is not: the variant that has it, or the M that there are."""
+        legal = self.shapes(cta_group, sparse, ws, k)
+        if not legal:
+            return ".ws is of one CTA, and of kinds without scales"
+        for group, such in ((2, False), (1, True), (1, False)):
+            if m in self.shapes(group, sparse, such, k):
+                return f"M = {m} is of cta_group {group}{' with .ws' * such}"
+        return f"M is {' or '.join(map(str, legal))}"
 
     def instruction(self, m: int, n: int, sparse: bool = False) -> str:
         """A product, as it is spoken of.

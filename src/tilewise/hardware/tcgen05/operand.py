@@ -20,16 +20,12 @@ from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
 from tilewise.hardware.operands.majors import check_major_word, check_operand
 from tilewise.hardware.operands.walk import Digits, inside_a_chunk
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.kinds import DEEP_K, Kind, kind_of, rows_of_one
-from tilewise.hardware.wgmma.instructions import nearest
+from tilewise.hardware.tcgen05.kinds import Kind, kind_of, rows_of_one
 
 SOURCE = ptx(
     "Valid Combinations of Type-Size, Major-ness and Swizzling (tcgen05), Table 54",
     "tcgen05-matrix-layout-organization-valid-comb-type-size-majorness-swizzle",
 )
-
-DEEP_N = 16
-"""N of a product with K = 96 is a multiple of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +71,18 @@ class Operand:
                 "TW601", f"{self.operand} needs {name}, which no field holds", hint=f"such as {name}=128"
             )
         product = (self.cta_group, self.sparse, self.ws)
-        m, n = some_shape(kind, self.m, self.n, *product)
+        m, n = some_shape(kind, self.m, self.n, *product, k=self.k or 0)
         b = self.dtype if self.operand == "B" else None
-        kind.check_shape(m, n, *product, b=b, b_major=self.major)
+        kind.check_shape(m, n, *product, k=self.k or 0, b=b, b_major=self.major)
 
     def _check_depth(self, kind: Kind) -> None:
-        legal = depths(kind, self.sparse)
+        legal = kind.depths(self.sparse)
         if self.k is not None and self.k not in legal:
             raise Refused(
                 "TW602",
                 f"kind::{kind.name} has no K = {self.k}" + " with sparse A" * self.sparse,
                 witness={"kind": kind.name, "k": self.k},
                 hint=f"it has K = {' and '.join(map(str, legal))}",
-            )
-        if self.k == DEEP_K and self.n is not None and self.n % DEEP_N:
-            raise Refused(
-                "TW602",
-                f"kind::{kind.name} has no N = {self.n} with K = {DEEP_K}",
-                witness={"n": self.n, "k": DEEP_K},
-                hint=nearest(range(DEEP_N, 257, DEEP_N), self.n),
             )
 
     @property
@@ -154,10 +143,10 @@ class Operand:
 
 
 def some_shape(
-    kind: Kind, m: int | None, n: int | None, cta_group: int, sparse: bool, ws: bool
+    kind: Kind, m: int | None, n: int | None, cta_group: int, sparse: bool, ws: bool, k: int = 0
 ) -> tuple[int, int]:
     """(M, N) with a legal size where none is given, if there is one."""
-    shapes = kind.shapes(cta_group, sparse, ws)
+    shapes = kind.shapes(cta_group, sparse, ws, k)
     m = next(iter(shapes), 128) if m is None else m
     return m, shapes.get(m, (128,))[-1] if n is None else n
 
@@ -178,18 +167,13 @@ def legal_rows(
     >>> legal_rows(Kind.of("f16"), "A"), legal_rows(Kind.of("f16"), "B", n=96, cta_group=2)
     ((64, 128), (48,))
     """
-    some_m, _ = kind.check_shape(*some_shape(kind, m, n, cta_group, sparse, ws), cta_group, sparse, ws)
-    shapes = kind.shapes(cta_group, sparse, ws)
+    product, deep = (cta_group, sparse, ws), k or 0
+    some_m, some_n = some_shape(kind, m, n, *product, k=deep)
+    kind.check_shape(some_m, some_n, *product, k=deep)
+    shapes = kind.shapes(*product, k=deep)
     every, asked = (shapes, m) if operand == "A" else (shapes[some_m], n)
     sizes = [*every] if asked is None else [asked]
-    if operand == "B" and asked is None and k == DEEP_K:
-        sizes = [size for size in sizes if size % DEEP_N == 0]
     return tuple(sorted(rows_of_one(operand, size, size, cta_group) for size in sizes))
-
-
-def depths(kind: Kind, sparse: bool = False) -> tuple[int, ...]:
-    """The K that a kind has: a second one of dense mxf4 and mxf4nvf4, on sm_103a."""
-    return (kind.depth(sparse), DEEP_K) if kind.packed and not sparse else (kind.depth(sparse),)
 
 
 def stored_as(kind: Kind, dtype: DType | str) -> DType:

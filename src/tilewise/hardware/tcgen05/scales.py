@@ -26,6 +26,7 @@ from tilewise.core.integers import as_extent, as_int
 from tilewise.core.layout import Iter, Layout
 from tilewise.hardware.mma.kinds import Scaling
 from tilewise.hardware.sources import Source, ptx
+from tilewise.hardware.tcgen05.addresses import COLUMNS
 from tilewise.hardware.tcgen05.kinds import DEEP_K
 
 PTX_SCALES = ptx("Block scaling (tcgen05.mma), layouts of scale factors", "tcgen05-block-scaling")
@@ -53,6 +54,9 @@ WORD = 4
 HALF = 64
 """Lanes of each half, where the halves compute two halves of N."""
 
+MOST_N, N_OF_PAIR = 256, 16
+"""The largest N, and what that of a pair is a multiple of."""
+
 BLOCK_ROWS = 128
 BLOCK_BYTES = BLOCK_ROWS * WORD
 
@@ -76,15 +80,19 @@ def blocks(rows: int, sf_k: int) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """The factors of an operand in tensor memory, as the products of one or two CTAs read them.
+    """The factors of an operand of one product in tensor memory, as one or two CTAs read them.
 
-        postcondition  `layout` has every copy that a product reads
+        requires       rows of one product: of SFA up to M, of SFB up to 256, of a pair M and N exactly; no
+                       more columns than tensor memory has
+        postcondition  row r of `layout` is row r of the operand, or of one half of it, in every copy
 
     >>> one = Factors("SFA", 128, 4)
     >>> print(one.layout)
     S[((4, 32), 4) : ((4@TCol, 1@TLane), 1@TCol)] + R[4 : 32@TLane]
     >>> print(Factors("SFB", 256, 4, m=128, cta_group=2).layout)
     S[((2, 4, 32), 4) : ((64@TLane, 4@TCol, 1@TLane), 1@TCol)] + R[(2, 2) : (32@TLane, 1@cbx)]
+    >>> print(Factors("SFB", 96, 4, m=128, cta_group=2, half=1).layout)
+    S[((2, 32), 4) : ((4@TCol, 1@TLane), 1@TCol)] + R[(2, 2) : (32@TLane, 1@cbx)] + 64@TLane
     """
 
     operand: str
@@ -93,38 +101,74 @@ class Factors:
     sf_k: int
     m: int = BLOCK_ROWS
     cta_group: int = 1
+    half: int | None = None
+    """Which half of N, where the halves of the lanes have one each; both where it is left out."""
 
     def __post_init__(self) -> None:
         if self.operand not in OPERANDS:
             raise LayoutError("TW601", f"{self.operand!r} are no scale factors", hint="known: SFA SFB")
         for name in ("rows", "sf_k"):
             object.__setattr__(self, name, as_extent(getattr(self, name)))
+        self._check_product()
+        self._check_rows()
+        self._check_half()
+        if self.written > COLUMNS:
+            raise Refused(
+                "TW605",
+                f"{self.sf_k} factors of {self.rows} rows take {self.written} columns of tensor memory",
+                witness={"columns": self.written, "most": COLUMNS},
+                hint=f"it has {COLUMNS}: cut them along K",
+            )
+
+    def _check_product(self) -> None:
         legal = {1: (128,), 2: (128, 256)}.get(as_int(self.cta_group, "cta_group"))
         if legal is None:
             raise LayoutError(
                 "TW601", f"there is no cta_group {self.cta_group}", hint="a product is of 1 or 2 CTAs"
             )
         if self.m not in legal:
+            pair = "; 256 is of cta_group 2" if self.m == 256 else ""
             raise Refused(
                 "TW602",
                 f"no product with scales has M = {self.m} of cta_group {self.cta_group}",
                 witness={"m": self.m, "cta_group": self.cta_group},
-                hint=f"M is {' or '.join(map(str, legal))}",
+                hint=f"M is {' or '.join(map(str, legal))}{pair}",
             )
-        if self.operand == "SFA" and self.rows % self.m and self.cta_group == 2:
-            raise Refused(
-                "TW603",
-                f"SFA of {self.rows} rows is not shared by a pair whose products have M = {self.m}",
-                witness={"rows": self.rows, "m": self.m},
-                hint=f"take a multiple of {self.m}",
+
+    def _check_rows(self) -> None:
+        most = self.m if self.operand == "SFA" else MOST_N
+        pair = self.cta_group == 2
+        whole = self.rows == most if self.operand == "SFA" else self.rows % N_OF_PAIR == 0
+        if self.rows <= most and (whole or not pair):
+            return
+        wanted = f"M = {most}" if self.operand == "SFA" else f"an N of 16, 32, ..., {MOST_N}"
+        raise Refused(
+            "TW603",
+            f"{self.operand} of {self.rows} rows is not of one product"
+            + (f" of a pair with M = {self.m}" if pair else ""),
+            witness={"rows": self.rows, "most": most},
+            hint=f"it has the rows of {wanted}"
+            + ("" if pair else ", or fewer")
+            + "; every further tile has columns of its own",
+        )
+
+    def _check_half(self) -> None:
+        if self.half is None:
+            inside = self.rows // 2
+            if self.split and inside > QUARTER and inside % QUARTER:
+                raise Refused(
+                    "TW501",
+                    f"halves of {inside} rows are no whole number of 32: one layout does not say both",
+                    witness={"rows": self.rows, "half": inside},
+                    hint="ask for each: half=0 and half=1",
+                )
+            return
+        if not self.split:
+            raise LayoutError(
+                "TW601", "half is of SFB of a pair with M = 128", hint="elsewhere all lanes have all of N"
             )
-        if self.split and self.rows % 2:
-            raise Refused(
-                "TW603",
-                f"SFB of {self.rows} rows has no two halves",
-                witness={"rows": self.rows},
-                hint="N of a pair is a multiple of 16",
-            )
+        if as_int(self.half, "half") not in (0, 1):
+            raise LayoutError("TW601", f"there is no half {self.half}", hint="half=0 or half=1")
 
     @property
     def split(self) -> bool:
@@ -144,9 +188,8 @@ class Factors:
     @property
     def own(self) -> int:
         """Rows that lie among the same lanes of one CTA."""
-        if self.split:
-            return self.rows // 2
-        return self.rows // 2 if self.operand == "SFA" and self.cta_group == 2 else self.rows
+        shared = self.split or (self.operand == "SFA" and self.cta_group == 2)
+        return self.rows // 2 if shared else self.rows
 
     @property
     def quarters(self) -> int:
@@ -162,25 +205,38 @@ class Factors:
     def next_word(self) -> int:
         """32-bit columns from a word of a row to the next: whole blocks, but for a pair whose M is 128."""
         whole = self.cta_group == 1 or self.m == 256
-        per_block = BLOCK_ROWS // QUARTER
-        return -(-self.quarters // per_block) * per_block if whole else self.quarters
+        return _up(self.quarters, BLOCK_ROWS // QUARTER) if whole else self.quarters
 
     @property
     def columns(self) -> int:
-        """32-bit columns that they take."""
+        """32-bit columns that products read."""
         return self.next_word * (self.words - 1) + self.quarters
+
+    @property
+    def written(self) -> int:
+        """32-bit columns that copies write, each of which writes four."""
+        return _up(self.columns, BLOCK_ROWS // QUARTER)
 
     @property
     def padded(self) -> tuple[int, int]:
         """Rows and factors with those that fill the last ones up."""
-        shares = self.rows // self.own
-        return shares * self.quarters * QUARTER, self.words * WORD
+        return self._shares * self._inside, self.words * WORD
+
+    @property
+    def _shares(self) -> int:
+        """Groups of lanes, or CTAs, that the rows are shared by."""
+        return 1 if self.half is not None else self.rows // self.own
+
+    @property
+    def _inside(self) -> int:
+        """Rows of a share, with those that fill it up."""
+        return self.own if self._shares > 1 and self.own < QUARTER else self.quarters * QUARTER
 
     @property
     def layout(self) -> Layout:
         """[rows, sf_k], both rounded up to what is whole, over TLane, TCol in bytes, and cbx of a pair."""
-        rows = [(self.quarters, WORD @ COLUMN), (QUARTER, 1 @ LANE)]
-        if self.own < self.rows:
+        rows = [(self.quarters, WORD @ COLUMN), (self._inside // self.quarters, 1 @ LANE)]
+        if self._shares > 1:
             rows.insert(0, (2, HALF @ LANE if self.split else 1 @ CTA))
         factors = [(self.words, self.next_word * WORD @ COLUMN), (WORD, 1 @ COLUMN)]
         copies = [Iter(self.lane_copies, QUARTER @ LANE)]
@@ -189,7 +245,22 @@ class Factors:
         modes = [[digit for digit in digits if digit[0] > 1] or digits[-1:] for digits in (rows, factors)]
         shape = tuple(_mode([extent for extent, _ in digits]) for digits in modes)
         strides = tuple(step for digits in modes for _, step in digits)
-        return Layout(shape, strides, replica=tuple(copies))
+        whole = Layout(shape, strides, replica=tuple(copies))
+        return whole + HALF @ LANE if self.half else whole
+
+    @property
+    def source(self) -> Layout:
+        """The bytes of shared memory that copies of 64x128b.warpx2::01_23 bring to the two halves, [N, 4].
+
+        A copy reads 64 rows of 16 bytes: row i has the words of rows i, 32 + i, ... of the first half of N,
+        row 32 + i those of the second. Of N = 256 that is two blocks of `blocks`; else some of it is empty.
+
+        >>> print(Factors("SFB", 128, 4, m=128, cta_group=2).source)
+        S[((2, 2, 32), 4) : ((512, 4, 16), 1)]
+        """
+        inside = self._inside // self.quarters
+        shape = ((2, self.quarters, inside), WORD)
+        return Layout(shape, tuple(step @ STORE for step in (BLOCK_BYTES, WORD, WORD * WORD, 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +297,10 @@ def takes(scaling: Scaling, sf_k: int, next_word: int, k: int = 0) -> tuple[Take
         Take(step, step * many, step * many // WORD * next_word, step * many % WORD)
         for step in range(sf_k // many)
     )
+
+
+def _up(count: int, unit: int) -> int:
+    return -(-count // unit) * unit
 
 
 def _mode(extents: list[int]) -> int | tuple[int, ...]:

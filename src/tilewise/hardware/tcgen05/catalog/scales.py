@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from tilewise.core.dtypes import DType
+from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import dtype_named
-from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind
+from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, KINDS, Kind
 from tilewise.hardware.tcgen05.scales import (
     BLOCK_BYTES,
     BLOCK_ROWS,
@@ -36,39 +37,74 @@ def _in_tensor_memory(operand: str) -> Callable[..., Built]:
         rows: int,
         sf_k: int,
         scale: str | None,
-        dtype: str | None,
+        scale_dtype: str | None,
         m: int,
         cta_group: int,
         k: int | None,
+        **other: int | None,
     ) -> Built:
         this = Kind.of(kind)
-        scaling = _finest(this, scale, dtype)
-        factors = Factors(operand, rows, sf_k, m, cta_group)
-        depth = this.depth() if k is None else k
+        scaling = this.finest(scale, scale_dtype)
+        factors = Factors(operand, rows, sf_k, m, cta_group, **other)
+        depth = _depth(this, k, m, cta_group)
+        many = taken(scaling, depth)
         steps = takes(scaling, sf_k, factors.next_word, depth)
         facts: dict[str, Any] = {
             "kind": this.name,
-            "scale": str(scaling),
-            "dtype": scaling.dtype,
-            "block": depth // taken(scaling, depth),
-            "columns": factors.columns,
+            "scale": f"{scaling} ({BLOCKS[scaling.word]})",
+            "scale_dtype": scaling.dtype,
+            "k": depth,
+            "block": depth // many,
+            "columns": {"read": factors.columns, "written": factors.written},
             "copies": {"lanes": factors.lane_copies, "ctas": factors.cta_copies},
             "bytes": {"stored": rows * sf_k, "padded": factors.padded[0] * factors.padded[1]},
-            "products": [
-                {"k": one.step, "first": one.first, "column": one.column, "id": one.id} for one in steps
-            ],
+            "products": {
+                "count": len(steps),
+                "factors": many,
+                "first": [{"k": one.step, "column": one.column, "id": one.id} for one in steps[:PERIOD]],
+            },
         }
+        if factors.split and factors.half is None:
+            facts["copied"] = {"by": "64x128b.warpx2::01_23", "from": str(factors.source)}
         source = CUTLASS_FRAGMENTS if factors.split else PTX_SCALES
-        notes = (*_padding(rows, sf_k, factors.padded), *_halves(factors))
+        asked = (factors.own if factors.half is not None else rows, sf_k)
+        notes = (*_padding(*asked, factors.padded), *_halves(factors), *_too_few(sf_k, many))
         return Built(factors.layout, facts, DType.of(scaling.dtype), notes=notes, source=source)
 
     return build
 
 
-def _finest(kind: Kind, scale: str | None, dtype: str | None) -> Any:
-    """The scaling that is said; of several that fit, the finest, as `idesc` takes it."""
-    fitting = [one for one in kind.scalings if scale in (None, one.word) and dtype in (None, one.dtype)]
-    return fitting[-1] if fitting else kind.scaling(scale, dtype)
+PERIOD = 4
+"""Products after which ids repeat."""
+
+
+def _depth(kind: Kind, k: int | None, m: int, cta_group: int) -> int:
+    """K of the product, dense, sparse or 96, or a refusal."""
+    legal = (kind.depth(), kind.depth(sparse=True), *kind.depths()[1:])
+    depth = kind.depth() if k is None else k
+    sparse = depth == kind.depth(sparse=True)
+    if depth not in legal:
+        raise Refused(
+            "TW602",
+            f"kind::{kind.name} has no K = {k}",
+            witness={"kind": kind.name, "k": k},
+            hint=f"K is {legal[0]}, with sparse A {legal[1]}" + (f", or {DEEP_K}" if len(legal) > 2 else ""),
+        )
+    shapes = kind.shapes(cta_group, sparse, k=depth)
+    if m in shapes or m not in kind.shapes(cta_group):
+        return depth
+    raise Refused(
+        "TW602",
+        f"kind::{kind.name} with K = {depth} has no M = {m} of cta_group {cta_group}",
+        witness={"kind": kind.name, "k": depth, "m": m, "cta_group": cta_group},
+        hint=f"M is {' or '.join(map(str, shapes))}",
+    )
+
+
+def _too_few(sf_k: int, many: int) -> tuple[str, ...]:
+    if sf_k >= many:
+        return ()
+    return (f"a product takes {many} factors of a row, and there are {sf_k}: none is whole",)
 
 
 def _padding(rows: int, sf_k: int, padded: tuple[int, int]) -> tuple[str, ...]:
@@ -80,9 +116,12 @@ def _padding(rows: int, sf_k: int, padded: tuple[int, int]) -> tuple[str, ...]:
 def _halves(factors: Factors) -> tuple[str, ...]:
     if not factors.split:
         return ()
-    half = factors.rows // 2
+    inside = factors.rows // 2
+    if factors.half is not None:
+        first = factors.half * inside
+        return (f"rows {first} to {first + inside - 1} of N = {factors.rows}, which count from 0 here",)
     return (
-        f"lanes 0 to 63 have rows 0 to {half - 1}, lanes 64 to 127 the others: each half computes its own "
+        f"lanes 0 to 63 have rows 0 to {inside - 1}, lanes 64 to 127 the others: each half computes its own "
         "half of N, so there are two copies and not four",
     )
 
@@ -109,8 +148,11 @@ def _instances(operand: str) -> Callable[[], Iterator[Mapping[str, Value]]]:
     return listed
 
 
-KIND = Parameter("kind", "the kind of tcgen05.mma", legal=_SCALED)
+KIND = Parameter("kind", "the kind of tcgen05.mma", legal=tuple(KINDS))
 SF_K = Parameter("sf_k", "scale factors of a row", rule="1 or more", default=WORD, number=True)
+HALF_OF_N = Parameter(
+    "half", "which half of N, of a pair with M = 128", legal=(0, 1), optional=True, number=True
+)
 
 
 def _parameters(rows: str) -> tuple[Parameter, ...]:
@@ -119,19 +161,22 @@ def _parameters(rows: str) -> tuple[Parameter, ...]:
         Parameter("rows", rows, rule="1 or more", number=True),
         SF_K,
         Parameter(
-            "scale", "how many factors a row has for a product", legal=("1X", "2X", "4X"), optional=True
+            "scale",
+            "how many factors a product takes of a row",
+            legal=("1X", "2X", "4X", "block32", "block16"),
+            optional=True,
         ),
         Parameter(
-            "dtype", "the type of the factors", legal=("ue8m0", "ue4m3"), optional=True, normal=dtype_named
+            "scale_dtype",
+            "the type of the factors",
+            legal=("ue8m0", "ue4m3"),
+            optional=True,
+            normal=dtype_named,
         ),
         Parameter("m", "M of the product", legal=(128, 256), default=128, number=True),
         Parameter("cta_group", "CTAs that multiply together", legal=(1, 2), default=1, number=True),
         Parameter(
-            "k",
-            f"K of the product: the kind's, or {DEEP_K}",
-            legal=(32, 64, DEEP_K),
-            optional=True,
-            number=True,
+            "k", f"K of the product: the kind's, or {DEEP_K}", rule="a number", optional=True, number=True
         ),
     )
 
@@ -152,7 +197,7 @@ ENTRIES = (
     Entry(
         "tcgen05.sfb",
         "the scale factors of B in tensor memory, [N, sf], with every copy",
-        _parameters("rows of B: N, of a pair of CTAs that of both"),
+        (*_parameters("rows of B: N, of a pair of CTAs that of both"), HALF_OF_N),
         PTX_SCALES,
         _in_tensor_memory("SFB"),
         {"kind": "mxf8f6f4", "rows": 128, "sf_k": 4},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.tcgen05.kinds import DEEP, DEEP_K, KINDS, PTX_TCGEN05_SHAPES, Kind
+from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, KINDS, PTX_TCGEN05_SHAPES, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,25 +15,39 @@ if TYPE_CHECKING:
 ABSENT: dict[str, str] = {}
 
 
-def _shapes(kind: str, m: int | None, n: int | None, cta_group: int, sparse: bool, ws: bool) -> Built:
+def _shapes(
+    kind: str, m: int | None, n: int | None, cta_group: int, sparse: bool, ws: bool, k: int | None
+) -> Built:
     this = Kind.of(kind)
-    legal = this.shapes(cta_group, sparse, ws)
+    depths = this.depths(sparse)
+    if k is not None and k not in depths:
+        raise Refused(
+            "TW602",
+            f"kind::{this.name} has no K = {k}{' with sparse A' * sparse}",
+            witness={"kind": this.name, "k": k, "sparse": sparse},
+            hint=f"K is {' or '.join(map(str, depths))}",
+        )
+    depth = k or depths[0]
+    legal = this.shapes(cta_group, sparse, ws, depth)
     if m is not None or n is not None or not legal:
         some = m if m is not None else next(iter(legal), 128)
-        this.check_shape(some, n if n is not None else max(legal.get(some, (256,))), cta_group, sparse, ws)
+        wanted = n if n is not None else max(legal.get(some, (256,)))
+        this.check_shape(some, wanted, cta_group, sparse, ws, k=depth)
     facts: dict[str, Any] = {
         "kind": this.name,
         "types": list(this.types),
         "mixed": this.mixed,
         "accumulators": list(this.results),
-        "scales": [str(scaling) for scaling in this.scalings],
-        "k": [this.depth(sparse), *([DEEP_K] if this.packed and not sparse else [])],
+        "scales": [f"{scaling} ({BLOCKS[scaling.word]})" for scaling in this.scalings],
+        "k": depth,
         "m": list(legal) if m is None else m,
         "n": list(legal[m if m is not None else next(iter(legal))]) if n is None else n,
-        "architectures": str(this.needs),
+        "architectures": str(this.needed(sparse, depth)),
         "majors": {name: list(this.majors(name)) for name in this.types},
     }
-    notes = (f"K = {DEEP_K} is on {DEEP} alone",) if this.packed and not sparse else ()
+    notes = tuple(
+        f"there is K = {other} as well: --k {other}" for other in depths if k is None and other != depth
+    )
     return Built(None, facts, notes=notes)
 
 
@@ -65,6 +80,9 @@ ENTRIES = (
             Parameter("cta_group", "CTAs that multiply together", legal=(1, 2), default=1, number=True),
             Parameter("sparse", "A is sparse", flag=True),
             Parameter("ws", "tcgen05.mma.ws", flag=True),
+            Parameter(
+                "k", f"K of the product: the kind's, or {DEEP_K}", rule="a number", optional=True, number=True
+            ),
         ),
         PTX_TCGEN05_SHAPES,
         _shapes,
