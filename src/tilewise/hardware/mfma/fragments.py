@@ -16,17 +16,12 @@ the document's, A[b, i, k], as much as i and k are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tilewise.core.axes import Axis
 from tilewise.core.layout import Layout
-from tilewise.core.vectors import Vector
+from tilewise.hardware.digits import Digits, layout_of, without_ones
 from tilewise.hardware.mfma.instructions import WAVE, Instruction, Shape, having
 
 LANE, REG = Axis("laneid"), Axis("reg")
-
-Digits = Sequence[tuple[int, Vector]]
-"""(extent, stride) of the parts of one index, the slowest first."""
 
 
 def a_fragment(shape: Shape | str, dtype: str) -> Layout:
@@ -83,10 +78,4 @@ def _input(this: Instruction, rows: int) -> Layout:
 def _layout(this: Instruction, block: Digits, *modes: Digits) -> Layout:
     """A layout of such modes; a mode of blocks only where there are several, and no digits of one step."""
     every = (block, *modes) if this.blocks > 1 else modes
-    kept = [[digit for digit in digits if digit[0] > 1] or [digits[-1]] for digits in every]
-    shape = tuple(_mode([extent for extent, _ in digits]) for digits in kept)
-    return Layout(shape, tuple(stride for digits in kept for _, stride in digits))
-
-
-def _mode(extents: list[int]) -> int | tuple[int, ...]:
-    return extents[0] if len(extents) == 1 else tuple(extents)
+    return layout_of(*map(without_ones, every))

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.vectors import Vector
+from tilewise.hardware.digits import Digit, layout_of
 from tilewise.hardware.modes import CHUNK, ROWS
 from tilewise.hardware.operands.walk import Walk, walk
 from tilewise.hardware.sources import Source, ptx
@@ -53,8 +53,8 @@ class Copy:
 
     form: str
     multicast: str
-    rows: tuple[tuple[int, Vector], ...]
-    """(extent, stride) of the rows, the slowest first."""
+    rows: tuple[Digit, ...]
+    """The digits of a row, the slowest first."""
     bytes: int
     """Bytes of a row."""
     copies: tuple[Iter, ...] = ()
@@ -87,9 +87,7 @@ class Copy:
     @property
     def layout(self) -> Layout:
         """[rows, bytes] over TLane, and TCol in bytes, with every copy."""
-        shape = (_mode([extent for extent, _ in self.rows]), self.bytes)
-        strides = (*(step for _, step in self.rows), 1 @ COLUMN)
-        return Layout(shape, strides, replica=self.copies)
+        return layout_of(self.rows, [(self.bytes, 1 @ COLUMN)], copies=self.copies)
 
     @property
     def row_count(self) -> int:
@@ -152,10 +150,6 @@ class Copy:
             raise LayoutError("TW601", f"tcgen05.cp spreads no {source}", hint=f"known: {' '.join(SOURCES)}")
         parts = ["tcgen05.cp", f"cta_group::{cta_group}", self.form, self.multicast]
         return ".".join(part for part in [*parts, *(["b8x16", source] if source else [])] if part)
-
-
-def _mode(extents: list[int]) -> int | tuple[int, ...]:
-    return extents[0] if len(extents) == 1 else tuple(extents)
 
 
 COPIES = (

@@ -20,7 +20,6 @@ folded over lanes (B, E, G) each fold reads A from its own lanes, so that all of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewise.core.axes import Axis
@@ -28,6 +27,7 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.vectors import ZERO, Vector
+from tilewise.hardware.digits import Digit, layout_of
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import LANES, WARP_LANES, WARPS
 
@@ -40,9 +40,6 @@ PTX_PACKING_OF_A = ptx(
 
 SLAB = 16
 """Lanes of each warp's 32 that half the data path has, and where the second of its places begins."""
-
-Digit = tuple[int, Vector]
-"""An extent and its stride."""
 
 _CTA, _LANE, _COLUMN = Axis("cbx"), Axis("TLane"), Axis("TCol")
 
@@ -189,7 +186,7 @@ class DataPath:
         across = [(self.columns(n), step @ _COLUMN)]
         if self.folds > 1:
             across.insert(0, (self.folds, self.rows @ _LANE))
-        return layout_of(self.down(), across, self.offset(slab))
+        return layout_of(self.down(), across, offset=self.offset(slab))
 
     # -- A -----------------------------------------------------------------------------------------
 
@@ -199,7 +196,8 @@ class DataPath:
         >>> print(DataPath.of(128, cta_group=2).multiplicand(16))
         S[((2, 64), 16) : ((1@cbx, 1@TLane), 1@TCol)] + R[2 : 64@TLane]
         """
-        return layout_of(self.down(), [(as_int(k, "K"), step @ _COLUMN)], self.offset(slab), self.copies)
+        across = [(as_int(k, "K"), step @ _COLUMN)]
+        return layout_of(self.down(), across, offset=self.offset(slab), copies=self.copies)
 
     @property
     def copies(self) -> tuple[Iter, ...]:
@@ -244,18 +242,6 @@ class DataPath:
         fold, part = divmod(as_int(warp, "a warp") % WARPS, down)
         wide = self.columns(n)
         return Share(range(part * each, (part + 1) * each), range(fold * wide, (fold + 1) * wide))
-
-
-def layout_of(
-    down: Sequence[Digit], across: Sequence[Digit], offset: Vector, copies: Sequence[Iter] = ()
-) -> Layout:
-    """A layout of two modes, each of one digit or of several, the slowest first."""
-    shape = tuple(
-        digits[0][0] if len(digits) == 1 else tuple(extent for extent, _ in digits)
-        for digits in (down, across)
-    )
-    strides = tuple(step for _, step in (*down, *across))
-    return Layout(shape, strides, replica=tuple(copies), offset=offset)
 
 
 DATA_PATHS = {

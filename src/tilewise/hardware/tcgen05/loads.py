@@ -22,7 +22,7 @@ from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.core.vectors import Vector
+from tilewise.hardware.digits import Digit, layout_of, without_ones
 from tilewise.hardware.sources import ptx
 from tilewise.hardware.tcgen05.addresses import COLUMNS
 
@@ -33,8 +33,8 @@ PTX_STORES = ptx("tcgen05.st", "tcgen05-instructions-tcgen05-st")
 LANE, REG = Axis("laneid"), Axis("reg")
 MOST_REGISTERS = 128
 
-Digits = tuple[tuple[int, Vector], ...]
-"""(extent, stride), the slowest first."""
+Digits = tuple[Digit, ...]
+"""The digits of an index, the slowest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +116,8 @@ class Form:
     def layout(self, repeat: int, packed: bool = False) -> Layout:
         """Words, or packed halves, [lane, column] over laneid and reg; of two parts [lane, part, column]."""
         along = self.columns_of(self.check_repeat(repeat), packed)
-        parts: list[Digits] = [((2, self.lanes @ LANE),)] if self.halves else []
-        modes = [self.rows_of(packed), *parts, along]
-        trimmed = [[digit for digit in digits if digit[0] > 1] or [*digits[-1:]] for digits in modes]
-        shape = tuple(_mode([extent for extent, _ in digits]) for digits in trimmed)
-        return Layout(shape, tuple(step for digits in trimmed for _, step in digits))
+        parts = [((2, self.lanes @ LANE),)] if self.halves else []
+        return layout_of(*map(without_ones, (self.rows_of(packed), *parts, along)))
 
     def rows_of(self, packed: bool = False) -> Digits:
         """What a lane of tensor memory is; registers count halves where they are packed."""
@@ -155,10 +152,6 @@ class Form:
 def _doubled(digits: Digits) -> Digits:
     """Digits whose registers count halves."""
     return tuple((extent, step * 2 if step[REG] else step) for extent, step in digits)
-
-
-def _mode(extents: list[int]) -> int | tuple[int, ...]:
-    return extents[0] if len(extents) == 1 else tuple(extents)
 
 
 FORMS = {

@@ -23,10 +23,11 @@ from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.hardware.digits import Digit, layout_of
 from tilewise.hardware.mma.sparse import INDEX
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS
-from tilewise.hardware.tcgen05.datapaths import SLAB, DataPath, Digit, layout_of
+from tilewise.hardware.tcgen05.datapaths import SLAB, DataPath
 from tilewise.hardware.tcgen05.kinds import Kind
 
 EACH = COLUMN_BITS // INDEX.bits
@@ -132,7 +133,7 @@ class Metadata:
             rows, along = self._spread(), [(2, _GROUP @ _LANE), (_GROUP, 1 @ _COLUMN)]
         if self.check_selector(selector):
             offset += EACH @ _COLUMN
-        return layout_of(rows, along, offset, copies)
+        return layout_of(rows, along, offset=offset, copies=copies)
 
     def _spread(self) -> list[Digit]:
         """The digits of M where each 16 lanes have 16 rows in the two halves of 8 of them."""
