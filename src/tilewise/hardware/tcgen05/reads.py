@@ -22,10 +22,10 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.hardware.limits import SM_SHARED_BYTES
 from tilewise.hardware.modes import CHUNK
+from tilewise.hardware.operands.findings import Finding
 from tilewise.hardware.operands.walk import Digits, Walk, ends, inside_a_chunk, unread_fields, walk
 from tilewise.hardware.tcgen05.descriptor import Descriptor, check_absolute
 from tilewise.hardware.tcgen05.operand import Operand, check_mode
-from tilewise.hardware.wgmma.reads import Finding
 
 SHARED_END = SM_SHARED_BYTES
 """The first byte past the shared memory of an SM, which Blackwell has as much of as Hopper."""

@@ -14,7 +14,8 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
 from tilewise.hardware.limits import REGISTER_BITS
-from tilewise.hardware.wgmma.instructions import INPUTS, Input, nearest
+from tilewise.hardware.operands.sizes import nearest
+from tilewise.hardware.wgmma.instructions import INPUTS, Input
 
 WARP, LANE, REG = Axis("wid_in_wg"), Axis("laneid"), Axis("reg")
 

@@ -9,13 +9,13 @@ m64nNk256  b1 x b1 -> s32 (and.popc)                            N as for s8; K-m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.integers import as_int
 from tilewise.hardware.operands.majors import MAJORS, OPERANDS, check_major_word, check_operand
+from tilewise.hardware.operands.sizes import nearest
 
 __all__ = [
     "EVERY_8",
@@ -133,16 +133,6 @@ class Input:
                 hint=nearest(self.n, n),
             )
         return n
-
-
-def nearest(legal: Iterable[int], n: int) -> str:
-    """The two legal N nearest to `n`, in words.
-
-    >>> nearest(INTEGER_N, 40)
-    'the nearest N are 32 and 48'
-    """
-    near = sorted(legal, key=lambda one: (abs(one - n), one))[:2]
-    return f"the nearest N are {' and '.join(map(str, sorted(near)))}"
 
 
 def _instead(name: str) -> str:

@@ -6,8 +6,6 @@ The walk is that of all descriptors: see `tilewise.hardware.operands.walk`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewise.core.algebra.slicing import Slices
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused, of_kind
@@ -15,6 +13,7 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.hardware.limits import SM_SHARED_BYTES
 from tilewise.hardware.modes import CHUNK
+from tilewise.hardware.operands.findings import Finding
 from tilewise.hardware.operands.walk import Walk, ends, inside_a_chunk, unread_fields, walk
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import K_BITS, Input, M, check_operand
@@ -34,16 +33,6 @@ if TYPE_CHECKING:
 
 SHARED_END = SM_SHARED_BYTES
 """The first byte past the shared memory of an SM: a window that begins with the system's 1 KiB."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A sentence of the model that no document says: what it says, what asks the hardware, who answered."""
-
-    name: str
-    says: str
-    asked: str
-    confirmed: str = "device: H200"
 
 
 FINDINGS = (
