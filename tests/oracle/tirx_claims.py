@@ -252,12 +252,10 @@ def _shapes() -> Iterator[Claim]:
     """Every M and N of a kind; it has no word for `.ws`."""
     from tvm.backend.cuda.cpp.descriptors import _check_tcgen05_mma_matrix_shape
 
-    entry = find("tcgen05.shapes")
-    for values in instances_of(entry).values():
+    for values in instances_of(find("tcgen05.shapes")).values():
         if values["ws"]:
             continue
-        facts = entry.build(**values).facts
-        depth = facts["k"][0]
+        depth = KINDS[values["kind"]].depth(values["sparse"])
 
         def taken(m: int, n: int, values: Any = values, depth: int = depth) -> bool:
             such = (values["kind"], values["cta_group"], m, n, depth, values["sparse"])
