@@ -30,8 +30,8 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.hardware.architectures import Needs
 from tilewise.hardware.mma.kinds import F8F6F4, LOWEST, Scaling
+from tilewise.hardware.operands.sizes import nearest
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.wgmma.instructions import nearest
 
 PTX_TCGEN05_SHAPES = ptx("Matrix Shape (tcgen05.mma)", "tcgen05-matrix-shape")
 PTX_TCGEN05_MAJORS = ptx("Major-ness and layouts of operands (tcgen05.mma)", "tcgen05-major-ness")

@@ -28,7 +28,6 @@ __all__ = [
     "M",
     "check_major_word",
     "check_operand",
-    "nearest",
 ]
 
 M = 64
