@@ -75,3 +75,96 @@ def test_options_of_other_engines_are_known(capsys, words, code, message):
     assert main(["catalog", *words.split(), "--json"]) == 2
     error = json.loads(capsys.readouterr().out)["error"]
     assert (error["code"], error["message"]) == (code, message)
+
+
+# -- tcgen05's instructions, as PTX and compilers print them ---------------------------------------
+
+
+def asked(capsys, *words: str):
+    """The exit code and the answer as JSON."""
+    code = main(["catalog", *words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        ("tcgen05.ld.sync.aligned.32x32b.x8.b32", "tcgen05.ld(32x32b, repeat=x8)"),
+        ("tcgen05.ld.sync.aligned.16x64b.x8.pack::16b.b32;", "tcgen05.ld(16x64b, repeat=x8, pack)"),
+        ("TCGEN05.LD.32x32b.x2", "tcgen05.ld(32x32b, repeat=x2)"),
+        ("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2}, [%r3];", "tcgen05.ld(32x32b, repeat=x2)"),
+        ("tcgen05.st.sync.aligned.16x256b.x1.unpack::16b.b32", "tcgen05.st(16x256b, unpack)"),
+        ("tcgen05.cp.cta_group::1.32x128b.warpx4", "tcgen05.cp(32x128b, multicast=warpx4)"),
+        ("tcgen05.cp.cta_group::2.128x256b [%0], %1;", "tcgen05.cp(128x256b, cta_group=2)"),
+        (
+            "tcgen05.cp.cta_group::1.64x128b.warpx2::01_23.b8x16.b6x16_p32",
+            "tcgen05.cp(64x128b, multicast=warpx2::01_23, source=b6x16_p32)",
+        ),
+        ("tcgen05.mma.cta_group::1.kind::f16", "tcgen05.shapes(f16)"),
+        ("tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;", "tcgen05.shapes(f16)"),
+        ("tcgen05.mma.ws.sp.cta_group::1.kind::i8.collector::b0::fill", "tcgen05.shapes(i8, sparse, ws)"),
+        (
+            "tcgen05.mma.cta_group::2.kind::mxf8f6f4.block_scale.scale_vec::1X",
+            "tcgen05.shapes(mxf8f6f4, cta_group=2)",
+        ),
+    ],
+)
+def test_an_instruction_leads_to_its_entry(capsys, words, call):
+    for spelled in ([words], words.split()):
+        code, data = asked(capsys, *spelled)
+        assert (code, data["call"]) == (0, call)
+
+
+def test_every_instruction_that_entries_print_leads_back_to_them(capsys):
+    for name in ("tcgen05.ld", "tcgen05.st", "tcgen05.cp"):
+        entry = entries()[name]
+        for given in entry.listed():
+            words = entry(**given).facts["instruction"]
+            assert entries().taking(words) is entry
+            assert entry.bind(named=entry.values_in(words)) == entry.bind(named=given)
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        ("tcgen05.ld.sync.aligned.32x32b.x8.unpack::16b.b32", "no word 'unpack::16b'", "pack::16b"),
+        ("tcgen05.ld.sync.aligned.32x31b.x8.b32", "no word '32x31b'", "32x32b.x8"),
+        ("tcgen05.ld.32x32b.x8.x8", "repeat twice", "32x32b.x8"),
+        ("tcgen05.mma.cta_group::1.kind::f15", "'f15' is no kind", "did you mean f16?"),
+        ("tcgen05.mma.cta_group::1", "tcgen05.shapes needs kind", "tcgen05.shapes(kind"),
+        ("tcgen05.ld.32x32b.x8 --repeat x4", "repeat is said by the instruction", "tcgen05.ld(form"),
+        ("tcgen05.ld --form 32x32b.x8", "x8 is said beside", "--form 32x32b --repeat x8; or"),
+        ("tcgen05.st --form 32x32b.x8.unpack::16b", "is said beside", "--repeat x8 --unpack; or"),
+        ("tcgen05.cp --form 32x128b.warpx4", "is said beside", "--form 32x128b --multicast warpx4; or"),
+        ("tcgen05.cp --form 32x128b.warpx5", "no word 'warpx5'", "32x128b.warpx4"),
+        ("tcgen05.ld --form 32x31b", "'32x31b' is no form", "did you mean 32x32b?"),
+        ("tcgen05.SFA --rows 128", "no entry tcgen05.SFA", "did you mean tcgen05.sfa?"),
+        ("tcgen05.SFB", "no entry tcgen05.SFB", "did you mean tcgen05.sfb?"),
+    ],
+)
+def test_a_mistake_in_an_instruction_is_named(capsys, words, message, hint):
+    code, data = asked(capsys, *words.split())
+    assert code == 2
+    assert message in data["error"]["message"]
+    assert hint in data["error"]["hint"]
+
+
+@pytest.mark.parametrize(
+    ("words", "leads_to"),
+    [
+        ("tcgen05.mma", ["tcgen05.shapes", "tilewise idesc", "tcgen05.smem"]),
+        ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", ["tcgen05.address"]),
+        ("tcgen05.dealloc", ["tcgen05.address"]),
+        ("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", ["tcgen05.alloc"]),
+        ("tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64", ["no layout"]),
+        ("tcgen05.wait::ld.sync.aligned", ["no layout"]),
+        ("tcgen05.fence::before_thread_sync", ["no layout"]),
+        ("tcgen05.shift.cta_group::1.down", ["down by one lane"]),
+        ("tcgen05.ld.red.sync.aligned.32x32b.x8.min.u32", ["tcgen05.ld"]),
+        ("tcgen05.B", ["tcgen05.smem"]),
+    ],
+)
+def test_what_has_no_entry_says_what_has(capsys, words, leads_to):
+    code, data = asked(capsys, words)
+    assert (code, data["code"]) == (1, "TW602")
+    assert all(word in data["reason"] for word in leads_to)

@@ -72,8 +72,10 @@ class Registry(Mapping[str, Entry]):
         raise LayoutError("TW601", f"the catalogue has no entry {name}", hint=hint)
 
     def _why_absent(self, name: str) -> str:
-        """Why a name is left out, or nothing; what follows a dot after it is left out with it."""
-        left_out = (word for word in self._absent if name == word or name.startswith(f"{word}."))
+        """Why a name is left out, or nothing; what follows a dot or :: after it is left out with it."""
+        left_out = (
+            word for word in self._absent if name == word or name.startswith((f"{word}.", f"{word}::"))
+        )
         return self._absent.get(max(left_out, key=len, default=""), "")
 
     def knows(self, word: str) -> bool:

@@ -21,7 +21,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-ABSENT: dict[str, str] = {}
+_ALLOCATED = "tcgen05.address has its lanes, its columns, and how many of them are allocated"
+_ORDERED = "orders what others move, and has no layout"
+ABSENT = {
+    "tcgen05.alloc": f"tcgen05.alloc gives columns of tensor memory: {_ALLOCATED}",
+    "tcgen05.dealloc": f"tcgen05.dealloc gives columns of tensor memory back: {_ALLOCATED}",
+    "tcgen05.relinquish_alloc_permit": "after it there is no tcgen05.alloc, and it has no layout",
+    **{name: f"{name} {_ORDERED}" for name in ("tcgen05.commit", "tcgen05.wait", "tcgen05.fence")},
+}
+"""Names that are left out, and why."""
 
 
 def _address(lane: int | None, column: int | None, address: int | None, dtype: str | None) -> Built:

@@ -10,6 +10,7 @@ from tilewise.hardware.sources import Source
 from tilewise.hardware.tcgen05.addresses import WARP_LANES
 from tilewise.hardware.tcgen05.copies import COPIES, PTX_COPIES, SOURCES, Copy
 from tilewise.hardware.tcgen05.loads import FORMS, PTX_LOADS, PTX_STORES, Form, instruction
+from tilewise.hardware.tcgen05.opcodes import beside, copies_said, loads_said, looks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,11 +92,17 @@ def _repeat(given: str) -> str:
 
 
 def _entry(store: bool, summary: str, flag: str, means: str, source: Source) -> Entry:
+    name, said = "st" if store else "ld", loads_said(store)
     return Entry(
-        f"tcgen05.{'st' if store else 'ld'}",
+        f"tcgen05.{name}",
         summary,
         (
-            Parameter("form", "lanes and bits of one repeat, or of one copy", legal=tuple(FORMS)),
+            Parameter(
+                "form",
+                "lanes and bits of one repeat, or of one copy",
+                legal=tuple(FORMS),
+                normal=beside(name, said, FORMS),
+            ),
             Parameter(
                 "repeat", "how often the form is repeated", rule="x1 to x128", default="x1", normal=_repeat
             ),
@@ -113,6 +120,8 @@ def _entry(store: bool, summary: str, flag: str, means: str, source: Source) -> 
         {"form": "32x32b", "repeat": "x8"},
         "layout fragment register warp tensor memory accumulator epilogue TLane TCol",
         _forms(flag),
+        looks(name, but="red"),
+        said,
     )
 
 
@@ -139,6 +148,7 @@ ENTRIES = (
                 "form",
                 "lanes and bits of one repeat, or of one copy",
                 legal=tuple(dict.fromkeys(c.form for c in COPIES)),
+                normal=beside("cp", copies_said(), (c.form for c in COPIES)),
             ),
             Parameter(
                 "multicast",
@@ -159,5 +169,7 @@ ENTRIES = (
         {"form": "128x256b"},
         "layout shared memory tensor memory multicast scale factors TLane TCol warpx4 warpx2 utccp",
         _copies,
+        looks("cp"),
+        copies_said(),
     ),
 )

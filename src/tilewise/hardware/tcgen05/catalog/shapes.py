@@ -7,12 +7,17 @@ from collections.abc import Iterator, Mapping
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, KINDS, PTX_TCGEN05_SHAPES, Kind
+from tilewise.hardware.tcgen05.opcodes import looks, products_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-ABSENT: dict[str, str] = {}
+ABSENT = {
+    "tcgen05.mma": "each operand has its layout: tcgen05.D, tcgen05.A, tcgen05.E, tcgen05.smem; which shapes "
+    "there are is tcgen05.shapes, and what tells the instruction its shape is tilewise idesc",
+}
+"""Names that are left out, and why."""
 
 
 def _shapes(
@@ -89,5 +94,7 @@ ENTRIES = (
         {"kind": "f16"},
         "instructions kinds types illegal Blackwell tensor core mma",
         _listed,
+        looks("mma"),
+        products_said(),
     ),
 )
