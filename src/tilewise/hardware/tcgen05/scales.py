@@ -24,6 +24,7 @@ from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, as_int
 from tilewise.core.layout import Iter, Layout
+from tilewise.hardware.digits import layout_of, without_ones
 from tilewise.hardware.mma.kinds import Scaling
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import COLUMNS
@@ -242,10 +243,7 @@ class Factors:
         copies = [Iter(self.lane_copies, QUARTER @ LANE)]
         if self.cta_copies > 1:
             copies.append(Iter(self.cta_copies, 1 @ CTA))
-        modes = [[digit for digit in digits if digit[0] > 1] or digits[-1:] for digits in (rows, factors)]
-        shape = tuple(_mode([extent for extent, _ in digits]) for digits in modes)
-        strides = tuple(step for digits in modes for _, step in digits)
-        whole = Layout(shape, strides, replica=tuple(copies))
+        whole = layout_of(*map(without_ones, (rows, factors)), copies=copies)
         return whole + HALF @ LANE if self.half else whole
 
     @property
@@ -301,7 +299,3 @@ def takes(scaling: Scaling, sf_k: int, next_word: int, k: int = 0) -> tuple[Take
 
 def _up(count: int, unit: int) -> int:
     return -(-count // unit) * unit
-
-
-def _mode(extents: list[int]) -> int | tuple[int, ...]:
-    return extents[0] if len(extents) == 1 else tuple(extents)
