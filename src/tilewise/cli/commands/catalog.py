@@ -12,6 +12,7 @@
   tilewise catalog mma.shapes --arch sm_75
   tilewise catalog mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
   tilewise catalog ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+  tilewise catalog tcgen05.ld.sync.aligned.32x32b.x8.b32
   tilewise catalog --confirmed
 
 Alone it lists the entries, and with a word those that speak of it. The name of an entry with no values says
