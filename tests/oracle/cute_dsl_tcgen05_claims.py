@@ -183,6 +183,9 @@ def _refreshed(index: int) -> tuple[int, int]:
 FACTOR_ROWS = 256
 """N of the products that are asked for."""
 
+FACTORS = 4
+"""Factors of a row of them."""
+
 Digits = list[tuple[int, int]]
 """(extent, stride), the fastest first."""
 
@@ -196,9 +199,9 @@ def _factors(said: Mapping[str, Any]) -> Iterator[Claim]:
         kind = KINDS[values["kind"]]
         usual = kind.scalings[-1]  # that of the instances, which name none
         same = all(values[name] == said[name] for name in ("kind", "m", "cta_group"))
+        same = same and (said["what"] == "sfa" or values["rows"] == FACTOR_ROWS) and values["sf_k"] == FACTORS
         if same and (usual.dtype, kind.k // usual.vector) == (said["dtype"], said["vector"]):
-            of = values | ({"rows": FACTOR_ROWS} if said["what"] == "sfb" else {})
-            yield claim(f"{said['what']} of {said['kind']}", entry, _of_ctas(said), **of)
+            yield claim(f"{said['what']} of {said['kind']}", entry, _of_ctas(said), **values)
 
 
 def _of_ctas(said: Mapping[str, Any]) -> Iterator[Place]:

@@ -86,7 +86,7 @@ def _factors(said: Mapping[str, Any]) -> Iterator[Claim]:
     ]
     for side in ("sfa", "sfb"):
         for values in instances_of(find(f"tcgen05.{side}")).values():
-            if values["cta_group"] == 1 and values["rows"] == said["extent"]:
+            if values["cta_group"] == 1 and (values["rows"], values["sf_k"]) == (said["extent"], 4):
                 yield claim("scales", f"tcgen05.{side}", found, **values)
 
 

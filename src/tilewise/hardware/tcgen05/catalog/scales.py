@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
@@ -140,10 +141,9 @@ def _in_memory(rows: int, sf_k: int) -> Built:
 
 def _instances(operand: str) -> Callable[[], Iterator[Mapping[str, Value]]]:
     def listed() -> Iterator[Mapping[str, Value]]:
-        for kind in _SCALED:
-            for m, cta_group in ((128, 1), (128, 2), (256, 2)):
-                rows = m if operand == "SFA" else 128
-                yield {"kind": kind, "rows": rows, "sf_k": 4, "m": m, "cta_group": cta_group}
+        for kind, (m, cta_group) in product(_SCALED, ((128, 1), (128, 2), (256, 2))):
+            for rows, sf_k in product((m,) if operand == "SFA" else (128, 256), (WORD, 2 * WORD)):
+                yield {"kind": kind, "rows": rows, "sf_k": sf_k, "m": m, "cta_group": cta_group}
 
     return listed
 
