@@ -53,7 +53,8 @@ def page_values(entry: Entry) -> Iterator[dict[str, Any]]:
     >>> [values["dtype"] for values in page_values(find("wgmma.A"))][:3]
     ['f16', 'bf16', 'tf32']
     """
-    return (values for values in _listed(entry) if _is_legal(entry, values))
+    every = {tuple(values.items()): values for values in _listed(entry)}  # sizes may meet instances
+    return (values for values in every.values() if _is_legal(entry, values))
 
 
 def _listed(entry: Entry) -> Iterator[dict[str, Any]]:
