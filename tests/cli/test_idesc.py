@@ -51,9 +51,9 @@ def test_the_picture(tilewise):
         ("encode --kind f16 --m 128 --n 64 --a-major down", 2, "no major direction"),
         ("decode", 2, "decode takes a value"),
         ("decode nothing", 2, "nothing is no instruction descriptor"),
-        ("decode 0x08400010", 2, "f16 and of f8f6f4"),
         ("decode 0x08400010 --n 8", 2, "decode does not take --n"),
         ("decode 0x1234567890", 2, "no number of 32 bits"),
+        ("decode 0x08400010 --kind bf16", 2, "did you mean f16?"),
         ("decode 0", 1, "no product of any kind"),
         ("encode --kind f16 --m 128 --n 12", 1, "the nearest N are 8 and 16"),
     ],
@@ -62,3 +62,25 @@ def test_what_it_refuses(tilewise, words, code, said):
     run = tilewise("idesc", *words.split())
     assert run.code == code
     assert said in run.out + run.err
+
+
+def test_a_word_of_several_kinds_is_read_as_each(tilewise):
+    run = tilewise("idesc", "decode", "0x10400490", "--json")
+    assert run.code == 0
+    assert [one["fields"]["kind"] for one in run.json["readings"]] == ["f16", "f8f6f4"]
+    assert [one["fields"]["a"] for one in run.json["readings"]] == ["bf16", "e5m2"]
+    text = tilewise("idesc", "decode", "0x10400490").out
+    assert text.startswith("0x10400490 is a word of 2 kinds, and the instruction says of which")
+    assert "kind::f16: m256n256k16" in text
+    assert "kind::f8f6f4: m256n256k32" in text
+
+
+def test_what_was_encoded_is_decoded_from_a_pipe(tilewise):
+    words = "idesc encode --kind f8f6f4 --m 256 --n 64 --cta-group 2 --json".split()
+    made = tilewise(*words)
+    again = tilewise("idesc", "decode", "-", "--json", stdin=made.out)
+    assert again.json == made.json
+    assert (
+        tilewise("idesc", "decode", "-", "--kind", "f16", "--json", stdin="0x08400010").json["shape"]
+        == "m128n256k16"
+    )

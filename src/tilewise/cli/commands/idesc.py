@@ -8,7 +8,7 @@
 
 encode makes the word out of the kind, the shape, and what else is said; decode shows every bit and says
 every field in words. A word is read in its kind's table, and the kind stands in the instruction: without
---kind, decode takes the one kind that has such a product, or says which have. What no product has, such as
+--kind, decode reads it as every kind that has such a product. What no product has, such as
 an N or a type, is a no with the nearest that there is.
 """
 
@@ -44,7 +44,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "       tilewise idesc decode VALUE [--kind KIND] [--cta-group 1|2] [--ws] [--scale 2X]"
     )
     parser.add_argument("op", metavar="OP", choices=OPERATIONS, help="encode or decode")
-    parser.add_argument("value", metavar="VALUE", nargs="?", help="the 32 bits, such as 0x08400010")
+    parser.add_argument(
+        "value", metavar="VALUE", nargs="?", help="the 32 bits, such as 0x08400010, or CUTLASS's 64, or -"
+    )
     which = parser.add_argument_group("the instruction")
     which.add_argument("--kind", metavar="KIND", help=" ".join(KINDS))
     which.add_argument("--m", metavar="M", help="M: 64 or 128, of a pair of CTAs 128 or 256, of .ws 32 too")
@@ -75,7 +77,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> Answer:
     """The word and what it says; no where no product is such."""
     try:
-        return _shown(_encoded(args) if args.op == "encode" else _decoded(args))
+        return _shown([_encoded(args)] if args.op == "encode" else _decoded(args))
     except Refused as no:
         hint = in_a_shell(no.hint)
         data = {"op": args.op, "code": no.code, "reason": no.reason, "witness": witness_data(no.witness)}
@@ -103,7 +105,7 @@ def _encoded(args: argparse.Namespace) -> Instruction:
     return Instruction(args.kind, **given)
 
 
-def _decoded(args: argparse.Namespace) -> Instruction:
+def _decoded(args: argparse.Namespace) -> list[Instruction]:
     from tilewise.hardware.tcgen05.instruction import Instruction, kinds_of_word, word_of
 
     own = [name for name in (*_NUMBERS, *_WORDS, *_FLAGS, "dtype") if name not in _BESIDE]
@@ -111,7 +113,7 @@ def _decoded(args: argparse.Namespace) -> Instruction:
         raise LayoutError("TW401", f"decode does not take {_flag(odd[0])}", hint="the word says it")
     if args.value is None:
         raise LayoutError("TW401", "decode takes a value", hint="such as 0x08400010")
-    value = word_of(_integer(args.value.strip(), "no instruction descriptor"))
+    value = word_of(_integer(_spelled(args), "no instruction descriptor"))
     kinds = [args.kind] if args.kind else kinds_of_word(value)
     if not kinds:
         raise Refused(
@@ -120,17 +122,22 @@ def _decoded(args: argparse.Namespace) -> Instruction:
             witness={"value": value},
             hint="with --kind the reason is said",
         )
-    if len(kinds) > 1:
-        raise LayoutError(
-            "TW604",
-            f"{value:#010x} is a product of {' and of '.join(kinds)}: the word does not say of which",
-            hint=f"the instruction does: --kind {kinds[0]}",
-        )
     group = None if args.cta_group is None else _number(args, "cta_group")
-    return Instruction.decode(value, kinds[0], cta_group=group, ws=args.ws, scale=args.scale)
+    return [Instruction.decode(value, kind, cta_group=group, ws=args.ws, scale=args.scale) for kind in kinds]
 
 
-def _shown(one: Instruction) -> Answer:
+def _shown(several: Sequence[Instruction]) -> Answer:
+    """The word with all that it says; of several kinds, what it says of each."""
+    sheets = [_sheet(one) for one in several]
+    if len(sheets) == 1:
+        return Answer(*sheets[0])
+    value = f"{several[0].value:#010x}"
+    said = f"{value} is a word of {len(sheets)} kinds, and the instruction says of which"
+    data = {"engine": "tcgen05", "value": value, "readings": [data for data, _ in sheets]}
+    return Answer(data, "\n\n".join([said, *(text for _, text in sheets)]))
+
+
+def _sheet(one: Instruction) -> tuple[dict[str, Any], str]:
     from tilewise.hardware.fields import picture
     from tilewise.hardware.tcgen05.instruction import BITS, SOURCE, fields_of
     from tilewise.hardware.tcgen05.instruction_words import remarks, words
@@ -140,6 +147,8 @@ def _shown(one: Instruction) -> Answer:
     data = {
         "engine": "tcgen05",
         "value": spelled,
+        "kind": one.kind,
+        "cta_group": one.cta_group,
         "instruction": one.words,
         "shape": one.shape,
         "fields": one.named,
@@ -158,7 +167,7 @@ def _shown(one: Instruction) -> Answer:
         ),
         [f"note: {remark}" for remark in noted],
     ]
-    return Answer(data, "\n\n".join("\n".join(lines) for lines in parts))
+    return data, "\n\n".join("\n".join(lines) for lines in parts)
 
 
 def _table(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
@@ -169,6 +178,17 @@ def _table(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def _spelled(args: argparse.Namespace) -> str:
+    """The word; from standard input it may be an answer in JSON, which says the kind as well."""
+    if args.value != "-":
+        return str(args.value).strip()
+    from tilewise.cli.arguments import filled_in
+
+    args.value = None
+    text = filled_in("-", args, "value", "kind", "cta_group")
+    return str(args.value or text).strip()
 
 
 def _number(args: argparse.Namespace, name: str) -> int:
