@@ -194,6 +194,95 @@ def test_steps(tilewise):
     assert [step["bytes"] for step in data["steps"]] == [0, 32, 64, 96, 16384, 16416, 16448, 16480]
 
 
+MN_MAJOR = "--mode 128B --operand B --dtype bf16 --major mn --tile 128x64"
+
+
+@pytest.mark.parametrize("engine", ["wgmma", "tcgen05"])
+def test_steps_say_the_order_of_the_atoms_and_the_tile(tilewise, engine):
+    words = ["descriptor", "steps", "--engine", engine, *MN_MAJOR.split()]
+    head = tilewise(*words).out.splitlines()[1:3]
+    assert head == [
+        "tile: Swizzle<3,4,3> o S[((2, 64), (8, 8)) : ((1024, 2), (2048, 128))], in bytes",
+        "order: atoms down the rows first; --order k: along K first",
+    ]
+    assert tilewise(*words, "--json").json["order"] == {"first": "mn", "other": "k"}
+    other = tilewise(*words, "--order", "k").out.splitlines()[1:3]
+    assert other[0] == "tile: Swizzle<3,4,3> o S[((2, 64), 64) : ((8192, 2), 128)], in bytes"
+    assert other[1] == "order: atoms along K first; --order mn: down the rows first"
+
+
+def test_steps_of_atoms_in_one_row_have_one_order(tilewise):
+    words = ["descriptor", "steps", *"--mode 128B --operand A --dtype bf16 --tile 128x64".split(), *ENGINE]
+    assert tilewise(*words).out.splitlines()[2] == "order: atoms in one line, the same tile for any --order"
+    assert tilewise(*words, "--json").json["order"] == {"first": "mn", "other": None}
+
+
+SUGGESTED = [
+    "--operand B --tile 128x64 --dtype bf16 --major mn",
+    "--operand A --tile 128x128 --dtype e2m3 --m 256 --cta-group 2",
+    "--operand B --tile 64x64 --dtype tf32 --major mn --mode 128B",
+    "--operand B --tile 128x768 --dtype e2m1 --kind mxf4 --lbo-mode absolute",
+    "--operand A --tile 64x128 --dtype bf16 --sparse",
+    "--operand A --tile 32x64 --dtype f16 --ws --stages 3",
+]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(f"{asked} --engine tcgen05" for asked in SUGGESTED),
+        "--operand B --tile 96x64 --dtype f16 --blas NT --stages 2",
+        "--operand A --tile 128x64 --dtype e4m3",
+    ],
+)
+def test_steps_take_what_suggest_answers(tilewise, asked):
+    suggested = tilewise("suggest", *asked.split(), "--json")
+    found = tilewise("descriptor", "steps", "-", "--json", stdin=suggested.out)
+    assert found.code == 0, found.out
+    want, data = suggested.json, found.json
+    assert (data["engine"], data["value"], data["order"]["first"]) == (
+        want["engine"], want["value"], want["order"]["first"]
+    )  # fmt: skip
+    assert [(step["mn"], step["k"], step["bytes"]) for step in data["steps"]] == [
+        (step["mn"], step["k"], step["bytes"]) for step in want["steps"]
+    ]
+    assert (data["stages"]["count"], data["stages"]["stride"]) == (
+        want["stages"]["count"], want["stages"]["stride"]
+    )  # fmt: skip
+    sizes = "".join(f"{name}{want['instruction'][name] or name.upper()}" for name in "mnk")
+    assert data["instruction"] == sizes
+
+
+def test_what_is_said_goes_before_the_answer(tilewise):
+    suggested = tilewise("suggest", *SUGGESTED[0].split(), *ENGINE, "--json").out
+    words = ["descriptor", "steps", *MN_MAJOR.split(), *ENGINE]
+    turned = tilewise("descriptor", "steps", "-", "--order", "mn", stdin=suggested).out
+    assert turned == tilewise(*words).out
+
+
+def test_steps_take_no_value_and_no_other_answer(tilewise):
+    run = tilewise("descriptor", "steps", WORD, *MN_MAJOR.split(), "--json")
+    assert (run.code, run.json["error"]["message"]) == (2, f"steps does not take {WORD}")
+    matched = tilewise(
+        "match", "Swizzle<3,3,3> o S[(128,64):(64,1)]", *"--operand A --dtype bf16 --json".split()
+    )
+    run = tilewise("descriptor", "steps", "-", "--json", stdin=matched.out)
+    assert (run.code, run.json["error"]["message"]) == (2, "steps needs --tile")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (WORD, "TW108"),
+        ('{"shape": [128, 64]}', "TW108"),
+        ('{"schema": 1, "shape": 8, "order": "k"}', "TW401"),
+    ],
+)
+def test_what_holds_no_tile(tilewise, text, code):
+    run = tilewise("descriptor", "steps", "-", "--json", stdin=text)
+    assert (run.code, run.json["error"]["code"]) == (2, code)
+
+
 def test_steps_of_48_bytes(tilewise):
     words = "descriptor steps --mode 128B --operand B --dtype e2m1 --kind mxf4 --k 96 --tile 128x768".split()
     run = tilewise(*words, "--stages", "2", *ENGINE)

@@ -183,8 +183,8 @@ class Suggestion:
         other = next(order for order in self.copies if order != self.order)
         one, more = self.copies[self.order], self.copies[other]
         if one == more:
-            return f"{_direction(self.order)} first; TMA takes {one} either way"
-        return f"{_direction(self.order)} first: TMA takes {one}; {_direction(other)} first it takes {more}"
+            return f"{direction(self.order)} first; TMA takes {one} either way"
+        return f"{direction(self.order)} first: TMA takes {one}; {direction(other)} first it takes {more}"
 
 
 def suggest(
@@ -322,7 +322,8 @@ def _usual(major: str) -> str:
     return "mn" if major == "k" else "k"
 
 
-def _direction(order: str) -> str:
+def direction(order: str) -> str:
+    """The way in which the atoms of an order follow one another first."""
     return "down the rows" if order == "mn" else "along K"
 
 

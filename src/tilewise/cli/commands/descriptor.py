@@ -6,6 +6,7 @@
   tilewise descriptor reads 0x4000004000010000 --operand B --dtype f16 --n 64
   tilewise descriptor steps --mode 128B --operand A --dtype bf16 --tile 128x64 --stages 4
   tilewise suggest --operand A --tile 128x64 --dtype bf16 --json | tilewise descriptor reads -
+  tilewise suggest --operand B --tile 128x64 --dtype bf16 --major mn --json | tilewise descriptor steps -
   tilewise descriptor decode 0x4000404000010000 --engine tcgen05
   tilewise descriptor steps --engine tcgen05 --mode 128B --operand B --dtype e4m3 --tile 256x128 --cta-group 2
 
@@ -13,7 +14,8 @@ encode makes a descriptor out of --mode, --start, --lbo, --sbo and --base-offset
 or 0x hexadecimal. decode shows every bit and says every field in words: for both majors, or for that of
 --major, and for one operand where --dtype is given. reads gives the byte of shared memory of every
 element (row, k) of one instruction: A is [64, K], B is [n, K]. steps gives the descriptors of a whole
-tile of rows x K elements, as `tilewise catalog wgmma.smem` makes it, and what to add from one to the next.
+tile of rows x K elements, as `tilewise catalog wgmma.smem` makes it, and what to add from one to the next;
+of an answer of suggest, in the order of its atoms.
 
 Of tcgen05 A is [m, K] and B [n, K], of a pair of CTAs half of each: what one CTA has in its shared memory.
 """
@@ -21,6 +23,7 @@ Of tcgen05 A is [m, K] and B [n, K], of a pair of CTAs half of each: what one CT
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from dataclasses import replace
 
@@ -54,6 +57,7 @@ _NUMBERS = ("n", "m", "cta_group", "k")
 _MADE_OF = ("lbo_mode", "atomicity")
 """What the descriptors of some engine are made of besides what those of all are."""
 
+_OF_TILE = ("tile", "order", "base", "pattern", "stages", "stage_stride")
 _OF_OPERAND = ("operand", "dtype", "major", *_OPTIONS)
 _TAKES = {
     "encode": ("mode", "start", "lbo", "sbo", "base_offset", *_MADE_OF, *_OF_OPERAND),
@@ -61,7 +65,7 @@ _TAKES = {
     "reads": ("value", *_OF_OPERAND),
     "steps": (
         *("mode", *_MADE_OF, *_OF_OPERAND),
-        *("tile", "order", "base", "pattern", "stages", "stage_stride"),
+        *_OF_TILE,
     ),
 }
 """What each operation takes; --engine goes with all."""
@@ -161,7 +165,7 @@ def answer(args: argparse.Namespace) -> Answer:
 def _check_words(args: argparse.Namespace) -> None:
     takes = _TAKES[args.op]
     for name in dict.fromkeys(name for names in _TAKES.values() for name in names):
-        if name not in takes and getattr(args, name) is not None:
+        if name not in takes and getattr(args, name) is not None and not _of_suggest(args, name):
             spelled = args.value if name == "value" else _flag(name)
             others = ", ".join(op for op in OPERATIONS if name in _TAKES[op])
             raise LayoutError("TW401", f"{args.op} does not take {spelled}", hint=f"it goes with {others}")
@@ -169,6 +173,11 @@ def _check_words(args: argparse.Namespace) -> None:
         raise LayoutError("TW401", f"{args.op} takes a value", hint="such as 0x4000004000010000")
     if args.value == "-":
         _take_answer(args)
+
+
+def _of_suggest(args: argparse.Namespace, name: str) -> bool:
+    """Whether this is the answer of which the steps are asked."""
+    return args.op == "steps" and name == "value" and args.value == "-"
 
 
 def _check_options(args: argparse.Namespace, of: Engine) -> None:
@@ -185,14 +194,38 @@ def _take_answer(args: argparse.Namespace) -> None:
     """The value from standard input, and from an answer in JSON what it is for, as far as its engine asks."""
     args.value = None
     said = {name: getattr(args, name) for name in _OPTIONS}
-    text = filled_in("-", args, "value", "engine", *_OF_OPERAND)
-    args.value = args.value or text
+    if args.op == "steps":
+        _take_tile(args, filled_in("-", args, "engine", "mode", *_MADE_OF, *_OF_OPERAND))
+    else:
+        text = filled_in("-", args, "value", "engine", *_OF_OPERAND)
+        args.value = args.value or text
     taken = engine(args.engine).options if args.engine in ENGINES else ()
     for name, value in said.items():
         if value is None and name not in taken:
             setattr(args, name, None)
         elif name in _FLAGS and getattr(args, name):
             setattr(args, name, True)
+
+
+def _take_tile(args: argparse.Namespace, text: str) -> None:
+    """The tile that an answer in JSON is about, the order of its atoms and its stages."""
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict) or "schema" not in answer:
+        raise LayoutError(
+            "TW108", "steps - takes an answer in JSON", hint="that of tilewise suggest ... --json"
+        )
+    shape, order, stages = (answer.get(name) for name in ("shape", "order", "stages"))
+    told = {
+        "tile": "x".join(map(str, shape)) if isinstance(shape, list) else None,
+        "order": order.get("first") if isinstance(order, dict) else None,
+        "stages": stages.get("count") if isinstance(stages, dict) else None,
+    }
+    for name, value in told.items():
+        if value and getattr(args, name) is None:
+            setattr(args, name, str(value))
 
 
 def _needed(args: argparse.Namespace, *names: str) -> None:
@@ -421,6 +454,7 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
         "instruction": _instruction(intake.shape(fed.n)),
         "tile": str(fed.tile),
         "unit": "byte",
+        "order": {"first": fed.order, "other": _other_order(of, intake, fed)},
         "bytes": fed.bytes,
         "value": _hex(fed.descriptor.value),
         "fields": fed.descriptor.named,
@@ -497,6 +531,8 @@ def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
     lines = [
         f"{fed.operand} [{fed.rows}, {fed.k}] of {fed.dtype}, {fed.major.upper()}-major, {fed.mode}: "
         f"{counted(len(fed.steps), 'descriptor')}, {data['instruction']}",
+        f"tile: {fed.tile.coalesce(by_mode=True)}, in bytes",
+        _order_words(**data["order"]),
         _all_have(fed.descriptor),
         *along,
         "",
@@ -505,6 +541,23 @@ def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
     if ring.count > 1:
         lines += ["", *_stages_text(data["stages"], ring)]
     return "\n".join(lines)
+
+
+def _other_order(of: Engine, intake: Any, fed: Any) -> str | None:
+    """The order in which the same atoms make another tile; None where they stand in one line."""
+    tiles = {
+        order: of.tile(fed.mode, fed.major, intake.dtype, fed.rows, fed.k, order).coalesce(by_mode=True)
+        for order in of.orders
+    }
+    return next((order for order, tile in tiles.items() if tile != tiles[fed.order]), None)
+
+
+def _order_words(first: str, other: str | None) -> str:
+    from tilewise.check.suggest import direction
+
+    if other is None:
+        return "order: atoms in one line, the same tile for any --order"
+    return f"order: atoms {direction(first)} first; --order {other}: {direction(other)} first"
 
 
 def _all_have(descriptor: Any) -> str:
