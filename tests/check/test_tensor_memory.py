@@ -221,6 +221,26 @@ def test_what_no_load_does_the_nearest_and_a_shuffle_do():
     assert whole.exchanges == min(every)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "m", "to"),
+    [
+        ("f32", 128, "S[((4, 4, 8), (8, 8)) : ((1@warpid, 1@laneid, 1@reg), (4@laneid, 8@reg))]"),
+        ("f16", 128, "S[((4, 8, 4), (4, 16)) : ((1@warpid, 1@laneid, 1@reg), (8@laneid, 4@reg))]"),
+    ],
+)
+def test_the_nearest_is_told_without_a_plan_of_its_steps(monkeypatch, dtype, m, to):
+    """Steps take seconds to plan; the bound of the exchanges is that of the plan, and is told at once."""
+    layout, wanted = D(dtype, m=m, n=64), parse(to)
+    with monkeypatch.context() as patched:
+        patched.setattr("tilewise.check.shuffle.question.programs", None)
+        near = plan(layout, to=wanted).near
+    source, target, times = Wanted.of(wanted, near.way.words).nearing(near.way)
+    steps = shuffle(source, target, f"b{near.way.words.taken}")
+    assert 0 < near.bound.count <= steps.exchanges
+    assert near.times == times
+    assert near.exchanges == times * near.bound.count
+
+
 def test_a_part_of_a_register_is_not_another():
     """Columns n and n + 32 in a register: the lanes agree, and nothing has to leave them."""
     found = plan(D("f16", m=128, n=64), to=parse("S[(128, (32, 2)) : (1@tx, (1@reg, 32@reg))]"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 OWN = "S[(128, 64) : (1@tid_in_wg, 1@reg)]"
@@ -66,13 +68,39 @@ def test_what_fits_not(tilewise):
     assert run.code == 1
     assert lines[0] == "no: no load brings it there"
     assert lines[1] == "  32x32b    element (0, 16) gets to lane 0, and lane 8 shall have it"
-    assert lines[-2] == "  nearest: 16x32bx2, and after it 16 times 2 shfl, 4 select"
+    assert lines[-2] == "  nearest: 16x32bx2, and after it 16 times at least 2 exchanges between lanes"
     data = tilewise("tmem", "tcgen05.D(f32, m=64, n=64)", "--to", to, "--json").json
     assert data["fits"] is False
-    assert data["nearest"]["exchanges"] == 32
+    assert (data["nearest"]["exchanges_at_least"], data["nearest"]["times"]) == (2, 16)
     assert data["reasons"][0]["element"] == [0, 16]
     assert data["hint"].startswith("tilewise shuffle 'S[((4, 16), (2, 32))")
     assert lines[-1] == f"  hint: {data['hint']}"
+
+
+HINTED = [
+    (
+        "tcgen05.D(f32, m=64, n=16)",
+        "S[((4, 8, 2), (4, 4)) : ((1@warpid, 1@laneid, 1@reg), (8@laneid, 2@reg))]",
+    ),
+    ("tcgen05.D(f32, m=128, n=8)", "S[((4, 8, 4), 8) : ((32@tx, 1@tx, 8@tx), 1@reg)]"),
+    ("tcgen05.D(f16, m=128, n=16)", "S[(128, (8, 2)) : (1@tid_in_wg, (1@reg, 8@reg))]"),
+    ("tcgen05.A(e2m1, m=128, k=64)", "S[(4, 8, 4, 64) : (1@wid_in_wg, 1@laneid, 8@laneid, -1@reg)] + 63@reg"),
+    (
+        "tcgen05.D(f32, m=256, n=32, cta_group=2)",
+        "S[(2, 4, 8, 4, 32) : (1@cbx, 1@warpid, 1@laneid, 8@laneid, 1@reg)]",
+    ),
+]
+
+
+@pytest.mark.parametrize("store", [False, True])
+@pytest.mark.parametrize(("layout", "to"), HINTED)
+def test_the_shuffle_of_the_hint_runs(tilewise, layout, to, store):
+    data = tilewise("tmem", layout, "--to", to, "--json", *["--store"] * store).json
+    command, told, _ = data["hint"].partition(" has the steps")
+    assert told
+    run = tilewise(*shlex.split(command)[1:])
+    assert run.code == 0, run.err
+    assert data["nearest"]["exchanges_at_least"] or "shfl" not in run.out
 
 
 def test_another_warp(tilewise):

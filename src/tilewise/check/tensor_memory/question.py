@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tilewise.check.shuffle import WarpPlan, shuffle
+from tilewise.check.shuffle.bound import Bound, bound
+from tilewise.check.shuffle.transfer import transfer
 from tilewise.check.tensor_memory.wanted import STAGES, Fit, Misfit, Wanted
 from tilewise.check.tensor_memory.ways import Way, splits_of, ways_of
 from tilewise.check.tensor_memory.words import Words
@@ -22,17 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The way whose fragment is nearest to the wanted one, and the steps from one to the other."""
+    """The way whose fragment is nearest to the wanted one, by how few exchanges may be left between lanes.
+
+    No steps are planned here: the bound is told at once, and a plan would take seconds.
+    """
 
     way: Way
-    steps: WarpPlan
+    bound: Bound
     """Of what is repeated."""
     times: int
 
     @property
     def exchanges(self) -> int:
-        """All of them."""
-        return self.steps.exchanges * self.times
+        """All of them, where each repeat has the fewest that there can be."""
+        return self.bound.count * self.times
 
 
 @dataclass(frozen=True)
@@ -134,5 +138,6 @@ def _nearest(misfits: Iterable[tuple[Way, Misfit]], wanted: Wanted, store: bool)
         with suppress(Refused):
             source, target, times = wanted.nearing(way)
             ends = (target, source) if store else (source, target)
-            near.append(Nearest(way, shuffle(*ends, f"b{wanted.words.taken}"), times))
-    return min(near, key=lambda one: (one.exchanges, one.steps.cycles, len(one.way.moves)), default=None)
+            table = transfer(*ends, DType.of(f"b{wanted.words.taken}")).coarser()
+            near.append(Nearest(way, bound(table, by_shuffles=False), times))
+    return min(near, key=lambda one: (one.exchanges, one.bound.count, len(one.way.moves)), default=None)

@@ -16,7 +16,7 @@ then. `reg` counts elements of the type, as TCol does.
 
 --to asks for one fragment, over wid_in_wg or warpid, laneid and reg. Which register is which costs nothing,
 for an instruction names them; which lane it is, is the form's. Where none fits, the nearest form is said,
-with the steps that would be left for `tilewise shuffle`.
+with the `tilewise shuffle` that would be left.
 
 --store asks for tcgen05.st: --to is then the fragment that there is. A store that would write words that no
 element has is left out.
@@ -158,8 +158,7 @@ def _near_data(near: Nearest | None) -> dict[str, Any] | None:
     return {
         "form": near.way.name,
         "fragment": str(near.way.fragment),
-        "exchanges": near.exchanges,
-        "steps": near.steps.cost,
+        "exchanges_at_least": near.bound.count,
         "times": near.times,
     }
 
@@ -264,9 +263,10 @@ def _left_out(found: Plan) -> list[str]:
 def _nearest(near: Nearest | None, store: bool) -> list[str]:
     if near is None:
         return []
+    order, many = "before the store" if store else "after it", near.bound.count
     times = f"{near.times} times " if near.times > 1 else ""
-    order = "before the store" if store else "after it"
-    return [f"  nearest: {near.way.name}, and {order} {times}{near.steps}"]
+    left = f"{times}at least {many} exchange{'s' * (many > 1)} between lanes"
+    return [f"  nearest: {near.way.name}, and {order} {left if many else 'steps inside each lane'}"]
 
 
 def _hint(found: Plan) -> str:
@@ -274,6 +274,7 @@ def _hint(found: Plan) -> str:
     if found.near is None:
         warps = any(misfit.stage == "warp" for _, misfit in found.misfits)
         return "warps reach their own lanes alone: go through shared memory" if warps else ""
-    fragment = f"'{found.near.way.fragment}'"
-    ends = f"FROM {fragment}" if found.store else f"{fragment} TO"
-    return f"tilewise shuffle {ends} has the steps"
+    words, ends = found.words, [found.near.way.fragment, found.wanted]
+    dtype = words.dtype.name if words.dtype.bits == words.taken else f"b{words.taken}"
+    one, other = reversed(ends) if found.store else ends
+    return f"tilewise shuffle '{one}' '{other}' --dtype {dtype} has the steps"
