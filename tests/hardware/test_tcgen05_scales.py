@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tilewise import Layout
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog import find
-from tilewise.hardware.catalog.places import positions_at, positions_of
+from tilewise.hardware.catalog.places import asked_place, positions_at, positions_of
 from tilewise.hardware.tcgen05.kinds import KINDS
 from tilewise.hardware.tcgen05.scales import Factors, blocks, takes
 
@@ -217,3 +217,18 @@ def test_where_an_element_is_in_all_its_copies():
     assert [one.as_json()["address"] for one in positions_at(built, {"TLane": 38, "TCol": 10})] == [
         "0x00260002"
     ]
+
+
+@pytest.mark.parametrize(
+    ("call", "place", "found"),
+    [
+        (("tcgen05.sfa", "mxf4", 128), "lane=38,column=2", [(70, 0), (70, 1), (70, 2), (70, 3)]),
+        (("tcgen05.D", "f16", 64, 64), "lane=33,column=5", [(17, 5)]),
+        (("tcgen05.sf", 256, 8), "byte=617", [(70, 5)]),
+        (("mfma.D", "32x32x8", "f16"), "lane=45,reg=0", [(4, 13)]),
+    ],
+)
+def test_a_place_is_asked_as_it_is_told(call, place, found):
+    name, *values = call
+    built = find(name)(*values)
+    assert [one.index for one in positions_at(built, asked_place(built, place))] == found

@@ -154,19 +154,40 @@ def positions_at(built: Built, place: Mapping[str, int], limit: int | None = Non
 
 
 def in_registers(built: Built, place: Mapping[str, int]) -> list[dict[str, int]]:
-    """A place of a fragment; where it names a register of 32 bits, those of the elements that it holds."""
-    asked = dict(place)
-    if REGISTER not in asked or not built.letter:
-        return [asked]
-    if "reg" in asked:
+    """A place as the layout counts it, of each element where a word has several.
+
+    `register` is one of 32 bits, `column` one of tensor memory, `byte` one of memory, `lane` that of either.
+
+    >>> from tilewise.hardware.catalog import find
+    >>> in_registers(find("tcgen05.sfa")("mxf4", rows=128), {"lane": 38, "column": 2})[:2]
+    [{'TLane': 38, 'TCol': 8}, {'TLane': 38, 'TCol': 9}]
+    """
+    axes = {axis.name for axis in _layout(built).axes}
+    lane = next((axis for axis in ("TLane", "laneid") if axis in axes), "lane")
+    asked = {lane if name == "lane" else name: at for name, at in place.items()}
+    for word, axis, bits, there in (
+        (REGISTER, "reg", REGISTER_BITS, bool(built.letter)),
+        ("column", "TCol", REGISTER_BITS, bool(TENSOR_MEMORY & axes)),
+        ("byte", "m", 8, "m" in axes and not built.letter),
+    ):
+        if word in asked and there:
+            return _in_words(asked, word, axis, bits, _taken(built))
+    return [asked]
+
+
+def _in_words(asked: dict[str, int], word: str, axis: str, bits: int, taken: int) -> list[dict[str, int]]:
+    """The elements of a word, or the one that it is a part of."""
+    if axis in asked:
         raise LayoutError(
-            "TW203", "a place has reg or register", hint="reg counts elements, register those of 32 bits"
+            "TW203",
+            f"a place has {axis} or {word}",
+            hint=f"{axis} counts elements, {word} those of {bits} bits",
         )
-    register, taken = asked.pop(REGISTER), _taken(built)
-    if taken > REGISTER_BITS:
-        return [{**asked, "reg": register * REGISTER_BITS // taken}]
-    each = REGISTER_BITS // taken
-    return [{**asked, "reg": register * each + part} for part in range(each)]
+    number = asked.pop(word)
+    if taken > bits:
+        return [{**asked, axis: number * bits // taken}]
+    each = bits // taken
+    return [{**asked, axis: number * each + part} for part in range(each)]
 
 
 def asked_place(built: Built, text: str) -> dict[str, int]:

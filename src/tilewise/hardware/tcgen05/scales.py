@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_extent, as_int
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
 from tilewise.hardware.digits import layout_of, without_ones
 from tilewise.hardware.mma.kinds import Scaling
@@ -73,7 +73,7 @@ def blocks(rows: int, sf_k: int) -> Layout:
     >>> blocks(200, 6).shape
     ((2, 4, 32), (2, 4))
     """
-    down, along = -(-as_extent(rows) // BLOCK_ROWS), -(-as_extent(sf_k) // WORD)
+    down, along = -(-_counted(rows, "rows") // BLOCK_ROWS), -(-_counted(sf_k, "sf_k") // WORD)
     shape = (down, BLOCK_ROWS // QUARTER, QUARTER), (along, WORD)
     strides = (along * BLOCK_BYTES, WORD, WORD * WORD, BLOCK_BYTES, 1)
     return Layout(shape, tuple(step @ STORE for step in strides))
@@ -109,7 +109,7 @@ class Factors:
         if self.operand not in OPERANDS:
             raise LayoutError("TW601", f"{self.operand!r} are no scale factors", hint="known: SFA SFB")
         for name in ("rows", "sf_k"):
-            object.__setattr__(self, name, as_extent(getattr(self, name)))
+            object.__setattr__(self, name, _counted(getattr(self, name), name))
         self._check_product()
         self._check_rows()
         self._check_half()
@@ -295,6 +295,12 @@ def takes(scaling: Scaling, sf_k: int, next_word: int, k: int = 0) -> tuple[Take
         Take(step, step * many, step * many // WORD * next_word, step * many % WORD)
         for step in range(sf_k // many)
     )
+
+
+def _counted(count: int, name: str) -> int:
+    if as_int(count, name) < 1:
+        raise LayoutError("TW102", f"{name} is 1 or more, not {count}")
+    return count
 
 
 def _up(count: int, unit: int) -> int:
