@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -158,6 +160,31 @@ def test_a_layout_of_ones_own(tilewise):
     assert bare.code == 2
     assert "the type of an element is not given" in bare.err
     assert "such as --dtype f32" in bare.err
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["tcgen05.D(f32, m=128, n=64)", "tcgen05.D(f16, m=64, n=64, slab=1)", "tcgen05.A(e2m1, m=128, k=64)"],
+)
+def test_an_answer_of_the_catalogue(tilewise, call):
+    asked = tilewise("catalog", call, "--json").out
+    assert tilewise("tmem", "-", stdin=asked).out == tilewise("tmem", call).out
+    assert tilewise("tmem", asked).out == tilewise("tmem", call).out
+
+
+def test_the_type_of_another_answer(tilewise):
+    said = '{"schema": 1, "layout": "S[(128, 8) : (1@TLane, 1@TCol)]", "dtype": "f16"}'
+    assert tilewise("tmem", "-", stdin=said).out.startswith("f16 in columns 0 to 3")
+    assert tilewise("tmem", "-", "--dtype", "f32", stdin=said).out.startswith("f32 in columns 0 to 7")
+
+
+def test_no_engine_is_loaded_that_is_not_asked_for():
+    """In an interpreter of its own, for others load them all."""
+    program = (
+        "import sys; from tilewise.cli.main import main; main(['tmem', 'tcgen05.D(f32, m=64, n=64)']); "
+        "sys.exit(any(f'tilewise.hardware.{name}.catalog' in sys.modules for name in ('mma', 'wgmma', 'mfma')))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ import argparse
 from itertools import pairwise
 
 from tilewise.cli.answer import NO, Answer
-from tilewise.cli.arguments import layout_from, let_from, one_layout, text_from
+from tilewise.cli.arguments import filled_in, layout_from, let_from, one_layout
 from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
@@ -79,13 +79,18 @@ def answer(args: argparse.Namespace) -> Answer:
 
 
 def _asked(args: argparse.Namespace) -> Layout | Built:
-    """What lies in tensor memory: an entry with its type where it is a call, else a layout."""
-    from tilewise.hardware.calls import read_call
-    from tilewise.hardware.catalog import entries
+    """What lies in tensor memory: an entry with its type where it is a call, else a layout.
 
-    text = text_from(args.layout)
+    An answer in JSON of the catalogue is the call that it answers; of any other the type is taken, if told.
+    """
+    from tilewise.cli.piped import told_in
+    from tilewise.hardware.calls import read_call
+    from tilewise.hardware.catalog import knowing
+
+    text = filled_in(args.layout, args, "dtype")
+    text = told_in(text).get("call", text) if text.startswith("{") else text.strip()
     name, opens, rest = text.partition("(")
-    if opens and name in entries() and rest.find(")") == len(rest) - 1:
+    if opens and name in knowing(name) and rest.find(")") == len(rest) - 1:
         entry, given, named = read_call(text, let_from(args))
         return entry(*given, **named)
     return layout_from(text, args)
