@@ -108,6 +108,6 @@ ENTRIES = (
         PTX_ADDRESSING,
         _address,
         {"lane": 32, "column": 64},
-        "tensor memory tmem taddr lanes columns TLane TCol warp allocation",
+        "tensor memory tmem taddr lanes columns TLane TCol warp allocation Blackwell",
     ),
 )

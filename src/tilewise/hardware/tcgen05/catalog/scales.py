@@ -188,7 +188,7 @@ def _parameters(rows: str) -> tuple[Parameter, ...]:
     )
 
 
-_WORDS = "layout tensor memory scale factors block scaling TLane TCol copies warpx4 microscaling nvfp4 mxfp8"
+_WORDS = "layout tensor memory tmem block scaling copies warpx4 nvfp4 mxfp8 mxfp4 Blackwell"
 
 ENTRIES = (
     Entry(
@@ -218,7 +218,7 @@ ENTRIES = (
         CUBLAS_BLOCKS,
         _in_memory,
         {"rows": 256, "sf_k": 8},
-        "layout memory global shared scale factors blocks 128x4 swizzled to_blocked",
+        "layout memory global shared blocks 128x4 swizzled to_blocked nvfp4 mxfp8 mxfp4 Blackwell",
         lambda: iter([{"rows": 128, "sf_k": 4}, {"rows": 256, "sf_k": 8}]),
     ),
 )
