@@ -287,6 +287,58 @@ def test_wgmma_is_not_asked_for_what_is_tcgen05s(tilewise):
     assert "no operand in shared memory" in run.err
 
 
+PARTITIONED = [
+    ("A", "k", "Sw<3,4,3> o smem_ptr[16b](unset) o ((_128,_16),_1,_4,_4):((_64,_1),_0,_16,_8192)"),
+    ("B", "k", "Sw<3,4,3> o smem_ptr[16b](unset) o ((_128,_16),_2,_4):((_64,_1),_8192,_16)"),
+    (
+        *("A", "mn"),
+        "Sw<3,4,3> o smem_ptr[16b](unset) o (((_64,_2),_16),_1,_4,_3):(((_1,_4096),_64),_0,_1024,_8192)",
+    ),
+]
+"""Operands as CUTLASS prints them once they are partitioned: ((MN, K), mn, k) and stages."""
+
+
+@pytest.mark.parametrize(("operand", "major", "printed"), PARTITIONED)
+def test_a_partitioned_operand_is_told_as_its_first_stage(operand, major, printed, tilewise):
+    partitioned = parse(printed)
+    (reason,) = match(partitioned, engine="tcgen05", operand=operand, dtype="bf16").reasons
+    assert reason.rule == "rank"
+    said, _, text = reason.hint.partition(", is ")
+    rows = "M" if operand == "A" else "N"
+    whose = "its first stage" if len(partitioned.shape) == 4 else "it"
+    assert said.startswith(f"CuTe's partition (({rows}, K), {rows.lower()}, k")
+    assert f"? match a tile: {whose}, [" in said
+    tile = parse(text)
+    (of_k, _), count, many_k, *pipe = partitioned.shape
+    high = 128
+    for row in range(0, high * count, 5):
+        for k in range(of_k * many_k):
+            at = (k % of_k) * high + row % high, row // high, k // of_k, *(0 for _ in pipe)
+            assert tile.place(row, k) == partitioned.place(*at)
+    found = match(tile, engine="tcgen05", operand=operand, dtype="bf16")
+    assert (found.legal, found.major) == (True, major)
+    words = ("match", printed, "--engine", "tcgen05", "--operand", operand, "--dtype", "bf16")
+    assert text in tilewise(*words).out
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (
+            "S[(128, 64, 4) : (64, 1, 8192)]",
+            "of several stages match one: tilewise algebra slice LAYOUT 0, "
+            "or ':,:,0' where the last mode says which",
+        ),
+        ("S[((16, 64), 2, 2, 2, 2) : ((1, 16), 1024, 2048, 4096, 8192)]", "give it the shape (M, K)"),
+        ("S[((8, 64), 2, 2, 2) : ((1, 16), 1024, 2048, 4096)]", "give it the shape (M, K)"),
+        ("S[(4, 16, 64) : (1024, 1, 16)]", "of several stages match one"),
+    ],
+)
+def test_other_ranks(text, hint):
+    (reason,) = match(parse(text), engine="tcgen05", operand="A", dtype="bf16").reasons
+    assert reason.hint.startswith(hint)
+
+
 def test_answers_go_from_one_command_to_the_next(tilewise):
     asked = ("--engine", "tcgen05", "--operand", "A", "--dtype", "e2m1", "--kind", "mxf4")
     more = ("--tile", "128x768", "--lbo-mode", "absolute")

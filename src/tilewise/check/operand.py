@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from tilewise.core.algebra.slicing import Interval, Piece
 from tilewise.core.axes import STORAGE, m
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import extents_of
+from tilewise.core.shapes import extents_of, leaves, size_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.modes import Mode
@@ -322,7 +323,7 @@ def operand_of(
     """
     placed = _in_one_memory(_in_one_copy(layout, reader), reader)
     if len(extents_of(placed.shape)) != 2:
-        raise Unreadable(_rank(placed, name, reader))
+        raise Unreadable(_rank(placed, name, row, reader))
     try:
         cells, elements = _in_cells(placed, row, base if pattern == "address" else 0)
     except LayoutError as error:
@@ -371,11 +372,49 @@ def _on_m(layout: Layout, axis: str) -> Layout:
     )
 
 
-def _rank(layout: Layout, name: str, reader: Reader) -> Reason:
+def departed(layout: Layout, deep: int) -> Layout | None:
+    """The first stage [rows, K] of an operand that CuTe has partitioned for instructions of `deep` along K.
+
+    It is printed as ((MN, K), mn, k), and stages last. Inside a mode CuTe counts the first digit fastest, and
+    a layout here the last: read from there, the first mode is (K, MN). None where it is no such layout.
+
+        postcondition  departed(layout, deep) at (mn * MN + i, k * K + j) is layout at (j * MN + i, mn, k, 0)
+
+    >>> from tilewise import parse
+    >>> print(departed(parse("((_64,_16),_2,_4,_3):((_64,_1),_4096,_16,_8192)"), 16))
+    S[(128, 64) : (64, 1)]
+    >>> departed(parse("S[(4, 128, 64) : (8192, 64, 1)]"), 16)
+    """
+    first, *more = layout.shape
+    if len(more) not in (2, 3) or not isinstance(first, tuple) or len(first) != 2:
+        return None
+    (columns, rows), (many_rows, many_k, *_) = first, more
+    if size_of(columns) != deep:
+        return None
+    strides = iter(layout.strides)
+    of_columns, of_rows, of_many_rows, of_many_k = (
+        tuple(islice(strides, len([*leaves(mode)]))) for mode in (columns, rows, many_rows, many_k)
+    )
+    shape = (many_rows, rows), (many_k, columns)
+    moved = (*of_many_rows, *of_rows, *of_many_k, *of_columns)
+    return layout.with_parts(shape, moved, layout.replica, layout.offset).coalesce(by_mode=True)
+
+
+def _rank(layout: Layout, name: str, row: Row, reader: Reader) -> Reason:
     extents = extents_of(layout.shape)
     wanted = reader.modes[name]
-    if len(extents) == 3:
-        hint = "of several stages match one: tilewise algebra slice LAYOUT 0"
+    tile = departed(layout, row.k)
+    if tile is not None:
+        rows = wanted[1]
+        stages, what = (", stages", "its first stage") if len(extents) == 4 else ("", "it")
+        shape = list(extents_of(tile.shape))
+        partition = f"(({rows}, K), {rows.lower()}, k{stages})"
+        hint = f"CuTe's partition {partition}? match a tile: {what}, {shape}, is {tile}"
+    elif len(extents) == 3:
+        hint = (
+            "of several stages match one: tilewise algebra slice LAYOUT 0, "
+            "or ':,:,0' where the last mode says which"
+        )
     else:
         hint = f"give it the shape ({wanted[1:-1]}): tilewise algebra reshape"
     return Reason(
