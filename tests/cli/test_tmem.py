@@ -5,8 +5,11 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import tilewise as package
 
 OWN = "S[(128, 64) : (1@tid_in_wg, 1@reg)]"
 
@@ -162,6 +165,61 @@ def test_a_layout_of_ones_own(tilewise):
     assert "such as --dtype f32" in bare.err
 
 
+def test_rows_of_two_ctas(tilewise):
+    for asked, rows in (
+        ("tcgen05.D(f32, m=256, n=256, cta_group=2)", "S[(256, 256) : (1@tid_in_wg, 1@reg)]"),
+        ("tcgen05.D(f16, m=256, n=32, cta_group=2)", "S[(256, 32) : (1@tx, 1@reg)]"),
+        ("tcgen05.D(f32, m=128, n=64, cta_group=2)", "S[(128, (2, 32)) : (1@tx, (128@tx, 1@reg))]"),
+    ):
+        no = tilewise("tmem", asked, "--to", rows)
+        _, told, fragment = no.err.strip().partition("hint: the elements are of 2 CTAs, such as ")
+        assert no.code == 2
+        assert told
+        assert tilewise("tmem", asked, "--to", fragment).code == 0
+
+
+@pytest.mark.parametrize(
+    ("layout", "to", "next_one"),
+    [
+        (
+            "tcgen05.D(f32, m=128, n=128)",
+            "S[(128, (2, 64)) : (1@tid_in_wg, (1@wgid, 1@reg))]",
+            "S[(128, 64) : (1@TLane, 1@TCol)] + 64@TCol",
+        ),
+        (
+            "tcgen05.A(e2m1, m=128, k=64)",
+            "S[(4, 32, 2, 32) : (1@warpid, 1@laneid, 1@wgid, 1@reg)]",
+            "S[(128, 32) : (1@TLane, 1@TCol)] + 32@TCol",
+        ),
+    ],
+)
+@pytest.mark.parametrize("store", [False, True])
+def test_a_warpgroup_at_a_time(tilewise, layout, to, next_one, store):
+    no = tilewise("tmem", layout, *["--store"] * store, "--to", to)
+    assert no.code == 2
+    command, told, other = (
+        no.err.partition("hint: one warpgroup at a time: ")[2]
+        .strip()
+        .partition(" is the first's, and the next one's lies at ")
+    )
+    assert (told != "", other) == (True, next_one)
+    words = shlex.split(command)[1:]
+    verb = "tcgen05.st" if store else "tcgen05.ld"
+    assert verb in tilewise(*words).out
+    assert verb in tilewise("tmem", next_one, *words[2:]).out
+
+
+def test_further_warpgroups_are_not_made_up(tilewise):
+    lone = tilewise("tmem", "S[2 : 1@TCol]", "--dtype", "f32", "--to", "S[2 : 1@wgid]")
+    assert "hint: a warp is wid_in_wg" in lone.err
+    for to in (
+        "S[(128, (2, 64)) : (1@tid_in_wg, (1@wgid, 1@reg))] + 1@wgid",
+        "S[(128, (2, 64)) : (1@tid_in_wg, (1@wgid, 1@other))]",
+        "S[(128, (2, 64)) : (1@tid_in_wg, (2@wgid, 1@reg))]",
+    ):
+        assert "hint: a warp is wid_in_wg" in tilewise("tmem", "tcgen05.D(f32, m=128, n=128)", "--to", to).err
+
+
 @pytest.mark.parametrize(
     "call",
     ["tcgen05.D(f32, m=128, n=64)", "tcgen05.D(f16, m=64, n=64, slab=1)", "tcgen05.A(e2m1, m=128, k=64)"],
@@ -182,9 +240,16 @@ def test_no_engine_is_loaded_that_is_not_asked_for():
     """In an interpreter of its own, for others load them all."""
     program = (
         "import sys; from tilewise.cli.main import main; main(['tmem', 'tcgen05.D(f32, m=64, n=64)']); "
-        "sys.exit(any(f'tilewise.hardware.{name}.catalog' in sys.modules for name in ('mma', 'wgmma', 'mfma')))"
+        "print(*[name for name in sys.modules if name.endswith(('mma.catalog', 'tcgen05.catalog'))])"
     )
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode == 0
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(Path(package.__file__).parents[1])},
+    )
+    assert run.stdout.splitlines()[-1] == "tilewise.hardware.tcgen05.catalog"
 
 
 @pytest.mark.parametrize(

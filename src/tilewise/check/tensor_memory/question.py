@@ -101,7 +101,7 @@ def plan(
     every = [*ways_of(words, store, form)]
     ways = tuple(way for way in every if not way.problem)
     found = Plan(words, ways, tuple(way for way in every if way.problem), store, to)
-    return found if to is None else _fitting(found, Wanted.of(as_layout(to), words))
+    return found if to is None else _fitting(found, Wanted.of(as_layout(to), words, store))
 
 
 def _words(layout: Layout | Built, dtype: DType | str | None, taken: int) -> Words:

@@ -14,10 +14,11 @@ from tilewise.check.shuffle.reading import fit
 from tilewise.check.tensor_memory.ways import REGISTER, Way
 from tilewise.check.tensor_memory.words import PART, Words
 from tilewise.core.algebra.modes import refinement
+from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import extents_of, spell
-from tilewise.core.vectors import Vector
+from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.tcgen05.addresses import WARPS
 
@@ -61,7 +62,7 @@ class Wanted:
     placed: Layout
 
     @classmethod
-    def of(cls, layout: Layout, words: Words) -> Wanted:
+    def of(cls, layout: Layout, words: Words, store: bool = False) -> Wanted:
         """Of a layout over lanes, warps and reg, of the same elements as `words`."""
         _check_shape(layout, words.layout)
         if any(swizzle.bits for swizzle in layout.swizzles):
@@ -82,10 +83,11 @@ class Wanted:
             raise LayoutError(
                 "TW203",
                 f"the fragment {layout} has the axis {strange[0]}, and registers have wid_in_wg laneid reg",
-                hint="a warp is wid_in_wg or warpid, a lane laneid, and reg counts elements of a thread",
+                hint=(_of_one_warpgroup(layout, words, store) if strange == ["wgid"] else "")
+                or "a warp is wid_in_wg or warpid, a lane laneid, and reg counts elements of a thread",
             )
         for name, many in (("laneid", LANES), ("wid_in_wg", WARPS), ("cbx", words.ctas)):
-            _check_reach(threads, name, many)
+            _check_reach(threads, name, many, words)
         held = "reg" in _axes(threads)
         placed = threads.split_axis("reg", (REGISTER, words.parts, PART)) if held else threads
         return cls(layout, words, threads, placed)
@@ -221,7 +223,34 @@ def _axes(layout: Layout) -> set[str]:
     return {str(axis) for axis in layout.axes}
 
 
-def _check_reach(layout: Layout, name: str, many: int) -> None:
+def _of_one_warpgroup(fragment: Layout, words: Words, store: bool) -> str:
+    """What to ask instead of a fragment that is of several warpgroups; nothing where that is not plain."""
+    try:
+        sides = refinement(words.layout, fragment)
+    except Refused:
+        return ""
+    steps = [(one.stride, other.stride) for one, other in zip(*map(_digits, sides), strict=True)]
+    groups = [at for at, (_, other) in enumerate(steps) if other["wgid"]]
+    if len(steps) == 1 or [steps[at][1] for at in groups] != [as_vector(1 @ Axis("wgid"))]:
+        return ""
+    first, to = (_without_digit(side, groups[0]) for side in sides)
+    if "wgid" in _axes(to):
+        return ""
+    way = "--store --to" if store else "--to"
+    return (
+        f"one warpgroup at a time: tilewise tmem '{first}' --dtype {words.counted} {way} '{to}' is the "
+        f"first's, and the next one's lies at {first + steps[groups[0]][0]}"
+    )
+
+
+def _without_digit(layout: Layout, at: int) -> Layout:
+    """The elements of which one digit is 0."""
+    left = [it for number, it in enumerate(_digits(layout)) if number != at]
+    extents, strides = tuple(it.extent for it in left), tuple(it.stride for it in left)
+    return layout.with_parts(extents, strides, layout.replica, layout.offset).coalesce()
+
+
+def _check_reach(layout: Layout, name: str, many: int, words: Words) -> None:
     low, high = layout.extremes(name) if name in _axes(layout) else (0, 0)
     if low < 0 or high >= many:
         what = {"laneid": "a warp has lanes", "wid_in_wg": "tensor memory has the warps"}.get(
@@ -230,8 +259,15 @@ def _check_reach(layout: Layout, name: str, many: int) -> None:
         raise LayoutError(
             "TW203",
             f"the fragment reaches {name} {low if low < 0 else high}, and {what} 0 to {many - 1}",
-            hint="warps count from 0 in their warpgroup, lanes in their warp",
+            hint=f"the elements are of {words.ctas} CTAs, such as {_by_rows(words.layout)}"
+            if name == "wid_in_wg" and words.ctas > 1
+            else "warps count from 0 in their warpgroup, lanes in their warp",
         )
+
+
+def _by_rows(layout: Layout) -> Layout:
+    """The fragment in which the thread of a number holds the lane of that number."""
+    return layout.relabel({"TLane": "tid_in_wg", "TCol": "reg"})
 
 
 def _check_shape(fragment: Layout, layout: Layout) -> None:

@@ -65,6 +65,11 @@ class Words:
         """Parts of a word."""
         return COLUMN_BITS // self.taken
 
+    @property
+    def counted(self) -> str:
+        """The type that 1@TCol is: that of the elements, or as many bits as they take."""
+        return self.dtype.name if self.dtype.bits == self.taken else f"b{self.taken}"
+
     @cached_property
     def warps(self) -> range:
         """The warps of a warpgroup that reach elements."""

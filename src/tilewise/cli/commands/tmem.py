@@ -279,7 +279,6 @@ def _hint(found: Plan) -> str:
     if found.near is None:
         warps = any(misfit.stage == "warp" for _, misfit in found.misfits)
         return "warps reach their own lanes alone: go through shared memory" if warps else ""
-    words, ends = found.words, [found.near.way.fragment, found.wanted]
-    dtype = words.dtype.name if words.dtype.bits == words.taken else f"b{words.taken}"
+    ends = [found.near.way.fragment, found.wanted]
     one, other = reversed(ends) if found.store else ends
-    return f"tilewise shuffle '{one}' '{other}' --dtype {dtype} has the steps"
+    return f"tilewise shuffle '{one}' '{other}' --dtype {found.words.counted} has the steps"
