@@ -269,3 +269,52 @@ def test_sides_that_are_none(reader, message):
         agree(writer, reader, dtype="bf16")
     if "f19" in reader:
         assert refused.value.source[slice(*refused.value.span)] == "f19"
+
+
+# -- a pair of CTAs, and names that are nearly right ---------------------------------------------------
+
+PAIR_OF_A = "the tile is one CTA's: of M = 256 each CTA of the pair has 128 rows, and 256 take 2 instructions"
+
+
+@pytest.mark.parametrize(
+    ("operand", "rows", "asked", "note"),
+    [
+        ("A", 256, {"m": 256, "n": 256, "cta_group": 2}, PAIR_OF_A),
+        ("A", 128, {"m": 256, "n": 256, "cta_group": 2}, None),
+        ("A", 128, {"m": 128, "cta_group": 2}, PAIR_OF_A.replace("128", "64").replace("256", "128")),
+        ("A", 256, {"m": 128}, None),
+        ("B", 256, {"n": 256, "cta_group": 2}, PAIR_OF_A.replace("M =", "N =")),
+        ("B", 128, {"n": 256, "cta_group": 2}, None),
+    ],
+)
+def test_a_tile_of_a_pair_is_one_ctas(operand, rows, asked, note, tilewise):
+    words = [word for name, value in asked.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    words += ["--engine", "tcgen05", "--operand", operand, "--dtype", "bf16"]
+    found = suggest(engine="tcgen05", operand=operand, rows=rows, k=64, dtype="bf16", **asked)
+    wanted = [] if note is None else [note]
+    assert [said for said in found.notes if "one CTA" in said] == wanted
+    matched = match(found.tile, engine="tcgen05", operand=operand, dtype="bf16", **asked)
+    assert [*matched.notes] == wanted
+    run = tilewise("match", str(found.tile), *words, "--json")
+    assert run.json.get("note") == note
+    steps = ("descriptor", "steps", "--mode", "128B", "--tile", f"{rows}x64", *words)
+    assert tilewise(*steps, "--json").json["notes"] == wanted
+    assert [line for line in tilewise(*steps).out.splitlines() if line.startswith("note: ")] == [
+        f"note: {said}" for said in wanted
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("tcgen5", "tcgen05"), ("TCGEN05", "tcgen05"), ("wgma", "wgmma")]
+)
+def test_an_engine_that_is_nearly_named(name, meant):
+    tile = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
+    with pytest.raises(LayoutError) as refused:
+        suggest(engine=name, operand="A", rows=128, k=64, dtype="bf16")
+    assert refused.value.hint == f"did you mean {meant}? known: wgmma tcgen05"
+    with pytest.raises(LayoutError) as refused:
+        match(tile, engine=name, operand="A", dtype="bf16")
+    assert refused.value.hint == f"did you mean {meant}? known: wgmma tcgen05 mma"
+    with pytest.raises(LayoutError) as refused:
+        match(tile, engine="abacus", operand="A", dtype="bf16")
+    assert refused.value.hint == "known: wgmma tcgen05 mma"

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import overload
 
 from tilewise.check.fitting import Fit, fits
-from tilewise.check.operand import Operand, Reason, Unreadable, operand_of, reader_of
+from tilewise.check.operand import Operand, Reason, Unreadable, known_hint, operand_of, pair_notes, reader_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
@@ -65,6 +65,7 @@ class Match:
     """relative, or absolute: LBO is an address, and each step has its own."""
     asked: Mapping[str, Any] = field(default_factory=dict)
     """What the instructions were asked for, their sizes aside."""
+    notes: tuple[str, ...] = ()
 
     legal = True
 
@@ -316,9 +317,8 @@ def _check_names(engine: str, operand: str, major: str | None, base: int, patter
         (major, (None, *MAJORS), "major direction"),
     ):
         if name not in known:
-            raise LayoutError(
-                "TW601", f"{name!r} is no {what}", hint="known: " + " ".join(filter(None, known))
-            )
+            hint = known_hint(name, filter(None, known))
+            raise LayoutError("TW601", f"{name!r} is no {what}", hint=hint)
     check_place(base, pattern)
 
 
@@ -393,6 +393,7 @@ def _matched(question: Question, fit: Fit) -> Match:
         product=question.intake.product,
         lbo_mode="absolute" if form.absolute else "relative",
         asked=question.options,
+        notes=pair_notes(question.intake, question.operand.rows, form.rows),
     )
 
 

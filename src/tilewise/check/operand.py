@@ -21,7 +21,7 @@ from tilewise.hardware.modes import Mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any, Protocol
 
     from tilewise.core.dtypes import DType
@@ -135,6 +135,36 @@ def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[s
                 hint=f"it is asked for {', '.join(engine.options)}",
             )
     return engine.intake(dtype, operand, **said)
+
+
+def pair_notes(intake: Intake, rows: int, one: int) -> tuple[str, ...]:
+    """What is said of a tile of `rows` in one CTA of a pair, where an instruction reads but `one` of them.
+
+    >>> from tilewise.hardware.engines import engine
+    >>> of_pair = engine("tcgen05").intake("bf16", "A", m=256, cta_group=2)
+    >>> pair_notes(of_pair, 128, 128), len(pair_notes(of_pair, 256, 128))
+    ((), 1)
+    """
+    if intake.ctas == 1 or rows <= one:
+        return ()
+    whole = f"{'M' if intake.operand == 'A' else 'N'} = {one * intake.ctas}"
+    return (
+        f"the tile is one CTA's: of {whole} each CTA of the pair has {one} rows, "
+        f"and {rows} take {rows // one} instructions",
+    )
+
+
+def known_hint(name: object, known: Iterable[str]) -> str:
+    """The names there are, and the one that was perhaps meant.
+
+    >>> known_hint("tcgen5", ("wgmma", "tcgen05")), known_hint("abacus", ("k", "mn"))
+    ('did you mean tcgen05? known: wgmma tcgen05', 'known: k mn')
+    """
+    from difflib import get_close_matches
+
+    names = [*known]
+    near = get_close_matches(str(name).lower(), names, n=1)
+    return (f"did you mean {near[0]}? " if near else "") + "known: " + " ".join(names)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from math import lcm
 from typing import Any
 
 from tilewise.check import tma
-from tilewise.check.operand import intake_of
+from tilewise.check.operand import intake_of, known_hint, pair_notes
 from tilewise.check.strides import major_name
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -246,7 +246,12 @@ def suggest(
         feeding=fed,
         stages=of.stages(fed, count),
         intake=intake,
-        notes=(*_split_notes(plan, operand), *_n_notes(of, intake, fed), *_padded_notes(intake)),
+        notes=(
+            *_split_notes(plan, operand),
+            *pair_notes(intake, rows, fed.n),
+            *_n_notes(of, intake, fed),
+            *_padded_notes(intake),
+        ),
         engine=of.name,
     )
 
@@ -332,7 +337,7 @@ def direction(order: str) -> str:
 
 def _engine(engine: str) -> Engine:
     if engine not in ENGINES:
-        hint = "known: " + " ".join(ENGINES)
+        hint = known_hint(engine, ENGINES)
         if engine == "mma":
             hint += "; for mma.sync: tilewise swizzle 128x64 --dtype bf16 --access tma --access ldmatrix.x4"
         raise LayoutError("TW601", f"{engine!r} is no engine that suggest knows", hint=hint)

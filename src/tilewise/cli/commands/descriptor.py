@@ -423,6 +423,8 @@ def _landmarks(extent: int) -> list[int]:
 
 
 def _steps(args: argparse.Namespace, of: Engine) -> Answer:
+    from tilewise.check.operand import pair_notes
+
     _needed(args, "mode", "dtype", "operand", "tile")
     rows, k = _tile(args.tile)
     lbo_mode = {} if args.lbo_mode is None else {"lbo_mode": args.lbo_mode}
@@ -465,6 +467,7 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
             {"multiple": row.multiple, "base_offset": row.base_offset, "says": row.says}
             for row in of.placements(fed.mode)
         ],
+        "notes": [*pair_notes(intake, rows, fed.n)],
     }
     return Answer(data, _steps_text(data, fed, ring))
 
@@ -535,6 +538,7 @@ def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
         _order_words(**data["order"]),
         _all_have(fed.descriptor),
         *along,
+        *(f"note: {said}" for said in data["notes"]),
         "",
         *_table(rows, ">>>><"),
     ]

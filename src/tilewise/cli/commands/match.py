@@ -138,7 +138,7 @@ def answer(args: argparse.Namespace) -> Answer:
     asked = {"engine": args.engine, "operand": args.operand, "dtype": DType.of(args.dtype).name}
     other = "; ".join(filter(None, (_other_width(args), _doubt(found))))
     if isinstance(found, Match):
-        return _legal(found, asked).noted(other)
+        return _legal(found, asked).noted("; ".join(filter(None, (*found.notes, other))))
     if not isinstance(found, Mismatch):
         if args.code and found.reasons:
             other = "; ".join(filter(None, (f"plain vectors move it: {found.reasons[0].message}", other)))
