@@ -170,12 +170,14 @@ def test_rows_of_two_ctas(tilewise):
         ("tcgen05.D(f32, m=256, n=256, cta_group=2)", "S[(256, 256) : (1@tid_in_wg, 1@reg)]"),
         ("tcgen05.D(f16, m=256, n=32, cta_group=2)", "S[(256, 32) : (1@tx, 1@reg)]"),
         ("tcgen05.D(f32, m=128, n=64, cta_group=2)", "S[(128, (2, 32)) : (1@tx, (128@tx, 1@reg))]"),
+        ("S[(2, 8) : (1@cbx, 1@TCol)]", "S[(2, 8) : (128@tx, 1@reg)]"),
     ):
-        no = tilewise("tmem", asked, "--to", rows)
+        asked = (asked, "--dtype", "f32") if asked.startswith("S") else (asked,)
+        no = tilewise("tmem", *asked, "--to", rows)
         _, told, fragment = no.err.strip().partition("hint: the elements are of 2 CTAs, such as ")
         assert no.code == 2
         assert told
-        assert tilewise("tmem", asked, "--to", fragment).code == 0
+        assert tilewise("tmem", *asked, "--to", fragment).code == 0
 
 
 @pytest.mark.parametrize(

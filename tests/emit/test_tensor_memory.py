@@ -26,7 +26,7 @@ INSTRUCTION = re.compile(
 
 def functions(source):
     """[(name, registers, its instructions, its operands)] of a source, as they are written."""
-    for part in re.split(r"(?=__device__)", source)[1:]:
+    for part in re.split(r"(?=__device__)", re.sub(r'(?<!\\n)"\n +"', "", source))[1:]:
         name, count = FUNCTION.search(part).groups()
         slots = [int(at) for at in re.findall(r'"=?r"\((?:to|from)\[(\d+)\]\)', part)]
         places = [int(more or "0", 16) for more in re.findall(r'"r"\(at(?: \+ (0x[0-9a-f]+))?\)', part)]
@@ -107,6 +107,24 @@ def test_rounds_are_functions_of_their_own():
     words = np.concatenate(run(source, memory), axis=2)
     fragment = plan(layout, "f32", form="16x256b").best.fragment
     assert (Registers.of(words).numbers(fragment, "f32") == numbers).all()
+
+
+@pytest.mark.parametrize("store", [False, True])
+def test_no_instruction_is_on_a_line_too_long(store):
+    """Literals side by side are one: the words are those of the instruction, unbroken."""
+    source = cuda_source(plan(find("tcgen05.D")("f32", m=128, n=128), form="32x32b", store=store))
+    columns = parse("S[(128, 252) : (1@TLane, 1@TCol)]")
+    many = cuda_source(plan(columns, "f32", form="16x64b", store=store))
+    assert len(re.findall("0x00100", many)) == 6
+    lines = [line for line in (source + many).splitlines() if not line.startswith("//")]
+    assert max(map(len, lines)) <= 100
+    text = "".join(re.findall(r'^ +"(.*?)"$', source, re.MULTILINE))
+    names = ", ".join(f"%{at + store}" for at in range(128))
+    place = "[%0]" if store else "[%128]"
+    operands = f"{place}, {{{names}}}" if store else f"{{{names}}}, {place}"
+    verb = "st" if store else "ld"
+    wait = f"tcgen05.wait::{verb}.sync.aligned;"
+    assert text == rf"tcgen05.{verb}.sync.aligned.32x32b.x128.b32 {operands};\n{wait}"
 
 
 def test_what_is_not_there():

@@ -6,6 +6,8 @@ before it is there.
 
 from __future__ import annotations
 
+import re
+
 from tilewise.check.tensor_memory import Plan
 from tilewise.check.tensor_memory.ways import Move, Way
 from tilewise.core.errors import LayoutError
@@ -21,6 +23,10 @@ WARP_SHIFT = LANE_SHIFT + WARP_LANES.bit_length() - 1
 """By so many bits the number of a warp is moved in an address."""
 
 WARP = f"// warp is 0 to {WARPS - 1}, its number in the warpgroup: (threadIdx.x / {THREADS}) % {WARPS}"
+
+
+WIDTH = 100
+"""So long a line of an instruction is at most."""
 
 
 def cuda_source(plan: Plan, name: str = "") -> str:
@@ -79,17 +85,18 @@ def _function(way: Way, moves: list[Move], name: str, slots: dict[int, int]) -> 
     count = max(slots[at] for move in moves for at in _registers(move)) + 1
     texts, held, addresses = _instructions(moves, 0 if not way.store else len(moves))
     letter = "r" if way.store else "=r"
-    operands = _wrapped(f'"{letter}"({array}[{slots[at]}])' for at in held)
-    places = ", ".join(f'"r"({_sum(address)})' for address in addresses)
+    operands = [f'"{letter}"({array}[{slots[at]}])' for at in held]
+    places = [f'"r"({_sum(address)})' for address in addresses]
     wait = f'"tcgen05.wait::{"st" if way.store else "ld"}.sync.aligned;"'
-    bound = [f"    :: {places}, {operands}"] if way.store else [f"    : {operands}", f"    : {places}"]
+    stored = [f"    :: {_wrapped([*places, *operands])}"]
+    bound = stored if way.store else [f"    : {_wrapped(operands)}", f"    : {_wrapped(places)}"]
     return [
         f"__device__ __forceinline__ void {name}"
         f"(unsigned d, unsigned warp, {const}unsigned (&{array})[{count}])",
         "{",
         f"    const unsigned at = d + (warp << {WARP_SHIFT});",
         "    asm volatile(",
-        *(f'        "{text};\\n"' for text in texts),
+        *(f'        "{line}"' for text in texts for line in _literals(f"{text};\\n")),
         f"        {wait}",
         *(f"    {line}" for line in bound),
         '        : "memory");',
@@ -120,8 +127,31 @@ def _sum(address: Address) -> str:
     return f"at + {address}" if int(address) else "at"
 
 
+def _literals(text: str) -> list[str]:
+    """A text as literals, one on each line, which together are it."""
+    return _filled(re.findall(r"\S+ ?", text), WIDTH - len('        " "'))
+
+
 def _wrapped(operands: Iterable[str]) -> str:
-    """Operands, some on a line."""
-    every = [*operands]
-    lines = [", ".join(every[at : at + 6]) for at in range(0, len(every), 6)]
-    return ",\n          ".join(lines)
+    """Operands with commas between them, as many on a line as it has room for."""
+    *most, last = operands
+    lines = _filled([*(f"{operand}, " for operand in most), last], WIDTH - len(BEFORE) - 1)
+    return f"\n{BEFORE}".join(line.rstrip() for line in lines)
+
+
+BEFORE = " " * 10
+"""Before operands on further lines; on the first, :: takes one more."""
+
+
+def _filled(parts: Iterable[str], room: int) -> list[str]:
+    """Parts in their order, on as few lines of that room as can be.
+
+    >>> _filled(["{%0, ", "%1, ", "%2}"], 9)
+    ['{%0, %1, ', '%2}']
+    """
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1] + part.rstrip()) > room:
+            lines.append("")
+        lines[-1] += part
+    return lines

@@ -267,7 +267,8 @@ def _check_reach(layout: Layout, name: str, many: int, words: Words) -> None:
 
 def _by_rows(layout: Layout) -> Layout:
     """The fragment in which the thread of a number holds the lane of that number."""
-    return layout.relabel({"TLane": "tid_in_wg", "TCol": "reg"})
+    names = {"TLane": "tid_in_wg", "TCol": "reg"}
+    return layout.relabel({name: other for name, other in names.items() if name in _axes(layout)})
 
 
 def _check_shape(fragment: Layout, layout: Layout) -> None:
