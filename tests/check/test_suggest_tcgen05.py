@@ -318,3 +318,10 @@ def test_an_engine_that_is_nearly_named(name, meant):
     with pytest.raises(LayoutError) as refused:
         match(tile, engine="abacus", operand="A", dtype="bf16")
     assert refused.value.hint == "known: wgmma tcgen05 mma"
+
+
+@pytest.mark.parametrize("words", [("match", "S[(64, 64) : (64, 1)]"), ("descriptor", "decode", "0x10")])
+def test_commands_tell_the_engine_that_was_meant(tilewise, words):
+    run = tilewise(*words, "--operand", "A", "--dtype", "bf16", "--engine", "tcgen5", "--json")
+    assert (run.code, run.json["error"]["code"]) == (2, "TW401")
+    assert "'tcgen5' is no engine, did you mean tcgen05? known: wgmma tcgen05" in run.json["error"]["message"]

@@ -239,7 +239,7 @@ def test_stages(tilewise):
         ),
         ("frobnicate", "TW401", "invalid choice"),
         ("0x4000004000010000", "TW401", "did you mean decode 0x4000004000010000, or reads"),
-        ("decode 0x0 --engine wmma", "TW401", "invalid choice"),
+        ("decode 0x0 --engine wmma", "TW401", "did you mean wgmma?"),
     ],
 )
 def test_what_is_not_understood(tilewise, words, code, said):

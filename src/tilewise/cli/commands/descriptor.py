@@ -29,6 +29,7 @@ from dataclasses import replace
 
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import filled_in
+from tilewise.cli.commands.match import one_engine_of
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
@@ -99,7 +100,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="the 64 bits, such as 0x4000004000010000, or - for an answer in JSON that has them",
     )
-    parser.add_argument("--engine", choices=tuple(ENGINES), help="whose descriptor (wgmma)")
+    names = tuple(ENGINES)
+    parser.add_argument("--engine", choices=names, type=one_engine_of(names), help="whose descriptor (wgmma)")
     made = parser.add_argument_group("the fields, in bytes")
     made.add_argument("--mode", metavar="MODE", help="the swizzle mode: none, 32B, 64B or 128B")
     made.add_argument("--start", metavar="A", help="the start address in shared memory (0)")

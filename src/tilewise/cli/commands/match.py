@@ -43,13 +43,15 @@ from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Match, Mismatch
     from tilewise.check.nearest import Near
     from tilewise.core.layout import Layout
+
+ENGINES = ("wgmma", "tcgen05", "mma")
 
 SHOWN = 8
 """So many steps stand on a line."""
@@ -71,7 +73,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     one_layout(parser)
     parser.add_argument(
         "--engine",
-        choices=("wgmma", "tcgen05", "mma"),
+        choices=ENGINES,
+        type=one_engine_of(ENGINES),
         help="the engine that reads (wgmma; with --shape mma)",
     )
     parser.add_argument(
@@ -103,6 +106,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="tile",
         help="where the swizzle counts from: the tile, or address 0 as TMA does (tile)",
     )
+
+
+def one_engine_of(names: Sequence[str]) -> Callable[[str], str]:
+    """What reads the name of an engine, one of these."""
+
+    def engine(word: str) -> str:
+        if word in names:
+            return word
+        from tilewise.check.operand import known_hint
+
+        raise argparse.ArgumentTypeError(f"{word!r} is no engine, {known_hint(word, names)}")
+
+    return engine
 
 
 def of_tcgen05(group: argparse._ArgumentGroup) -> None:
