@@ -165,6 +165,24 @@ def test_a_layout_of_ones_own(tilewise):
     assert "such as --dtype f32" in bare.err
 
 
+@pytest.mark.parametrize(
+    ("form", "hint"),
+    [
+        ("32x32", "did you mean 32x32b?"),
+        ("32x32b.x32", "the plan says how often, and where it packs: --form 32x32b"),
+        (
+            "tcgen05.ld.sync.aligned.16x256b.x8.pack::16b.b32",
+            "the plan says how often, and where it packs: --form 16x256b",
+        ),
+        ("rows", "known: 32x32b 16x64b 16x128b 16x256b 16x32bx2"),
+    ],
+)
+def test_the_form_that_is_meant(tilewise, form, hint):
+    run = tilewise("tmem", "tcgen05.D(f32, m=128, n=64)", "--form", form)
+    assert run.code == 2
+    assert run.err.splitlines()[-1] == f"  hint: {hint}"
+
+
 def test_rows_of_two_ctas(tilewise):
     for asked, rows in (
         ("tcgen05.D(f32, m=256, n=256, cta_group=2)", "S[(256, 256) : (1@tid_in_wg, 1@reg)]"),

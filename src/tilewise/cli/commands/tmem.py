@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tilewise.check.tensor_memory.ways import Move, Way
     from tilewise.core.layout import Layout
     from tilewise.hardware.catalog.entry import Built
+    from tilewise.hardware.tcgen05.loads import Form
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +67,9 @@ def answer(args: argparse.Namespace) -> Answer:
     if args.name is not None and not args.code:
         raise LayoutError("TW401", "--name names a function, and none is printed", hint="add --code")
     to = None if args.to is None else layout_from(args.to, args)
-    found = plan(_asked(args), args.dtype, to=to, form=args.form, store=args.store)
+    asked = _asked(args)
+    form = None if args.form is None else _form(args.form)
+    found = plan(asked, args.dtype, to=to, form=form, store=args.store)
     data, text = data_of(found), "\n".join(_lines(found, args.form))
     if not found.answer:
         return Answer(data, text, NO, instead=args.code)
@@ -76,6 +79,22 @@ def answer(args: argparse.Namespace) -> Answer:
 
     code = cuda_source(found, args.name or "")
     return Answer(data | {"source": code}, code)
+
+
+def _form(text: str) -> Form:
+    """The form of that name; where there is none, the hint says which one is meant."""
+    from tilewise.hardware.catalog.entry import did_you_mean
+    from tilewise.hardware.tcgen05.loads import FORMS, Form
+
+    try:
+        return Form.of(text)
+    except LayoutError as error:
+        whole = next((word for word in text.lower().split(".") if word in FORMS), "")
+        if whole:
+            error.hint = f"the plan says how often, and where it packs: --form {whole}"
+        else:
+            error.hint = did_you_mean(text, FORMS).strip() or error.hint
+        raise
 
 
 def _asked(args: argparse.Namespace) -> Layout | Built:
