@@ -15,6 +15,8 @@ import pytest
 from tilewise.core.dtypes import DType
 from tilewise.hardware.mfma.instructions import ELSEWHERE, Instruction, Shape, amd_name, instructions
 
+pytestmark = pytest.mark.oracle
+
 SCRIPT = """
 import json, sys
 from triton._C import libtriton
