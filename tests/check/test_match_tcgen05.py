@@ -357,3 +357,10 @@ def test_the_sizes_of_atoms_are_those_of_the_manual():
         layout = tile(name, "k", "b128", 8, wide)
         assert (layout.size, BLACKWELL[name].rows, prod((8, wide))) == (8 * wide, 8, layout.size)
     assert tile(BLACKWELL["128B_ATOM_32B"], "mn", "b128", 8, 4).size == 8 * 4
+
+
+@pytest.mark.parametrize("text", ["S[()]", "S[8]", "S[(2, 3, 4, 5, 6)]"])
+def test_a_layout_of_other_modes_is_no_partition(text):
+    found = match(parse(text), operand="A", dtype="bf16", engine="tcgen05")
+    assert [reason.rule for reason in found.reasons] == ["rank"]
+    assert "partition" not in found.reasons[0].hint

@@ -415,10 +415,12 @@ def departed(layout: Layout, deep: int) -> Layout | None:
     S[(128, 64) : (64, 1)]
     >>> departed(parse("S[(4, 128, 64) : (8192, 64, 1)]"), 16)
     """
-    first, *more = layout.shape
-    if len(more) not in (2, 3) or not isinstance(first, tuple) or len(first) != 2:
+    if len(layout.shape) not in (3, 4):
         return None
-    (columns, rows), (many_rows, many_k, *_) = first, more
+    first, many_rows, many_k, *_ = layout.shape
+    if not isinstance(first, tuple) or len(first) != 2:
+        return None
+    columns, rows = first
     if size_of(columns) != deep:
         return None
     strides = iter(layout.strides)
