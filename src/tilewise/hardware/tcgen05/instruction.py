@@ -212,9 +212,8 @@ class Instruction:
         >>> Instruction("mxf4nvf4", 256, 64, scale="4X", scale_dtype="ue4m3", cta_group=2).words
         'tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16'
         """
-        parts = ["tcgen05.mma"] + ["ws"] * self.ws + ["sp"] * self.sparse
-        scales = [f"block_scale.{BLOCKS[self.scale]}"] if self.scale else []
-        return ".".join([*parts, f"cta_group::{self.cta_group}", f"kind::{self.kind}", *scales])
+        words = Kind.of(self.kind).words_of(self.cta_group, self.ws, self.sparse)
+        return f"{words}.{BLOCKS[self.scale]}" if self.scale else words
 
     @property
     def named(self) -> dict[str, int | str | bool]:
@@ -236,8 +235,8 @@ class Instruction:
     ) -> Instruction:
         """The product that 32 bits say; what no product says is refused, with the field.
 
-        The kind, the CTA group, `.ws` and how many scales there are stand in the instruction. Where the group
-        or the scales are left out, they are the first with which the rest is legal.
+        The kind, the CTA group, `.ws` and how many scales there are stand in the instruction. Where they are
+        left out, it is the smaller group and the finest scales with which the rest is legal.
         """
         kind = Kind.of(kind)
         value = word_of(value)

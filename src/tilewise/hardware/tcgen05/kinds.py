@@ -320,6 +320,21 @@ class Kind:
                 return f"M = {m} is of cta_group {group}{' with .ws' * such}"
         return f"M is {' or '.join(map(str, legal))}"
 
+    def words_of(self, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> str:
+        """Its instruction as PTX names it, as far as how many scales there are.
+
+        >>> KINDS["i8"].words_of(ws=True, sparse=True), KINDS["mxf4"].words_of(2)
+        ('tcgen05.mma.ws.sp.cta_group::1.kind::i8', 'tcgen05.mma.cta_group::2.kind::mxf4.block_scale')
+        """
+        first = [
+            "tcgen05.mma",
+            *["ws"] * ws,
+            *["sp"] * sparse,
+            f"cta_group::{cta_group}",
+            f"kind::{self.name}",
+        ]
+        return ".".join(first + ["block_scale"] * self.scaled)
+
     def instruction(self, m: int, n: int, sparse: bool = False) -> str:
         """A product, as it is spoken of.
 

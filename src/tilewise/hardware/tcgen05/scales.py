@@ -10,10 +10,11 @@ and one tcgen05.cp of 32x128b.warpx4 brings it to tensor memory, its rows of 16 
     one CTA        row % 32                              row / 32             factor     4, 32 lanes apart
     pair, M = 256  SFA as above, of each CTA's own 128 rows; SFB as above, the whole of it in both CTAs
     pair, M = 128  SFA as above, of each CTA's own 64 rows
-                   SFB row % 32 + 64 (row / (N/2))       row % (N/2) / 32     factor     2, 32 lanes apart
+                   SFB row % H % 32 + 64 (row / H)       row % H / 32         factor     2, 32 lanes apart
 
-The last is so because the two halves of the lanes compute two halves of N (data path B): each half needs the
-factors of its own columns alone. The next four factors of a row lie in the next columns, after all rows.
+H is N / 2. The last is so because the two halves of the lanes compute two halves of N (data path B): each
+half needs the factors of its own columns alone. The next four factors of a row lie in the next columns, after
+all rows.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _accumulator(m: int, n: int, dtype: str, cta_group: int, ws: bool, sparse: b
     columns = path.columns(n)
     facts: dict[str, Any] = {
         **_path(path),
-        "instructions": [_words(kind, cta_group, ws, sparse) for kind in kinds],
+        "instructions": [kind.words_of(cta_group, ws, sparse) for kind in kinds],
         "dtype": dtype,
         **in_container(element, cells.taken, cells.lowest),
         **_room(columns),
@@ -149,7 +149,7 @@ def _multiplicand(
     columns = cells.columns(stored)
     facts: dict[str, Any] = {
         **_path(path),
-        "instruction": _words(this, cta_group, ws, sparse),
+        "instruction": this.words_of(cta_group, ws, sparse),
         "k": {"whole": whole, "stored": stored, "instruction": this.depth(sparse)},
         "dtype": dtype,
         **in_container(element, cells.taken, cells.lowest),
@@ -207,7 +207,7 @@ def _metadata(m: int, kind: str, selector: int, cta_group: int, ws: bool, slab: 
     layout = metadata.layout(selector, slab)
     facts: dict[str, Any] = {
         **_path(path),
-        "instruction": _words(this, cta_group, ws, sparse=True),
+        "instruction": this.words_of(cta_group, ws, sparse=True),
         "chunk": {"columns": metadata.chunk, "stored": metadata.chunk // 2, "indices": 2},
         "means": MEANS[metadata.chunk],
         "indices": {"row": metadata.indices, "bits": INDEX.bits, "column": EACH},
@@ -246,17 +246,6 @@ def _metadatas() -> Iterator[dict[str, Value]]:
 
 def _path(path: DataPath) -> dict[str, Any]:
     return {"datapath": path.letter, "organisation": path.organisation}
-
-
-def _words(kind: Kind, cta_group: int, ws: bool, sparse: bool) -> str:
-    """An instruction, as far as the layout depends on it."""
-    return ".".join(
-        ["tcgen05.mma"]
-        + ["ws"] * ws
-        + ["sp"] * sparse
-        + [f"cta_group::{cta_group}", f"kind::{kind.name}"]
-        + ["block_scale"] * kind.scaled
-    )
 
 
 def _room(columns: int) -> dict[str, Any]:
