@@ -65,12 +65,13 @@ def pattern_of(name: str, stored: Stored) -> Pattern:
     head = name.split(".")[0]
     if head in MATRICES:
         return _matrices(name, head, stored)
-    from tilewise.hardware.catalog import entries
+    from tilewise.hardware.catalog import knowing
 
     first, *more = (word.strip() for word in name.split(":"))
-    if first in entries():
-        return _of_call(name, as_call(entries()[first], more, stored.dtype), stored)
-    if name.partition("(")[0].strip() in entries():
+    there = knowing(first)
+    if first in there:
+        return _of_call(name, as_call(there[first], more, stored.dtype), stored)
+    if name.partition("(")[0].strip() in there:
         return _of_call(name, name, stored)
     return _of_text(name, stored)
 
