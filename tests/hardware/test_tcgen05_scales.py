@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewise import Layout
 from tilewise.core.errors import Refused
+from tilewise.core.shapes import extents_of
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.places import asked_place, positions_at, positions_of
 from tilewise.hardware.tcgen05.kinds import KINDS
@@ -206,6 +209,35 @@ def test_padding_is_said():
     assert built.layout.shape == ((1, 4, 32), (1, 4))
     assert built.notes == ("[100, 3] is filled up to [128, 4]: the layout has all of it",)
     assert find("tcgen05.sfb")("mxf4", 40).facts["bytes"] == {"stored": 160, "padded": 256}
+
+
+@pytest.mark.parametrize(
+    ("entry", "given", "stored", "said"),
+    [
+        ("tcgen05.sf", {"rows": 100, "sf_k": 6}, (100, 6), "rows 0..99, factors 0..5"),
+        ("tcgen05.sfa", {"kind": "mxf8f6f4", "rows": 100, "sf_k": 4}, (100, 4), "rows 0..99, factors 0..3"),
+        ("tcgen05.sfb", {"kind": "mxf4", "rows": 48, "sf_k": 3}, (48, 3), "rows 0..47, factors 0..2"),
+        (
+            "tcgen05.sfb",
+            {"kind": "mxf4", "rows": 144, "m": 128, "cta_group": 2, "half": 1},
+            (72, 4),
+            "rows 0..71, factors 0..3",
+        ),
+        ("tcgen05.sf", {"rows": 256, "sf_k": 8}, (256, 8), ""),
+    ],
+)
+def test_a_place_that_only_fills_up_is_told_from_those_of_factors(entry, given, stored, said):
+    built = find(entry)(**given)
+    for index in product(*map(range, extents_of(built.layout.shape))):
+        padding = any(i >= many for i, many in zip(index, stored, strict=True))
+        for one in positions_of(built, index):
+            assert one.as_json().get("padding", False) is padding
+            assert str(one).partition("; padding: there are ")[2] == (said if padding else "")
+
+
+def test_who_is_in_a_place_that_only_fills_up():
+    (found,) = positions_at(find("tcgen05.sf")(100, sf_k=6), {"byte": 574})
+    assert str(found) == "(99, 6) -> byte 574: 574@m; padding: there are rows 0..99, factors 0..5"
 
 
 def test_where_an_element_is_in_all_its_copies():

@@ -132,6 +132,8 @@ class Built:
     """Whether a device can be asked: there are layouts in the documents that no instruction reads."""
     documented: bool = True
     """Whether it is as the document has it, which others may have found to be wrong."""
+    stored: Mapping[str, int] = field(default_factory=dict)
+    """{what stands along a mode: how many}, mode by mode, where the layout is filled up to more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewise.core.axes import SPLITS
 from tilewise.core.errors import LayoutError
@@ -36,6 +36,8 @@ class Position:
     (1, 8) -> byte 128: 64@m
     >>> print(positions_of(find("tcgen05.sfa")("mxf4", rows=128), (70, 2))[1])
     (70, 2) -> lane 38, column 2, bits 16..23, address 0x00260002: 10@TCol + 38@TLane
+    >>> print(position_of(find("tcgen05.sf")(rows=100, sf_k=6), (100, 5)))
+    (100, 5) -> byte 589: 589@m; padding: there are rows 0..99, factors 0..5
     """
 
     index: tuple[int, ...]
@@ -47,6 +49,8 @@ class Position:
     name: str = ""
     column: int | None = None
     """The column of tensor memory, of 32 bits."""
+    beyond: str = ""
+    """Of what fills the layout up: all that there is besides."""
 
     @property
     def thread(self) -> int | None:
@@ -77,9 +81,14 @@ class Position:
             **named,
             **unit,
             "bits": list(self.bits),
+            **({"padding": True} if self.beyond else {}),
         }
 
     def __str__(self) -> str:
+        return self._where + (f"; padding: there are {self.beyond}" if self.beyond else "")
+
+    @property
+    def _where(self) -> str:
         low, high = self.bits
         bits = f"bit {low}" if low == high else f"bits {low}..{high}"
         if self.column is not None:
@@ -210,6 +219,14 @@ def _taken(built: Built) -> int:
 
 
 def _position(built: Built, index: tuple[int, ...], place: Vector) -> Position:
+    found, many = _in_its_unit(built, index, place), built.stored
+    if all(i < stored for i, stored in zip(index, many.values(), strict=False)):
+        return found
+    return replace(found, beyond=", ".join(f"{what} 0..{stored - 1}" for what, stored in many.items()))
+
+
+def _in_its_unit(built: Built, index: tuple[int, ...], place: Vector) -> Position:
+    """The bits of an element in its register, in tensor memory or in memory."""
     assert built.dtype is not None
     bits, steps = built.dtype.bits, place.as_dict()
     if built.letter:  # it is a fragment, though a lane that has one element of it may count none

@@ -70,7 +70,10 @@ def _in_tensor_memory(operand: str) -> Callable[..., Built]:
         source = CUTLASS_FRAGMENTS if factors.split else PTX_SCALES
         asked = (factors.own if factors.half is not None else rows, sf_k)
         notes = (*_padding(*asked, factors.padded), *_halves(factors), *_too_few(sf_k, many))
-        return Built(factors.layout, facts, DType.of(scaling.dtype), notes=notes, source=source)
+        stored = _stored(*asked, factors.padded)
+        return Built(
+            factors.layout, facts, DType.of(scaling.dtype), notes=notes, stored=stored, source=source
+        )
 
     return build
 
@@ -114,6 +117,11 @@ def _padding(rows: int, sf_k: int, padded: tuple[int, int]) -> tuple[str, ...]:
     return (f"[{rows}, {sf_k}] is filled up to [{padded[0]}, {padded[1]}]: the layout has all of it",)
 
 
+def _stored(rows: int, sf_k: int, padded: tuple[int, int]) -> Mapping[str, int]:
+    """What there is of rows and factors, where the layout has more."""
+    return {} if padded == (rows, sf_k) else {"rows": rows, "factors": sf_k}
+
+
 def _halves(factors: Factors) -> tuple[str, ...]:
     if not factors.split:
         return ()
@@ -135,8 +143,8 @@ def _in_memory(rows: int, sf_k: int) -> Built:
         "bytes": down * along * BLOCK_BYTES,
         "copy": "tcgen05.cp.cta_group::1.32x128b.warpx4 of each block",
     }
-    notes = _padding(rows, sf_k, (down * BLOCK_ROWS, along * WORD))
-    return Built(blocks(rows, sf_k), facts, DType.of("ue8m0"), notes=notes)
+    asked = rows, sf_k, (down * BLOCK_ROWS, along * WORD)
+    return Built(blocks(rows, sf_k), facts, DType.of("ue8m0"), notes=_padding(*asked), stored=_stored(*asked))
 
 
 def _instances(operand: str) -> Callable[[], Iterator[Mapping[str, Value]]]:
