@@ -94,9 +94,10 @@ def test_steps_of_a_know_the_instruction_too(tilewise):
 
 
 def test_decode_names_reserved_bits(tilewise):
-    run = tilewise("descriptor", "decode", "0x4000404000010000", "--json")
+    words = ("descriptor", "decode", "0x4000404000010000", "--engine", "wgmma")
+    run = tilewise(*words, "--json")
     assert (run.code, run.json["reserved"]) == (0, [46])
-    text = tilewise("descriptor", "decode", "0x4000404000010000").out
+    text = tilewise(*words).out
     assert "48-46" in text
     assert "..!" in text
     assert "note: reserved bit 46 is set" in text

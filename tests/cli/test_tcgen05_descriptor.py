@@ -118,8 +118,62 @@ def test_decode(tilewise):
 def test_each_engine_tells_the_words_of_the_other(tilewise):
     ours = tilewise("descriptor", "decode", "0x4000004000010000", *ENGINE, "--json").json["remarks"]
     assert "--engine wgmma" in ours[0]
-    theirs = tilewise("descriptor", "decode", WORD, "--json").json["remarks"]
+    theirs = tilewise("descriptor", "decode", WORD, "--engine", "wgmma", "--json").json["remarks"]
     assert "--engine tcgen05" in theirs[0]
+
+
+@pytest.mark.parametrize(
+    ("word", "engine", "whose"),
+    [
+        ("0x4000404000010000", "tcgen05", "tcgen05's: bits 48-46 are 0b001, wgmma's 0b000"),
+        ("0x4000004000010000", "wgmma", "wgmma's: bits 48-46 are 0b000, tcgen05's 0b001"),
+        ("0x4000804000010000", "wgmma", "read as wgmma's: bits 48-46 are 0b010, of no engine"),
+        ("0x4001c04000010000", "wgmma", "read as wgmma's: bits 48-46 are 0b111, of no engine"),
+        ("0x0000000000000000", "wgmma", "wgmma's: bits 48-46 are 0b000, tcgen05's 0b001"),
+    ],
+)
+def test_a_word_tells_its_engine(tilewise, word, engine, whose):
+    assert tilewise("descriptor", "decode", word, "--json").json["engine"] == engine
+    assert tilewise("descriptor", "decode", word).out.splitlines()[0] == f"{word}, {whose}"
+    for named in ("wgmma", "tcgen05"):
+        run = tilewise("descriptor", "decode", word, "--engine", named)
+        assert run.out.splitlines()[0] == word
+        assert tilewise("descriptor", "decode", word, "--engine", named, "--json").json["engine"] == named
+
+
+def test_reads_goes_by_the_word_as_well(tilewise):
+    words = ("descriptor", "reads", WORD, "--operand", "A", "--dtype", "bf16", "--m", "128")
+    run = tilewise(*words, "--json")
+    assert (run.json["engine"], run.json["shape"]) == ("tcgen05", [128, 16])
+    assert "read as tcgen05's: bits 48-46 are 0b001, wgmma's 0b000" in run.json["remarks"]
+    named = tilewise(*words, *ENGINE, "--json").json
+    assert named | {"remarks": []} == run.json | {"remarks": []}
+    assert not any("read as" in one for one in named["remarks"])
+    run = tilewise("descriptor", "reads", WORD, "--operand", "A", "--dtype", "bf16")
+    assert (run.code, "reads needs --m" in run.err) == (2, True)
+
+
+def test_an_answer_says_the_engine_whatever_the_word_is(tilewise):
+    made = tilewise(*"descriptor decode 0x4000004000010000 --engine tcgen05 --major k --json".split())
+    again = tilewise("descriptor", "decode", "-", "--json", "--major", "k", stdin=made.out)
+    assert again.json == made.json
+
+
+def test_what_no_engine_has_is_a_no_of_the_one_that_the_word_tells(tilewise):
+    run = tilewise("descriptor", "decode", "0x6000404000010000")
+    assert run.code == 1
+    assert run.out.rstrip().endswith("; it was read as tcgen05's: bits 48-46 are 0b001, wgmma's 0b000")
+    assert tilewise("descriptor", "decode", "0x6000404000010000", "--engine", "wgmma").code == 0
+
+
+def test_a_word_of_blackwell_without_its_version_is_pointed_out(tilewise):
+    """Bits 52 and 61 are nothing in Hopper's descriptors; the other modes have the same bits in both."""
+    run = tilewise("descriptor", "decode", "0x3010004000010000", "--json")
+    (note,) = run.json["remarks"]
+    assert run.json["engine"] == "wgmma"
+    assert note.endswith(
+        "Blackwell's have the mode of LBO in bit 52 and the swizzle mode from bit 61 on, with 0b001 in bits 48-46"
+    )
 
 
 def test_decode_of_what_was_encoded(tilewise):
@@ -336,7 +390,7 @@ def test_what_is_refused(tilewise, words, said):
         ("reads 0x4000404000010000 --dtype bf16 --engine tcgen05", "reads needs --n"),
         ("decode 0x4000404000010000 --dtype bf16 --engine tcgen05", "B needs --n"),
         ("decode 0x4000404000010000 --kind f16 --engine tcgen05", "--kind needs --dtype"),
-        ("decode 0x4000404000010000 --m 64 --operand A --dtype bf16", "wgmma does not take --m"),
+        ("decode 0x4000004000010000 --m 64 --operand A --dtype bf16", "wgmma does not take --m"),
         ("encode --mode 128B --lbo-mode absolute", "wgmma does not take --lbo-mode"),
         ("encode --mode 128B --atomicity 32", "wgmma does not take --atomicity"),
         ("decode 0x4000404000010000 --lbo-mode absolute --engine tcgen05", "decode does not take --lbo-mode"),

@@ -121,7 +121,7 @@ def test_wgmma_names_the_engine_of_a_word_with_bit_46():
     d = OfWgmma.decode(0x4000404000010000)
     (remark,) = of_wgmma.remarks(d, value=0x4000404000010000)
     assert "reserved bit 46 is set: Hopper passes it over" in remark
-    assert remark.endswith("the version in Blackwell's descriptors, which --engine tcgen05 reads")
+    assert remark.endswith("the version of Blackwell's descriptors, which --engine tcgen05 reads")
 
 
 @pytest.mark.parametrize(

@@ -159,4 +159,9 @@ def test_reserved_bits_are_remarked():
     assert one.startswith("reserved bit 46 is set")
     assert "Blackwell" in one
     (two,) = remarks(Descriptor(sbo=1024, mode="128B"), "k", None, 0x403000400000C000)
-    assert two == "reserved bits [14, 15, 52, 53] are set: Hopper passes them over"
+    told = "; Blackwell's have the mode of LBO in bit 52, with 0b001 in bits 48-46"
+    assert two == "reserved bits [14, 15, 52, 53] are set: Hopper passes them over" + told
+    (three,) = remarks(Descriptor(sbo=1024, mode="128B"), "k", None, 0x402000400000C000)
+    assert three == "reserved bits [14, 15, 53] are set: Hopper passes them over"
+    (four,) = remarks(Descriptor(sbo=1024, mode="128B"), "k", None, 0x4000C04000000000)
+    assert four.endswith("bits 48-46, the version of Blackwell's descriptors, are 0b011, and theirs is 0b001")

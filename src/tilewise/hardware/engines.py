@@ -201,8 +201,25 @@ class Engine:
     """majors_of(descriptor): the majors in which it is read; where the engine has none, all are."""
 
 
+VERSION = Field("version", 46, 3, 1, "a fixed constant")
+"""The bits of a descriptor that tell Blackwell's from Hopper's, which have 0 there."""
+
+VERSIONS = {0: "wgmma", 1: "tcgen05"}
+"""{what they hold: whose descriptor it is}."""
+
 ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine", "tcgen05": "tilewise.hardware.tcgen05.engine"}
 """{engine: the module that has it as ENGINE}; only the one that is asked for is imported."""
+
+
+def engine_of(word: int) -> str:
+    """The engine whose descriptor 64 bits are, by their version.
+
+    A version that no engine has is read as Hopper reads it, which passes these bits over.
+
+    >>> [engine_of(word) for word in (0x4000004000010000, 0x4000404000010000, 0x4000804000010000)]
+    ['wgmma', 'tcgen05', 'wgmma']
+    """
+    return VERSIONS.get(VERSION.of(word), "wgmma")
 
 
 def engine(name: str) -> Engine:

@@ -7,7 +7,7 @@
   tilewise descriptor steps --mode 128B --operand A --dtype bf16 --tile 128x64 --stages 4
   tilewise suggest --operand A --tile 128x64 --dtype bf16 --json | tilewise descriptor reads -
   tilewise suggest --operand B --tile 128x64 --dtype bf16 --major mn --json | tilewise descriptor steps -
-  tilewise descriptor decode 0x4000404000010000 --engine tcgen05
+  tilewise descriptor decode 0x4000404000010000
   tilewise descriptor steps --engine tcgen05 --mode 128B --operand B --dtype e4m3 --tile 256x128 --cta-group 2
 
 encode makes a descriptor out of --mode, --start, --lbo, --sbo and --base-offset, all in bytes, decimal
@@ -16,6 +16,9 @@ or 0x hexadecimal. decode shows every bit and says every field in words: for bot
 element (row, k) of one instruction: A is [64, K], B is [n, K]. steps gives the descriptors of a whole
 tile of rows x K elements, as `tilewise catalog wgmma.smem` makes it, and what to add from one to the next;
 of an answer of suggest, in the order of its atoms.
+
+A word tells its engine, by bits 48-46: 0b000 is Hopper's, 0b001 Blackwell's. decode and reads go by it, and say
+so, where no --engine is named; a word that contradicts --engine is read as asked, with a note.
 
 Of tcgen05 A is [m, K] and B [n, K], of a pair of CTAs half of each: what one CTA has in its shared memory.
 """
@@ -33,7 +36,7 @@ from tilewise.cli.commands.match import one_engine_of
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
-from tilewise.hardware.engines import ENGINES, Engine, engine
+from tilewise.hardware.engines import ENGINES, VERSION, VERSIONS, Engine, engine, engine_of
 from tilewise.hardware.fields import WORD_BITS, picture
 from tilewise.hardware.modes import mode_of
 
@@ -101,7 +104,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the 64 bits, such as 0x4000004000010000, or - for an answer in JSON that has them",
     )
     names = tuple(ENGINES)
-    parser.add_argument("--engine", choices=names, type=one_engine_of(names), help="whose descriptor (wgmma)")
+    parser.add_argument(
+        "--engine",
+        choices=names,
+        type=one_engine_of(names),
+        help="whose descriptor (by the version in VALUE, else wgmma)",
+    )
     made = parser.add_argument_group("the fields, in bytes")
     made.add_argument("--mode", metavar="MODE", help="the swizzle mode: none, 32B, 64B or 128B")
     made.add_argument("--start", metavar="A", help="the start address in shared memory (0)")
@@ -154,14 +162,26 @@ def answer(args: argparse.Namespace) -> Answer:
     """The value, its words, what it reads, or the steps; no where the engine has no such thing."""
     _check_words(args)
     run = {"encode": _encode, "decode": _decode, "reads": _reads, "steps": _steps}[args.op]
-    of = engine(args.engine or "wgmma")
+    of = engine(args.engine or _engine_of(args))
     _check_options(args, of)
     try:
         return run(args, of)
     except Refused as no:
-        hint = in_a_shell(no.hint)
+        hint = in_a_shell(_with_engine(no.hint, args, of))
         data = {"op": args.op, "code": no.code, "reason": no.reason, "witness": witness_data(no.witness)}
         return Answer(data | {"hint": hint}, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+
+
+def _engine_of(args: argparse.Namespace) -> str:
+    """The engine where none is named: of a word by its version."""
+    return engine_of(_value(args)) if "value" in _TAKES[args.op] else "wgmma"
+
+
+def _with_engine(hint: str, args: argparse.Namespace, of: Engine) -> str:
+    """A hint, and where the engine is that of the word's version, which one it is."""
+    if args.engine or of.name == "wgmma":
+        return hint
+    return f"{hint}; it was read as {_by_version(of, _value(args))}"
 
 
 def _check_words(args: argparse.Namespace) -> None:
@@ -230,7 +250,7 @@ def _take_tile(args: argparse.Namespace, text: str) -> None:
             setattr(args, name, str(value))
 
 
-def _needed(args: argparse.Namespace, *names: str) -> None:
+def _needed(args: argparse.Namespace, of: Engine, *names: str) -> None:
     missing = [name for name in names if getattr(args, name) is None]
     if missing:
         raise LayoutError(
@@ -238,7 +258,7 @@ def _needed(args: argparse.Namespace, *names: str) -> None:
             f"{args.op} needs {' and '.join(_flag(name) for name in missing)}",
             hint="such as "
             + " ".join(f"{_flag(name)} {_SUCH[name]}" for name in missing)
-            + (f"; {_WHY_N}" if "n" in missing and args.engine in (None, "wgmma") else ""),
+            + (f"; {_WHY_N}" if "n" in missing and of.name == "wgmma" else ""),
         )
 
 
@@ -246,7 +266,7 @@ def _needed(args: argparse.Namespace, *names: str) -> None:
 
 
 def _encode(args: argparse.Namespace, of: Engine) -> Answer:
-    _needed(args, "mode")
+    _needed(args, of, "mode")
     major, mode = args.major or "k", _mode(args, of)
     lbo, sbo = (_number(args, name) for name in ("lbo", "sbo"))
     if lbo is None and args.lbo_mode != "absolute":
@@ -281,8 +301,20 @@ def _decode(args: argparse.Namespace, of: Engine) -> Answer:
     asked = operand.major if operand is not None else args.major
     majors = [asked] if asked else [*(of.majors_of(descriptor) if of.majors_of else of.majors)]
     notes = [*_without_0x(args), *([] if asked else _of_no_other(of, majors))]
-    found = _shown(of, descriptor, value, majors, operand, notes)
+    whose = "" if args.engine else f", {_by_version(of, value)}"
+    found = _shown(of, descriptor, value, majors, operand, notes, whose)
     return replace(found, text=f"{found.text}\n\nthe byte of every element: {_asks_reads(value, args, of)}")
+
+
+def _by_version(of: Engine, value: int) -> str:
+    """Whose descriptor it is taken for, and by which bits."""
+    held = VERSION.of(value)
+    bits = f"bits {VERSION.where} are {held:#05b}"
+    if held not in VERSIONS:
+        return f"read as {of.name}'s: {bits}, of no engine"
+    return f"{of.name}'s: {bits}, " + ", ".join(
+        f"{other}'s {own:#05b}" for own, other in VERSIONS.items() if own != held
+    )
 
 
 def _of_no_other(of: Engine, majors: Sequence[str]) -> list[str]:
@@ -308,7 +340,13 @@ def _asks_reads(value: int, args: argparse.Namespace, of: Engine) -> str:
 
 
 def _shown(
-    of: Engine, descriptor: Any, value: int, majors: Sequence[str], operand: Any, notes: Sequence[str] = ()
+    of: Engine,
+    descriptor: Any,
+    value: int,
+    majors: Sequence[str],
+    operand: Any,
+    notes: Sequence[str] = (),
+    whose: str = "",
 ) -> Answer:
     """A descriptor with all that is said of it."""
     by_major = {major: of.words(descriptor, major, operand) for major in majors}
@@ -337,7 +375,7 @@ def _shown(
         rows.append((said.name, said.where, in_bytes, str(said.encoded), lines[0]))
         rows += [("", "", "", "", line) for line in lines[1:]]
     parts = [
-        [_hex(value)],
+        [_hex(value) + whose],
         picture(of.fields, value),
         _table(rows, "<<>><"),
         [f"note: {said}" for said in remarks],
@@ -361,13 +399,14 @@ def _common(lists: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _reads(args: argparse.Namespace, of: Engine) -> Answer:
-    _needed(args, "dtype", *_sizes(args, of))
+    _needed(args, of, "dtype", *_sizes(args, of))
     value = _value(args)
     descriptor, operand = of.decode(value), _operand(args, of)
     pieces = of.pieces(descriptor, **operand.asked)
     addresses = of.addresses(descriptor, **operand.asked)
     silent = of.ignored(descriptor, operand.major, operand)
-    remarks = [*_without_0x(args), *of.remarks(descriptor, operand.major, operand, value)]
+    taken = [] if args.engine or of.name == "wgmma" else [f"read as {_by_version(of, value)}"]
+    remarks = [*_without_0x(args), *taken, *of.remarks(descriptor, operand.major, operand, value)]
     first, last = of.extremes(descriptor, **operand.asked)
     shape = [len(addresses), len(addresses[0])]
     boxes = [{"box": witness_data(piece.box), "layout": str(piece.layout)} for piece in pieces]
@@ -427,7 +466,7 @@ def _landmarks(extent: int) -> list[int]:
 def _steps(args: argparse.Namespace, of: Engine) -> Answer:
     from tilewise.check.operand import pair_notes
 
-    _needed(args, "mode", "dtype", "operand", "tile")
+    _needed(args, of, "mode", "dtype", "operand", "tile")
     rows, k = _tile(args.tile)
     lbo_mode = {} if args.lbo_mode is None else {"lbo_mode": args.lbo_mode}
     intake = of.intake(args.dtype, args.operand, **_options(args, of), **lbo_mode)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
+from tilewise.hardware.engines import VERSION as VERSION_BITS
 from tilewise.hardware.fields import Field, packed, reserved, unpacked
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
 from tilewise.hardware.operands.majors import check_major_word
@@ -48,7 +49,7 @@ FIELDS = (
     START,
     LBO,
     SBO,
-    Field("version", 46, 3, 1, "a fixed constant"),
+    VERSION_BITS,
     BASE_OFFSET,
     Field("lbo_mode", 52, 1, 1, "leading dimension stride mode"),
     Field("mode", 61, 3, 1, "swizzling mode"),

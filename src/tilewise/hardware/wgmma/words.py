@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewise.core.dtypes import DType
+from tilewise.hardware.engines import VERSION, VERSIONS
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.operands.sentences import (
     START_IS,
@@ -30,6 +31,7 @@ from tilewise.hardware.wgmma.reads import SHARED_END, extremes, pieces, unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from tilewise.hardware.wgmma.reads import Asked
@@ -157,10 +159,23 @@ def _bits(value: int | None) -> list[str]:
     if not bits:
         return []
     named, it = bits_set(bits)
-    blackwell = ""
-    if {46, 47, 48} & {*bits}:
-        blackwell = "; bits 48-46 are the version in Blackwell's descriptors, which --engine tcgen05 reads"
-    return [f"{named}: Hopper passes {it} over{blackwell}"]
+    return [f"{named}: Hopper passes {it} over{_of_blackwell(value or 0, bits)}"]
+
+
+def _of_blackwell(value: int, bits: Sequence[int]) -> str:
+    """What Blackwell has in bits that Hopper passes over."""
+    version = VERSION.of(value)
+    if VERSIONS.get(version) == "tcgen05":
+        return "; bits 48-46 are the version of Blackwell's descriptors, which --engine tcgen05 reads"
+    if version:
+        return (
+            f"; bits 48-46, the version of Blackwell's descriptors, are {version:#05b}, and theirs is 0b001"
+        )
+    held = [what for bit, what in _BLACKWELLS.items() if bit in bits]
+    return f"; Blackwell's have {' and '.join(held)}, with 0b001 in bits 48-46" if held else ""
+
+
+_BLACKWELLS = {52: "the mode of LBO in bit 52", 61: "the swizzle mode from bit 61 on"}
 
 
 def _about_the_operand(descriptor: Descriptor, operand: Operand) -> list[str]:
