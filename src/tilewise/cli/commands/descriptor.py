@@ -17,8 +17,8 @@ element (row, k) of one instruction: A is [64, K], B is [n, K]. steps gives the 
 tile of rows x K elements, as `tilewise catalog wgmma.smem` makes it, and what to add from one to the next;
 of an answer of suggest, in the order of its atoms.
 
-A word tells its engine, by bits 48-46: 0b000 is Hopper's, 0b001 Blackwell's. decode and reads go by it, and say
-so, where no --engine is named; a word that contradicts --engine is read as asked, with a note.
+A word tells its engine by bits 48-46: 0b000 is Hopper's, 0b001 Blackwell's. decode and reads go by that, and
+say so, where no --engine is named; a word that contradicts --engine is read as asked, with a note.
 
 Of tcgen05 A is [m, K] and B [n, K], of a pair of CTAs half of each: what one CTA has in its shared memory.
 """
