@@ -262,7 +262,10 @@ def test_a_register_that_depends_on_its_lane():
     to = parse("S[((4, 2, 16), 4) : ((1@wid_in_wg, 16@laneid + 4@reg, 1@laneid), 1@reg)]")
     found = plan(parse("S[(128, 4) : (1@TLane, 1@TCol)]"), "f32", to=to, form="32x32b")
     assert found.misfits[0][1].stage == "register"
-    assert "depends on its lane" in found.misfits[0][1].message
+    assert found.misfits[0][1].message == (
+        "elements (0, 0) and (16, 0) get to one register of each thread, and the fragment has them in "
+        "registers 0 and 4"
+    )
 
 
 def test_of_copies_one_is_enough_to_load_and_all_are_stored():
@@ -276,6 +279,71 @@ def test_of_copies_one_is_enough_to_load_and_all_are_stored():
     assert found.misfits[0][1].message == (
         "element (0, 0) is in lanes of warps 0 and 2, and the fragment has it in warp 0"
     )
+    second = parse("S[(64, 32) : (1@tid_in_wg, 1@reg)] + 64@tid_in_wg")
+    assert plan(built, to=second).fit.way.name == "32x32b"
+
+
+PAIR = "S[((2, 128), 16) : ((1@cbx, 1@TLane), 1@TCol)]"
+A_OF_E = "S[(64, 16) : (1@TLane, 1@TCol)] + R[2 : 64@TLane]"
+
+
+@pytest.mark.parametrize(
+    ("held", "to", "store", "stage", "message"),
+    [
+        (
+            PAIR,
+            "S[((128, 2), 16) : ((1@tid_in_wg, 1@cbx), 1@reg)]",
+            False,
+            "CTA",
+            "element (1, 0) is in CTA 0, and the fragment has it in CTA 1",
+        ),
+        (
+            A_OF_E,
+            "S[(2, 32, 16) : (1@wid_in_wg, 1@laneid, 1@reg)] + R[3 : 1@wid_in_wg]",
+            False,
+            "warp",
+            "element (0, 0) is in lanes of warps 0 and 2, and the fragment has it in warps 0, 1 and 2",
+        ),
+        (
+            A_OF_E,
+            "S[(64, 16) : (1@tid_in_wg, 1@reg)] + R[2 : 64@tid_in_wg + 16@reg]",
+            False,
+            "register",
+            "copies of element (0, 0) get to one register of each thread, and the fragment has them in "
+            "registers 0 and 16",
+        ),
+        (
+            A_OF_E,
+            "S[(64, 16) : (1@tid_in_wg, 1@reg)] + R[2 : 64@tid_in_wg + 16@reg]",
+            True,
+            "register",
+            "copies of element (0, 0) leave one register of each thread, and the fragment has them in "
+            "registers 0 and 16",
+        ),
+        (
+            "S[(128, 16) : (1@TLane, 1@TCol)]",
+            "S[(128, 16) : (1@tid_in_wg, 1@reg)] + R[2 : 16@reg]",
+            False,
+            "register",
+            "element (0, 0) shall be in registers 0 and 16 of a thread, and a load fills 1 of them",
+        ),
+        (
+            "S[(4, 16, 8) : (32@TLane, 1@TLane, 1@TCol)]",
+            "S[(4, 16, 8) : (1@wid_in_wg, 1@laneid, 1@reg)] + R[2 : 16@laneid]",
+            False,
+            "lane",
+            "element (0, 0, 0) gets to lane 0, and lanes 0 and 16 shall have it",
+        ),
+    ],
+)
+def test_copies_are_compared_by_who_has_them(held, to, store, stage, message):
+    """At the warp by the warp, at the CTA by the CTA; and their registers too."""
+    layout = parse(held)
+    found = plan(layout, "f32", to=parse(to), store=store)
+    assert not found.answer
+    misfit = next(misfit for way, misfit in found.misfits if way.form.name == "32x32b")
+    assert (misfit.stage, misfit.message) == (stage, message)
+    assert found.near is None or stage not in ("CTA", "warp")
 
 
 # -- stores ----------------------------------------------------------------------------------------

@@ -186,6 +186,66 @@ def test_an_operand_goes_from_the_fragment_of_one_product_to_tensor_memory():
         assert (memory.take(layout, "bf16") == numbers_of(layout, "bf16")).all()
 
 
+WANTED = [
+    # (in tensor memory, the fragment, the registers that are loaded though nobody wants them)
+    (
+        "S[(128, 2, 8) : (1@TLane, 16@TCol, 1@TCol)]",
+        "S[(128, 2, 8) : (1@tid_in_wg, 8@reg, 1@reg)]",
+        (16, 17, 18, 19, 20, 21, 22, 23),
+    ),
+    (
+        "S[(4, 16, 8) : (32@TLane, 1@TLane, 1@TCol)] + R[2 : 16@TLane]",
+        "S[(4, 16, (2, 4)) : (1@wid_in_wg, 1@laneid, (16@laneid, 1@reg))]",
+        (4, 5, 6, 7),
+    ),
+    (
+        "S[(4, 16, 8) : (32@TLane, 1@TLane, 1@TCol)] + R[2 : 16@TLane]",
+        "S[(4, 16, (2, 4)) : (1@wid_in_wg, 1@laneid, (16@laneid, 1@reg))] + R[2 : 4@reg]",
+        (),
+    ),
+    (
+        "S[(64, 8) : (1@TLane, 1@TCol)] + R[2 : 8@TCol]",
+        "S[(64, 8) : (1@tid_in_wg, 1@reg)] + R[2 : 8@reg]",
+        (),
+    ),
+    (
+        "S[(64, 8) : (1@TLane, 1@TCol)] + R[2 : 64@TLane]",
+        "S[(64, 8) : (1@tid_in_wg, 1@reg)] + 64@tid_in_wg",
+        (),
+    ),
+    (
+        "S[(32, (4, 2)) : (1@TLane, (2@TCol, 1@TCol))] + R[4 : 32@TLane]",
+        "S[(32, (4, 2)) : (1@laneid, (1@wid_in_wg + 2@reg, 1@reg))]",
+        (),
+    ),
+]
+
+
+@pytest.mark.parametrize(("held", "to", "spare"), WANTED)
+def test_a_plan_fills_the_registers_of_the_wanted_fragment(held, to, spare):
+    """With all copies that are wanted; what else an instruction loads comes behind."""
+    layout, wanted = parse(held), parse(to)
+    numbers, memory = numbers_of(layout, "f32"), TensorMemory(32)
+    memory.put(numbers, layout, "f32")
+    fit = plan(layout, "f32", to=wanted).fit
+    came = loaded(memory, fit.way)
+    order = np.argsort(fit.registers)
+    assert sorted(fit.registers) == [*range(fit.way.registers)]
+    assert fit.spare == spare
+    named = Registers(came.words[:, :, order], came.known[:, :, order])
+    assert (named.numbers(wanted, "f32") == numbers).all()
+
+
+def test_a_store_may_name_a_register_again():
+    layout, held = parse(WANTED[3][0]), parse("S[(64, 8) : (1@tid_in_wg, 1@reg)]")
+    numbers, memory = numbers_of(layout, "f32"), TensorMemory(16)
+    fit = plan(layout, "f32", to=held, store=True).fit
+    assert fit.registers == (*range(8), *range(8))
+    given = Registers.holding(numbers, held, "f32")
+    stored(memory, fit.way, Registers(*(part[:, :, fit.registers] for part in (given.words, given.known))))
+    assert (memory.take(layout, "f32") == numbers).all()
+
+
 # -- copies ----------------------------------------------------------------------------------------
 
 MODES = {"none": 0, "32B": 32, "64B": 64, "128B": 128}

@@ -62,7 +62,8 @@ def cuda_source(plan: Plan, name: str = "") -> str:
     names = plan.fit.registers if plan.fit else tuple(range(way.registers))
     fragment = way.fragment if plan.wanted is None else plan.wanted
     verb, where = ("tcgen05.st", "from") if plan.store else ("tcgen05.ld", "to")
-    head = [f"// {verb} of {plan.words.layout}, {plan.words.dtype}", f"// {where} {fragment}", WARP]
+    head = [f"// {verb} of {plan.words.layout}, {plan.words.dtype}", f"// {where} {fragment}"]
+    head += [*_spare(plan), WARP]
     rounds = [[move for move in way.moves if move.round == number] for number in range(way.rounds)]
     if len(rounds) == 1:
         return "\n".join([*head, *_function(way, rounds[0], called, dict(enumerate(names)))])
@@ -73,6 +74,12 @@ def cuda_source(plan: Plan, name: str = "") -> str:
         parts += [f"// Registers {own[0]} to {own[-1]} of it, {len(own)} of them:"]
         parts += _function(way, moves, f"{called}_{number}", slots)
     return "\n".join([*head, *parts])
+
+
+def _spare(plan: Plan) -> list[str]:
+    """Of the registers that are loaded and not wanted, which count on after the fragment's last."""
+    spare = plan.fit.spare if plan.fit else ()
+    return [f"// registers {spare[0]} to {spare[-1]} hold nothing that is wanted"] if spare else []
 
 
 def _registers(move: Move) -> range:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from tilewise.check.shuffle.bound import Bound, bound
 from tilewise.check.shuffle.transfer import transfer
-from tilewise.check.tensor_memory.wanted import STAGES, Fit, Misfit, Wanted
+from tilewise.check.tensor_memory.compared import BETWEEN_WARPS, STAGES, Fit, Misfit, compare
+from tilewise.check.tensor_memory.wanted import Wanted
 from tilewise.check.tensor_memory.ways import Way, splits_of, ways_of
 from tilewise.check.tensor_memory.words import Words
 from tilewise.core.dtypes import DType
@@ -118,7 +119,7 @@ def _words(layout: Layout | Built, dtype: DType | str | None, taken: int) -> Wor
 def _fitting(found: Plan, wanted: Wanted) -> Plan:
     """With the way that fits, or with what each does otherwise and the nearest."""
     compared = [
-        (way, wanted.compared(way)) for one in found.ways for way in splits_of(one) if not way.problem
+        (way, compare(way, wanted.placed)) for one in found.ways for way in splits_of(one) if not way.problem
     ]
     fits = [fit for _, fit in compared if isinstance(fit, Fit)]
     if fits:
@@ -133,7 +134,7 @@ def _nearest(misfits: Iterable[tuple[Way, Misfit]], wanted: Wanted, store: bool)
     """The way from whose fragment the fewest exchanges lead to the wanted one; none where warps differ."""
     near: list[Nearest] = []
     for way, misfit in sorted(misfits, key=lambda one: -STAGES.index(one[1].stage)):
-        if not STAGES.index(misfit.stage) or (near and not min(one.exchanges for one in near)):
+        if misfit.stage in BETWEEN_WARPS or (near and not min(one.exchanges for one in near)):
             break  # what differs in lanes has exchanges
         with suppress(Refused):
             source, target, times = wanted.nearing(way)

@@ -1,14 +1,8 @@
-"""Whether a way's fragment is the one that is wanted: the same owners, the same parts of registers.
-
-Which register is which costs nothing: an instruction names the registers that it fills one by one. So two
-fragments are one where every element has its warp, its lane and its bits of a register in both, and what is
-one register of the one is one register of the other, of all threads alike.
-"""
+"""The fragment that is wanted, or that there is to be stored: by warps, lanes and registers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 
 from tilewise.check.shuffle.reading import fit
 from tilewise.check.tensor_memory.ways import REGISTER, Way
@@ -17,7 +11,7 @@ from tilewise.core.algebra.modes import refinement
 from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.shapes import extents_of, spell
+from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.tcgen05.addresses import WARPS
@@ -29,26 +23,6 @@ if TYPE_CHECKING:
 _OWNERS = ("wid_in_wg", "laneid", "cbx")
 _THREADS = ("tx", "tid_in_wg")
 """Axes of threads, which are warps and lanes."""
-
-STAGES = ("warp", "lane", "part of a register", "register")
-"""What is compared, in this order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    """What the fragment that results and the one that is wanted differ in."""
-
-    stage: str
-    message: str
-    element: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """A way whose fragment is wanted: its register i is register `registers[i]` of the wanted one."""
-
-    way: Way
-    registers: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -92,26 +66,6 @@ class Wanted:
         placed = threads.split_axis("reg", (REGISTER, words.parts, PART)) if held else threads
         return cls(layout, words, threads, placed)
 
-    def compared(self, way: Way) -> Fit | Misfit:
-        """What registers of the wanted fragment a way fills, or what it does otherwise.
-
-        Of what is loaded several times, one of them is enough: the first.
-        """
-        placed = way.placed
-        if placed.replica and not self.placed.replica and not way.store:
-            placed = placed.with_parts(placed.shape, placed.strides, (), placed.offset)
-        for stage, left in zip(
-            STAGES, (("laneid", "register", "part"), ("register", "part"), ("register",)), strict=False
-        ):
-            found = self._apart(stage, placed, left)
-            if found is not None:
-                return found
-        try:
-            ours, theirs = refinement(placed, self.placed)
-        except Refused as no:
-            return Misfit("register", f"registers are counted otherwise: {no.reason}")
-        return _renamed(way, ours, theirs)
-
     def nearing(self, way: Way) -> tuple[Layout, Layout, int]:
         """(a way's fragment, the wanted one, how often) of what is done again and again to get to it.
 
@@ -137,74 +91,9 @@ class Wanted:
         )
         return of, to, times
 
-    def _apart(self, stage: str, placed: Layout, left: tuple[str, ...]) -> Misfit | None:
-        """The first element that differs, where the axes in `left` are not looked at."""
-        ours, theirs = (_without(layout, left) for layout in (placed, self.placed))
-        same = ours.same(theirs)
-        if same.answer:
-            return None
-        if same.answer is None or same.witness is None:
-            return Misfit(stage, same.reason)
-        index = self.words.layout.coordinates(same.witness)
-        name = {"warp": "wid_in_wg", "lane": "laneid"}.get(stage, "part")
-        one, other = (sorted({place[name] for place in places}) for places in (same.a, same.b))
-        if one == other:
-            return Misfit(stage, f"element {spell(index)} has other copies", index)
-        return Misfit(stage, f"element {spell(index)} {_told(stage, one, other, self.words)}", index)
-
-
-def _renamed(way: Way, ours: Layout, theirs: Layout) -> Fit | Misfit:
-    """The registers one by one, from digits that step on registers alone."""
-    names: dict[int, int] = {ours.offset["register"]: theirs.offset["register"]}
-    for one, other in zip(_digits(ours), _digits(theirs), strict=True):
-        step, wanted = one.stride["register"], other.stride["register"]
-        if not step and wanted:
-            return Misfit(
-                "register",
-                "the register of an element depends on its lane or its warp, and an instruction has the same "
-                "registers in all",
-            )
-        if step:
-            names = {
-                at + i * step: to + i * wanted for (at, to), i in product(names.items(), range(one.extent))
-            }
-    if len(set(names.values())) < len(names):
-        return Misfit("register", "two elements of a thread shall have one register")
-    return Fit(way, tuple(names[at] for at in sorted(names)))
-
 
 def _digits(layout: Layout) -> list[Iter]:
     return [it for it in layout.shard if it.extent > 1]
-
-
-def _told(stage: str, got: list[int], asked: list[int], words: Words) -> str:
-    """Where an element gets, and where it shall."""
-    if stage == "part of a register":
-        return f"gets to bits {_bits(words, got)} of a register, and bits {_bits(words, asked)} shall have it"
-    one, other = (" and ".join(map(str, numbers)) for numbers in (got, asked))
-    if stage == "warp":
-        return f"is in lanes of warp{'s' * (len(got) > 1)} {one}, and the fragment has it in warp {other}"
-    return f"gets to lane {one}, and lane {other} shall have it"
-
-
-def _bits(words: Words, parts: list[int]) -> str:
-    first = parts[0] * words.taken
-    return f"{first}..{first + words.taken - 1}"
-
-
-def _without(layout: Layout, names: tuple[str, ...]) -> Layout:
-    """The same elements, without where they are on some axes."""
-
-    def left(vector: Vector) -> Vector:
-        return _only(vector, [str(axis) for axis, _ in vector.terms if str(axis) not in names])
-
-    copies = [Iter(it.extent, left(it.stride)) for it in layout.replica]
-    return layout.with_parts(
-        layout.shape,
-        tuple(map(left, layout.strides)),
-        tuple(it for it in copies if it.stride),
-        left(layout.offset),
-    )
 
 
 def _only(vector: Vector, names: Sequence[str]) -> Vector:

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.tensor_memory import Plan
+    from tilewise.check.tensor_memory.compared import Fit
     from tilewise.check.tensor_memory.question import Nearest
-    from tilewise.check.tensor_memory.wanted import Fit
     from tilewise.check.tensor_memory.ways import Move, Way
     from tilewise.core.layout import Layout
     from tilewise.hardware.catalog.entry import Built
@@ -138,7 +138,8 @@ def data_of(found: Plan) -> dict[str, Any]:
         return data
     fits = {"fits": found.fit is not None, "to": str(found.wanted)}
     if found.fit is not None:
-        return data | fits | {"way": _way_data(found.fit.way, found.fit)}
+        spare = {"spare": [*found.fit.spare]} if found.fit.spare else {}
+        return data | fits | {"way": _way_data(found.fit.way, found.fit) | spare}
     reasons = [
         {
             "form": way.name,
@@ -251,7 +252,8 @@ def _counts(way: Way) -> str:
 
 
 def _fitted(fit: Fit) -> list[str]:
-    return [f"  {line}" for line in _moves(fit.way, fit)]
+    spare = [f"registers {_ranges(fit.spare)} hold nothing that is wanted"] if fit.spare else []
+    return [f"  {line}" for line in (*_moves(fit.way, fit), *spare)]
 
 
 def _moves(way: Way, fit: Fit | None) -> list[str]:
@@ -296,8 +298,10 @@ def _nearest(near: Nearest | None, store: bool) -> list[str]:
 def _hint(found: Plan) -> str:
     """What to do where nothing fits: exchange inside the warp, or between warps."""
     if found.near is None:
-        warps = any(misfit.stage == "warp" for _, misfit in found.misfits)
-        return "warps reach their own lanes alone: go through shared memory" if warps else ""
+        stages = {misfit.stage for _, misfit in found.misfits}
+        if "CTA" in stages:
+            return "a CTA reaches its own tensor memory alone: go through shared memory of the cluster"
+        return "warps reach their own lanes alone: go through shared memory" if "warp" in stages else ""
     ends = [found.near.way.fragment, found.wanted]
     one, other = reversed(ends) if found.store else ends
     return f"tilewise shuffle '{one}' '{other}' --dtype {found.words.counted} has the steps"
