@@ -48,7 +48,7 @@ def test_the_picture(tilewise):
         ("encode --kind f17 --m 128 --n 64", 2, "known: f16 tf32"),
         ("encode --kind f16 --m many --n 64", 2, "many is no number for --m"),
         ("encode --kind f16 --m 128 --n 64 --cta-group 3", 2, "there is no cta_group 3"),
-        ("encode --kind f16 --m 128 --n 64 --a-major down", 2, "no major direction"),
+        ("encode --kind f16 --m 128 --n 64 --a-major down", 2, "invalid choice: 'down'"),
         ("decode", 2, "decode takes a value"),
         ("decode nothing", 2, "nothing is no instruction descriptor"),
         ("decode 0x08400010 --n 8", 2, "decode does not take --n"),

@@ -10,7 +10,7 @@ from tilewise import LayoutError, Refused, S, Swizzle, parse
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.engines import engine
-from tilewise.hardware.modes import BLACKWELL, MODES, mode_of
+from tilewise.hardware.modes import BLACKWELL, MODES
 from tilewise.hardware.operands.canonical import FORMS, canonical
 from tilewise.hardware.operands.tiles import atom, extents, tile
 from tilewise.hardware.tcgen05.descriptor import Descriptor
@@ -243,7 +243,7 @@ def test_the_catalogue_has_the_modes_in_which_a_product_reads(sparse):
     for values in instances_of(entry).values():
         kind = values["kind"] or kind_of(values["dtype"]).name
         taken = asked.intake(values["dtype"], values["operand"], kind=kind, sparse=sparse)
-        mode = mode_of(values["mode"], values["atomicity"])
+        mode = BLACKWELL[values["mode"]]
         if mode in taken.modes[values["major"]]:
             assert entry.build(**values | {"sparse": sparse}).layout is not None
         else:

@@ -37,7 +37,8 @@ class Tile:
 
     @property
     def values(self) -> dict[str, Any]:
-        return {"mode": self.mode, "major": self.major, "atomicity": self.atomicity}
+        mode = "128B_ATOM_32B" if self.atomicity == 32 else self.mode
+        return {"mode": mode, "major": self.major}
 
     @cached_property
     def every(self) -> list[Place]:
@@ -79,7 +80,7 @@ class Tile:
     def _canonical(self, instance: Mapping[str, Any]) -> Claim:
         """As many patterns as the tile has: K-major with a swizzle, of K one atom."""
         down, along = (extent // atom for extent, atom in zip((self.rows, self.k), self.atom, strict=True))
-        mode = BLACKWELL["128B_ATOM_32B" if self.atomicity == 32 else self.mode]
+        mode = BLACKWELL[self.values["mode"]]
         if self.major == "k":
             chunks = along if not mode.bits else mode.chunks
             patterns = {"m": down, "k": chunks // 2}

@@ -26,9 +26,9 @@ from tilewise.check.sides import Boxes, Copied, Described, Fed, Together
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
-from tilewise.hardware.engines import ENGINES
+from tilewise.hardware.engines import ENGINES, engine_of_word
 from tilewise.hardware.engines import engine as engine_of
-from tilewise.hardware.modes import BLACKWELL, Mode
+from tilewise.hardware.modes import BLACKWELL, Mode, mode_named, mode_of
 from tilewise.hardware.operands.majors import MAJORS, OPERANDS
 from tilewise.hardware.operands.stepping import PATTERNS
 from tilewise.hardware.operands.tiles import ORDERS
@@ -298,7 +298,7 @@ def _positive(call: _Call, word: _Word) -> int:
 
 def _mode(call: _Call, word: _Word) -> Mode:
     with _blame(call, word):
-        return BLACKWELL.get(word.value.upper()) or Mode.of(word.value)
+        return mode_of(word.value)
 
 
 def _dtype(call: _Call, word: _Word) -> DType:
@@ -308,7 +308,8 @@ def _dtype(call: _Call, word: _Word) -> DType:
 
 def _descriptor(call: _Call, word: _Word) -> Descriptor:
     with _blame(call, word):
-        found: Descriptor = engine_of(call.take("engine") or "wgmma").decode(_number(call, word))
+        value, named = _number(call, word), call.take("engine")
+        found: Descriptor = engine_of(named or engine_of_word(value)).decode(value)
         return found
 
 
@@ -336,7 +337,7 @@ def _blame(call: _Call, word: _Word) -> Iterator[None]:
 
 
 def _is_mode(value: str) -> bool:
-    return value.upper().removeprefix("SWIZZLE_") in (name.upper() for name in BLACKWELL)
+    return not value.isdecimal() and mode_named(value) in BLACKWELL
 
 
 def _is_dtype(value: str) -> bool:

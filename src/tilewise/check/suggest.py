@@ -345,9 +345,10 @@ def _engine(engine: str) -> Engine:
 
 
 def _mode(engine: Engine, intake: Intake, major: str, mode: Mode | str) -> Mode:
-    """The mode that is asked for, which has to be read: of two as wide the one that is."""
+    """The mode that is asked for, which has to be read: of two as wide the one that is, by the plain name."""
     asked = mode_of(mode, modes=engine.modes)
-    found = next((one for one in intake.modes[major] if one.width == asked.width), None)
+    named = (one for one in intake.modes[major] if one == asked or (asked.plain and one.width == asked.width))
+    found = next(named, None)
     if found is None:
         raise Refused(
             "TW602",

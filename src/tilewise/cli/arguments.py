@@ -43,6 +43,13 @@ class Parser(argparse.ArgumentParser):
             hint = self._meant(message.partition(": ")[2].split()) or hint
         raise LayoutError("TW401", message, hint=hint)
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """The value of a word, which may be in any case where it is one of a few words."""
+        known = {choice for choice in action.choices or () if isinstance(choice, str)}
+        meant = known if arg_string in known else {one for one in known if one.lower() == arg_string.lower()}
+        word = meant.pop() if len(meant) == 1 else arg_string
+        return super()._get_value(action, word)
+
     def _meant(self, words: Sequence[str]) -> str:
         """A hint to the option that is near, or that words were not kept together."""
         options = [word.partition("=")[0][2:] for word in words if word.startswith("--")]

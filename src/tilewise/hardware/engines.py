@@ -211,12 +211,12 @@ ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine", "tcgen05": "tilewise.hardw
 """{engine: the module that has it as ENGINE}; only the one that is asked for is imported."""
 
 
-def engine_of(word: int) -> str:
+def engine_of_word(word: int) -> str:
     """The engine whose descriptor 64 bits are, by their version.
 
     A version that no engine has is read as Hopper reads it, which passes these bits over.
 
-    >>> [engine_of(word) for word in (0x4000004000010000, 0x4000404000010000, 0x4000804000010000)]
+    >>> [engine_of_word(word) for word in (0x4000004000010000, 0x4000404000010000, 0x4000804000010000)]
     ['wgmma', 'tcgen05', 'wgmma']
     """
     return VERSIONS.get(VERSION.of(word), "wgmma")

@@ -52,16 +52,8 @@ class Mode:
 
     @classmethod
     def of(cls, name: Mode | str) -> Mode:
-        """The mode of that name: none, 32B, 64B or 128B; SWIZZLE_128B and 128 will do as well."""
-        if isinstance(name, Mode):
-            return name
-        short = str(name).upper().removeprefix("CU_TENSOR_MAP_").removeprefix("SWIZZLE_").removesuffix("B")
-        short = "none" if short in ("NONE", "0", "INTERLEAVE", "INTER") else f"{short}B"
-        if short not in MODES:
-            raise LayoutError(
-                "TW601", f"{name!r} is no swizzle mode of shared memory", hint="known: " + " ".join(MODES)
-            )
-        return MODES[short]
+        """The mode of Hopper of that name: none, 32B, 64B or 128B, or as `mode_named` reads it."""
+        return mode_of(name, modes=MODES)
 
     @property
     def swizzle(self) -> Swizzle:
@@ -84,6 +76,11 @@ class Mode:
         return 1 << self.base
 
     @property
+    def plain(self) -> bool:
+        """Whether its name says its width alone, which other modes may have too."""
+        return self.name in MODES
+
+    @property
     def chunks(self) -> int:
         """Chunks of 16 bytes in a row of the atom."""
         return self.width // CHUNK
@@ -96,7 +93,7 @@ class Mode:
         return self.name
 
     def __repr__(self) -> str:
-        return f"Mode.of({self.name!r})" if self.name in MODES else f"BLACKWELL[{self.name!r}]"
+        return f"Mode.of({self.name!r})" if self.plain else f"BLACKWELL[{self.name!r}]"
 
 
 MODES = {
@@ -119,8 +116,30 @@ BLACKWELL = {
 """Every mode of Blackwell's descriptors by name; the last is the widest in other atoms."""
 
 
+_NONE = ("NONE", "0", "INTERLEAVE", "INTER")
+_OF_32_BYTES = ("_ATOM_32B", "_BASE32B", "_32B")
+"""What CUDA, CUTLASS's descriptors and CUTLASS's layouts call the mode that keeps 32 bytes together by."""
+
+
+def mode_named(name: str) -> str:
+    """The one name of a mode, of the words that CUDA and CUTLASS have for it; of others a name that none has.
+
+    >>> [mode_named(word) for word in ("CU_TENSOR_MAP_SWIZZLE_128B", "sw128", "64", "INTERLEAVE")]
+    ['128B', '128B', '64B', 'none']
+    >>> {mode_named(f"128B{word}") for word in ("_ATOM_32B", "_BASE32B", "_32b")} | {mode_named("SW128_32B")}
+    {'128B_ATOM_32B'}
+    """
+    word = name.upper().removeprefix("CU_TENSOR_MAP_").removeprefix("SWIZZLE_").removeprefix("SW")
+    if word in _NONE:
+        return "none"
+    whole = next((word.removesuffix(end) for end in _OF_32_BYTES if word.endswith(end)), None)
+    return f"{word.removesuffix('B')}B" if whole is None else f"{whole.removesuffix('B')}B_ATOM_32B"
+
+
 def mode_of(name: Mode | str, atomicity: int | None = None, modes: Mapping[str, Mode] = BLACKWELL) -> Mode:
     """The mode of that name among some, whose swizzle keeps so many bytes together: 16, or 32.
+
+    A plain name is that of both, where there are two; 128B_ATOM_32B says which.
 
     >>> mode_of("128B", 32) == BLACKWELL["128B_ATOM_32B"], mode_of("64B").keeps
     (True, 16)
@@ -129,11 +148,15 @@ def mode_of(name: Mode | str, atomicity: int | None = None, modes: Mapping[str, 
     tilewise.Refused: TW602: no mode 64B keeps 32 bytes together
       hint: known: none 32B 64B 128B 128B_ATOM_32B
     """
-    mode = name if isinstance(name, Mode) else modes.get(str(name)) or Mode.of(name)
+    mode = name if isinstance(name, Mode) else modes.get(mode_named(str(name)))
+    if mode is None:
+        raise LayoutError(
+            "TW601", f"{name!r} is no swizzle mode of shared memory", hint="known: " + " ".join(modes)
+        )
     if atomicity is None or mode.keeps == atomicity:
         return mode
     for other in modes.values():
-        if (other.width, other.keeps) == (mode.width, atomicity):
+        if (other.width, other.keeps) == (mode.width, atomicity) and mode.plain:
             return other
     raise Refused(
         "TW602",

@@ -1,7 +1,7 @@
 """Calls in a text: a name with dots, and its arguments.
 
     call      =  words [ "(" [ argument { "," argument } ] ")" ]
-    argument  =  [ name "=" ] ( number | words | "128B" | "4X" | "32x32x8" | "16x32bx2" )
+    argument  =  [ name "=" ] ( number | words | "128B" | "128B_ATOM_32B" | "4X" | "32x32x8" | "16x32bx2" )
     words     =  name { ( "." | "::" ) ( name | "4X" ) }
 
 The notation reads them and knows none: `Catalog`, given by those above, makes a layout of a name and its

@@ -62,6 +62,10 @@ def _first_words(command: str) -> Iterable[str]:
         from tilewise.cli.commands.descriptor import OPERATIONS as OF_DESCRIPTORS
 
         return OF_DESCRIPTORS
+    if command == "idesc":
+        from tilewise.cli.commands.idesc import OPERATIONS as OF_INSTRUCTIONS
+
+        return OF_INSTRUCTIONS
     return {"completion": SHELLS, "algebra": OPERATIONS}.get(command, ())
 
 

@@ -36,7 +36,7 @@ from tilewise.cli.commands.match import one_engine_of
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
-from tilewise.hardware.engines import ENGINES, VERSION, VERSIONS, Engine, engine, engine_of
+from tilewise.hardware.engines import ENGINES, VERSION, VERSIONS, Engine, engine, engine_of_word
 from tilewise.hardware.fields import WORD_BITS, picture
 from tilewise.hardware.modes import mode_of
 
@@ -111,7 +111,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="whose descriptor (by the version in VALUE, else wgmma)",
     )
     made = parser.add_argument_group("the fields, in bytes")
-    made.add_argument("--mode", metavar="MODE", help="the swizzle mode: none, 32B, 64B or 128B")
+    made.add_argument(
+        "--mode", metavar="MODE", help="the swizzle mode: none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B"
+    )
     made.add_argument("--start", metavar="A", help="the start address in shared memory (0)")
     made.add_argument("--lbo", metavar="BYTES", help="leading dimension byte offset (16 where none reads it)")
     made.add_argument("--sbo", metavar="BYTES", help="stride dimension byte offset (0)")
@@ -119,7 +121,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--atomicity",
         choices=("16", "32"),
-        help="bytes that the mode keeps together: 32 of tcgen05's 128B (16)",
+        help="bytes that the mode keeps together: 128B with 32 is 128B_ATOM_32B",
     )
     made.add_argument(
         "--lbo-mode",
@@ -174,7 +176,7 @@ def answer(args: argparse.Namespace) -> Answer:
 
 def _engine_of(args: argparse.Namespace) -> str:
     """The engine where none is named: of a word by its version."""
-    return engine_of(_value(args)) if "value" in _TAKES[args.op] else "wgmma"
+    return engine_of_word(_value(args)) if "value" in _TAKES[args.op] else "wgmma"
 
 
 def _with_engine(hint: str, args: argparse.Namespace, of: Engine) -> str:

@@ -37,6 +37,7 @@ _BESIDE = ("cta_group", "ws", "scale")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """OP [VALUE] and the options of each."""
+    from tilewise.hardware.operands.majors import MAJORS
     from tilewise.hardware.tcgen05.kinds import KINDS
 
     parser.usage = (
@@ -59,8 +60,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     types.add_argument("--a", metavar="T", help="the type of A")
     types.add_argument("--b", metavar="T", help="the type of B")
     types.add_argument("--d", metavar="T", help="the type of D (f32, of i8 s32)")
-    types.add_argument("--a-major", metavar="MAJOR", help="k, or mn: A is transposed (k)")
-    types.add_argument("--b-major", metavar="MAJOR", help="k, or mn: B is transposed (k)")
+    for name in "AB":
+        types.add_argument(f"--{name.lower()}-major", choices=MAJORS, help=f"mn: {name} is transposed (k)")
     types.add_argument("--negate-a", action="store_true", help="-A is multiplied")
     types.add_argument("--negate-b", action="store_true", help="-B is multiplied")
     types.add_argument("--saturate", action="store_true", help="sums of i8 saturate")
@@ -68,7 +69,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     types.add_argument("--selector", metavar="S", help="the sparsity selector, 0 to 3 (0)")
     types.add_argument("--max-shift", metavar="C", help="columns that .ws shifts B by at most: 0 8 16 32 (0)")
     scales = parser.add_argument_group("scales")
-    scales.add_argument("--scale", metavar="NX", help="how many scales a row has: 1X 2X 4X, of K = 96 3X 6X")
+    scales.add_argument(
+        "--scale", metavar="NX", help="how many scales a row has: 1X 2X 4X, of K = 96 3X 6X; block32 block16"
+    )
     scales.add_argument("--scale-dtype", metavar="T", help="ue8m0 or ue4m3")
     scales.add_argument("--sfa-id", metavar="I", help="the byte in which A's scales begin (0)")
     scales.add_argument("--sfb-id", metavar="I", help="the byte in which B's scales begin (0)")

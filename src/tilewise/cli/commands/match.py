@@ -112,8 +112,8 @@ def one_engine_of(names: Sequence[str]) -> Callable[[str], str]:
     """What reads the name of an engine, one of these."""
 
     def engine(word: str) -> str:
-        if word in names:
-            return word
+        if word.lower() in names:
+            return word.lower()
         from tilewise.check.operand import known_hint
 
         raise argparse.ArgumentTypeError(f"{word!r} is no engine, {known_hint(word, names)}")
@@ -130,7 +130,9 @@ def of_tcgen05(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--lbo-mode", choices=("relative", "absolute"), help="what LBO is: absolute with K = 96 alone"
     )
-    group.add_argument("--atomicity", choices=("16", "32"), help="bytes that the swizzle keeps together")
+    group.add_argument(
+        "--atomicity", choices=("16", "32"), help="bytes that the swizzle keeps together: 32 of 128B_ATOM_32B"
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:

@@ -35,14 +35,18 @@ LISTED = 6
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """--operand A|B --tile RxK --dtype T [--engine E] [--major M | --blas XY] [--mode W] ..."""
-    parser.add_argument("--engine", default="wgmma", help="what reads the tile: wgmma or tcgen05 (wgmma)")
+    parser.add_argument(
+        "--engine", type=str.lower, default="wgmma", help="what reads the tile: wgmma or tcgen05 (wgmma)"
+    )
     parser.add_argument("--operand", required=True, metavar="A|B", help="A, [M, K], or B, [N, K]")
     parser.add_argument("--tile", required=True, metavar="RxK", help="rows and K of the tile, such as 128x64")
     parser.add_argument("--dtype", required=True, help="the type of an element, such as bf16")
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--major", choices=("k", "mn"), help="the contiguous direction (k)")
     way.add_argument("--blas", metavar="XY", help="BLAS letters, N or T of A and of B, such as TN")
-    parser.add_argument("--mode", metavar="MODE", help="none, 32B, 64B or 128B (the widest that fits)")
+    parser.add_argument(
+        "--mode", metavar="MODE", help="none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B (the widest that fits)"
+    )
     parser.add_argument("--stages", type=int, default=1, metavar="N", help="tiles in flight (1)")
     parser.add_argument("--code", choices=("cuda", "cute"), help="the source text alone")
     only = parser.add_argument_group("tcgen05")

@@ -14,7 +14,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.hardware import sources
-from tilewise.hardware.catalog.confirmed import confirmed_by
+from tilewise.hardware.catalog.confirmed import PROJECTS, confirmed_by, project_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ class Entry:
     """How words begin that are no name of an entry, but an instruction: a pattern of small letters."""
     said_by: Callable[[str], Mapping[str, Value]] | None = None
     """The values that the words of an instruction say; where there is none, they are the first value."""
+    settled: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """The one way to say values that can be said in several."""
 
     def __post_init__(self) -> None:
         names = [parameter.name for parameter in self.parameters]
@@ -189,9 +191,11 @@ class Entry:
         return self.build(**self.bind(given, named))
 
     def confirmed_for(self, built: Built, instance: str | None = None) -> tuple[str, ...]:
-        """How it is known to be right for the values of an instance."""
+        """How it is known to be right for the values of an instance; no document confirms itself."""
         said = {"device": built.measurable, "document": built.documented}
-        return tuple(how for how in confirmed_by(self.name, instance) if said.get(how.split(":")[0], True))
+        own = PROJECTS.get((built.source or self.source).document)
+        ways = (how for how in confirmed_by(self.name, instance) if said.get(how.split(":")[0], True))
+        return tuple(how for how in ways if project_of(how) != own)
 
     def values_in(self, words: str) -> Mapping[str, Value]:
         """The values that the words of an instruction say."""
@@ -229,7 +233,8 @@ class Entry:
         missing = [p.name for p in self.parameters if p.needed and p.name not in values]
         if missing:
             raise LayoutError("TW601", f"{self.name} needs {' and '.join(missing)}", hint=self.usage)
-        return {p.name: values.get(p.name, p.default) for p in self.parameters}
+        whole = {p.name: values.get(p.name, p.default) for p in self.parameters}
+        return whole if self.settled is None else self.settled(whole)
 
     @property
     def usage(self) -> str:

@@ -28,7 +28,7 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.hardware.fields import Field, packed, reserved, unpacked
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP, DEEP_K, KINDS, Kind
+from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP, DEEP_K, DEEP_SCALES, KINDS, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -300,9 +300,6 @@ def kinds_of_word(value: int) -> list[str]:
 
 # -- what a word says ------------------------------------------------------------------------------
 
-_DEEP = {"2X": "3X", "4X": "6X"}
-"""{how many scales K = 64 has: how many K = 96 has}."""
-
 IDS = {"1X": (0, 1, 2, 3), "2X": (0, 2), "3X": (0, 1, 2, 3), "4X": (0,), "6X": (0, 2)}
 """{how many scales a row has: the ids, which say where in a word of four the first of them lies}."""
 
@@ -352,7 +349,7 @@ def _of_code(codes: Mapping[str, int], code: int, what: str, kind: Kind) -> str:
 def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
     """How many scales there may be of the type that a word says, the most first, as they are made."""
     words = [one.word for one in reversed(kind.scalings) if one.dtype == given.get("scale_dtype")] or [""]
-    return [_DEEP.get(word, word) for word in words] if given.get("k") == DEEP_K else words
+    return [DEEP_SCALES.get(word, word) for word in words] if given.get("k") == DEEP_K else words
 
 
 # -- what there is not -----------------------------------------------------------------------------
@@ -441,15 +438,7 @@ def _check_scales(one: Instruction) -> None:
         if one.scale or one.scale_dtype or one.sfa_id or one.sfb_id:
             kind.scaling(one.scale or None, one.scale_dtype or None)
         return
-    scaling = kind.finest(one.scale or None, one.scale_dtype or None)
-    word = _DEEP[scaling.word] if one.k == DEEP_K else scaling.word
-    if one.scale.upper() in BLOCKS and one.scale.upper() != word:
-        raise Refused(
-            "TW602",
-            f"K = {one.k} of kind::{kind.name} has no {one.scale} scales",
-            witness={"k": one.k, "scale": one.scale},
-            hint=f"it has {word}",
-        )
+    scaling, word = kind.scales_of(one.k, one.scale or None, one.scale_dtype or None)
     object.__setattr__(one, "scale", word)
     object.__setattr__(one, "scale_dtype", scaling.dtype)
     for operand, found in (("A", one.sfa_id), ("B", one.sfb_id)):

@@ -53,6 +53,24 @@ _CALLED = {"fp8": "f8f6f4", "mxfp8": "mxf8f6f4", "mxfp4": "mxf4", "nvfp4": "mxf4
 BLOCKS = {"1X": "block32", "2X": "block32", "4X": "block16", "3X": "block32", "6X": "block16"}
 """{how many scales a row has: the word for it that the assembler takes for every target}."""
 
+DEEP_SCALES = {"2X": "3X", "4X": "6X"}
+"""{how many scales K = 64 has: how many K = 96 has}."""
+
+
+def scale_named(given: str) -> str:
+    """The one spelling of how many scales a row has: 4X, of 4x and of PTX's `.scale_vec::4X`; or block16.
+
+    >>> [scale_named(word) for word in ("4x", ".scale_vec::2X", "3X", "BLOCK16")]
+    ['4X', '2X', '3X', 'block16']
+    """
+    word = given.lower().removeprefix(".").removeprefix("scale_vec::")
+    word = word if word in BLOCKS.values() else word.upper()
+    if word in BLOCKS or word in BLOCKS.values():
+        return word
+    known = " ".join((*BLOCKS, *dict.fromkeys(BLOCKS.values())))
+    raise LayoutError("TW601", f"{given!r} says no number of scales", hint=f"known: {known}")
+
+
 Shapes = Mapping[int, tuple[int, ...]]
 """{M: the legal N}."""
 
@@ -233,17 +251,29 @@ class Kind:
         """Every K that there is."""
         return (self.depth(sparse), *((DEEP_K,) if self.packed and not sparse else ()))
 
-    def finest(self, scale: str | None = None, dtype: str | None = None) -> Scaling:
-        """The scaling that words such as 2X, 3X or block32 say; of several that fit, the finest.
+    def scales_of(self, k: int, scale: str | None = None, dtype: str | None = None) -> tuple[Scaling, str]:
+        """The scaling that words such as 2X, 3X or block32 say, of several that fit the finest; and how many
+        scales a row of a product of that K has in it.
 
-        >>> print(KINDS["mxf4nvf4"].finest("block32"), "|", KINDS["mxf4nvf4"].finest())
-        scale_vec::2X of ue8m0 | scale_vec::4X of ue4m3
+        >>> kind = KINDS["mxf4nvf4"]
+        >>> print(*kind.scales_of(64, "block32"), "|", *kind.scales_of(64), "|", *kind.scales_of(96, "6x"))
+        scale_vec::2X of ue8m0 2X | scale_vec::4X of ue4m3 4X | scale_vec::4X of ue4m3 6X
         """
-        word = None if scale is None else str(scale).removeprefix("scale_vec::").upper()
+        asked = None if scale is None else scale_named(scale)
         coarse = "1X" if self.k < 64 else "2X"
-        word = {"BLOCK32": coarse, "BLOCK16": "4X", "3X": "2X", "6X": "4X"}.get(word or "", word)
+        word = {"block32": coarse, "block16": "4X", "3X": "2X", "6X": "4X"}.get(asked or "", asked)
+        dtype = None if dtype is None else DType.of(dtype).name
         fitting = [one for one in self.scalings if word in (None, one.word) and dtype in (None, one.dtype)]
-        return fitting[-1] if fitting else self.scaling(word, dtype)
+        found = fitting[-1] if fitting else self.scaling(word, dtype)
+        held = DEEP_SCALES[found.word] if k == DEEP_K else found.word
+        if asked in BLOCKS and asked != held:
+            raise Refused(
+                "TW602",
+                f"K = {k} of kind::{self.name} has no {asked} scales",
+                witness={"k": k, "scale": asked},
+                hint=f"it has {held}",
+            )
+        return found, held
 
     def shapes(self, cta_group: int = 1, sparse: bool = False, ws: bool = False, k: int = 0) -> Shapes:
         """{M: the legal N}; nothing where there is no such product.

@@ -219,7 +219,7 @@ def check_mode(dtype: DType | str, major: str, mode: Mode) -> Mode:
     >>> check_mode("tf32", "mn", BLACKWELL["128B"])
     Traceback (most recent call last):
     tilewise.Refused: TW602: tcgen05 reads no MN-major tf32 in mode 128B
-      hint: 32-bit types are read MN-major in mode 128B with 32-byte atoms alone (--atomicity 32)
+      hint: 32-bit types are read MN-major in mode 128B_ATOM_32B alone (128B with --atomicity 32)
     """
     legal = modes_of(dtype, major)
     if mode in legal:
@@ -228,7 +228,7 @@ def check_mode(dtype: DType | str, major: str, mode: Mode) -> Mode:
         one.name for one in legal
     )
     if len(legal) == 1:
-        hint = "32-bit types are read MN-major in mode 128B with 32-byte atoms alone (--atomicity 32)"
+        hint = "32-bit types are read MN-major in mode 128B_ATOM_32B alone (128B with --atomicity 32)"
     raise Refused(
         "TW602",
         f"tcgen05 reads no {major.upper()}-major {dtype} in mode {mode}",

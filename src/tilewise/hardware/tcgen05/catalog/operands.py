@@ -10,11 +10,10 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import dtype_named
-from tilewise.hardware.modes import CHUNK, Mode, mode_of
+from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
 from tilewise.hardware.operands.catalog import (
     ANY,
     MAJOR,
-    MODE,
     ORDER,
     PATTERNS_OF_FORM,
     atom_built,
@@ -29,6 +28,10 @@ from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
 from tilewise.hardware.tcgen05.stepping import check_depth, taken
 from tilewise.hardware.tcgen05.words import SOURCE as PTX_STRIDES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PTX_ATOMS = ptx(
     "Shared Memory Layout and Swizzling (tcgen05), Table 55", "tcgen05-shared-memory-layout-swizzling"
@@ -59,21 +62,36 @@ def _kind(given: str) -> str:
 
 
 INPUT = Parameter("dtype", "the type of A's or B's elements", legal=TYPES, normal=dtype_named)
+
+
+def _mode(given: str) -> str:
+    return mode_of(given).name
+
+
+MODE = Parameter("mode", "the swizzle mode", legal=tuple(BLACKWELL), normal=_mode)
 ATOMICITY = Parameter(
     "atomicity",
-    "bytes that the swizzle keeps together: 32 of 128B alone",
+    "bytes that the swizzle keeps together: 128B with 32 is 128B_ATOM_32B",
     legal=(16, 32),
-    default=16,
+    optional=True,
     number=True,
 )
+
+
+def _one_mode(values: dict[str, Any]) -> dict[str, Any]:
+    """The mode by its own name, which says the atomicity."""
+    chosen = mode_of(values["mode"], values["atomicity"])
+    return {name: value for name, value in values.items() if name != "atomicity"} | {"mode": chosen.name}
+
+
 KIND = Parameter("kind", "the kind of the product", legal=tuple(KINDS), optional=True, normal=_kind)
 
 
 # -- what is built ---------------------------------------------------------------------------------
 
 
-def _atom(mode: str, major: str, dtype: str, atomicity: int) -> Built:
-    chosen = _mode_with_atom(mode, atomicity, major)
+def _atom(mode: str, major: str, dtype: str) -> Built:
+    chosen = _mode_of_atom(mode, major)
     return _noted(atom_built(chosen, major, dtype, _read(chosen, major, dtype)), chosen)
 
 
@@ -85,12 +103,11 @@ def _smem(
     rows: int,
     k: int,
     order: str,
-    atomicity: int,
     kind: str | None,
     sparse: bool,
 ) -> Built:
     which = kind_of(dtype) if kind is None else KINDS[kind]
-    chosen = mode_of(mode, atomicity)
+    chosen = BLACKWELL[mode]
     check_major(which, dtype, major)
     element = stored_as(which, dtype)
     check_mode(element, major, chosen)
@@ -131,10 +148,8 @@ def _check_whole(operand: str, kind: Kind, dtype: str, rows: int, k: int, depth:
         )
 
 
-def _canonical(
-    mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None, atomicity: int
-) -> Built:
-    chosen = _mode_with_atom(mode, atomicity, major)
+def _canonical(mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None) -> Built:
+    chosen = _mode_of_atom(mode, major)
     built = canonical_built(chosen, major, dtype, m, k, lbo, sbo, _read(chosen, major, dtype))
     return replace(built, notes=(*built.notes, _LACKING)) if chosen.keeps != CHUNK else built
 
@@ -145,15 +160,15 @@ def _figure(number: int) -> Built:
     return replace(built, facts={**built.facts, "atomicity": drawn.mode.keeps})
 
 
-def _mode_with_atom(mode: str, atomicity: int, major: str) -> Mode:
+def _mode_of_atom(mode: str, major: str) -> Mode:
     """The mode; refused where the document has no atom of it."""
-    chosen = mode_of(mode, atomicity)
+    chosen = BLACKWELL[mode]
     if chosen.keeps != CHUNK and major == "k":
         raise Refused(
             "TW602",
-            "there is no K-major atom of 128B that keeps 32 bytes together",
-            witness={"mode": mode, "atomicity": atomicity, "major": major},
-            hint="take atomicity 16, or the MN-major one",
+            f"there is no K-major atom of {mode}",
+            witness={"mode": mode, "major": major},
+            hint="take 128B, or the MN-major one",
         )
     return chosen
 
@@ -180,11 +195,7 @@ def _patterns() -> Iterator[Mapping[str, Value]]:
     for name, major in product(TYPES, MAJORS):
         if 128 % DType.of(name).bits == 0 and major in kind_of(name).majors(name):
             for mode in modes_of(name, major):
-                yield {**_named(mode), "major": major, "dtype": name}
-
-
-def _named(mode: Mode) -> dict[str, Value]:
-    return {"mode": "none" if not mode.bits else f"{mode.width}B", "atomicity": mode.keeps}
+                yield {"mode": mode.name, "major": major, "dtype": name}
 
 
 def _tiles() -> Iterator[Mapping[str, Value]]:
@@ -195,7 +206,7 @@ def _tiles() -> Iterator[Mapping[str, Value]]:
                     such: dict[str, Value] = {"rows": _DEEP, "k": _DEEP}
                     if kind != kind_of(name):
                         such["kind"] = kind.name
-                    yield {"operand": operand, "major": major, **_named(mode), "dtype": name, **such}
+                    yield {"operand": operand, "major": major, "mode": mode.name, "dtype": name, **such}
 
 
 def _figures() -> Iterator[Mapping[str, Value]]:
@@ -234,6 +245,7 @@ ENTRIES = (
         _TILE,
         "layout shared memory leading stride dimension byte offset descriptor swizzle blackwell",
         _tiles,
+        settled=_one_mode,
     ),
     Entry(
         "tcgen05.atom",
@@ -241,9 +253,10 @@ ENTRIES = (
         (MODE, MAJOR, ANY, ATOMICITY),
         PTX_ATOMS,
         _atom,
-        {"mode": "128B", "major": "mn", "dtype": "tf32", "atomicity": 32},
+        {"mode": "128B_ATOM_32B", "major": "mn", "dtype": "tf32"},
         "layout shared memory core matrix blackwell",
         _patterns,
+        settled=_one_mode,
     ),
     Entry(
         "tcgen05.canonical",
@@ -254,6 +267,7 @@ ENTRIES = (
         {"mode": "64B", "major": "mn", "dtype": "bf16"},
         "layout shared memory CuTe T LBO SBO blackwell",
         _patterns,
+        settled=_one_mode,
     ),
     Entry(
         "tcgen05.figure",

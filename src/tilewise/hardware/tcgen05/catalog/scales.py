@@ -9,7 +9,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import dtype_named
-from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, KINDS, Kind
+from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, KINDS, Kind, scale_named
 from tilewise.hardware.tcgen05.scales import (
     BLOCK_BYTES,
     BLOCK_ROWS,
@@ -45,14 +45,14 @@ def _in_tensor_memory(operand: str) -> Callable[..., Built]:
         **other: int | None,
     ) -> Built:
         this = Kind.of(kind)
-        scaling = this.finest(scale, scale_dtype)
         factors = Factors(operand, rows, sf_k, m, cta_group, **other)
         depth = _depth(this, k, m, cta_group)
+        scaling, word = this.scales_of(depth, scale, scale_dtype)
         many = taken(scaling, depth)
         steps = takes(scaling, sf_k, factors.next_word, depth)
         facts: dict[str, Any] = {
             "kind": this.name,
-            "scale": f"{scaling} ({BLOCKS[scaling.word]})",
+            "scale": f"{word} of {scaling.dtype} ({BLOCKS[word]})",
             "scale_dtype": scaling.dtype,
             "k": depth,
             "block": depth // many,
@@ -178,8 +178,9 @@ def _parameters(rows: str) -> tuple[Parameter, ...]:
         Parameter(
             "scale",
             "how many factors a product takes of a row",
-            legal=("1X", "2X", "4X", "block32", "block16"),
+            legal=(*BLOCKS, *dict.fromkeys(BLOCKS.values())),
             optional=True,
+            normal=scale_named,
         ),
         Parameter(
             "scale_dtype",
@@ -191,7 +192,11 @@ def _parameters(rows: str) -> tuple[Parameter, ...]:
         Parameter("m", "M of the product", legal=(128, 256), default=128, number=True),
         Parameter("cta_group", "CTAs that multiply together", legal=(1, 2), default=1, number=True),
         Parameter(
-            "k", f"K of the product: the kind's, or {DEEP_K}", rule="a number", optional=True, number=True
+            "k",
+            "K of the product",
+            rule=f"as the kind has it, with sparse A twice that; {DEEP_K} of mxf4 and mxf4nvf4",
+            optional=True,
+            number=True,
         ),
     )
 

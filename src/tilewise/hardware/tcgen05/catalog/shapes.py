@@ -43,7 +43,7 @@ def _shapes(
         "types": list(this.types),
         "mixed": this.mixed,
         "accumulators": list(this.results),
-        "scales": [f"{scaling} ({BLOCKS[scaling.word]})" for scaling in this.scalings],
+        "scales": [f"{one.word} of {one.dtype} ({BLOCKS[one.word]})" for one in this.scalings],
         "k": depth,
         "m": list(legal) if m is None else m,
         "n": list(legal[m if m is not None else next(iter(legal))]) if n is None else n,
