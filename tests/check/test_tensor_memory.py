@@ -12,7 +12,8 @@ from tilewise import Axis, Layout, LayoutError, parse
 from tilewise.check.shuffle import shuffle
 from tilewise.check.tensor_memory import plan
 from tilewise.check.tensor_memory.wanted import Wanted
-from tilewise.check.tensor_memory.ways import splits_of
+from tilewise.check.tensor_memory.ways import splits_of, ways_of
+from tilewise.check.tensor_memory.words import Words
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog import entries, find
 from tilewise.hardware.tcgen05.datapaths import DATA_PATHS
@@ -49,10 +50,12 @@ def held_by(way, warp):
 def check(way):
     """After the instructions of all warps, every element is where the fragment has it."""
     words = way.words
-    held = {warp: held_by(way, warp) for warp in words.warps}
+    warps = [4 * number + warp for number in words.groups.numbers for warp in words.warps]
+    held = {warp: held_by(way, warp) for warp in warps}
     lane, column, cta = columns_of(words.layout, "TLane", "TCol", "cbx")
-    warp, own, reg, other = columns_of(way.fragment, "wid_in_wg", "laneid", "reg", "cbx")
-    order = np.argsort(lane // 32, axis=1), np.argsort(warp, axis=1)
+    warp, own, reg, other, group = columns_of(way.fragment, "wid_in_wg", "laneid", "reg", "cbx", "wgid")
+    warp = warp + 4 * group
+    order = np.argsort(lane // 32, axis=1), np.argsort(warp % 4, axis=1)
     lane, column, cta = (np.take_along_axis(each, order[0], 1) for each in (lane, column, cta))
     warp, own, reg, other = (np.take_along_axis(each, order[1], 1) for each in (warp, own, reg, other))
     assert (cta == other).all()
@@ -163,12 +166,11 @@ def test_fragments(dtype, to, name, first):
 def fills(found, to):
     """The registers that are named are those where the wanted fragment has the elements."""
     words, registers = found.words, np.array(found.fit.registers)
-    ours = columns_of(found.fit.way.fragment, "wid_in_wg", "laneid", "reg")
-    wanted = columns_of(Wanted.of(to, words).threads, "wid_in_wg", "laneid", "reg")
+    *ours, reg = columns_of(found.fit.way.fragment, "wgid", "wid_in_wg", "laneid", "reg")
+    *wanted, named = columns_of(Wanted.of(to, words).threads, "wgid", "wid_in_wg", "laneid", "reg")
     each = words.parts
-    assert (ours[0] == wanted[0]).all()
-    assert (ours[1] == wanted[1]).all()
-    assert (registers[ours[2] // each] * each + ours[2] % each == wanted[2]).all()
+    assert all((one == other).all() for one, other in zip(ours, wanted, strict=True))
+    assert (registers[reg // each] * each + reg % each == named).all()
 
 
 def drawn(rng):
@@ -281,6 +283,115 @@ def test_of_copies_one_is_enough_to_load_and_all_are_stored():
     )
     second = parse("S[(64, 32) : (1@tid_in_wg, 1@reg)] + 64@tid_in_wg")
     assert plan(built, to=second).fit.way.name == "32x32b"
+
+
+# -- several warpgroups ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_warpgroups_share_what_there_is(seed):
+    """Any digit of the columns counts them: each has its own elements, by any form."""
+    rng = random.Random(seed)
+    path = rng.choice([path for path in DATA_PATHS.values() if path.cta_group == 1])
+    dtype = rng.choice(["f32", "f16"])
+    layout = path.accumulator(128, 1 if dtype == "f32" else 2, rng.choice(path.slabs))
+    inner, many = rng.choice([8, 16, 32]), rng.choice([2, 4])
+    turns = Layout(
+        (
+            layout.shape[0] if isinstance(layout.shape[0], int) else layout.size // 128,
+            128 // inner // many,
+            many,
+            inner,
+        ),
+        (0, 0, 1 @ Axis("wgid"), 0),
+        offset=rng.choice([0, 0, 1]) @ Axis("wgid"),
+    )
+    words = Words.of(layout, dtype)
+    ways = [way for way in ways_of(words, among=turns) if not way.problem]
+    assert ways
+    way = rng.choice(ways)
+    found = plan(layout, dtype, to=way.fragment)
+    numbers = found.fit.way.words.groups.numbers
+    assert numbers == tuple(range(numbers[0], numbers[0] + many))
+    check(found.fit.way)
+    fills(found, way.fragment)
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "S[(128, (2, 128)) : (1@tid_in_wg, (1@wgid, 1@reg))]",
+        "S[(128, (2, 128)) : (1@tx, (128@tx, 1@reg))]",
+        "S[((4, 32), (2, 128)) : ((1@warpid, 1@laneid), (4@warpid, 1@reg))]",
+    ],
+)
+def test_eight_warps_each_of_which_has_half_of_the_columns(to):
+    found = plan(D("f32", m=128, n=256), to=parse(to))
+    (move,) = found.fit.way.moves
+    assert move.words == "tcgen05.ld.sync.aligned.32x32b.x128.b32"
+    assert [str(move.address(warp)) for warp in range(8)] == [
+        f"0x{32 * (warp % 4):04x}{128 * (warp // 4):04x}" for warp in range(8)
+    ]
+    check(found.fit.way)
+    fills(found, parse(to))
+
+
+def test_warpgroups_that_share_the_lanes_of_each_warp():
+    """A form of 16 lanes begins at either half of them; one of 32 has no such address."""
+    to = parse(
+        "S[((4, 2, 2, 8), (8, 4, 2)) : ((1@warpid, 4@warpid, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]"
+    )
+    found = plan(D("f32", m=128, n=64), to=to)
+    (move,) = found.fit.way.moves
+    assert [str(move.address(warp)) for warp in (0, 3, 4, 7)] == [
+        "0x00000000", "0x00600000", "0x00100000", "0x00700000",
+    ]  # fmt: skip
+    check(found.fit.way)
+    wide = plan(
+        D("f32", m=128, n=64), to=parse("S[((4, 2, 16), 64) : ((1@warpid, 4@warpid, 1@laneid), 1@reg)]")
+    )
+    assert wide.misfits[0][1].message == "element (16, 0) gets to lane 16, and lane 0 shall have it"
+
+
+def test_stores_of_several_warpgroups():
+    a, to = A("bf16", m=128, k=64), parse("S[(128, (2, 32)) : (1@tid_in_wg, (1@wgid, 1@reg))]")
+    (move,) = plan(a, to=to, store=True).fit.way.moves
+    assert [str(move.address(warp)) for warp in (1, 6)] == ["0x00200000", "0x00400010"]
+    rows = parse("S[((2, 2, 32), 64) : ((1@wgid + 2@wid_in_wg, 1@wid_in_wg, 1@laneid), 1@reg)]")
+    assert plan(a, to=rows).answer
+    no = plan(a, to=rows, store=True)
+    assert "it would write 4096 words of 4 warps, of which 2048 have elements" in no.left_out[0].problem
+
+
+@pytest.mark.parametrize(
+    ("to", "message"),
+    [
+        ("S[(128, (2, 64)) : (1@tid_in_wg, (-1@wgid, 1@reg))] + 1@wgid", "they count down"),
+        (
+            "S[(128, (2, 2, 32)) : (1@tid_in_wg, (1@wgid, 1@wgid, 1@reg))]",
+            "one has elements of several parts",
+        ),
+        (
+            "S[(128, (2, 64)) : (1@tid_in_wg, (8@wgid, 1@reg))]",
+            "reaches wgid 8, and a CTA has warpgroups 0 to 7",
+        ),
+        ("S[(128, 128) : (1@tx, 1@reg)] + 32@tx", "is cut by 128 on tx"),
+    ],
+)
+def test_warpgroups_that_share_nothing(to, message):
+    with pytest.raises(LayoutError, match=message):
+        plan(D("f32", m=128, n=128), to=parse(to))
+
+
+def test_the_warp_that_is_named_is_the_one_of_the_block():
+    to = parse("S[((2, 2, 32), (2, 8)) : ((1@warpid, 2@warpid, 1@laneid), (4@warpid, 1@reg))]")
+    assert plan(D("f32", m=128, n=16), to=to).misfits[0][1].message == (
+        "element (32, 0) is in lanes of warp 1, and the fragment has it in warp 2"
+    )
+    one = parse("S[((2, 2, 32), 16) : ((1@warpid, 2@warpid, 1@laneid), 1@reg)] + 4@warpid")
+    assert plan(D("f32", m=128, n=16), to=one).misfits[0][1].message == (
+        "element (32, 0) is in lanes of warp 5, and the fragment has it in warp 6"
+    )
 
 
 PAIR = "S[((2, 128), 16) : ((1@cbx, 1@TLane), 1@TCol)]"
@@ -401,7 +512,10 @@ def test_what_is_refused(text, dtype, kind, message):
         ("S[(64, 64) : (1@laneid, 1@reg)]", "they are not layouts of one tensor"),
         ("S[(128, 64) : (1@TLane, 1@reg)]", "the axis TLane"),
         ("S[(128, 64) : (1@laneid, 1@reg)]", "reaches laneid 127"),
-        ("S[(128, 64) : (1@tx, 1@reg)] + 32@tx", "reaches wid_in_wg 4"),
+        (
+            "S[(128, 64) : (1@tid_in_wg, 1@reg)] + 32@tid_in_wg",
+            "reaches wid_in_wg 4, and a warpgroup has warps 0",
+        ),
         ("S[(128, 64) : (1@tx, 1@reg)] + 1@cbx", "reaches cbx 1"),
         ("Swizzle<3,0,3> o S[(128, 64) : (1@tx, 1@reg)]", "is swizzled"),
     ],

@@ -90,6 +90,11 @@ HINTED = [
     ("tcgen05.D(f32, m=128, n=8)", "S[((4, 8, 4), 8) : ((32@tx, 1@tx, 8@tx), 1@reg)]"),
     ("tcgen05.D(f16, m=128, n=16)", "S[(128, (8, 2)) : (1@tid_in_wg, (1@reg, 8@reg))]"),
     ("tcgen05.A(e2m1, m=128, k=64)", "S[(4, 8, 4, 64) : (1@wid_in_wg, 1@laneid, 8@laneid, -1@reg)] + 63@reg"),
+    ("tcgen05.D(f32, m=128, n=16)", "S[((4, 8, 4), (2, 8)) : ((32@tx, 1@tx, 8@tx), (128@tx, 1@reg))]"),
+    (
+        "tcgen05.D(f16, m=128, n=32)",
+        "S[((4, 4, 8), (2, 16)) : ((1@wid_in_wg, 1@laneid, 4@laneid), (1@wgid, 1@reg))] + 1@wgid",
+    ),
     (
         "tcgen05.D(f32, m=256, n=32, cta_group=2)",
         "S[(2, 4, 8, 4, 32) : (1@cbx, 1@warpid, 1@laneid, 8@laneid, 1@reg)]",
@@ -192,52 +197,77 @@ def test_rows_of_two_ctas(tilewise):
     ):
         asked = (asked, "--dtype", "f32") if asked.startswith("S") else (asked,)
         no = tilewise("tmem", *asked, "--to", rows)
-        _, told, fragment = no.err.strip().partition("hint: the elements are of 2 CTAs, such as ")
-        assert no.code == 2
+        _, told, fragment = (no.out + no.err).strip().partition("alone: such as ")
+        assert no.code == (1 if "@tx" in rows else 2)  # thread 128 is one of a further warpgroup
         assert told
         assert tilewise("tmem", *asked, "--to", fragment).code == 0
 
 
+HALVES = "S[(128, (2, 128)) : (1@tid_in_wg, (1@wgid, 1@reg))]"
+
+
 @pytest.mark.parametrize(
-    ("layout", "to", "next_one"),
+    "to",
     [
-        (
-            "tcgen05.D(f32, m=128, n=128)",
-            "S[(128, (2, 64)) : (1@tid_in_wg, (1@wgid, 1@reg))]",
-            "S[(128, 64) : (1@TLane, 1@TCol)] + 64@TCol",
-        ),
-        (
-            "tcgen05.A(e2m1, m=128, k=64)",
-            "S[(4, 32, 2, 32) : (1@warpid, 1@laneid, 1@wgid, 1@reg)]",
-            "S[(128, 32) : (1@TLane, 1@TCol)] + 32@TCol",
-        ),
+        HALVES,
+        "S[(128, (2, 128)) : (1@tx, (128@tx, 1@reg))]",
+        "S[(4, 32, 2, 128) : (1@warpid, 1@laneid, 4@warpid, 1@reg)]",
     ],
 )
-@pytest.mark.parametrize("store", [False, True])
-def test_a_warpgroup_at_a_time(tilewise, layout, to, next_one, store):
-    no = tilewise("tmem", layout, *["--store"] * store, "--to", to)
-    assert no.code == 2
-    command, told, other = (
-        no.err.partition("hint: one warpgroup at a time: ")[2]
-        .strip()
-        .partition(" is the first's, and the next one's lies at ")
+def test_two_warpgroups(tilewise, to):
+    run = tilewise("tmem", "tcgen05.D(f32, m=128, n=256)", "--to", to)
+    load = "    tcgen05.ld.sync.aligned.32x32b.x128.b32  lane 32 w, column"
+    assert run.code == 0
+    assert run.out.splitlines() == [
+        "32x32b: 1 instruction of each warp, 128 registers of a thread",
+        "  warpgroup 0, warps 0 to 3:",
+        f"{load} 0: registers 0 to 127",
+        "  warpgroup 1, warps 4 to 7:",
+        f"{load} 128: registers 0 to 127",
+        "  w is warpid % 4: a warp reaches lanes 32 w to 32 w + 31 alone, in any warpgroup",
+    ]
+
+
+def test_two_warpgroups_in_json_and_as_code(tilewise):
+    asked = ("tmem", "tcgen05.D(f32, m=128, n=256)", "--to", HALVES)
+    one, other = tilewise(*asked, "--json").json["way"]["instructions"]
+    assert (one["warpgroup"], one["warps"], one["column"]) == (0, [0, 1, 2, 3], 0)
+    assert (other["warpgroup"], other["warps"], other["column"]) == (1, [4, 5, 6, 7], 128)
+    assert other["addresses"] == ["0x00000080", "0x00200080", "0x00400080", "0x00600080"]
+    assert other["registers"] == [*range(128)]
+    assert "d + (warp % 4 << 21) + warp / 4 * 0x80;" in tilewise(*asked, "--code").out
+
+
+def test_warpgroups_that_have_the_same(tilewise):
+    d = "tcgen05.D(f32, m=128, n=16)"
+    both = tilewise("tmem", d, "--to", "S[(128, 16) : (1@tid_in_wg, 1@reg)] + R[2 : 1@wgid]").out
+    assert "  warpgroups 0 to 1, warps 0 to 7:" in both.splitlines()
+    second = tilewise("tmem", d, "--to", "S[(128, 16) : (1@tx, 1@reg)] + 128@tx", "--json").json
+    (only,) = second["way"]["instructions"]
+    assert (only["warpgroup"], only["warps"], only["column"]) == (1, [4, 5, 6, 7], 0)
+
+
+def test_what_nobody_wants_is_said(tilewise):
+    held = ("S[(128, 2, 8) : (1@TLane, 16@TCol, 1@TCol)]", "--dtype", "f32")
+    to = ("--to", "S[(128, 2, 8) : (1@tid_in_wg, 8@reg, 1@reg)]")
+    assert tilewise("tmem", *held, *to).out.splitlines()[1:] == [
+        "  tcgen05.ld.sync.aligned.32x32b.x16.b32  lane 32 w, column 0: registers 0 to 7, 16 to 23",
+        "  tcgen05.ld.sync.aligned.32x32b.x8.b32  lane 32 w, column 16: registers 8 to 15",
+        "  registers 16 to 23 hold nothing that is wanted",
+    ]
+    assert tilewise("tmem", *held, *to, "--json").json["way"]["spare"] == [*range(16, 24)]
+    assert "// registers 16 to 23 hold nothing that is wanted" in tilewise("tmem", *held, *to, "--code").out
+
+
+def test_another_cta(tilewise):
+    pair = "tcgen05.D(f32, m=256, n=16, cta_group=2)"
+    no = tilewise("tmem", pair, "--to", "S[((128, 2), 16) : ((1@tid_in_wg, 1@cbx), 1@reg)]")
+    assert no.code == 1
+    assert "  32x32b    element (1, 0) is in CTA 0, and the fragment has it in CTA 1" in no.out.splitlines()
+    assert no.out.splitlines()[-1] == (
+        "  hint: each CTA reaches its own tensor memory alone: such as "
+        "S[((2, 128), 16) : ((1@cbx, 1@tid_in_wg), 1@reg)]"
     )
-    assert (told != "", other) == (True, next_one)
-    words = shlex.split(command)[1:]
-    verb = "tcgen05.st" if store else "tcgen05.ld"
-    assert verb in tilewise(*words).out
-    assert verb in tilewise("tmem", next_one, *words[2:]).out
-
-
-def test_further_warpgroups_are_not_made_up(tilewise):
-    lone = tilewise("tmem", "S[2 : 1@TCol]", "--dtype", "f32", "--to", "S[2 : 1@wgid]")
-    assert "hint: a warp is wid_in_wg" in lone.err
-    for to in (
-        "S[(128, (2, 64)) : (1@tid_in_wg, (1@wgid, 1@reg))] + 1@wgid",
-        "S[(128, (2, 64)) : (1@tid_in_wg, (1@wgid, 1@other))]",
-        "S[(128, (2, 64)) : (1@tid_in_wg, (2@wgid, 1@reg))]",
-    ):
-        assert "hint: a warp is wid_in_wg" in tilewise("tmem", "tcgen05.D(f32, m=128, n=128)", "--to", to).err
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,9 @@ INSTRUCTION = re.compile(
 )
 
 
+BEGINNING = re.compile(r"const unsigned at = d \+ (.*);")
+
+
 def functions(source):
     """[(name, registers, its instructions, its operands)] of a source, as they are written."""
     for part in re.split(r"(?=__device__)", re.sub(r'(?<!\\n)"\n +"', "", source))[1:]:
@@ -45,12 +48,13 @@ def functions(source):
 def run(source, memory, warps=4, registers=None):
     """What the functions do, warp by warp; of loads [function, warp, lane, register]."""
     found = []
+    begins = BEGINNING.search(source)[1].replace("/", "//")
     for _, count, moves in functions(source):
         words = np.zeros((warps, 32, count), np.uint32)
         for warp in range(warps):
             for verb, form, repeat, packed, where, split, own in moves:
                 more = {"packed": packed, "split": split, "warp": warp}
-                address = (warp << 21) + where
+                address = eval(begins, {"warp": warp}) + where  # the expression as it is written
                 if verb == "ld":
                     words[warp][:, own] = ld(memory, form, repeat, address, **more).words[0]
                 else:
@@ -93,6 +97,53 @@ def test_registers_are_those_of_the_wanted_fragment():
     (words,) = run(cuda_source(plan(layout, "f32", to=to)), memory)
     assert words.shape == (4, 32, 18)
     assert (Registers.of(words).numbers(to, "f32") == numbers).all()
+
+
+SHARED = [
+    (
+        "S[(128, 32) : (1@TLane, 1@TCol)]",
+        "S[(128, (2, 16)) : (1@tx, (128@tx, 1@reg))]",
+        "(warp % 4 << 21) + warp / 4 * 0x10",
+    ),
+    (
+        "S[(128, 64) : (1@TLane, 1@TCol)]",
+        "S[(128, (2, 2, 16)) : (1@tx, (128@tx, 256@tx, 1@reg))]",
+        "(warp % 4 << 21) + warp / 4 % 2 * 0x20 + warp / 4 / 2 * 0x10",
+    ),
+    (
+        "S[(128, 32) : (1@TLane, 1@TCol)]",
+        "S[((4, 2, 2, 8), (4, 4, 2)) : ((32@tx, 128@tx, 2@reg, 4@tx), (4@reg, 1@tx, 1@reg))]",
+        "(warp % 4 << 21) + warp / 4 * 0x100000",
+    ),
+]
+
+
+@pytest.mark.parametrize("store", [False, True])
+@pytest.mark.parametrize(("held", "to", "begins"), SHARED)
+def test_warpgroups_begin_at_their_own_columns(held, to, begins, store):
+    layout, wanted = parse(held), parse(to)
+    numbers = np.arange(layout.size).reshape([int(np.prod(mode)) for mode in layout.shape])
+    source = cuda_source(plan(layout, "f32", to=wanted, store=store))
+    assert f"const unsigned at = d + {begins};" in source
+    assert "its number in the block: threadIdx.x / 32; warp % 4 says its lanes" in source
+    warps = wanted.extremes("tx")[1] // 32 + 1
+    memory = TensorMemory(64)
+    if store:
+        run(source, memory, warps, Registers.holding(numbers, wanted, "f32"))
+        assert (memory.take(layout, "f32") == numbers).all()
+    else:
+        memory.put(numbers, layout, "f32")
+        (words,) = run(source, memory, warps)
+        assert (Registers.of(words).numbers(wanted, "f32") == numbers).all()
+
+
+def test_a_warpgroup_that_is_not_the_first():
+    """On its own it is one like any other; beside the next one it counts from there."""
+    d = parse("S[(128, 32) : (1@TLane, 1@TCol)]")
+    alone = cuda_source(plan(d, "f32", to=parse("S[(128, 32) : (1@tx, 1@reg)] + 128@tx")))
+    assert "const unsigned at = d + (warp << 21);" in alone
+    to = parse("S[(128, (2, 16)) : (1@tx, (128@tx, 1@reg))] + 128@tx")
+    assert "d + (warp % 4 << 21) + (warp / 4 - 1) * 0x10;" in cuda_source(plan(d, "f32", to=to))
 
 
 def test_rounds_are_functions_of_their_own():
@@ -152,6 +203,11 @@ def test_it_is_assembled():
                     )
                     parts.append(source)
                     calls += [call.format(name=called, n=count) for called, count, _ in functions(source)]
+    for held, to, _ in SHARED:
+        for store in (False, True):
+            source = cuda_source(plan(parse(held), "f32", to=parse(to), store=store), f"move{len(parts)}")
+            parts.append(source)
+            calls += [call.format(name=called, n=count) for called, count, _ in functions(source)]
     source = "\n".join(parts)
     kernels = [
         f"__global__ void kernel{at}(unsigned d, unsigned *out) {{ {call} }}" for at, call in enumerate(calls)

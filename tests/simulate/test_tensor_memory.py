@@ -121,10 +121,14 @@ def numbers_of(layout, dtype):
     return found.astype(float)
 
 
+def warps_of(way):
+    return [4 * number + warp for number in way.words.groups.numbers for warp in way.words.warps]
+
+
 def loaded(memory, way):
     """The registers of all warps after a plan's loads."""
     warps = []
-    for warp in way.words.warps:
+    for warp in warps_of(way):
         words, known = np.zeros((2, 1, 32, way.registers), np.uint32)
         for move in way.moves:
             found = ld(
@@ -143,7 +147,7 @@ def loaded(memory, way):
 
 
 def stored(memory, way, registers):
-    for warp in way.words.warps:
+    for warp in warps_of(way):
         for move in way.moves:
             own = registers.warp(warp)[move.register : move.register + move.registers]
             st(
@@ -213,6 +217,27 @@ WANTED = [
         "S[(64, 8) : (1@tid_in_wg, 1@reg)] + 64@tid_in_wg",
         (),
     ),
+    # two warpgroups, by columns, by every second 8 columns, by lanes, both with all of it
+    (
+        "S[(128, 32) : (1@TLane, 1@TCol)]",
+        "S[(128, (2, 16)) : (1@tid_in_wg, (1@wgid, 1@reg))]",
+        (),
+    ),
+    (
+        "S[(128, 32) : (1@TLane, 1@TCol)]",
+        "S[(128, (2, 2, 8)) : (1@tx, (8@reg, 128@tx, 1@reg))]",
+        (16, 17, 18, 19, 20, 21, 22, 23),
+    ),
+    (
+        "S[(128, 32) : (1@TLane, 1@TCol)]",
+        "S[((4, 2, 2, 8), (4, 4, 2)) : ((1@warpid, 4@warpid, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]",
+        (),
+    ),
+    (
+        "S[(128, 32) : (1@TLane, 1@TCol)]",
+        "S[(128, 32) : (1@tid_in_wg, 1@reg)] + R[2 : 1@wgid]",
+        (),
+    ),
     (
         "S[(32, (4, 2)) : (1@TLane, (2@TCol, 1@TCol))] + R[4 : 32@TLane]",
         "S[(32, (4, 2)) : (1@laneid, (1@wid_in_wg + 2@reg, 1@reg))]",
@@ -233,7 +258,16 @@ def test_a_plan_fills_the_registers_of_the_wanted_fragment(held, to, spare):
     assert sorted(fit.registers) == [*range(fit.way.registers)]
     assert fit.spare == spare
     named = Registers(came.words[:, :, order], came.known[:, :, order])
-    assert (named.numbers(wanted, "f32") == numbers).all()
+    assert (named.numbers(by_warps(wanted), "f32") == numbers).all()
+
+
+def by_warps(layout):
+    """The same with warpgroups as warps, four each."""
+    if "wgid" not in {str(axis) for axis in layout.axes}:
+        return layout
+    if "tid_in_wg" in {str(axis) for axis in layout.axes}:
+        layout = layout.split_axis("tid_in_wg")
+    return layout.fuse_axes(("wgid", "wid_in_wg"))
 
 
 def test_a_store_may_name_a_register_again():

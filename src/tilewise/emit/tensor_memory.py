@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from tilewise.check.tensor_memory import Plan
+from tilewise.check.tensor_memory.warpgroups import Warpgroups
 from tilewise.check.tensor_memory.ways import Move, Way
 from tilewise.core.errors import LayoutError
 from tilewise.emit.names import checked
@@ -33,8 +34,9 @@ def cuda_source(plan: Plan, name: str = "") -> str:
     """The way that fits, or the one of the fewest instructions, as a function; of several rounds one each.
 
     `d` is the address of what lies in tensor memory, and `warp` the number of the warp in its warpgroup, 0 to
-    3: that in the block would name lanes that there are not. All lanes of the warp call it. Register i of the
-    fragment is `to[i]`, or `from[i]` of a store; of several rounds each counts its own.
+    3: that in the block would name lanes that there are not. Where warpgroups share it is that in the block,
+    as the fragment counts warpgroups, and each begins at its own columns. All lanes of the warp call it.
+    Register i of the fragment is `to[i]`, or `from[i]` of a store; of several rounds each counts its own.
 
         requires  a plan with a way
 
@@ -63,7 +65,7 @@ def cuda_source(plan: Plan, name: str = "") -> str:
     fragment = way.fragment if plan.wanted is None else plan.wanted
     verb, where = ("tcgen05.st", "from") if plan.store else ("tcgen05.ld", "to")
     head = [f"// {verb} of {plan.words.layout}, {plan.words.dtype}", f"// {where} {fragment}"]
-    head += [*_spare(plan), WARP]
+    head += [*_spare(plan), _warp(way)]
     rounds = [[move for move in way.moves if move.round == number] for number in range(way.rounds)]
     if len(rounds) == 1:
         return "\n".join([*head, *_function(way, rounds[0], called, dict(enumerate(names)))])
@@ -74,6 +76,33 @@ def cuda_source(plan: Plan, name: str = "") -> str:
         parts += [f"// Registers {own[0]} to {own[-1]} of it, {len(own)} of them:"]
         parts += _function(way, moves, f"{called}_{number}", slots)
     return "\n".join([*head, *parts])
+
+
+def _warp(way: Way) -> str:
+    """What the number of a warp is: that in its warpgroup, or in the block where warpgroups share."""
+    groups = way.words.groups
+    if not groups.apart:
+        return WARP
+    first, last = WARPS * groups.numbers[0], WARPS * groups.numbers[-1] + WARPS - 1
+    return (
+        f"// warp is {first} to {last}, its number in the block: threadIdx.x / {THREADS}; "
+        f"warp % {WARPS} says its lanes"
+    )
+
+
+def _beginning(groups: Warpgroups) -> str:
+    """What a warp adds to the address: its lanes, and where its warpgroup begins."""
+    if not groups.apart:
+        return f"(warp << {WARP_SHIFT})"
+    first, last = groups.numbers[0], groups.numbers[-1]
+    number = f"(warp / {WARPS} - {first})" if first else f"warp / {WARPS}"
+    steps = []
+    for turn in groups.turns:
+        value = number if turn.stride == 1 else f"{number} / {turn.stride}"
+        value += "" if turn.stride * turn.extent > last - first else f" % {turn.extent}"
+        if turn.lane or turn.column:
+            steps.append(f"{value} * {turn.lane << LANE_SHIFT | turn.column:#x}")
+    return " + ".join([f"(warp % {WARPS} << {WARP_SHIFT})", *steps])
 
 
 def _spare(plan: Plan) -> list[str]:
@@ -101,7 +130,7 @@ def _function(way: Way, moves: list[Move], name: str, slots: dict[int, int]) -> 
         f"__device__ __forceinline__ void {name}"
         f"(unsigned d, unsigned warp, {const}unsigned (&{array})[{count}])",
         "{",
-        f"    const unsigned at = d + (warp << {WARP_SHIFT});",
+        f"    const unsigned at = d + {_beginning(way.words.groups)};",
         "    asm volatile(",
         *(f'        "{line}"' for text in texts for line in _literals(f"{text};\\n")),
         f"        {wait}",

@@ -22,6 +22,7 @@ from tilewise.core.errors import Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import spell
 from tilewise.core.vectors import Vector
+from tilewise.hardware.tcgen05.addresses import WARPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 _COMPARED = {
     "CTA": ("cbx",),
-    "warp": ("cbx", "wid_in_wg"),
-    "lane": ("cbx", "wid_in_wg", "laneid"),
-    "part of a register": ("cbx", "wid_in_wg", "laneid", "part"),
+    "warp": ("cbx", "wgid", "wid_in_wg"),
+    "lane": ("cbx", "wgid", "wid_in_wg", "laneid"),
+    "part of a register": ("cbx", "wgid", "wid_in_wg", "laneid", "part"),
 }
 """{stage: the axes that are compared by then}: the last is its own, the others agree already."""
 _OWN = _COMPARED["part of a register"]
@@ -148,10 +149,14 @@ def _misfit(stage: str, flat: int, way: Way, ours: Layout, theirs: Layout) -> Mi
     here, there = ({*_points(layout, flat, axes)} for layout in (ours, theirs))
     has, needs = (there, here) if way.store else (here, there)
     owner = min(needs - has)[:-1]
-    got, asked = (sorted(point[-1] for point in side if point[:-1] == owner) for side in (here, there))
+    before = WARPS * owner[1] if stage == "warp" else 0
+    got, asked = (
+        sorted(before + point[-1] for point in side if point[:-1] == owner) for side in (here, there)
+    )
     of_several = len({point[:-1] for point in needs}) > 1
     index = way.words.layout.coordinates(flat)
-    told = _told(stage, got, asked, way.words, f" of warp {owner[1]}" if of_several and owner[1:] else "")
+    whose = f" of warp {WARPS * owner[1] + owner[2]}" if of_several and owner[2:] else ""
+    told = _told(stage, got, asked, way.words, whose)
     return Misfit(stage, f"element {spell(index)} {told}", index)
 
 

@@ -83,10 +83,11 @@ def plan(
     """The loads of all that `layout` has in tensor memory, or with `store` the stores.
 
     `to` is the fragment that is wanted, of a store the one that there is; `form` leaves out all others.
+    Warpgroups share the elements as it has them on wgid: `Move.address` says where each warp begins.
     `taken` is the bits that 1@TCol stands for, those of an element where it is left out; an entry of the
     catalogue says its type and that itself.
 
-        requires       a layout over TLane and TCol, and cbx of a pair, of a whole warpgroup's lanes
+        requires       a layout over TLane and TCol, and cbx of a pair
         postcondition  the plan's; with `to` its `fit` has the fewest instructions of all that fit
         refused        TW610 where elements are no parts of words, or are swizzled
 
@@ -99,10 +100,11 @@ def plan(
     ('16x256b', (0, 1, 2, 3))
     """
     words = _words(layout, dtype, taken)
-    every = [*ways_of(words, store, form)]
+    wanted = None if to is None else Wanted.of(as_layout(to), words)
+    every = [*ways_of(words, store, form, wanted.threads if wanted else None)]
     ways = tuple(way for way in every if not way.problem)
     found = Plan(words, ways, tuple(way for way in every if way.problem), store, to)
-    return found if to is None else _fitting(found, Wanted.of(as_layout(to), words, store))
+    return found if wanted is None else _fitting(found, wanted)
 
 
 def _words(layout: Layout | Built, dtype: DType | str | None, taken: int) -> Words:

@@ -8,11 +8,10 @@ from tilewise.check.shuffle.reading import fit
 from tilewise.check.tensor_memory.ways import REGISTER, Way
 from tilewise.check.tensor_memory.words import PART, Words
 from tilewise.core.algebra.modes import refinement
-from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import extents_of
-from tilewise.core.vectors import Vector, as_vector
+from tilewise.core.vectors import Vector
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.tcgen05.addresses import WARPS
 
@@ -20,9 +19,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_OWNERS = ("wid_in_wg", "laneid", "cbx")
-_THREADS = ("tx", "tid_in_wg")
-"""Axes of threads, which are warps and lanes."""
+_OWNERS = ("wgid", "wid_in_wg", "laneid", "cbx")
+_SPLITS = (
+    ("tx", ("wgid", WARPS * LANES, "tid_in_wg")),
+    ("tid_in_wg", ("wid_in_wg", LANES, "laneid")),
+    ("warpid", ("wgid", WARPS, "wid_in_wg")),
+)
+"""Axes of threads and warps, which are warpgroups, their warps and lanes."""
+_WARPGROUPS = 8
+"""As many as the 1024 threads of a CTA make up."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,11 @@ class Wanted:
     layout: Layout
     words: Words
     threads: Layout
-    """Over wid_in_wg, laneid and reg."""
+    """Over wid_in_wg, laneid and reg, and wgid of further warpgroups."""
     placed: Layout
 
     @classmethod
-    def of(cls, layout: Layout, words: Words, store: bool = False) -> Wanted:
+    def of(cls, layout: Layout, words: Words) -> Wanted:
         """Of a layout over lanes, warps and reg, of the same elements as `words`."""
         _check_shape(layout, words.layout)
         if any(swizzle.bits for swizzle in layout.swizzles):
@@ -46,22 +51,17 @@ class Wanted:
                 witness={"swizzles": len(layout.swizzles)},
                 hint="ask for one that is not, and shuffle",
             )
-        threads = layout
-        for name in _THREADS:
-            if name in _axes(threads):
-                threads = threads.split_axis(name, ("wid_in_wg", LANES, "laneid"))
-        if "warpid" in _axes(threads):
-            threads = threads.relabel({"warpid": "wid_in_wg"})
+        threads = _threads(layout)
         strange = [name for name in _axes(threads) if name not in (*_OWNERS, "reg")]
         if strange:
             raise LayoutError(
                 "TW203",
                 f"the fragment {layout} has the axis {strange[0]}, and registers have wid_in_wg laneid reg",
-                hint=(_of_one_warpgroup(layout, words, store) if strange == ["wgid"] else "")
-                or "a warp is wid_in_wg or warpid, a lane laneid, and reg counts elements of a thread",
+                hint="a warp is wid_in_wg or warpid, a lane laneid, and reg counts elements of a thread",
             )
-        for name, many in (("laneid", LANES), ("wid_in_wg", WARPS), ("cbx", words.ctas)):
-            _check_reach(threads, name, many, words)
+        many = {"laneid": LANES, "wid_in_wg": WARPS, "wgid": _WARPGROUPS, "cbx": words.ctas}
+        for name, count in many.items():
+            _check_reach(threads, name, count, words)
         held = "reg" in _axes(threads)
         placed = threads.split_axis("reg", (REGISTER, words.parts, PART)) if held else threads
         return cls(layout, words, threads, placed)
@@ -92,6 +92,23 @@ class Wanted:
         return of, to, times
 
 
+def _threads(layout: Layout) -> Layout:
+    """The same by warpgroups, their warps and lanes."""
+    for name, into in _SPLITS:
+        if name not in _axes(layout):
+            continue
+        try:
+            layout = layout.split_axis(name, into)
+        except Refused as no:
+            raise Refused(
+                "TW610",
+                f"the fragment {layout} is cut by {into[1]} on {name} as no layout says: {no.reason}",
+                witness=no.witness,
+                hint="ask for the elements of each warpgroup by themselves",
+            ) from None
+    return layout
+
+
 def _digits(layout: Layout) -> list[Iter]:
     return [it for it in layout.shard if it.extent > 1]
 
@@ -105,59 +122,37 @@ def _repeats(one: Vector, other: Vector, parts: int) -> bool:
     moved = [{str(axis) for axis, steps in step.terms if steps} for step in (one, other)]
     if all(axes == {"reg"} for axes in moved):
         return one["reg"] % parts == other["reg"] % parts == 0
-    return one == other and moved[0] <= {"wid_in_wg", "cbx"}
+    return one == other and moved[0] <= {"wgid", "wid_in_wg", "cbx"}
 
 
 def _axes(layout: Layout) -> set[str]:
     return {str(axis) for axis in layout.axes}
 
 
-def _of_one_warpgroup(fragment: Layout, words: Words, store: bool) -> str:
-    """What to ask instead of a fragment that is of several warpgroups; nothing where that is not plain."""
-    try:
-        sides = refinement(words.layout, fragment)
-    except Refused:
-        return ""
-    steps = [(one.stride, other.stride) for one, other in zip(*map(_digits, sides), strict=True)]
-    groups = [at for at, (_, other) in enumerate(steps) if other["wgid"]]
-    if len(steps) == 1 or [steps[at][1] for at in groups] != [as_vector(1 @ Axis("wgid"))]:
-        return ""
-    first, to = (_without_digit(side, groups[0]) for side in sides)
-    if "wgid" in _axes(to):
-        return ""
-    way = "--store --to" if store else "--to"
-    return (
-        f"one warpgroup at a time: tilewise tmem '{first}' --dtype {words.counted} {way} '{to}' is the "
-        f"first's, and the next one's lies at {first + steps[groups[0]][0]}"
-    )
-
-
-def _without_digit(layout: Layout, at: int) -> Layout:
-    """The elements of which one digit is 0."""
-    left = [it for number, it in enumerate(_digits(layout)) if number != at]
-    extents, strides = tuple(it.extent for it in left), tuple(it.stride for it in left)
-    return layout.with_parts(extents, strides, layout.replica, layout.offset).coalesce()
-
-
 def _check_reach(layout: Layout, name: str, many: int, words: Words) -> None:
     low, high = layout.extremes(name) if name in _axes(layout) else (0, 0)
     if low < 0 or high >= many:
-        what = {"laneid": "a warp has lanes", "wid_in_wg": "tensor memory has the warps"}.get(
-            name, "the CTAs are"
-        )
+        what = {
+            "laneid": "a warp has lanes",
+            "wid_in_wg": "a warpgroup has warps",
+            "wgid": "a CTA has warpgroups",
+            "cbx": "the CTAs are",
+        }[name]
         raise LayoutError(
             "TW203",
             f"the fragment reaches {name} {low if low < 0 else high}, and {what} 0 to {many - 1}",
-            hint=f"the elements are of {words.ctas} CTAs, such as {_by_rows(words.layout)}"
+            hint=of_each_cta(words)
             if name == "wid_in_wg" and words.ctas > 1
-            else "warps count from 0 in their warpgroup, lanes in their warp",
+            else "warps count from 0 in their warpgroup, lanes in their warp; a further warpgroup is wgid",
         )
 
 
-def _by_rows(layout: Layout) -> Layout:
-    """The fragment in which the thread of a number holds the lane of that number."""
+def of_each_cta(words: Words) -> str:
+    """What to ask for elements of a pair: the fragment in which the thread of a number holds that lane."""
     names = {"TLane": "tid_in_wg", "TCol": "reg"}
-    return layout.relabel({name: other for name, other in names.items() if name in _axes(layout)})
+    layout = words.layout
+    by_rows = layout.relabel({name: other for name, other in names.items() if name in _axes(layout)})
+    return f"each CTA reaches its own tensor memory alone: such as {by_rows}"
 
 
 def _check_shape(fragment: Layout, layout: Layout) -> None:

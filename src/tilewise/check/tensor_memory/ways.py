@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from tilewise.check.tensor_memory.warpgroups import WARPGROUP, Warpgroups
 from tilewise.check.tensor_memory.words import COLUMN, CTA, PART, ROW, WARP, Words
 from tilewise.core.axes import Axis
 from tilewise.core.layout import Layout
@@ -45,6 +46,7 @@ class Move:
     store: bool = False
     round: int = 0
     """Of those that are in registers at one time."""
+    groups: Warpgroups = Warpgroups()
 
     @property
     def registers(self) -> int:
@@ -57,8 +59,9 @@ class Move:
         return instruction(self.store, self.form, self.repeat, self.packed)
 
     def address(self, warp: int) -> Address:
-        """What a warp of the warpgroup names."""
-        return Address(WARP_LANES * (warp % WARPS) + self.lane, self.column)
+        """What a warp names, by its number in the CTA: its lanes by that in its warpgroup, w % 4."""
+        lane, column = self.groups.begin(warp // WARPS)
+        return Address(WARP_LANES * (warp % WARPS) + self.lane + lane, self.column + column)
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,7 @@ class Way:
             inner = inner + as_vector(-SLAB @ ROW)
         modes = (
             ((self.words.ctas, 1 @ CTA),),
+            ((self.words.groups.numbers[-1] + 1, 1 @ WARPGROUP),),
             ((WARPS, 1 @ WARP),),
             self._rows,
             self._columns,
@@ -147,11 +151,13 @@ class Way:
         )
         shape = tuple(tuple(extent for extent, _ in digits) for digits in modes)
         outer = Layout(shape, tuple(step for digits in modes for _, step in digits))
-        return outer.compose(inner, modes=tuple(str(axis) for axis in (CTA, WARP, ROW, COLUMN, PART)))
+        return outer.compose(
+            inner, modes=tuple(str(axis) for axis in (CTA, WARPGROUP, WARP, ROW, COLUMN, PART))
+        )
 
     @cached_property
     def fragment(self) -> Layout:
-        """Over wid_in_wg, laneid and reg, which counts what TCol counts."""
+        """Over wid_in_wg, laneid and reg, which counts what TCol counts; over wgid where warpgroups share."""
         if {"register", "part"} & {str(axis) for axis in self.placed.axes}:
             fused = self.placed.fuse_axes((REGISTER, self.words.parts, PART), REG)
         else:
@@ -198,6 +204,7 @@ class Way:
                         self.split,
                         self.store,
                         round,
+                        self.words.groups,
                     )
                 )
         return tuple(found)
@@ -247,14 +254,20 @@ def _in_register(step: Vector, parts: int) -> Vector:
     return as_vector((count // 2) @ REGISTER)
 
 
-def ways_of(words: Words, store: bool = False, form: Form | str | None = None) -> Iterator[Way]:
-    """Every form, packed where that is possible, with the split that takes the fewest instructions."""
+def ways_of(
+    words: Words, store: bool = False, form: Form | str | None = None, among: Layout | None = None
+) -> Iterator[Way]:
+    """Every form, packed where that is possible, with the split that takes the fewest instructions.
+
+    `among` is a fragment, whose warpgroups share the words.
+    """
     for one in FORMS.values() if form is None else (Form.of(form),):
-        for packed in (False, True) if words.low_half else (False,):
-            split = len(words.columns) // 2 if one.halves else None
+        own = words if among is None else words.among(among, one.lanes)
+        for packed in (False, True) if own.low_half else (False,):
+            split = len(own.columns) // 2 if one.halves else None
             if split is not None and split % one.span(packed):
                 split = 0
-            yield Way(words, one, packed, split, store)
+            yield Way(own, one, packed, split, store)
 
 
 def splits_of(way: Way) -> Iterator[Way]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tilewise.check.tensor_memory.warpgroups import WARPGROUP, Warpgroups, shared
 from tilewise.core.axes import Axis
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -29,7 +30,8 @@ _KNOWN = ("TLane", "TCol", "cbx")
 class Words:
     """Elements in tensor memory, of which 1@TCol is `taken` bits.
 
-        postcondition  `places` has each element's CTA, warp, row, column and part
+        postcondition  `places` has each element's CTA, warp, row, column and part; and where warpgroups
+                       share them its warpgroup, from whose beginning they count
 
     >>> from tilewise.hardware.tcgen05.datapaths import DataPath
     >>> d = Words.of(DataPath.of(64).accumulator(128, slab=1), "f32")
@@ -41,6 +43,7 @@ class Words:
     dtype: DType
     taken: int
     places: Layout
+    groups: Warpgroups = Warpgroups()
 
     @classmethod
     def of(cls, layout: Layout, dtype: DType | str, taken: int = 0) -> Words:
@@ -59,6 +62,13 @@ class Words:
         _check_range(layout, "TLane", LANES, 1)
         _check_range(layout, "TCol", COLUMNS * per, per)
         return cls(layout, element, each, _split(layout, per))
+
+    def among(self, fragment: Layout, lanes: int) -> Words:
+        """As the warpgroups of a fragment share them, by instructions of so many lanes."""
+        if WARPGROUP not in fragment.axes or fragment.extremes(WARPGROUP) == (0, 0):
+            return self
+        layout, groups = shared(self.layout, fragment, self.parts, lanes)
+        return replace(self, places=_split(layout, self.parts), groups=groups)
 
     @property
     def parts(self) -> int:
@@ -98,7 +108,7 @@ class Words:
 
     @cached_property
     def filled(self) -> int:
-        """How many words of one CTA have elements."""
+        """How many words of one CTA have elements, of those that share them of one warpgroup."""
         if not self.places.injective:
             one, other, place = self.places.injective.witness
             both = " and ".join(str(self.layout.coordinates(flat)) for flat in (one, other))
@@ -110,7 +120,8 @@ class Words:
             )
         count = 1
         for it in (*self.places.shard, *self.places.replica):
-            if any(it.stride[axis] for axis in ("wid_in_wg", "row", "column")):
+            moves = any(it.stride[axis] for axis in ("wid_in_wg", "row", "column"))
+            if moves and not it.stride[WARPGROUP]:
                 count *= it.extent
         return count
 

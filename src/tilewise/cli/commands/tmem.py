@@ -3,18 +3,21 @@
   tilewise tmem 'tcgen05.D(f32, m=64, n=64)'
   tilewise tmem 'tcgen05.D(f32, m=64, n=64)' --to 'wgmma.D(f32, n=64)'
   tilewise tmem 'tcgen05.D(f32, m=128, n=256)' --form 32x32b
+  tilewise tmem 'tcgen05.D(f32, m=128, n=256)' --to 'S[(128, (2, 128)) : (1@tid_in_wg, (1@wgid, 1@reg))]'
   tilewise tmem 'tcgen05.D(f16, m=64, n=64)' --to 'wgmma.D(f16, n=64)' --json
   tilewise tmem 'tcgen05.A(bf16, m=128, k=64)' --store --to 'S[(128, 64) : (1@tid_in_wg, 1@reg)]'
   tilewise tmem 'S[(128, 32) : (1@TLane, 1@TCol)] + 256@TCol' --dtype f32 --form 16x256b
   tilewise tmem 'tcgen05.D(f32, m=64, n=16)' --to 'wgmma.D(f32, n=16)' --code
 
 LAYOUT is what lies in tensor memory, over TLane and TCol, and cbx of a pair of CTAs: an entry of the
-catalogue, which says its type, or any layout with --dtype. All warps of a warpgroup take part; each reaches
-its own 32 lanes. Every form of tcgen05.ld is tried, with pack::16b where elements lie in the lower halves of
-their columns alone: its instructions, the registers of a thread, and the fragment in which the elements are
-then. `reg` counts elements of the type, as TCol does.
+catalogue, which says its type, or any layout with --dtype. All warps of a warpgroup take part; warp w of it
+reaches lanes 32 w to 32 w + 31 alone. Every form of tcgen05.ld is tried, with pack::16b where elements lie
+in the lower halves of their columns alone: its instructions, the registers of a thread, and the fragment in
+which the elements are then. `reg` counts elements of the type, as TCol does.
 
---to asks for one fragment, over wid_in_wg or warpid, laneid and reg. Which register is which costs nothing,
+--to asks for one fragment, over wid_in_wg or warpid, laneid and reg. One of several warpgroups, over wgid,
+warpid up to 7 or tx up to 255, has its elements parted among them: each warpgroup's instructions are said,
+with its columns. Which register is which costs nothing,
 for an instruction names them; which lane it is, is the form's. Where none fits, the nearest form is said,
 with the `tilewise shuffle` that would be left.
 
@@ -35,6 +38,7 @@ from itertools import pairwise
 from tilewise.cli.answer import NO, Answer
 from tilewise.cli.arguments import filled_in, layout_from, let_from, one_layout
 from tilewise.core.errors import LayoutError
+from tilewise.hardware.tcgen05.addresses import WARPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,22 +163,33 @@ def _way_data(way: Way, fit: Fit | None = None) -> dict[str, Any]:
         "form": way.form.name,
         "packed": way.packed,
         "split": way.split,
-        "instructions": [_move_data(way, move, fit) for move in way.moves],
+        "instructions": [
+            _move_data(way, move, fit, number) for number in way.words.groups.numbers for move in way.moves
+        ],
         "registers": way.registers,
         "rounds": way.rounds,
         "fragment": str(way.fragment),
     }
 
 
-def _move_data(way: Way, move: Move, fit: Fit | None) -> dict[str, Any]:
-    return {
+def _move_data(way: Way, move: Move, fit: Fit | None, number: int) -> dict[str, Any]:
+    """One instruction, as a warpgroup executes it; with its number where the fragment says that."""
+    groups, warps = way.words.groups, _warps(way, number)
+    lane, column = groups.begin(number)
+    whose = {"warpgroup": number, "warps": warps} if groups.named else {}
+    return whose | {
         "instruction": move.words,
-        "lane": move.lane,
-        "column": move.column,
-        "addresses": [str(move.address(warp)) for warp in way.words.warps],
+        "lane": move.lane + lane,
+        "column": move.column + column,
+        "addresses": [str(move.address(warp)) for warp in warps],
         "registers": _named(move, fit),
         "round": move.round,
     }
+
+
+def _warps(way: Way, number: int) -> list[int]:
+    """The warps of a warpgroup that take part, by their numbers in the CTA."""
+    return [WARPS * number + warp for warp in way.words.warps]
 
 
 def _near_data(near: Nearest | None) -> dict[str, Any] | None:
@@ -218,11 +233,8 @@ def _where(found: Plan) -> str:
     words = found.words
     first, last = words.columns[0], words.columns[-1]
     lanes = {(0,): "lanes 0 to 15", (1,): "lanes 16 to 31", (0, 1): "all 32 lanes"}[words.slabs]
-    warps = (
-        f"warps {words.warps[0]} to {words.warps[-1]}" if len(words.warps) > 1 else f"warp {words.warps[0]}"
-    )
     columns = f"columns {first} to {last}" if last > first else f"column {first}"
-    return f"{words.dtype} in {columns}, {lanes} of {warps}"
+    return f"{words.dtype} in {columns}, {lanes} of {_counted(words.warps)}"
 
 
 def _table(ways: Sequence[Way]) -> list[str]:
@@ -252,16 +264,35 @@ def _counts(way: Way) -> str:
 
 
 def _fitted(fit: Fit) -> list[str]:
+    groups = fit.way.words.groups
     spare = [f"registers {_ranges(fit.spare)} hold nothing that is wanted"] if fit.spare else []
-    return [f"  {line}" for line in (*_moves(fit.way, fit), *spare)]
+    lines = _by_warpgroups(fit) if groups.named else _moves(fit.way, fit)
+    return [f"  {line}" for line in (*lines, *spare)]
 
 
-def _moves(way: Way, fit: Fit | None) -> list[str]:
-    """Each instruction with its address and its registers."""
+def _by_warpgroups(fit: Fit) -> list[str]:
+    """The instructions of each warpgroup, or of all that begin at one place."""
+    groups, lines = fit.way.words.groups, []
+    for begin in dict.fromkeys(map(groups.begin, groups.numbers)):
+        numbers = [number for number in groups.numbers if groups.begin(number) == begin]
+        warps = [warp for number in numbers for warp in _warps(fit.way, number)]
+        several = "s" * (len(numbers) > 1)
+        lines.append(f"warpgroup{several} {_ranges(numbers)}, {_counted(warps)}:")
+        lines += [f"  {line}" for line in _moves(fit.way, fit, begin)]
+    return [*lines, f"w is warpid % {WARPS}: a warp reaches lanes 32 w to 32 w + 31 alone, in any warpgroup"]
+
+
+def _counted(warps: Sequence[int]) -> str:
+    return f"warp{'s' * (len(warps) > 1)} {_ranges(warps)}"
+
+
+def _moves(way: Way, fit: Fit | None, begin: tuple[int, int] = (0, 0)) -> list[str]:
+    """Each instruction with its address, counted from where a warpgroup begins, and its registers."""
     lines = []
     for move in way.moves:
-        lane = f"lane 32 w{f' + {move.lane}' if move.lane else ''}, column {move.column}"
-        split = "" if move.split is None else f" and {move.column + move.split}"
+        further, column = move.lane + begin[0], move.column + begin[1]
+        lane = f"lane 32 w{f' + {further}' if further else ''}, column {column}"
+        split = "" if move.split is None else f" and {column + move.split}"
         lines.append(f"{move.words}  {lane}{split}: registers {_ranges(_named(move, fit))}")
     return lines
 
@@ -297,10 +328,12 @@ def _nearest(near: Nearest | None, store: bool) -> list[str]:
 
 def _hint(found: Plan) -> str:
     """What to do where nothing fits: exchange inside the warp, or between warps."""
+    from tilewise.check.tensor_memory.wanted import of_each_cta
+
     if found.near is None:
         stages = {misfit.stage for _, misfit in found.misfits}
         if "CTA" in stages:
-            return "a CTA reaches its own tensor memory alone: go through shared memory of the cluster"
+            return of_each_cta(found.words)
         return "warps reach their own lanes alone: go through shared memory" if "warp" in stages else ""
     ends = [found.near.way.fragment, found.wanted]
     one, other = reversed(ends) if found.store else ends
