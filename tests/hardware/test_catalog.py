@@ -14,7 +14,7 @@ from tilewise.hardware.catalog import Built, Entry, Parameter, Registry, entries
 from tilewise.hardware.catalog.confirmed import checked, confirmations
 from tilewise.hardware.catalog.places import position_of
 from tilewise.hardware.catalog.sheet import sheet_of, summary_of
-from tilewise.hardware.sources import PTX_SHAPES
+from tilewise.hardware.sources import PTX_SHAPES, Source
 
 # -- entries ---------------------------------------------------------------------------------------
 
@@ -165,6 +165,15 @@ def test_what_no_device_can_be_asked_is_not_confirmed_by_one():
     toy = entry()
     assert toy.confirmed_for(toy(8)) == ("document", "device: H200")
     assert toy.confirmed_for(replace(toy(8), measurable=False)) == ("document",)
+
+
+def test_an_oracle_of_the_documents_own_project_confirms_nothing(monkeypatch):
+    ways = ("document", "oracle: CuTe", "oracle: CuTe DSL", "oracle: TIRx")
+    monkeypatch.setattr("tilewise.hardware.catalog.entry.confirmed_by", lambda name, instance=None: ways)
+    toy = entry()
+    assert toy.confirmed_for(toy(8)) == ways
+    theirs = replace(toy(8), source=Source("CUTLASS", "a header", "https://example.org"))
+    assert toy.confirmed_for(theirs) == ("document", "oracle: TIRx")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ TABLE = "confirmed.json"
 ALL = "all"
 WAYS = re.compile(r"document|(device|oracle): \S.*")
 
+PROJECTS = {"CUTLASS": "CuTe"}
+"""{document that is a program: the project whose oracles are that program}."""
+
 Instances = frozenset[str] | None
 """Those that a way confirms; None where it is all of them."""
 Ways = Mapping[str, Instances]
@@ -103,6 +106,16 @@ def _listed(instances: Instances) -> str:
     if instances is None:
         return json.dumps(ALL)
     return "[\n" + ",\n".join(f"      {json.dumps(text)}" for text in grouped(instances)) + "\n    ]"
+
+
+def project_of(way: str) -> str:
+    """Whose word an oracle's is: CuTe and CuTe DSL are one project's. A document or a device has none.
+
+    >>> project_of("oracle: CuTe DSL"), project_of("device: H200")
+    ('CuTe', '')
+    """
+    kind, _, name = way.partition(": ")
+    return name.split()[0] if kind == "oracle" else ""
 
 
 def confirmed_by(name: str, instance: str | None = None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tilewise.hardware.catalog.confirmed import grouped
+from tilewise.hardware.catalog.confirmed import grouped, project_of
 from tilewise.hardware.catalog.entry import Entry
 from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.catalog.registry import entries
@@ -58,7 +58,7 @@ def kind_of(ways: tuple[str, ...]) -> str:
     """
     if any(way.startswith("device: ") for way in ways):
         return "device"
-    projects = {way.split()[1] for way in ways if way.startswith("oracle: ")}
+    projects = {project for way in ways if (project := project_of(way))}
     return "two_oracles" if len(projects) > 1 else "one_oracle" if projects else "document_alone"
 
 
