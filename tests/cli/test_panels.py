@@ -11,8 +11,10 @@ import sys
 import pytest
 
 from tilewise import parse
+from tilewise.notation import parse_window
 from tilewise.show.scene.build import document_of
 from tilewise.show.scene.read import document_from
+from tilewise.show.view.placed import elements_of, placed_of
 
 TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
 MESH = "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]"
@@ -42,8 +44,12 @@ def test_the_panels_that_are_asked_for(tilewise, text, panel, titles):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ((TILE, "--panel", "mesh"), "TW401", "this layout has none\n  hint: it has index, memory; or all"),
-        ((TILE, "--panel", "banks"), "TW401", "there is none\n  hint: it has index, memory; or all"),
+        (
+            (TILE, "--panel", "mesh"),
+            "TW401",
+            "this layout has none\n  hint: it has index, memory (mem); or all",
+        ),
+        ((TILE, "--panel", "banks"), "TW401", "there is none\n  hint: it has index, memory (mem); or all"),
         ((TILE, "--panel", ""), "TW401", "--panel : there is none"),
         ((TILE, "--access", "row:16B"), "TW401", "the type of an element is not given"),
         ((TILE, "--step", "0"), "TW201", "there is no step 0"),
@@ -86,6 +92,94 @@ def test_json_is_the_document_that_views_read(tilewise):
     assert (some["schema"], some["kind"]) == (1, "tilewise.scene")
     assert len(json.loads(tilewise("show", TILE, "--with", TILE, "--json").out)["scenes"]) == 2
     assert "row_labels" in tilewise("show", TILE, "--json").json
+
+
+PAIR = "tcgen05.D(f32, m=256, n=64, cta_group=2)"
+
+
+@pytest.mark.parametrize(
+    ("layout", "more", "window"),
+    [
+        (PAIR, (), "126:128,0:2"),
+        (PAIR, (), "40:,:3"),
+        ("tcgen05.D(f32, m=64, n=64)", (), "14:33,62:64"),
+        ("tcgen05.D(f32, m=64, n=64) + 64@TCol", (), "0:9,64:70"),
+        ("tcgen05.A(e4m3, m=128)", ("--dtype", "e4m3"), "5:6,1:3"),
+        ("wgmma.D(f32, n=8)", (), "30:32,2:4"),
+    ],
+)
+def test_a_window_of_a_panel_is_of_what_stands_at_its_heads(tilewise, layout, more, window):
+    """The places of the layout that are in the window are drawn, and no other."""
+    panel = "regs" if "wgmma" in layout else "tmem"
+    run = tilewise("show", layout, "--panel", panel, "--window", window, *more, "--json")
+    scene = document_from(json.loads(run.out)).scenes[0]
+    (drawn,) = scene.panels
+    lane, column = drawn.row[0].axis, drawn.column[0].axis
+    (top, bottom), (left, right) = parse_window(window)
+    inside = [
+        (top or 0) <= x < (bottom or 128) and (left or 0) <= y // drawn.slots < right
+        for x, y in zip(scene.places[lane], scene.places[column], strict=True)
+    ]
+    placed = placed_of(drawn, elements_of(scene)).first
+    assert (placed >= 0).sum() == sum(inside) > 0
+    assert drawn.cells == ((bottom or 128) - (top or 0), right - (left or 0))
+    assert [head(0) for head in (*drawn.row_heads, *drawn.column_heads)] == [top or 0, left or 0]
+
+
+def test_a_window_of_a_pair_has_the_lanes_of_both(tilewise):
+    out = tilewise("show", PAIR, "--panel", "tmem", "--window", "126:128,0:2").out
+    assert [line.split() for line in out.splitlines()[-4:]] == [
+        ["cbx", "0", "cbx", "1"],
+        ["0", "1", "0", "1"],
+        ["126", "126,0", "126,1", "126", "254,0", "254,1"],
+        ["127", "127,0", "127,1", "127", "255,0", "255,1"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (("--window", "126:130"), "TLane 126:130 is not within 0:128", "counts TLane and TCol"),
+        (("--window", "0:4,60:70"), "TCol 60:70 is not within 0:64", "counts TLane and TCol"),
+        (("--window", "4:4"), "TLane 4:4 is not within 0:128", "counts TLane and TCol"),
+        (("--window", "0:1,0:1,0:1"), "a window of 3 ranges", "rows and columns"),
+    ],
+)
+def test_a_window_that_a_panel_has_not(tilewise, words, message, hint):
+    run = tilewise("show", PAIR, "--panel", "tmem", *words)
+    assert run.code == 2
+    assert message in run.err
+    assert hint in run.err
+
+
+def test_a_window_with_the_index_is_of_the_layout(tilewise):
+    out = tilewise("show", PAIR, "--panel", "index,tmem", "--window", "126:130,0:2").out
+    assert "rows 126..129 of 256, columns 0..1 of 64" in out
+
+
+def test_what_is_left_out_of_a_part_is_said_by_its_heads(tilewise):
+    out = tilewise("show", PAIR, "--panel", "tmem", "--window", "20:120,8:12").out
+    assert re.search(r"^rows 20\.\.\d+ of 20\.\.119; see others", out, re.MULTILINE)
+
+
+def test_a_part_of_a_panel_in_a_file(tilewise, tmp_path):
+    whole, part = tmp_path / "whole.svg", tmp_path / "part.svg"
+    asked = ("show", PAIR, "--panel", "tmem")
+    assert tilewise(*asked, "--svg", str(whole)).code == 0
+    assert tilewise(*asked, "--window", "126:128,0:4", "--svg", str(part)).code == 0
+    assert ">254,0<" in part.read_text()
+    assert ">0,0<" not in part.read_text()
+    assert len(part.read_text()) < len(whole.read_text())
+
+
+def test_short_words_of_panels(tilewise):
+    for long, short in (("tensor memory", "tmem"), ("registers", "regs"), ("memory", "mem")):
+        layout = {"tmem": PAIR, "regs": "wgmma.D(f32, n=8)", "mem": "S[(8, 8)]"}[short]
+        runs = [tilewise("show", layout, "--panel", word).out for word in (long, short, short.upper())]
+        assert runs[0] == runs[1] == runs[2] != ""
+    run = tilewise("show", PAIR, "--panel", "lanes")
+    assert "--panel lanes: there is none" in run.err
+    assert "it has index, tensor memory (tmem); or all" in run.err
 
 
 def test_a_window_has_the_panel_that_the_whole_has_not(tilewise):

@@ -31,12 +31,12 @@ def picture_arguments(parser: argparse.ArgumentParser) -> None:
     from tilewise.show.scene.model import KINDS
 
     group = parser.add_argument_group("more than the index")
-    names = ", ".join((*KINDS, ALL))
+    names = ", ".join((*map(_with_short, KINDS), ALL))
     group.add_argument("--panel", action="append", metavar="P", help=f"{names}; repeatable")
     group.add_argument(
         "--access",
         metavar="A",
-        help="whose wavefronts are the steps, such as col:16B; descriptor.A, descriptor.B, boxes",
+        help="whose wavefronts are the steps, such as col:16B; descriptor.A, descriptor.B:tcgen05, boxes",
     )
     group.add_argument(
         "--step", type=int, metavar="N", help="what moves in step N, from 0 on; the rest is pale"
@@ -56,6 +56,14 @@ def picture_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         group.add_argument(f"--{form}", metavar="FILE", help=f"{what}; - for standard output")
     group.add_argument("--theme", choices=("auto", "light", "dark"), help="auto: as the reader prefers")
+
+
+def _with_short(kind: str) -> str:
+    """A panel with its short word, if it has one."""
+    from tilewise.show.scene.model import SHORT
+
+    short = next((word for word, meant in SHORT.items() if meant == kind), "")
+    return f"{kind} ({short})" if short else kind
 
 
 def files_asked(args: argparse.Namespace) -> dict[str, str]:
@@ -156,16 +164,39 @@ def document_from(args: argparse.Namespace, layouts: list[Layout]) -> Document:
     from tilewise.notation import parse_window
     from tilewise.show.scene.build import document_of
     from tilewise.show.scene.compare import compared
+    from tilewise.show.scene.cut import BY_HEADS
 
     window = None if args.window is None else parse_window(args.window, let_from(args))
+    names = _panels(args.panel or [ALL])
+    of_panel = window is not None and {*names} <= {*BY_HEADS}
     options: dict[str, Any] = {
         "dtype": args.dtype,
         "shape": shape_from(args),
-        "window": window,
+        "window": None if of_panel else window,
         "access": args.access,
     }
     made = compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
-    return _with_panels(_coloured(made, layouts, args.colour), layouts, args.panel or [ALL])
+    found = _with_panels(_coloured(made, layouts, args.colour), layouts, names)
+    return _cut(found, window) if of_panel else found
+
+
+def _cut(document: Document, window: Any) -> Document:
+    """The document with a part of its panels, each by what stands at its own heads."""
+    from tilewise.show.scene.cut import cut
+
+    scenes = (
+        replace(scene, panels=tuple(cut(panel, window) for panel in scene.panels))
+        for scene in document.scenes
+    )
+    return replace(document, scenes=tuple(scenes))
+
+
+def _panels(asked: Sequence[str]) -> list[str]:
+    """The panels that words name."""
+    from tilewise.show.scene.model import SHORT
+
+    words = (" ".join(name.lower().replace("-", " ").split()) for names in asked for name in names.split(","))
+    return [SHORT.get(word, word) for word in words]
 
 
 def _coloured(document: Document, layouts: list[Layout], axis: str | None) -> Document:
@@ -178,11 +209,10 @@ def _coloured(document: Document, layouts: list[Layout], axis: str | None) -> Do
     return replace(document, scenes=tuple(scenes))
 
 
-def _with_panels(document: Document, layouts: Sequence[Layout], asked: Sequence[str]) -> Document:
+def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[str]) -> Document:
     """The document with the panels of some kinds alone; each kind is there in some scene."""
     from tilewise.show.scene.model import KINDS
 
-    names = [" ".join(name.lower().replace("-", " ").split()) for names in asked for name in names.split(",")]
     if ALL in names:
         return document
     there = dict.fromkeys(panel.kind for scene in document.scenes for panel in scene.panels)
@@ -190,9 +220,8 @@ def _with_panels(document: Document, layouts: Sequence[Layout], asked: Sequence[
         if name not in there:
             _refuse_large(name, document, layouts)
             known = "this layout has none" if name in KINDS else "there is none"
-            raise LayoutError(
-                "TW401", f"--panel {name}: {known}", hint=f"it has {', '.join(there)}; or {ALL}"
-            )
+            having = ", ".join(map(_with_short, there))
+            raise LayoutError("TW401", f"--panel {name}: {known}", hint=f"it has {having}; or {ALL}")
     scenes = (
         replace(scene, panels=tuple(panel for panel in scene.panels if panel.kind in names))
         for scene in document.scenes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilewise.show.grid import LEAST, NONE, PALE, Cell, Grid, fitting, grid_width
-from tilewise.show.scene.model import Panel
+from tilewise.show.scene.model import Head, Heads, Panel
 from tilewise.show.terminal import GAP
 from tilewise.show.view.placed import NOWHERE, Elements, placed_of
 from tilewise.show.view.words import axes_words, head_text, head_words, text_of
@@ -219,17 +219,29 @@ class _Table:
         return words + ("; +: others are there, too" if self.several.any() else "")
 
     def _left_out(self, rows: range, columns: range, share: int, blocks: range) -> str:
-        slots = self.panel.slots
+        panel, slots = self.panel, self.panel.slots
         whole = range(columns.start * share // slots, -(-columns.stop * share // slots))
         parts = [
-            f"{name}s {own.start}..{own.stop - 1} of {extent}"
-            if len(own) > 1
-            else f"{name} {own.start} of {extent}"
-            for name, own, extent in (
-                ("row", rows, self.panel.cells[0]),
-                ("column", whole, self.panel.cells[1]),
-                ("block", blocks, len(self.first)),
+            _part(name, own, extent, heads)
+            for name, own, extent, heads in (
+                ("row", rows, panel.cells[0], panel.row_heads),
+                ("column", whole, panel.cells[1], panel.column_heads),
+                ("block", blocks, len(self.first), ()),
             )
             if len(own) < extent
         ]
         return f"{', '.join(parts)}; {OTHERS}" if parts else ""
+
+
+def _part(name: str, own: range, extent: int, heads: Heads) -> str:
+    """Which rows or columns are drawn of how many: by what stands at their heads where others are cut off."""
+    (head,) = heads if len(heads) == 1 and _counts_from(heads[0]) else (Head(""),)
+    whole = f"{head(0)}..{head(extent - 1)}" if head.start else str(extent)
+    if len(own) == 1:
+        return f"{name} {head(own.start)} of {whole}"
+    return f"{name}s {head(own.start)}..{head(own.stop - 1)} of {whole}"
+
+
+def _counts_from(head: Head) -> bool:
+    """Whether a head counts one by one, from elsewhere than the first."""
+    return head.start > 0 and (head.divide, head.modulo, head.multiply) == (1, 0, 1)

@@ -5,14 +5,17 @@
   tilewise show 'S[(4096, 4096) : (4096, 1)]' --window 0:8,100:108
   tilewise show 'S[64 : 1]' --shape 8,8 --ascii
   tilewise show 'SWIZZLE_128B o S[(8, 64) : (64, 1)]' --dtype bf16 --panel memory
+  tilewise show 'tcgen05.D(f32, m=256, n=64, cta_group=2)' --panel tmem --window 126:128,0:4
   tilewise show 'S[(8, 8) : (8, 1)]' --dtype b128 --access col:16B --step 2
   tilewise show 'wgmma.D(f32, n=8)' --svg accumulator.svg --png accumulator.png
   tilewise show 'S[(8, 8) : (8, 1)]' --with 'Swizzle<3,0,3> o S[(8, 8) : (8, 1)]' --html both.html
 
 Modes are folded into rows and columns; a layout that does not fit the terminal is shown in part, and says so.
 --panel draws the other panels, too: memory and its banks, lanes and registers, tensor memory, the mesh; with
---access, --step or --with, and in a file, all are drawn that there are. SVG and PNG are made here, without a
-browser; --html is the explorer in one file, which opens from the disk. With --json, --panel gives the scene.
+--access, --step or --with, and in a file, all are drawn that there are. --window picks rows and columns of
+the layout, and of --panel regs or tmem alone what is at its heads: lanes and registers, lanes and columns.
+SVG and PNG are made here, without a browser; --html is the explorer in one file, which opens from the disk.
+With --json, --panel gives the scene.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [--shape S] [--window W] [--ascii], panels, and pictures as files."""
     one_layout(parser)
     shape_option(parser)
-    parser.add_argument("--window", metavar="W", help="rows and columns of the grid, such as 0:16,8:24")
+    parser.add_argument("--window", metavar="W", help="rows and columns, such as 0:16,8:24")
     parser.add_argument("--colour", "--color", metavar="AXIS", help="the axis that gives the colour")
     parser.add_argument("--ascii", action="store_true", help="no colour, no sign beyond ASCII")
     picture_arguments(parser)

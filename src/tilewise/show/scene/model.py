@@ -26,6 +26,9 @@ SCHEMA = 1
 KINDS = ("index", "memory", "registers", "tensor memory", "mesh", "places")
 """What a panel may be."""
 
+SHORT = {"mem": "memory", "regs": "registers", "tmem": "tensor memory"}
+"""{a short word: the panel that it means}."""
+
 MOST_SCENES = 4
 """So many scenes a document has at most."""
 
