@@ -17,6 +17,7 @@ from tilewise import S, Swizzle, parse
 from tilewise.check.match import match
 from tilewise.check.nearest import COSTS
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.shapes import size_of
 from tilewise.hardware.modes import BLACKWELL
 from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.tcgen05.descriptor import Descriptor
@@ -337,6 +338,51 @@ def test_a_partitioned_operand_is_told_as_its_first_stage(operand, major, printe
 def test_other_ranks(text, hint):
     (reason,) = match(parse(text), engine="tcgen05", operand="A", dtype="bf16").reasons
     assert reason.hint.startswith(hint)
+
+
+BLOCKS = [
+    # (a tile in four modes, which of them are rows and K, the tile as two)
+    (
+        "Swizzle<3,3,3> o S[(2, 8, 8, 64) : (4096, 512, 64, 1)]",
+        "(0, 1, 2) as N and 3",
+        "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]",
+    ),
+    (
+        "Swizzle<3,3,3> o S[(16, 2, 8, 32) : (512, 32, 64, 1)]",
+        "(0, 2) as N and (1, 3)",
+        "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]",
+    ),
+    (
+        "S[(8, 8, 8, 8) : (8, 512, 64, 1)]",
+        "(1, 0) as N and (2, 3)",
+        "S[((8, 8), (8, 8)) : ((512, 8), (64, 1))]",
+    ),
+    ("(8,8,8,8):(8,512,64,1)", "(1, 0) as N and (2, 3)", "S[((8, 8), (8, 8)) : ((512, 8), (64, 1))]"),
+]
+
+
+@pytest.mark.parametrize("engine", ["wgmma", "tcgen05"])
+@pytest.mark.parametrize(("text", "modes", "tile"), BLOCKS)
+def test_four_modes_are_told_as_the_two_that_are_read(text, modes, tile, engine):
+    (reason,) = match(parse(text), engine=engine, operand="B", dtype="bf16").reasons
+    assert reason.rule == "rank"
+    head, *others = reason.hint.removeprefix("it takes its modes ").split("; or ")
+    told = dict(one.split(" as K, ") for one in (head, *others))
+    assert told[modes].partition(": ")[2] == tile
+    assert len(told) <= 3
+    for one in told.values():
+        extents, _, text = one.partition(": ")
+        found = match(parse(text), engine=engine, operand="B", dtype="bf16")
+        assert found.legal
+        assert str([size_of(mode) for mode in parse(text).shape]) == extents
+
+
+def test_four_modes_that_mma_is_fed_with_and_four_that_nobody_reads(tilewise):
+    asked = ("--operand", "B", "--dtype", "bf16")
+    fed = tilewise("match", "S[(2, 8, 2, 8) : (1024, 16, 8, 1)]", *asked, "--shape", "m16n8k16")
+    assert "it takes its modes (0, 1) as N and (2, 3) as K, [16, 16]: S[((2, 8), 16)" in fed.out
+    no = tilewise("match", "S[(3, 5, 7, 11) : (385, 77, 11, 1)]", *asked)
+    assert "give it the shape (N, K): tilewise algebra reshape" in no.out
 
 
 def test_answers_go_from_one_command_to_the_next(tilewise):

@@ -259,6 +259,19 @@ def test_what_nobody_wants_is_said(tilewise):
     assert "// registers 16 to 23 hold nothing that is wanted" in tilewise("tmem", *held, *to, "--code").out
 
 
+def test_the_modes_of_a_fragment_in_another_order(tilewise):
+    """[warp, two halves of the registers, lane, register] is 128 x 64 once lanes follow warps."""
+    d = "tcgen05.D(f32, m=128, n=64)"
+    no = tilewise("tmem", d, "--to", "S[(4, 16, 32, 4) : (1@warpid, 4@reg, 1@laneid, 1@reg)]")
+    assert no.code == 2
+    head, _, fragment = no.err.strip().partition("  hint: its modes in the order (0, 2, 1, 3) are: ")
+    assert head.endswith("they are not layouts of one tensor\n")
+    assert fragment == "S[((4, 32), (16, 4)) : ((1@warpid, 1@laneid), (4@reg, 1@reg))]"
+    assert tilewise("tmem", d, "--to", fragment).code == 0
+    none = tilewise("tmem", d, "--to", "S[(3, 16, 32, 4) : (1@warpid, 4@reg, 1@laneid, 1@reg)]")
+    assert "hint: give a fragment of all of it" in none.err
+
+
 def test_another_cta(tilewise):
     pair = "tcgen05.D(f32, m=256, n=16, cta_group=2)"
     no = tilewise("tmem", pair, "--to", "S[((128, 2), 16) : ((1@tid_in_wg, 1@cbx), 1@reg)]")

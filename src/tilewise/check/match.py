@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import overload
 
 from tilewise.check.fitting import Fit, fits
+from tilewise.check.grouped import with_groupings
 from tilewise.check.operand import Operand, Reason, Unreadable, known_hint, operand_of, pair_notes, reader_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -251,13 +252,24 @@ def match(
     """
     if engine == "mma":
         _check_absent("mma", {"major": major, "n": n})
-        return _fed(layout, operand=operand, dtype=dtype, base=base, pattern=pattern, **asked)
-    _check_names(engine, operand, major, base, pattern)
-    of = engine_of(engine)
-    _check_absent(engine, {name: value for name, value in asked.items() if name not in of.options})
-    known = {name: value for name, value in {"n": n, **asked}.items() if name in of.options}
-    options = {name: value for name, value in known.items() if value is not None}
-    return _read(of, as_layout(layout), operand, dtype, major, base, pattern, options)
+
+        def ask(tile: Layout) -> Match | Feed | Mismatch:
+            return _fed(tile, operand=operand, dtype=dtype, base=base, pattern=pattern, **asked)
+
+    else:
+        _check_names(engine, operand, major, base, pattern)
+        of = engine_of(engine)
+        _check_absent(engine, {name: value for name, value in asked.items() if name not in of.options})
+        known = {name: value for name, value in {"n": n, **asked}.items() if name in of.options}
+        options = {name: value for name, value in known.items() if value is not None}
+
+        def ask(tile: Layout) -> Match | Feed | Mismatch:
+            return _read(of, as_layout(tile), operand, dtype, major, base, pattern, options)
+
+    found = ask(layout)
+    if not isinstance(found, Mismatch) or found.reasons[0].rule != "rank":
+        return found
+    return with_groupings(found, as_layout(layout), lambda tile: bool(ask(tile).legal))
 
 
 def _read(

@@ -435,6 +435,7 @@ def departed(layout: Layout, deep: int) -> Layout | None:
 def _rank(layout: Layout, name: str, row: Row, reader: Reader) -> Reason:
     extents = extents_of(layout.shape)
     wanted = reader.modes[name]
+    witness: dict[str, Any] = {"shape": list(extents)}
     tile = departed(layout, row.k)
     if tile is not None:
         rows = wanted[1]
@@ -449,12 +450,9 @@ def _rank(layout: Layout, name: str, row: Row, reader: Reader) -> Reason:
         )
     else:
         hint = f"give it the shape ({wanted[1:-1]}): tilewise algebra reshape"
-    return Reason(
-        "rank",
-        f"{name} is {wanted}, two modes, and the layout has {len(extents)}: {extents}",
-        {"shape": list(extents)},
-        hint,
-    )
+        witness["modes"] = wanted[1:-1].split(", ")
+    message = f"{name} is {wanted}, two modes, and the layout has {len(extents)}: {extents}"
+    return Reason("rank", message, witness, hint)
 
 
 def _scattered(layout: Layout, row: Row, error: LayoutError, reader: Reader) -> Reason:

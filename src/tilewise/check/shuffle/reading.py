@@ -84,7 +84,7 @@ def fit(one: Sequence[int], other: Sequence[int]) -> bool:
 def _of_another_shape(source: Layout, target: Layout, told: Told) -> LayoutError:
     theirs, ours = extents_of(target.shape), extents_of(source.shape)
     hints = []
-    for order in _orders(ours, theirs):
+    for order in orders(ours, theirs):
         plan = told(permuted(source, order), target)
         hints.append(f"permute={spell(order)} takes its modes in that order{plan and f': {plan}'}")
     hints.append(f"reshape={spell(theirs)} its elements row by row, as they are counted")
@@ -95,8 +95,12 @@ def _of_another_shape(source: Layout, target: Layout, told: Told) -> LayoutError
     )
 
 
-def _orders(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The first order of FROM's modes in which they fit TO's, if there is one."""
+def orders(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The first order of some modes in which they fit the others, if there is one.
+
+    >>> [*orders((4, 16, 32, 4), (128, 64))]
+    [(0, 2, 1, 3)]
+    """
     if len(ours) <= _MODES:
         fitting = (order for order in permutations(range(len(ours))) if fit([ours[i] for i in order], theirs))
         yield from [*fitting][:1]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewise.check.shuffle.reading import fit
+from tilewise.check.shuffle.reading import fit, orders
 from tilewise.check.tensor_memory.ways import REGISTER, Way
 from tilewise.check.tensor_memory.words import PART, Words
 from tilewise.core.algebra.modes import refinement
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.shapes import extents_of
+from tilewise.core.shapes import extents_of, spell
 from tilewise.core.vectors import Vector
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.tcgen05.addresses import WARPS
@@ -159,12 +159,24 @@ def _check_shape(fragment: Layout, layout: Layout) -> None:
     ours, theirs = extents_of(fragment.shape), extents_of(layout.shape)
     if fragment.size == layout.size and fit(ours, theirs):
         return
+    order = next(orders(ours, theirs), None) if fragment.size == layout.size else None
     raise LayoutError(
         "TW202",
         f"the fragment is {_times(ours)} and what lies in tensor memory {_times(theirs)}: they are not "
         "layouts of one tensor",
-        hint="give a fragment of all of it, over wid_in_wg or warpid, laneid and reg",
+        hint="give a fragment of all of it, over wid_in_wg or warpid, laneid and reg"
+        if order is None
+        else f"its modes in the order {spell(order)} are: {_ordered(fragment, order, theirs)}",
     )
+
+
+def _ordered(fragment: Layout, order: tuple[int, ...], extents: tuple[int, ...]) -> Layout:
+    """With its modes in an order, grouped as those extents where they can be."""
+    moved = fragment.permute(*order)
+    try:
+        return moved.group(*extents)
+    except Refused:
+        return moved
 
 
 def _times(extents: tuple[int, ...]) -> str:
