@@ -75,6 +75,13 @@ def test_absolute_mode():
     assert "for a K of 48 bytes, and this one has 32" in remarks(d, "k", Operand("bf16", n=64))[0]
 
 
+def test_of_few_rows_each_field_has_a_reason_of_its_own():
+    of = Operand("e2m1", kind="mxf4", n=8, k=96)
+    d = Descriptor(0, 16384, 0, "128B", lbo_mode="absolute")
+    assert said(d, "sbo", "k", of).says == "not read: there are no more than 8 rows"
+    assert said(d, "lbo", "k", of).says == "not read: K of 48 bytes ends in the row of 128 where it begins"
+
+
 @pytest.mark.parametrize(
     ("fields", "major", "broken"),
     [

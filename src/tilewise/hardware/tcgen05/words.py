@@ -139,8 +139,7 @@ def _silent(descriptor: Descriptor, major: str, operand: Operand | None) -> dict
     found = _unread(descriptor, operand)
     if operand is None or found is None:
         return silent
-    few = f"not read: {_few(descriptor, operand)}"
-    return {name: silent.get(name, few) for name in found}
+    return {name: silent.get(name) or f"not read: {_few(name, descriptor, operand)}" for name in found}
 
 
 def _unread(descriptor: Descriptor, operand: Operand | None) -> tuple[str, ...] | None:
@@ -151,9 +150,10 @@ def _unread(descriptor: Descriptor, operand: Operand | None) -> tuple[str, ...] 
         return None
 
 
-def _few(descriptor: Descriptor, operand: Operand) -> str:
+def _few(name: str, descriptor: Descriptor, operand: Operand) -> str:
+    """Why the operand does not read a field that others read."""
     mode = descriptor.mode
-    if descriptor.absolute:
+    if name == "lbo" and descriptor.absolute:
         return f"K of {operand.bytes} bytes ends in the row of {mode.width} where it begins"
     if operand.major == "k":
         return "there are no more than 8 rows"
