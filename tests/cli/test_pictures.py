@@ -111,6 +111,14 @@ def test_what_the_hardware_is_told(tilewise):
     assert scene["steps"][1]["encoded"]["value"] == "0x4000004000010002"
 
 
+def test_what_blackwell_is_told(tilewise):
+    words = ("--dtype", "bf16", "--access", "descriptor.A:tcgen05:m64", "--step", "1")
+    out = tilewise("show", TILE, *words, "--ascii").out
+    assert "\ntcgen05.mma 2 of " in out
+    assert "shared-memory descriptor 0x4000404000010002" in out
+    assert "&amp;a=descriptor.A:tcgen05:m64&amp;c=1" in tilewise("show", TILE, *words, "--html", "-").out
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -118,7 +126,7 @@ def test_what_the_hardware_is_told(tilewise):
         (
             ("--svg", "x.svg", "--access", "descriptor.C", "--dtype", "bf16"),
             "TW601",
-            "descriptor.A descriptor.B",
+            "descriptor.A and descriptor.B are wgmma's",
         ),
         (
             ("--svg", "x.svg", "--access", "descriptor.A", "--dtype", "f32", "--step", "0"),

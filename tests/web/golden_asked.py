@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +21,8 @@ from tests.web.kept import save
 from tilewise.check.suggest import suggest
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
+from tilewise.hardware.engines import engine
+from tilewise.hardware.modes import BLACKWELL
 from tilewise.hardware.wgmma.instructions import INPUTS
 from tilewise.hardware.wgmma.tiles import tile
 from tilewise.notation.read import parse as read_plain
@@ -52,10 +54,12 @@ def questions() -> Iterator[Question]:
     yield from _operands()
     yield from _strides(Random(SEED))
     yield from PLAIN_DESCRIPTORS
+    yield from _of_tcgen05(Random(SEED))
     yield from _boxes(Random(SEED))
     yield from _lanes(Random(SEED))
     yield from product_of(HELD_IN, FRAGMENTS)
     yield from ((tile, "f32", access, 0) for tile in CUTE_TILES for access in CUTE)
+    yield from product_of(TILES, COORDINATES)
     yield from _rows_of_boxes(Random(SEED))
     yield from product_of(ELSEWHERE, ("row", "tma"))
 
@@ -118,6 +122,87 @@ def _strides(rng: Random) -> Iterator[Question]:
         text = f"{swizzle}({text})" if offset and swizzle and rng.random() < 0.5 else swizzle + text
         name = "A" if groups == 8 and rng.random() < 0.5 else "B"
         yield text, row.name, f"descriptor.{name}", rng.choice(BASES)
+
+
+TYPES_OF_TCGEN05 = ("bf16", "f16", "tf32", "e4m3", "e5m2", "s8", "u8", "e2m1", "e2m1", "e3m2")
+MORE_WORDS = ("", "", "", "", ":cta_group2", ":sparse", ":ws", ":m64", ":n64", ":n=96", ":mxf8f6f4", ":k96")
+
+
+def _of_tcgen05(rng: Random) -> Iterator[Question]:
+    """The same of tcgen05.mma: tiles of atoms, any strides, a K of 48 bytes, and words that are none."""
+    of = engine("tcgen05")
+    for mode, dtype, order in product(BLACKWELL.values(), TYPES_OF_TCGEN05, ("mn", "k")):
+        stored = DType.of(dtype) if dtype != "e3m2" else DType.of("b8")
+        for major, rows in product(("k", "mn"), rng.sample((8, 16, 32, 64, 96, 128, 256), 3)):
+            k = 256 // stored.bits * rng.choice((1, 2, 4, 8))
+            try:
+                layout = of.tile(mode, major, stored, rows, k, order)
+            except LayoutError:
+                continue
+            name = rng.choice("AB") if rows >= 32 else "B"
+            access = f"descriptor.{name}:tcgen05{rng.choice(MORE_WORDS)}"
+            yield str(layout), dtype, access, rng.choice(BASES)
+    for layout, dtype, access, base in islice(_strides(Random(SEED + 1)), 80):
+        yield layout, dtype, f"{access}:tcgen05", base
+    yield from _deep(rng)
+    yield from ((str(TILE_OF_128B), dtype, access, 0) for dtype, access in OF_TCGEN05)
+
+
+def _deep(rng: Random) -> Iterator[Question]:
+    """Tiles of which a product reads 48 bytes of K, that begin anywhere, and far atoms that lie anywhere."""
+    words_of_deep = ("k96", "mxf4nvf4:k96", "k96:cta_group2")
+    for rows, k, words in product((8, 64, 128, 256), (96, 384, 768), words_of_deep):
+        far = 256 * rows * rng.choice((1, 1, 1, 2))
+        shape, strides = f"({k // 256}, 256)", f"({far}, 1)"
+        if k < 256:
+            shape, strides = str(k), "1"
+        layout = f"Swizzle<3,5,3> o S[({rows}, {shape}) : (256, {strides})]"
+        yield layout, "e2m1", f"descriptor.{rng.choice('AB')}:tcgen05:{words}", rng.choice(BASES)
+        moved = layout.replace("S[", "(S[") + f" + {rng.choice((32, 64, 160, 192))})"
+        yield moved, "e2m1", f"descriptor.A:tcgen05:{words}", rng.choice(BASES)
+    for mode in ("64B", "none"):
+        layout = engine("tcgen05").tile(BLACKWELL[mode], "k", DType.of("e2m1"), 128, 384, "mn")
+        yield str(layout), "e2m1", "descriptor.A:tcgen05:k96", 0
+
+
+TILE_OF_128B = tile("128B", "k", "bf16", 128, 64)
+OF_TCGEN05 = (
+    ("bf16", "descriptor.A:tcgen05:m=64"),
+    ("bf16", "descriptor.A:tcgen05:m128:n256"),
+    ("bf16", "descriptor.B:tcgen05:n8:m64"),
+    ("bf16", "descriptor.B:tcgen05:n264"),
+    ("bf16", "descriptor.B:tcgen05:m96"),
+    ("bf16", "descriptor.A:tcgen05:k16"),
+    ("bf16", "descriptor.A:tcgen05:k32"),
+    ("bf16", "descriptor.A:tcgen05:cta_group=1:ws"),
+    ("bf16", "descriptor.A:tcgen05:cta_group2:ws"),
+    ("bf16", "descriptor.A:tcgen05:cta_group3"),
+    ("f32", "descriptor.A:tcgen05:cta_group3"),
+    ("e4m3", "descriptor.A:tcgen05:f16:cta_group3"),
+    ("bf16", "descriptor.A:tcgen05:f8f6f4"),
+    ("bf16", "descriptor.A:tcgen05:kind=F16"),
+    ("bf16", "descriptor.A:tcgen05:kind=x"),
+    ("bf16", "descriptor.A:tcgen05:fp4"),
+    ("bf16", "descriptor.A:tcgen05:sparse:k32"),
+    ("bf16", "descriptor.A:tcgen05:"),
+    ("bf16", "descriptor.A:tcgen05:lbo_mode1"),
+    ("bf16", "descriptor.A:tcgen06"),
+    ("bf16", "descriptor.A:"),
+    ("bf16", "descriptor.C:tcgen05"),
+    ("bf16", "descriptor.A(tcgen05)"),
+    ("bf16", "descriptor"),
+    ("bf16", " descriptor.A:tcgen05 "),
+    ("bf16", "descriptor.A:wgmma"),
+    ("bf16", "descriptor.B:wgmma:n32"),
+    ("bf16", "descriptor.B:wgmma:n=33"),
+    ("bf16", "descriptor.A:wgmma:m64"),
+    ("bf16", "descriptor.A:wgmma:sparse"),
+    ("f32", "descriptor.A:tcgen05"),
+    ("f64", "descriptor.A:tcgen05:mxf8f6f4"),
+    ("e2m1", "descriptor.A:tcgen05:f8f6f4"),
+    ("e2m3", "descriptor.A:tcgen05"),
+)
+"""What may be asked of a tile, and what not."""
 
 
 # -- boxes ---------------------------------------------------------------------------------------------
@@ -236,6 +321,29 @@ FRAGMENTS = (
     "mma.A(m16n8k16",
     "wgmma.D:f32:n63",
 )
+
+
+COORDINATES = (
+    "S[(32, 4) : (1@e0, 1@e1)]",
+    "S[(8, 4, 4) : (1@e0, 2@e1, 1@e1)] + 4@e0",
+    "S[(4, 8) : (2@e1, 1@e0)] + 8@e1",
+    "S[(32, 2) : (2@e1, 1@e1)]",
+    "S[(32, 2) : (0@e1, 1)]",
+    "S[32 : 1@e0]",
+    "S[32 : 1@e7]",
+    "S[(2, 32) : (-1@e0, 1@e1)] + 1@e0",
+    "S[(2, 32) : (-1@e0, 1@e1)]",
+    "S[(32, 2) : (1@e0, 1)]",
+    "S[(32, 2) : (1@e0, 1@a)]",
+    "S[(2, 2, 2, 2) : (1@e0, 1@e1, 1@e1, 1@e1)]",
+    "S[(33, 2) : (1@e0, 1@e1)]",
+    "S[8 : 1@e1] + R[2 : 1@e0]",
+    "Swizzle<1,1,1> o S[8 : 1@e1]",
+    "S[(32, 4) : (1@e0, 1@e1)]:4B@st",
+    "(8,2):(E<0>,E<1>)",
+    "(4,(2,4)):(1@1,(4@1,1@0))",
+)
+"""What lanes ask for by coordinates of the tile, a mode of it on each axis."""
 
 
 def product_of(tiles: Iterable[tuple[str, str]], accesses: Iterable[str]) -> Iterator[Question]:

@@ -20,6 +20,8 @@ ACCESSES = (
     "(32,8):(64,1)",
     "descriptor.A",
     "descriptor.B",
+    "descriptor.A:tcgen05:m64",
+    "descriptor.B:tcgen05:n64:cta_group2",
     "boxes",
     "tma",
     "wgmma.D:f32:n64",

@@ -33,6 +33,9 @@ def test_there_is_something_of_everything(golden: dict[str, Any]):
     for access in ("descriptor.A", "descriptor.B"):
         assert yes[access] > 50, access
         assert no[access] > 10, access
+    read = [case["access"] for case in golden["cases"] if case.get("steps")]
+    for access, least in (("A:tcgen05", 30), ("B:tcgen05", 60), ("k96", 5), ("group2", 5), ("sparse", 5)):
+        assert sum(access in one for one in read) > least, access
     assert yes["boxes"] > 50
     assert no["boxes"] > 30
     assert yes["tma"] > 50
@@ -42,6 +45,8 @@ def test_there_is_something_of_everything(golden: dict[str, Any]):
     for words in ("no swizzle", "32B mode", "64B mode", "128B mode", "MN-major", "K-major", "SBO not read"):
         assert said.count(words) > 5, words
     for words in ("SWIZZLE_NONE", "SWIZZLE_32B", "SWIZZLE_64B", "SWIZZLE_128B", "1 box of", "2 boxes of"):
+        assert said.count(words) > 1, words
+    for words in ("128B_ATOM_32B mode", "LBO an address", "kind::mxf4nvf4", "kind::i8", "CTA of the pair"):
         assert said.count(words) > 1, words
     assert "base offset 2 as here" in said
     assert "serves 8 lanes in turn" in " ".join(str(case.get("steps")) for case in golden["cases"])

@@ -165,6 +165,7 @@ def test_what_may_be_a_call_loads_it_once(page: Page, serving: Served, text: str
     ("e", "dtype", "access", "said"),
     [
         ("Swizzle<3,3,3>~o~S[(64,64):(64,1)]", "bf16", "descriptor.A", "descriptor.A: 128B mode"),
+        ("Swizzle<3,3,3>~o~S[(64,64):(64,1)]", "bf16", "descriptor.B:tcgen05", "4 tcgen05.mma of kind::f16"),
         ("Swizzle<3,3,3>~o~S[(64,64):(64,1)]", "bf16", "boxes", "SWIZZLE_128B, 1 box of 8192 bytes"),
         ("Swizzle<3,3,3>~o~S[(64,64):(64,1)]", "bf16", "tma", "tma: 64 wavefronts, ideal 64"),
         ("S[(16,16):(16,1)]", "f16", "mma.A:m16n8k16", "mma.A:m16n8k16:4B"),

@@ -13,7 +13,6 @@ FIELDS = ("e2", "d", "a", "s", "w", "p", "i", "c", "t")
 """What an address says behind `e`, in this order: `web/src/app/state.ts` tells what each is."""
 
 
-_COORDINATE = re.compile(r"@\s*e\d")
 _MATRICES = re.compile(r"(ld|st)matrix\.x[124](\.trans)?")
 
 
@@ -34,14 +33,12 @@ def fragment(expression: str, dtype: str | None = None, **fields: str | None) ->
 def page_knows(access: str, dtype: DType | str | None = None) -> bool:
     """Whether the page reads an access of a tile: it has a table of calls, and matrices by their short names.
 
-    Layouts by coordinates, on e0 and e1, it does not.
-
     >>> [page_knows(text) for text in ("row:16B@st", "descriptor.A", "boxes", "tma", "wgmma.D:f32:n64")]
     [True, True, True, True, True]
     >>> [page_knows(text) for text in ("ldmatrix.x4", "ldmatrix.x1.m16n16", "mma.A:m8n8k4:f16:product1")]
     [True, False, False]
     >>> page_knows("S[(32, 8) : (64, 1)]"), page_knows("S[(32, 8) : (1@e0, 1@e1)]")
-    (True, False)
+    (True, True)
     >>> page_knows("mma.C:m16n8k16", "f32"), page_knows("mma.C:m16n8k16", "bf16")
     (True, False)
     """
@@ -60,7 +57,7 @@ def page_knows(access: str, dtype: DType | str | None = None) -> bool:
         return page_knows_call(as_call(there[name], words, DType.of(dtype or "bf16")))
     if name.partition("(")[0] in there:
         return page_knows_call(subject)
-    return _COORDINATE.search(subject) is None
+    return True
 
 
 def _escaped(text: str) -> str:

@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<Control, Kind>> = {
     wide: 13,
     list: (
       "row:16B row:8B row:4B row:2B col:16B col:8B col:4B col:2B ldmatrix.x1 ldmatrix.x2 ldmatrix.x4 " +
-      "descriptor.A descriptor.B boxes tma wgmma.D:f32:n64 mma.A:m16n8k16"
+      "descriptor.A descriptor.B descriptor.A:tcgen05 descriptor.B:tcgen05 boxes tma wgmma.D:f32:n64 mma.A:m16n8k16"
     ).split(" "),
   },
   w: { label: "window", hint: "0:64,0:64", wide: 11, list: [] },

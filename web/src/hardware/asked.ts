@@ -2,16 +2,17 @@
 
 import { MOST_STEPS, cut, type Asked, type Note, type Step } from "./kit";
 
-/** The first steps of some parts, a yes with its hint, and a hint where steps are not all. */
+/** The first steps of some parts, a yes with its hints, and a hint where steps are not all. */
 export function askedWith<T>(
   name: string,
   parts: readonly T[],
   stepOf: (part: T, number: number) => Step,
   noun: string,
   text: string,
-  hint: string,
+  hints: readonly string[],
 ): Asked {
-  const notes: Note[] = [{ kind: "yes", text }, { kind: "hint", text: hint }, ...cut(parts.length, noun)];
+  const said = hints.map((hint): Note => ({ kind: "hint", text: hint }));
+  const notes: Note[] = [{ kind: "yes", text }, ...said, ...cut(parts.length, noun)];
   return { name, steps: parts.slice(0, MOST_STEPS).map(stepOf), notes };
 }
 

@@ -203,7 +203,8 @@ function told(tile: Tile, { width, fold }: Plan, { bits }: DType, aligned: numbe
   const total = extents.reduce((product, extent) => product * extent, size);
   const said = `${extents.join(" x ")} ${bits < 8 ? "bytes" : "elements"}, SWIZZLE_${width ? `${width}B` : "NONE"}`;
   const text = `${NAME}: ${said}, ${count === 1 ? "1 box" : `${count} boxes`} of ${total} bytes`;
-  return askedWith(NAME, firstsOf(fold, shape.length), stepOf, NAME, text, `the tile's address is a multiple of ${aligned} bytes`);
+  const hints = [`the tile's address is a multiple of ${aligned} bytes`];
+  return askedWith(NAME, firstsOf(fold, shape.length), stepOf, NAME, text, hints);
 }
 
 /** The cells of the first box, in order. */

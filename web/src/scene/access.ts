@@ -27,7 +27,7 @@ const LANES = 32;
 /** So many requests are looked at in a piece. */
 const REQUESTS = 32;
 
-/** The steps of an access, and in a sentence what it needs; of lanes, of wgmma or of TMA. */
+/** The steps of an access, and in a sentence what it needs; of lanes, of wgmma, tcgen05 or TMA. */
 export function* askedOf(layout: Layout, text: string, dtype: DType | null, base: number): Work<Asked> {
   if (layout.size > BigInt(MOST_CELLS)) {
     const reason = `an access of ${layout.size} elements, and those of ${MOST_CELLS} are drawn at most`;

@@ -1,9 +1,9 @@
 /** What the lanes of a warp ask of a tile: rows, columns, matrices, or what a layout says. */
 
-import { LayoutError, extentsOf, extremes, print, spelledShape, table } from "../core";
+import { LayoutError, extentsOf, extremes, print, spelledShape, table, type Layout } from "../core";
 import { isCute, read } from "../notation";
 import { hardware } from "./hardware";
-import type { Stored } from "./stored";
+import { movingOf, type Stored } from "./stored";
 
 /** Which element of the tile a lane asks for; an index past the end is nobody's. */
 export interface Index {
@@ -139,14 +139,12 @@ function contiguousDown(stored: Stored, rows: number, columns: number, held: num
   );
 }
 
-/** (lane), (lane, element) or (request, lane, element) to flat indices of the tile; CuTe's count the first mode fastest. */
+/** (lane), (lane, element) or (request, lane, element) to elements of the tile; CuTe's indices count the first mode fastest. */
 function ofLayout(text: string, stored: Stored): Pattern {
-  const [layout, cute] = [read(text), isCute(text)];
+  const layout = read(text);
   const extents = extentsOf(layout.shape).map(Number);
-  if (layout.axes.length > 1 || layout.axes[0]!.name !== "m") {
-    const named = layout.axes.map((axis) => axis.name).join(" and ");
-    throw new LayoutError("TW509", `lanes ask for indices of the tile, and the access is on ${named}`, "on m it counts flat indices");
-  }
+  const weights = weightsOf(layout, stored);
+  const cute = isCute(text) && weights.get("m");
   if (!extents.length || extents.length > 3) {
     const reason = `an access has the modes (lane, element) or (request, lane, element), not ${spelledShape(layout.shape)}`;
     throw new LayoutError("TW202", reason);
@@ -166,9 +164,34 @@ function ofLayout(text: string, stored: Stored): Pattern {
     const far = low < 0n ? low : high;
     throw new Refusal("TW502", `index ${far} is asked for, and the tile has ${stored.size} elements`);
   }
-  const flats = table(layout, { from: 0, to: Number(layout.size) })["m"]!;
-  const flat = (at: number): number => (cute ? inRowMajorOrder(Number(flats[at]), stored) : Number(flats[at]));
+  const columns = table(layout, { from: 0, to: Number(layout.size) });
+  const flat = (at: number): number => {
+    let index = 0;
+    for (const [axis, weight] of weights) index += weight * Number(columns[axis]![at]);
+    return cute ? inRowMajorOrder(index, stored) : index;
+  };
   return { name: cute ? text : print(layout), operation: "ld", bytes: null, index: vectorsOf(requests, lanes, held, flat) };
+}
+
+/** What a step is worth on every axis that moves: on m an index, on e0, e1, ... a coordinate of that mode. */
+function weightsOf(layout: Layout, stored: Stored): Map<string, number> {
+  const moving = movingOf(layout).sort();
+  if (moving.every((axis) => axis === "m")) return new Map(moving.map((axis) => [axis, 1]));
+  const extents = extentsOf(stored.layout.shape).map(Number);
+  const modes = moving.map((axis) => extents.findIndex((_, mode) => axis === `e${mode}`));
+  if (layout.swizzles.length || modes.includes(-1)) {
+    const hint = "on m it counts flat indices, on e0, e1, ... coordinates";
+    throw new LayoutError("TW509", `lanes ask for indices of the tile, and the access is on ${moving.join(" and ")}`, hint);
+  }
+  return new Map(
+    modes.map((mode, at) => {
+      const [axis, extent] = [moving[at]!, extents[mode]!];
+      const [low, high] = extremes(layout, axis);
+      if (low >= 0n && high < BigInt(extent)) return [axis, extents.slice(mode + 1).reduce((a, b) => a * b, 1)];
+      const far = low < 0n ? low : high;
+      throw new Refusal("TW502", `lanes ask for coordinate ${far} on ${axis}, and the tile has ${extent} there`);
+    }),
+  );
 }
 
 /** The flat index of the element whose index counts the tile's first mode fastest. */

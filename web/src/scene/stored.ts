@@ -43,15 +43,19 @@ export class Stored {
   }
 }
 
-/** The one axis on which elements lie. */
-function axisOf(layout: Layout): string {
+/** The names of the axes on which a layout steps or stands aside, by first appearance. */
+export function movingOf(layout: Layout): string[] {
   const vectors = [
     ...[...layout.digits, ...layout.replica].filter((it) => it.extent > 1n).map((it) => it.stride),
     layout.offset,
     layout.outer,
   ];
-  const names = vectors.flatMap((vector) => Object.keys(vector).filter((name) => vector[name]));
-  const moving = [...new Set(names)].map((name) => layout.axes.find((axis) => axis.name === name)!);
+  return [...new Set(vectors.flatMap((vector) => Object.keys(vector).filter((name) => vector[name])))];
+}
+
+/** The one axis on which elements lie. */
+function axisOf(layout: Layout): string {
+  const moving = movingOf(layout).map((name) => layout.axes.find((axis) => axis.name === name)!);
   for (const axis of moving) {
     if (axis.kind === "storage" && axis.name !== "reg" && axis.name !== "TCol") continue;
     throw new Refusal(

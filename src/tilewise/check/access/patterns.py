@@ -26,7 +26,7 @@ MATRICES = ("ldmatrix", "stmatrix")
 NAMES = "row col tma ldmatrix.x1 ldmatrix.x2 ldmatrix.x4 stmatrix.x4 mma.A wgmma.D".split()
 """Some that may be meant where a word is none."""
 OF_ENGINES = {"descriptor.A": "tilewise match", "descriptor.B": "tilewise match", "boxes": "tilewise tma"}
-"""{what an engine asks for, and no lane: who says how}."""
+"""{what an engine asks for, and no lane, as far as a colon: who says how}."""
 _NEARLY_A_WIDTH = re.compile(r"(row|col) *: *(\d+) *[a-zA-Z]*")
 
 
@@ -57,8 +57,9 @@ def pattern_of(name: str, stored: Stored) -> Pattern:
     if name == "col":
         rows, columns = stored.matrix("columns are those")
         return Pattern(name, "ld", lambda elements: in_columns(rows, columns, elements))
-    if name in OF_ENGINES:
-        hint = f"{OF_ENGINES[name]} says how, and tilewise show --access {name} draws it"
+    engines = OF_ENGINES.get(name.partition(":")[0])
+    if engines:
+        hint = f"{engines} says how, and tilewise show --access {name} draws it"
         raise LayoutError("TW601", f"{name} is what an engine asks for, not lanes", hint=hint)
     if name == "tma":
         return Pattern(name, name, lambda elements: in_chunks(stored, elements), CHUNK)

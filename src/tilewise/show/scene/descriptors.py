@@ -1,37 +1,62 @@
-"""wgmma's descriptors of a tile as steps: one an instruction, with its elements and its 64 bits."""
+"""Descriptors of a tile as steps: one an instruction of wgmma or tcgen05, its elements and its 64 bits."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from itertools import chain
 
-from tilewise.check.match import Mismatch, match
+from tilewise.check.match import Match, Mismatch, match
 from tilewise.check.strides import major_name, mode_name
 from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
+from tilewise.hardware.engines import Engine
+from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.fields import WORD_BITS
-from tilewise.hardware.wgmma.descriptor import FIELDS, Descriptor
-from tilewise.hardware.wgmma.instructions import M
-from tilewise.hardware.wgmma.words import Operand, Said, words
 from tilewise.show.scene.asked import Asked
 from tilewise.show.scene.model import Encoded, Field, Note, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
-    from tilewise.check.match import Match
+    from tilewise.hardware.engines import Descriptor
+    from tilewise.hardware.operands.sentences import Said
 
-OPERANDS = {f"descriptor.{name}": name for name in ("A", "B")}
-"""{access: operand}."""
+ACCESS = "descriptor"
+"""What the accesses begin with."""
 
-NAMES = {"start": "start address", "lbo": "LBO", "sbo": "SBO", "base_offset": "base offset", "mode": "mode"}
+OPERANDS = {f"{ACCESS}.{name}": name for name in ("A", "B")}
+"""{access: operand}; behind it may stand an engine, and what is asked of its instructions."""
+
+HINT = f"{ACCESS}.A and {ACCESS}.B are wgmma's; tcgen05's are {ACCESS}.A:tcgen05, {ACCESS}.B:tcgen05:mxf4:k96"
+
+ENGINE = "wgmma"
+"""Whose descriptors are meant where no engine is said."""
+
+NAMES = {
+    "start": "start address",
+    "lbo": "LBO",
+    "sbo": "SBO",
+    "base_offset": "base offset",
+    "lbo_mode": "LBO mode",
+}
+"""Fields that are called otherwise than in their table."""
+
+CALLED = {"wgmma": "matrix descriptor", "tcgen05": "shared-memory descriptor"}
+"""{engine: its word}, as the documents have it."""
+
+_NUMBER = re.compile(r"(m|n|k|cta_group)=?(\d{1,9})")
+_FLAGS = ("sparse", "ws")
 
 
 def descriptors_asked(layout: Layout, access: str, dtype: DType, base: int = 0) -> Asked:
-    """How wgmma reads a tile as the operand that an access names; no steps where it does not.
+    """How an engine reads a tile as the operand that an access names; no steps where it does not.
 
-        requires       access is one of `OPERANDS`
+        requires       access begins with one of `OPERANDS`
         postcondition  the elements of a step are where `reads` of its descriptor has them
 
     >>> from tilewise import S, Swizzle
@@ -49,57 +74,160 @@ def descriptors_asked(layout: Layout, access: str, dtype: DType, base: int = 0) 
     45 32 SBO 64 | 1024 bytes from the first 8 rows to the next 8
     51 49 base offset 0 | the swizzle pattern begins at a multiple of 1024
     63 62 mode 1 | 128B: Swizzle<3,4,3> on byte addresses
+    >>> found = descriptors_asked(Swizzle(3, 3, 3) @ S[(128, 64)], "descriptor.A:tcgen05", DType.of("bf16"))
+    >>> found.notes[0].text.partition("SBO ")[2]
+    '1024 bytes, 4 tcgen05.mma of kind::f16, m128nNk16'
+    >>> found.steps[1].encoded.value
+    '0x4000404000010002'
     """
-    found = match(layout, operand=OPERANDS[access], dtype=dtype, base=base)
+    engine, operand, asked = question_of(access, dtype)
+    scarce = _no_room(engine, operand, dtype, asked)
+    if scarce is not None:
+        return Asked.refused(access, *scarce, _nearest(engine))
+    found = match(layout, engine=engine.name, operand=operand, dtype=dtype, base=base, **asked)
     if isinstance(found, Mismatch):
         first = found.reasons[0]
-        return Asked.refused(access, first.message, first.hint, "tilewise match says what is nearest")
-    notes = Note("yes", f"{access}: {_words(found)}"), Note("hint", _alignment(found))
-    return Asked.of(access, _steps(found, extents_of(layout.shape)[1]), len(found.steps), "wgmma", notes)
+        return Asked.refused(access, first.message, first.hint, _nearest(engine))
+    assert isinstance(found, Match)
+    read = _Read.of(engine, found, extents_of(layout.shape), asked)
+    notes = Note("yes", f"{access}: {_words(found)}"), *(Note("hint", hint) for hint in _hints(found))
+    return Asked.of(access, read.steps(), len(found.steps), read.instruction, notes)
 
 
-def _steps(found: Match, columns: int) -> Iterator[Step]:
-    _, n, deep = found.instruction
-    rows = M if n is None else n
-    operand = Operand(found.dtype, found.major, found.operand, rows)
-    for number, step in enumerate(found.steps):
-        top, left = step.mn * rows, step.k * deep
-        flats = (range(row * columns + left, row * columns + left + deep) for row in range(top, top + rows))
-        where = f"rows {top}..{top + rows - 1}, k {left}..{left + deep - 1}"
-        yield Step(
-            title=f"wgmma {number + 1} of {len(found.steps)}: {where}",
-            elements=tuple(chain.from_iterable(flats)),
-            note=f"start + {step.bytes} bytes",
-            encoded=encoded(step.descriptor, operand),
+def question_of(access: str, dtype: DType) -> tuple[Engine, str, dict[str, Any]]:
+    """The engine, the operand, and what else is asked of its instructions.
+
+    Of a type that some kind has in its own bits, and others in bytes, that kind is meant where none is said.
+
+    >>> engine, *words = question_of("descriptor.B:tcgen05:n64:cta_group2", DType.of("bf16"))
+    >>> engine.name, words
+    ('tcgen05', ['B', {'n': 64, 'cta_group': 2}])
+    >>> question_of("descriptor.A:tcgen05:k96", DType.of("e2m1"))[2]
+    {'kind': 'mxf4', 'k': 96}
+    """
+    head, *words = access.split(":")
+    if head not in OPERANDS:
+        raise LayoutError("TW601", f"{access!r} is no access", hint=HINT)
+    engine = engine_of(words[0] if words else ENGINE)
+    asked = dict(_option(engine, word) for word in words[1:])
+    if "kind" in engine.options:
+        from tilewise.check.engines import PACKED
+
+        asked = PACKED.get(dtype.name, {}) | asked
+    return engine, OPERANDS[head], asked
+
+
+def _option(engine: Engine, word: str) -> tuple[str, Any]:
+    """What a word asks for, and which of it; what is no number and no flag is a kind."""
+    number = _NUMBER.fullmatch(word)
+    if number and number[1] in engine.options:
+        return number[1], int(number[2])
+    if word in _FLAGS and word in engine.options:
+        return word, True
+    if "kind" in engine.options:
+        from tilewise.hardware.tcgen05.kinds import Kind
+
+        return "kind", Kind.of(word.removeprefix("kind=")).name
+    known = ", ".join(engine.options)
+    raise LayoutError("TW601", f"{engine.name} is not asked for {word!r}", hint=f"it is asked for {known}")
+
+
+def _no_room(engine: Engine, operand: str, dtype: DType, asked: dict[str, Any]) -> tuple[str, str] | None:
+    """Why elements in their own bits are not those that an instruction reads, and what to do."""
+    try:
+        general = {name: value for name, value in asked.items() if name not in engine.sizes}
+        stored = engine.intake(dtype, operand, **general).dtype
+    except Refused:  # `match` says so
+        return None
+    if stored.bits == dtype.bits:
+        return None
+    why = f"an element of {dtype} has a byte to itself in shared memory, and {dtype.bits} bits here"
+    return why, "K-major elements of e4m3 lie as these do"
+
+
+def _nearest(engine: Engine) -> str:
+    said = "" if engine.name == ENGINE else f" --engine {engine.name}"
+    return f"tilewise match{said} says what is nearest"
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A tile as the parts that single instructions read."""
+
+    engine: Engine
+    found: Match
+    operand: Any
+    """What one instruction reads, as the engine's words are asked about it."""
+    columns: int
+    rows_of_one: int
+    deep: int
+
+    @classmethod
+    def of(cls, engine: Engine, found: Match, extents: tuple[int, ...], asked: dict[str, Any]) -> _Read:
+        rows, columns = extents
+        m, n, _ = found.instruction
+        said = {**asked, **{name: size for name, size in (("m", m), ("n", n)) if size is not None}}
+        options = {name: value for name, value in said.items() if name in engine.options}
+        operand = engine.operand(found.dtype, found.major, found.operand, **options)
+        return cls(engine, found, operand, columns, rows // found.mn_steps, columns // found.k_steps)
+
+    @property
+    def instruction(self) -> str:
+        """The word for one of them."""
+        return (self.found.product or self.found.engine).partition(" ")[0]
+
+    def steps(self) -> Iterator[Step]:
+        """One an instruction."""
+        many, deep = self.rows_of_one, self.deep
+        for number, step in enumerate(self.found.steps):
+            top, left = step.mn * many, step.k * deep
+            starts = range(top * self.columns + left, (top + many) * self.columns + left, self.columns)
+            where = f"rows {top}..{top + many - 1}, k {left}..{left + deep - 1}"
+            yield Step(
+                title=f"{self.instruction} {number + 1} of {len(self.found.steps)}: {where}",
+                elements=tuple(chain.from_iterable(range(start, start + deep) for start in starts)),
+                note=f"start + {step.bytes} bytes",
+                encoded=self.encoded(step.descriptor),
+            )
+
+    def encoded(self, descriptor: Descriptor) -> Encoded:
+        """The 64 bits, with what each field says of the operand."""
+        said = self.engine.words(descriptor, operand=self.operand)
+        fields = tuple(
+            Field(NAMES.get(own.name, own.name), field.low, field.high, own.encoded, self._field_words(own))
+            for field, own in zip(self.engine.fields, said, strict=True)
         )
+        return Encoded(CALLED[self.engine.name], WORD_BITS, str(descriptor), fields)
 
-
-def encoded(descriptor: Descriptor, operand: Operand) -> Encoded:
-    """The 64 bits, with what each field says of the operand."""
-    said = words(descriptor, operand=operand)
-    fields = tuple(
-        Field(NAMES[own.name], field.low, field.high, own.encoded, _field_words(own))
-        for field, own in zip(FIELDS, said, strict=True)
-    )
-    return Encoded("matrix descriptor", WORD_BITS, str(descriptor), fields)
-
-
-def _field_words(said: Said) -> str:
-    if said.name == "start":
-        return f"byte {said.bytes}, in units of 16"
-    return said.says if said.bytes is None or not said.read else f"{said.bytes} bytes {said.says}"
+    def _field_words(self, said: Said) -> str:
+        if said.name == "start":
+            return f"byte {said.bytes}, in units of 16"
+        if said.bytes is None or not said.read:
+            return said.says
+        if said.name == "lbo" and self.found.lbo_mode == "absolute":
+            return f"byte {said.bytes}, {said.says}"
+        return f"{said.bytes} bytes {said.says}"
 
 
 def _words(found: Match) -> str:
-    strides = (
-        f"{name.upper()} " + ("not read" if value is None else f"{value} bytes")
-        for name, value in (("lbo", found.lbo), ("sbo", found.sbo))
-    )
-    parts = mode_name(found.mode), major_name(found.major), *strides, f"{len(found.steps)} wgmma"
+    lbo = "an address" if found.lbo_mode == "absolute" else _distance(found.lbo)
+    many = f"{len(found.steps)} {found.product or found.engine}"
+    if found.product:
+        m, n, k = found.instruction
+        many += f", m{m or 'M'}n{n or 'N'}k{k}"
+    parts = mode_name(found.mode), major_name(found.major), f"LBO {lbo}", f"SBO {_distance(found.sbo)}", many
     return ", ".join(parts)
 
 
-def _alignment(found: Match) -> str:
+def _distance(value: int | None) -> str:
+    return "not read" if value is None else f"{value} bytes"
+
+
+def _hints(found: Match) -> Iterator[str]:
+    """Where the tile begins, and what else its reader should know."""
     base_offset = found.descriptor.base_offset
     or_else = f", or it has base offset {base_offset} as here" if base_offset else ""
-    return f"the tile's address is a multiple of {found.alignment} bytes{or_else}"
+    yield f"the tile's address is a multiple of {found.alignment} bytes{or_else}"
+    if found.lbo_mode == "absolute":
+        yield "absolute LBO mode is of sm_103a"
+    yield from found.notes

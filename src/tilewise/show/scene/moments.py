@@ -8,7 +8,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.show.scene.model import Document, Scene, Step
 
-_COUNTED = re.compile(r"(wgmma|box) \d+ of \d+\b")
+_COUNTED = re.compile(r"(wgmma|tcgen05\.mma|box) \d+ of \d+\b")
 """Titles such as `box 1 of 2`."""
 
 

@@ -17,7 +17,7 @@ from tilewise.core.layout import Layout
 from tilewise.show.scene.asked import Asked
 from tilewise.show.scene.boxes import ACCESS as BOXES
 from tilewise.show.scene.boxes import boxes_asked
-from tilewise.show.scene.descriptors import OPERANDS as DESCRIPTORS
+from tilewise.show.scene.descriptors import ACCESS as DESCRIPTORS
 from tilewise.show.scene.descriptors import descriptors_asked
 from tilewise.show.scene.logical import MOST_CELLS
 from tilewise.show.scene.model import Note, Step
@@ -26,9 +26,9 @@ WORD_BITS = 32
 
 
 def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: int = 0) -> Asked:
-    """The steps of an access, and in a sentence what it needs; of lanes, of wgmma or of TMA.
+    """The steps of an access, and in a sentence what it needs; of lanes, of wgmma, tcgen05 or TMA.
 
-        requires  the text of an access, a layout of (lane, element), descriptor.A, descriptor.B, or boxes
+        requires  the text of an access, a layout of (lane, element), descriptor.A and its like, or boxes
         refused   TW401 no type; TW301 a tile of more than 1,048,576 elements; what `conflicts` refuses
 
     >>> from tilewise import S
@@ -49,12 +49,10 @@ def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: in
     if dtype is None:
         raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
     name = access.strip() if isinstance(access, str) else ""
-    if name in DESCRIPTORS:
+    if name.startswith(DESCRIPTORS):
         return descriptors_asked(layout, name, dtype, base)
     if name == BOXES:
         return boxes_asked(layout, dtype, base)
-    if name.startswith("descriptor"):
-        raise LayoutError("TW601", f"{name!r} is no access", hint="wgmma's are " + " ".join(DESCRIPTORS))
     return _wavefronts(layout, access, dtype, base)
 
 
