@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 
@@ -50,15 +52,67 @@ def test_what_asks_for_all_imports_all():
 # -- and nothing is missed -------------------------------------------------------------------------
 
 
-def test_the_help_has_the_parameters_of_all(capsys):
-    said = parser_for("catalog").format_help()
-    for entry in entries().values():
-        for parameter in entry.parameters:
-            assert f"--{parameter.name.replace('_', '-')}" in said
-    for words in (["--help"], ["wgmma.D", "--help"], ["--help", "wgmma.D"]):
-        with pytest.raises(SystemExit):
-            main(["catalog", *words])
-        assert capsys.readouterr().out == said
+def helped(capsys, *words: str) -> str:
+    with pytest.raises(SystemExit) as end:
+        main(["catalog", *words])
+    assert end.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", entries())
+def test_the_help_of_an_entry_has_its_parameters_and_no_others(capsys, name):
+    entry = entries()[name]
+    said = helped(capsys, name, "--help")
+    listed = said.partition("\nparameters:\n")[2].partition("\noptions:\n")[0]
+    own = [f"--{parameter.name.replace('_', '-')}" for parameter in entry.parameters]
+    assert re.findall(r"^  (--[\w-]+)", listed, re.MULTILINE) == own
+    flowing = " ".join(listed.split())
+    for parameter in entry.parameters:
+        known = () if parameter.flag else parameter.legal or (parameter.rule,)
+        assert " ".join([*map(str, known)]) in flowing
+        assert parameter.flag or parameter.default is None or f"({parameter.default})" in flowing
+    assert entry.summary in said
+    assert f"tilewise catalog '{entry.call}'" in said
+    assert entry.source.url in said
+
+
+@pytest.mark.parametrize("name", entries())
+def test_the_examples_in_the_help_of_an_entry_answer(tilewise, name):
+    said = tilewise("catalog", name, "--help").out
+    _, by_options, by_call, *_ = re.split(r"\n  (?=tilewise catalog )", said)
+    asked = shlex.split(by_options)[1:]
+    found, called = tilewise(*asked), tilewise(*shlex.split(by_call.splitlines()[0])[1:])
+    assert (found.code, called.code) == (0, 0)
+    assert found.out == called.out != ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tcgen05.ld", "-h"),
+        ("--help", "tcgen05.ld"),
+        ("tcgen05.ld.sync.aligned.32x32b.x8.b32", "--help"),
+        ("tcgen05.ld(32x32b, repeat=x8)", "--help"),
+        ("--repeat", "x8", "tcgen05.ld", "--help"),
+    ],
+)
+def test_an_entry_is_helped_however_it_is_named(capsys, words):
+    assert helped(capsys, *words) == helped(capsys, "tcgen05.ld", "--help")
+
+
+def test_the_help_of_all_is_short_and_leads_to_those(capsys):
+    said = helped(capsys, "--help")
+    assert len(said.splitlines()) <= 50
+    assert "tilewise catalog ENTRY --help" in said
+    assert "--cta-group" not in said
+    assert helped(capsys, "fragment", "--help") == said
+    assert main(["catalog", "tcgen05.foo", "--help"]) == 2
+    assert "did you mean tcgen05.sf?" in capsys.readouterr().err
+
+
+def test_a_parser_of_no_words_has_the_parameters_of_all():
+    known = parser_for("catalog")._option_string_actions
+    assert all(f"--{p.name.replace('_', '-')}" in known for e in entries().values() for p in e.parameters)
 
 
 @pytest.mark.parametrize(

@@ -2,29 +2,28 @@
 
   tilewise catalog
   tilewise catalog fragment
-  tilewise catalog wgmma.D --dtype f32 --n 64
+  tilewise catalog wgmma.D --help
   tilewise catalog wgmma.D --dtype f16 --n 64 --at 9,3
-  tilewise catalog wgmma.D --dtype f16 --n 64 --who wid_in_wg=0,laneid=5
-  tilewise catalog wgmma.smem --operand B --major k --mode 128B --dtype bf16 --rows 128 --k 64
-  tilewise catalog 'wgmma.figure(170)' --show
-  tilewise catalog 'wgmma.D(f32, n=N)' --let N=64
   tilewise catalog mma.A --shape m16n8k16 --dtype f16 --who laneid=5,register=3
+  tilewise catalog tcgen05.smem --operand B --major k --mode 128B --dtype bf16 --rows 128 --k 64
+  tilewise catalog 'wgmma.D(f32, n=N)' --let N=64 --show
   tilewise catalog mma.shapes --arch sm_75
-  tilewise catalog mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
   tilewise catalog ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
   tilewise catalog tcgen05.ld.sync.aligned.32x32b.x8.b32
   tilewise catalog --confirmed
 
 Alone it lists the entries, and with a word those that speak of it. The name of an entry with no values says
-what it takes; with values, or as a call (- reads it from standard input), it gives the layout, which any
-command reads as that call. In a place reg counts elements, as in the layout, and register those of 32 bits.
-An instruction of PTX may stand as it does in a program, operands and all. What the hardware does not have,
-such as an N, is a no, with the reason. With --confirmed it counts the instances of each entry by what
-confirms them: a GPU, two other implementations besides the document, one, or the document alone.
+what it takes, and with --help how it is asked; with values, or as a call (- reads it from standard input), it
+gives the layout, which any command reads as that call. In a place reg counts elements, as in the layout, and
+register those of 32 bits. An instruction of PTX may stand as it does in a program, operands and all. What the
+hardware does not have, such as an N, is a no, with the reason. With --confirmed it counts the instances of
+each entry by what confirms them: a GPU, two other implementations besides the document, one, or the document
+alone.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 
 from tilewise.cli.answer import NO, Answer, witness_data
@@ -34,7 +33,6 @@ from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Sequence
     from typing import Any
 
@@ -50,15 +48,14 @@ _WHO_LIMIT = 4096
 
 def arguments(parser: Parser) -> None:
     """[ENTRY | WORD ...] [--PARAMETER VALUE ...] [--at INDEX] [--who PLACE] [--show]."""
-    parser.add_argument("words", metavar="ENTRY", nargs="*", help="an entry, a call of one, or a word")
-    group = parser.add_argument_group("parameters of entries")
-    every = _parameters_for(parser.words)
-    flags = {parameter.name for parameter in every if parameter.flag}
-    for name in dict.fromkeys(parameter.name for parameter in every):
-        meanings = dict.fromkeys(parameter.meaning for parameter in every if parameter.name == name)
-        kind: dict[str, Any] = {"action": "store_const", "const": "1"} if name in flags else {"metavar": "V"}
-        group.add_argument(*_options(name), dest=f"{_OWN}{name}", help="; or ".join(meanings), **kind)
-    group.add_argument(
+    explained = _explained(parser.words)
+    if explained is not None:
+        _explain(parser, explained)
+    else:
+        parser.usage = _USAGE
+        parser.add_argument("words", metavar="ENTRY", nargs="*", help="an entry, a call of one, or a word")
+        _parameters_of(parser, _parameters_for(parser.words), told=False)
+    parser.add_argument(
         "--let", action="append", default=[], metavar="NAME=N", help="a value for a name; repeatable"
     )
     parser.add_argument(
@@ -68,6 +65,73 @@ def arguments(parser: Parser) -> None:
     place.add_argument("--at", metavar="INDEX", help="the place of an element: ROW,COLUMN")
     place.add_argument("--who", metavar="PLACE", help="the elements at a place: laneid=5,register=3 or a7")
     place.add_argument("--show", action="store_true", help="draw a corner of the layout")
+
+
+def _parameters_of(group: argparse._ActionsContainer, parameters: Iterable[Parameter], *, told: bool) -> None:
+    """An option for each name of a parameter; it may be spelled as in a call, of which help says nothing."""
+    for parameter in {parameter.name: parameter for parameter in parameters}.values():
+        flag: dict[str, Any] = {"action": "store_const", "const": "1"}
+        kind = flag if parameter.flag else {"metavar": _metavar(parameter)}
+        for spelled in _options(parameter.name):
+            dashed = spelled == _dashed(parameter)
+            said = _in_words(parameter).replace("%", "%%") if told and dashed else argparse.SUPPRESS
+            group.add_argument(spelled, dest=f"{_OWN}{parameter.name}", help=said, **kind)
+
+
+_USAGE = (
+    "tilewise catalog [WORD ...]\n"
+    "       tilewise catalog ENTRY [--PARAMETER VALUE ...] [--at INDEX | --who PLACE] [--show]\n"
+    "       tilewise catalog 'ENTRY(VALUE, PARAMETER=VALUE)' [...]\n"
+    "       tilewise catalog ENTRY --help"
+)
+
+
+def _explained(words: Sequence[str]) -> Entry | None:
+    """The entry of which help is asked, by its name, a call of it or an instruction; None of all."""
+    if not {"-h", "--help"} & {*words}:
+        return None
+    from tilewise.hardware.catalog import find, knowing
+
+    for word in words:
+        name = word.partition("(")[0]
+        registry = knowing(name)
+        if (taking := registry.taking(name)) is not None:
+            return taking
+        if registry.knows(name):
+            return find(name)
+    return find(words[0]) if "." in words[0] else None
+
+
+def _explain(parser: Parser, entry: Entry) -> None:
+    """How one entry is asked: its own parameters, first of all, and where it stands."""
+    name, example = f"tilewise catalog {entry.name}", entry.example
+    needed = [f"{_dashed(p)} {_metavar(p)}" for p in entry.parameters if p.needed]
+    given = [_dashed(p) + f" {example[p.name]}" * (not p.flag) for p in entry.parameters if p.name in example]
+    asked, ways = " ".join([name, *given]), _confirmed(entry)[0]
+    parser.usage = f"{' '.join([name, *needed, '[options]'])}\n       tilewise catalog '{entry.usage}'"
+    parser.description = f"{entry.summary}\n\n  {asked}\n  tilewise catalog '{entry.call}'"
+    parser.epilog = f"source: {entry.source}\n  {entry.source.url}\nconfirmed: {ways}"
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    _parameters_of(parser.add_argument_group("parameters"), entry.parameters, told=True)
+    parser._action_groups.insert(0, parser._action_groups.pop())
+
+
+def _metavar(parameter: Parameter) -> str:
+    return "N" if parameter.number else parameter.name.rpartition("_")[2].upper()
+
+
+def _dashed(parameter: Parameter) -> str:
+    return next(iter(_options(parameter.name)))
+
+
+def _in_words(parameter: Parameter) -> str:
+    """What a parameter is, which values it may have, and which it has where it is left out."""
+    if parameter.flag:
+        return parameter.meaning
+    known = " ".join(map(str, parameter.legal)) or parameter.rule
+    return f"{parameter.meaning}: {known}" + (
+        f" ({parameter.default})" if parameter.default is not None else ""
+    )
 
 
 def _parameters_for(words: Sequence[str]) -> list[Parameter]:
@@ -302,24 +366,27 @@ def _worded(name: str) -> str:
 
 
 def _described(entry: Entry) -> Answer:
-    from tilewise.hardware.catalog.counts import ways_of
     from tilewise.hardware.catalog.sheet import summary_of
+
+    said, ways = _confirmed(entry)
+    data = summary_of(entry) | {"instances": {"count": max(ways.values()), **ways}}
+    width = max((len(_dashed(p)) for p in entry.parameters), default=0)
+    lines = [f"{entry.usage}: {entry.summary}"]
+    lines += [f"  {_dashed(parameter):<{width}}  {_in_words(parameter)}" for parameter in entry.parameters]
+    lines.append(f"  such as {entry.call}")
+    lines.append(f"  {entry.source}: {entry.source.url}")
+    lines.append(f"  confirmed: {said}")
+    return Answer(data, "\n".join(lines))
+
+
+def _confirmed(entry: Entry) -> tuple[str, dict[str, int]]:
+    """How an entry is confirmed, in words, and of how many of its instances."""
+    from tilewise.hardware.catalog.counts import ways_of
 
     ways = ways_of(entry)
     whole = max(ways.values())  # the document has every instance
-    data = summary_of(entry) | {"instances": {"count": whole, **ways}}
     said = [way if count == whole else f"{way} ({count} of {whole})" for way, count in ways.items()]
-    width = max((len(p.name) for p in entry.parameters), default=0)
-    lines = [f"{entry.usage}: {entry.summary}"]
-    for parameter in entry.parameters:
-        known = " ".join(map(str, parameter.legal)) or parameter.rule
-        known += f" ({parameter.default})" if parameter.default is not None else ""
-        known = f"{parameter.meaning}: {known}" if not parameter.flag else parameter.meaning
-        lines.append(f"  --{parameter.name:<{width}}  {known}")
-    lines.append(f"  such as {entry.call}")
-    lines.append(f"  {entry.source}: {entry.source.url}")
-    lines.append(f"  confirmed: {', '.join(said)}")
-    return Answer(data, "\n".join(lines))
+    return ", ".join(said), ways
 
 
 def _listed(words: Sequence[str]) -> Answer:

@@ -163,7 +163,11 @@ def _sizes(operand: str, m: int, cta_group: int) -> Iterable[tuple[int, int]]:
     return product((m,) if operand == "SFA" else (128, 256), (WORD, 2 * WORD))
 
 
-KIND = Parameter("kind", "the kind of tcgen05.mma", legal=tuple(KINDS))
+def _kind(given: str) -> str:
+    return Kind.of(given).name
+
+
+KIND = Parameter("kind", "the kind of tcgen05.mma", legal=_SCALED, normal=_kind)
 SF_K = Parameter("sf_k", "scale factors of a row", rule="1 or more", default=WORD, number=True)
 HALF_OF_N = Parameter(
     "half", "which half of N, of a pair with M = 128", legal=(0, 1), optional=True, number=True

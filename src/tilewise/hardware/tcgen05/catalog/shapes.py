@@ -86,7 +86,11 @@ ENTRIES = (
             Parameter("sparse", "A is sparse", flag=True),
             Parameter("ws", "tcgen05.mma.ws", flag=True),
             Parameter(
-                "k", f"K of the product: the kind's, or {DEEP_K}", rule="a number", optional=True, number=True
+                "k",
+                "K of the product",
+                rule=f"as the kind has it, with sparse A twice that; {DEEP_K} of mxf4 and mxf4nvf4",
+                optional=True,
+                number=True,
             ),
         ),
         PTX_TCGEN05_SHAPES,
