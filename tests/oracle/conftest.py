@@ -11,6 +11,8 @@ from tests.oracle import (
     cute_claims,
     cute_dsl_claims,
     cute_dsl_tcgen05_claims,
+    cute_tensor_memory,
+    cute_tensor_memory_claims,
     cute_traits,
     probe_claims,
     shape_claims,
@@ -36,13 +38,24 @@ def cute_atoms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[cute_
 
 
 @pytest.fixture(scope="session")
-def cute_said(cute_atoms: dict[str, list[cute_traits.Atom]]) -> list[Claim]:
-    """What CuTe says of fragments, metadata, scales, matrices and tables of instructions."""
+def cute_fragments(tmp_path_factory: pytest.TempPathFactory) -> list[cute_tensor_memory.Fragment]:
+    """What CuTe has in tensor memory."""
+    if why := cute_traits.missing():
+        pytest.skip(why)
+    return cute_tensor_memory.fragments(tmp_path_factory.mktemp("cute_fragments"))
+
+
+@pytest.fixture(scope="session")
+def cute_said(
+    cute_atoms: dict[str, list[cute_traits.Atom]], cute_fragments: list[cute_tensor_memory.Fragment]
+) -> list[Claim]:
+    """What CuTe says of fragments, metadata, scales, matrices, tables of instructions, and tensor memory."""
     mma, copy = cute_atoms["mma"], cute_atoms["copy"]
     return [
         *cute_claims.of_mma(mma),
         *cute_claims.of_matrices(copy),
         *cute_claims.of_tables([*mma, *copy]),
+        *cute_tensor_memory_claims.claims(cute_fragments),
     ]
 
 

@@ -96,11 +96,25 @@ def accumulators() -> None:
         said("A", m=m, cta_group=group, dtype=dtype, kind=kind, k=k, layout=a.layout)
 
 
+SPARSE = {
+    "f16": (tcgen05.MmaF16BF16SparseOp, 32),
+    "bf16": (tcgen05.MmaF16BF16SparseOp, 32),
+    "e4m3": (tcgen05.MmaFP8SparseOp, 64),
+    "e5m2": (tcgen05.MmaFP8SparseOp, 64),
+}
+"""{type of A and B: operation, K}."""
+
+
 def sparse() -> None:
-    """D of products whose A is sparse, and metadata, in bits: an element of a row of A has one."""
-    memory, tid = tcgen05.OperandSource.SMEM, SparseMetadataFormat.TID
+    """Of products whose A is sparse D, A, and metadata, in bits: an element of a row of A has one."""
+    tid = SparseMetadataFormat.TID
+    for (dtype, (make, k)), (m, group) in product(SPARSE.items(), SHAPES):
+        such = (GROUPS[group], tcgen05.OperandSource.TMEM, K_MAJOR, K_MAJOR, tid)
+        tiled = cute.make_tiled_mma(cute.make_mma_atom(make(TYPES[dtype], TYPES["f32"], (m, N, k), *such)))
+        a = tiled.make_fragment_A(tiled.partition_shape_A((m, k)))
+        said("A", m=m, cta_group=group, dtype=dtype, sparse=True, k=k, layout=a.layout)
     for result, (m, group) in product(("f16", "f32"), SHAPES):
-        such = (GROUPS[group], memory, K_MAJOR, K_MAJOR, tid)
+        such = (GROUPS[group], tcgen05.OperandSource.SMEM, K_MAJOR, K_MAJOR, tid)
         operation = tcgen05.MmaF16BF16SparseOp(cutlass.Float16, TYPES[result], (m, N, 32), *such)
         tiled = cute.make_tiled_mma(cute.make_mma_atom(operation))
         d = tiled.make_fragment_C(tiled.partition_shape_C((m, N)))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 MMA_ARCH = ("sm70", "sm75", "sm80", "sm89", "sm90", "sm120", "sm120_sparse")
 COPY_ARCH = ("sm75", "sm90", "sm100")
@@ -126,13 +127,18 @@ def atoms(folder: Path, kind: str) -> list[Atom]:
     }
     heads = "".join(f"#include <cute/atom/{kind}_traits_{arch}.hpp>\n" for arch in arches)
     calls = "".join(f'    {kind}<{name}>("{name}", "{of.instructions[0]}");\n' for name, of in every.items())
-    (folder / f"{kind}.cpp").write_text(f"{_HEAD}{heads}{_PRINT}int main()\n{{\n{calls}}}\n")
-    command = ["nvcc", "-std=c++17", "-x", "c++", f"-I{include}", "-o", kind, f"{kind}.cpp"]
+    found = printed(folder, kind, f"{_HEAD}{heads}{_PRINT}int main()\n{{\n{calls}}}\n")
+    return [Atom(**atom, bytes=tuple(every[atom["name"]].bytes)) for atom in found]
+
+
+def printed(folder: Path, name: str, program: str) -> list[dict[str, Any]]:
+    """What a program prints that is compiled from CuTe's headers: a line of JSON for each of its objects."""
+    (folder / f"{name}.cpp").write_text(program)
+    command = ["nvcc", "-std=c++17", "-x", "c++", f"-I{headers()}", "-o", name, f"{name}.cpp"]
     built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr[-4000:]
-    printed = subprocess.run([folder / kind], capture_output=True, text=True, check=True).stdout
-    found = [json.loads(line) for line in printed.splitlines()]
-    return [Atom(**atom, bytes=tuple(every[atom["name"]].bytes)) for atom in found]
+    done = subprocess.run([folder / name], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def _instance(name: str, words: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -55,6 +55,8 @@ FAULTS = {
 """{entry and instance: what CuTe's headers have otherwise}, in the version that pyproject.toml names."""
 
 _OPERATION = re.compile(r"struct SM100_MMA_([A-Z0-9]+?)(_2x1SM)?_SS(_SPARSE)?\n\{(.*?)\n\};", re.DOTALL)
+_WS = re.compile(r"struct tmem_frg_ws : tmem_frg_base\n\{(.*?)\n\};", re.DOTALL)
+"""D of `.ws`, for which CuTe has no operation."""
 _ASSERTION = re.compile(r'static_assert\((.*?),\s*"', re.DOTALL)
 
 
@@ -64,17 +66,35 @@ def missing() -> str | None:
 
 
 def claims() -> Iterator[Claim]:
-    """Of every operation whose A is in shared memory and which asserts something of M and of N."""
+    """Of every operation whose A is in shared memory and which asserts something of M and of N; and of D."""
     include = headers()
     assert include is not None
     text = (include / "cute/arch/mma_sm100_umma.hpp").read_text()
     for name, pair, sparse, body in _OPERATION.findall(text):
-        said = [words for words in _ASSERTION.findall(body) if re.search(r"\b[MN]\b", words)]
+        said = _of_shapes(_ASSERTION.findall(body))
         if name not in KINDS_OF or not all(any(letter in words for words in said) for letter in "MN"):
             continue
         for kind in KINDS_OF[name]:
             of = {"kind": kind, "cta_group": 2 if pair else 1, "sparse": bool(sparse), "ws": False}
             yield claim_of_shapes(f"SM100_MMA_{name}{pair}_SS{sparse}", of, _taken(said))
+    yield from _of_ws((include / "cute/atom/mma_traits_sm100.hpp").read_text())
+
+
+def _of_ws(text: str) -> Iterator[Claim]:
+    """What is asserted of D of dense products; it has the same D for every kind."""
+    found = _WS.search(text)
+    assert found is not None
+    said = [words.replace("_MMA", "") for words in _ASSERTION.findall(found[1])]
+    taken = _taken(_of_shapes(said))
+    for kind in KINDS.values():
+        if not kind.scaled:
+            of = {"kind": kind.name, "cta_group": 1, "sparse": False, "ws": True}
+            yield claim_of_shapes("tmem_frg_ws", of, taken)
+
+
+def _of_shapes(asserted: Iterable[str]) -> list[str]:
+    """Of what is asserted what is of M or N."""
+    return [words for words in asserted if re.search(r"\b[MN]\b", words)]
 
 
 def _taken(said: list[str]) -> Taken:

@@ -14,6 +14,7 @@ from tests.notation.conftest import golden  # noqa: F401 - a fixture
 from tests.oracle import (
     cute_claims,
     cute_dsl_tcgen05_claims,
+    cute_tensor_memory_claims,
     cute_traits,
     shape_claims,
     tirx_claims,
@@ -36,7 +37,7 @@ from tilewise.hardware.mma.sparse_instructions import sparse_instructions
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 FAULTS = {
-    "CuTe": cute_claims.FAULTS,
+    "CuTe": cute_claims.FAULTS | cute_tensor_memory_claims.FAULTS,
     "CuTe DSL": cute_dsl_tcgen05_claims.FAULTS,
     "CuTe headers": shape_claims.FAULTS,
     "TIRx": tirx_claims.FAULTS,
