@@ -198,6 +198,7 @@ def suggest(
     blas: str | None = None,
     mode: Mode | str | None = None,
     stages: int = 1,
+    depth: int | None = None,
     **asked: Any,
 ) -> Suggestion:
     """The tile to take for operand A [rows = M, K] or B [rows = N, K].
@@ -205,7 +206,8 @@ def suggest(
     `major` says which direction is contiguous, "k" where nothing is said; or `blas` does, by the two letters
     of a column-major library: "TN" is A transposed and B not, both K-major. `mode` takes that one instead of
     the widest that fits. `asked` is what the engine's instructions are asked for besides: of tcgen05 kind, m,
-    n, cta_group, sparse, ws and lbo_mode; the rows are those of one CTA.
+    n, cta_group, sparse, ws and lbo_mode; the rows are those of one CTA. `depth` is K of an instruction,
+    where there are several: 64 or 96.
 
         requires  whole instructions: 64 rows of A, a legal N's of B, 32 bytes of K; a mode that is asked for
                   is filled
@@ -216,7 +218,7 @@ def suggest(
     256
     """
     of = _engine(engine)
-    intake = intake_of(of, dtype, operand, asked)
+    intake = intake_of(of, dtype, operand, asked if depth is None else asked | {"k": depth})
     rows, k = _extent(rows, "rows"), _extent(k, "K")
     major = _major(intake, major, blas)
     _check_tile(of, intake, rows, k)

@@ -5,6 +5,7 @@
   tilewise suggest --operand A --tile 64x128 --dtype e4m3 --code cuda
   tilewise suggest --operand A --tile 128x64 --dtype bf16 --mode 64B
   tilewise suggest --engine tcgen05 --operand A --tile 128x64 --dtype bf16 --m 256 --cta-group 2
+  tilewise suggest --engine tcgen05 --operand B --tile 128x768 --dtype e2m1 --kind mxf4 --k 96
 
 The tile is rows x K: M x K for A, N x K for B; of tcgen05 with --cta-group 2 that of one CTA, half of the
 rows. --major says which direction is contiguous; --blas says it by the letters of a column-major library,
@@ -52,6 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     only = parser.add_argument_group("tcgen05")
     of_tcgen05(only)
     only.add_argument("--n", metavar="N", help="N of the product (the largest that feeds the tile)")
+    only.add_argument("--k", metavar="K", help="K of the product, where the kind has several: 64 or 96")
     only.add_argument("--sparse", action="store_true", default=None, help="A is sparse")
 
 
@@ -71,7 +73,7 @@ def answer(args: argparse.Namespace) -> Answer:
             blas=args.blas,
             mode=args.mode,
             stages=args.stages,
-            **_asked(args),
+            **{"depth" if name == "k" else name: value for name, value in _asked(args).items()},
         )
     except Refused as no:
         hint = in_a_shell(no.hint)
@@ -102,7 +104,7 @@ def _answered(found: Suggestion, args: argparse.Namespace) -> Answer:
     from tilewise.emit.suggested import cuda_of, cute_of
 
     code = {"cuda": cuda_of(found), "cute": cute_of(found)}
-    data = _data(found) | {name: value for name, value in _asked(args).items() if name not in "mn"}
+    data = _data(found) | {name: value for name, value in _asked(args).items() if name not in "mnk"}
     data |= {"code": code}
     if args.code is None:
         return Answer(data, _text(found, args), YES)
@@ -128,6 +130,7 @@ def _data(found: Suggestion) -> dict[str, Any]:
         "shape": [found.rows, found.k],
         "major": found.major,
         "trans": found.trans,
+        **found.intake.fixed,
         "mode": found.mode.name,
         "why": [
             {"mode": choice.mode.name, "fits": choice.fits, "why": choice.why} for choice in found.choices
@@ -154,11 +157,12 @@ def _data(found: Suggestion) -> dict[str, Any]:
         "banks": [
             {
                 "access": cost.access.name,
+                **({"view": view} if view else {}),
                 "wavefronts": cost.wavefronts,
                 "ideal": cost.ideal,
                 "ways": cost.ways,
             }
-            for cost in _banks(found)
+            for view, cost in _banks(found)
         ],
         "bytes": found.bytes,
         "stages": {
@@ -169,15 +173,28 @@ def _data(found: Suggestion) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _banks(found: Suggestion) -> Iterator[Conflicts]:
-    """What it costs threads to write the tile and to read it, where its layout lets them."""
+def _banks(found: Suggestion) -> Iterator[tuple[str, Conflicts]]:
+    """What it costs threads to write the tile and to read it, and of which view, where its layout lets them.
+
+    Of tcgen05 they write alone, along what is contiguous: no operand of its comes from a thread's registers.
+    """
     from tilewise.check.banks import conflicts
 
-    for access in ("row:16B@st", "ldmatrix.x4"):
+    tile, view, accesses = found.tile, "", ["row:16B@st", "ldmatrix.x4"]
+    if found.engine == "tcgen05":
+        accesses = accesses[:1]
+        if found.major != "k":
+            tile, view = tile.permute(1, 0), f"[K, {'M' if found.operand == 'A' else 'N'}]"
+    for access in accesses:
         try:
-            yield conflicts(found.tile, access, dtype=found.dtype)
+            yield view, conflicts(tile, access, dtype=found.dtype)
         except Refused:
             continue
+
+
+def _bank_words(found: Suggestion) -> Iterator[str]:
+    for view, cost in _banks(found):
+        yield f"of {view}, {cost}" if view else str(cost)
 
 
 def _extent(mode: Any) -> int:
@@ -202,7 +219,7 @@ def _text(found: Suggestion, args: argparse.Namespace) -> str:
         (found.engine, f"{_instruction(m, n, k)}{_way_of(found)}, {_steps_words(found)}"),
         *_step_rows(found),
         ("shared", _shared_words(found)),
-        *zip(("banks", ""), _banks(found), strict=False),
+        *zip(("banks", ""), _bank_words(found), strict=False),
         *(("note", note) for note in found.notes),
         ("confirmed", ", ".join(found.confirmed)),
     ]
@@ -240,7 +257,7 @@ def _way_of(found: Suggestion) -> str:
 
 
 def _way(args: argparse.Namespace) -> str:
-    named = ("major", "blas", "mode", "kind", "m", "n", "cta_group", "lbo_mode", "atomicity")
+    named = ("major", "blas", "mode", "kind", "m", "n", "k", "cta_group", "lbo_mode", "atomicity")
     parts = [f" --{name.replace('_', '-')} {getattr(args, name)}" for name in named if getattr(args, name)]
     parts += [f" --{name}" for name in ("sparse", "ws") if getattr(args, name)]
     return "".join(parts) + (f" --stages {args.stages}" if args.stages > 1 else "")
