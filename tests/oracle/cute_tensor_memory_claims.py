@@ -79,10 +79,9 @@ def _metadata(fragment: Fragment) -> Iterator[Claim]:
     copies = len(fragment.places) // (2 * fragment.rows * fragment.columns)
     found: dict[int, list[Place]] = {}
     for row, column, tile, lane, bit in fragment.cells():
-        if column % each == 0:
-            place = {"TLane": lane, "TCol": int(bit) // INDEX_BITS}
-            said = _in_ctas(fragment, row, int(column // each), place)
-            found.setdefault(tile // copies, []).extend(said)
+        place = {"TLane": lane, "TCol": int(bit) // INDEX_BITS}
+        said = _in_ctas(fragment, row, int(column // each), place)
+        found.setdefault(tile // copies, []).extend(said)
     for second, places in found.items():
         column = min(place["TCol"] for _, place in places) * INDEX_BITS // 32
         if column == second:

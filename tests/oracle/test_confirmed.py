@@ -7,6 +7,7 @@ The table of what confirms each instance says of these oracles what they say her
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.notation.conftest import golden  # noqa: F401 - a fixture
 from tests.oracle import (
     cute_claims,
     cute_dsl_tcgen05_claims,
+    cute_tensor_memory,
     cute_tensor_memory_claims,
     cute_traits,
     shape_claims,
@@ -122,6 +124,15 @@ def test_a_copy_by_another_move_of_matrices_is_noticed() -> None:
     store, other = Form("stmatrix", 2, True, "m16n8", "b8"), Form("stmatrix", 2, True)
     assert [triton_matrices.copies(ptx[load], load, meant) for meant in (load, turned)] == [True, False]
     assert [triton_matrices.copies(ptx[store], store, meant) for meant in (store, other)] == [True, False]
+
+
+def test_a_place_in_tensor_memory_that_is_another_is_noticed(
+    cute_fragments: list[cute_tensor_memory.Fragment],
+) -> None:
+    for fragment in {one.what: one for one in cute_fragments}.values():
+        first, *places = fragment.places
+        moved = replace(fragment, places=[first + fragment.lane, *places])
+        assert disputed(cute_tensor_memory_claims.claims([moved])), fragment.type
 
 
 # -- what CuTe has, and what it has not ------------------------------------------------------------
