@@ -15,7 +15,8 @@ import numpy as np
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.hardware.mma.sparse import INDEX, UNITS, Sparse
+from tilewise.hardware.mma.indices import INDEX
+from tilewise.hardware.mma.sparse import UNITS, Sparse
 from tilewise.hardware.mma.sparse_instructions import SparseInstruction
 from tilewise.hardware.mma.words import Mma, named
 from tilewise.simulate.faults import Step

@@ -21,9 +21,10 @@ from tilewise.gpu.verify.mma import ARCH, Array, compare_passed, differs, listed
 from tilewise.gpu.verify.part import Findings, Part, Told, measured
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.limits import LANES
+from tilewise.hardware.mma.indices import INDEX
 from tilewise.hardware.mma.instructions import Shape
 from tilewise.hardware.mma.kinds import kind_instructions
-from tilewise.hardware.mma.sparse import INDEX, Sparse
+from tilewise.hardware.mma.sparse import Sparse
 from tilewise.hardware.mma.sparse_instructions import SparseInstruction, sparse_instructions
 from tilewise.tables import table
 

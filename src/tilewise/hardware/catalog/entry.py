@@ -165,8 +165,6 @@ class Entry:
         names = [parameter.name for parameter in self.parameters]
         if not _NAME.fullmatch(self.name) or not self.summary or len(set(names)) != len(names):
             raise ValueError(f"the entry {self.name!r} does not hold together")
-        if self.build(**self.bind(named=self.example)).layout is None and "layout" in self.words:
-            raise ValueError(f"the example of {self.name} gives no layout")
 
     @property
     def confirmed(self) -> tuple[str, ...]:

@@ -23,14 +23,13 @@ from tilewise.core.shapes import flat_index
 from tilewise.core.vectors import ZERO
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.mma.fragments import input_fragment, result_fragment
+from tilewise.hardware.mma.indices import INDEX
 from tilewise.hardware.mma.instructions import Shape, shapes_of
 from tilewise.hardware.mma.kinds import container
 from tilewise.hardware.mma.sparse_instructions import sparse_inputs, sparse_shapes
 
 LANE, REG = Axis("laneid"), Axis("reg")
 LANES, QUAD, ROWS = 32, 4, 16
-INDEX = DType("index", 2)
-"""An index of the metadata, which `reg` counts: sixteen in a 32-bit register."""
 EACH = REGISTER_BITS // INDEX.bits
 UNITS, KEPT = 4, 2
 """Units of a chunk, and those that are kept."""

@@ -11,11 +11,12 @@ from tilewise.hardware.catalog.parameters import ARCH, dtype_named
 from tilewise.hardware.catalog.registers import registers_of
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.mma.facts import easiest, having, in_container, spelled
+from tilewise.hardware.mma.indices import INDEX, MEANS
 from tilewise.hardware.mma.instructions import Shape
 from tilewise.hardware.mma.kinds import KINDS, Kind, KindInstruction, container, kind_instructions
 from tilewise.hardware.mma.machine import made_of
 from tilewise.hardware.mma.scales import Scales
-from tilewise.hardware.mma.sparse import EACH, INDEX, Sparse
+from tilewise.hardware.mma.sparse import EACH, Sparse
 from tilewise.hardware.mma.sparse_instructions import SparseInstruction, sparse_instructions, sparse_shapes
 from tilewise.hardware.sources import (
     PTX_BLOCK_SCALING,
@@ -38,14 +39,6 @@ ABSENT = {
     "mma.scale": "the scales of a block-scaled mma are mma.SFA and mma.SFB",
 }
 """Names that are left out, and why."""
-
-MEANS = {
-    2: "stored element s of a row is column 2 s + (index 2 s) // 2",
-    4: "stored element s of a row is column 4 (s // 2) + index s",
-    8: "stored element s of a row is column 8 (s // 4) + 2 (index s // 2) + s % 2",
-}
-"""{neighbours of which half are stored: where a stored element was}."""
-
 
 # -- parameters ------------------------------------------------------------------------------------
 

@@ -101,13 +101,16 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _reader(opcode: str, patterns: Iterable[str], such: str) -> Said:
-    """What reads the words behind an opcode, each by the pattern that it fits; its groups are values."""
-    whole = [re.compile(pattern) for pattern in patterns]
+    """What reads the words behind an opcode, each by the pattern that it fits; its groups are values.
+
+    Patterns are compiled when words are there to be read: few programs read any.
+    """
+    every = tuple(patterns)
 
     def said(words: str) -> dict[str, Value]:
         values: dict[str, Value] = {}
         for word in words.lower().rstrip(";").removeprefix(f"{opcode}.").split("."):
-            found = next((fit for pattern in whole if (fit := pattern.fullmatch(word))), None)
+            found = next((fit for pattern in every if (fit := re.fullmatch(pattern, word))), None)
             if found is None:
                 raise LayoutError("TW601", f"{opcode} has no word {word!r}", hint=f"such as {such}")
             for name, value in found.groupdict().items():
