@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import product
 from math import prod
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.check import naive_access as naive
 
+import tilewise
 from tilewise import Axis, LayoutError, R, Refused, S, Swizzle, laneid, m, parse, reg, warpid
 from tilewise.check.access import Access, access_of, lanes_of, widest
 from tilewise.check.access.addresses import INACTIVE, Neighbours, proven
 from tilewise.check.banks import conflicts
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
-from tilewise.hardware.catalog import find
+from tilewise.hardware.catalog import entries, find
 from tilewise.hardware.catalog.instances import instances_of
+from tilewise.hardware.catalog.registry import engine_knowing
 from tilewise.tables import table
 from tilewise.testing import strategies
 
@@ -666,3 +671,39 @@ def test_what_the_first_request_tells_is_not_listed(monkeypatch):
         with pytest.raises(Refused) as no:
             lanes_of(access_of("row:16B", tile, "f16"), tile)
         assert (no.value.witness["request"], no.value.witness["rule"]) == (0, "neighbours")
+
+
+# -- what is imported ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("access", "loaded"),
+    [
+        ("row", []),
+        ("S[(32, 8) : (64, 1)]", []),
+        ("(32,8):(8,1)", []),
+        ("wgmma.D:f32:n64", ["wgmma"]),
+        ("mma.A(m16n8k16, f16)", ["mma"]),
+    ],
+)
+def test_an_access_imports_the_engine_that_it_names_and_no_other(access, loaded):
+    """In an interpreter of its own, for others import them all; the explorer's address asks the same."""
+    program = (
+        "import sys; from tilewise import S; from tilewise.check.access.patterns import pattern_of; "
+        "from tilewise.check.access.stored import Stored; from tilewise.show.address import page_knows; "
+        f"pattern_of({access!r}, Stored.of(S[(64, 64) : (64, 1)], 'bf16')); page_knows({access!r}); "
+        "from tilewise.hardware.catalog.registry import ENGINES; "
+        "print(*[name for name, module in ENGINES.items() if module in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(Path(tilewise.__file__).parents[1])},
+    )
+    assert run.stdout.split() == loaded
+
+
+def test_every_entry_is_known_by_the_first_word_of_its_name():
+    assert all(name in engine_knowing(name) for name in entries())
