@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.web.chromium import Page
 
+from tilewise.show.address import fragment
+
 HELD = ("tiles", "conflict", "ldmatrix.swizzled")
 """One layout, two, and one with steps."""
 SIDEWAYS = "width => document.documentElement.scrollWidth - width"
@@ -32,6 +34,20 @@ def test_nothing_is_cut(explorer: Page, served: str, width: int, size: int):
         assert explorer.evaluate(letters) == 15 * size / 16
     finally:
         explorer.call("Page.setFontSizes", fontSizes={"standard": 16})
+
+
+@pytest.mark.parametrize("width", [390, 844, 1280])
+@pytest.mark.parametrize("access", ["descriptor.B:tcgen05:k96", "S[(32, 8) : (1@e0, 1@e1)]"])
+def test_an_access_is_seen_as_a_whole(explorer: Page, served: str, access: str, width: int):
+    explorer.resize(width, 800, mobile=width < 800)
+    tile, dtype = "Swizzle<3,5,3> o S[(64, (3, 256)) : (256, (16384, 1))]", "e2m1"
+    explorer.open(served + fragment(tile, dtype, a=access))
+    explorer.settle()
+    hidden = (
+        "(({scrollWidth, clientWidth}) => scrollWidth - clientWidth)(document.querySelector('#control-a'))"
+    )
+    assert explorer.evaluate(hidden) == 0
+    assert explorer.evaluate(SIDEWAYS, width) == 0
 
 
 def test_paper_is_light_and_has_no_tools(explorer: Page, served: str):

@@ -123,12 +123,18 @@ export const PRESETS: readonly Preset[] = [
     "A tile of 128 x 64 bf16 as wgmma reads it: 16 swizzle atoms of 8 rows, one below the other, each permuted alike.",
     { e: "wgmma.smem(A, major=k, mode=128B, dtype=bf16, rows=128, k=64)", d: "bf16" },
   ),
-  one(
-    "descriptor",
-    "Descriptors of wgmma",
-    "B of 16 x 64 for four instructions. Each is given 64 bits that say where its part begins and how the rest lies: step, and see 32 bytes added to the start, and nothing else.",
-    { e: "Swizzle<3,3,3> o S[(16, 64) : (64, 1)]", d: "bf16", a: "descriptor.B" },
-  ),
+  {
+    id: "descriptor",
+    title: "Matrix descriptors",
+    choices: [{ name: "engine", options: ["wgmma", "tcgen05"] }],
+    story: () =>
+      "B of 16 x 64 for four instructions. Each is given 64 bits that say where its part begins and how the rest lies: step, and see 32 bytes added to the start, and nothing else.",
+    setting: ([engine]) => ({
+      e: "Swizzle<3,3,3> o S[(16, 64) : (64, 1)]",
+      d: "bf16",
+      a: `descriptor.B${engine === "wgmma" ? "" : ":tcgen05"}`,
+    }),
+  },
   one(
     "boxes",
     "Boxes of TMA",
