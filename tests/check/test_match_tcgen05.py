@@ -288,6 +288,30 @@ def test_wgmma_is_not_asked_for_what_is_tcgen05s(tilewise):
     assert "no operand in shared memory" in run.err
 
 
+@pytest.mark.parametrize("engine", ["wgmma", "tcgen05"])
+@pytest.mark.parametrize(
+    ("text", "simplified"),
+    [
+        (
+            "Swizzle<1,3,3> o Swizzle<1,3,3> o Swizzle<3,3,3> o S[(128, 64) : (64, 1)]",
+            "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]",
+        ),
+        ("Swizzle<1,3,3> o Swizzle<2,4,3> o S[((4, 32), (8, 8)) : ((2048, 64), (8, 1))]", None),
+        (
+            "Swizzle<2,4,3> o Swizzle<1,3,3> o S[(128, (2, 64)) : (64, (8192, 1))]",
+            "Swizzle<3,3,3> o S[(128, (2, 64)) : (64, (8192, 1))]",
+        ),
+    ],
+)
+def test_what_is_nearest_is_said_in_its_simplest_form(engine, text, simplified, tilewise):
+    layout = parse(text)
+    (near,) = match(layout, engine=engine, operand="B", dtype="bf16", major="mn").nearest
+    assert str(near.layout) == (simplified or "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]")
+    assert near.layout.same(layout)
+    words = ("match", text, "--engine", engine, "--operand", "B", "--dtype", "bf16", "--major", "mn")
+    assert f"\n  {near.layout}\n" in tilewise(*words).out
+
+
 PARTITIONED = [
     ("A", "k", "Sw<3,4,3> o smem_ptr[16b](unset) o ((_128,_16),_1,_4,_4):((_64,_1),_0,_16,_8192)"),
     ("B", "k", "Sw<3,4,3> o smem_ptr[16b](unset) o ((_128,_16),_2,_4):((_64,_1),_8192,_16)"),

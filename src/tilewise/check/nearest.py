@@ -17,6 +17,7 @@ from tilewise.check.diagnose import past_the_end
 from tilewise.check.fitting import whole_chunks
 from tilewise.check.operand import Operand, Reason
 from tilewise.check.strides import major_name, mode_name, step, widths
+from tilewise.core.algebra.swizzling import swizzle_chain
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.modes import Mode
@@ -58,6 +59,7 @@ class Near:
     """A tile that is read: in elements, with what it costs to get there and what changes."""
 
     layout: Layout
+    """Each of its modes by the fewest digits that say it, its swizzles by the fewest that are they."""
     cost: str
     message: str
     mode: Mode | None = None
@@ -65,6 +67,10 @@ class Near:
     major: str = ""
     moved: int | None = None
     """Elements that threads have to move; None where they were not counted, or where TMA writes the tile."""
+
+    def __post_init__(self) -> None:
+        chain = swizzle_chain(self.layout.swizzles)
+        object.__setattr__(self, "layout", replace(self.layout, swizzles=chain).coalesce(by_mode=True))
 
     def __str__(self) -> str:
         return f"{self.layout}: {self.message}"
@@ -209,7 +215,7 @@ def _near(question: Question, layout: Layout, choice: Choice, cost: str) -> Near
     changes = [*_padding(operand, other), *_changes(operand, other, fit)]
     how = _boxes(other, mode, major, order) if cost == "tma" else _copied(operand, moved)
     message = f"{mode_name(mode)}, {major_name(major)}: " + "; ".join([*changes, how])
-    return Near(layout.coalesce(by_mode=True), cost, message, mode, major, moved)
+    return Near(layout, cost, message, mode, major, moved)
 
 
 def _padded(question: Question, mode: Mode, major: str) -> tuple[int, int]:

@@ -160,4 +160,4 @@ def _near(question: Question, layout: Layout, cost: str, message: str) -> Iterat
     moved = 0 if cost in ("nothing", "address") else None
     if moved is None and operand.layout.size == question.operand.layout.size:
         moved = moved_elements(question.operand, operand.layout)
-    yield Near(elements.coalesce(by_mode=True), cost, f"{named(found.form)}: {message}", moved=moved)
+    yield Near(elements, cost, f"{named(found.form)}: {message}", moved=moved)
