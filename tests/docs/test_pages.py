@@ -20,6 +20,7 @@ import tilewise
 from tilewise.cli.commands import SUMMARIES
 from tilewise.cli.main import main
 from tilewise.core.errors import CODES
+from tilewise.hardware.catalog.registry import ENGINES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -51,6 +52,25 @@ def test_a_disagreement_is_found_both_ways() -> None:
     assert disagreements(["Layout", "m", "reg"], page) == []
     assert disagreements(["Layout", "m", "reg", "S"], page) == ["S is not documented"]
     assert disagreements(["Layout", "m"], page) == ["reg is not public"]
+
+
+INTERNAL = {"catalog", "engine", "facts", "indices", "mistakes", "sparse_catalog", "tiles"}
+"""Modules of engines that nobody imports to ask something: the catalogue and the commands do."""
+
+
+def modules_of_engines() -> set[str]:
+    """The modules of all engines of the catalogue, as they are imported."""
+    packages = {module.rpartition(".")[0] for module in ENGINES.values()}
+    files = (file for name in packages for file in (ROOT / "src" / name.replace(".", "/")).glob("*.py"))
+    parts = (file.relative_to(ROOT / "src").with_suffix("").parts for file in files)
+    return {".".join(names) for names in parts if names[-1] not in ("__init__", *INTERNAL)}
+
+
+def test_the_modules_of_every_engine_are_in_the_reference() -> None:
+    page = (DOCS / "reference/hardware.md").read_text()
+    named = set(re.findall(r"automodule:: (tilewise\.[\w.]+)$", page, re.MULTILINE))
+    assert modules_of_engines() - named == set()
+    assert "tilewise.hardware.mfma.fragments" in named
 
 
 # -- errors ----------------------------------------------------------------------------------------
@@ -116,6 +136,18 @@ def test_the_build_has_no_warning_and_all_of_it_is_there(tmp_path: Path) -> None
     assert names_without_an_object(tmp_path) == []
     assert commands_without_help(tmp_path) == []
     assert loaded_from_elsewhere(tmp_path) == {}
+    assert shapes_that_lead_to_an_mma(tmp_path) == []
+
+
+def shapes_that_lead_to_an_mma(html: Path) -> list[str]:
+    """Pages of layouts whose `Shape` is a nested tuple: no link may say that it is the class of an mma."""
+    link = re.compile(r'href="[^"]*instructions\.Shape"')
+    return [page for page in ("python", "testing") if link.search(written(html, page))]
+
+
+def written(html: Path, page: str) -> str:
+    """A page of the reference."""
+    return (html / "reference" / f"{page}.html").read_text()
 
 
 def names_without_an_object(html: Path) -> list[str]:
@@ -129,7 +161,7 @@ def names_without_an_object(html: Path) -> list[str]:
 
 
 def commands_without_help(html: Path) -> list[str]:
-    page = (html / "reference/cli.html").read_text()
+    page = written(html, "cli")
     return [name for name in SUMMARIES if f"usage: tilewise {name} " not in page]
 
 

@@ -1,0 +1,27 @@
+"""Names for tuples link nowhere: classes that are called the same are others.
+
+A signature names what is imported for the type checker alone, and Sphinx looks for that name anywhere: the
+`Shape` of a layout, a nested tuple, would lead to the class of that name, the shape of an mma.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils.nodes import Text
+from sphinx.addnodes import pending_xref
+
+ALIASES = ("Shape",)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("doctree-read", _without_links)
+    return {"parallel_read_safe": True}
+
+
+def _without_links(app: Any, doctree: Any) -> None:
+    """Where a name stands bare, it was not found by its module: as the alias it is text."""
+    for node in [*doctree.findall(pending_xref)]:
+        if node.get("refdomain") == "py" and node.get("reftarget") in ALIASES:
+            node.replace_self(Text(node["reftarget"]))
