@@ -23,7 +23,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.catalog import entries, find
 from tilewise.hardware.catalog.instances import instances_of
-from tilewise.hardware.catalog.registry import engine_knowing
+from tilewise.hardware.catalog.registry import engine_entries
 from tilewise.tables import table
 from tilewise.testing import strategies
 
@@ -706,4 +706,4 @@ def test_an_access_imports_the_engine_that_it_names_and_no_other(access, loaded)
 
 
 def test_every_entry_is_known_by_the_first_word_of_its_name():
-    assert all(name in engine_knowing(name) for name in entries())
+    assert all(name in engine_entries(name) for name in entries())

@@ -45,14 +45,14 @@ def page_knows(access: str, dtype: DType | str | None = None) -> bool:
     from tilewise.check.access.patterns import MATRICES
     from tilewise.check.access.spelling import Words, as_call
     from tilewise.core.dtypes import DType
-    from tilewise.hardware.catalog.registry import engine_knowing
+    from tilewise.hardware.catalog.registry import engine_entries
     from tilewise.show.calls import page_knows_call
 
     subject = Words.of(access).subject
     name, *words = (word.strip() for word in subject.split(":"))
     if name.partition(".")[0] in MATRICES and "(" not in name:
         return _MATRICES.fullmatch(subject) is not None
-    there = engine_knowing(name) or {}
+    there = engine_entries(name)
     if name in there:
         return page_knows_call(as_call(there[name], words, DType.of(dtype or "bf16")))
     if name.partition("(")[0] in there:

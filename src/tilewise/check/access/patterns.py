@@ -66,10 +66,10 @@ def pattern_of(name: str, stored: Stored) -> Pattern:
     head = name.split(".")[0]
     if head in MATRICES:
         return _matrices(name, head, stored)
-    from tilewise.hardware.catalog.registry import engine_knowing
+    from tilewise.hardware.catalog.registry import engine_entries
 
     first, *more = (word.strip() for word in name.split(":"))
-    there = engine_knowing(first) or {}
+    there = engine_entries(first)
     if first in there:
         return _of_call(name, as_call(there[first], more, stored.dtype), stored)
     if name.partition("(")[0].strip() in there:

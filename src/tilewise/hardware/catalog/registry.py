@@ -123,6 +123,15 @@ def engine_knowing(words: str) -> Registry | None:
     return own if own is not None and own.knows(word) else None
 
 
+def engine_entries(words: str) -> Mapping[str, Entry]:
+    """The entries of the engine that is named first; none, and nothing imported, where words name no engine.
+
+    >>> "wgmma.D" in engine_entries("wgmma.D(f32, n=64)"), len(engine_entries("S[(8, 8) : (8, 1)]"))
+    (True, 0)
+    """
+    return engine_knowing(words) or {}
+
+
 def knowing(words: str) -> Registry:
     """Where to look words up: the entries of one engine where it knows them, so that no other is imported.
 
