@@ -375,7 +375,14 @@ def test_stores_of_several_warpgroups():
             "S[(128, (2, 64)) : (1@tid_in_wg, (8@wgid, 1@reg))]",
             "reaches wgid 8, and a CTA has warpgroups 0 to 7",
         ),
-        ("S[(128, 128) : (1@tx, 1@reg)] + 32@tx", "is cut by 128 on tx"),
+        (
+            "S[(128, 128) : (1@tx, 1@reg)] + 32@tx",
+            "goes on past a multiple of 128 on tx, from one wgid to the",
+        ),
+        (
+            "S[(128, 128) : (1@tid_in_wg, 1@reg)] + R[2 : 16@laneid]",
+            "says threads by tid_in_wg and by parts of it, wid_in_wg or laneid",
+        ),
     ],
 )
 def test_warpgroups_that_share_nothing(to, message):

@@ -92,21 +92,34 @@ class Wanted:
         return of, to, times
 
 
-def _threads(layout: Layout) -> Layout:
+def _threads(fragment: Layout) -> Layout:
     """The same by warpgroups, their warps and lanes."""
+    layout = fragment
     for name, into in _SPLITS:
-        if name not in _axes(layout):
-            continue
-        try:
-            layout = layout.split_axis(name, into)
-        except Refused as no:
-            raise Refused(
-                "TW610",
-                f"the fragment {layout} is cut by {into[1]} on {name} as no layout says: {no.reason}",
-                witness=no.witness,
-                hint="ask for the elements of each warpgroup by themselves",
-            ) from None
+        if name in _axes(layout):
+            try:
+                layout = layout.split_axis(name, into)
+            except Refused as no:
+                raise _unsplit(fragment, name, into, no) from None
     return layout
+
+
+def _unsplit(fragment: Layout, name: str, into: tuple[str, int, str], no: Refused) -> LayoutError:
+    """Why an axis of threads says no warpgroups, warps or lanes."""
+    high, many, low = into
+    if no.code == "TW509":
+        return LayoutError(
+            "TW203",
+            f"the fragment {fragment} says threads by {name} and by parts of it, {high} or {low}",
+            hint="say them by one axis, such as tx, or all by wgid, wid_in_wg and laneid",
+        )
+    return Refused(
+        "TW610",
+        f"a digit of the fragment {fragment} goes on past a multiple of {many} on {name}, from one {high} to "
+        "the next",
+        witness=no.witness,
+        hint=f"begin and end it with them: {many} on {name} are one {high}",
+    )
 
 
 def _digits(layout: Layout) -> list[Iter]:
