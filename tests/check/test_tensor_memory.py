@@ -464,6 +464,16 @@ def test_copies_are_compared_by_who_has_them(held, to, store, stage, message):
     assert found.near is None or stage not in ("CTA", "warp")
 
 
+def test_copies_beside_digits_of_which_neither_fits_the_other():
+    """Columns in threes against columns in eights: a copy more is no difference, and the lanes are."""
+    held = parse("S[(32, 24) : (1@TLane, 1@TCol)] + R[4 : 32@TLane]")
+    to = parse("S[((2, 2, 8), (4, 2, 3)) : ((48@reg, 24@reg, 4@laneid), (1@laneid, 3@reg, 1@reg))]")
+    found = plan(held, "f32", to=to, form="16x256b")
+    assert found.misfits[0][1].message == "element (0, 2) gets to lane 1, and lane 0 shall have it"
+    again = parse("S[((2, 2, 8), (3, 4, 2)) : ((48@reg, 24@reg, 4@laneid), (8@reg, 1@laneid, 1@reg))]")
+    assert plan(held, "f32", to=again, form="16x256b").answer
+
+
 # -- stores ----------------------------------------------------------------------------------------
 
 

@@ -109,12 +109,13 @@ def _on(layout: Layout, axes: Iterable[str]) -> Layout:
 
 def _missing(has: Layout, needs: Layout) -> int | None:
     """The first element that has a place in `needs` which is none of its places in `has`."""
+    flats: Iterable[int]
     try:
         has, needs = refinement(has, needs)
+        flats = _elements(has, needs, lambda one, other: not _equal(one, other))
     except Refused:
-        first: int | None = has.same(needs).witness
-        return first
-    for flat in _elements(has, needs, lambda one, other: not _equal(one, other)):
+        flats = range(has.same(needs).witness or 0, has.size)  # before it all copies are the same
+    for flat in flats:
         if not {*_points(needs, flat, _OWN)} <= {*_points(has, flat, _OWN)}:
             return flat
     return None
