@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 import sys
@@ -9,6 +10,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+
+from tilewise import parse
+from tilewise.show.address import fragment
 
 TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
 SMALL = "S[(8, 8) : (8, 1)]"
@@ -109,6 +113,40 @@ def test_what_the_hardware_is_told(tilewise):
     assert "&amp;a=descriptor.A&amp;c=1" in page
     scene = tilewise("show", TILE, *words, "--json").json["scenes"][0]
     assert scene["steps"][1]["encoded"]["value"] == "0x4000004000010002"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "dtype"),
+    [
+        (("tcgen05.D(f32, m=128, n=64)",), "tcgen05.D(f32, m=128, n=64)", None),
+        (("wgmma.D(f32, n=64) + 1@wgid",), "wgmma.D(f32, n=64) + 1@wgid", None),
+        (("tcgen05.D(f32, m=128, n=64)", "--dtype", "f16"), "tcgen05.D(f32, m=128, n=64)", "f16"),
+        (("wgmma.D(f32, n=N)", "--let", "N=8"), str(parse("wgmma.D(f32, n=8)")), "f32"),
+        (("tcgen05.smem(B, k, 64B, s8, 128, 64)",), str(parse("tcgen05.smem(B, k, 64B, s8, 128, 64)")), "s8"),
+        (("tcgen05.E(f16, m=64)",), "tcgen05.E(f16, m=64)", None),
+        (("(8,4):(4,1)",), str(parse("(8,4):(4,1)")), None),
+    ],
+)
+def test_the_page_keeps_a_call_that_it_knows(tilewise, words, shown, dtype):
+    """As `tilewise explore` does, in its address and in its title."""
+    page = tilewise("show", *words, "--html", "-").out
+    (state,) = re.findall('data-state="([^"]*)"', page)
+    (title,) = re.findall("<title>([^<]*)</title>", page)
+    assert html.unescape(state) == fragment(shown, dtype)
+    assert html.unescape(title) == shown
+    if "N=8" not in words and ":" not in words[0]:
+        opened = tilewise("explore", *words, "--json").json["url"]
+        assert opened.partition("#")[2] == html.unescape(state)[1:]
+
+
+def test_two_layouts_of_a_page_are_a_call_and_a_layout(tilewise):
+    page = tilewise("show", "wgmma.D(f32, n=8)", "--with", "S[(64, 8)]", "--html", "-").out
+    assert "#1&amp;e=wgmma.D(f32,~n=8)&amp;e2=S[(64,~8)~:~(8,~1)]" in page
+
+
+def test_a_call_from_standard_input_is_kept_too(tilewise):
+    page = tilewise("show", "-", "--html", "-", stdin="wgmma.D(f32, n=8)").out
+    assert "<title>wgmma.D(f32, n=8)</title>" in page
 
 
 def test_what_blackwell_is_told(tilewise):

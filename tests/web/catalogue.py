@@ -12,7 +12,7 @@ from typing import Any
 
 from tilewise.hardware.catalog import entries
 from tilewise.hardware.catalog.entry import Entry
-from tilewise.show.calls import page_values
+from tilewise.show.calls import dtype_of, page_values
 
 TABLE = Path(__file__).parents[2] / "web" / "src" / "hardware" / "catalogue.json"
 _BLANK = re.compile(r"\{(\d*)([a-z]+)(?:/(\w))?\}")
@@ -74,7 +74,8 @@ def table() -> list[list[Any]]:
     is a template: {a} is a number of the row, {2ab} a product, {n/8} an eighth of the argument n.
     Rows have semicolons between them: the template's numbers, then the arguments in order, - where one is
     left out. `f16|f32` is either, 8..256/8 every eighth number; a row is all calls that it spells. Their
-    dtype is empty where the arguments say it. An entry whose layouts are an earlier one's has its name.
+    dtype is empty where the arguments say it, and - of what has none, such as indices. An entry whose
+    layouts are an earlier one's has its name.
     """
     found: dict[str, list[list[str]]] = {}
     rows = []
@@ -117,11 +118,12 @@ def _layouts(entry: Entry) -> list[list[str]]:
         built = _built(entry, values)
         if built.layout is None:
             continue
-        dtype = str(built.facts.get("dtype", ""))
-        said = dtype if dtype != values.get("dtype") else ""
+        dtype, words = dtype_of(built), _words(entry, values)
+        spelled = dict(zip((parameter.name for parameter in entry.parameters), words, strict=True))
+        said = "" if dtype is not None and dtype == spelled.get("dtype") else dtype or "-"
         template, numbers = _template(str(built.layout), values)
         group = calls.setdefault((template, said), {})
-        group.setdefault(numbers, []).append(tuple((word,) for word in _words(entry, values)))
+        group.setdefault(numbers, []).append(tuple((word,) for word in words))
     return [
         [
             template,

@@ -7,6 +7,7 @@ from tests.web import catalogue
 from tests.web.chromium import Page
 
 from tilewise import parse
+from tilewise.show.calls import dtype_of_call
 
 
 def test_the_table_is_what_the_catalogue_says(request: pytest.FixtureRequest):
@@ -24,3 +25,4 @@ def test_each_call_is_read_as_its_layout(explorer: Page):
     assert len(set(wanted)) == len(wanted) > 200
     for row in rows:
         assert str(parse(row["call"])) == row["layout"], row["call"]
+        assert row["dtype"] == (dtype_of_call(row["call"]) or ""), row["call"]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.core.layout import Layout
+    from tilewise.show.paper.drawing import Drawing
     from tilewise.show.scene.model import Document
 
 FORMS = ("svg", "png", "html")
@@ -97,7 +98,7 @@ def terminal_answer(args: argparse.Namespace, room: tuple[int, int]) -> Answer:
     from tilewise.show.scene.moments import refuse_step
     from tilewise.show.sheet import Room
 
-    document = document_from(args, layouts_from(args))
+    document = document_from(args, _layouts(args, texts_from(args)))
     refuse_step(document, args.step)
     if args.json:
         return Answer(document.as_dict(), "")
@@ -129,7 +130,8 @@ def _contents(args: argparse.Namespace, asked: dict[str, str]) -> dict[str, byte
     """{form: bytes} of each picture that is asked for; all of them are there before one is written."""
     from tilewise.show.paper.compose import drawing_of, heading_of
 
-    layouts = layouts_from(args)
+    texts = texts_from(args)
+    layouts = _layouts(args, texts)
     # The explorer draws more than fits on paper: its page then has the head alone where scripts are off.
     drawn = heading_of if asked.keys() == {"html"} else drawing_of
     drawing = drawn(document_from(args, layouts), step=args.step)
@@ -147,16 +149,21 @@ def _contents(args: argparse.Namespace, asked: dict[str, str]) -> dict[str, byte
         else:
             from tilewise.show.paper.html import html_of
 
-            found[form] = html_of(_address(args, layouts), drawing).encode()
+            shown = _on_the_page(args, texts, layouts)
+            found[form] = html_of(_address(args, texts, shown), _titled(drawing, layouts, shown)).encode()
     return found
 
 
-def layouts_from(args: argparse.Namespace) -> list[Layout]:
-    """LAYOUT, and those of --with."""
+def texts_from(args: argparse.Namespace) -> list[str]:
+    """The texts of LAYOUT, and of those of --with."""
     texts = [args.layout, *(args.beside or ())]
     if texts.count("-") > 1:
         raise LayoutError("TW401", "only one layout can come from standard input")
-    return [layout_from(text_from(text), args) for text in texts]
+    return [text_from(text) for text in texts]
+
+
+def _layouts(args: argparse.Namespace, texts: Sequence[str]) -> list[Layout]:
+    return [layout_from(text, args) for text in texts]
 
 
 def document_from(args: argparse.Namespace, layouts: list[Layout]) -> Document:
@@ -246,25 +253,46 @@ def _refuse_large(name: str, document: Document, layouts: Sequence[Layout]) -> N
             )
 
 
-def _address(args: argparse.Namespace, layouts: list[Layout]) -> str:
+def _on_the_page(args: argparse.Namespace, texts: Sequence[str], layouts: Sequence[Layout]) -> list[str]:
+    """What the page is given of each layout: a call that it knows as such, with what it says of it."""
+    from tilewise.show.calls import call_in, page_knows_call
+
+    def known(text: str) -> bool:
+        return not args.let and args.unit == "element" and page_knows_call(call_in(text))
+
+    return [text if known(text) else str(layout) for text, layout in zip(texts, layouts, strict=True)]
+
+
+def _titled(drawing: Drawing, layouts: Sequence[Layout], shown: Sequence[str]) -> Drawing:
+    """A drawing whose title says layouts as the page does."""
+    title = drawing.title
+    for layout, text in zip(layouts, shown, strict=True):
+        title = title.replace(str(layout), text)
+    return replace(drawing, title=title)
+
+
+def _address(args: argparse.Namespace, texts: Sequence[str], shown: Sequence[str]) -> str:
     """What the page shows first, as its addresses say it."""
     from tilewise.show.address import fragment, page_knows
+    from tilewise.show.calls import dtype_of_call
 
     if args.access is not None and not page_knows(args.access, args.dtype):
         raise LayoutError(
             "TW401", f"the page does not know the access {args.access}", hint="--svg and --png draw it"
         )
-    if len(layouts) > 2:
+    if len(texts) > 2:
         raise LayoutError(
-            "TW401", f"the page shows two layouts, not {len(layouts)}", hint="--svg and --png draw them"
+            "TW401", f"the page shows two layouts, not {len(texts)}", hint="--svg and --png draw them"
         )
-    texts = list(map(str, layouts))
+    dtype = args.dtype
+    if dtype is None and shown[0] != texts[0]:  # the page is given a layout, which does not say it
+        dtype = dtype_of_call(texts[0], let_from(args))
     steps = {} if args.step is None else {"c": str(args.step)}
     themes = {"t": args.theme} if args.theme in ("light", "dark") else {}
     return fragment(
-        texts[0],
-        args.dtype,
-        e2=texts[1] if len(texts) > 1 else None,
+        shown[0],
+        dtype,
+        e2=shown[1] if len(shown) > 1 else None,
         a=args.access,
         s=_in_numbers(args.shape, args),
         w=_in_numbers(args.window, args),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from itertools import product
 
 from tilewise.core.errors import LayoutError
-from tilewise.hardware.catalog.entry import Entry
+from tilewise.hardware.catalog.entry import Built, Entry
 from tilewise.hardware.catalog.instances import instances_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+_CALL = re.compile(r"[a-z][\w.]*\s*\([^()]*\)")
 
 LEFT_OUT = ("canonical", "figure")
 """The manual's tables and figures are looked up, not drawn."""
@@ -44,6 +47,37 @@ def page_knows_call(text: str) -> bool:
         return values in _listed(entry) and _is_legal(entry, values)
     except LayoutError:
         return False
+
+
+def call_in(text: str) -> str:
+    """The call that a text begins with, or nothing.
+
+    >>> call_in("wgmma.D(f32, n=64) + 1@wgid"), call_in("S[8] + 1@wgid")
+    ('wgmma.D(f32, n=64)', '')
+    """
+    found = _CALL.match(text)
+    return found[0] if found else ""
+
+
+def dtype_of_call(text: str, let: Mapping[str, int] | None = None) -> str | None:
+    """The type of the elements of the call that a text begins with, which its layout does not say.
+
+    >>> dtype_of_call("mma.E(m16n8k32, bf16)"), dtype_of_call("wgmma.D(f16, n=8)"), dtype_of_call("S[8]")
+    (None, 'f16', None)
+    """
+    from tilewise.hardware.calls import read_call
+
+    if not (call := call_in(text)):
+        return None
+    entry, given, named = read_call(call, let)
+    return dtype_of(entry(*given, **named))
+
+
+def dtype_of(built: Built) -> str | None:
+    """The type of the elements of what an entry gives, if it is one that a layout may be told."""
+    from tilewise.core.dtypes import DTYPES
+
+    return built.dtype.name if built.dtype is not None and built.dtype.name in DTYPES else None
 
 
 def page_values(entry: Entry) -> Iterator[dict[str, Any]]:

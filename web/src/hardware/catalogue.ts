@@ -162,7 +162,7 @@ function spelledOut(entry: Entry, template: string, dtype: string, row: string):
   });
   return every.map((values) => ({
     call: callOf(entry, values),
-    dtype: dtype || values.get("dtype") || "",
+    dtype: dtype === "-" ? "" : dtype || values.get("dtype") || "",
     layout: template.replace(/\{(\d*)([a-z]+)(?:\/(\w))?\}/g, (_, factor: string, names: string, divisor?: string) => {
       const value = (name: string): number => numbers["abc".indexOf(name)] ?? Number(values.get(name) ?? name);
       if (divisor) return String(value(names) / value(divisor));

@@ -12,15 +12,12 @@ typed there leaves the page. Without --port the first free one from 8737 on is t
 from __future__ import annotations
 
 import argparse
-import re
 
 from tilewise.cli.answer import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.show.server import Server
-
-_CALL = re.compile(r"[a-z][\w.]*\s*\([^()]*\)")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,9 +50,10 @@ def _port(text: str) -> int:
 
 def _fragment(args: argparse.Namespace) -> str:
     """What the page shows first: the text where the page reads it as it is read here, else the layout."""
-    from tilewise.cli.arguments import layout_from, text_from
+    from tilewise.cli.arguments import layout_from, let_from, text_from
     from tilewise.core.errors import LayoutError
     from tilewise.show.address import fragment
+    from tilewise.show.calls import dtype_of_call
 
     _refuse_idle_options(args)
     if args.layout is None:
@@ -70,41 +68,17 @@ def _fragment(args: argparse.Namespace) -> str:
         )
     if _page_reads(text, args):
         return fragment(text, args.dtype)
-    return fragment(str(layout), args.dtype or _dtype_of(text, args))
+    return fragment(str(layout), args.dtype or dtype_of_call(text, let_from(args)))
 
 
 def _page_reads(text: str, args: argparse.Namespace) -> bool:
     """Whether the page has the words for a text, and no option says more: CuTe's, or a call that it knows."""
     from tilewise.cli.arguments import in_cute
-    from tilewise.show.calls import page_knows_call
+    from tilewise.show.calls import call_in, page_knows_call
 
     if args.let or args.unit != "element":
         return False
-    return in_cute(text, args.dialect) or page_knows_call(_call_in(text))
-
-
-def _dtype_of(text: str, args: argparse.Namespace) -> str | None:
-    """The type of the elements of a call, which a layout does not say; indices have none."""
-    from tilewise.cli.arguments import let_from
-    from tilewise.core.dtypes import DTYPES
-    from tilewise.hardware.calls import read_call
-
-    call = _call_in(text)
-    if not call:
-        return None
-    entry, given, named = read_call(call, let_from(args))
-    dtype = entry(*given, **named).dtype
-    return dtype.name if dtype is not None and dtype.name in DTYPES else None
-
-
-def _call_in(text: str) -> str:
-    """The call that a text begins with, or nothing.
-
-    >>> _call_in("wgmma.D(f32, n=64) + 1@wgid"), _call_in("S[8] + 1@wgid")
-    ('wgmma.D(f32, n=64)', '')
-    """
-    found = _CALL.match(text)
-    return found[0] if found else ""
+    return in_cute(text, args.dialect) or page_knows_call(call_in(text))
 
 
 def _refuse_idle_options(args: argparse.Namespace) -> None:
