@@ -32,6 +32,7 @@ LARGE, TURNED = S[(1024, 1024) : (1024, 1)], S[(1024, 1024) : (1, 1024)]
 ACCESS, OTHER_ACCESS = (f"#1&e=S[(1024,1024):(1024,1)]&d=bf16&a={access}" for access in ("col:2B", "row:16B"))
 COPIES = S[(1024, 256) : (1024, 1)] + R[4:8]
 SORTED = (Swizzle(3, 3, 3) @ COPIES, Swizzle(2, 3, 3) @ COPIES)
+FAR, FARTHER = (S[(1024, 1024) : (1 << bits, 1)] for bits in (32, 33))
 PAINT, FRAME, OVERVIEW, ASKED, TASK = 0.100, 0.016, 1.0, 2.0, 0.100
 """Seconds that are aimed at: a first picture, a move of the pointer, a million cells, an access of them, the
 longest task."""
@@ -127,6 +128,9 @@ def sections() -> list[Section]:
             *_rows("1,048,576 cells: a step of an access", steps, PAINT),
             *_rows("1,048,576 cells: an access is asked", _gone(page, (ACCESS, OTHER_ACCESS), 5), ASKED),
             *_rows(copies, _typed(page, SORTED, 5), OVERVIEW),
+            *_rows(
+                "1,048,576 places beyond 2^31: all is drawn anew", _typed(page, (FAR, FARTHER), 5), OVERVIEW
+            ),
         ]
         version = page.call("Browser.getVersion")["product"].partition("/")[2]
     note = (

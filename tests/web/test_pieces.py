@@ -28,6 +28,9 @@ LARGE: dict[str, Asked] = {
     "a window": {"e": "S[(1000, 1000) : (1000, 1)]", "window": [[100, 400], [50, 350]]},
     "many holes": {"e": "S[(300, 300) : (100003, 7)]"},
     "far apart on two axes": {"e": "S[(300, 300) : (100000000@m, 100000000@buf)]"},
+    "far apart, and shared": {"e": "S[(300, 2, 150) : (100003000, 0, 7)]"},
+    "far below": {"e": "S[(300, 300) : (-4294967296, 3)]"},
+    "far apart on two axes, and shared": {"e": "S[(300, 150, 2) : (100000000@m, 100000000@buf, 0@m)]"},
     "swizzled": {"e": "Swizzle<3,4,3> o S[(512, 192) : (192, 1)]", "dtype": "u8"},
     "swizzled copies": {"e": "Swizzle<3,3,3> o (S[(512, 100) : (100, 1)] + R[3 : 8])"},
     "swizzled copies of an odd window": {
@@ -63,6 +66,21 @@ def test_scenes_of_several_pieces(page: Page, large: dict[str, Asked]):
     case["document"]["scenes"][0]["places"]["m"][70_000] += 1
     asked = {"storage": STORAGE, "cases": [case]}
     assert page.evaluate("asked => golden.sceneDifferences(asked)", asked, timeout=60)
+
+
+TAKEN = """e => Math.min(...Array.from({ length: 3 }, () => {
+    const start = performance.now();
+    golden.sceneDifferences({ storage: [], cases: [{ e }] });
+    return performance.now() - start;
+}))"""
+"""Milliseconds in which a scene is made."""
+
+
+def test_places_far_apart_are_soon_told_from_one_another(page: Page):
+    """A map of all of them, which grew at once, took twenty times as long as near ones take."""
+    page.evaluate(CHECK.read_text() + ";0")
+    near, far = (page.evaluate(TAKEN, f"S[(1024, 1024) : (1, {step})]") for step in (1024, 1 << 32))
+    assert far < 10 * near
 
 
 PIXELS = """(at, cells) => {

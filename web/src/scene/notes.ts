@@ -7,8 +7,9 @@ import { inPieces, type Work } from "./pieces";
 import type { Axis, Note } from "./types";
 
 const EXACT = 1n << 53n;
-/** So many places are looked up in one array. */
+/** So many places have a slot each; far ones are scattered over slots, four for each of them. */
 const MOST_IN_ARRAY = 1 << 22;
+const SCATTER = 0x9e3779b1;
 
 const LIMITS: ReadonlyMap<string, readonly [number, string]> = new Map([
   ["TLane", [128, "lane of tensor memory, never scaled"]],
@@ -74,22 +75,14 @@ interface Taken {
 
 function* takenOf(found: Gathered, room: bigint): Work<Taken> {
   const keys = yield* keysOf(found, room);
-  const end = room > EXACT ? keys.length : Number(room);
-  const array = end <= MOST_IN_ARRAY ? new Int32Array(end).fill(-1) : null;
-  const map = new Map<number, number>();
+  const firsts = yield* firstsOf(keys, room > EXACT ? keys.length : Number(room));
+  const elementOf = (entry: number): number => Math.floor(entry / found.copies);
   let [taken, shared]: [number, Taken["shared"]] = [0, null];
   yield* inPieces(keys.length, (from, to) => {
     for (let at = from; at < to; at++) {
-      const key = keys[at]!;
-      const before = array ? array[key]! : (map.get(key) ?? -1);
-      if (before < 0) {
-        taken++;
-        if (array) array[key] = at;
-        else map.set(key, at);
-        continue;
-      }
-      const [first, second] = [Math.floor(before / found.copies), Math.floor(at / found.copies)];
-      if (!shared && first !== second) shared = [first, second, at];
+      const first = firsts[at]!;
+      if (first === at) taken++;
+      else if (!shared && elementOf(first) !== elementOf(at)) shared = [elementOf(first), elementOf(at), at];
     }
   });
   return { taken, shared };
@@ -100,30 +93,33 @@ function* keysOf({ axes, places }: Gathered, room: bigint): Work<Float64Array> {
   let keys: Float64Array = new Float64Array(places[axes[0]!.name]!.length);
   for (const axis of axes) {
     const values = places[axis.name]!;
-    const far = room > EXACT; // ranks are fewer than the places, so that products of two stay exact
-    const [added, low] = far ? [yield* ranked(values), 0] : [values, axis.low];
+    const far = room > EXACT; // entries are few enough that products of two stay exact
+    const [added, low] = far ? [yield* firstsOf(values, Infinity), 0] : [values, axis.low];
     const many = far ? keys.length : extent(axis);
     const sums = keys;
     yield* inPieces(sums.length, (from, to) => {
       for (let at = from; at < to; at++) sums[at] = sums[at]! * many + added[at]! - low;
     });
-    if (far) keys = yield* ranked(sums);
+    if (far) keys = new Float64Array(yield* firstsOf(sums, Infinity));
   }
   return keys;
 }
 
-/** The number of each value, in the order in which they come. */
-function* ranked(values: Float64Array): Work<Float64Array> {
-  const ranks = new Map<number, number>();
-  const found = new Float64Array(values.length);
-  yield* inPieces(values.length, (from, to) => {
+/** Of each key the first entry that has it; keys are whole numbers, from 0 to `end` where that is near. */
+function* firstsOf(keys: Float64Array, end: number): Work<Int32Array> {
+  const room = end > MOST_IN_ARRAY ? 4 * keys.length : end;
+  const slots = new Int32Array(room).fill(-1);
+  const firsts = new Int32Array(keys.length);
+  yield* inPieces(keys.length, (from, to) => {
     for (let at = from; at < to; at++) {
-      const known = ranks.get(values[at]!) ?? ranks.size;
-      if (known === ranks.size) ranks.set(values[at]!, known);
-      found[at] = known;
+      const key = keys[at]!;
+      let slot = room === end ? key : (Math.imul(key % SCATTER, SCATTER) >>> 10) % room;
+      while (slots[slot]! >= 0 && keys[slots[slot]!] !== key) slot = (slot + 1) % room;
+      if (slots[slot]! < 0) slots[slot] = at;
+      firsts[at] = slots[slot]!;
     }
   });
-  return found;
+  return firsts;
 }
 
 function leftBehind(axes: readonly Axis[]): Note[] {

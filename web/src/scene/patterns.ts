@@ -185,11 +185,11 @@ function weightsOf(layout: Layout, stored: Stored): Map<string, number> {
   }
   return new Map(
     modes.map((mode, at) => {
-      const [axis, extent] = [moving[at]!, extents[mode]!];
+      const axis = moving[at]!;
       const [low, high] = extremes(layout, axis);
-      if (low >= 0n && high < BigInt(extent)) return [axis, extents.slice(mode + 1).reduce((a, b) => a * b, 1)];
       const far = low < 0n ? low : high;
-      throw new Refusal("TW502", `lanes ask for coordinate ${far} on ${axis}, and the tile has ${extent} there`);
+      if (far >= 0n && far < extents[mode]!) return [axis, extents.slice(mode + 1).reduce((a, b) => a * b, 1)];
+      throw new Refusal("TW502", `lanes ask for coordinate ${far} on ${axis}, and the tile has ${extents[mode]} there`);
     }),
   );
 }
