@@ -118,6 +118,24 @@ def test_every_split():
             assert len(one.moves) == 32 // one.split
 
 
+def test_digits_that_the_two_halves_of_a_form_cut():
+    """Three times 8 columns are no two halves as digits; a split of 4 is, and the other forms need none."""
+    three = parse("S[(128, 3, 8) : (1@TLane, 8@TCol, 1@TCol)]")
+    found = plan(three, "f32")
+    assert [way.form.name for way in found.ways] == [*FORMS]
+    assert found.ways[-1].split == 4
+    for way in found.ways:
+        check(way)
+    assert plan(three, "f32", to=parse("S[(128, 3, 8) : (1@tx, 8@reg, 1@reg)]")).fit.way.name == "32x32b"
+    odd = plan(parse("S[(128, 2, 7, 2) : (1@TLane, 14@TCol, 1@TCol, 7@TCol)]"), "f32")
+    for way in odd.ways:
+        check(way)
+    digits = plan(parse("S[(128, 3, 2) : (1@TLane, 1@TCol, 3@TCol)]"), "f32").left_out
+    assert [way.problem for way in digits if way.form.name == "16x64b"] == [
+        "what it makes of the digits of S[(128, 3, 2) : (1@TLane, 1@TCol, 3@TCol)] is no layout"
+    ]
+
+
 # -- what is wanted --------------------------------------------------------------------------------
 
 

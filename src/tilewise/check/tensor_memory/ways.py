@@ -9,6 +9,7 @@ from functools import cached_property
 from tilewise.check.tensor_memory.warpgroups import WARPGROUP, Warpgroups
 from tilewise.check.tensor_memory.words import COLUMN, CTA, PART, ROW, WARP, Words
 from tilewise.core.axes import Axis
+from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.limits import LANES
@@ -107,6 +108,8 @@ class Way:
                 f"it would write {self.stored} words of {len(self.words.warps)} warps, of which "
                 f"{self.words.filled} have elements"
             )
+        if not self._is_layout:
+            return f"what it makes of the digits of {self.words.layout} is no layout"
         return ""
 
     @property
@@ -154,6 +157,14 @@ class Way:
         return outer.compose(
             inner, modes=tuple(str(axis) for axis in (CTA, WARPGROUP, WARP, ROW, COLUMN, PART))
         )
+
+    @property
+    def _is_layout(self) -> bool:
+        """Whether the digits of the elements have steps: halves of columns may cut one of them."""
+        try:
+            return self.placed.size > 0
+        except Refused:
+            return False
 
     @cached_property
     def fragment(self) -> Layout:
@@ -267,16 +278,16 @@ def ways_of(
             split = len(own.columns) // 2 if one.halves else None
             if split is not None and split % one.span(packed):
                 split = 0
-            yield Way(own, one, packed, split, store)
+            way = Way(own, one, packed, split, store)
+            yield next((this for this in splits_of(way) if not this.problem), way)
 
 
 def splits_of(way: Way) -> Iterator[Way]:
-    """The same with every split that is a power of two; itself where it has none."""
+    """The same with every split that is a power of two, the most columns first; itself where it has none."""
     yield way
     each, half = way.form.span(way.packed), len(way.words.columns) // 2
     if way.split:
-        at = each
-        while at < half:
-            if half % at == 0:
+        powers = (each << bit for bit in reversed(range(half.bit_length())))
+        for at in powers:
+            if at < half and half % at == 0 and at != way.split:
                 yield Way(way.words, way.form, way.packed, at, way.store)
-            at *= 2
