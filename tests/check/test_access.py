@@ -419,6 +419,7 @@ def test_a_list_that_would_be_too_long_says_what_needs_none():
     [
         ("rwo", "TW601", "did you mean row?"),
         ("descriptor.A", "TW601", "tilewise match says how"),
+        ("descriptor.A:tcgen05", "TW601", "tilewise match --engine tcgen05 says how"),
         ("boxes", "TW601", "tilewise tma says how"),
         ("", "TW601", "such as row:16B"),
         ("row:16", "TW601", "did you mean row:16B?"),

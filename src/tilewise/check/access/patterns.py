@@ -57,9 +57,10 @@ def pattern_of(name: str, stored: Stored) -> Pattern:
     if name == "col":
         rows, columns = stored.matrix("columns are those")
         return Pattern(name, "ld", lambda elements: in_columns(rows, columns, elements))
-    engines = OF_ENGINES.get(name.partition(":")[0])
-    if engines:
-        hint = f"{engines} says how, and tilewise show --access {name} draws it"
+    asked, *words = name.split(":")
+    if asked in OF_ENGINES:
+        engine = " --engine tcgen05" if "tcgen05" in words else ""
+        hint = f"{OF_ENGINES[asked]}{engine} says how, and tilewise show --access {name} draws it"
         raise LayoutError("TW601", f"{name} is what an engine asks for, not lanes", hint=hint)
     if name == "tma":
         return Pattern(name, name, lambda elements: in_chunks(stored, elements), CHUNK)
