@@ -17,8 +17,8 @@ GROUPS = {
     },
     "the hardware": {
         "catalog": "the hardware's layouts by name, with their sources",
-        "suggest": "which tile of shared memory to take for an operand of wgmma, and all that follows",
-        "match": "whether wgmma or mma.sync takes a tile, and how; or why not and what is nearest",
+        "suggest": "which tile of shared memory to take for wgmma or tcgen05, and all that follows",
+        "match": "whether wgmma, tcgen05 or mma.sync takes a tile, and how; or why not, and what is nearest",
         "descriptor": "a descriptor of wgmma or tcgen05: its 64 bits, the bytes that it reads, its steps",
         "idesc": "an instruction descriptor of tcgen05: its 32 bits, made, read and explained",
         "tma": "the copy of a tile by TMA: arguments, boxes, bytes, or the rule that it breaks",

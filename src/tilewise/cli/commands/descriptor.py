@@ -303,7 +303,7 @@ def _decode(args: argparse.Namespace, of: Engine) -> Answer:
     asked = operand.major if operand is not None else args.major
     majors = [asked] if asked else [*(of.majors_of(descriptor) if of.majors_of else of.majors)]
     notes = [*_without_0x(args), *([] if asked else _of_no_other(of, majors))]
-    whose = "" if args.engine else f", {_by_version(of, value)}"
+    whose = f", {_by_version(of, value)}" if of.name == engine_of_word(value) else ""
     found = _shown(of, descriptor, value, majors, operand, notes, whose)
     return replace(found, text=f"{found.text}\n\nthe byte of every element: {_asks_reads(value, args, of)}")
 
