@@ -12,7 +12,16 @@ author = "the tilewise authors"
 copyright = "the tilewise authors"
 version = release = tilewise.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "aliases", "commands", "consoles", "pictures", "phases"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "docstrings",
+    "aliases",
+    "commands",
+    "consoles",
+    "pictures",
+    "phases",
+]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
