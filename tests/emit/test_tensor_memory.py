@@ -45,13 +45,13 @@ def functions(source):
         yield name, int(count), moves
 
 
-def run(source, memory, warps=4, registers=None):
+def run(source, memory, warps=range(4), registers=None):
     """What the functions do, warp by warp; of loads [function, warp, lane, register]."""
     found = []
     begins = BEGINNING.search(source)[1].replace("/", "//")
     for _, count, moves in functions(source):
-        words = np.zeros((warps, 32, count), np.uint32)
-        for warp in range(warps):
+        words = np.zeros((max(warps) + 1, 32, count), np.uint32)
+        for warp in warps:
             for verb, form, repeat, packed, where, split, own in moves:
                 more = {"packed": packed, "split": split, "warp": warp}
                 address = eval(begins, {"warp": warp}) + where  # the expression as it is written
@@ -115,6 +115,16 @@ SHARED = [
         "S[((4, 2, 2, 8), (4, 4, 2)) : ((32@tx, 128@tx, 2@reg, 4@tx), (4@reg, 1@tx, 1@reg))]",
         "(warp % 4 << 21) + warp / 4 * 0x100000",
     ),
+    (
+        "S[(128, 32) : (1@TLane, 1@TCol)]",
+        "S[(128, (2, 16)) : (1@tx, (128@tx, 1@reg))] + 128@tx",
+        "(warp % 4 << 21) + (warp / 4 - 1) * 0x10",
+    ),
+    (
+        "S[(128, 32) : (1@TLane, 1@TCol)] + 8@TCol",
+        "S[(128, (2, 16)) : (1@tx, (256@tx, 1@reg))] + 384@tx",
+        "(warp % 4 << 21) + (warp / 4 - 3) / 2 * 0x10",
+    ),
 ]
 
 
@@ -126,7 +136,7 @@ def test_warpgroups_begin_at_their_own_columns(held, to, begins, store):
     source = cuda_source(plan(layout, "f32", to=wanted, store=store))
     assert f"const unsigned at = d + {begins};" in source
     assert "its number in the block: threadIdx.x / 32; warp % 4 says its lanes" in source
-    warps = wanted.extremes("tx")[1] // 32 + 1
+    warps = sorted({place["tx"] // 32 for flat in range(wanted.size) for place in wanted.places(flat)})
     memory = TensorMemory(64)
     if store:
         run(source, memory, warps, Registers.holding(numbers, wanted, "f32"))
@@ -138,12 +148,15 @@ def test_warpgroups_begin_at_their_own_columns(held, to, begins, store):
 
 
 def test_a_warpgroup_that_is_not_the_first():
-    """On its own it is one like any other; beside the next one it counts from there."""
     d = parse("S[(128, 32) : (1@TLane, 1@TCol)]")
     alone = cuda_source(plan(d, "f32", to=parse("S[(128, 32) : (1@tx, 1@reg)] + 128@tx")))
     assert "const unsigned at = d + (warp << 21);" in alone
-    to = parse("S[(128, (2, 16)) : (1@tx, (128@tx, 1@reg))] + 128@tx")
-    assert "d + (warp % 4 << 21) + (warp / 4 - 1) * 0x10;" in cuda_source(plan(d, "f32", to=to))
+
+
+def test_warps_of_a_warpgroup_in_between_are_not_among_those_that_load():
+    d, to = parse("S[(128, 32) : (1@TLane, 1@TCol)]"), parse("S[(128, (2, 16)) : (1@tx, (256@tx, 1@reg))]")
+    said = "// warp is 0 to 3, 8 to 11, its number in the block"
+    assert said in cuda_source(plan(d, "f32", to=to))
 
 
 def test_rounds_are_functions_of_their_own():

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import index
 
 from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import SupportsIndex
 
 MAX_DIGITS = 1_000
 _LARGEST = 10**MAX_DIGITS
+SHOWN = 8
+"""So many runs stand on a line."""
 
 
 def as_int(value: SupportsIndex, what: str) -> int:
@@ -38,6 +42,18 @@ def counted(number: int, noun: str) -> str:
     ('1 mode', '2 modes')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Numbers that rise, as runs.
+
+    >>> spans([0, 1, 2, 8, 10, 11])
+    '0 to 2, 8, 10 to 11'
+    """
+    ends = [at for at, (one, other) in enumerate(pairwise(numbers), 1) if other != one + 1]
+    runs = [(numbers[a], numbers[b - 1]) for a, b in pairwise([0, *ends, len(numbers)])]
+    shown = [f"{one} to {other}" if other > one else str(one) for one, other in runs]
+    return ", ".join(shown if len(shown) <= SHOWN else [*shown[: SHOWN - 1], "..."])
 
 
 def as_extent(value: SupportsIndex) -> int:

@@ -12,6 +12,7 @@ from tilewise.check.tensor_memory import Plan
 from tilewise.check.tensor_memory.warpgroups import Warpgroups
 from tilewise.check.tensor_memory.ways import Move, Way
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import spans
 from tilewise.emit.names import checked
 from tilewise.hardware.limits import LANES as THREADS
 from tilewise.hardware.tcgen05.addresses import LANE_SHIFT, WARP_LANES, WARPS, Address
@@ -83,9 +84,9 @@ def _warp(way: Way) -> str:
     groups = way.words.groups
     if not groups.apart:
         return WARP
-    first, last = WARPS * groups.numbers[0], WARPS * groups.numbers[-1] + WARPS - 1
+    warps = [WARPS * number + warp for number in groups.numbers for warp in range(WARPS)]
     return (
-        f"// warp is {first} to {last}, its number in the block: threadIdx.x / {THREADS}; "
+        f"// warp is {spans(warps)}, its number in the block: threadIdx.x / {THREADS}; "
         f"warp % {WARPS} says its lanes"
     )
 
@@ -155,7 +156,7 @@ def _instructions(moves: list[Move], first: int) -> tuple[list[str], list[int], 
             f"{move.words} {place}{split}, {names}" if move.store else f"{move.words} {names}, {place}{split}"
         )
         held += _registers(move)
-        addresses.append(move.address(0))
+        addresses.append(Address(move.lane, move.column))  # of any warp, which `at` has moved
     return texts, held, addresses
 
 

@@ -32,11 +32,11 @@ Exit code 0 where there is a way, 1 where there is none.
 from __future__ import annotations
 
 import argparse
-from itertools import pairwise
 
 from tilewise.cli.answer import NO, Answer
 from tilewise.cli.arguments import filled_in, layout_from, let_from, one_layout
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import spans
 from tilewise.hardware.tcgen05.addresses import WARPS
 
 TYPE_CHECKING = False
@@ -264,7 +264,7 @@ def _counts(way: Way) -> str:
 
 def _fitted(fit: Fit) -> list[str]:
     groups = fit.way.words.groups
-    spare = [f"registers {_ranges(fit.spare)} hold nothing that is wanted"] if fit.spare else []
+    spare = [f"registers {spans(fit.spare)} hold nothing that is wanted"] if fit.spare else []
     lines = _by_warpgroups(fit) if groups.named else _moves(fit.way, fit)
     return [f"  {line}" for line in (*lines, *spare)]
 
@@ -276,13 +276,13 @@ def _by_warpgroups(fit: Fit) -> list[str]:
         numbers = [number for number in groups.numbers if groups.begin(number) == begin]
         warps = [warp for number in numbers for warp in _warps(fit.way, number)]
         several = "s" * (len(numbers) > 1)
-        lines.append(f"warpgroup{several} {_ranges(numbers)}, {_counted(warps)}:")
+        lines.append(f"warpgroup{several} {spans(numbers)}, {_counted(warps)}:")
         lines += [f"  {line}" for line in _moves(fit.way, fit, begin)]
     return [*lines, f"w is warpid % {WARPS}: a warp reaches lanes 32 w to 32 w + 31 alone, in any warpgroup"]
 
 
 def _counted(warps: Sequence[int]) -> str:
-    return f"warp{'s' * (len(warps) > 1)} {_ranges(warps)}"
+    return f"warp{'s' * (len(warps) > 1)} {spans(warps)}"
 
 
 def _moves(way: Way, fit: Fit | None, begin: tuple[int, int] = (0, 0)) -> list[str]:
@@ -292,24 +292,8 @@ def _moves(way: Way, fit: Fit | None, begin: tuple[int, int] = (0, 0)) -> list[s
         further, column = move.lane + begin[0], move.column + begin[1]
         lane = f"lane 32 w{f' + {further}' if further else ''}, column {column}"
         split = "" if move.split is None else f" and {column + move.split}"
-        lines.append(f"{move.words}  {lane}{split}: registers {_ranges(_named(move, fit))}")
+        lines.append(f"{move.words}  {lane}{split}: registers {spans(_named(move, fit))}")
     return lines
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Numbers as runs: 0 to 7, 16 to 23.
-
-    >>> _ranges([0, 1, 2, 8, 10, 11])
-    '0 to 2, 8, 10 to 11'
-    """
-    ends = [at for at, (one, other) in enumerate(pairwise(numbers), 1) if other != one + 1]
-    runs = [(numbers[a], numbers[b - 1]) for a, b in pairwise([0, *ends, len(numbers)])]
-    shown = [f"{one} to {other}" if other > one else str(one) for one, other in runs]
-    return ", ".join(shown if len(shown) <= SHOWN else [*shown[: SHOWN - 1], "..."])
-
-
-SHOWN = 8
-"""So many runs stand on a line."""
 
 
 def _left_out(found: Plan) -> list[str]:
