@@ -81,7 +81,11 @@ export function questionOf(access: string, dtype: DType): () => Intake {
   if (engine !== "wgmma" && engine !== "tcgen05") {
     throw unknown(`'${engine}' is no engine with descriptors`, "known: wgmma tcgen05");
   }
-  const said: Words = Object.assign({}, ...words.map(engine === "wgmma" ? wordOfWgmma : wordOf));
+  const said: Words = words.reduce((before, word) => {
+    const more = engine === "wgmma" ? wordOfWgmma(word) : wordOf(word);
+    for (const name in more) if (name in before) throw unknown(`${name} is given twice`, "say it once");
+    return { ...before, ...more };
+  }, {});
   const isA = operand === "A";
   if (engine === "wgmma") return () => ofWgmma(dtype, isA, said);
   const kind = KINDS.find(({ name, types }) => (said.kind ? name === said.kind : types.test(dtype.name)));

@@ -20,7 +20,7 @@ from tilewise.show.scene.model import Encoded, Field, Note, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from tilewise.hardware.engines import Descriptor
@@ -109,12 +109,24 @@ def question_of(access: str, dtype: DType) -> tuple[Engine, str, dict[str, Any]]
     if head not in OPERANDS:
         raise LayoutError("TW601", f"{access!r} is no access", hint=HINT)
     engine = engine_of(words[0] if words else ENGINE)
-    asked = dict(_option(engine, word) for word in words[1:])
+    asked = _options(engine, words[1:])
     if "kind" in engine.options:
         from tilewise.check.engines import PACKED
 
         asked = PACKED.get(dtype.name, {}) | asked
     return engine, OPERANDS[head], asked
+
+
+def _options(engine: Engine, words: Sequence[str]) -> dict[str, Any]:
+    """What words ask for, each thing once."""
+    asked: dict[str, Any] = {}
+    said: dict[str, str] = {}
+    for word in words:
+        name, asked[name] = _option(engine, word)
+        if name in said:
+            raise LayoutError("TW601", f"{name} is given twice", hint=f"say {said[name]} or {word} alone")
+        said[name] = word
+    return asked
 
 
 def _option(engine: Engine, word: str) -> tuple[str, Any]:
