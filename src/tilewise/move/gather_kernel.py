@@ -1,0 +1,219 @@
+"""The kernel for any two layouts: each thread moves the elements of one vector of the target, or one element.
+
+It takes what no tile takes: elements of less than a byte, sides without a contiguous run, digits that do not
+divide each other. Its addresses are the layouts' own functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import gcd, prod
+
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
+from tilewise.emit.c import cuda_source
+from tilewise.emit.forward import place_function
+from tilewise.emit.functions import Index
+from tilewise.emit.parts.template import filled
+from tilewise.move.pair import Digit, Pair
+from tilewise.move.tile_kernel import NAME, TYPES, swizzled
+
+THREADS = 256
+VECTOR = 16
+
+_TEMPLATE = """
+typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32; typedef unsigned long long u64;
+struct alignas(16) V16 { u32 x[4]; };
+
+$functions
+extern "C" __global__ void __launch_bounds__($threads)
+$name(const u8* __restrict__ source, u8* __restrict__ target)
+{
+    const u64 item = (u64)blockIdx.x * $threads + threadIdx.x;
+    if (item >= ${items}ull) return;
+    $body
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """A move element by element; a thread has `vector` neighbours of the target."""
+
+    pair: Pair
+    vector: int = 1
+    threads: int = THREADS
+
+    @property
+    def items(self) -> int:
+        """How many threads have something to do."""
+        return self.elements // self.vector
+
+    @property
+    def elements(self) -> int:
+        """How many elements are written, copies and fill among them."""
+        if self.pair.digits is not None:
+            return prod(digit.extent for digit in self.pair.digits)
+        target = self.pair.layouts[1]
+        return target.size * prod(it.extent for it in target.replica)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of threads there are."""
+        return -(-self.items // self.threads)
+
+
+def gather_of(pair: Pair, aligned: int = 256) -> Gather:
+    """The move of a pair element by element, as many at once as the target has them side by side."""
+    digits = _ordered(pair)
+    if not digits or pair.bits < 8 or pair.limits or digits[0].write != 1:
+        return Gather(pair)
+    unit, side = pair.bits // 8, pair.target
+    others = [digit.write * unit for digit in digits[1:]]
+    whole = gcd(aligned, digits[0].extent * unit, side.start * unit, side.outer * unit, *others)
+    kept = [unit << own.base for own in side.swizzles if own.bits]
+    return Gather(pair, max(1, min([VECTOR, whole & -whole, *kept]) // unit))
+
+
+def _ordered(pair: Pair) -> list[Digit]:
+    """The digits by their steps in the target, the least first."""
+    return sorted(pair.digits or (), key=lambda digit: (abs(digit.write), abs(digit.read)))
+
+
+def gather_kernel(gather: Gather, name: str = NAME) -> str:
+    """The source of the kernel, $blocks blocks of $threads threads.
+
+        requires  the target is filled before, where its limits fill or elements are less than a byte
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.move.pair import pair_of
+    >>> pair = pair_of(S[(6, 4) : (9, 2)], S[(4, 6) : (1, 5)], DType.of("f32"))
+    >>> pair.digits is None, "target)[place] = " in gather_kernel(gather_of(pair))
+    (True, True)
+    """
+    apart = gather.pair.digits is None
+    body = _by_index(gather) if apart else _by_digits(gather)
+    slots = {
+        "functions": "\n".join(_index_functions(gather.pair) if apart else _swizzles(gather.pair)),
+        "threads": gather.threads,
+        "name": name,
+        "items": gather.items,
+        "body": "\n".join(body),
+    }
+    return filled(_TEMPLATE.lstrip(), slots) + "\n"
+
+
+# -- by digits -------------------------------------------------------------------------------------
+
+
+def _swizzles(pair: Pair) -> Iterator[str]:
+    for name, side in (("source_at", pair.source), ("target_at", pair.target)):
+        yield f"__device__ __forceinline__ long long {name}(long long x)"
+        yield "{"
+        for own in reversed(side.swizzles):
+            yield f"    {swizzled(own.bits, own.base, own.shift, 1)}"
+        yield f"    return x + {side.outer};"
+        yield "}"
+
+
+def _by_digits(gather: Gather) -> Iterator[str]:
+    pair, vector = gather.pair, gather.vector
+    digits = _ordered(pair)
+    yield "u64 rest = item;"
+    for place, digit in enumerate(digits):
+        extent = digit.extent // vector if place == 0 else digit.extent
+        step = f" * {vector}" if place == 0 and vector > 1 else ""
+        yield f"const long long q{place} = (long long)(rest % {extent}ull){step}; rest /= {extent}ull;"
+    yield f"const long long from = {_sum([digit.read for digit in digits], pair.source.start)};"
+    yield f"const long long into = {_sum([digit.write for digit in digits], pair.target.start)};"
+    for place, limit in enumerate(pair.limits):
+        count = _sum([digit.counts[place] for digit in digits], 0)
+        yield f"const bool within{place} = {count} < {limit.bound};"
+    tests = [f"within{place}" for place in range(len(pair.limits))]
+    yield from _guarded(tests, _moved(gather, digits))
+
+
+def _guarded(tests: list[str], lines: Iterator[str]) -> Iterator[str]:
+    if tests:
+        yield f"if (!({' && '.join(tests)})) return;"
+    yield from lines
+
+
+def _sum(steps: list[int], start: int) -> str:
+    terms = [f"q{place} * {step}" if step != 1 else f"q{place}" for place, step in enumerate(steps) if step]
+    return " + ".join([*terms, *([str(start)] if start or not terms else [])])
+
+
+def _moved(gather: Gather, digits: list[Digit]) -> Iterator[str]:
+    pair, vector = gather.pair, gather.vector
+    if pair.bits < 8:
+        yield from _narrow(pair.bits, "source_at(from)", "target_at(into)")
+        return
+    unit = pair.bits // 8
+    kind, whole = TYPES[unit], TYPES[unit * vector]
+    if vector == 1:
+        yield f"(({kind}*)target)[target_at(into)] = ((const {kind}*)source)[source_at(from)];"
+        return
+    yield f"{whole} out;"
+    yield "#pragma unroll"
+    yield f"for (int v = 0; v < {vector}; ++v)"
+    yield f"    (({kind}*)&out)[v] = ((const {kind}*)source)[source_at(from + v * {digits[0].read}ll)];"
+    yield f"*({whole}*)(({kind}*)target + target_at(into)) = out;"
+
+
+def _narrow(bits: int, source: str, target: str) -> Iterator[str]:
+    """An element of less than a byte; its neighbours in the word are other threads'."""
+    per_word = 32 // bits
+    mask = (1 << bits) - 1
+    yield f"const long long a = {source}, b = {target};"
+    yield f"const u32 value = source[a / {8 // bits}] >> (a % {8 // bits}) * {bits} & {mask};"
+    yield f"u32* const word = (u32*)target + b / {per_word};"
+    yield f"const int place = (int)(b % {per_word}) * {bits};"
+    yield f"atomicAnd(word, ~({mask}u << place));"
+    yield "atomicOr(word, value << place);"
+
+
+# -- by the index ----------------------------------------------------------------------------------
+
+
+def _index_functions(pair: Pair) -> Iterator[str]:
+    for name, layout in zip(("source_at", "target_at"), pair.layouts, strict=True):
+        yield cuda_source(place_function(_counted_once(name, layout), name, Index(flat=True)))
+
+
+def _counted_once(name: str, layout: Layout) -> Layout:
+    """The source without its copies: any of them will do."""
+    if name == "target_at":
+        return layout
+    return layout.with_parts(layout.shape, layout.strides, (), layout.offset)
+
+
+def _by_index(gather: Gather) -> Iterator[str]:
+    pair = gather.pair
+    source, target = pair.layouts
+    copies = prod(it.extent for it in target.replica)
+    yield f"const u64 x = item / {copies}ull;"
+    if pair.box is None:
+        ours = theirs = "x"
+    else:
+        ours, theirs = (_flat(layout, pair.box) for layout in (source, target))
+        yield f"if (x >= {prod(pair.box)}ull) return;"
+    copy = f", item % {copies}ull" if copies > 1 else ""
+    yield f"const long long from = source_at({ours});"
+    yield f"const long long place = target_at({theirs}{copy});"
+    if pair.bits < 8:
+        yield from _narrow(pair.bits, "from", "place")
+        return
+    kind = TYPES[pair.bits // 8]
+    yield f"(({kind}*)target)[place] = ((const {kind}*)source)[from];"
+
+
+def _flat(layout: Layout, box: tuple[int, ...]) -> str:
+    """The flat index in a layout's shape of an index of the box."""
+    terms, inner, weight = [], 1, 1
+    for extent, whole in reversed(list(zip(box, extents_of(layout.shape), strict=True))):
+        terms.append(f"x / {inner}ull % {extent}ull * {weight}ull")
+        inner *= extent
+        weight *= whole
+    return " + ".join(reversed(terms))

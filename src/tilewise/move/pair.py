@@ -1,0 +1,297 @@
+"""Two layouts of memory as one list of digits: what every plan, and every kernel, starts from.
+
+    for all digits:    target[P' + Sw'(O' + sum of digit * write)] = source[P + Sw(O + sum of digit * read)]
+
+Copies of the target are digits that do not move in the source. Where the digits of the two do not divide each
+other there is no such list, and each side is asked by the index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from math import prod
+from typing import Any
+
+from tilewise.core.axes import STORAGE
+from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import as_shape, extents_of, leaves, spell
+from tilewise.core.swizzles import Swizzle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.dtypes import DType
+
+Steps = tuple[tuple[int, int], ...]
+"""(extent, stride) of the digits of a mode, the slowest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """A digit of the index: its steps in the source and in the target, and what it counts in each limit."""
+
+    extent: int
+    read: int
+    write: int
+    counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Digits that count further than the tensor goes: where they count to `bound` or more, nothing is read.
+
+    The target then gets the fill, or is left alone.
+    """
+
+    bound: int
+    fills: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One storage: the address of element zero, what permutes the addresses, how many elements there are."""
+
+    start: int
+    size: int
+    swizzles: tuple[Swizzle, ...] = ()
+    outer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Source and target over one list of digits; `digits` is None where there is none."""
+
+    layouts: tuple[Layout, Layout]
+    bits: int
+    box: tuple[int, ...] | None
+    source: Side
+    target: Side
+    digits: tuple[Digit, ...] | None
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def holes(self) -> bool:
+        """Whether the target has addresses that no element takes."""
+        count = _taken(self.layouts[1])
+        return count is None or count != self.target.size
+
+    @property
+    def bytes(self) -> int:
+        """What the layouts touch once, read and written; the fill of holes is not counted."""
+        read, written = map(_taken, self.layouts)
+        if self.box is not None:
+            read = min(prod(self.box), read or prod(self.box))
+        counted = (read or self.layouts[0].size) + (written or self.layouts[1].size)
+        return -(-counted * self.bits // 8)
+
+
+def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> Pair:
+    """What moves: every element, from its place in the source to all its places in the target.
+
+    With `shape` the box of that shape moves, mode by mode: what the target has beyond it gets the fill, and
+    what the source has beyond it is left out.
+
+        requires  one storage axis each, no address below zero, no two elements at one address of the target,
+                  and one size; with a shape, a box that lies in both
+
+    >>> from tilewise import DType, S
+    >>> pair = pair_of(S[6, 4], S[(6, 4) : (1, 6)], DType.of("f16"))
+    >>> [(digit.extent, digit.read, digit.write) for digit in pair.digits]
+    [(6, 4, 1), (4, 1, 6)]
+    >>> padded = pair_of(S[5, 4], S[8, 4], DType.of("u8"), shape=(5, 4))
+    >>> [(digit.extent, digit.counts) for digit in padded.digits], padded.limits
+    ([(8, (1,)), (4, (0,))], (Limit(bound=5, fills=True),))
+    """
+    source, target = _in_elements(source, dtype), _in_elements(target, dtype)
+    sides = _side(source, "source"), _side(target, "target")
+    _refuse_meeting(target)
+    box = _box(source, target, shape)
+    return Pair((source, target), dtype.bits, box, *sides, *_digits(source, target, box))
+
+
+def _in_elements(layout: Layout, dtype: DType) -> Layout:
+    return layout if layout.unit == "element" else layout.in_elements(dtype)
+
+
+def _side(layout: Layout, name: str) -> Side:
+    """The storage that a layout asks for."""
+    axis = _storage_axis(layout, name)
+    try:
+        low, high = layout.extremes(axis)
+    except NotDecided as error:
+        raise NotDecided(f"how far the {name} reaches is not decided: {error.message}") from error
+    if low < 0:
+        raise LayoutError(
+            "TW701",
+            f"the {name} has addresses below zero, down to {low}",
+            hint=f"a storage begins at address zero: add {-low}, and pass the storage from there",
+        )
+    return Side(layout.offset[axis], high + 1, layout.swizzles, layout.outer[axis])
+
+
+def _storage_axis(layout: Layout, name: str) -> str:
+    """The one axis on which a layout of memory steps."""
+    names = layout.moving or ("m",)
+    owners = [axis.name for axis in layout.axes if axis.name in names and axis.kind != STORAGE]
+    if owners or len(names) > 1:
+        raise LayoutError(
+            "TW701",
+            f"the {name} is no layout of one memory: it steps on {', '.join(names)}",
+            hint="move takes layouts on m alone; between registers: tilewise shuffle",
+        )
+    return names[0]
+
+
+def _refuse_meeting(target: Layout) -> None:
+    """A target where two elements meet would keep either of them."""
+    verdict = target.injective
+    if verdict.answer is None:
+        raise NotDecided(f"whether elements meet in the target is not decided: {verdict.reason}")
+    if not verdict.answer:
+        raise Refused(
+            "TW703",
+            f"two elements have one place in the target: {verdict.reason}",
+            witness=verdict.witness,
+            hint="a target holds every element in places of its own; copies are written as R[...]",
+        )
+
+
+def _box(source: Layout, target: Layout, shape: Any) -> tuple[int, ...] | None:
+    """The box that moves, or None where all of both does."""
+    ours, theirs = extents_of(source.shape), extents_of(target.shape)
+    if shape is None:
+        if source.size != target.size:
+            raise LayoutError(
+                "TW702",
+                f"the source has {source.size} elements ({spell(source.shape)}), "
+                f"the target {target.size} ({spell(target.shape)})",
+                hint="to pad or to crop say which box moves: shape="
+                + (spell(tuple(map(min, ours, theirs))) if len(ours) == len(theirs) else "(...)"),
+            )
+        return None
+    box = extents_of(as_shape(shape))
+    fits = len(box) == len(ours) == len(theirs) and all(map(_within, box, ours, theirs))
+    if not fits:
+        raise LayoutError(
+            "TW702",
+            f"the box {spell(box)} is not in both {spell(source.shape)} and {spell(target.shape)}",
+            hint="a box has one extent for each mode, and lies in the source and in the target",
+        )
+    return None if box == ours == theirs else box
+
+
+def _within(box: int, *sides: int) -> bool:
+    return box <= min(sides)
+
+
+# -- digits ----------------------------------------------------------------------------------------
+
+
+def _digits(
+    source: Layout, target: Layout, box: tuple[int, ...] | None
+) -> tuple[tuple[Digit, ...] | None, tuple[Limit, ...]]:
+    """The digits that both sides have in common, and where they count too far."""
+    axes = [_storage_axis(layout, "") for layout in (source, target)]
+    digits: list[Digit] = []
+    limits: list[Limit] = []
+    for extent, goes_on, ours, theirs in _modes(source, target, axes, box):
+        common = _common(ours, theirs, goes_on)
+        if common is None:
+            return None, ()
+        limited = prod(reach for reach, *_ in common) > extent
+        for reach, read, write, weight in common:
+            counts = (0,) * len(limits) + ((weight,) if limited else ())
+            digits.append(Digit(reach, read, write, counts))
+        if limited:
+            limits.append(Limit(extent, fills=goes_on > extent))
+    digits += [Digit(it.extent, 0, it.stride[axes[1]]) for it in target.replica]
+    return tuple(_counted(digit, len(limits)) for digit in digits), tuple(limits)
+
+
+def _counted(digit: Digit, limits: int) -> Digit:
+    missing = (0,) * (limits - len(digit.counts))
+    return Digit(digit.extent, digit.read, digit.write, digit.counts + missing)
+
+
+def _modes(
+    source: Layout, target: Layout, axes: Sequence[str], box: tuple[int, ...] | None
+) -> Iterator[tuple[int, int, Steps, Steps]]:
+    """Of each mode: its extent in the box, how far the target goes on, and the digits of both sides.
+
+    Without a box all is one mode, the flat index.
+    """
+    ours, theirs = (
+        [_coalesced([(it.extent, it.stride[axis]) for it in mode]) for mode in _by_mode(layout, box)]
+        for layout, axis in zip((source, target), axes, strict=True)
+    )
+    extents = box or (source.size,)
+    ends = extents_of(target.shape) if box else extents
+    yield from zip(extents, ends, ours, theirs, strict=True)
+
+
+def _by_mode(layout: Layout, box: tuple[int, ...] | None) -> Iterator[tuple[Any, ...]]:
+    if box is None:
+        yield layout.shard
+        return
+    iters = iter(layout.shard)
+    for mode in layout.shape:
+        yield tuple(islice(iters, sum(1 for _ in leaves(mode))))
+
+
+def _coalesced(steps: list[tuple[int, int]]) -> Steps:
+    """The same map by as few digits as can be."""
+    merged: list[tuple[int, int]] = []
+    for extent, stride in steps:
+        if extent == 1:
+            continue
+        if merged and merged[-1][1] == extent * stride:
+            merged[-1] = (merged[-1][0] * extent, stride)
+        else:
+            merged.append((extent, stride))
+    return tuple(merged)
+
+
+def _common(ours: Steps, theirs: Steps, extent: int) -> list[tuple[int, int, int, int]] | None:
+    """(extent, read, write, weight) of the digits of both sides, the slowest first; None: there are none.
+
+    The slowest digit goes as far as `extent` asks, whatever either side has.
+    """
+    sides = [_weighed(steps) for steps in (ours, theirs)]
+    weights = sorted({1, *(weight for side in sides for weight, _ in side)})
+    if any(slow % fast for fast, slow in pairwise(weights)):
+        return None
+    found: list[tuple[int, int, int, int]] = []
+    for place, weight in enumerate(weights):
+        above = weights[place + 1] if place + 1 < len(weights) else None
+        reach = -(-extent // weight) if above is None else above // weight
+        if reach > 1:
+            read, write = (_step(side, weight) for side in sides)
+            found.append((reach, read, write, weight))
+    return found[::-1]
+
+
+def _weighed(steps: Steps) -> list[tuple[int, int]]:
+    """(what a step of the digit adds to the index, its stride), the fastest first."""
+    weighed, weight = [], 1
+    for extent, stride in reversed(steps):
+        weighed.append((weight, stride))
+        weight *= extent
+    return weighed
+
+
+def _step(side: list[tuple[int, int]], weight: int) -> int:
+    """How far a step of that weight goes."""
+    base, stride = max((own for own in side if own[0] <= weight), default=(1, 0))
+    return weight // base * stride
+
+
+def _taken(layout: Layout) -> int | None:
+    """How many addresses a layout takes; None where that is not decided."""
+    count = layout.holes.count
+    if count is None:
+        return None
+    (axis,) = layout.moving or ("m",)
+    low, high = layout.extremes(axis)
+    return high - low + 1 - count

@@ -1,0 +1,275 @@
+"""How a tensor gets from one layout to another: the plan, what it costs, and the kernel that makes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.move.digits import simplest
+from tilewise.move.gather_kernel import Gather, gather_kernel, gather_of
+from tilewise.move.pair import Pair, pair_of
+from tilewise.move.tile import VECTOR, Tile
+from tilewise.move.tile_kernel import tile_kernel
+from tilewise.move.tiling import tile_of
+
+ALIGNED = 256
+"""Bytes to which an allocator aligns what it gives."""
+
+COPY_RATES = {"h200": 4.0e12}
+"""Bytes a second, read and written, of a copy from device memory to device memory (docs/move.md)."""
+
+LAUNCH = 2e-6
+"""Seconds of a launch that nothing hides."""
+
+_WHOLE, _SHIFTED, _APART = 0.97, 0.88, 0.6
+"""Of a copy's rate, what tiles of whole vectors, shifted ones, and elements one by one were seen to reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """Bytes that stay together: where they begin in the source and in the target, and how many they are."""
+
+    read: int
+    write: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan between two layouts of memory; `plan` makes one."""
+
+    pair: Pair
+    dtype: DType
+    device: str
+    way: Bulk | Tile | Gather
+    fill: bytes
+
+    @cached_property
+    def kind(self) -> str:
+        """How it moves: `view` not at all, `copy` all together, `tile` by shared memory, `gather` apart."""
+        if isinstance(self.way, Bulk):
+            source, target = self.pair.source, self.pair.target
+            unmoved = self.way.read == self.way.write and source.size == target.size
+            return "view" if unmoved and not self.fills else "copy"
+        return "tile" if isinstance(self.way, Tile) else "gather"
+
+    @property
+    def fills(self) -> bool:
+        """Whether the target is filled before the kernel writes it."""
+        if isinstance(self.way, Tile) and self._target_is_whole:
+            return False
+        fills = any(limit.fills for limit in self.pair.limits)
+        return fills or self.pair.holes or self.pair.bits < 8
+
+    @cached_property
+    def _target_is_whole(self) -> bool:
+        target = self.pair.layouts[1]
+        return target.holes.count == 0 and target.min(target.axes[0]) == 0
+
+    @property
+    def kernel(self) -> str:
+        """The source of the kernel, CUDA C++; nothing where a copy of memory is enough."""
+        if isinstance(self.way, Bulk):
+            return ""
+        if isinstance(self.way, Tile):
+            return tile_kernel(self.way, -(-self.pair.source.size * self.pair.bits // 8), self.fill)
+        return gather_kernel(self.way)
+
+    @property
+    def launch(self) -> tuple[int, int, int]:
+        """Blocks, threads of each, and bytes of shared memory."""
+        if isinstance(self.way, Bulk):
+            return 0, 0, 0
+        shared = self.way.shared_bytes if isinstance(self.way, Tile) else 0
+        return self.way.blocks, self.way.threads, shared
+
+    # -- what it costs -----------------------------------------------------------------------------
+
+    @property
+    def bytes(self) -> int:
+        """What the layouts touch once, read and written."""
+        return self.pair.bytes
+
+    @cached_property
+    def copy_fraction(self) -> float:
+        """The rate that is expected, of that of a copy of as many bytes."""
+        if isinstance(self.way, Bulk):
+            return 1.0
+        if isinstance(self.way, Gather):
+            return round(_APART * _useful(self.way.pair), 2)
+        shifted = self.way.read_shift or self.way.write_shift
+        return round((_SHIFTED if shifted else _WHOLE) * _useful(self.way.pair), 2)
+
+    @property
+    def seconds(self) -> float:
+        """The time that is expected."""
+        return LAUNCH + self.bytes / (self.copy_fraction * COPY_RATES[self.device])
+
+    @property
+    def vector(self) -> dict[str, int]:
+        """Bytes that a thread reads, and writes, at once."""
+        if isinstance(self.way, Gather):
+            unit = -(-self.pair.bits // 8)
+            return {"read": unit, "write": self.way.vector * unit}
+        return {"read": VECTOR, "write": VECTOR}
+
+    @property
+    def steps(self) -> list[str]:
+        """The plan in sentences."""
+        return list(_steps(self))
+
+    def data(self) -> dict[str, Any]:
+        """The plan as JSON has it."""
+        way = self.way
+        return {
+            "class": self.kind,
+            "kernel": {"view": "none", "copy": "memory copy"}.get(self.kind, self.kind),
+            "tile": _named_extents(way) if isinstance(way, Tile) else None,
+            "vector": self.vector,
+            "swizzle": _swizzle(way),
+            "bytes": self.bytes,
+            "copy_fraction": self.copy_fraction,
+            "seconds": self.seconds,
+            "blocks": self.launch[0],
+            "threads": self.launch[1],
+            "shared_bytes": self.launch[2],
+            "steps": self.steps,
+        }
+
+
+def plan(
+    source: Layout,
+    target: Layout,
+    dtype: DType | str,
+    *,
+    shape: Any = None,
+    device: str = "h200",
+    fill: bytes | None = None,
+    aligned: int = ALIGNED,
+) -> Plan:
+    """How to move a tensor of that type from one layout to another.
+
+    `shape` is the box that moves, where the two differ; `aligned` are bytes to which both storages are.
+
+        requires  layouts of one memory each; see `pair_of`
+
+    >>> from tilewise import S
+    >>> transposed = plan(S[8192, 8192], S[(8192, 8192) : (1, 8192)], "bf16")
+    >>> transposed.kind, transposed.bytes, transposed.vector
+    ('tile', 268435456, {'read': 16, 'write': 16})
+    >>> plan(S[64, 8], S[512], "f32").kind
+    'view'
+    """
+    kind = DType.of(dtype)
+    if device not in COPY_RATES:
+        raise LayoutError("TW601", f"no rates of a device {device!r}", hint="known: " + " ".join(COPY_RATES))
+    _known_width(kind)
+    pair = pair_of(source, target, kind, shape)
+    element = fill if fill is not None else bytes(max(1, kind.bits // 8))
+    return Plan(pair, kind, device, _way(pair, aligned), element)
+
+
+def _known_width(dtype: DType) -> None:
+    if dtype.bits not in (4, 8, 16, 32, 64, 128):
+        raise LayoutError(
+            "TW602",
+            f"{dtype} has {dtype.bits} bits: elements of 4, 8, 16, 32, 64 or 128 bits are moved",
+            hint="move the bytes or words that hold them: u8, u32, ...",
+        )
+
+
+def _way(pair: Pair, aligned: int) -> Bulk | Tile | Gather:
+    if pair.digits is None:
+        return Gather(pair)
+    wide = simplest(pair, 8 * aligned)
+    bulk = _bulk(wide)
+    if bulk is not None:
+        return bulk
+    return tile_of(wide, aligned) or gather_of(wide, aligned)
+
+
+def _bulk(pair: Pair) -> Bulk | None:
+    """One run of neighbours on both sides, and nothing else."""
+    digits = pair.digits or ()
+    if pair.bits < 8 or pair.limits or len(digits) > 1 or any(d.read != 1 or d.write != 1 for d in digits):
+        return None
+    sides = (pair.source, pair.target)
+    if any(side.swizzles or side.outer for side in sides):
+        return None
+    unit = pair.bits // 8
+    count = prod(digit.extent for digit in digits)
+    return Bulk(pair.source.start * unit, pair.target.start * unit, count * unit)
+
+
+def _useful(pair: Pair) -> float:
+    """Bytes of elements among the bytes of the sectors that hold them, as a copy of them would be."""
+    touched = [_sectors(pair, name) for name in ("read", "write")]
+    return 2 / sum(touched)
+
+
+def _sectors(pair: Pair, name: str) -> float:
+    """Bytes of sectors for a byte of elements on one side."""
+    unit, length = pair.bits / 8, 1
+    digits = [digit for digit in pair.digits or () if getattr(digit, name)]
+    for digit in sorted(digits, key=lambda digit: abs(getattr(digit, name))):
+        if abs(getattr(digit, name)) != length:
+            break
+        length *= digit.extent
+    if length == prod(digit.extent for digit in digits):
+        return 1.0
+    following = min((abs(getattr(d, name)) for d in digits if abs(getattr(d, name)) > length), default=length)
+    run, room = length * unit, following * unit
+    return max(1.0, min(room, -(-run // SECTOR) * SECTOR) / run)
+
+
+def _named_extents(tile: Tile) -> dict[str, Any]:
+    return {
+        "elements": list(tile.extents),
+        "bytes": prod(tile.extents) * tile.unit,
+        "element_bytes": tile.unit,
+        "read_run_bytes": prod(tile.extents[i] for i in tile.read_run) * tile.unit,
+        "write_run_bytes": tile.run_elements * tile.unit,
+        "pitches": list(tile.pitches),
+    }
+
+
+def _swizzle(way: Bulk | Tile | Gather) -> str | None:
+    if not isinstance(way, Tile) or way.swizzle_shift is None:
+        return None
+    return f"Swizzle<3,4,{way.swizzle_shift}>"
+
+
+def _steps(plan: Plan) -> Any:
+    way = plan.way
+    if plan.fills:
+        yield f"fill {plan.pair.target.size} elements of the target: it has places that no element takes"
+    if isinstance(way, Bulk):
+        if plan.kind == "view":
+            yield "nothing moves: the source is the target; a new storage is one copy of memory"
+        else:
+            yield f"copy {way.bytes} bytes from byte {way.read} to byte {way.write}, all together"
+        return
+    if isinstance(way, Gather):
+        yield f"each of {way.items} threads reads {way.vector} elements and writes them at once"
+        return
+    yield (
+        f"{way.blocks} blocks of {way.threads} threads, each with a tile of "
+        f"{' x '.join(map(str, way.extents))} elements of {way.unit} B"
+    )
+    yield (
+        f"read rows of {way.run_bytes} B in vectors of {VECTOR} B"
+        + (", taken where sectors begin" if way.read_shift else "")
+    )
+    kept = _swizzle(way) or f"rows {'padded and ' if way.padding else ''}{max(way.pitches)} B apart"
+    yield f"keep {way.shared_bytes} B in shared memory, {kept}"
+    turned = f", {way.words} columns to a thread" if way.words > 1 else ""
+    yield (
+        f"write runs of {way.run_elements * way.unit} B in vectors of {VECTOR} B{turned}"
+        + (", by whole sectors wherever rows begin" if way.write_shift else "")
+    )

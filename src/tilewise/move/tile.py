@@ -1,0 +1,224 @@
+"""The part of a move that one block of threads makes: a box of the digits, by way of shared memory.
+
+The box is contiguous for a while in the source (its read run) and in the target (its write run), so that both
+are touched in whole sectors. Vectors of 16 bytes go from the source to shared memory as they are; threads
+then gather the elements of a vector of the target. Where runs of a side do not begin at multiples of 16
+bytes, vectors are taken where they do:
+
+    source  rows of shared memory are shifted as the rows of the source are, so that a vector lands whole
+    target  a block owns the sectors that begin in its run, and reads as many rows more as that takes
+
+No vector is ever split but at the ends of the tensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.move.pair import Digit, Pair
+
+VECTOR = 16
+"""Bytes of the widest access of a thread."""
+
+LINE = 128
+"""Bytes that a wavefront of shared memory has: 32 banks of 4."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile of a pair, whose digits are the simplest: how it is read, kept, and written."""
+
+    pair: Pair
+    extents: tuple[int, ...]
+    read_run: tuple[int, ...]
+    """Digits that are contiguous in the source one after another, the fastest first."""
+    write_run: tuple[int, ...]
+    """The same of the target."""
+    threads: int
+    read_shift: bool
+    write_shift: bool
+    word_stores: bool = False
+    """Whether shifted vectors are stored to shared memory by words, for rows that meet fewer conflicts."""
+    padding: int = 0
+    """Steps by which rows of shared memory are longer than they need to be."""
+    columns: int = 8
+    """Vectors of one target run that neighbouring threads write."""
+
+    # -- the box -----------------------------------------------------------------------------------
+
+    @property
+    def digits(self) -> tuple[Digit, ...]:
+        """The digits of the pair."""
+        return self.pair.digits or ()
+
+    @property
+    def unit(self) -> int:
+        """Bytes of an element."""
+        return self.pair.bits // 8
+
+    @property
+    def vector(self) -> int:
+        """Elements of a vector."""
+        return VECTOR // self.unit
+
+    @cached_property
+    def halo(self) -> int:
+        """How many positions more of the last digit of the write run a tile reads, before its own."""
+        if not (self.write_shift and self.write_run):
+            return 0
+        last = self.write_run[-1]
+        if self.extents[last] == self.digits[last].extent:
+            return 0
+        return -(-(SECTOR // self.unit - 1) // self.write_inner)
+
+    @property
+    def write_inner(self) -> int:
+        """Elements of the write run for a step of its last digit."""
+        return prod(self.extents[i] for i in self.write_run[:-1])
+
+    @cached_property
+    def held(self) -> tuple[int, ...]:
+        """Extents of the box in shared memory: those of the tile, and the halo."""
+        last = self.write_run[-1] if self.halo else None
+        return tuple(extent + (self.halo if i == last else 0) for i, extent in enumerate(self.extents))
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """How many tiles lie along each digit; a halo's last tile may own what the one before begins."""
+        last = self.write_run[-1] if self.halo else None
+        reach = [digit.extent + (self.halo if i == last else 0) for i, digit in enumerate(self.digits)]
+        return tuple(-(-far // extent) for far, extent in zip(reach, self.extents, strict=True))
+
+    @property
+    def blocks(self) -> int:
+        """How many tiles there are."""
+        return prod(self.counts)
+
+    @cached_property
+    def block_order(self) -> tuple[int, ...]:
+        """The digits along which tiles lie, the fastest first: along the write run, then the read run."""
+        order = dict.fromkeys((*self.write_run, *self.read_run, *self.by_write))
+        return tuple(i for i in order if self.counts[i] > 1)
+
+    @property
+    def by_write(self) -> list[int]:
+        """The digits, the least step in the target first."""
+        return sorted(range(len(self.digits)), key=lambda i: abs(self.digits[i].write))
+
+    @cached_property
+    def ragged(self) -> tuple[int, ...]:
+        """Digits whose last tile is not whole."""
+        return tuple(
+            i
+            for i in self.block_order
+            if self.digits[i].extent % self.extents[i] or (self.halo and self._halo_on(i))
+        )
+
+    def _halo_on(self, digit: int) -> bool:
+        return digit == self.write_run[-1]
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    @cached_property
+    def rows(self) -> tuple[int, ...]:
+        """The digits of a tile that are not in the read run: a row for all their values, write run first."""
+        order = dict.fromkeys((*self.write_run, *range(len(self.digits))))
+        return tuple(i for i in order if i not in self.read_run and self.held[i] > 1)
+
+    @property
+    def row_count(self) -> int:
+        """How many rows a tile has."""
+        return prod(self.held[i] for i in self.rows)
+
+    @property
+    def run_bytes(self) -> int:
+        """Bytes of a row."""
+        return prod(self.held[i] for i in self.read_run) * self.unit
+
+    @property
+    def run_vectors(self) -> int:
+        """Vectors that cover a row wherever it begins."""
+        slack = SECTOR - self.unit if self.read_shift else 0
+        return -(-(self.run_bytes + slack) // VECTOR)
+
+    # -- shared memory -----------------------------------------------------------------------------
+
+    @cached_property
+    def pitches(self) -> tuple[int, ...]:
+        """Bytes between neighbours along each digit in shared memory."""
+        pitches, step = [0] * len(self.digits), self.unit
+        for i in self.read_run:
+            pitches[i], step = step, step * self.held[i]
+        granule = 4 if self.word_stores else VECTOR
+        step = -(-self.run_bytes // VECTOR) * VECTOR
+        if self.read_shift:
+            step = self.run_bytes + (2 * VECTOR - 2 if self.word_stores else VECTOR - 1)
+        for number, i in enumerate(self.rows):
+            if self.read_shift:
+                step += (self.digits[i].read * self.unit - step) % granule
+            step += 0 if number else self.padding * granule
+            pitches[i], step = step, step * self.held[i]
+        return tuple(pitches)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory of a block."""
+        end = self.run_bytes if not self.rows else self.pitches[self.rows[-1]] * self.held[self.rows[-1]]
+        end = max(end, -(-self.run_bytes // VECTOR) * VECTOR) + (4 * VECTOR if self.read_shift else 0)
+        return -(-end // LINE) * LINE
+
+    @property
+    def swizzle_shift(self) -> int | None:
+        """S of the Swizzle<3,4,S> over bytes of shared memory; None where rows are padded instead."""
+        if self.read_shift or self.write_shift:
+            return None
+        row = -(-self.run_bytes // VECTOR) * VECTOR
+        return (max(row * self.vector, LINE) - 1).bit_length() - 4
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    @cached_property
+    def write_rows(self) -> tuple[int, ...]:
+        """The digits of a tile that are not in the write run: each of their values is a run of the target."""
+        order = dict.fromkeys((*self.read_run, *range(len(self.digits))))
+        return tuple(i for i in order if i not in self.write_run and self.extents[i] > 1)
+
+    @property
+    def run_elements(self) -> int:
+        """Elements of a write run."""
+        return prod(self.extents[i] for i in self.write_run)
+
+    @property
+    def write_vectors(self) -> int:
+        """Vectors of a write run, wherever it begins."""
+        alone = self.write_shift and not self.halo
+        return -(-(self.run_elements + (SECTOR // self.unit - 1 if alone else 0)) // self.vector)
+
+    @property
+    def straight(self) -> bool:
+        """Whether the elements of a vector are steps of one digit."""
+        if len(self.write_run) <= 1:
+            return True
+        return self.extents[self.write_run[0]] % self.vector == 0 and not self.write_shift
+
+    @property
+    def words(self) -> int:
+        """Neighbours of the source in a word that one thread turns; 1 where elements are gathered."""
+        count = 4 // self.unit if self.unit < 4 else 1
+        if count == 1 or self.read_shift or self.write_shift or not (self.read_run and self.write_run):
+            return 1
+        inner = self.read_run[0]
+        fits = inner not in self.write_run and self.extents[inner] % count == 0
+        fits &= self.digits[inner].extent % count == 0
+        return count if fits and self.extents[self.write_run[0]] % self.vector == 0 else 1
+
+    @property
+    def write_row_extents(self) -> dict[int, int]:
+        """How many threads lie along each digit of the write rows."""
+        extents = {i: self.extents[i] for i in self.write_rows}
+        if self.words > 1:
+            extents[self.read_run[0]] //= self.words
+        return extents

@@ -1,0 +1,593 @@
+"""The kernel of a tile in CUDA C++: read vectors, keep them in shared memory, gather and write vectors.
+
+A tile that lies whole within the tensor is moved without a test; one at an edge tests every vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from tilewise.emit.parts.template import filled
+from tilewise.move.pair import Side
+from tilewise.move.tile import VECTOR, Tile
+
+NAME = "move"
+INT = 1 << 31
+STATIC = 48 * 1024
+"""Bytes of shared memory that a kernel has without asking for them."""
+
+TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "V16"}
+
+_TEMPLATE = """
+typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32; typedef unsigned long long u64;
+struct alignas(16) V16 { u32 x[4]; };
+
+$functions
+// The 16 bytes at an address, those of them that are in the storage.
+__device__ __forceinline__ V16 part(const u8* at, const u8* source)
+{
+    V16 v = {};
+    for (int i = 0; i < 16; ++i)
+        if (at + i >= source && at + i < source + ${bytes}ull) v.x[i / 4] |= (u32)at[i] << i % 4 * 8;
+    return v;
+}
+
+extern "C" __global__ void __launch_bounds__($threads)
+$name(const u8* __restrict__ source, u8* __restrict__ target)
+{
+    $shared
+    u32 block = blockIdx.x;
+    $origins
+    const $wide from = $from, into = $into;
+    $shift
+    const bool whole = $whole;
+
+    if (whole) {
+        $fast_read
+    } else {
+        $edge_read
+    }
+    __syncthreads();
+    if (whole) {
+        $fast_write
+    } else {
+        $edge_write
+    }
+}
+"""
+
+
+def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
+    """The source of the kernel: $blocks blocks of $threads threads, on a source of `storage` bytes.
+
+        requires  pointers aligned as the tile was chosen for; `fill` is an element
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.move.digits import simplest
+    >>> from tilewise.move.pair import pair_of
+    >>> from tilewise.move.tiling import tile_of
+    >>> tile = tile_of(simplest(pair_of(S[512, 512], S[(512, 512) : (1, 512)], DType.of("f32"))))
+    >>> "held[i] = *(const V16*)at;" in tile_kernel(tile, 1 << 20, bytes(4))
+    True
+    """
+    return _Text(tile, storage, fill).source(name)
+
+
+class _Text:
+    """The parts of the kernel's text."""
+
+    def __init__(self, tile: Tile, storage: int, fill: bytes) -> None:
+        self.tile, self.storage = tile, storage
+        repeats = VECTOR // len(fill)
+        self.fill = int.from_bytes((fill * repeats)[: tile.unit], "little")
+        sizes = [side.size * tile.unit for side in (tile.pair.source, tile.pair.target)]
+        reach = [
+            sum(abs(getattr(digit, name)) * digit.extent for digit in tile.digits) * tile.unit
+            for name in ("read", "write")
+        ]
+        self.wide = "long long" if max(*sizes, *reach) >= INT // 2 else "int"
+
+    def source(self, name: str) -> str:
+        tile = self.tile
+        slots = {
+            "functions": "\n".join(self._functions()),
+            "bytes": self.storage,
+            "threads": tile.threads,
+            "name": name,
+            "shared": self._shared(),
+            "origins": "\n".join(self._origins()),
+            "wide": self.wide,
+            "from": self._from(),
+            "into": self._sum("write", tile.block_order, "o", tile.pair.target.start),
+            "shift": self._shift(),
+            "whole": self._whole(),
+            "fast_read": "\n".join(self._fast_read()),
+            "edge_read": "\n".join(self._read(fast=False, load=True, store=True)),
+            "fast_write": "\n".join(self._write(fast=True)),
+            "edge_write": "\n".join(self._write(fast=False)),
+        }
+        return filled(_TEMPLATE.lstrip(), slots) + "\n"
+
+    # -- addresses ---------------------------------------------------------------------------------
+
+    def _functions(self) -> Iterator[str]:
+        shift = self.tile.swizzle_shift
+        if shift is not None:
+            yield f"__device__ __forceinline__ int kept(int x) {{ return x ^ (x >> {shift} & 0x70); }}"
+        sides = (("source_at", self.tile.pair.source), ("target_at", self.tile.pair.target))
+        for name, side in sides:
+            if side.swizzles or side.outer:
+                yield f"__device__ __forceinline__ {self.wide} {name}({self.wide} x)"
+                yield "{"
+                for swizzle in reversed(side.swizzles):
+                    yield f"    {swizzled(swizzle.bits, swizzle.base, swizzle.shift, self.tile.unit)}"
+                yield f"    return x + {side.outer * self.tile.unit};"
+                yield "}"
+        yield ""
+
+    def _at(self, side: Side, name: str, address: str) -> str:
+        return f"{name}_at({address})" if side.swizzles or side.outer else address
+
+    def _sum(self, way: str, digits: Sequence[int], prefix: str, start: int = 0) -> str:
+        """The bytes to which digits add up."""
+        terms = [
+            self._term(f"{prefix}{i}", getattr(self.tile.digits[i], way) * self.tile.unit) for i in digits
+        ]
+        terms += [str(start * self.tile.unit)] if start or not terms else []
+        return " + ".join(terms)
+
+    def _term(self, name: str, step: int) -> str:
+        wide = f"({self.wide})" if self.wide != "int" else ""
+        return f"{wide}{name}" if step == 1 else f"{wide}{name} * {step}"
+
+    def _kept(self, digits: Sequence[int], names: dict[int, str] | None = None) -> str:
+        """Bytes in shared memory of in-tile digits."""
+        terms = [
+            f"{(names or {}).get(i, f'q{i}')} * {self.tile.pitches[i]}"
+            for i in digits
+            if self.tile.pitches[i]
+        ]
+        return " + ".join(terms) or "0"
+
+    # -- the block ---------------------------------------------------------------------------------
+
+    def _shared(self) -> str:
+        if self.tile.shared_bytes > STATIC:
+            return "extern __shared__ __align__(128) u8 tile[];"
+        return f"__shared__ __align__(128) u8 tile[{self.tile.shared_bytes}];"
+
+    def _origins(self) -> Iterator[str]:
+        order = self.tile.block_order
+        for i in order:
+            count, extent = self.tile.counts[i], self.tile.extents[i]
+            if i == order[-1]:
+                yield f"const int o{i} = (int)block * {extent};"
+            else:
+                yield f"const int o{i} = (int)(block % {count}u) * {extent}; block /= {count}u;"
+
+    def _from(self) -> str:
+        start = self.tile.pair.source.start
+        if self.tile.halo:
+            start -= self.tile.halo * self.tile.digits[self.tile.write_run[-1]].read
+        return self._sum("read", self.tile.block_order, "o", start)
+
+    def _shift(self) -> str:
+        return "const int shift = (int)((u64)(source + from) & 31);" if self.tile.read_shift else ""
+
+    def _origin(self, digit: int) -> str:
+        return f"o{digit}" if digit in self.tile.block_order else "0"
+
+    def _whole(self) -> str:
+        """Whether nothing of the tile, nor of the sectors that it is read by, is beyond an edge."""
+        tile, tests = self.tile, []
+        for i in tile.ragged:
+            tests.append(f"{self._origin(i)} + {tile.extents[i]} <= {tile.digits[i].extent}")
+        if tile.halo:
+            tests.append(f"{self._origin(tile.write_run[-1])} >= {tile.halo}")
+        for place, limit in enumerate(tile.pair.limits):
+            last = [f"{self._origin(i)} + {extent - 1}" for i, extent in enumerate(tile.extents)]
+            tests.append(f"{self._count(place, last)} < {limit.bound}")
+        if self._reads_past:
+            low, high = self._reach()
+            tests.append(f"from + {low - 32} >= 0 && from + {high + 32} <= {self.storage}")
+        return " && ".join(tests) or "true"
+
+    @property
+    def _reads_past(self) -> bool:
+        """Whether a vector may be read of which some bytes are no element's."""
+        return self.tile.read_shift or self.tile.run_bytes % VECTOR != 0 or self._run_ragged
+
+    @property
+    def _run_ragged(self) -> bool:
+        run = self.tile.read_run
+        return bool(run) and run[-1] in self.tile.ragged
+
+    def _reach(self) -> tuple[int, int]:
+        """The least and the greatest byte of a tile, from where it begins."""
+        steps = [(self.tile.held[i] - 1) * self.tile.digits[i].read * self.tile.unit for i in self.tile.rows]
+        return sum(min(0, step) for step in steps), sum(max(0, step) for step in steps) + self.tile.run_bytes
+
+    def _count(self, place: int, digits: Sequence[str]) -> str:
+        """What digits, as text, count in a limit."""
+        counts = [digit.counts[place] for digit in self.tile.digits]
+        terms = [
+            f"({text})" if count == 1 else f"({text}) * {count}"
+            for count, text in zip(counts, digits, strict=True)
+            if count
+        ]
+        return " + ".join(terms)
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _fast_read(self) -> Iterator[str]:
+        count = -(-self.tile.row_count * self.tile.run_vectors // self.tile.threads)
+        yield f"V16 held[{count}];"
+        yield from self._read(fast=True, load=True, store=False)
+        yield from self._read(fast=True, load=False, store=True)
+
+    def _read(self, *, fast: bool, load: bool, store: bool) -> Iterator[str]:
+        """A loop over the vectors of the rows: from the source to registers, from there to shared memory."""
+        tile = self.tile
+        vectors = tile.run_vectors
+        yield from self._loop(tile.row_count * vectors, fast)
+        yield f"    const int c = item % {vectors}, row = item / {vectors};"
+        yield from _split("row", tile.rows, tile.held)
+        if load:
+            yield from self._load(fast)
+        if store:
+            yield from self._store(fast)
+        yield "}"
+
+    def _loop(self, items: int, fast: bool) -> Iterator[str]:
+        count = -(-items // self.tile.threads)
+        yield "#pragma unroll" if fast else "#pragma unroll 1"
+        yield f"for (int i = 0; i < {count}; ++i) {{"
+        yield f"    const int item = threadIdx.x + i * {self.tile.threads};"
+        if items % self.tile.threads:
+            yield f"    if (item >= {items}) break;"
+
+    def _load(self, fast: bool) -> Iterator[str]:
+        tile = self.tile
+        names = {i: f"q{i}" if fast else self._clamped(i) for i in tile.rows}
+        terms = [self._term(names[i], tile.digits[i].read * tile.unit) for i in tile.rows]
+        if tile.read_shift:
+            yield f"    {self.wide} place = {' + '.join(['from', *terms])};"
+            yield "    const int lead = (int)((u64)(source + place) & 31);"
+            yield f"    if (c * 16 >= lead + {tile.run_bytes} || c * 16 + 16 <= lead) continue;"
+            yield "    const u8* at = source + place - lead + c * 16;"
+        else:
+            place = " + ".join(["from", *terms, "c * 16"])
+            if not fast and self._run_ragged:
+                left = self._left(tile.read_run[-1])
+                yield f"    if (c * 16 >= {left} * {self._read_inner * tile.unit}) continue;"
+            yield f"    const u8* at = source + {self._at(tile.pair.source, 'source', place)};"
+        if fast:
+            yield "    held[i] = *(const V16*)at;"
+        elif self._reads_past or tile.pair.limits:
+            inside = f"at >= source && at + 16 <= source + {self.storage}ull"
+            yield f"    V16 one = {inside} ? *(const V16*)at : part(at, source);"
+            yield from self._fill()
+        else:
+            yield "    const V16 one = *(const V16*)at;"
+
+    @property
+    def _read_inner(self) -> int:
+        return prod(self.tile.held[i] for i in self.tile.read_run[:-1])
+
+    def _left(self, digit: int) -> str:
+        return f"({self.tile.digits[digit].extent} - {self._origin(digit)})"
+
+    def _clamped(self, digit: int) -> str:
+        """A digit of a row, kept within the tensor: what is read beyond is not written."""
+        tile, name = self.tile, f"q{digit}"
+        halo = tile.halo if tile.halo and digit == tile.write_run[-1] else 0
+        if digit not in tile.ragged and not halo:
+            return name
+        last = tile.digits[digit].extent - 1 + halo
+        low = f"max({name}, {halo} - {self._origin(digit)})" if halo else name
+        return f"min({low}, {last} - {self._origin(digit)})"
+
+    def _fill(self) -> Iterator[str]:
+        """Elements beyond a limit that fills are the fill."""
+        tile = self.tile
+        places = [place for place, limit in enumerate(tile.pair.limits) if limit.fills]
+        if not places:
+            return
+        lead = f" - lead / {tile.unit}" if tile.read_shift else ""
+        yield f"    for (int v = 0; v < {tile.vector}; ++v) {{"
+        yield f"        const int position = c * {tile.vector} + v{lead};"
+        names = self._run_digits(tile.read_run, tile.held, "position")
+        texts = [
+            f"{self._origin(i)} + {names.get(i, f'q{i}' if i in tile.rows else '0')}"
+            + (f" - {tile.halo}" if tile.halo and i == tile.write_run[-1] else "")
+            for i in range(len(tile.digits))
+        ]
+        beyond = " || ".join(
+            f"{self._count(place, texts)} >= {tile.pair.limits[place].bound}" for place in places
+        )
+        value = _constant(self.fill, tile.unit)
+        yield f"        if ({beyond}) (({TYPES[tile.unit]}*)&one)[v] = {value};"
+        yield "    }"
+
+    def _run_digits(self, run: Sequence[int], extents: Sequence[int], position: str) -> dict[int, str]:
+        """The digits of a run, as text, of a position in it."""
+        names, inner = {}, 1
+        for i in run:
+            text = position if inner == 1 else f"{position} / {inner}"
+            names[i] = f"({text})" if i == run[-1] else f"({text} % {extents[i]})"
+            inner *= extents[i]
+        return names
+
+    def _store(self, fast: bool) -> Iterator[str]:
+        tile, value = self.tile, "held[i]" if fast else "one"
+        place = self._kept(tile.rows)
+        if tile.read_shift:
+            leads = [f"q{i} * {tile.digits[i].read * tile.unit % 32}" for i in tile.rows]
+            yield f"    const int back = ({' + '.join(['shift', *leads])}) & 31;"
+            yield f"    if (c * 16 >= back + {tile.run_bytes} || c * 16 + 16 <= back) continue;"
+            place = f"shift + {place} - back"
+        address = f"{place} + c * 16"
+        if tile.swizzle_shift is not None:
+            address = f"kept({address})"
+        if tile.word_stores:
+            yield f"    for (int w = 0; w < 4; ++w) ((u32*)(tile + {address}))[w] = {value}.x[w];"
+        else:
+            yield f"    *(V16*)(tile + {address}) = {value};"
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def _write(self, *, fast: bool) -> Iterator[str]:
+        """A loop over the vectors of the target: gathered from shared memory, and written."""
+        tile = self.tile
+        vectors, extents = tile.write_vectors, tile.write_row_extents
+        rows = prod(extents.values())
+        yield from self._loop(vectors * rows, fast)
+        columns = tile.columns
+        if vectors > columns:
+            yield f"    const int c = item % {columns} + item / {columns * rows} * {columns};"
+            yield f"    const int row = item / {columns} % {rows};"
+        else:
+            yield f"    const int c = item % {vectors}, row = item / {vectors};"
+        yield from _split("row", tuple(extents), extents)
+        if tile.words > 1:
+            inner = tile.read_run[0]
+            yield f"    const int j = q{inner} * {tile.words};"
+        names = self._row_names()
+        if not fast and (beyond := [f"{names[i]} >= {self._left(i)}" for i in extents if i in tile.ragged]):
+            yield f"    if ({' || '.join(beyond)}) continue;"
+        terms = [self._term(names[i], tile.digits[i].write * tile.unit) for i in extents]
+        yield f"    const {self.wide} run = {' + '.join(['into', *terms])};"
+        yield from self._position()
+        yield from (self._turned(fast) if tile.words > 1 else self._gathered(fast))
+        yield "}"
+
+    def _row_names(self) -> dict[int, str]:
+        names = {i: f"q{i}" for i in self.tile.write_rows}
+        if self.tile.words > 1:
+            names[self.tile.read_run[0]] = "j"
+        return names
+
+    def _position(self) -> Iterator[str]:
+        """Where in its run a vector begins: at a sector's, or a vector's, multiple."""
+        tile = self.tile
+        if tile.write_shift:
+            unit = f" / {tile.unit}" if tile.unit > 1 else ""
+            yield f"    const int k = c * {tile.vector} - (int)((u64)(target + run) & 31){unit};"
+        else:
+            yield f"    const int k = c * {tile.vector};"
+
+    def _gathered(self, fast: bool) -> Iterator[str]:
+        tile, unit = self.tile, self.tile.unit
+        addresses = list(self._addresses())
+        yield from (line for line, _ in addresses if line)
+        for place, (_, address) in enumerate(addresses):
+            wide = TYPES[max(unit, 4)]
+            yield f"    const {wide} e{place} = *(const {TYPES[unit]}*)(tile + {address});"
+        yield "    V16 out;"
+        yield from _packed(unit)
+        yield from self._put("out", self._at(tile.pair.target, "target", f"run + k * {unit}"), fast)
+
+    def _addresses(self) -> Iterator[tuple[str, str]]:
+        """(a line to be written first, the address in shared memory) of each element of a vector."""
+        tile = self.tile
+        shift = "shift + " if tile.read_shift else ""
+        rows = self._kept(tile.write_rows, self._row_names())
+        first = tile.write_run[0] if tile.write_run else 0
+        step = tile.pitches[first] if tile.write_run else 0
+        if self._partial:
+            yield from self._within(f"{shift}{rows}")
+        elif tile.straight:
+            run = self._kept_run("k", tile.halo if len(tile.write_run) == 1 else 0)
+            yield from self._steps(f"{shift}{rows}{run}", step)
+        else:
+            yield from self._carried(f"{shift}{rows}")
+
+    @property
+    def _partial(self) -> bool:
+        """Whether some vector has elements that are not of its run."""
+        tile = self.tile
+        return bool(tile.run_elements % tile.vector or (tile.write_shift and not tile.halo))
+
+    def _within(self, base: str) -> Iterator[tuple[str, str]]:
+        """Elements of a vector that the run may not fill: those beyond it are read within it."""
+        tile = self.tile
+        for place in range(tile.vector):
+            names = self._run_digits(tile.write_run, tile.extents, f"p{place}")
+            run = "".join(f" + {names[i]} * {tile.pitches[i]}" for i in tile.write_run)
+            line = f"    const int p{place} = min(max(k + {place}, 0), {tile.run_elements - 1});"
+            yield line, self._swizzled(f"{base}{run}")
+
+    def _kept_run(self, position: str, ahead: int) -> str:
+        """Bytes in shared memory of a position in the write run, to be added."""
+        tile = self.tile
+        names = self._run_digits(tile.write_run, tile.extents, position)
+        text = "".join(f" + {names[i]} * {tile.pitches[i]}" for i in tile.write_run)
+        return text + (f" + {ahead * tile.pitches[tile.write_run[-1]]}" if ahead else "")
+
+    def _steps(self, base: str, step: int) -> Iterator[tuple[str, str]]:
+        """Elements that are steps of one pitch: the first address, and constants."""
+        tile = self.tile
+        if tile.swizzle_shift is None:
+            named, texts = base, [f"at + {v * step}" for v in range(tile.vector)]
+        elif step >= 128 or tile.vector == 1:
+            named, texts = f"kept({base})", [f"at + {v * step}" for v in range(tile.vector)]
+        else:
+            named, texts = base, [f"kept(at + {v * step})" for v in range(tile.vector)]
+        for place, text in enumerate(texts):
+            yield "" if place else f"    const int at = {named};", text
+
+    def _carried(self, base: str) -> Iterator[tuple[str, str]]:
+        """Elements along several digits: one address from the other, with a carry where a digit ends."""
+        tile = self.tile
+        run = tile.write_run
+        names = self._run_digits(run, tile.extents, "position")
+        ahead = tile.halo * tile.write_inner
+        for place in range(tile.vector):
+            position = f"k + {place + ahead}" if place + ahead else "k"
+            if len(run) == 2:
+                yield self._carry(place, position, base), self._swizzled(f"at{place}")
+            else:
+                terms = "".join(f" + {names[i]} * {tile.pitches[i]}" for i in run)
+                terms = terms.replace("position", f"({position})")
+                yield "", self._swizzled(f"{base}{terms}")
+
+    def _carry(self, place: int, position: str, base: str) -> str:
+        tile = self.tile
+        inner, outer = tile.write_run
+        extent, step, jump = tile.extents[inner], tile.pitches[inner], tile.pitches[outer]
+        if not place:
+            return (
+                f"    int digit = ({position}) % {extent};\n"
+                f"    const int at0 = {base} + ({position}) / {extent} * {jump} + digit * {step};"
+            )
+        back = jump - (extent - 1) * step
+        return (
+            f"    const int at{place} = at{place - 1} + (digit == {extent - 1} ? {back} : {step});\n"
+            f"    digit = digit == {extent - 1} ? 0 : digit + 1;"
+        )
+
+    def _swizzled(self, address: str) -> str:
+        return address if self.tile.swizzle_shift is None else f"kept({address})"
+
+    def _turned(self, fast: bool) -> Iterator[str]:
+        """Words of neighbours in the source, turned into vectors of as many target runs."""
+        tile = self.tile
+        addresses = list(self._addresses())
+        yield from (line for line, _ in addresses if line)
+        for place, (_, address) in enumerate(addresses):
+            yield f"    const u32 w{place} = *(const u32*)(tile + {address});"
+        yield "    V16 " + ", ".join(f"out{j}" for j in range(tile.words)) + ";"
+        for word in range(4):
+            yield from _turn(tile.words, word)
+        step = tile.digits[tile.read_run[0]].write * tile.unit
+        for j in range(tile.words):
+            address = f"run + k * {tile.unit}" + (f" + {self._term(str(j), step)}" if j else "")
+            yield "    {"
+            for line in self._put(f"out{j}", self._at(tile.pair.target, "target", address), fast):
+                yield f"    {line}"
+            yield "    }"
+
+    def _put(self, value: str, address: str, fast: bool) -> Iterator[str]:
+        """A vector to the target; at an edge element by element."""
+        tile = self.tile
+        partial = self._partial
+        ragged = bool(tile.write_run) and tile.write_run[-1] in tile.ragged
+        skips = any(not limit.fills for limit in tile.pair.limits)
+        yield f"    u8* to = target + {address};"
+        if not partial and (fast or not (ragged or skips or tile.halo)):
+            yield f"    *(V16*)to = {value};"
+            return
+        low, high = self._bounds(fast)
+        unit = TYPES[tile.unit]
+        test = f"k >= {low} && k + {tile.vector} <= {high}"
+        if skips and not fast:
+            test = "false"
+        yield f"    if ({test}) *(V16*)to = {value};"
+        yield "    else"
+        yield "        #pragma unroll"
+        yield f"        for (int v = 0; v < {tile.vector}; ++v)"
+        yield f"            if (k + v >= {low} && k + v < {high}{self._kept_within(fast)})"
+        yield f"                (({unit}*)to)[v] = (({unit}*)&{value})[v];"
+
+    def _bounds(self, fast: bool) -> tuple[str, str]:
+        """The positions of the run that are the tensor's."""
+        tile = self.tile
+        last = tile.write_run[-1] if tile.write_run else None
+        if last is None or fast or last not in tile.ragged:
+            return "0", str(tile.run_elements)
+        low = f"-{self._origin(last)} * {tile.write_inner}" if tile.halo else "0"
+        return low, f"{self._left(last)} * {tile.write_inner}"
+
+    def _kept_within(self, fast: bool) -> str:
+        """The limits beyond which nothing is written, as a test of position k + v."""
+        tile = self.tile
+        if fast:
+            return ""
+        names = self._row_names() | self._run_digits(tile.write_run, tile.extents, "(k + v)")
+        texts = [f"{self._origin(i)} + {names.get(i, '0')}" for i in range(len(tile.digits))]
+        return "".join(
+            f" && {self._count(place, texts)} < {limit.bound}"
+            for place, limit in enumerate(tile.pair.limits)
+            if not limit.fills
+        )
+
+
+def _split(name: str, digits: Sequence[int], extents: Sequence[int] | dict[int, int]) -> Iterator[str]:
+    """The digits of an index, the fastest first."""
+    inner = 1
+    for i in digits:
+        text = name if inner == 1 else f"{name} / {inner}"
+        yield (
+            f"    const int q{i} = {text};"
+            if i == digits[-1]
+            else f"    const int q{i} = {text} % {extents[i]};"
+        )
+        inner *= extents[i]
+
+
+def _packed(unit: int) -> Iterator[str]:
+    """Elements e0, e1, ... as one vector."""
+    if unit == VECTOR:
+        yield "    out = e0;"
+    elif unit >= 4:
+        for place in range(VECTOR // unit):
+            yield f"    (({TYPES[unit]}*)&out)[{place}] = e{place};"
+    elif unit == 2:
+        for word in range(4):
+            yield f"    out.x[{word}] = __byte_perm(e{2 * word}, e{2 * word + 1}, 0x5410);"
+    else:
+        for word in range(4):
+            low, high = (f"__byte_perm(e{4 * word + i}, e{4 * word + i + 1}, 0x0040)" for i in (0, 2))
+            yield f"    out.x[{word}] = __byte_perm({low}, {high}, 0x5410);"
+
+
+def _turn(words: int, word: int) -> Iterator[str]:
+    """One word of each target run, of the words of as many source runs."""
+    if words == 2:
+        pair = f"w{2 * word}, w{2 * word + 1}"
+        for j, order in enumerate(("0x5410", "0x7632")):
+            yield f"    out{j}.x[{word}] = __byte_perm({pair}, {order});"
+        return
+    a, b, c, d = (f"w{4 * word + row}" for row in range(4))
+    yield f"    const u32 a{word} = __byte_perm({a}, {b}, 0x5140), b{word} = __byte_perm({c}, {d}, 0x5140);"
+    yield f"    const u32 c{word} = __byte_perm({a}, {b}, 0x7362), d{word} = __byte_perm({c}, {d}, 0x7362);"
+    for j, (left, right, order) in enumerate(
+        (("a", "b", "0x5410"), ("a", "b", "0x7632"), ("c", "d", "0x5410"), ("c", "d", "0x7632"))
+    ):
+        yield f"    out{j}.x[{word}] = __byte_perm({left}{word}, {right}{word}, {order});"
+
+
+def swizzled(bits: int, base: int, shift: int, unit: int) -> str:
+    """A statement that swizzles a byte address x, by a swizzle over elements of some bytes."""
+    base += unit.bit_length() - 1
+    source = (1 << bits) - 1 << base + max(shift, 0)
+    way = f">> {shift}" if shift >= 0 else f"<< {-shift}"
+    return f"x ^= (x & {source}ll) {way};"
+
+
+def _constant(value: int, unit: int) -> str:
+    if unit < 16:
+        return f"({TYPES[unit]}){value}ull"
+    words = ", ".join(f"{value >> 32 * word & 0xFFFFFFFF}u" for word in range(4))
+    return f"V16{{{{{words}}}}}"

@@ -1,0 +1,185 @@
+"""Which tile to take for a pair: as large as keeps both sides in whole sectors, and fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import gcd, prod
+
+from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.move.conflicts import calmest
+from tilewise.move.pair import Digit, Pair, Side
+from tilewise.move.tile import LINE, VECTOR, Tile
+
+SHARED = 64 * 1024
+"""Bytes of a tile at most, so that several blocks are on a multiprocessor at once."""
+
+SMALL = 8 << 20
+"""Bytes below which smaller tiles give every multiprocessor work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What is asked of a tile: bytes of its runs, bytes in all, and the threads that move it."""
+
+    read: int
+    write: int
+    bytes: int
+    threads: int
+
+
+ALIGNED = (Aim(256, 256, 16384, 512), Aim(256, 128, 16384, 512), Aim(128, 128, 8192, 256))
+SHIFTED = (Aim(256, 128, 16384, 512), Aim(128, 128, 8192, 256))
+FEW = (Aim(128, 128, 8192, 256),)
+LEAST = (Aim(64, 64, 4096, 128), Aim(32, 32, 1024, 128), Aim(16, 16, 256, 128))
+"""Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
+
+
+def tile_of(pair: Pair, aligned: int = 256) -> Tile | None:
+    """The tile to take; None where threads had better read what they write one by one.
+
+    `aligned` are the bytes to which both storages are.
+
+        requires  the simplest digits, of whole bytes
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.move.digits import simplest
+    >>> from tilewise.move.pair import pair_of
+    >>> tile = tile_of(simplest(pair_of(S[8192, 8192], S[(8192, 8192) : (1, 8192)], DType.of("bf16"))))
+    >>> tile.extents, tile.pitches, tile.swizzle_shift, tile.blocks
+    ((128, 128), (256, 2), 7, 4096)
+    """
+    if pair.bits < 8 or not pair.digits:
+        return None
+    total = prod(digit.extent for digit in pair.digits) * pair.bits // 8
+    for aim in _aims(pair, aligned, total):
+        tile = _tile(pair, aim, aligned)
+        if tile is not None and tile.shared_bytes <= SHARED:
+            return tile
+    return None
+
+
+def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
+    whole = not any(_shifts(pair, aligned))
+    if total >= SMALL:
+        yield from ALIGNED if whole else SHIFTED
+    yield from FEW
+    yield from LEAST
+
+
+def _shifts(pair: Pair, aligned: int) -> tuple[bool, bool]:
+    """Whether rows of the source, and of the target, begin elsewhere than at whole vectors."""
+    return tuple(_alignment(pair, side, name, aligned) < VECTOR for side, name in _sides(pair))  # type: ignore[return-value]
+
+
+def _sides(pair: Pair) -> tuple[tuple[Side, str], tuple[Side, str]]:
+    return (pair.source, "read"), (pair.target, "write")
+
+
+def _alignment(pair: Pair, side: Side, name: str, aligned: int) -> int:
+    """Bytes to which all rows of a side are aligned, were its run as long as can be."""
+    unit = pair.bits // 8
+    run = set(_run(pair, name, LINE // unit * 8))
+    steps = [getattr(digit, name) for i, digit in enumerate(pair.digits or ()) if i not in run]
+    return gcd(aligned, *(step * unit for step in (*steps, side.start, side.outer)))
+
+
+def _run(pair: Pair, name: str, wanted: int) -> dict[int, int]:
+    """{digit: extent} of a run on one side, the fastest first, of as many elements as are wanted."""
+    run: dict[int, int] = {}
+    digits = pair.digits or ()
+    length = 1
+    while length < wanted:
+        following = [i for i, digit in enumerate(digits) if getattr(digit, name) == length and i not in run]
+        if not following:
+            break
+        missing, extent = -(-wanted // length), digits[following[0]].extent
+        taken = extent if 2 * extent <= 3 * missing else missing
+        run[following[0]] = taken
+        length *= taken
+        if taken != extent:
+            break
+    return run
+
+
+def _tile(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
+    """A tile for that aim; None where a side has no run, or a swizzle parts its vectors."""
+    unit, digits = pair.bits // 8, pair.digits or ()
+    reads, writes = (
+        _run(pair, name, max(1, far // unit)) for name, far in (("read", aim.read), ("write", aim.write))
+    )
+    if unit < VECTOR and not (reads and writes):
+        return None
+    extents = [max(reads.get(i, 1), writes.get(i, 1)) for i in range(len(digits))]
+    read_run = _read_run(pair, reads, writes, extents)
+    _grow(pair, extents, read_run, aim.bytes)
+    shifts = [
+        unit < VECTOR and _ragged_rows(pair, side, name, run, extents, aligned)
+        for (side, name), run in zip(_sides(pair), (read_run, tuple(writes)), strict=True)
+    ]
+    if any(shift and side.swizzles for shift, (side, _) in zip(shifts, _sides(pair), strict=True)):
+        return None
+    if any(not _keeps_vectors(pair, side) for side, _ in _sides(pair)):
+        return None
+    _even_halo(digits, tuple(writes), extents, unit, shifts[1])
+    tile = Tile(pair, tuple(extents), read_run, tuple(writes), aim.threads, *shifts)
+    if tile.halo and tile.write_run[-1] in read_run:
+        if tile.write_run[-1] != read_run[-1]:
+            return None
+        begins = tile.halo * digits[read_run[-1]].read * unit
+        tile = replace(tile, read_shift=shifts[0] or begins % VECTOR != 0)
+    return calmest(tile)
+
+
+def _read_run(
+    pair: Pair, reads: dict[int, int], writes: dict[int, int], extents: list[int]
+) -> tuple[int, ...]:
+    """The digits of the read run that make a row; those of the write run count rows, where they can."""
+    run: list[int] = []
+    for i in reads:
+        whole = all(extents[j] == (pair.digits or ())[j].extent for j in run)
+        length = prod(extents[j] for j in run) * (pair.bits // 8)
+        if run and i in writes and whole and length % VECTOR == 0:
+            break
+        run.append(i)
+    return tuple(run)
+
+
+def _grow(pair: Pair, extents: list[int], read_run: tuple[int, ...], wanted: int) -> None:
+    """More of the digits that step least in the target, until a tile has as many bytes as are wanted."""
+    digits = pair.digits or ()
+    for i in sorted(range(len(digits)), key=lambda i: abs(digits[i].write)):
+        bytes_now = prod(extents) * pair.bits // 8
+        if 2 * bytes_now <= wanted and i not in read_run[:-1]:
+            extents[i] = min(digits[i].extent, extents[i] * (wanted // bytes_now))
+
+
+def _ragged_rows(
+    pair: Pair, side: Side, name: str, run: Sequence[int], extents: list[int], aligned: int
+) -> bool:
+    """Whether rows of a side begin elsewhere than at whole vectors."""
+    unit, least = pair.bits // 8, aligned
+    for i, digit in enumerate(pair.digits or ()):
+        step = getattr(digit, name) * unit
+        if i not in run:
+            least = gcd(least, step)
+        elif extents[i] != digit.extent:
+            least = gcd(least, step * extents[i])
+    return gcd(least, side.start * unit, side.outer * unit) < VECTOR
+
+
+def _keeps_vectors(pair: Pair, side: Side) -> bool:
+    """Whether a swizzle of a side moves whole vectors."""
+    unit = pair.bits // 8
+    return all(not own.bits or unit << own.base >= VECTOR for own in side.swizzles)
+
+
+def _even_halo(
+    digits: Sequence[Digit], run: tuple[int, ...], extents: list[int], unit: int, shifted: bool
+) -> None:
+    """Tiles along a shifted write run are whole sectors long, so that neighbours own sectors by one rule."""
+    if not (shifted and run) or extents[run[-1]] == digits[run[-1]].extent:
+        return
+    inner = prod(extents[i] for i in run[:-1])
+    step = (SECTOR // unit) // gcd(inner, SECTOR // unit)
+    extents[run[-1]] = min(digits[run[-1]].extent, -(-extents[run[-1]] // step) * step)

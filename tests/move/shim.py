@@ -1,0 +1,96 @@
+"""Kernels on the CPU: their text compiled by g++, the threads of a block as threads, block after block.
+
+A block's threads meet at barriers as on the device, and shared memory is one array of the block, so that the
+text that a GPU runs is what is tested where there is none.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+_HEAD = r"""
+#include <algorithm>
+#include <barrier>
+#include <cstdint>
+#include <thread>
+#include <vector>
+using std::max; using std::min;
+struct Dim { unsigned x, y, z; };
+static thread_local Dim threadIdx;
+static Dim blockIdx;
+static std::barrier<>* gate;
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __noinline__
+#define __launch_bounds__(...)
+#define __restrict__
+#define __shared__ static
+#define __align__(n) __attribute__((aligned(n)))
+static void __syncthreads() { gate->arrive_and_wait(); }
+static unsigned __byte_perm(unsigned a, unsigned b, unsigned order)
+{
+    unsigned long long both = (unsigned long long)b << 32 | a;
+    unsigned made = 0;
+    for (int i = 0; i < 4; ++i) made |= (unsigned)(both >> 8 * (order >> 4 * i & 7) & 255) << 8 * i;
+    return made;
+}
+static unsigned atomicAnd(unsigned* at, unsigned mask) { return __sync_fetch_and_and(at, mask); }
+static unsigned atomicOr(unsigned* at, unsigned bits) { return __sync_fetch_and_or(at, bits); }
+"""
+
+_TAIL = r"""
+extern "C" void run(const unsigned char* source, unsigned char* target, unsigned blocks)
+{
+    std::barrier<> all(THREADS);
+    gate = &all;
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < THREADS; ++t)
+        threads.emplace_back([=, &all] {
+            threadIdx = {t, 0, 0};
+            for (unsigned b = 0; b < blocks; ++b) {
+                if (t == 0) blockIdx = {b, 0, 0};
+                all.arrive_and_wait();
+                move(source, target);
+                all.arrive_and_wait();
+            }
+        });
+    for (auto& thread : threads) thread.join();
+}
+"""
+
+_FOLDER = Path(tempfile.mkdtemp(prefix="tilewise-kernels-"))
+
+
+def run(text: str, blocks: int, threads: int, source: np.ndarray, target: np.ndarray) -> None:
+    """Run a kernel named `move` of a source and a target on two arrays of bytes."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++ on this machine: kernels are not run on the CPU")
+    dynamic = "extern __shared__ __align__(128) u8 tile[];"
+    text = text.replace(dynamic, "static __align__(128) u8 tile[1 << 18];")
+    program = _HEAD + text + _TAIL.replace("THREADS", str(threads))
+    library = _FOLDER / f"{hashlib.sha256(program.encode()).hexdigest()[:24]}.so"
+    if not library.exists():
+        code = library.with_suffix(".cpp")
+        code.write_text(program)
+        options = ["-std=c++20", "-O1", "-w", "-fno-strict-aliasing", "-shared", "-fPIC", "-pthread"]
+        subprocess.run([compiler, *options, "-o", str(library), str(code)], check=True)
+    ctypes.CDLL(str(library)).run(
+        ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(target.ctypes.data), blocks
+    )
+
+
+def aligned(count: int, offset: int = 0) -> np.ndarray:
+    """Zeros of that many bytes, which begin `offset` bytes after a multiple of 256."""
+    room = np.zeros(count + 512 + offset, np.uint8)
+    start = -room.ctypes.data % 256 + offset
+    return room[start : start + count]

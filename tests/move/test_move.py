@@ -1,0 +1,83 @@
+"""`move` on the CPU against the naive move, and the kernels' texts against `move`."""
+
+import numpy as np
+import pytest
+from tests.move.pairs import WORDS, case, naive
+from tests.move.shim import aligned, run
+
+from tilewise.move import move, plan
+from tilewise.move.plan import Bulk
+
+
+def elements(array, bits):
+    """The elements of bytes, a byte each where they are narrower."""
+    if bits >= 8:
+        return array.view(WORDS[bits])
+    return np.stack([array & 15, array >> 4], axis=1).reshape(-1)
+
+
+def expected(asked, source, room):
+    """What the naive move makes of bytes, the rest filled."""
+    bits = asked.dtype.bits
+    if bits >= 8:
+        value = np.full(1, asked.fill, WORDS[bits])
+        target = np.full(room, value, WORDS[bits])
+        naive(asked, source.view(WORDS[bits]), target)
+        return target.view(np.uint8)
+    target = np.full(room + room % 2, asked.fill, np.uint8)
+    naive(asked, elements(source, bits), target)
+    return target[0::2] | target[1::2] << 4
+
+
+def storage(asked, seed):
+    """Random bytes for the source of a case."""
+    count = -(-(asked.source.max("m") + 1) * asked.dtype.bits // 8)
+    return np.random.default_rng(seed).integers(0, 256, count, dtype=np.uint8)
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_moves_are_the_naive_moves(seed):
+    asked = case(seed, 600)
+    source = storage(asked, seed)
+    room = asked.target.max("m") + 1
+    given = source if asked.dtype.bits < 8 else source.view(WORDS[asked.dtype.bits])
+    found = move(given, asked.source, asked.target, dtype=asked.dtype, shape=asked.shape, fill=asked.fill)
+    assert found.view(np.uint8).tobytes() == expected(asked, source, room).tobytes(), str(asked)
+
+
+def on_the_shim(asked, source, room, offset=0):
+    """What a kernel makes of a case, where the target is filled before."""
+    bits = asked.dtype.bits
+    value = asked.fill * 17 if bits < 8 else None
+    element = bytes([value]) if bits < 8 else np.full(1, asked.fill, WORDS[bits]).tobytes()
+    given = aligned(source.size, offset)
+    given[:] = source
+    found = plan(
+        asked.source,
+        asked.target,
+        asked.dtype,
+        shape=asked.shape,
+        fill=element,
+        aligned=offset & -offset or 256,
+    )
+    target = aligned(-(-room * bits // 8) + 3, offset)[: -(-room * bits // 8)]
+    if found.fills:
+        target[:] = np.frombuffer(element * (target.size // len(element)), np.uint8)
+    else:
+        target[:] = 0x5A
+    if isinstance(found.way, Bulk):
+        way = found.way
+        target[way.write : way.write + way.bytes] = given[way.read : way.read + way.bytes]
+    else:
+        run(found.kernel, found.launch[0], found.launch[1], given, target)
+    return found, target
+
+
+@pytest.mark.parametrize("seed", range(1000, 1040))
+def test_kernels_are_the_naive_moves(seed):
+    asked = case(seed, 3000)
+    source = storage(asked, seed)
+    room = asked.target.max("m") + 1
+    offset = 0 if seed % 4 else max(1, asked.dtype.bits // 8)
+    found, target = on_the_shim(asked, source, room, offset)
+    assert target.tobytes() == expected(asked, source, room).tobytes(), f"{asked}\n{found.way}"
