@@ -166,6 +166,37 @@ def test_what_no_engine_has_is_a_no_of_the_one_that_the_word_tells(tilewise):
     assert tilewise("descriptor", "decode", "0x6000404000010000", "--engine", "wgmma").code == 0
 
 
+@pytest.mark.parametrize(
+    ("asked", "what", "hint"),
+    [
+        (
+            "0x4000404000010000 --operand A --dtype bf16",
+            "reads needs --m",
+            "such as --m 128; it was read as tcgen05's: bits 48-46 are 0b001, wgmma's 0b000",
+        ),
+        (
+            "0x4000004000010000 --operand A --dtype bf16 --m 128",
+            "wgmma does not take --m",
+            "--engine tcgen05 does; it was read as wgmma's: bits 48-46 are 0b000, tcgen05's 0b001",
+        ),
+        (
+            "0x4000804000010000 --operand A --dtype bf16 --m 128",
+            "wgmma does not take --m",
+            "--engine tcgen05 does; it was read as wgmma's: bits 48-46 are 0b010, of no engine",
+        ),
+        (
+            "0x4000404000010000 --engine tcgen05 --operand A --dtype bf16",
+            "reads needs --m",
+            "such as --m 128",
+        ),
+    ],
+)
+def test_what_an_engine_that_was_not_named_lacks_says_which_it_is(tilewise, asked, what, hint):
+    run = tilewise("descriptor", "reads", *asked.split())
+    assert run.code == 2
+    assert run.err == f"tilewise: TW401: {what}\n  hint: {hint}\n"
+
+
 def test_a_word_of_blackwell_without_its_version_is_pointed_out(tilewise):
     """Bits 52 and 61 are nothing in Hopper's descriptors; the other modes have the same bits in both."""
     run = tilewise("descriptor", "decode", "0x3010004000010000", "--json")

@@ -181,9 +181,15 @@ def _engine_of(args: argparse.Namespace) -> str:
 
 def _with_engine(hint: str, args: argparse.Namespace, of: Engine) -> str:
     """A hint, and where the engine is that of the word's version, which one it is."""
-    if args.engine or of.name == "wgmma":
-        return hint
-    return f"{hint}; it was read as {_by_version(of, _value(args))}"
+    return hint if of.name == "wgmma" else hint + _read_as(args, of)
+
+
+def _read_as(args: argparse.Namespace, of: Engine) -> str:
+    """Which engine's descriptor a word is read as, where that is by its version."""
+    if args.engine or "value" not in _TAKES[args.op]:
+        return ""
+    by = _by_version(of, _value(args))
+    return f"; it was {by}" if by.startswith("read") else f"; it was read as {by}"
 
 
 def _check_words(args: argparse.Namespace) -> None:
@@ -209,8 +215,9 @@ def _check_options(args: argparse.Namespace, of: Engine) -> None:
     for name in (*_OPTIONS, *_MADE_OF):
         if getattr(args, name) is not None and name not in (*of.options, *of.made_of):
             having = [one for one in ENGINES if name in (*engine(one).options, *engine(one).made_of)]
+            hint = f"--engine {' or '.join(having)} does"
             raise LayoutError(
-                "TW401", f"{of.name} does not take {_flag(name)}", hint=f"--engine {' or '.join(having)} does"
+                "TW401", f"{of.name} does not take {_flag(name)}", hint=f"{hint}{_read_as(args, of)}"
             )
 
 
@@ -258,9 +265,13 @@ def _needed(args: argparse.Namespace, of: Engine, *names: str) -> None:
         raise LayoutError(
             "TW401",
             f"{args.op} needs {' and '.join(_flag(name) for name in missing)}",
-            hint="such as "
-            + " ".join(f"{_flag(name)} {_SUCH[name]}" for name in missing)
-            + (f"; {_WHY_N}" if "n" in missing and of.name == "wgmma" else ""),
+            hint=_with_engine(
+                "such as "
+                + " ".join(f"{_flag(name)} {_SUCH[name]}" for name in missing)
+                + (f"; {_WHY_N}" if "n" in missing and of.name == "wgmma" else ""),
+                args,
+                of,
+            ),
         )
 
 
