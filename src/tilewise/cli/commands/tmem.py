@@ -15,10 +15,11 @@ reaches lanes 32 w to 32 w + 31 alone. Every form of tcgen05.ld is tried, with p
 in the lower halves of their columns alone: its instructions, the registers of a thread, and the fragment in
 which the elements are then. `reg` counts elements of the type, as TCol does.
 
---to asks for one fragment, over wid_in_wg or warpid, laneid and reg. One of several warpgroups, over wgid,
-warpid up to 7 or tx up to 255, has its elements parted among them: each warpgroup's instructions are said,
-with its columns. Which register is which costs nothing, for an instruction names them; which lane it is, is
-the form's. Where none fits, the nearest form is said, with the `tilewise shuffle` that would be left.
+--to asks for one fragment, over wid_in_wg or warpid, laneid and reg. One of several warpgroups, up to eight,
+says them by wgid, or by warpid or tx of the block, and has its elements parted among them: each warpgroup's
+instructions are said, with its columns. Which register is which costs nothing, for an instruction names
+them; which lane it is, is the form's. Where none fits, the nearest form is said, with the `tilewise shuffle`
+that would be left.
 
 --store asks for tcgen05.st: --to is then the fragment that there is. A store that would write words that no
 element has is left out.
