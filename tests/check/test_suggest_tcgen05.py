@@ -229,10 +229,11 @@ def test_two_chunks_agree_with_the_tile_that_they_are_of():
     assert agree(late, reader, dtype="e2m1").answer is False
 
 
-def test_one_descriptor_as_it_is():
+@pytest.mark.parametrize("engine", ["tcgen05, ", ""])  # or by the version in the word
+def test_one_descriptor_as_it_is(engine):
     value = Descriptor(sbo=1024, mode="128B").value
     tile = Copied(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)])
-    found = agree(tile, f"descriptor({value:#x}, A, tcgen05, m=128)", dtype="bf16")
+    found = agree(tile, f"descriptor({value:#x}, A, {engine}m=128)", dtype="bf16")
     assert found.answer
     assert (found.rows, found.k) == ((0, 128), (0, 16))
     second = Described(Descriptor.decode(value + 2), "A", at=(0, 16), engine="tcgen05", asked=(("m", 128),))
@@ -254,7 +255,10 @@ def test_elements_that_have_a_byte_each():
     [
         ("descriptor(0x4000404000010000, A, engine=tcgen05)", "operand A needs m"),
         ("descriptor(0x4000404000010000, B, engine=tcgen05)", "operand B needs n"),
+        ("descriptor(0x4000404000010000, A)", "operand A needs m"),
         ("descriptor(0x4000004000010000, A, m=64)", "wgmma is not asked for m"),
+        ("descriptor(A, engine=tcgen05)", "'A' is no whole number"),
+        ("descriptor(operand=A)", "does not say its value"),
         ("descriptor(0x6000404000010000, A, engine=tcgen05)", "3 is no swizzling mode"),
         ("tcgen05(A, 128B, m=96)", "no M = 96"),
         ("tcgen05(A, 128B, ws=maybe)", "'maybe' is no ws"),

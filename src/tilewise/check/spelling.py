@@ -308,9 +308,13 @@ def _dtype(call: _Call, word: _Word) -> DType:
 
 def _descriptor(call: _Call, word: _Word) -> Descriptor:
     with _blame(call, word):
-        value, named = _number(call, word), call.take("engine")
-        found: Descriptor = engine_of(named or engine_of_word(value)).decode(value)
+        found: Descriptor = engine_of(_engine_of(call, word)).decode(_number(call, word))
         return found
+
+
+def _engine_of(call: _Call, word: _Word) -> str:
+    """Whose descriptor a word is: that engine's which is named, or by its version."""
+    return call.take("engine") or engine_of_word(_number(call, word))
 
 
 def _kind(call: _Call, word: _Word) -> str:
@@ -487,7 +491,7 @@ def _described(call: _Call) -> Described:
         n=call.take("n"),
         at=call.take("at") or (0, 0),
         dtype=call.take("dtype"),
-        engine=call.take("engine") or "wgmma",
+        engine=_engine_of(call, call.words["value"]),
         asked=_asked(call),
     )
 

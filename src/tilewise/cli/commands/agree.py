@@ -13,7 +13,8 @@ A side is a layout [rows, K] in either dialect, which threads store or load thro
   wgmma(operand=, mode=, ...) tile= major= order= n= start= lbo= sbo= base_offset= at= dtype=
                               pattern=address|tile: whether the base offset is 0, or that of the tile's start
   tcgen05(operand=, mode=, ...) the same, and kind= m= cta_group= sparse ws k= lbo_mode=; of one CTA's tile
-  descriptor(0x..., operand=) major= n= at= dtype= engine=, and what that engine takes
+  descriptor(0x..., operand=) major= n= at= dtype= engine=, and what that engine takes: where none is named
+                              that of the version in the word
 
 A word that can mean one thing alone needs no name: tma(128x64, 64B). What does not say its tile takes the
 other side's. Calls with + between them are parts of one tile, each at its first element: at=(64, 0). Of a
