@@ -102,6 +102,9 @@ def test_names_of_others_are_known_as_commands_too(tilewise):
         (("at", "S[4 : 1]", "0", "--bse", "0"), "did you mean --base?"),
         (("at", "S[4 : 1]", "0", "--dtpye=f16"), "did you mean --dtype?"),
         (("at", "S[4 : 1]", "0", "--bands"), "tilewise at --help shows how it is called"),
+        (("catalog", "wgmma.D", "--bogus", "1"), "tilewise catalog wgmma.D --help shows how it is called"),
+        (("catalog", "wgmma.D(f32, n=8)", "--bogus"), "tilewise catalog wgmma.D --help shows how"),
+        (("catalog", "layouts", "--bogus"), "tilewise catalog --help shows how it is called"),
     ],
 )
 def test_words_of_others_and_words_that_are_near(tilewise, words, said):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from tilewise import __version__
@@ -32,13 +32,16 @@ class Parser(argparse.ArgumentParser):
 
     words: Sequence[str] = ()
     """What it is about to read: a command may leave out options that these cannot ask for."""
+    subject: Callable[[Sequence[str]], str] | None = None
+    """What those words are about, where that has a help of its own; it is asked when they are refused."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         """Refuse the words."""
-        hint = f"{self.prog} --help shows how it is called"
+        about = self.subject(self.words) if self.subject else ""
+        hint = f"{self.prog}{about and ' '}{about} --help shows how it is called"
         if message.startswith("unrecognized arguments"):
             hint = self._meant(message.partition(": ")[2].split()) or hint
         raise LayoutError("TW401", message, hint=hint)

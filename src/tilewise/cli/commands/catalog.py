@@ -53,6 +53,7 @@ def arguments(parser: Parser) -> None:
         _explain(parser, explained)
     else:
         parser.usage = _USAGE
+        parser.subject = _subject
         parser.add_argument("words", metavar="ENTRY", nargs="*", help="an entry, a call of one, or a word")
         _parameters_of(parser, _parameters_for(parser.words), told=False)
     parser.add_argument(
@@ -90,6 +91,14 @@ def _explained(words: Sequence[str]) -> Entry | None:
     """The entry of which help is asked, by its name, a call of it or an instruction; None of all."""
     if not {"-h", "--help"} & {*words}:
         return None
+    from tilewise.hardware.catalog import find
+
+    named = _named_in(words)
+    return find(words[0]) if named is None and "." in words[0] else named
+
+
+def _named_in(words: Sequence[str]) -> Entry | None:
+    """The first entry that words name."""
     from tilewise.hardware.catalog import find, knowing
 
     for word in words:
@@ -99,7 +108,13 @@ def _explained(words: Sequence[str]) -> Entry | None:
             return taking
         if registry.knows(name):
             return find(name)
-    return find(words[0]) if "." in words[0] else None
+    return None
+
+
+def _subject(words: Sequence[str]) -> str:
+    """The entry whose help says what these words may be."""
+    named = _named_in(words)
+    return "" if named is None else named.name
 
 
 def _explain(parser: Parser, entry: Entry) -> None:
