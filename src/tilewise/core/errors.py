@@ -60,6 +60,11 @@ CODES = {
     "TW610": "no one instruction makes this access",
     "TW611": "no layout that was searched serves all accesses as asked",
     "TW612": "the model was asked to read or write what it must not",
+    "TW701": "a layout that is none of one storage, or begins before it",
+    "TW702": "sizes that differ, or a box that does not lie in both",
+    "TW703": "a target where two elements meet",
+    "TW704": "an array that a move does not take",
+    "TW705": "a fill that the type does not hold",
 }
 """Every code and what it stands for; the documentation lists this table."""
 

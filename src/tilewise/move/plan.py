@@ -9,13 +9,14 @@ from typing import Any
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.move.digits import simplest
 from tilewise.move.gather_kernel import Gather, gather_kernel, gather_of
 from tilewise.move.pair import Pair, pair_of
 from tilewise.move.tile import VECTOR, Tile
-from tilewise.move.tile_kernel import tile_kernel
+from tilewise.move.tile_kernel import NAME, tile_kernel
 from tilewise.move.tiling import tile_of
 
 ALIGNED = 256
@@ -49,6 +50,8 @@ class Plan:
     device: str
     way: Bulk | Tile | Gather
     fill: bytes
+    aligned: int = ALIGNED
+    """Bytes to which both storages are."""
 
     @cached_property
     def kind(self) -> str:
@@ -75,11 +78,16 @@ class Plan:
     @property
     def kernel(self) -> str:
         """The source of the kernel, CUDA C++; nothing where a copy of memory is enough."""
+        return self.source()
+
+    def source(self, name: str = NAME) -> str:
+        """The kernel under that name."""
         if isinstance(self.way, Bulk):
             return ""
         if isinstance(self.way, Tile):
-            return tile_kernel(self.way, -(-self.pair.source.size * self.pair.bits // 8), self.fill)
-        return gather_kernel(self.way)
+            storage = -(-self.pair.source.size * self.pair.bits // 8)
+            return tile_kernel(self.way, storage, self.fill, name)
+        return gather_kernel(self.way, name)
 
     @property
     def launch(self) -> tuple[int, int, int]:
@@ -110,6 +118,11 @@ class Plan:
     def seconds(self) -> float:
         """The time that is expected."""
         return LAUNCH + self.bytes / (self.copy_fraction * COPY_RATES[self.device])
+
+    @property
+    def copy_seconds(self) -> float:
+        """The time of a copy of as many bytes."""
+        return LAUNCH + self.bytes / COPY_RATES[self.device]
 
     @property
     def vector(self) -> dict[str, int]:
@@ -172,7 +185,7 @@ def plan(
     _known_width(kind)
     pair = pair_of(source, target, kind, shape)
     element = fill if fill is not None else bytes(max(1, kind.bits // 8))
-    return Plan(pair, kind, device, _way(pair, aligned), element)
+    return Plan(pair, kind, device, _way(pair, aligned), element, aligned)
 
 
 def _known_width(dtype: DType) -> None:
@@ -245,10 +258,15 @@ def _swizzle(way: Bulk | Tile | Gather) -> str | None:
     return f"Swizzle<3,4,{way.swizzle_shift}>"
 
 
+def _has_room(plan: Plan) -> bool:
+    return plan.pair.holes or any(limit.fills for limit in plan.pair.limits)
+
+
 def _steps(plan: Plan) -> Any:
     way = plan.way
     if plan.fills:
-        yield f"fill {plan.pair.target.size} elements of the target: it has places that no element takes"
+        why = "it has places that no element takes" if _has_room(plan) else "its last byte may not be whole"
+        yield f"fill {counted(plan.pair.target.size, 'element')} of the target: {why}"
     if isinstance(way, Bulk):
         if plan.kind == "view":
             yield "nothing moves: the source is the target; a new storage is one copy of memory"
@@ -256,10 +274,15 @@ def _steps(plan: Plan) -> Any:
             yield f"copy {way.bytes} bytes from byte {way.read} to byte {way.write}, all together"
         return
     if isinstance(way, Gather):
-        yield f"each of {way.items} threads reads {way.vector} elements and writes them at once"
+        alone = (
+            "an element and writes it"
+            if way.vector == 1
+            else f"{way.vector} elements and writes them at once"
+        )
+        yield f"{counted(way.blocks, 'block')} of {way.threads} threads, each of which reads {alone}"
         return
     yield (
-        f"{way.blocks} blocks of {way.threads} threads, each with a tile of "
+        f"{counted(way.blocks, 'block')} of {way.threads} threads, each with a tile of "
         f"{' x '.join(map(str, way.extents))} elements of {way.unit} B"
     )
     yield (

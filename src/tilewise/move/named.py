@@ -1,0 +1,233 @@
+"""Moves that have names: each is a pair of layouts, and the box that moves where one of them is larger.
+
+The extents are those of the array that is read, row by row as it lies in memory. What is rounded up to whole
+blocks or atoms is the target's, or the source's on the way back; `shape` is what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
+from operator import mul
+from typing import Any
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_extent, as_int
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import spell
+from tilewise.core.vectors import as_vector
+from tilewise.hardware.modes import Mode
+from tilewise.hardware.operands import tiles
+from tilewise.hardware.tcgen05.scales import blocks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.move.plan import Plan
+
+SCALE = DType.of("b8")
+"""The bits of a scale factor, of whatever kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Where the elements lie, where they shall lie, and which of them move.
+
+    >>> move = transpose(8192, 4096)
+    >>> move.plan("bf16").kind
+    'tile'
+    >>> import numpy as np
+    >>> transpose(2, 3).move(np.arange(6)).tolist()
+    [0, 3, 1, 4, 2, 5]
+    """
+
+    source: Layout
+    target: Layout
+    shape: tuple[int, ...] | None = None
+    """The box that moves; None where source and target are of one size."""
+    dtype: DType | None = None
+    """What the elements are, where the name says it."""
+
+    def plan(self, dtype: DType | str | None = None, **asked: Any) -> Plan:
+        """How it is moved; `tilewise.move.plan` says what else can be asked.
+
+        >>> pack_scales_128x4(300, 5).plan().bytes
+        4572
+        """
+        from tilewise.move.plan import plan
+
+        return plan(self.source, self.target, self.element(dtype), shape=self.shape, **asked)
+
+    def move(self, x: Any, **asked: Any) -> Any:
+        """The elements of x, moved; `tilewise.move.move` says what else can be asked.
+
+        >>> import numpy as np
+        >>> pack_scales_128x4(2, 4).move(np.arange(8, dtype=np.uint8), fill=9)[:20].tolist()
+        [0, 1, 2, 3, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 4, 5, 6, 7]
+        """
+        from tilewise.move.run import move
+
+        return move(x, self.source, self.target, shape=self.shape, **asked)
+
+    def element(self, dtype: DType | str | None = None) -> DType:
+        """The type that is asked for, or the one that the name says; of another width it is refused."""
+        asked = self.dtype if dtype is None else DType.of(dtype)
+        if asked is None:
+            raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
+        if self.dtype is not None and asked.bits != self.dtype.bits:
+            raise LayoutError(
+                "TW106",
+                f"the move is of elements of {self.dtype.bits} bits, and {asked} has {asked.bits}",
+                hint=f"leave the type out: it is {self.dtype}",
+            )
+        return asked
+
+
+# -- arrays ----------------------------------------------------------------------------------------
+
+
+def transpose(rows: int, columns: int) -> Named:
+    """A matrix, row by row, to its columns, one after another: `numpy.transpose`, in memory.
+
+    >>> transpose(8192, 4096).target
+    S[(8192, 4096) : (1, 8192)]
+    """
+    return permute((rows, columns), (1, 0))
+
+
+def permute(shape: Sequence[int], order: Sequence[int]) -> Named:
+    """An array of that shape with its modes in another order: `numpy.transpose(x, order)`, in memory.
+
+        requires  an order that has every mode once; negative ones count from the end
+
+    >>> permute((2, 3, 5), (2, 0, 1)).target
+    S[(2, 3, 5) : (3, 1, 6)]
+    """
+    extents = tuple(as_extent(extent) for extent in shape)
+    modes = [as_int(mode, "a mode") for mode in order]
+    modes = [mode + len(extents) if mode < 0 else mode for mode in modes]
+    if sorted(modes) != [*range(len(extents))]:
+        raise LayoutError(
+            "TW202",
+            f"{spell(tuple(order))} is no order of the modes of {spell(extents)}",
+            hint=f"such as {spell(tuple(reversed(range(len(extents)))))}: every mode once",
+        )
+    strides = [0] * len(extents)
+    for mode, stride in zip(modes, _dense([extents[mode] for mode in modes]), strict=True):
+        strides[mode] = stride
+    return Named(_rows(extents), Layout(extents, tuple(map(as_vector, strides))))
+
+
+def nchw_to_nhwc(n: int, c: int, h: int, w: int) -> Named:
+    """Images with their channels first to images with their channels last.
+
+    >>> nchw_to_nhwc(8, 64, 56, 56).target
+    S[(8, 64, 56, 56) : (200704, 1, 3584, 64)]
+    """
+    return permute((n, c, h, w), (0, 2, 3, 1))
+
+
+def nhwc_to_nchw(n: int, h: int, w: int, c: int) -> Named:
+    """Images with their channels last to images with their channels first.
+
+    >>> nhwc_to_nchw(8, 56, 56, 64).source.shape
+    (8, 56, 56, 64)
+    """
+    return permute((n, h, w, c), (0, 3, 1, 2))
+
+
+# -- what the tensor cores read --------------------------------------------------------------------
+
+
+def pack_scales_128x4(rows: int, sf_k: int) -> Named:
+    """Scale factors [rows, sf_k], row by row, to the blocks of 128 x 4 that tcgen05 and cuBLAS read.
+
+    The last blocks are filled up; `tilewise.simulate.scales.pack` is the same on the CPU.
+
+    >>> pack_scales_128x4(300, 5).shape, pack_scales_128x4(300, 5).target.size
+    ((300, 5), 3072)
+    """
+    rows, sf_k = as_extent(rows), as_extent(sf_k)
+    packed = blocks(rows, sf_k)
+    return Named(_rows((rows, sf_k)), packed, _box((rows, sf_k), packed), SCALE)
+
+
+def unpack_scales_128x4(rows: int, sf_k: int) -> Named:
+    """Scale factors from their blocks of 128 x 4 to [rows, sf_k]; what fills the last blocks is left out.
+
+    >>> unpack_scales_128x4(128, 4).target
+    S[(128, 4) : (4, 1)]
+    """
+    back = pack_scales_128x4(rows, sf_k)
+    return Named(back.target, back.source, back.shape, back.dtype)
+
+
+def tile_for_wgmma(
+    rows: int,
+    columns: int,
+    dtype: DType | str,
+    swizzle: Mode | str = "128B",
+    *,
+    major: str = "k",
+    order: str = "mn",
+) -> Named:
+    """A row-major matrix [rows, columns] to a tile of swizzled atoms, as wgmma reads it from shared memory.
+
+    The rows are those of A or of B, and the columns K. Atoms follow one another down the rows first, or with
+    order "k" along K; what is not a whole number of them is filled up. So a tensor that is prepared once, such
+    as weights, comes to shared memory by copies of bytes: down the rows first, every 8 rows of one atom's
+    width are one run.
+
+    >>> print(tile_for_wgmma(128, 64, "bf16").target)
+    Swizzle<3,3,3> o S[((16, 8), (1, 64)) : ((512, 64), (8192, 1))]
+    >>> tile_for_wgmma(100, 72, "bf16").shape, tile_for_wgmma(100, 72, "bf16").target.size
+    ((100, 72), 13312)
+    """
+    mode, element = Mode.of(swizzle), DType.of(dtype)
+    extents = as_extent(rows), as_extent(columns)
+    deep = tiles.extents(mode, major, element)
+    whole = [-(-extent // step) * step for extent, step in zip(extents, deep, strict=True)]
+    target = tiles.tile(mode, major, element, whole[0], whole[1], order)
+    return Named(_rows(extents), target, _box(extents, target), element)
+
+
+def core_matrices(rows: int, columns: int, dtype: DType | str) -> Named:
+    """A row-major matrix to core matrices: 8 rows of 16 bytes, one after another, and no swizzle.
+
+    >>> print(core_matrices(16, 16, "bf16").target)
+    S[((2, 8), (2, 8)) : ((64, 8), (128, 1))]
+    """
+    return tile_for_wgmma(rows, columns, dtype, "none")
+
+
+NAMES: dict[str, Callable[..., Named]] = {
+    made.__name__: made
+    for made in (
+        transpose,
+        permute,
+        nchw_to_nhwc,
+        nhwc_to_nchw,
+        pack_scales_128x4,
+        unpack_scales_128x4,
+        tile_for_wgmma,
+        core_matrices,
+    )
+}
+"""Every named move by its name."""
+
+
+def _rows(extents: Sequence[int]) -> Layout:
+    """An array of those extents, row by row."""
+    return Layout(tuple(extents), tuple(map(as_vector, _dense(extents))))
+
+
+def _dense(extents: Sequence[int]) -> list[int]:
+    """Strides of an array that lies row by row."""
+    return [*accumulate(reversed(extents[1:]), mul, initial=1)][::-1]
+
+
+def _box(extents: tuple[int, ...], blocked: Layout) -> tuple[int, ...] | None:
+    """The box that moves, where a layout in blocks is larger."""
+    return None if blocked.size == prod(extents) else extents
