@@ -44,6 +44,13 @@ def test_a_k_that_there_is_not(tilewise, words, code, said):
     assert (run.code, said in run.out + run.err) == (code, True)
 
 
+def test_the_kinds_of_the_type_that_have_a_k_are_told(tilewise):
+    """Where no kind is said it is the first with the type, which has bytes."""
+    run = tilewise(*"suggest --engine tcgen05 --operand B --tile 128x768 --dtype e2m1 --k 96".split())
+    assert run.code == 1
+    assert "hint: it has K = 32; kind::mxf4 and kind::mxf4nvf4 have K = 96" in run.out
+
+
 def test_wgmma_has_one_k(tilewise):
     run = tilewise(*"suggest --operand B --tile 128x64 --dtype bf16 --k 16".split())
     assert (run.code, "wgmma is not asked for k" in run.err) == (2, True)

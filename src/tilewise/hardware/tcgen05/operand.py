@@ -20,7 +20,7 @@ from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
 from tilewise.hardware.operands.majors import check_major_word, check_operand
 from tilewise.hardware.operands.walk import Digits, inside_a_chunk
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.kinds import Kind, kind_of, rows_of_one
+from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of, rows_of_one
 
 SOURCE = ptx(
     "Valid Combinations of Type-Size, Major-ness and Swizzling (tcgen05), Table 54",
@@ -82,8 +82,18 @@ class Operand:
                 "TW602",
                 f"kind::{kind.name} has no K = {self.k}" + " with sparse A" * self.sparse,
                 witness={"kind": kind.name, "k": self.k},
-                hint=f"it has K = {' and '.join(map(str, legal))}",
+                hint=f"it has K = {' and '.join(map(str, legal))}{self._having_depth()}",
             )
+
+    def _having_depth(self) -> str:
+        """Other kinds of the type that have the K."""
+        having = [
+            f"kind::{one.name}"
+            for one in KINDS.values()
+            if self.dtype in one.types and self.k in one.depths(self.sparse)
+        ]
+        verb = "have" if len(having) > 1 else "has"
+        return f"; {' and '.join(having)} {verb} K = {self.k}" if having else ""
 
     @property
     def asked(self) -> dict[str, Operand]:
