@@ -164,12 +164,12 @@ def _moved(gather: Gather, digits: list[Digit]) -> Iterator[str]:
 
 def _narrow(bits: int, source: str, target: str) -> Iterator[str]:
     """An element of less than a byte; its neighbours in the word are other threads'."""
-    per_word = 32 // bits
     mask = (1 << bits) - 1
     yield f"const long long a = {source}, b = {target};"
     yield f"const u32 value = source[a / {8 // bits}] >> (a % {8 // bits}) * {bits} & {mask};"
-    yield f"u32* const word = (u32*)target + b / {per_word};"
-    yield f"const int place = (int)(b % {per_word}) * {bits};"
+    yield f"u8* const byte = target + b / {8 // bits};"
+    yield "u32* const word = (u32*)((u64)byte & ~3ull);"
+    yield f"const int place = (int)((u64)byte & 3) * 8 + (int)(b % {8 // bits}) * {bits};"
     yield f"atomicAnd(word, ~({mask}u << place));"
     yield "atomicOr(word, value << place);"
 

@@ -198,11 +198,15 @@ class Tile:
         return -(-(self.run_elements + (SECTOR // self.unit - 1 if alone else 0)) // self.vector)
 
     @property
-    def straight(self) -> bool:
-        """Whether the elements of a vector are steps of one digit."""
+    def nested(self) -> bool:
+        """Whether the elements of a vector are always as far apart, as no digit of its run ends within it."""
         if len(self.write_run) <= 1:
             return True
-        return self.extents[self.write_run[0]] % self.vector == 0 and not self.write_shift
+        inner, fits = 1, not self.write_shift
+        for i in self.write_run[:-1]:
+            inner *= self.extents[i]
+            fits &= inner % self.vector == 0 or self.vector % inner == 0
+        return fits
 
     @property
     def words(self) -> int:

@@ -1,6 +1,6 @@
 """The kernel of a tile in CUDA C++: read vectors, keep them in shared memory, gather and write vectors.
 
-A tile that lies whole within the tensor is moved without a test; one at an edge tests every vector.
+Only tiles that touch the ends of the storage, or a fill, test what they read.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from tilewise.emit.parts.template import filled
+from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.move.pair import Side
-from tilewise.move.tile import VECTOR, Tile
+from tilewise.move.tile import LINE, VECTOR, Tile
 
 NAME = "move"
 INT = 1 << 31
@@ -41,19 +42,15 @@ $name(const u8* __restrict__ source, u8* __restrict__ target)
     $origins
     const $wide from = $from, into = $into;
     $shift
-    const bool whole = $whole;
+    const bool inside = $inside;
 
-    if (whole) {
-        $fast_read
+    if (inside) {
+        $plain_read
     } else {
-        $edge_read
+        $guarded_read
     }
     __syncthreads();
-    if (whole) {
-        $fast_write
-    } else {
-        $edge_write
-    }
+    $write
 }
 """
 
@@ -101,11 +98,10 @@ class _Text:
             "from": self._from(),
             "into": self._sum("write", tile.block_order, "o", tile.pair.target.start),
             "shift": self._shift(),
-            "whole": self._whole(),
-            "fast_read": "\n".join(self._fast_read()),
-            "edge_read": "\n".join(self._read(fast=False, load=True, store=True)),
-            "fast_write": "\n".join(self._write(fast=True)),
-            "edge_write": "\n".join(self._write(fast=False)),
+            "inside": self._inside(),
+            "plain_read": "\n".join(self._plain_read()),
+            "guarded_read": "\n".join(self._read(guarded=True, load=True, store=True)),
+            "write": "\n".join(self._write()),
         }
         return filled(_TEMPLATE.lstrip(), slots) + "\n"
 
@@ -178,19 +174,15 @@ class _Text:
     def _origin(self, digit: int) -> str:
         return f"o{digit}" if digit in self.tile.block_order else "0"
 
-    def _whole(self) -> str:
-        """Whether nothing of the tile, nor of the sectors that it is read by, is beyond an edge."""
+    def _inside(self) -> str:
+        """Whether all that the tile reads is in the storage, and nothing of it beyond a limit that fills."""
         tile, tests = self.tile, []
-        for i in tile.ragged:
-            tests.append(f"{self._origin(i)} + {tile.extents[i]} <= {tile.digits[i].extent}")
-        if tile.halo:
-            tests.append(f"{self._origin(tile.write_run[-1])} >= {tile.halo}")
         for place, limit in enumerate(tile.pair.limits):
             last = [f"{self._origin(i)} + {extent - 1}" for i, extent in enumerate(tile.extents)]
-            tests.append(f"{self._count(place, last)} < {limit.bound}")
-        if self._reads_past:
+            tests += [f"{self._count(place, last)} < {limit.bound}"] if limit.fills else []
+        if self._reads_past or tile.halo or tile.ragged or tile.pair.limits:
             low, high = self._reach()
-            tests.append(f"from + {low - 32} >= 0 && from + {high + 32} <= {self.storage}")
+            tests.append(f"from + {low - SECTOR} >= 0 && from + {high + SECTOR} <= {self.storage}")
         return " && ".join(tests) or "true"
 
     @property
@@ -220,36 +212,36 @@ class _Text:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def _fast_read(self) -> Iterator[str]:
+    def _plain_read(self) -> Iterator[str]:
         count = -(-self.tile.row_count * self.tile.run_vectors // self.tile.threads)
         yield f"V16 held[{count}];"
-        yield from self._read(fast=True, load=True, store=False)
-        yield from self._read(fast=True, load=False, store=True)
+        yield from self._read(guarded=False, load=True, store=False)
+        yield from self._read(guarded=False, load=False, store=True)
 
-    def _read(self, *, fast: bool, load: bool, store: bool) -> Iterator[str]:
+    def _read(self, *, guarded: bool, load: bool, store: bool) -> Iterator[str]:
         """A loop over the vectors of the rows: from the source to registers, from there to shared memory."""
         tile = self.tile
         vectors = tile.run_vectors
-        yield from self._loop(tile.row_count * vectors, fast)
+        yield from self._loop(tile.row_count * vectors, unrolled=not guarded)
         yield f"    const int c = item % {vectors}, row = item / {vectors};"
         yield from _split("row", tile.rows, tile.held)
         if load:
-            yield from self._load(fast)
+            yield from self._load(guarded)
         if store:
-            yield from self._store(fast)
+            yield from self._store("one" if guarded else "held[i]")
         yield "}"
 
-    def _loop(self, items: int, fast: bool) -> Iterator[str]:
+    def _loop(self, items: int, *, unrolled: bool) -> Iterator[str]:
         count = -(-items // self.tile.threads)
-        yield "#pragma unroll" if fast else "#pragma unroll 1"
+        yield "#pragma unroll" if unrolled else "#pragma unroll 1"
         yield f"for (int i = 0; i < {count}; ++i) {{"
         yield f"    const int item = threadIdx.x + i * {self.tile.threads};"
         if items % self.tile.threads:
             yield f"    if (item >= {items}) break;"
 
-    def _load(self, fast: bool) -> Iterator[str]:
+    def _load(self, guarded: bool) -> Iterator[str]:
         tile = self.tile
-        names = {i: f"q{i}" if fast else self._clamped(i) for i in tile.rows}
+        names = {i: self._clamped(i) for i in tile.rows}
         terms = [self._term(names[i], tile.digits[i].read * tile.unit) for i in tile.rows]
         if tile.read_shift:
             yield f"    {self.wide} place = {' + '.join(['from', *terms])};"
@@ -258,18 +250,16 @@ class _Text:
             yield "    const u8* at = source + place - lead + c * 16;"
         else:
             place = " + ".join(["from", *terms, "c * 16"])
-            if not fast and self._run_ragged:
+            if self._run_ragged:
                 left = self._left(tile.read_run[-1])
                 yield f"    if (c * 16 >= {left} * {self._read_inner * tile.unit}) continue;"
             yield f"    const u8* at = source + {self._at(tile.pair.source, 'source', place)};"
-        if fast:
+        if not guarded:
             yield "    held[i] = *(const V16*)at;"
-        elif self._reads_past or tile.pair.limits:
-            inside = f"at >= source && at + 16 <= source + {self.storage}ull"
-            yield f"    V16 one = {inside} ? *(const V16*)at : part(at, source);"
-            yield from self._fill()
-        else:
-            yield "    const V16 one = *(const V16*)at;"
+            return
+        within = f"at >= source && at + 16 <= source + {self.storage}ull"
+        yield f"    V16 one = {within} ? *(const V16*)at : part(at, source);"
+        yield from self._fill()
 
     @property
     def _read_inner(self) -> int:
@@ -319,8 +309,8 @@ class _Text:
             inner *= extents[i]
         return names
 
-    def _store(self, fast: bool) -> Iterator[str]:
-        tile, value = self.tile, "held[i]" if fast else "one"
+    def _store(self, value: str) -> Iterator[str]:
+        tile = self.tile
         place = self._kept(tile.rows)
         if tile.read_shift:
             leads = [f"q{i} * {tile.digits[i].read * tile.unit % 32}" for i in tile.rows]
@@ -337,29 +327,31 @@ class _Text:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def _write(self, *, fast: bool) -> Iterator[str]:
+    def _write(self) -> Iterator[str]:
         """A loop over the vectors of the target: gathered from shared memory, and written."""
         tile = self.tile
         vectors, extents = tile.write_vectors, tile.write_row_extents
-        rows = prod(extents.values())
-        yield from self._loop(vectors * rows, fast)
-        columns = tile.columns
-        if vectors > columns:
+        rows, columns = prod(extents.values()), min(vectors, tile.columns)
+        groups = -(-vectors // columns)
+        yield from self._loop(groups * columns * rows, unrolled=True)
+        if groups > 1:
             yield f"    const int c = item % {columns} + item / {columns * rows} * {columns};"
             yield f"    const int row = item / {columns} % {rows};"
         else:
-            yield f"    const int c = item % {vectors}, row = item / {vectors};"
+            yield f"    const int c = item % {columns}, row = item / {columns};"
+        if groups * columns > vectors:
+            yield f"    if (c >= {vectors}) continue;"
         yield from _split("row", tuple(extents), extents)
         if tile.words > 1:
             inner = tile.read_run[0]
             yield f"    const int j = q{inner} * {tile.words};"
         names = self._row_names()
-        if not fast and (beyond := [f"{names[i]} >= {self._left(i)}" for i in extents if i in tile.ragged]):
+        if beyond := [f"{names[i]} >= {self._left(i)}" for i in extents if i in tile.ragged]:
             yield f"    if ({' || '.join(beyond)}) continue;"
         terms = [self._term(names[i], tile.digits[i].write * tile.unit) for i in extents]
         yield f"    const {self.wide} run = {' + '.join(['into', *terms])};"
         yield from self._position()
-        yield from (self._turned(fast) if tile.words > 1 else self._gathered(fast))
+        yield from (self._turned() if tile.words > 1 else self._gathered())
         yield "}"
 
     def _row_names(self) -> dict[int, str]:
@@ -377,7 +369,7 @@ class _Text:
         else:
             yield f"    const int k = c * {tile.vector};"
 
-    def _gathered(self, fast: bool) -> Iterator[str]:
+    def _gathered(self) -> Iterator[str]:
         tile, unit = self.tile, self.tile.unit
         addresses = list(self._addresses())
         yield from (line for line, _ in addresses if line)
@@ -386,20 +378,18 @@ class _Text:
             yield f"    const {wide} e{place} = *(const {TYPES[unit]}*)(tile + {address});"
         yield "    V16 out;"
         yield from _packed(unit)
-        yield from self._put("out", self._at(tile.pair.target, "target", f"run + k * {unit}"), fast)
+        yield from self._put("out", self._at(tile.pair.target, "target", f"run + k * {unit}"))
 
     def _addresses(self) -> Iterator[tuple[str, str]]:
         """(a line to be written first, the address in shared memory) of each element of a vector."""
         tile = self.tile
         shift = "shift + " if tile.read_shift else ""
         rows = self._kept(tile.write_rows, self._row_names())
-        first = tile.write_run[0] if tile.write_run else 0
-        step = tile.pitches[first] if tile.write_run else 0
         if self._partial:
             yield from self._within(f"{shift}{rows}")
-        elif tile.straight:
+        elif tile.nested:
             run = self._kept_run("k", tile.halo if len(tile.write_run) == 1 else 0)
-            yield from self._steps(f"{shift}{rows}{run}", step)
+            yield from self._steps(f"{shift}{rows}{run}")
         else:
             yield from self._carried(f"{shift}{rows}")
 
@@ -425,17 +415,29 @@ class _Text:
         text = "".join(f" + {names[i]} * {tile.pitches[i]}" for i in tile.write_run)
         return text + (f" + {ahead * tile.pitches[tile.write_run[-1]]}" if ahead else "")
 
-    def _steps(self, base: str, step: int) -> Iterator[tuple[str, str]]:
-        """Elements that are steps of one pitch: the first address, and constants."""
+    def _steps(self, base: str) -> Iterator[tuple[str, str]]:
+        """Elements that are always as far apart: the first address, and constants."""
         tile = self.tile
+        steps = [self._offset(place) for place in range(tile.vector)]
         if tile.swizzle_shift is None:
-            named, texts = base, [f"at + {v * step}" for v in range(tile.vector)]
-        elif step >= 128 or tile.vector == 1:
-            named, texts = f"kept({base})", [f"at + {v * step}" for v in range(tile.vector)]
+            named, texts = base, [f"at + {step}" for step in steps]
+        elif len(tile.write_run) <= 1 or tile.extents[tile.write_run[0]] % tile.vector == 0:
+            outside = steps[-1] == 0 or steps[1] >= LINE
+            named = f"kept({base})" if outside else base
+            texts = [f"at + {step}" if outside else f"kept(at + {step})" for step in steps]
         else:
-            named, texts = base, [f"kept(at + {v * step})" for v in range(tile.vector)]
+            named, texts = base, [f"kept(at + {step})" for step in steps]
         for place, text in enumerate(texts):
             yield "" if place else f"    const int at = {named};", text
+
+    def _offset(self, place: int) -> int:
+        """Bytes in shared memory from a vector's first element to another, where no digit ends between."""
+        tile, offset = self.tile, 0
+        for i in tile.write_run:
+            whole = i == tile.write_run[-1]
+            offset += (place if whole else place % tile.extents[i]) * tile.pitches[i]
+            place //= tile.extents[i]
+        return offset
 
     def _carried(self, base: str) -> Iterator[tuple[str, str]]:
         """Elements along several digits: one address from the other, with a carry where a digit ends."""
@@ -445,12 +447,12 @@ class _Text:
         ahead = tile.halo * tile.write_inner
         for place in range(tile.vector):
             position = f"k + {place + ahead}" if place + ahead else "k"
-            if len(run) == 2:
+            if len(run) == 2 and tile.extents[run[0]].bit_count() > 1:
                 yield self._carry(place, position, base), self._swizzled(f"at{place}")
             else:
-                terms = "".join(f" + {names[i]} * {tile.pitches[i]}" for i in run)
-                terms = terms.replace("position", f"({position})")
-                yield "", self._swizzled(f"{base}{terms}")
+                terms = "".join(f" + (int){names[i]} * {tile.pitches[i]}" for i in run)
+                terms = terms.replace("position", f"p{place}")
+                yield f"    const u32 p{place} = {position};", self._swizzled(f"{base}{terms}")
 
     def _carry(self, place: int, position: str, base: str) -> str:
         tile = self.tile
@@ -470,7 +472,7 @@ class _Text:
     def _swizzled(self, address: str) -> str:
         return address if self.tile.swizzle_shift is None else f"kept({address})"
 
-    def _turned(self, fast: bool) -> Iterator[str]:
+    def _turned(self) -> Iterator[str]:
         """Words of neighbours in the source, turned into vectors of as many target runs."""
         tile = self.tile
         addresses = list(self._addresses())
@@ -484,52 +486,51 @@ class _Text:
         for j in range(tile.words):
             address = f"run + k * {tile.unit}" + (f" + {self._term(str(j), step)}" if j else "")
             yield "    {"
-            for line in self._put(f"out{j}", self._at(tile.pair.target, "target", address), fast):
+            for line in self._put(f"out{j}", self._at(tile.pair.target, "target", address)):
                 yield f"    {line}"
             yield "    }"
 
-    def _put(self, value: str, address: str, fast: bool) -> Iterator[str]:
-        """A vector to the target; at an edge element by element."""
-        tile = self.tile
-        partial = self._partial
-        ragged = bool(tile.write_run) and tile.write_run[-1] in tile.ragged
-        skips = any(not limit.fills for limit in tile.pair.limits)
+    def _put(self, value: str, address: str) -> Iterator[str]:
+        """A vector to the target; where it is not all the run's, or beyond a limit, element by element."""
+        tile, unit = self.tile, TYPES[self.tile.unit]
         yield f"    u8* to = target + {address};"
-        if not partial and (fast or not (ragged or skips or tile.halo)):
+        tests = list(self._tests())
+        if not tests:
             yield f"    *(V16*)to = {value};"
             return
-        low, high = self._bounds(fast)
-        unit = TYPES[tile.unit]
-        test = f"k >= {low} && k + {tile.vector} <= {high}"
-        if skips and not fast:
-            test = "false"
-        yield f"    if ({test}) *(V16*)to = {value};"
+        whole, each = (" && ".join(parts) for parts in zip(*tests, strict=True))
+        yield f"    if ({whole}) *(V16*)to = {value};"
         yield "    else"
-        yield "        #pragma unroll"
         yield f"        for (int v = 0; v < {tile.vector}; ++v)"
-        yield f"            if (k + v >= {low} && k + v < {high}{self._kept_within(fast)})"
-        yield f"                (({unit}*)to)[v] = (({unit}*)&{value})[v];"
+        yield f"            if ({each}) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
 
-    def _bounds(self, fast: bool) -> tuple[str, str]:
-        """The positions of the run that are the tensor's."""
+    def _tests(self) -> Iterator[tuple[str, str]]:
+        """What has to hold of a whole vector at k, and of its element v, to be written."""
         tile = self.tile
         last = tile.write_run[-1] if tile.write_run else None
-        if last is None or fast or last not in tile.ragged:
-            return "0", str(tile.run_elements)
-        low = f"-{self._origin(last)} * {tile.write_inner}" if tile.halo else "0"
-        return low, f"{self._left(last)} * {tile.write_inner}"
+        ragged = last is not None and last in tile.ragged
+        if self._partial or ragged:
+            low = f"-{self._origin(last)} * {tile.write_inner}" if tile.halo and last is not None else "0"
+            high = str(tile.run_elements)
+            if ragged and last is not None:
+                high = f"{self._left(last)} * {tile.write_inner}"
+            yield (
+                f"k >= {low} && k + {tile.vector} <= {high}",
+                f"k + v >= {low} && k + v < {high}",
+            )
+        for place, limit in enumerate(tile.pair.limits):
+            if not limit.fills:
+                yield tuple(  # type: ignore[misc]
+                    f"{self._count_at(place, position)} < {limit.bound}"
+                    for position in (f"(k + {tile.vector - 1})", "(k + v)")
+                )
 
-    def _kept_within(self, fast: bool) -> str:
-        """The limits beyond which nothing is written, as a test of position k + v."""
+    def _count_at(self, place: int, position: str) -> str:
+        """What an element at a position of the write run counts in a limit."""
         tile = self.tile
-        if fast:
-            return ""
-        names = self._row_names() | self._run_digits(tile.write_run, tile.extents, "(k + v)")
-        texts = [f"{self._origin(i)} + {names.get(i, '0')}" for i in range(len(tile.digits))]
-        return "".join(
-            f" && {self._count(place, texts)} < {limit.bound}"
-            for place, limit in enumerate(tile.pair.limits)
-            if not limit.fills
+        names = self._row_names() | self._run_digits(tile.write_run, tile.extents, position)
+        return self._count(
+            place, [f"{self._origin(i)} + {names.get(i, '0')}" for i in range(len(tile.digits))]
         )
 
 

@@ -11,7 +11,7 @@ from tilewise.move.conflicts import calmest
 from tilewise.move.pair import Digit, Pair, Side
 from tilewise.move.tile import LINE, VECTOR, Tile
 
-SHARED = 64 * 1024
+SHARED = 72 * 1024
 """Bytes of a tile at most, so that several blocks are on a multiprocessor at once."""
 
 SMALL = 8 << 20
@@ -30,7 +30,7 @@ class Aim:
 
 ALIGNED = (Aim(256, 256, 16384, 512), Aim(256, 128, 16384, 512), Aim(128, 128, 8192, 256))
 SHIFTED = (Aim(256, 128, 16384, 512), Aim(128, 128, 8192, 256))
-FEW = (Aim(128, 128, 8192, 256),)
+FEW = (Aim(128, 128, 8192, 256), Aim(64, 128, 8192, 256))
 LEAST = (Aim(64, 64, 4096, 128), Aim(32, 32, 1024, 128), Aim(16, 16, 256, 128))
 """Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
 
@@ -54,7 +54,7 @@ def tile_of(pair: Pair, aligned: int = 256) -> Tile | None:
     total = prod(digit.extent for digit in pair.digits) * pair.bits // 8
     for aim in _aims(pair, aligned, total):
         tile = _tile(pair, aim, aligned)
-        if tile is not None and tile.shared_bytes <= SHARED:
+        if tile is not None:
             return tile
     return None
 
@@ -128,7 +128,7 @@ def _tile(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
             return None
         begins = tile.halo * digits[read_run[-1]].read * unit
         tile = replace(tile, read_shift=shifts[0] or begins % VECTOR != 0)
-    return calmest(tile)
+    return calmest(tile) if tile.shared_bytes <= SHARED else None
 
 
 def _read_run(
