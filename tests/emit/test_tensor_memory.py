@@ -159,6 +159,20 @@ def test_warps_of_a_warpgroup_in_between_are_not_among_those_that_load():
     assert said in cuda_source(plan(d, "f32", to=to))
 
 
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        ("S[(64, 32) : (1@tx, 1@reg)] + 64@tx", "// warp is 2 to 3, its number in the warpgroup"),
+        ("S[(64, (2, 16)) : (1@tx, (128@tx, 1@reg))] + 64@tx", "// warp is 2 to 3, 6 to 7, its number in"),
+    ],
+)
+def test_warps_without_elements_do_not_call_it(to, said):
+    """A store of theirs would write what no element has."""
+    upper = parse("S[(64, 32) : (1@TLane, 1@TCol)] + 64@TLane")
+    for store in (False, True):
+        assert said in cuda_source(plan(upper, "f32", to=parse(to), store=store))
+
+
 def test_rounds_are_functions_of_their_own():
     layout = find("tcgen05.D")("f32", m=128, n=256).layout
     memory, numbers = TensorMemory(), np.arange(128 * 256).reshape(128, 256).astype(float)

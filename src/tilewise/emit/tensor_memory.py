@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 WARP_SHIFT = LANE_SHIFT + WARP_LANES.bit_length() - 1
 """By so many bits the number of a warp is moved in an address."""
 
-WARP = f"// warp is 0 to {WARPS - 1}, its number in the warpgroup: (threadIdx.x / {THREADS}) % {WARPS}"
-
-
 WIDTH = 100
 """So long a line of an instruction is at most."""
 
@@ -80,11 +77,11 @@ def cuda_source(plan: Plan, name: str = "") -> str:
 
 
 def _warp(way: Way) -> str:
-    """What the number of a warp is: that in its warpgroup, or in the block where warpgroups share."""
-    groups = way.words.groups
+    """Which warps call it, by their numbers in their warpgroup, or in the block where warpgroups share."""
+    groups, own = way.words.groups, way.words.warps
     if not groups.apart:
-        return WARP
-    warps = [WARPS * number + warp for number in groups.numbers for warp in range(WARPS)]
+        return f"// warp is {spans(own)}, its number in the warpgroup: (threadIdx.x / {THREADS}) % {WARPS}"
+    warps = [WARPS * number + warp for number in groups.numbers for warp in own]
     return (
         f"// warp is {spans(warps)}, its number in the block: threadIdx.x / {THREADS}; "
         f"warp % {WARPS} says its lanes"
