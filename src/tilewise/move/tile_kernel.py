@@ -421,14 +421,19 @@ class _Text:
         steps = [self._offset(place) for place in range(tile.vector)]
         if tile.swizzle_shift is None:
             named, texts = base, [f"at + {step}" for step in steps]
-        elif len(tile.write_run) <= 1 or tile.extents[tile.write_run[0]] % tile.vector == 0:
-            outside = steps[-1] == 0 or steps[1] >= LINE
-            named = f"kept({base})" if outside else base
-            texts = [f"at + {step}" if outside else f"kept(at + {step})" for step in steps]
+        elif self._kept_together(steps):
+            named, texts = f"kept({base})", [f"at + {step}" for step in steps]
         else:
             named, texts = base, [f"kept(at + {step})" for step in steps]
         for place, text in enumerate(texts):
             yield "" if place else f"    const int at = {named};", text
+
+    def _kept_together(self, steps: Sequence[int]) -> bool:
+        """Whether the swizzle moves all elements of a vector by the same: its bits are neither read nor changed
+        by the steps between them, which are whole lines, and a power of two."""
+        step = steps[1] if len(steps) > 1 else 0
+        regular = all(own == place * step for place, own in enumerate(steps))
+        return step == 0 or (regular and step >= LINE and step.bit_count() == 1)
 
     def _offset(self, place: int) -> int:
         """Bytes in shared memory from a vector's first element to another, where no digit ends between."""
@@ -501,6 +506,7 @@ class _Text:
         whole, each = (" && ".join(parts) for parts in zip(*tests, strict=True))
         yield f"    if ({whole}) *(V16*)to = {value};"
         yield "    else"
+        yield "        #pragma unroll"
         yield f"        for (int v = 0; v < {tile.vector}; ++v)"
         yield f"            if ({each}) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
 
