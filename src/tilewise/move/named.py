@@ -176,7 +176,7 @@ def tile_for_wgmma(
     """A row-major matrix [rows, columns] to a tile of swizzled atoms, as wgmma reads it from shared memory.
 
     The rows are those of A or of B, and the columns K. Atoms follow one another down the rows first, or with
-    order "k" along K; what is not a whole number of them is filled up. So a tensor that is prepared once, such
+    order "k" along K; what is no whole number of them is filled up. So a tensor that is prepared once, such
     as weights, comes to shared memory by copies of bytes: down the rows first, every 8 rows of one atom's
     width are one run.
 

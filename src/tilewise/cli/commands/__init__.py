@@ -25,13 +25,14 @@ GROUPS = {
         "tmem": "tensor memory: which loads bring an accumulator to registers, and how many",
         "shuffle": "the steps that turn one layout of a warp's registers into another",
         "agree": "whether what writes a tile and what reads it mean the same bytes",
-        "emit": "a kernel around wgmma or mma.sync as source, out of its layouts",
+        "emit": "a kernel around wgmma or mma.sync, or one that moves a tensor, out of its layouts",
         "verify": "the catalogue held against the GPU of this machine: the hardware is the judge",
     },
     "what it costs": {
         "banks": "bank conflicts: the wavefronts of an access of shared memory, and the fewest it could take",
         "coalesce": "global memory: the sectors that an access takes, and how few would hold its bytes",
         "vector": "the widest vectors with which an access can be made, and what blocks wider ones",
+        "plan": "how a tensor gets from one layout to another on a GPU, and how near to a copy's speed",
         "swizzle": "the layout under which all accesses of a tile conflict least, with the proof",
     },
     "tilewise itself": {

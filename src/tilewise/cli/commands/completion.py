@@ -15,6 +15,9 @@ from tilewise.cli.commands import SUMMARIES
 
 SHELLS = ("bash", "zsh", "fish")
 
+_OF_THEIR_OWN = {"emit": (["move"],)}
+"""Words of commands after which they have options of their own."""
+
 _BASH = """\
 _tilewise() {
     local word=${COMP_WORDS[COMP_CWORD]}
@@ -47,7 +50,9 @@ def answer(args: argparse.Namespace) -> Answer:
 def _options(command: str) -> list[str]:
     from tilewise.cli.arguments import parser_for
 
-    return [option for option in parser_for(command)._option_string_actions if option.startswith("--")]
+    parsers = [parser_for(command, words) for words in ((), *_OF_THEIR_OWN.get(command, ()))]
+    options = dict.fromkeys(option for parser in parsers for option in parser._option_string_actions)
+    return [option for option in options if option.startswith("--")]
 
 
 def _first_words(command: str) -> Iterable[str]:
@@ -66,6 +71,10 @@ def _first_words(command: str) -> Iterable[str]:
         from tilewise.cli.commands.idesc import OPERATIONS as OF_INSTRUCTIONS
 
         return OF_INSTRUCTIONS
+    if command == "emit":
+        from tilewise.cli.commands.emit import ENGINES
+
+        return ENGINES
     return {"completion": SHELLS, "algebra": OPERATIONS}.get(command, ())
 
 

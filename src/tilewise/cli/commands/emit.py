@@ -1,4 +1,4 @@
-"""A kernel for the tensor cores as source: loads, the instructions, the store, every address out of a layout.
+"""A kernel as source, every address out of a layout: around the tensor cores, or one that moves a tensor.
 
   tilewise emit wgmma --tile 128x128x64 --dtype bf16
   tilewise emit wgmma --tile 128x256x64 --dtype bf16 --stages 4 --host
@@ -8,6 +8,8 @@
   tilewise emit mma --tile 128x128x32 --dtype bf16 --stages 3
   tilewise emit mma --tile 64x64x32 --dtype f16 --layout-a 'S[(64, 32) : (40, 1)]' --warps 2x2
   tilewise emit mma --tile 64x64x32 --dtype f16 --out f16 --store stmatrix --arch sm_90
+  tilewise emit move 'S[8192, 4096]' 'S[(8192, 4096) : (1, 8192)]' --dtype bf16 --host
+  tilewise emit move --help
 
 D [M, N] = A [M, K] B [N, K]^T, row-major D. A block of threads has the tile of D, and goes along K tile by
 tile; M, N and K of the problem are multiples of the tile's, and K of the tile of the instruction's. The
@@ -20,16 +22,18 @@ the widest that fits; --layout-a and --layout-b take any layout that wgmma reads
 mma: warps share the tile as a grid, each with whole instructions of --shape. The tiles of A and B lie in any
 layout of shared memory from which a warp can fill its registers; those that are not asked for have no bank
 conflicts. How they are read is what `tilewise match --engine mma` says.
+
+move: the kernel that `tilewise plan` plans, from layout SRC to layout DST. It has options of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import text_from
+from tilewise.cli.arguments import Parser, text_from
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
@@ -42,22 +46,37 @@ if TYPE_CHECKING:
     from tilewise.emit import mma
     from tilewise.emit.wgmma import Operand, Plan
 
-ENGINES = ("wgmma", "mma")
+MOVE = "move"
+ENGINES = ("wgmma", "mma", MOVE)
 STYLES = ("kernel", "constants", "cute")
 ONLY = {
     "wgmma": ("mode_a", "mode_b", "order_a", "order_b", "a_from"),
     "mma": ("shape", "warps", "out", "store", "layout_d", "form", "op", "arch"),
 }
-"""What one engine alone is asked."""
+"""What one engine alone is asked, of those that multiply."""
 HOPPERS = 90
 HOPPER = "sm_90a has wgmma besides, which is faster there: tilewise emit wgmma"
+_OF_MOVES = """\
+A kernel that moves a tensor from layout SRC to layout DST, as source.
+
+  tilewise emit move 'S[8192, 4096]' 'S[(8192, 4096) : (1, 8192)]' --dtype bf16
+  tilewise emit move 'S[300, 5]' 'S[(384, 8) : (8, 1)]' --dtype u8 --shape 300,5 --fill 0x7f --host
+  tilewise emit move 'transpose(1021, 1031)' --dtype u8 --name turn
+
+The kernel is the one that tilewise plan SRC DST plans, whose help says how both are written. It is CUDA C++
+and includes nothing; above it stands what it does, and with how many blocks and threads it is launched.
+With --host a function follows that fills the target where it has to be, and launches the kernel, for nvcc."""
+
 _WARPS = re.compile(r"(\d{1,3})[x,](\d{1,3})")
 _TILE = re.compile(r"(\d{1,6})[x,](\d{1,6})[x,](\d{1,6})")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """ENGINE --tile MxNxK --dtype T [--acc T] [--major-a ...] [--layout-a ...] [--load ...] [--name F]."""
-    parser.add_argument("engine", choices=ENGINES, metavar="ENGINE", help="wgmma or mma")
+def arguments(parser: Parser) -> None:
+    """ENGINE --tile MxNxK --dtype T [--acc T] [--major-a ...] [--layout-a ...], or move SRC DST."""
+    if list(parser.words)[:1] == [MOVE]:
+        _arguments_of_moves(parser)
+        return
+    parser.add_argument("engine", choices=ENGINES, metavar="ENGINE", help="wgmma, mma, or move")
     parser.add_argument("--tile", required=True, metavar="MxNxK", help="the tile of a block of threads")
     types = parser.add_argument_group("types")
     types.add_argument("--dtype", metavar="T", help="the type of A and B, such as bf16")
@@ -105,8 +124,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     text.add_argument("--name", metavar="F", default="", help="the name of the kernel")
 
 
+def _arguments_of_moves(parser: argparse.ArgumentParser) -> None:
+    from tilewise.cli.moving import pair_arguments
+
+    parser.description = _OF_MOVES
+    parser.add_argument("engine", choices=ENGINES, metavar=MOVE, help="a kernel that moves a tensor")
+    pair_arguments(parser)
+    text = parser.add_argument_group("the text")
+    text.add_argument("--host", action="store_true", help="the host's part as well")
+    text.add_argument("--name", metavar="F", default="", help="the name of the kernel (move_ and the type)")
+
+
 def answer(args: argparse.Namespace) -> Answer:
     """The source and its facts; no where the engine, the tile or the style does not allow it."""
+    if args.engine == MOVE:
+        return _of_a_move(args)
     if args.host and args.style != "kernel":
         raise LayoutError("TW401", f"--host launches a kernel, and --style is {args.style}")
     _check_asked(args)
@@ -128,6 +160,24 @@ def _check_asked(args: argparse.Namespace) -> None:
             raise LayoutError("TW401", f"{flag} is for {engine}", hint=f"tilewise emit {engine} has it")
     if args.engine != "wgmma" and args.style != "kernel":
         raise LayoutError("TW401", f"--style {args.style} is for wgmma", hint="mma has kernels")
+
+
+def _of_a_move(args: argparse.Namespace) -> Answer:
+    from tilewise.cli.moving import plan_data, planned, refused
+
+    if not hasattr(args, "source"):
+        raise LayoutError("TW401", "move is the first word", hint="tilewise emit move SRC DST --dtype T")
+    plan = planned(args)
+    if isinstance(plan, Answer):
+        return replace(plan, instead=True)
+    from tilewise.move.source import host_source, kernel_source, name_of
+
+    try:
+        code = (host_source if args.host else kernel_source)(plan, args.name).rstrip("\n")
+    except Refused as no:
+        return replace(refused(no), instead=True)
+    data = {"engine": MOVE, "style": "kernel", "name": name_of(plan, args.name)}
+    return Answer(data | plan_data(plan) | {"code": code}, code)
 
 
 def _of_wgmma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:

@@ -1,0 +1,89 @@
+"""How a tensor gets from layout SRC to layout DST on a GPU: by what kernel, and how near to a copy's speed.
+
+  tilewise plan 'S[8192, 8192]' 'S[(8192, 8192) : (1, 8192)]' --dtype bf16
+  tilewise plan 'S[(8, 128) : (128, 1)]' 'S[(8, 128) : (160, 1)] + 64' --dtype f32 --fill -1
+  tilewise plan 'S[300, 5]' 'S[((3, 4, 32), (2, 4)) : ((1024, 4, 16), (512, 1))]' --dtype u8 --shape 300,5
+  tilewise plan '(64,32):(1,64)' '(64,32):(32,1)' --dtype f16 --device h200
+  tilewise plan 'pack_scales_128x4(300, 5)' --fill 0x7f
+  tilewise plan 'transpose(M, 4096)' --let M=8192 --dtype u8 --json
+
+Element by element, what is at SRC's place goes to all of DST's places. Both are layouts of memory, in either
+dialect; without --shape their elements correspond by the flat index. Where one is larger, --shape is the box
+that moves: what the target has beyond it is filled, and what the source has beyond it is left out.
+
+The classes: view, nothing moves; copy, all of it together; tile, blocks of threads by way of shared memory;
+gather, element by element. Times are expected, not measured: of a copy's rate on that device, what moves of
+the kind were seen to reach.
+
+Named moves, each a pair of layouts:
+
+  transpose(8192, 4096)               a matrix, row by row, to its columns
+  permute((2, 3, 5), (2, 0, 1))       an array with its modes in another order, as numpy.transpose has it
+  nchw_to_nhwc(8, 64, 56, 56)         channels last; the extents are those of the array that is read
+  nhwc_to_nchw(8, 56, 56, 64)         channels first
+  pack_scales_128x4(300, 5)           scale factors to blocks of 128 x 4, the last ones filled up
+  unpack_scales_128x4(300, 5)         and back
+  tile_for_wgmma(128, 64, bf16)       swizzled atoms as wgmma reads them: swizzle=64B, major=mn, order=k
+  core_matrices(64, 64, bf16)         8 rows of 16 bytes, one after another, without a swizzle
+
+The kernel: tilewise emit move SRC DST prints it.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tilewise.cli.answer import Answer
+from tilewise.cli.moving import pair_arguments, plan_data, planned
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tilewise.move import Plan
+
+_HOW = {
+    "copy": "one copy of memory",
+    "tile": "by way of shared memory",
+    "gather": "element by element",
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """SRC DST --dtype T [--shape S] [--fill V] [--aligned N] [--device D]."""
+    pair_arguments(parser)
+
+
+def answer(args: argparse.Namespace) -> Answer:
+    """The plan; no, where elements would meet in the target."""
+    plan = planned(args)
+    if isinstance(plan, Answer):
+        return plan
+    return Answer(plan_data(plan), "\n  ".join(_lines(plan)))
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    from tilewise.move.plan import LAUNCH
+
+    if plan.kind == "view":
+        yield f"view: {plan.steps[0]}"
+        return
+    yield f"{plan.kind}: {_HOW[plan.kind]}, about {plan.copy_fraction:.2f} of a copy's rate"
+    copied = f"a copy of as much {_time(plan.copy_seconds)}"
+    launch = "; most of it is the launch" if plan.copy_seconds < 2 * LAUNCH else ""
+    yield f"bytes  {plan.bytes} read and written"
+    yield f"time   {_time(plan.seconds)} expected on an {plan.device.upper()}, {copied}{launch}"
+    for number, step in enumerate(plan.steps, 1):
+        yield f"{number}  {step}" if len(plan.steps) > 1 else step
+    neighbours = getattr(plan.way, "unit", 0) * 8 // plan.dtype.bits
+    if neighbours > 1:
+        yield f"{neighbours} {plan.dtype} that stay neighbours are one element there"
+
+
+def _time(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> _time(7.118e-05), _time(0.0123)
+    ('71.2 us', '12.3 ms')
+    """
+    return f"{seconds * 1e6:.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms"

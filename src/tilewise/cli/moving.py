@@ -1,0 +1,223 @@
+"""What `plan` and `emit move` share: two layouts, or a named move, and the plan between them."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, shape_from, text_from
+from tilewise.cli.hints import in_a_shell, witness_text
+from tilewise.core.errors import LayoutError, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.core.dtypes import DType
+    from tilewise.move import Plan
+    from tilewise.move.named import Named
+
+_CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
+_COMMAS = re.compile(r",(?![^(]*\))")
+"""Commas that are not inside parentheses."""
+
+EXAMPLES = {
+    "transpose": "transpose(8192, 4096)",
+    "permute": "permute((2, 3, 5), (2, 0, 1))",
+    "nchw_to_nhwc": "nchw_to_nhwc(8, 64, 56, 56)",
+    "nhwc_to_nchw": "nhwc_to_nchw(8, 56, 56, 64)",
+    "pack_scales_128x4": "pack_scales_128x4(300, 5)",
+    "unpack_scales_128x4": "unpack_scales_128x4(300, 5)",
+    "tile_for_wgmma": "tile_for_wgmma(128, 64, bf16)",
+    "core_matrices": "core_matrices(64, 64, bf16)",
+}
+"""How each named move is called."""
+
+
+def pair_arguments(parser: argparse.ArgumentParser) -> None:
+    """SRC DST, what moves, and how the layouts are read."""
+    source = "where the elements are: a layout, - for standard input, or a named move, and then no DST"
+    parser.add_argument("source", metavar="SRC", help=source)
+    parser.add_argument("target", metavar="DST", nargs="?", help="where they shall be")
+    box = "the box that moves, mode by mode, where one of them is larger, such as 300,5"
+    parser.add_argument("--shape", metavar="S", help=box)
+    fill = "what fills places of the target that no element takes: a number, or its bits such as 0x7f (0)"
+    parser.add_argument("--fill", metavar="V", help=fill)
+    parser.add_argument(
+        "--aligned", metavar="N", default="256", help="bytes to which both storages are aligned (256)"
+    )
+    parser.add_argument("--device", default="h200", help="whose times are expected: h200 (h200)")
+    layout_options(parser)
+
+
+def planned(args: argparse.Namespace) -> Plan | Answer:
+    """The plan that is asked for, or the no with its reason."""
+    try:
+        return _plan(args)
+    except Refused as no:
+        return refused(no)
+
+
+def refused(no: Refused) -> Answer:
+    """No, with the reason and a witness."""
+    hint = in_a_shell(no.hint)
+    data = {"class": None, "code": no.code, "reason": no.reason}
+    data |= {"witness": witness_data(no.witness), "hint": hint}
+    lines = [f"no: {no.reason}"]
+    lines += [f"  witness: {witness_text(no.witness)}"] if no.witness is not None else []
+    lines += [f"  hint: {hint}"] if hint else []
+    return Answer(data, "\n".join(lines), NO)
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    asked = _asked(args)
+    dtype = asked.element(args.dtype)
+    return asked.plan(
+        dtype, device=args.device, fill=_element(args.fill or "0x0", dtype), aligned=_aligned(args.aligned)
+    )
+
+
+def plan_data(plan: Plan) -> dict[str, Any]:
+    """A plan as JSON, with what was asked."""
+    source, target = map(str, plan.pair.layouts)
+    box = plan.pair.box
+    asked = {"source": source, "target": target, "dtype": str(plan.dtype)}
+    return plan.data() | asked | {"shape": None if box is None else list(box), "device": plan.device}
+
+
+def _aligned(text: str) -> int:
+    number = int(text) if text.strip().isdecimal() else 0
+    if number < 1 or number & (number - 1):
+        raise LayoutError("TW401", f"--aligned {text} is no power of two", hint="such as --aligned 16")
+    return number
+
+
+# -- the two layouts -------------------------------------------------------------------------------
+
+
+def _asked(args: argparse.Namespace) -> Named:
+    """The two layouts and the box, whoever says them."""
+    from tilewise.move.named import Named
+
+    named = _named(args)
+    if named is not None:
+        return named
+    if args.dtype is None:
+        raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype bf16")
+    if args.source == args.target == "-":
+        raise LayoutError("TW401", "only one layout can come from standard input")
+    reading = argparse.Namespace(**vars(args))
+    reading.dtype = args.dtype if args.unit != "element" else None  # which converts what counts bytes or bits
+    texts = [text_from(text) for text in (args.source, args.target)]
+    source, target = (layout_from(text, reading) for text in texts)
+    shape = shape_from(args)
+    if shape is None and all(in_cute(text, args.dialect) for text in texts):
+        from tilewise.notation.cute import leftmost_fastest
+
+        source, target = leftmost_fastest(source), leftmost_fastest(target)
+    return Named(source, target, shape)
+
+
+def _named(args: argparse.Namespace) -> Named | None:
+    """The named move that SRC calls; None where it is a layout."""
+    from tilewise.move.named import NAMES
+
+    found = _CALL.fullmatch(args.source)
+    name = found[1] if found else args.source.strip()
+    known = name in NAMES
+    if args.target is None and not known:
+        raise LayoutError("TW401", f"{args.source} is one layout, and a move has two", hint=_meant(name))
+    if not known:
+        return None
+    for option, value in (("DST", args.target), ("--shape", args.shape)):
+        if value is not None:
+            raise LayoutError("TW401", f"{name} is a whole move: it takes no {option}", hint=_example(name))
+    if found is None:
+        raise LayoutError("TW401", f"{name} is given no extents", hint=_example(name))
+    return _made(name, found[2], let_from(args))
+
+
+def _meant(name: str) -> str:
+    from difflib import get_close_matches
+
+    from tilewise.move.named import NAMES
+
+    near = get_close_matches(name, NAMES, n=1)
+    return _example(near[0]) if near else "SRC DST, or a named move: " + " ".join(NAMES)
+
+
+def _example(name: str) -> str:
+    return f"such as '{EXAMPLES[name]}'"
+
+
+def _made(name: str, text: str, let: dict[str, int]) -> Named:
+    """The named move of the arguments of a call."""
+    import inspect
+
+    from tilewise.move.named import NAMES
+
+    given: list[Any] = []
+    named: dict[str, Any] = {}
+    for argument in filter(None, (part.strip() for part in _COMMAS.split(text))):
+        word, equals, value = argument.partition("=")
+        if equals:
+            named[word.strip()] = _value(value.strip(), let)
+        else:
+            given.append(_value(argument, let))
+    try:
+        inspect.signature(NAMES[name]).bind(*given, **named)
+    except TypeError as error:
+        raise LayoutError("TW401", f"{name}: {error}", hint=_example(name)) from None
+    return NAMES[name](*given, **named)
+
+
+def _value(text: str, let: dict[str, int]) -> Any:
+    """A number, a list of numbers, or a word."""
+    from tilewise.notation import parse_index
+
+    if text in let:
+        return let[text]
+    if text[0] in "(-" or text.isdecimal():
+        return parse_index(text, let)
+    return text
+
+
+# -- the fill --------------------------------------------------------------------------------------
+
+
+def _element(text: str, dtype: DType) -> bytes:
+    """The bytes of an element of that value; of elements of less than a byte a byte full of them.
+
+    >>> from tilewise.core.dtypes import DType
+    >>> _element("1", DType.of("bf16")).hex(), _element("0x7f", DType.of("u8")).hex()
+    ('803f', '7f')
+    """
+    code = _code(text.strip(), dtype)
+    if dtype.bits < 8:
+        return bytes([sum(code << shift for shift in range(0, 8, dtype.bits))])
+    return code.to_bytes(dtype.bits // 8, "little")
+
+
+def _code(text: str, dtype: DType) -> int:
+    number = _number(text)
+    if text.lower().startswith("0x") or (isinstance(number, int) and dtype.name == f"b{dtype.bits}"):
+        if not 0 <= number < 1 << dtype.bits:
+            raise LayoutError(
+                "TW106",
+                f"--fill {text} has no {dtype.bits} bits",
+                hint=f"0 to {(1 << dtype.bits) - 1:#x}",
+            )
+        return int(number)
+    from tilewise.simulate.numbers import encode
+
+    return int(encode(number, dtype))
+
+
+def _number(text: str) -> int | float:
+    for read in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            return read()
+        except ValueError:
+            continue
+    raise LayoutError("TW401", f"--fill {text} is no number", hint="such as --fill 0 or --fill 0x7f")

@@ -1,0 +1,233 @@
+"""The kernel of a plan as a file: what it does and how it is launched above it, and a host's part below.
+
+A file has everything in a namespace of the kernel's name, so that several can stand in one program.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from tilewise.core.errors import Refused
+from tilewise.core.integers import counted
+from tilewise.core.shapes import spell
+from tilewise.emit.names import checked
+from tilewise.emit.parts.template import filled
+from tilewise.emit.parts.words import check_free
+from tilewise.move.gather_kernel import Gather
+from tilewise.move.plan import Bulk, Plan
+from tilewise.move.tile import VECTOR
+from tilewise.move.tile_kernel import STATIC
+
+_COLUMNS = 100
+_WORD = 4
+"""Bytes in which elements of less than a byte are changed."""
+
+_KERNEL = """\
+$facts
+
+namespace ${name}_parts {
+
+$kernel
+
+}  // namespace ${name}_parts
+"""
+
+_HOST = """\
+#include <cstdint>
+#include <cuda_runtime.h>
+
+$file
+
+$fill_kernel
+// The host's part, for nvcc: the move on a stream. Both are on the device and do not overlap.
+inline cudaError_t launch_$name(const void *source, void *target, cudaStream_t stream)
+{
+    $launch
+}
+"""
+
+_FILL = """\
+// The fill, in all of the target.
+__global__ void fill_$name($type *target)
+{
+    const unsigned long long i = blockIdx.x * ${threads}ull + threadIdx.x;
+    if (i < ${count}ull)
+        target[i] = $value;
+}
+"""
+
+_FILL_THREADS = 256
+_WORDS = {2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}
+
+
+def name_of(plan: Plan, name: str = "") -> str:
+    """The kernel's name: as asked, or of the type.
+
+    >>> from tilewise import S
+    >>> from tilewise.move import plan
+    >>> name_of(plan(S[4, 4], S[(4, 4) : (1, 4)], "bf16"))
+    'move_bf16'
+    """
+    check_free(name, plan.source("_"))
+    return checked(name or f"move_{plan.dtype}", "a kernel")
+
+
+def kernel_source(plan: Plan, name: str = "") -> str:
+    """The kernel under a name, with what it does and how it is launched; nothing is included.
+
+        requires  a plan with a kernel: no view, and no copy of memory
+
+    >>> from tilewise import S
+    >>> from tilewise.move import plan
+    >>> print(kernel_source(plan(S[512, 512], S[(512, 512) : (1, 512)], "f32")).splitlines()[0])
+    // move_f32: from S[(512, 512) : (512, 1)]
+    """
+    name = name_of(plan, name)
+    if not plan.kernel:
+        raise Refused(
+            "TW602",
+            f"no kernel is needed: {plan.steps[-1]}",
+            witness={"class": plan.kind},
+            hint="cudaMemcpyAsync makes it: host_source writes the call",
+        )
+    slots = {"facts": "\n".join(_facts(plan, name)), "name": name, "kernel": plan.source(name).strip()}
+    return filled(_KERNEL, slots) + "\n"
+
+
+def host_source(plan: Plan, name: str = "") -> str:
+    """The kernel, and a function of the host that launches it, for nvcc: one .cu file.
+
+    >>> from tilewise import S
+    >>> from tilewise.move import plan
+    >>> "cudaMemcpyAsync" in host_source(plan(S[64], S[64] + 16, "f32"))
+    True
+    """
+    name = name_of(plan, name)
+    kernel = kernel_source(plan, name) if plan.kernel else "\n".join(_facts(plan, name)) + "\n"
+    fill = _fill_kernel(plan, name) if plan.fills and not _even(plan) else ""
+    slots = {"file": kernel, "name": name, "fill_kernel": fill, "launch": "\n".join(_launch(plan, name))}
+    return filled(_HOST, slots) + "\n"
+
+
+# -- what stands above the kernel ------------------------------------------------------------------
+
+
+def _facts(plan: Plan, name: str) -> Iterator[str]:
+    source, target = plan.pair.layouts
+    yield f"// {name}: from {source}"
+    yield f"// {'':{len(name)}}  to   {target}"
+    box = "" if plan.pair.box is None else f", the box {spell(plan.pair.box)}"
+    yield f"// {'':{len(name)}}  of   {plan.dtype}{box}"
+    yield "//"
+    for number, step in enumerate(plan.steps, 1):
+        yield from textwrap.wrap(
+            f"{number}. {step}", _COLUMNS, initial_indent="// ", subsequent_indent="//    "
+        )
+    yield "//"
+    blocks, threads, shared = plan.launch
+    if plan.kernel:
+        dynamic = f", {shared} bytes of dynamic shared memory, which is to be allowed before" * (
+            shared > STATIC
+        )
+        yield f"// Launched with {counted(blocks, 'block')} of {threads} threads{dynamic}."
+    if plan.fills:
+        bytes_ = _target_bytes(plan)
+        yield f"// Before it, the target's {bytes_} bytes are filled with {_bytes(plan)}."
+    if plan.kernel:
+        yield f"// Both pointers are multiples of {alignment(plan)} bytes, and their memory does not overlap."
+
+
+def _bytes(plan: Plan) -> str:
+    return f"{plan.fill[0]:#04x}" if _even(plan) else plan.fill.hex(" ")
+
+
+def _even(plan: Plan) -> bool:
+    """Whether the fill is one byte again and again."""
+    return len(set(plan.fill)) == 1
+
+
+def _target_bytes(plan: Plan) -> int:
+    return -(-plan.pair.target.size * plan.pair.bits // 8)
+
+
+def alignment(plan: Plan) -> int:
+    """Bytes to which both pointers are to be: no access is wider than a vector.
+
+    >>> from tilewise import S
+    >>> from tilewise.move import plan
+    >>> alignment(plan(S[64, 64], S[(64, 64) : (1, 64)], "bf16")), alignment(plan(S[64], S[64 : 2], "f32"))
+    (16, 4)
+    """
+    if isinstance(plan.way, Gather):
+        return plan.way.vector * plan.way.pair.bits // 8 or _WORD
+    return min(plan.aligned, VECTOR)
+
+
+# -- the host's part -------------------------------------------------------------------------------
+
+
+def _launch(plan: Plan, name: str) -> Iterator[str]:
+    """The statements of the host: each call is followed by a look at what it answers."""
+    least = alignment(plan)
+    if plan.kernel and least > 1:
+        yield f"if (((std::uintptr_t)source | (std::uintptr_t)target) % {least})"
+        yield "    return cudaErrorMisalignedAddress;"
+    declared = "cudaError_t "
+    *first, last = _calls(plan, name)
+    for launched, answer in first:
+        yield from launched
+        yield f"{declared}status = {answer};"
+        yield "if (status != cudaSuccess)"
+        yield "    return status;"
+        declared = ""
+    yield from last[0]
+    yield f"return {last[1]};"
+
+
+def _calls(plan: Plan, name: str) -> Iterator[tuple[list[str], str]]:
+    """(a launch, or nothing; the expression of its status) of all that is to be done."""
+    if plan.fills and _even(plan):
+        yield [], f"cudaMemsetAsync(target, {plan.fill[0]:#04x}, {_target_bytes(plan)}, stream)"
+    elif plan.fills:
+        word, count = _fill_words(plan)
+        blocks = -(-count // _FILL_THREADS)
+        launched = f"fill_{name}<<<{blocks}, {_FILL_THREADS}, 0, stream>>>(({_WORDS[word]} *)target);"
+        yield [launched], "cudaGetLastError()"
+    if isinstance(plan.way, Bulk):
+        way = plan.way
+        to, of = _beyond("char", "target", way.write), _beyond("const char", "source", way.read)
+        yield [], f"cudaMemcpyAsync({to}, {of}, {way.bytes}, cudaMemcpyDeviceToDevice, stream)"
+        return
+    blocks, threads, shared = plan.launch
+    kernel, dynamic = f"{name}_parts::{name}", shared if shared > STATIC else 0
+    if dynamic:
+        attribute = "cudaFuncAttributeMaxDynamicSharedMemorySize"
+        yield [], f"cudaFuncSetAttribute({kernel}, {attribute}, {dynamic})"
+    arguments = "(const unsigned char *)source, (unsigned char *)target"
+    yield [f"{kernel}<<<{blocks}, {threads}, {dynamic}, stream>>>({arguments});"], "cudaGetLastError()"
+
+
+def _beyond(kind: str, name: str, bytes_: int) -> str:
+    """An address so many bytes further."""
+    return f"({kind} *){name} + {bytes_}" if bytes_ else name
+
+
+def _fill_words(plan: Plan) -> tuple[int, int]:
+    """Bytes of the words in which the target is filled, and how many there are."""
+    word = min(len(plan.fill), 8)
+    return word, _target_bytes(plan) // word
+
+
+def _fill_kernel(plan: Plan, name: str) -> str:
+    word, count = _fill_words(plan)
+    values = [plan.fill[at : at + word][::-1].hex() for at in range(0, len(plan.fill), word)]
+    one, *others = [f"0x{value}{'ull' if word == 8 else 'u'}" for value in values]
+    slots = {
+        "name": name,
+        "type": _WORDS[word],
+        "threads": _FILL_THREADS,
+        "count": count,
+        "value": f"i % 2 ? {others[0]} : {one}" if others else one,
+    }
+    return filled(_FILL, slots) + "\n\n"

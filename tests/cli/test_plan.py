@@ -1,0 +1,234 @@
+"""`tilewise plan` and `tilewise emit move`: classes, pads, fills, named moves, refusals; text and JSON."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tilewise import S
+from tilewise.cli.commands import plan as command
+from tilewise.cli.moving import EXAMPLES
+from tilewise.move import plan
+from tilewise.move.named import NAMES
+
+TURN = ("S[64, 96]", "S[(64, 96) : (1, 64)]", "--dtype", "bf16")
+KEYS = {"class", "kernel", "tile", "vector", "swizzle", "bytes", "copy_fraction", "steps"}
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (("S[64, 8]", "S[512]", "--dtype", "f32"), "view"),
+        (("S[64]", "S[64] + 16", "--dtype", "f32"), "copy"),
+        (TURN, "tile"),
+        (("S[64, 96]", "S[(64, 96) : (1, 64)]", "--dtype", "u4"), "gather"),
+        (("transpose(64, 96)", "--dtype", "bf16"), "tile"),
+    ],
+)
+def test_classes(tilewise, words, kind):
+    run = tilewise("plan", *words, "--json")
+    assert run.code == 0
+    assert run.json.keys() >= KEYS
+    assert run.json["class"] == kind
+    text = tilewise("plan", *words)
+    assert text.code == 0
+    assert text.out.startswith(f"{kind}: ")
+    assert all(step in text.out for step in run.json["steps"])
+
+
+def test_the_whole_answer(tilewise):
+    made = plan(S[64, 96], S[(64, 96) : (1, 64)], "bf16")
+    asked = {
+        "source": "S[(64, 96) : (96, 1)]",
+        "target": "S[(64, 96) : (1, 64)]",
+        "dtype": "bf16",
+        "shape": None,
+        "device": "h200",
+    }
+    assert tilewise("plan", *TURN, "--json").json == made.data() | asked
+
+
+def test_bytes_and_time_are_said(tilewise):
+    out = tilewise("plan", "transpose(8192, 8192)", "--dtype", "bf16").out.splitlines()
+    assert out[1] == "  bytes  268435456 read and written"
+    assert re.fullmatch(r"  time   \d\d\.\d us expected on an H200, a copy of as much \d\d\.\d us", out[2])
+    small = tilewise("plan", "transpose(64, 64)", "--dtype", "bf16").out
+    assert "; most of it is the launch\n" in small
+
+
+# -- what is asked ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_named_moves_are_listed_and_planned(tilewise, name):
+    assert EXAMPLES[name].startswith(f"{name}(")
+    assert f"  {EXAMPLES[name]} " in str(command.__doc__)
+    assert tilewise("plan", EXAMPLES[name], "--dtype", dtype_of(name)).code == 0
+
+
+def dtype_of(name):
+    return "u8" if "scales" in name else "bf16"
+
+
+def test_a_named_move_is_its_layouts(tilewise):
+    named = tilewise("plan", "pack_scales_128x4(ROWS, sf_k=5)", "--let", "ROWS=300", "--json").json
+    layouts = "S[300, 5]", "S[((3, 4, 32), (2, 4)) : ((1024, 4, 16), (512, 1))]"
+    plain = tilewise("plan", *layouts, "--shape", "300,5", "--dtype", "b8", "--json").json
+    assert named == plain
+    assert named["shape"] == [300, 5]
+    swizzled = tilewise("plan", "tile_for_wgmma(64, 64, bf16, swizzle=64B)", "--json").json
+    assert swizzled["target"] == "Swizzle<2,3,3> o S[((8, 8), (2, 32)) : ((256, 32), (2048, 1))]"
+
+
+def test_cute_counts_the_leftmost_mode_fastest(tilewise):
+    pair = ("(64,32):(1,64)", "(32,64):(1,32)", "--dtype", "f16", "--json")
+    assert tilewise("plan", *pair).json["class"] == "view"
+    boxed = ("(60,32):(1,60)", "(64,32):(1,64)", "--shape", "60,32", "--dtype", "f16", "--json")
+    same = ("S[(60, 32) : (1, 60)]", "S[(64, 32) : (1, 64)]", *boxed[2:])
+    assert tilewise("plan", *boxed).json["steps"] == tilewise("plan", *same).json["steps"]
+
+
+def test_strides_in_bytes(tilewise):
+    counted = tilewise("plan", "S[(64, 96) : (192, 2)]", "S[(64, 96) : (2, 128)]", "--unit", "byte",
+                       "--dtype", "bf16", "--json").json  # fmt: skip
+    assert counted == tilewise("plan", *TURN, "--json").json
+
+
+def test_a_layout_from_standard_input(tilewise):
+    piped = tilewise("plan", "-", *TURN[1:], "--json", stdin=TURN[0])
+    assert piped.json == tilewise("plan", *TURN, "--json").json
+
+
+def test_storages_that_are_not_aligned(tilewise):
+    shifted = tilewise("plan", *TURN, "--aligned", "2", "--json").json
+    assert shifted["swizzle"] is None
+    assert tilewise("plan", *TURN, "--aligned", "16", "--json").json["swizzle"] is not None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill", "bytes_"),
+    [
+        ("u8", "127", "0x7f"),
+        ("u8", "0x7f", "0x7f"),
+        ("b8", "127", "0x7f"),
+        ("s16", "-2", "fe ff"),
+        ("bf16", "1.5", "c0 3f"),
+        ("f32", "-inf", "00 00 80 ff"),
+        ("e4m3", "1", "0x38"),
+        ("ue8m0", "1", "0x7f"),
+        ("u4", "3", "0x33"),
+        ("b128", "0x0102", "02 01" + 14 * " 00"),
+    ],
+)
+def test_fills(tilewise, dtype, fill, bytes_):
+    run = tilewise("emit", "move", "S[9]", "S[9 : 2]", "--dtype", dtype, f"--fill={fill}")
+    assert run.code == 0
+    assert f" bytes are filled with {bytes_}.\n" in run.out
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (("S[4, 4]", "S[5, 3]"), "TW702", "to pad or to crop say which box moves: --shape 4,3"),
+        (("S[4]", "S[5]"), "TW702", "to pad or to crop say which box moves: --shape 4"),
+        (("S[4]", "S[2, 3]"), "TW702", "to pad or to crop say which box moves: --shape ..."),
+        (("S[4]", "S[4]", "--shape", "5"), "TW702", "a box has one extent"),
+        (("S[4]", "S[4 : -1]"), "TW701", "a storage begins at address zero"),
+        (("S[4]", "S[4 : 1@laneid]"), "TW701", "move takes layouts on m alone"),
+        (("S[4]",), "TW401", "SRC DST, or a named move: transpose "),
+        (("transpos(4, 4)",), "TW401", "such as 'transpose(8192, 4096)'"),
+        (("transpose",), "TW401", "such as 'transpose(8192, 4096)'"),
+        (("transpose(4)",), "TW401", "such as 'transpose(8192, 4096)'"),
+        (("transpose(4, 4, row=4)",), "TW401", "such as 'transpose(8192, 4096)'"),
+        (("transpose(4, 4)", "S[16]"), "TW401", "such as 'transpose(8192, 4096)'"),
+        (("transpose(4, 4)", "--shape", "2,2"), "TW401", "such as 'transpose(8192, 4096)'"),
+        (("transpose(x, 4)",), "TW101", "any"),
+        (("-", "-"), "TW401", ""),
+        (("S[4]", "S[4 : 2]", "--fill", "300"), "TW106", "it holds 0 to 255"),
+        (("S[4]", "S[4 : 2]", "--fill", "0x100"), "TW106", "0 to 0xff"),
+        (("S[4]", "S[4 : 2]", "--fill", "x"), "TW401", "such as --fill 0"),
+        (("S[4]", "S[4]", "--aligned", "3"), "TW401", "such as --aligned 16"),
+        (("S[4]", "S[4]", "--device", "none"), "TW601", "known: h200"),
+    ],
+)
+def test_what_is_not_understood(tilewise, words, code, hint):
+    run = tilewise("plan", *words, "--dtype", "u8", "--json")
+    assert run.code == 2
+    error = run.json["error"]
+    assert error["code"] == code
+    assert hint == "any" or error["hint"].startswith(hint)
+
+
+def test_the_type_is_asked_for(tilewise):
+    for words in (("S[4]", "S[4]"), ("transpose(4, 4)",)):
+        run = tilewise("plan", *words)
+        assert (run.code, run.err.splitlines()[0]) == (
+            2, "tilewise: TW401: the type of an element is not given",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [("plan",), ("emit", "move")])
+def test_elements_that_meet_are_a_no(tilewise, command):
+    run = tilewise(*command, "S[4, 2]", "S[(4, 2) : (1, 1)]", "--dtype", "u8", "--json")
+    assert run.code == 1
+    assert (run.json["class"], run.json["code"]) == (None, "TW703")
+    assert "have one place in the target" in run.json["reason"]
+    one, other, place = run.json["witness"]
+    target = S[(4, 2) : (1, 1)]
+    assert one != other
+    assert target.place(one).as_dict() == target.place(other).as_dict() == place
+    text = tilewise(*command, "S[4, 2]", "S[(4, 2) : (1, 1)]", "--dtype", "u8")
+    assert (text.out or text.err).startswith("no: two elements have one place")
+    assert (text.out == "") is (command == ("emit", "move"))
+
+
+# -- emit move -------------------------------------------------------------------------------------
+
+
+def test_the_kernel_is_the_plan_s(tilewise):
+    run = tilewise("emit", "move", *TURN, "--name", "turn", "--json").json
+    own = plan(S[64, 96], S[(64, 96) : (1, 64)], "bf16")
+    assert (run["engine"], run["name"], run["class"]) == ("move", "turn", "tile")
+    assert run.items() >= tilewise("plan", *TURN, "--json").json.items()
+    assert own.source("turn").strip() in run["code"]
+    assert run["code"].startswith("// turn: from S[(64, 96) : (96, 1)]\n")
+
+
+def test_a_host_launches_it(tilewise):
+    own = plan(S[64, 96], S[(64, 96) : (1, 64)], "bf16")
+    blocks, threads, _ = own.launch
+    out = tilewise("emit", "move", *TURN, "--host").out
+    assert f"move_bf16_parts::move_bf16<<<{blocks}, {threads}, 0, stream>>>(" in out
+    assert out.startswith("#include")
+
+
+def test_a_copy_is_a_no_and_its_host_is_not(tilewise):
+    words = ("emit", "move", "S[64]", "S[64] + 16", "--dtype", "f32")
+    run = tilewise(*words)
+    assert (run.code, run.out) == (1, "")
+    assert run.err.startswith("no: no kernel is needed: copy 256 bytes ")
+    assert run.err.endswith("--host writes the call\n")
+    host = tilewise(*words, "--host")
+    assert host.code == 0
+    assert "cudaMemcpyAsync((char *)target + 64, source, 256, cudaMemcpyDeviceToDevice, stream)" in host.out
+
+
+@pytest.mark.parametrize("name", ["V16", "7up", "class"])
+def test_names_that_do_not_do(tilewise, name):
+    assert tilewise("emit", "move", *TURN, "--name", name).code == 2
+
+
+def test_help_of_moves_has_their_options(tilewise):
+    out = tilewise("emit", "move", "--help").out
+    assert "--fill" in out
+    assert "--tile" not in out
+
+
+def test_completion_knows_both(tilewise):
+    out = tilewise("completion", "bash").out
+    (line,) = re.findall(r"^ +emit\) .*$", out, re.MULTILINE)
+    assert {"move", "mma", "--tile", "--fill", "--host"} <= {*line.replace('"', " ").split()}

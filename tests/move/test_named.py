@@ -1,0 +1,130 @@
+"""Named moves against NumPy, and against the tables of the hardware that know the same packings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilewise import DType, LayoutError, Refused
+from tilewise.check.suggest import suggest
+from tilewise.move import named
+from tilewise.simulate import scales
+
+
+def array(*shape, dtype=np.uint16):
+    return np.random.default_rng(sum(shape)).integers(0, 1 << 8, shape).astype(dtype)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 5), (64, 48), (61, 67)])
+def test_transpose(rows, columns):
+    x = array(rows, columns)
+    assert np.array_equal(named.transpose(rows, columns).move(x), x.T.reshape(-1))
+
+
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [((7,), (0,)), ((2, 3, 5), (2, 0, 1)), ((4, 1, 6, 3), (3, 1, 0, 2)), ((2, 3, 4), (0, -1, -2))],
+)
+def test_permute(shape, order):
+    x = array(*shape)
+    assert np.array_equal(named.permute(shape, order).move(x), x.transpose(order).reshape(-1))
+
+
+def test_images():
+    x = array(2, 5, 7, 3)
+    last = named.nchw_to_nhwc(2, 5, 7, 3).move(x)
+    assert np.array_equal(last, x.transpose(0, 2, 3, 1).reshape(-1))
+    assert np.array_equal(named.nhwc_to_nchw(2, 7, 3, 5).move(last), x.reshape(-1))
+
+
+def packed_plainly(x, fill):
+    """Factors in blocks of 128 x 4, in each 32 rows of 16 bytes, four factors of four rows."""
+    rows, sf_k = x.shape
+    down, along = -(-rows // 128), -(-sf_k // 4)
+    whole = np.full((down * 128, along * 4), fill, np.uint8)
+    whole[:rows, :sf_k] = x
+    blocks = []
+    for i in range(down):
+        for j in range(along):
+            block = whole[128 * i : 128 * i + 128, 4 * j : 4 * j + 4]
+            blocks += [block[lane + 32 * quarter] for lane in range(32) for quarter in range(4)]
+    return np.concatenate(blocks)
+
+
+@pytest.mark.parametrize(("rows", "sf_k"), [(128, 4), (256, 12), (1, 1), (300, 5), (127, 9)])
+def test_scale_factors(rows, sf_k):
+    x = array(rows, sf_k, dtype=np.uint8)
+    packed = named.pack_scales_128x4(rows, sf_k).move(x, fill=127)
+    assert np.array_equal(packed, packed_plainly(x, 127))
+    assert np.array_equal(packed, scales.pack(x, fill=127))
+    back = named.unpack_scales_128x4(rows, sf_k)
+    assert np.array_equal(back.move(packed), x.reshape(-1))
+    assert back.plan().bytes == 2 * x.size or back.shape is None
+
+
+def atoms_plainly(x, width, deep=8):
+    """A matrix of bytes as swizzled atoms of `deep` rows, down the rows first."""
+    rows, row_bytes = x.shape
+    out = []
+    for left in range(0, row_bytes, width):
+        for top in range(0, rows, deep):
+            atom = x[top : top + deep, left : left + width]
+            out += list(atom.reshape(-1, 16))
+    chunks = np.array(out).reshape(-1, 16)
+    places = np.arange(len(chunks))
+    keyed = places ^ (places >> 3 & width // 16 - 1)
+    swizzled = np.empty_like(chunks)
+    swizzled[keyed] = chunks
+    return swizzled.reshape(-1)
+
+
+@pytest.mark.parametrize(("swizzle", "width"), [("128B", 128), ("64B", 64), ("32B", 32), ("none", 16)])
+@pytest.mark.parametrize(("rows", "columns"), [(64, 64), (128, 192)])
+def test_tiles_for_wgmma(swizzle, width, rows, columns):
+    x = array(rows, columns)
+    made = named.tile_for_wgmma(rows, columns, "bf16", swizzle)
+    expected = atoms_plainly(x.view(np.uint8).reshape(rows, -1), width)
+    assert np.array_equal(made.move(x).view(np.uint8), expected)
+    if swizzle == "none":
+        assert np.array_equal(named.core_matrices(rows, columns, "bf16").move(x).view(np.uint8), expected)
+
+
+@pytest.mark.parametrize("swizzle", ["128B", "64B", "32B", "none"])
+def test_tiles_are_those_that_suggest_takes(swizzle):
+    asked = suggest(operand="A", rows=128, k=64, dtype="bf16", mode=swizzle)
+    assert named.tile_for_wgmma(128, 64, "bf16", swizzle).target.same(asked.tile).answer
+
+
+def test_tiles_are_filled_up_to_whole_atoms():
+    x = array(100, 72)
+    found = named.tile_for_wgmma(100, 72, "bf16").move(x, fill=7)
+    whole = np.full((104, 128), 7, np.uint16)
+    whole[:100, :72] = x
+    assert np.array_equal(found, named.tile_for_wgmma(104, 128, "bf16").move(whole))
+
+
+@pytest.mark.parametrize(
+    ("ask", "code"),
+    [
+        (lambda: named.permute((2, 3), (0, 0)), "TW202"),
+        (lambda: named.permute((2, 3), (0, 1, 2)), "TW202"),
+        (lambda: named.transpose(0, 4), "TW102"),
+        (lambda: named.pack_scales_128x4(300, 5).plan("bf16"), "TW106"),
+        (lambda: named.transpose(4, 4).plan(), "TW401"),
+        (lambda: named.tile_for_wgmma(64, 64, "bf16", "48B"), "TW601"),
+    ],
+)
+def test_what_is_refused(ask, code):
+    with pytest.raises(LayoutError) as refused:
+        ask()
+    assert refused.value.code == code
+    assert refused.value.hint
+
+
+def test_another_name_of_the_same_width_is_taken():
+    assert named.pack_scales_128x4(128, 4).plan("ue8m0").dtype == DType.of("ue8m0")
+
+
+def test_types_that_do_not_fill_chunks_are_refused():
+    with pytest.raises(Refused):
+        named.core_matrices(64, 64, "e2m3")

@@ -1,0 +1,208 @@
+"""Files of kernels: by NVRTC for every architecture, and whole, with the host's part, on the CPU."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from tests.emit import nvrtc
+from tests.emit.test_c import tool
+from tests.move import shim
+from tests.move.pairs import WORDS, Case, naive
+
+from tilewise import LayoutError, R, Refused, S, Swizzle
+from tilewise.move import plan
+from tilewise.move.named import core_matrices, pack_scales_128x4, permute, tile_for_wgmma, transpose
+from tilewise.move.source import host_source, kernel_source, name_of
+
+PLANS = {
+    "transpose": transpose(256, 128).plan("bf16"),
+    "transpose of bytes, more shared memory than is static": transpose(8192, 8192).plan("u8"),
+    "transpose of primes": transpose(131, 257).plan("u8"),
+    "transpose of 16 bytes": transpose(64, 48).plan("b128"),
+    "transpose of doubles, of unaligned storages": transpose(60, 52).plan("f64", aligned=8),
+    "permute": permute((3, 5, 7, 16, 6), (4, 2, 0, 3, 1)).plan("f32"),
+    "scales": pack_scales_128x4(300, 5).plan(fill=b"\x7f"),
+    "swizzled": tile_for_wgmma(128, 128, "bf16").plan(),
+    "from core matrices": plan(core_matrices(64, 64, "bf16").target, S[64, 64], "bf16"),
+    "4 bits": transpose(24, 20).plan("u4", fill=b"\x33"),
+    "copies and gaps": plan(S[30, 7], S[(30, 7) : (1, 32)] + R[2:256] + 5, "s16", fill=b"\x01\x02"),
+    "swizzles that part vectors": plan(Swizzle(3, 0, 3) @ S[16, 64], S[(16, 64) : (1, 16)], "f16"),
+    "no common digits": plan(S[(6, 4) : (9, 2)], S[(4, 6) : (1, 5)], "f32", fill=b"\0\0\x80\x3f"),
+    "gaps of 16 bytes": plan(S[9], S[9:3], "b128", fill=bytes(range(16))),
+}
+COPY = plan(S[64], S[64] + 16, "f32", fill=b"\0\0\x80\x3f")
+ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_nvrtc_takes_them_all(arch):
+    library = nvrtc.load()
+    if library is None:
+        pytest.skip("there is no NVRTC")
+    program = "\n".join(kernel_source(own, f"move_{number}") for number, own in enumerate(PLANS.values()))
+    ptx = nvrtc.compile_to_ptx(library, program, f"-arch={arch}", "-diag-suppress=177")
+    assert re.findall(r"\.entry (\w+)", ptx) == [f"move_{number}" for number in range(len(PLANS))]
+
+
+PAPER = """
+#define __host__
+#include <cstring>
+#include <cstdlib>
+#include <functional>
+enum cudaError_t { cudaSuccess, cudaErrorMisalignedAddress };
+enum Attribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+enum Way { cudaMemcpyDeviceToDevice };
+typedef struct stream *cudaStream_t;
+static int allowed = 48 * 1024;
+template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel, Attribute, int bytes)
+{
+    allowed = bytes;
+    return cudaSuccess;
+}
+static cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t)
+{
+    std::memset(to, value, bytes);
+    return cudaSuccess;
+}
+static cudaError_t cudaMemcpyAsync(void *to, const void *of, size_t bytes, Way, cudaStream_t)
+{
+    std::memcpy(to, of, bytes);
+    return cudaSuccess;
+}
+static cudaError_t cudaGetLastError() { return cudaSuccess; }
+static void launched(unsigned blocks, unsigned threads, int bytes, std::function<void()> kernel)
+{
+    if (bytes > allowed) std::abort();
+    std::barrier<> all(threads);
+    gate = &all;
+    std::vector<std::thread> some;
+    for (unsigned t = 0; t < threads; ++t)
+        some.emplace_back([=, &all] {
+            threadIdx = {t, 0, 0};
+            for (unsigned b = 0; b < blocks; ++b) {
+                if (t == 0) blockIdx = {b, 0, 0};
+                all.arrive_and_wait();
+                kernel();
+                all.arrive_and_wait();
+            }
+        });
+    for (auto &thread : some) thread.join();
+}
+"""
+"""CUDA's runtime as far as a host's part calls it."""
+
+
+def on_paper(own, name):
+    """A file with its host's part as C++ of the CPU, and a function that calls it from elsewhere."""
+    text = host_source(own, name).replace("#include <cuda_runtime.h>", "")
+    dynamic = "extern __shared__ __align__(128) u8 tile[];"
+    text = text.replace(dynamic, f"static __align__(128) u8 tile[{own.launch[2]}];")
+    launch = re.compile(r"([\w:]+)<<<(\d+), (\d+), (\d+), stream>>>\((.*)\);")
+    text = launch.sub(r"launched(\2, \3, \4, [=] { \1(\5); });", text)
+    assert "<<<" not in text
+    called = f"{{ return launch_{name}(source, target, nullptr); }}"
+    return f'{text}extern "C" int run_{name}(const void *source, void *target) {called}\n'
+
+
+ON_PAPER = {name: own for name, own in PLANS.items() if own.launch[0] <= 8} | {"a copy": COPY}
+
+
+def stored(own):
+    """Random bytes for the source of a plan, and a target in which nothing is what it shall be."""
+    sizes = [-(-side.size * own.pair.bits // 8) for side in (own.pair.source, own.pair.target)]
+    source, target = map(shim.aligned, sizes)
+    source[:] = np.random.default_rng(sizes[0]).integers(0, 256, sizes[0], dtype=np.uint8)
+    target[:] = 0x5A
+    return source, target
+
+
+def moved_plainly(own, source, room):
+    """What the naive move makes of bytes, the rest filled."""
+    asked = Case(*own.pair.layouts, own.dtype, own.pair.box, 0)
+    target = np.frombuffer(own.fill * -(-room // len(own.fill)), np.uint8)[:room].copy()
+    if own.dtype.bits == 4:
+        halves = [np.stack([bytes_ & 15, bytes_ >> 4], axis=1).reshape(-1) for bytes_ in (source, target)]
+        naive(asked, *halves)
+        return halves[1][0::2] | halves[1][1::2] << 4
+    word = WORDS[own.dtype.bits]
+    naive(asked, source.view(word), target.view(word))
+    return target
+
+
+def test_there_is_much_to_run():
+    kinds = {own.kind for own in ON_PAPER.values()}
+    fills = {len(set(own.fill)) > 1 for own in ON_PAPER.values() if own.fills}
+    assert kinds == {"copy", "tile", "gather"}
+    assert fills == {True, False}
+    assert len(ON_PAPER) > 10
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """All files with their hosts' parts, in one program: nothing of one is in another's way."""
+    folder = tmp_path_factory.mktemp("files")
+    files = (on_paper(own, f"move_{number}") for number, own in enumerate(ON_PAPER.values()))
+    (folder / "program.cpp").write_text("\n".join([shim._HEAD, PAPER, *files]))
+    options = ["-std=c++20", "-O0", "-w", "-fno-strict-aliasing", "-shared", "-fPIC", "-pthread"]
+    command = [tool("g++"), *options, "-o", "program.so", "program.cpp"]
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr[:4_000]
+    return ctypes.CDLL(str(folder / "program.so"))
+
+
+@pytest.mark.parametrize("name", ON_PAPER)
+def test_files_move_what_a_move_moves(library, name):
+    own, number = ON_PAPER[name], [*ON_PAPER].index(name)
+    source, target = stored(own)
+    run = getattr(library, f"run_move_{number}")
+    assert run(ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(target.ctypes.data)) == 0
+    assert target.tobytes() == moved_plainly(own, source, target.size).tobytes()
+
+
+def test_pointers_that_are_not_aligned_are_refused(library):
+    own = ON_PAPER["transpose"]
+    source, target = stored(own)
+    number = [*ON_PAPER].index("transpose")
+    run = getattr(library, f"run_move_{number}")
+    assert run(ctypes.c_void_p(source.ctypes.data + 8), ctypes.c_void_p(target.ctypes.data)) == 1
+    assert set(target) == {0x5A}
+
+
+def test_a_copy_has_no_kernel():
+    with pytest.raises(Refused) as no:
+        kernel_source(COPY)
+    assert no.value.code == "TW602"
+    assert no.value.witness == {"class": "copy"}
+
+
+@pytest.mark.parametrize("name", ["V16", "source", "7up", "a b", "class"])
+def test_names_that_the_text_has_are_refused(name):
+    own = PLANS["transpose"]
+    with pytest.raises(LayoutError) as refused:
+        name_of(own, name)
+    assert refused.value.code == "TW401"
+
+
+def test_what_stands_above_a_kernel():
+    own = plan(S[30, 7] + 2, S[(30, 8) : (1, 64)], "s16", shape=(30, 7), fill=b"\1\2", aligned=2)
+    head = kernel_source(own).partition("namespace")[0].splitlines()
+    assert head[:4] == [
+        "// move_s16: from S[(30, 7) : (7, 1)] + 2",
+        "//           to   S[(30, 8) : (1, 64)]",
+        "//           of   s16, the box (30, 7)",
+        "//",
+    ]
+    numbered = [line for line in head if line.startswith("// 1. fill 478 elements of the target: ")]
+    blocks, threads, _ = own.launch
+    assert len(numbered) == 1
+    assert head[-5:] == [
+        "//",
+        f"// Launched with {blocks} block of {threads} threads.",
+        "// Before it, the target's 956 bytes are filled with 01 02.",
+        "// Both pointers are multiples of 2 bytes, and their memory does not overlap.",
+        "",
+    ]
