@@ -1,6 +1,6 @@
 """The kernel of a tile in CUDA C++: read vectors, keep them in shared memory, gather and write vectors.
 
-Only tiles that touch the ends of the storage, or a fill, test what they read.
+Only tiles that have an edge of the tensor, a fill, or an end of the storage, test what they move.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ $name(const u8* __restrict__ source, u8* __restrict__ target)
     $origins
     const $wide from = $from, into = $into;
     $shift
+    const bool whole = $whole;
     const bool inside = $inside;
 
-    if (inside) {
+    if (whole && inside) {
         $plain_read
     } else {
         $guarded_read
@@ -98,10 +99,11 @@ class _Text:
             "from": self._from(),
             "into": self._sum("write", tile.block_order, "o", tile.pair.target.start),
             "shift": self._shift(),
+            "whole": self._whole(),
             "inside": self._inside(),
             "plain_read": "\n".join(self._plain_read()),
             "guarded_read": "\n".join(self._read(guarded=True, load=True, store=True)),
-            "write": "\n".join(self._write()),
+            "write": "\n".join(self._writes()),
         }
         return filled(_TEMPLATE.lstrip(), slots) + "\n"
 
@@ -178,8 +180,7 @@ class _Text:
         """Whether all that the tile reads is in the storage, and nothing of it beyond a limit that fills."""
         tile, tests = self.tile, []
         for place, limit in enumerate(tile.pair.limits):
-            last = [f"{self._origin(i)} + {extent - 1}" for i, extent in enumerate(tile.extents)]
-            tests += [f"{self._count(place, last)} < {limit.bound}"] if limit.fills else []
+            tests += [f"{self._count(place, self._last)} < {limit.bound}"] if limit.fills else []
         if self._reads_past or tile.halo or tile.ragged or tile.pair.limits:
             low, high = self._reach()
             tests.append(f"from + {low - SECTOR} >= 0 && from + {high + SECTOR} <= {self.storage}")
@@ -233,7 +234,7 @@ class _Text:
 
     def _loop(self, items: int, *, unrolled: bool) -> Iterator[str]:
         count = -(-items // self.tile.threads)
-        yield "#pragma unroll" if unrolled else "#pragma unroll 1"
+        yield "#pragma unroll" if unrolled else "#pragma unroll 4"
         yield f"for (int i = 0; i < {count}; ++i) {{"
         yield f"    const int item = threadIdx.x + i * {self.tile.threads};"
         if items % self.tile.threads:
@@ -241,7 +242,7 @@ class _Text:
 
     def _load(self, guarded: bool) -> Iterator[str]:
         tile = self.tile
-        names = {i: self._clamped(i) for i in tile.rows}
+        names = {i: self._clamped(i) if guarded else f"q{i}" for i in tile.rows}
         terms = [self._term(names[i], tile.digits[i].read * tile.unit) for i in tile.rows]
         if tile.read_shift:
             yield f"    {self.wide} place = {' + '.join(['from', *terms])};"
@@ -250,7 +251,7 @@ class _Text:
             yield "    const u8* at = source + place - lead + c * 16;"
         else:
             place = " + ".join(["from", *terms, "c * 16"])
-            if self._run_ragged:
+            if self._run_ragged and guarded:
                 left = self._left(tile.read_run[-1])
                 yield f"    if (c * 16 >= {left} * {self._read_inner * tile.unit}) continue;"
             yield f"    const u8* at = source + {self._at(tile.pair.source, 'source', place)};"
@@ -327,7 +328,32 @@ class _Text:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def _write(self) -> Iterator[str]:
+    def _whole(self) -> str:
+        """Whether no digit of the tile goes beyond the tensor, nor one of its halo."""
+        tile = self.tile
+        tests = [f"{self._origin(i)} + {tile.extents[i]} <= {tile.digits[i].extent}" for i in tile.ragged]
+        tests += [f"{self._origin(tile.write_run[-1])} >= {tile.halo}"] if tile.halo else []
+        for place, limit in enumerate(tile.pair.limits):
+            tests += [] if limit.fills else [f"{self._count(place, self._last)} < {limit.bound}"]
+        return " && ".join(tests) or "true"
+
+    def _writes(self) -> Iterator[str]:
+        """What writes the tile; one that has an edge of the tensor tests every vector."""
+        if self._whole() == "true":
+            yield from self._write(tested=False)
+            return
+        yield "if (whole) {"
+        yield from (f"    {line}" for line in self._write(tested=False))
+        yield "} else {"
+        yield from (f"    {line}" for line in self._write(tested=True))
+        yield "}"
+
+    @property
+    def _last(self) -> list[str]:
+        """The last value of each digit in the tile."""
+        return [f"{self._origin(i)} + {extent - 1}" for i, extent in enumerate(self.tile.extents)]
+
+    def _write(self, *, tested: bool) -> Iterator[str]:
         """A loop over the vectors of the target: gathered from shared memory, and written."""
         tile = self.tile
         vectors, extents = tile.write_vectors, tile.write_row_extents
@@ -346,12 +372,13 @@ class _Text:
             inner = tile.read_run[0]
             yield f"    const int j = q{inner} * {tile.words};"
         names = self._row_names()
-        if beyond := [f"{names[i]} >= {self._left(i)}" for i in extents if i in tile.ragged]:
+        beyond = [f"{names[i]} >= {self._left(i)}" for i in extents if i in tile.ragged and tested]
+        if beyond:
             yield f"    if ({' || '.join(beyond)}) continue;"
         terms = [self._term(names[i], tile.digits[i].write * tile.unit) for i in extents]
         yield f"    const {self.wide} run = {' + '.join(['into', *terms])};"
         yield from self._position()
-        yield from (self._turned() if tile.words > 1 else self._gathered())
+        yield from (self._turned(tested) if tile.words > 1 else self._gathered(tested))
         yield "}"
 
     def _row_names(self) -> dict[int, str]:
@@ -369,7 +396,7 @@ class _Text:
         else:
             yield f"    const int k = c * {tile.vector};"
 
-    def _gathered(self) -> Iterator[str]:
+    def _gathered(self, tested: bool) -> Iterator[str]:
         tile, unit = self.tile, self.tile.unit
         addresses = list(self._addresses())
         yield from (line for line, _ in addresses if line)
@@ -378,7 +405,7 @@ class _Text:
             yield f"    const {wide} e{place} = *(const {TYPES[unit]}*)(tile + {address});"
         yield "    V16 out;"
         yield from _packed(unit)
-        yield from self._put("out", self._at(tile.pair.target, "target", f"run + k * {unit}"))
+        yield from self._put("out", self._at(tile.pair.target, "target", f"run + k * {unit}"), tested)
 
     def _addresses(self) -> Iterator[tuple[str, str]]:
         """(a line to be written first, the address in shared memory) of each element of a vector."""
@@ -429,8 +456,10 @@ class _Text:
             yield "" if place else f"    const int at = {named};", text
 
     def _kept_together(self, steps: Sequence[int]) -> bool:
-        """Whether the swizzle moves all elements of a vector by the same: its bits are neither read nor changed
-        by the steps between them, which are whole lines, and a power of two."""
+        """Whether the swizzle moves all elements of a vector by the same.
+
+        Steps between them that are whole lines, and a power of two, touch no bit that it reads or changes.
+        """
         step = steps[1] if len(steps) > 1 else 0
         regular = all(own == place * step for place, own in enumerate(steps))
         return step == 0 or (regular and step >= LINE and step.bit_count() == 1)
@@ -477,7 +506,7 @@ class _Text:
     def _swizzled(self, address: str) -> str:
         return address if self.tile.swizzle_shift is None else f"kept({address})"
 
-    def _turned(self) -> Iterator[str]:
+    def _turned(self, tested: bool) -> Iterator[str]:
         """Words of neighbours in the source, turned into vectors of as many target runs."""
         tile = self.tile
         addresses = list(self._addresses())
@@ -491,15 +520,15 @@ class _Text:
         for j in range(tile.words):
             address = f"run + k * {tile.unit}" + (f" + {self._term(str(j), step)}" if j else "")
             yield "    {"
-            for line in self._put(f"out{j}", self._at(tile.pair.target, "target", address)):
+            for line in self._put(f"out{j}", self._at(tile.pair.target, "target", address), tested):
                 yield f"    {line}"
             yield "    }"
 
-    def _put(self, value: str, address: str) -> Iterator[str]:
+    def _put(self, value: str, address: str, tested: bool) -> Iterator[str]:
         """A vector to the target; where it is not all the run's, or beyond a limit, element by element."""
         tile, unit = self.tile, TYPES[self.tile.unit]
         yield f"    u8* to = target + {address};"
-        tests = list(self._tests())
+        tests = list(self._tests(tested))
         if not tests:
             yield f"    *(V16*)to = {value};"
             return
@@ -510,11 +539,11 @@ class _Text:
         yield f"        for (int v = 0; v < {tile.vector}; ++v)"
         yield f"            if ({each}) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
 
-    def _tests(self) -> Iterator[tuple[str, str]]:
+    def _tests(self, tested: bool) -> Iterator[tuple[str, str]]:
         """What has to hold of a whole vector at k, and of its element v, to be written."""
         tile = self.tile
         last = tile.write_run[-1] if tile.write_run else None
-        ragged = last is not None and last in tile.ragged
+        ragged = tested and last is not None and last in tile.ragged
         if self._partial or ragged:
             low = f"-{self._origin(last)} * {tile.write_inner}" if tile.halo and last is not None else "0"
             high = str(tile.run_elements)
@@ -525,7 +554,7 @@ class _Text:
                 f"k + v >= {low} && k + v < {high}",
             )
         for place, limit in enumerate(tile.pair.limits):
-            if not limit.fills:
+            if tested and not limit.fills:
                 yield tuple(  # type: ignore[misc]
                     f"{self._count_at(place, position)} < {limit.bound}"
                     for position in (f"(k + {tile.vector - 1})", "(k + v)")

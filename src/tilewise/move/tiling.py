@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.move.conflicts import calmest
 from tilewise.move.pair import Digit, Pair, Side
 from tilewise.move.tile import LINE, VECTOR, Tile
 
@@ -28,8 +27,12 @@ class Aim:
     threads: int
 
 
-ALIGNED = (Aim(256, 256, 16384, 512), Aim(256, 128, 16384, 512), Aim(128, 128, 8192, 256))
-SHIFTED = (Aim(256, 128, 16384, 512), Aim(128, 128, 8192, 256))
+WHOLE = (Aim(256, 256, 16384, 512), Aim(256, 128, 16384, 512))
+"""Where both sides have whole vectors; the others where one side, or both, have not."""
+ONE_SHIFTED = (Aim(256, 128, 8192, 256),)
+BOTH_SHIFTED = (Aim(256, 128, 16384, 512), Aim(128, 128, 16384, 512), Aim(64, 128, 16384, 512))
+SPLIT = (Aim(128, 512, 32768, 512), Aim(256, 256, 16384, 256), Aim(256, 256, 16384, 256))
+"""Where a vector of the target goes over digits that do not fill it, as three colours; by sides shifted."""
 FEW = (Aim(128, 128, 8192, 256), Aim(64, 128, 8192, 256))
 LEAST = (Aim(64, 64, 4096, 128), Aim(32, 32, 1024, 128), Aim(16, 16, 256, 128))
 """Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
@@ -60,11 +63,19 @@ def tile_of(pair: Pair, aligned: int = 256) -> Tile | None:
 
 
 def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
-    whole = not any(_shifts(pair, aligned))
+    shifted = sum(_shifts(pair, aligned))
     if total >= SMALL:
-        yield from ALIGNED if whole else SHIFTED
+        yield from (SPLIT[shifted],) if _splits(pair) else ()
+        yield from (WHOLE, ONE_SHIFTED, BOTH_SHIFTED)[shifted]
     yield from FEW
     yield from LEAST
+
+
+def _splits(pair: Pair) -> bool:
+    """Whether a vector of the target goes over several values of a digit that does not divide it."""
+    vector = VECTOR * 8 // pair.bits
+    inner = next((digit.extent for digit in pair.digits or () if digit.write == 1), vector)
+    return inner < vector and vector % inner != 0
 
 
 def _shifts(pair: Pair, aligned: int) -> tuple[bool, bool]:
@@ -128,6 +139,10 @@ def _tile(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
             return None
         begins = tile.halo * digits[read_run[-1]].read * unit
         tile = replace(tile, read_shift=shifts[0] or begins % VECTOR != 0)
+        if tile.read_shift and pair.source.swizzles:
+            return None
+    from tilewise.move.conflicts import calmest  # NumPy comes with the first tile, not with the module
+
     return calmest(tile) if tile.shared_bytes <= SHARED else None
 
 
