@@ -95,6 +95,16 @@ def test_strides_in_bytes(tilewise):
     assert counted == tilewise("plan", *TURN, "--json").json
 
 
+def test_patterns_of_bytes_take_the_type(tilewise):
+    named = tilewise("plan", "S[64, 64]", "SWIZZLE_128B o S[(64, 64) : (64, 1)]", "--dtype", "bf16", "--json")
+    plain = tilewise(
+        "plan", "S[64, 64]", "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", "--dtype", "bf16", "--json"
+    )
+    assert (named.code, named.json["steps"]) == (0, plain.json["steps"])
+    entry = tilewise("plan", "S[8, 64]", "wgmma.atom(128B, k, bf16)", "--dtype", "bf16", "--json")
+    assert entry.json["target"] == "Swizzle<3,3,3> o S[(8, 64) : (64, 1)]"
+
+
 def test_a_layout_from_standard_input(tilewise):
     piped = tilewise("plan", "-", *TURN[1:], "--json", stdin=TURN[0])
     assert piped.json == tilewise("plan", *TURN, "--json").json
@@ -148,8 +158,9 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("transpose(4, 4)", "--shape", "2,2"), "TW401", "such as 'transpose(8192, 4096)'"),
         (("transpose(x, 4)",), "TW101", "any"),
         (("-", "-"), "TW401", ""),
-        (("S[4]", "S[4 : 2]", "--fill", "300"), "TW106", "it holds 0 to 255"),
-        (("S[4]", "S[4 : 2]", "--fill", "0x100"), "TW106", "0 to 0xff"),
+        (("S[4]", "S[4 : 2]", "--fill", "300"), "TW705", "it holds 0 to 255"),
+        (("S[4]", "S[4 : 2]", "--fill", "0x100"), "TW705", "0 to 0xff"),
+        (("S[4]", "S[4 : 2]", "--fill", "1.5"), "TW705", "it holds whole numbers"),
         (("S[4]", "S[4 : 2]", "--fill", "x"), "TW401", "such as --fill 0"),
         (("S[4]", "S[4]", "--aligned", "3"), "TW401", "such as --aligned 16"),
         (("S[4]", "S[4]", "--device", "none"), "TW601", "known: h200"),

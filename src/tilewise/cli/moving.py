@@ -107,10 +107,8 @@ def _asked(args: argparse.Namespace) -> Named:
         raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype bf16")
     if args.source == args.target == "-":
         raise LayoutError("TW401", "only one layout can come from standard input")
-    reading = argparse.Namespace(**vars(args))
-    reading.dtype = args.dtype if args.unit != "element" else None  # which converts what counts bytes or bits
     texts = [text_from(text) for text in (args.source, args.target)]
-    source, target = (layout_from(text, reading) for text in texts)
+    source, target = (layout_from(text, args) for text in texts)
     shape = shape_from(args)
     if shape is None and all(in_cute(text, args.dialect) for text in texts):
         from tilewise.notation.cute import leftmost_fastest
@@ -204,14 +202,17 @@ def _code(text: str, dtype: DType) -> int:
     if text.lower().startswith("0x") or (isinstance(number, int) and dtype.name == f"b{dtype.bits}"):
         if not 0 <= number < 1 << dtype.bits:
             raise LayoutError(
-                "TW106",
-                f"--fill {text} has no {dtype.bits} bits",
+                "TW705",
+                f"the fill {text} is no {dtype}",
                 hint=f"0 to {(1 << dtype.bits) - 1:#x}",
             )
         return int(number)
     from tilewise.simulate.numbers import encode
 
-    return int(encode(number, dtype))
+    try:
+        return int(encode(number, dtype))
+    except LayoutError as error:
+        raise LayoutError("TW705", f"the fill {text} is no {dtype}", hint=in_a_shell(error.hint)) from None
 
 
 def _number(text: str) -> int | float:

@@ -68,7 +68,8 @@ def _lines(plan: Plan) -> Iterator[str]:
     if plan.kind == "view":
         yield f"view: {plan.steps[0]}"
         return
-    yield f"{plan.kind}: {_HOW[plan.kind]}, about {plan.copy_fraction:.2f} of a copy's rate"
+    rate = "" if plan.kind == "copy" else f", about {plan.copy_fraction:.2f} of a copy's rate"
+    yield f"{plan.kind}: {_HOW[plan.kind]}{rate}"
     copied = f"a copy of as much {_time(plan.copy_seconds)}"
     launch = "; most of it is the launch" if plan.copy_seconds < 2 * LAUNCH else ""
     yield f"bytes  {plan.bytes} read and written"
