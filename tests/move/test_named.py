@@ -23,10 +23,10 @@ def test_transpose(rows, columns):
 
 @pytest.mark.parametrize(
     ("shape", "order"),
-    [((7,), (0,)), ((2, 3, 5), (2, 0, 1)), ((4, 1, 6, 3), (3, 1, 0, 2)), ((2, 3, 4), (0, -1, -2))],
+    [((7,), (0,)), (7, 0), ((2, 3, 5), (2, 0, 1)), ((4, 1, 6, 3), (3, 1, 0, 2)), ((2, 3, 4), (0, -1, -2))],
 )
 def test_permute(shape, order):
-    x = array(*shape)
+    x = array(*np.atleast_1d(shape))
     assert np.array_equal(named.permute(shape, order).move(x), x.transpose(order).reshape(-1))
 
 

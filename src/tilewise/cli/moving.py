@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 _COMMAS = re.compile(r",(?![^(]*\))")
 """Commas that are not inside parentheses."""
+_WORD = re.compile(r"[A-Za-z_]\w*|\d+B(_\w+)?")
+"""A word, or a swizzle mode."""
 
 EXAMPLES = {
     "transpose": "transpose(8192, 4096)",
@@ -174,11 +176,9 @@ def _value(text: str, let: dict[str, int]) -> Any:
     """A number, a list of numbers, or a word."""
     from tilewise.notation import parse_index
 
-    if text in let:
-        return let[text]
-    if text[0] in "(-" or text.isdecimal():
-        return parse_index(text, let)
-    return text
+    if _WORD.fullmatch(text) and text not in let:
+        return text
+    return parse_index(text, let)
 
 
 # -- the fill --------------------------------------------------------------------------------------

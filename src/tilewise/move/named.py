@@ -97,7 +97,7 @@ def transpose(rows: int, columns: int) -> Named:
     return permute((rows, columns), (1, 0))
 
 
-def permute(shape: Sequence[int], order: Sequence[int]) -> Named:
+def permute(shape: Sequence[int] | int, order: Sequence[int] | int) -> Named:
     """An array of that shape with its modes in another order: `numpy.transpose(x, order)`, in memory.
 
         requires  an order that has every mode once; negative ones count from the end
@@ -105,13 +105,13 @@ def permute(shape: Sequence[int], order: Sequence[int]) -> Named:
     >>> permute((2, 3, 5), (2, 0, 1)).target
     S[(2, 3, 5) : (3, 1, 6)]
     """
-    extents = tuple(as_extent(extent) for extent in shape)
-    modes = [as_int(mode, "a mode") for mode in order]
-    modes = [mode + len(extents) if mode < 0 else mode for mode in modes]
+    extents = tuple(as_extent(extent) for extent in _listed(shape))
+    asked = tuple(as_int(mode, "a mode") for mode in _listed(order))
+    modes = [mode + len(extents) if mode < 0 else mode for mode in asked]
     if sorted(modes) != [*range(len(extents))]:
         raise LayoutError(
             "TW202",
-            f"{spell(tuple(order))} is no order of the modes of {spell(extents)}",
+            f"{spell(asked)} is no order of the modes of {spell(extents)}",
             hint=f"such as {spell(tuple(reversed(range(len(extents)))))}: every mode once",
         )
     strides = [0] * len(extents)
@@ -216,6 +216,11 @@ NAMES: dict[str, Callable[..., Named]] = {
     )
 }
 """Every named move by its name."""
+
+
+def _listed(modes: Sequence[int] | int) -> Sequence[int]:
+    """What stands for the modes of an array; of one mode its number alone will do."""
+    return (modes,) if isinstance(modes, int) else modes
 
 
 def _rows(extents: Sequence[int]) -> Layout:
