@@ -66,7 +66,7 @@ def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
     >>> from tilewise.move.pair import pair_of
     >>> from tilewise.move.tiling import tile_of
     >>> tile = tile_of(simplest(pair_of(S[512, 512], S[(512, 512) : (1, 512)], DType.of("f32"))))
-    >>> "held[i] = *(const V16*)at;" in tile_kernel(tile, 1 << 20, bytes(4))
+    >>> "held0[i] = *(const V16*)at;" in tile_kernel(tile, 1 << 20, bytes(4))
     True
     """
     return _Text(tile, storage, fill).source(name)
@@ -102,7 +102,7 @@ class _Text:
             "whole": self._whole(),
             "inside": self._inside(),
             "plain_read": "\n".join(self._plain_read()),
-            "guarded_read": "\n".join(self._read(guarded=True, load=True, store=True)),
+            "guarded_read": "\n".join(self._guarded_read()),
             "write": "\n".join(self._writes()),
         }
         return filled(_TEMPLATE.lstrip(), slots) + "\n"
@@ -214,23 +214,40 @@ class _Text:
     # -- reading -----------------------------------------------------------------------------------
 
     def _plain_read(self) -> Iterator[str]:
-        count = -(-self.tile.row_count * self.tile.run_vectors // self.tile.threads)
-        yield f"V16 held[{count}];"
-        yield from self._read(guarded=False, load=True, store=False)
-        yield from self._read(guarded=False, load=False, store=True)
+        """All vectors to registers first, so that many are under way at once; then to shared memory."""
+        for number, (_, vectors) in enumerate(self._parts):
+            count = -(-self.tile.row_count * vectors // self.tile.threads)
+            yield f"V16 held{number}[{count}];"
+        yield from self._read("held", load=True)
+        yield from self._read("held", store=True)
 
-    def _read(self, *, guarded: bool, load: bool, store: bool) -> Iterator[str]:
-        """A loop over the vectors of the rows: from the source to registers, from there to shared memory."""
+    def _guarded_read(self) -> Iterator[str]:
+        """Vectors one after another, of which the storage may have a part."""
+        yield from self._read("one", load=True, store=True)
+
+    @property
+    def _parts(self) -> list[tuple[int, int]]:
+        """(the first vector, how many) of rows: those that a row has wherever it begins, and the rest."""
         tile = self.tile
-        vectors = tile.run_vectors
-        yield from self._loop(tile.row_count * vectors, unrolled=not guarded)
-        yield f"    const int c = item % {vectors}, row = item / {vectors};"
-        yield from _split("row", tile.rows, tile.held)
-        if load:
-            yield from self._load(guarded)
-        if store:
-            yield from self._store("one" if guarded else "held[i]")
-        yield "}"
+        whole = tile.run_bytes // VECTOR
+        if not tile.read_shift or not whole:
+            return [(0, tile.run_vectors)]
+        return [(0, whole), (whole, tile.run_vectors - whole)]
+
+    def _read(self, name: str, *, load: bool = False, store: bool = False) -> Iterator[str]:
+        """Loops over the vectors of the rows: from the source to registers, from there to shared memory."""
+        tile, guarded = self.tile, name == "one"
+        for number, (first, vectors) in enumerate(self._parts):
+            yield from self._loop(tile.row_count * vectors, unrolled=not guarded)
+            begin = f"{first} + " if first else ""
+            yield f"    const int c = {begin}item % {vectors}, row = item / {vectors};"
+            yield from _split("row", tile.rows, tile.held)
+            value = name if guarded else f"{name}{number}[i]"
+            if load:
+                yield from self._load(value, guarded)
+            if store:
+                yield from self._store(value)
+            yield "}"
 
     def _loop(self, items: int, *, unrolled: bool) -> Iterator[str]:
         count = -(-items // self.tile.threads)
@@ -240,7 +257,7 @@ class _Text:
         if items % self.tile.threads:
             yield f"    if (item >= {items}) break;"
 
-    def _load(self, guarded: bool) -> Iterator[str]:
+    def _load(self, value: str, guarded: bool) -> Iterator[str]:
         tile = self.tile
         names = {i: self._clamped(i) if guarded else f"q{i}" for i in tile.rows}
         terms = [self._term(names[i], tile.digits[i].read * tile.unit) for i in tile.rows]
@@ -256,10 +273,10 @@ class _Text:
                 yield f"    if (c * 16 >= {left} * {self._read_inner * tile.unit}) continue;"
             yield f"    const u8* at = source + {self._at(tile.pair.source, 'source', place)};"
         if not guarded:
-            yield "    held[i] = *(const V16*)at;"
+            yield f"    {value} = *(const V16*)at;"
             return
         within = f"at >= source && at + 16 <= source + {self.storage}ull"
-        yield f"    V16 one = {within} ? *(const V16*)at : part(at, source);"
+        yield f"    V16 {value} = {within} ? *(const V16*)at : part(at, source);"
         yield from self._fill()
 
     @property
@@ -511,8 +528,7 @@ class _Text:
         tile = self.tile
         addresses = list(self._addresses())
         yield from (line for line, _ in addresses if line)
-        for place, (_, address) in enumerate(addresses):
-            yield f"    const u32 w{place} = *(const u32*)(tile + {address});"
+        yield from self._words([address for _, address in addresses])
         yield "    V16 " + ", ".join(f"out{j}" for j in range(tile.words)) + ";"
         for word in range(4):
             yield from _turn(tile.words, word)
@@ -523,6 +539,17 @@ class _Text:
             for line in self._put(f"out{j}", self._at(tile.pair.target, "target", address), tested):
                 yield f"    {line}"
             yield "    }"
+
+    def _words(self, addresses: Sequence[str]) -> Iterator[str]:
+        """The words of a vector's elements; four that are neighbours in shared memory are read at once."""
+        if [self._offset(place) for place in range(4)] != [0, 4, 8, 12]:
+            for place, address in enumerate(addresses):
+                yield f"    const u32 w{place} = *(const u32*)(tile + {address});"
+            return
+        for first in range(0, len(addresses), 4):
+            yield f"    const V16 four{first} = *(const V16*)(tile + {addresses[first]});"
+            for place in range(4):
+                yield f"    const u32 w{first + place} = four{first}.x[{place}];"
 
     def _put(self, value: str, address: str, tested: bool) -> Iterator[str]:
         """A vector to the target; where it is not all the run's, or beyond a limit, element by element."""
