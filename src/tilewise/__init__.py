@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tilewise import algebra
     from tilewise.hardware.calls import parse
+    from tilewise.move import move, plan
 
 __version__ = "0.1.0"
 
@@ -56,7 +57,9 @@ __all__ = [
     "gpuid_y",
     "laneid",
     "m",
+    "move",
     "parse",
+    "plan",
     "reg",
     "tid_in_wg",
     "tx",
@@ -71,10 +74,14 @@ def __getattr__(name: str) -> Any:
         from tilewise.hardware.calls import parse
 
         return parse
-    if name == "algebra":
+    if name == "plan":
+        from tilewise.move import plan
+
+        return plan
+    if name in ("algebra", "move"):
         from importlib import import_module
 
-        return import_module("tilewise.algebra")
+        return import_module(f"tilewise.{name}")
     raise AttributeError(f"module 'tilewise' has no attribute {name!r}")
 
 

@@ -26,13 +26,13 @@ MAY_IMPORT = {
     "emit": "core notation hardware check",
     "simulate": f"{BELOW_SIMULATE} numpy",
     "gpu": f"{BELOW_GPU} cuda numpy",
-    "move": "core tables hardware bridge check emit gpu numpy",
+    "move": "core notation tables hardware bridge check emit gpu numpy",
     "show": f"{BELOW_SHOW} numpy rich PIL",
     "cli": f"{BELOW_SHOW} gpu move show numpy rich __init__",
     "notebook": "core show anywidget traitlets",
     "testing": "core check hypothesis",
     "algebra": "core",
-    "__init__": "core notation algebra hardware show",
+    "__init__": "core notation algebra hardware move show",
     "__main__": "cli",
 }
 """Room: the rooms and the packages that it may import, besides itself and the standard library."""
@@ -149,6 +149,7 @@ def heavy_after(statements: str) -> list[str]:
         "import tilewise",
         "from tilewise import *",
         "from tilewise import parse; parse('S[(8, 4) : (4, 1)]').who(5)",
+        "from tilewise import S, plan; plan(S[8, 4], S[32], 'f32', fill=1.5).bind",
         "import tilewise.testing, tilewise.testing.generate",
         "from tilewise.bridge import layout_of; layout_of(memoryview(b'abc'))",
         "from tilewise import S; L = S[8, 8]; L.holes, L.copies, L.same(L), L.canonical(), L.in_bytes('f16')",
@@ -160,6 +161,7 @@ def test_nothing_heavy_is_imported_before_it_is_asked_for(statements):
 
 def test_that_check_can_fail():
     assert heavy_after("import tilewise.tables") == ["numpy"]
+    assert heavy_after("from tilewise.move import Bound") == ["numpy"]
     assert heavy_after("import tilewise.testing.strategies") == ["hypothesis"]
 
 

@@ -29,6 +29,12 @@ def expected(asked, source, room):
     return target[0::2] | target[1::2] << 4
 
 
+def element(asked):
+    """The bytes of an element of the fill."""
+    bits = asked.dtype.bits
+    return bytes([asked.fill * 17]) if bits < 8 else np.full(1, asked.fill, WORDS[bits]).tobytes()
+
+
 def storage(asked, seed):
     """Random bytes for the source of a case."""
     count = -(-(asked.source.max("m") + 1) * asked.dtype.bits // 8)
@@ -41,15 +47,14 @@ def test_moves_are_the_naive_moves(seed):
     source = storage(asked, seed)
     room = asked.target.max("m") + 1
     given = source if asked.dtype.bits < 8 else source.view(WORDS[asked.dtype.bits])
-    found = move(given, asked.source, asked.target, dtype=asked.dtype, shape=asked.shape, fill=asked.fill)
+    found = move(given, asked.source, asked.target, dtype=asked.dtype, shape=asked.shape, fill=element(asked))
     assert found.view(np.uint8).tobytes() == expected(asked, source, room).tobytes(), str(asked)
 
 
 def on_the_shim(asked, source, room, offset=0):
     """What a kernel makes of a case, where the target is filled before."""
     bits = asked.dtype.bits
-    value = asked.fill * 17 if bits < 8 else None
-    element = bytes([value]) if bits < 8 else np.full(1, asked.fill, WORDS[bits]).tobytes()
+    fill = element(asked)
     given = aligned(source.size, offset)
     given[:] = source
     found = plan(
@@ -57,12 +62,12 @@ def on_the_shim(asked, source, room, offset=0):
         asked.target,
         asked.dtype,
         shape=asked.shape,
-        fill=element,
+        fill=fill,
         aligned=offset & -offset or 256,
     )
     target = aligned(-(-room * bits // 8) + 3, offset)[: -(-room * bits // 8)]
     if found.fills:
-        target[:] = np.frombuffer(element * (target.size // len(element)), np.uint8)
+        target[:] = np.frombuffer(fill * (target.size // len(fill)), np.uint8)
     else:
         target[:] = 0x5A
     if isinstance(found.way, Bulk):

@@ -97,6 +97,19 @@ def described(array: Any) -> Described:
 
 def read_capsule(capsule: Any) -> Described:
     """What a capsule says of its tensor. It is not consumed: whoever made it frees it, as ever."""
+    tensor = tensor_in(capsule)
+    rank = tensor.rank
+    return Described(
+        tuple(tensor.shape[:rank]) if rank else (),
+        tuple(tensor.strides[:rank]) if rank and tensor.strides else None if rank else (),
+        tensor.dtype.bits * tensor.dtype.lanes,
+        tensor.data or 0,
+        tensor.byte_offset,
+    )
+
+
+def tensor_in(capsule: Any) -> Any:
+    """The DLTensor itself, in the capsule's memory."""
     name = next((name for name in _KINDS if _is_valid(capsule, name)), None)
     if name is None:
         raise LayoutError(
@@ -111,12 +124,4 @@ def read_capsule(capsule: Any) -> Described:
             f"a DLPack capsule of version {managed.major}.{managed.minor}",
             hint=f"versions up to {NEWEST_MAJOR} are read; __dlpack__(max_version=...) asks for one",
         )
-    tensor = managed.tensor
-    rank = tensor.rank
-    return Described(
-        tuple(tensor.shape[:rank]) if rank else (),
-        tuple(tensor.strides[:rank]) if rank and tensor.strides else None if rank else (),
-        tensor.dtype.bits * tensor.dtype.lanes,
-        tensor.data or 0,
-        tensor.byte_offset,
-    )
+    return managed.tensor

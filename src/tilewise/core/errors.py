@@ -65,6 +65,7 @@ CODES = {
     "TW703": "a target where two elements meet",
     "TW704": "an array that a move does not take",
     "TW705": "a fill that the type does not hold",
+    "TW706": "no memory for the result",
 }
 """Every code and what it stands for; the documentation lists this table."""
 

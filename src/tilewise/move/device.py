@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from functools import lru_cache
 from typing import Any
 
-from tilewise.core.errors import LayoutError
 from tilewise.gpu import device as devices
 from tilewise.gpu.compile import Source, cubin
 from tilewise.move.plan import Bulk, Plan
@@ -27,82 +25,107 @@ extern "C" __global__ void fill(u8* target, u64 bytes, u64 low, u64 high, u64 pe
 }
 """
 
+_TWO, _FIVE = ctypes.c_uint64 * 4, ctypes.c_uint64 * 10
+
 
 class Loaded:
-    """The kernel of a plan on one device."""
+    """The kernel of a plan on one device: called with addresses, it is launched and not waited for."""
 
     def __init__(self, plan: Plan, index: int) -> None:
-        self._driver = devices.package("cuda.bindings.driver")
-        self._plan = plan
+        driver = self._driver = devices.package("cuda.bindings.driver")
+        self._current, self._start = driver.cuCtxGetCurrent, driver.cuLaunchKernel
+        self._index, self._arch = index, devices.find(index).arch
+        self._context = _context(index)
+        self._element = plan.fill
+        self._bulk = plan.way if isinstance(plan.way, Bulk) else None
         self._blocks, self._threads, shared = plan.launch
         self._shared = shared if shared > STATIC else 0
         self._function = None
-        self._arch = devices.find(index).arch
-        devices.package("cuda.core").Device(index).set_current()
-        if not isinstance(plan.way, Bulk):
-            self._function = _function(plan.kernel, NAME, self._arch, self._shared, index)
-        self._index = index
+        if self._bulk is None:
+            self._function = self._loaded(plan.kernel, NAME, self._shared)
 
     def __call__(self, source: int, target: int, stream: int) -> None:
         """Move from one address to the other, in the order of a stream."""
-        way = self._plan.way
-        if isinstance(way, Bulk):
-            _checked(self._driver.cuMemcpyDtoDAsync(target + way.write, source + way.read, way.bytes, stream))
+        way = self._bulk
+        if way is not None:
+            copy = self._driver.cuMemcpyDtoDAsync
+            self._in_context(copy, target + way.write, source + way.read, way.bytes, stream)
             return
-        self._launch(self._function, self._blocks, self._threads, self._shared, stream, (source, target))
+        cells = _TWO(source, target)  # the arguments, and after them their addresses
+        first = ctypes.addressof(cells)
+        cells[2], cells[3] = first, first + 8
+        shared, arguments = self._shared, first + 16
+        if int(self._current()[1]) != self._context:
+            self._launch(self._function, self._blocks, self._threads, shared, stream, arguments)
+            return
+        (status,) = self._start(
+            self._function, self._blocks, 1, 1, self._threads, 1, 1, shared, stream, arguments, 0
+        )
+        if status:
+            raise _failed(status)
 
     def fill(self, target: int, count: int, stream: int) -> None:
         """Fill that many bytes with the plan's element."""
-        element = self._plan.fill
-        if len(set(element)) == 1:
-            _checked(self._driver.cuMemsetD8Async(target, element[0], count, stream))
-            return
-        whole = element * (16 // len(element))
+        whole = self._element * (16 // len(self._element))
         low, high = (int.from_bytes(whole[at : at + 8], "little") for at in (0, 8))
-        function = _function(_FILL, "fill", self._arch, 0, self._index)
+        function = self._loaded(_FILL, "fill", 0)
         blocks = max(1, min(1 << 14, -(-count // (8 * FILL_THREADS))))
-        self._launch(function, blocks, FILL_THREADS, 0, stream, (target, count, low, high, 16))
+        cells = _FIVE(target, count, low, high, 16)
+        first = ctypes.addressof(cells)
+        for place in range(5):
+            cells[5 + place] = first + 8 * place
+        self._launch(function, blocks, FILL_THREADS, 0, stream, first + 40)
+
+    def _loaded(self, text: str, name: str, shared: int) -> Any:
+        return self._in_context(_function, text, name, self._arch, shared, self._index)[0]
 
     def _launch(
-        self, function: Any, blocks: int, threads: int, shared: int, stream: int, values: tuple[int, ...]
+        self, function: Any, blocks: int, threads: int, shared: int, stream: int, arguments: int
     ) -> None:
-        arguments = (values, (ctypes.c_uint64,) * len(values))
-        _checked(
-            self._driver.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, stream, arguments, 0)
-        )
+        self._in_context(self._start, function, blocks, 1, 1, threads, 1, 1, shared, stream, arguments, 0)
+
+    def _in_context(self, call: Any, *words: Any) -> tuple[Any, ...]:
+        """A call of the driver in the device's context, which mostly is the thread's already."""
+        driver = self._driver
+        (current,) = _checked(self._current())
+        if int(current) == self._context:
+            return _checked(call(*words))
+        _checked(driver.cuCtxPushCurrent(self._context))
+        try:
+            return _checked(call(*words))
+        finally:
+            _checked(driver.cuCtxPopCurrent())
+
+
+@lru_cache(maxsize=64)
+def _context(index: int) -> int:
+    """The context of a device that all libraries share."""
+    driver = devices.package("cuda.bindings.driver")
+    _checked(driver.cuInit(0))
+    (device,) = _checked(driver.cuDeviceGet(index))
+    (context,) = _checked(driver.cuDevicePrimaryCtxRetain(device))
+    return int(context)
 
 
 @lru_cache(maxsize=4096)
-def _function(text: str, name: str, arch: str, shared: int, index: int) -> Any:
-    """A kernel of a source, loaded on the current device; the last ones are kept."""
+def _function(text: str, name: str, arch: str, shared: int, index: int) -> tuple[int, Any]:
+    """A kernel of a source, loaded on the current device, as the driver answers; the last ones are kept."""
     driver = devices.package("cuda.bindings.driver")
     (module,) = _checked(driver.cuModuleLoadData(cubin(Source(f"{name}.cu", text, arch))))
     (function,) = _checked(driver.cuModuleGetFunction(module, name.encode()))
     if shared > STATIC:
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         _checked(driver.cuFuncSetAttribute(function, attribute, shared))
-    return function
-
-
-def stream_of(kind: str, stream: Any) -> int:
-    """The handle of the stream that is given, or of the one on which the library works now."""
-    if stream is None:
-        if kind == "torch":
-            return int(sys.modules["torch"].cuda.current_stream().cuda_stream)
-        return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
-    for name in ("cuda_stream", "ptr", "handle"):
-        if hasattr(stream, name):
-            return int(getattr(stream, name))
-    if isinstance(stream, int):
-        return stream
-    raise LayoutError(
-        "TW704", f"{stream!r} is no stream", hint="torch's, CuPy's, or the handle as an integer"
-    )
+    return 0, function
 
 
 def _checked(answer: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a call of the driver gives besides its status."""
     status, *rest = answer
-    if int(status) != 0:
-        raise RuntimeError(f"the driver answered {status!r}")
+    if status:
+        raise _failed(status)
     return tuple(rest)
+
+
+def _failed(status: Any) -> RuntimeError:
+    return RuntimeError(f"the driver answered {status!r}")

@@ -111,6 +111,16 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
     return Pair((source, target), dtype.bits, box, *sides, *_digits(source, target, box))
 
 
+def storage_size(layout: Layout, dtype: DType) -> int:
+    """How many elements the storage of a target has.
+
+    >>> from tilewise import DType, S
+    >>> storage_size(S[3, 4] + 5, DType.of("f32"))
+    17
+    """
+    return _side(_in_elements(layout, dtype), "target").size
+
+
 def _in_elements(layout: Layout, dtype: DType) -> Layout:
     return layout if layout.unit == "element" else layout.in_elements(dtype)
 
@@ -223,7 +233,7 @@ def _modes(
     Without a box all is one mode, the flat index.
     """
     ours, theirs = (
-        [_coalesced([(it.extent, it.stride[axis]) for it in mode]) for mode in _by_mode(layout, box)]
+        [_coalesced([(it.extent, it.stride[axis]) for it in mode]) for mode in by_mode(layout, box)]
         for layout, axis in zip((source, target), axes, strict=True)
     )
     extents = box or (source.size,)
@@ -231,7 +241,7 @@ def _modes(
     yield from zip(extents, ends, ours, theirs, strict=True)
 
 
-def _by_mode(layout: Layout, box: tuple[int, ...] | None) -> Iterator[tuple[Any, ...]]:
+def by_mode(layout: Layout, box: tuple[int, ...] | None) -> Iterator[tuple[Any, ...]]:
     if box is None:
         yield layout.shard
         return

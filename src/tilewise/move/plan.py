@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -13,11 +13,16 @@ from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.move.digits import simplest
+from tilewise.move.fills import element_of
 from tilewise.move.gather_kernel import Gather, gather_kernel, gather_of
 from tilewise.move.pair import Pair, pair_of
 from tilewise.move.tile import VECTOR, Tile
 from tilewise.move.tile_kernel import NAME, tile_kernel
 from tilewise.move.tiling import tile_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.move.run import Bound
 
 ALIGNED = 256
 """Bytes to which an allocator aligns what it gives."""
@@ -97,6 +102,30 @@ class Plan:
         shared = self.way.shared_bytes if isinstance(self.way, Tile) else 0
         return self.way.blocks, self.way.threads, shared
 
+    @property
+    def fills_apart(self) -> bool:
+        """Whether elements beyond a limit are filled by no kernel of this plan."""
+        return not isinstance(self.way, Tile) and any(limit.fills for limit in self.pair.limits)
+
+    def for_alignment(self, aligned: int) -> Plan:
+        """The plan for storages that are aligned to as many bytes."""
+        if aligned == self.aligned:
+            return self
+        return replace(self, way=_way(self.pair, aligned), aligned=aligned)
+
+    def bind(self) -> Bound:
+        """The plan as what is called with arrays: checked, compiled once, and launched.
+
+        >>> import numpy as np
+        >>> from tilewise import S
+        >>> turn = plan(S[2, 3], S[(2, 3) : (1, 2)], "u8").bind()
+        >>> turn(np.arange(6, dtype=np.uint8)).tolist()
+        [0, 3, 1, 4, 2, 5]
+        """
+        from tilewise.move.run import Bound
+
+        return Bound(self)
+
     # -- what it costs -----------------------------------------------------------------------------
 
     @property
@@ -163,12 +192,13 @@ def plan(
     *,
     shape: Any = None,
     device: str = "h200",
-    fill: bytes | None = None,
+    fill: bytes | float = 0,
     aligned: int = ALIGNED,
 ) -> Plan:
     """How to move a tensor of that type from one layout to another.
 
-    `shape` is the box that moves, where the two differ; `aligned` are bytes to which both storages are.
+    `shape` is the box that moves, where the two differ; `fill` is a number, or the bytes of an element;
+    `aligned` are bytes to which both storages are.
 
         requires  layouts of one memory each; see `pair_of`
 
@@ -184,8 +214,7 @@ def plan(
         raise LayoutError("TW601", f"no rates of a device {device!r}", hint="known: " + " ".join(COPY_RATES))
     _known_width(kind)
     pair = pair_of(source, target, kind, shape)
-    element = fill if fill is not None else bytes(max(1, kind.bits // 8))
-    return Plan(pair, kind, device, _way(pair, aligned), element, aligned)
+    return Plan(pair, kind, device, _way(pair, aligned), element_of(fill, kind), aligned)
 
 
 def _known_width(dtype: DType) -> None:

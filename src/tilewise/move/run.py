@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
+import sys
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from tilewise.core.builders import S
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.layout import Layout
+from tilewise.move.fills import element_of
 from tilewise.move.host import move_bytes
-from tilewise.move.plan import Plan, plan
-from tilewise.move.storage import Storage, storage_of
+from tilewise.move.plan import ALIGNED, Plan, plan
+from tilewise.move.storage import Storage, own_layout, storage_of, words_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.move.device import Loaded
+
+REMEMBERED = 4096
+"""Calls whose plans are found again by the identity of their layouts."""
 
 
 def move(
@@ -25,18 +34,20 @@ def move(
     *,
     dtype: DType | str | None = None,
     shape: Any = None,
-    fill: float = 0,
+    fill: Any = 0,
     stream: Any = None,
 ) -> Any:
     """The tensor x, which lies as `source` says, as `target` says: in new storage, or in `out`.
 
     x is storage, read as one row of elements from its first one; without a source it is read by its own
     strides. `dtype` says what the elements are where x's type does not: two u4 are in a byte. `shape` is the
-    box that moves where source and target differ. Places of the target that no element takes are filled.
+    box that moves where source and target differ: elements of the target beyond it are filled. Addresses that
+    no element of the target has are filled in new storage, and stay as they are in `out`.
 
         postcondition  for all elements i and all copies: result[target's place of i] = x[source's place of i]
         refused        TW701 addresses below zero; TW702 sizes; TW703 a target where elements meet;
-                       TW704 a storage that is too small, elsewhere, of another type, or the source itself
+                       TW704 a storage that is too small, elsewhere, of another type, or the source itself;
+                       TW705 a fill that is no element; TW706 no memory for the result
 
     >>> from tilewise import S
     >>> move(np.arange(6), S[2, 3], S[(2, 3) : (1, 2)])
@@ -46,22 +57,66 @@ def move(
     tilewise.LayoutError: TW702: the box (2, 3) is not in both 6 and (2, 4)
       hint: a box has one extent for each mode, and lies in the source and in the target
     """
-    given = storage_of(x, dtype)
-    source = source if source is not None else given.layout
-    taken = given.aligned if out is None else min(given.aligned, storage_of(out, dtype).aligned)
-    key = (source, target, given.dtype, shape, given.element(fill), taken)
-    return bound_of(*key)(x, out, stream=stream)
+    if stream is None and _is_traced():
+        from tilewise.move.traced import moved
+
+        return moved(x, source, target, out, dtype, shape, fill)
+    given = storage_of(x)
+    steps = given.library.steps(given.array) if source is None else None
+    exact = fill if fill.__class__ is int else repr(fill)  # -0.0 is 0, and NaN is not itself
+    try:
+        key = (id(source), id(target), steps, given.type, dtype, shape, exact)
+        known = _known.get(key)
+    except TypeError:  # a shape as a list
+        return move(x, source, target, out, dtype=dtype, shape=as_tuple(shape), fill=fill, stream=stream)
+    if known is None:
+        known = _remember(key, given, source or own_layout(steps), target, dtype, shape, fill)
+    return known[0]._moved(given, out, stream)
+
+
+def _is_traced() -> bool:
+    """Whether torch.compile looks at this call instead of making it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.compiler.is_compiling()
+
+
+_known: dict[Any, tuple[Bound, Any, Any]] = {}
+"""By the identity of the layouts, which are kept: hashing them takes longer than a launch."""
+
+
+def _remember(
+    key: Any, given: Storage, source: Layout, target: Layout, dtype: Any, shape: Any, fill: Any
+) -> tuple[Bound, Any, Any]:
+    for layout, name in ((source, "the source"), (target, "the target")):
+        of_kind(layout, Layout, f"a layout for {name}", "such as S[(4, 8) : (8, 1)]; parse() reads texts")
+    kind = words_of(given.itemsize) if dtype is None else DType.of(dtype)
+    as_own = dtype is None and not isinstance(fill, bytes | bytearray)
+    element = given.library.element(fill, given.type) if as_own else element_of(fill, kind)
+    if len(_known) >= REMEMBERED:
+        _known.clear()
+    _known[key] = bound_of(source, target, kind, shape, element), source, target
+    return _known[key]
 
 
 @lru_cache(maxsize=1024)
-def bound_of(source: Layout, target: Layout, dtype: DType, shape: Any, fill: bytes, aligned: int) -> Bound:
-    """A move that is ready for arrays of one type and alignment; the last ones are kept."""
-    return Bound(plan(source, target, dtype, shape=shape, fill=fill, aligned=aligned))
+def bound_of(source: Layout, target: Layout, dtype: DType, shape: Any, fill: bytes) -> Bound:
+    """A move that is ready for arrays of one type; the last ones are kept."""
+    return Bound(plan(source, target, dtype, shape=shape, fill=fill))
 
 
-@dataclass
+def as_tuple(shape: Any) -> Any:
+    """A shape that can be remembered."""
+    if isinstance(shape, list | tuple):
+        return tuple(map(as_tuple, shape))
+    if shape.__hash__ is None:
+        raise LayoutError("TW702", f"{shape!r} is no shape", hint="a tuple of extents, such as (128, 64)")
+    return shape
+
+
 class Bound:
-    """A plan with its kernel loaded; called with a source, and a target or none.
+    """A plan that is ready to run; called with a source, and a target or none.
+
+    Its kernels are compiled when they are first needed: for a device, and for how storages are aligned.
 
     >>> from tilewise import S
     >>> turn = Bound(plan(S[2, 3], S[(2, 3) : (1, 2)], "b64"))
@@ -69,91 +124,167 @@ class Bound:
     array([0, 3, 1, 4, 2, 5])
     """
 
-    plan: Plan
-    kernels: dict[int, Any] = field(default_factory=dict)
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._ready: dict[tuple[int, int], Loaded] = {}
+        self._unit = max(1, plan.dtype.bits // 8)
+        self._reads, self._writes = (
+            -(-side.size * plan.dtype.bits // 8) for side in (plan.pair.source, plan.pair.target)
+        )
+        self._beyond = any(limit.fills for limit in plan.pair.limits)
+        self._fills = plan.fills or self._beyond
 
     def __call__(self, x: Any, out: Any = None, *, stream: Any = None) -> Any:
         """The result in new storage, or in `out`."""
-        given = storage_of(x, self.plan.dtype)
-        self._check_source(given)
+        if stream is None and _is_traced():
+            from tilewise.move.traced import moved
+
+            plan = self.plan
+            return moved(x, *plan.pair.layouts, out, plan.dtype, plan.pair.box, plan.fill)
+        return self._moved(storage_of(x), out, stream)
+
+    def _moved(self, given: Storage, out: Any, stream: Any) -> Any:
+        library, device = given.library, given.device
+        if given.size < self._reads or given.pointer % self._unit:
+            raise _source_refused(given, self)
         if out is None:
-            made = storage_of(given.empty(self.plan.pair.target.size), self.plan.dtype)
-            fills = self.plan.fills
+            made = self._empty(given, stream)
+            fills = self.plan.fills if device is not None else self._fills
+            fills = fills or made.size != self._writes
         else:
-            made = storage_of(out, self.plan.dtype)
-            self._check_target(given, made)
+            made = storage_of(out)
+            _check_target(given, made, self)
             fills = False
-        if given.device is None:
+            if self._beyond and (device is None or self.plan.fills_apart):
+                self._fill_elements(given, made, stream)
+        if device is None:
             self._on_host(given, made, fills)
-        else:
-            self._on_device(given, made, fills, stream)
-        return made.array
+            return library.ended(given, made)
+        low = given.pointer | made.pointer | ALIGNED
+        ready = self._ready.get((device, low & -low)) or self._prepared(device, low & -low)
+        handle = library.stream(device, stream)
+        if fills:
+            ready.fill(made.pointer, made.size, handle)
+        ready(given.pointer, made.pointer, handle)
+        return library.ended(given, made)
 
-    # -- what is refused ---------------------------------------------------------------------------
+    def _empty(self, given: Storage, stream: Any) -> Storage:
+        count = -(-self._writes // given.itemsize)
+        try:
+            return given.library.empty(given, count, stream)
+        except (MemoryError, RuntimeError, ValueError) as error:
+            if isinstance(error, LayoutError):
+                raise
+            raise _no_memory(given, count * given.itemsize, error) from error
 
-    def _check_source(self, given: Storage) -> None:
-        wanted = self.plan.pair.source.size
-        if given.elements < wanted:
-            raise LayoutError(
-                "TW704",
-                f"the source has {given.elements} elements, and its layout reaches {wanted}",
-                hint=f"the layout is {self.plan.pair.layouts[0]}",
-            )
-        if given.pointer % max(1, self.plan.dtype.bits // 8):
-            raise LayoutError("TW704", "the source does not begin at a whole element", hint="copy it first")
+    def _prepared(self, device: int, aligned: int) -> Loaded:
+        """The plan for storages that are aligned so, loaded on a device."""
+        from tilewise.move.device import Loaded
 
-    def _check_target(self, given: Storage, made: Storage) -> None:
-        wanted = self.plan.pair.target.size
-        if made.elements < wanted:
-            raise LayoutError(
-                "TW704",
-                f"out has {made.elements} elements, and the target's layout reaches {wanted}",
-                hint=f"the layout is {self.plan.pair.layouts[1]}",
-            )
-        if (given.kind, given.device) != (made.kind, made.device):
-            raise LayoutError(
-                "TW704",
-                f"the source is {_where(given)}, out is {_where(made)}",
-                hint="both belong to one library, on one device",
-            )
-        last = made.pointer + -(-wanted * self.plan.dtype.bits // 8)
-        if made.pointer < given.pointer + given.size and given.pointer < last:
-            raise LayoutError(
-                "TW704",
-                "out and the source share memory",
-                hint="a move reads all of the source: give another out",
-            )
-
-    # -- where it is done --------------------------------------------------------------------------
+        made = self._ready[device, aligned] = Loaded(self.plan.for_alignment(aligned), device)
+        return made
 
     def _on_host(self, given: Storage, made: Storage, fills: bool) -> None:
-        pair = self.plan.pair
-        source, target = (_row(storage) for storage in (given, made))
-        if fills or any(limit.fills for limit in pair.limits):
+        source, target = row_of(given), row_of(made)
+        if fills:
             repeats = -(-len(target) // len(self.plan.fill))
             target[:] = np.frombuffer(self.plan.fill * repeats, np.uint8)[: len(target)]
-        move_bytes(source, target, pair)
+        move_bytes(source, target[: self._writes], self.plan.pair)
 
-    def _on_device(self, given: Storage, made: Storage, fills: bool, stream: Any) -> None:
-        from tilewise.move.device import Loaded, stream_of
+    def _fill_elements(self, given: Storage, made: Storage, stream: Any) -> None:
+        """Fill all elements of a target, and nothing between them: one element is moved to all."""
+        target = self.plan.pair.layouts[1]
+        one = given.library.empty(given, -(-len(self.plan.fill) // given.itemsize), stream)
+        filled = Bound(plan(_all_one(target), target, self.plan.dtype))
+        if given.device is None:
+            row_of(one)[: len(self.plan.fill)] = np.frombuffer(self.plan.fill, np.uint8)
+        else:
+            handle = given.library.stream(given.device, stream)
+            self._prepared(given.device, ALIGNED).fill(one.pointer, len(self.plan.fill), handle)
+        filled._moved(one, made.array, stream)
 
-        assert given.device is not None
-        loaded = self.kernels.get(given.device)
-        if loaded is None:
-            loaded = self.kernels[given.device] = Loaded(self.plan, given.device)
-        handle = stream_of(given.kind, stream)
-        if fills:
-            loaded.fill(made.pointer, made.size, handle)
-        loaded(given.pointer, made.pointer, handle)
+
+@lru_cache(maxsize=256)
+def _all_one(target: Layout) -> Layout:
+    """One element, as often as the target has some."""
+    return S[(target.size,) : (0,)]
+
+
+def row_of(storage: Storage) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The bytes of a storage on the CPU, as NumPy has them; nothing is copied."""
+    memory = (ctypes.c_uint8 * storage.size).from_address(storage.pointer)
+    return np.ctypeslib.as_array(memory)
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+def _source_refused(given: Storage, bound: Bound) -> LayoutError:
+    plan = bound.plan
+    if given.size < bound._reads:
+        return LayoutError(
+            "TW704",
+            f"x has {given.size} bytes, and the source reaches {bound._reads}: "
+            f"{plan.pair.source.size} elements of {plan.dtype}",
+            hint=f"the source is {plan.pair.layouts[0]}; x counts from its first element on",
+        )
+    return _misaligned("x", given, bound)
+
+
+def _misaligned(name: str, storage: Storage, bound: Bound) -> LayoutError:
+    return LayoutError(
+        "TW704",
+        f"{name} begins at {storage.pointer:#x}, no multiple of an element's {bound._unit} bytes",
+        hint="copy it to storage of its own first",
+    )
+
+
+def _check_target(given: Storage, made: Storage, bound: Bound) -> None:
+    """Refuse an `out` that cannot take the result, or that the move would read while it writes."""
+    if (given.library, given.device) != (made.library, made.device):
+        raise LayoutError(
+            "TW704",
+            f"x is {_where(given)}, out is {_where(made)}",
+            hint="both belong to one library, on one device",
+        )
+    if why := made.library.writable(made):
+        raise LayoutError(
+            "TW704", f"out {why}", hint="out is storage: one contiguous row that can be written"
+        )
+    if made.type != given.type:
+        raise LayoutError(
+            "TW704",
+            f"x has elements of type {given.type}, out of {made.type}",
+            hint="bits are moved as they are: view one as the other",
+        )
+    if made.size < bound._writes:
+        plan = bound.plan
+        raise LayoutError(
+            "TW704",
+            f"out has {made.size} bytes, and the target reaches {bound._writes}: "
+            f"{plan.pair.target.size} elements of {plan.dtype}",
+            hint=f"the target is {plan.pair.layouts[1]}",
+        )
+    if made.pointer % bound._unit:
+        raise _misaligned("out", made, bound)
+    if made.pointer < given.pointer + bound._reads and given.pointer < made.pointer + bound._writes:
+        raise LayoutError(
+            "TW704",
+            "out and x share memory: what is written would be read",
+            hint="give another out, or none",
+        )
+
+
+def _no_memory(given: Storage, size: int, error: Exception) -> LayoutError:
+    where = "the CPU" if given.device is None else f"GPU {given.device}"
+    first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return LayoutError(
+        "TW706",
+        f"the result takes {size} bytes, which {where} does not give: {first}",
+        hint="free some, move a part at a time, or give storage that is there as out",
+    )
 
 
 def _where(storage: Storage) -> str:
     where = "the CPU" if storage.device is None else f"GPU {storage.device}"
-    return f"{storage.kind}'s on {where}"
-
-
-def _row(storage: Storage) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    if storage.kind == "torch":
-        memory = (ctypes.c_uint8 * storage.size).from_address(storage.pointer)
-        return np.ctypeslib.as_array(memory)
-    return storage.row
+    return f"{storage.library.name}'s on {where}"

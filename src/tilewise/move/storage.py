@@ -1,141 +1,295 @@
-"""Arrays of NumPy, torch and CuPy as what a move needs of them: where they are, of what, and how long.
+"""Arrays as what a move needs of them: where they are, how long, and of what. A class for each library.
 
-No neighbour is imported: who has an array of a library has imported it.
+No library is imported: who has an array of one has imported it.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tilewise.bridge.strides import layout_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-
-DEFAULT_ALIGNMENT = 256
-"""Bytes; allocators of devices align to this or more."""
-
-_WIDTHS = {1: "b8", 2: "b16", 4: "b32", 8: "b64", 16: "b128"}
+from tilewise.core.vectors import as_vector
+from tilewise.move.fills import kept, no_element
 
 
-@dataclass(frozen=True)
-class Storage:
-    """An array as one row of bytes from its first element on."""
+class Storage(NamedTuple):
+    """An array as bytes from its first element to its last one."""
 
     array: Any
-    kind: str
-    """`numpy`, `torch` or `cupy`."""
+    library: Library
     device: int | None
     """The number of the GPU; None for the CPU."""
     pointer: int
     size: int
     """Bytes."""
-    dtype: DType
-
-    @property
-    def aligned(self) -> int:
-        """Bytes to which it is aligned, as far as a plan asks."""
-        return min(DEFAULT_ALIGNMENT, self.pointer & -self.pointer or DEFAULT_ALIGNMENT)
-
-    @property
-    def elements(self) -> int:
-        """How many elements there are from the first on."""
-        return self.size * 8 // self.dtype.bits
-
-    @cached_property
-    def layout(self) -> Layout:
-        """The array's own layout, from its first element."""
-        return layout_of(self.array, self.array)
-
-    @property
-    def row(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """The bytes of an array of NumPy's."""
-        own = self.array
-        start = own[(slice(0, 1),) * own.ndim].reshape(-1).view(np.uint8)
-        return np.lib.stride_tricks.as_strided(start, (self.size,), (1,))
-
-    def element(self, fill: float) -> bytes:
-        """The bytes of an element of that value; for elements of less than a byte, a byte full of them."""
-        if self.dtype.bits < 8:
-            bits = self.dtype.bits
-            value = int(fill) & ((1 << bits) - 1)
-            return bytes([sum(value << shift for shift in range(0, 8, bits))])
-        if self.kind == "torch":
-            torch = sys.modules["torch"]
-            return bytes(torch.full((1,), fill, dtype=self.array.dtype).view(torch.uint8).numpy())
-        return np.full(1, fill, self.array.dtype).tobytes()
-
-    def empty(self, elements: int) -> Any:
-        """New storage of that many elements, of the same library, type and device."""
-        count = -(-elements * self.dtype.bits // 8) // self.array.dtype.itemsize
-        if self.kind == "torch":
-            return sys.modules["torch"].empty(count, dtype=self.array.dtype, device=self.array.device)
-        if self.kind == "cupy":
-            return sys.modules["cupy"].empty(count, self.array.dtype)
-        return np.empty(count, self.array.dtype)
+    type: Any
+    """Of its elements, as the library has it."""
+    itemsize: int
 
 
-def storage_of(array: Any, dtype: DType | str | None = None) -> Storage:
-    """What an array is; `dtype` says what its bytes hold where its own type does not.
+def storage_of(array: Any) -> Storage:
+    """What an array is.
 
     >>> found = storage_of(np.zeros((4, 6), np.float32))
-    >>> found.kind, found.device, found.dtype, found.elements
-    ('numpy', None, b32, 24)
-    >>> storage_of(np.zeros(8, np.uint8), "u4").elements
-    16
+    >>> found.library.name, found.device, found.size, found.itemsize
+    ('NumPy', None, 96, 4)
     """
-    library = type(array).__module__.partition(".")[0]
-    if library == "torch":
-        return _of_torch(array, dtype)
-    if library == "cupy":
-        return _of_cupy(array, dtype)
+    kind = type(array)
+    library = _LIBRARIES.get(kind)
+    if library is None:
+        library = _LIBRARIES[kind] = _library_of(array)
+    return library.seen(array)
+
+
+_LIBRARIES: dict[type, Library] = {}
+"""By the type of an array; there are few."""
+
+
+def _library_of(array: Any) -> Library:
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return TORCH
+    if cupy is not None and isinstance(array, cupy.ndarray):
+        return CUPY
     if isinstance(array, np.ndarray):
-        return _of_numpy(array, dtype)
+        return NUMPY
+    if hasattr(array, "__dlpack__") and hasattr(array, "__array_namespace__"):
+        from tilewise.move.exchanged import EXCHANGED
+
+        return EXCHANGED
     raise LayoutError(
         "TW704",
         f"{type(array).__name__} is no array that can be moved",
-        hint="NumPy on the CPU, torch or CuPy on a GPU",
+        hint="an array of NumPy, torch, CuPy or JAX, or one with __dlpack__ and __array_namespace__",
     )
 
 
-def _dtype(itemsize: int, dtype: DType | str | None) -> DType:
-    if dtype is not None:
-        return DType.of(dtype)
-    if itemsize not in _WIDTHS:
+class Library:
+    """What is asked of every library."""
+
+    name: ClassVar[str]
+
+    def seen(self, array: Any) -> Storage:
+        """The array's storage."""
+        raise NotImplementedError
+
+    def steps(self, array: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Extents and strides, in elements."""
+        raise NotImplementedError
+
+    def empty(self, like: Storage, count: int, stream: Any) -> Storage:
+        """New storage of that many elements of the same type, on the same device."""
+        raise NotImplementedError
+
+    def writable(self, out: Storage) -> str:
+        """Why nothing can be written there; nothing where it can."""
+        raise NotImplementedError
+
+    def stream(self, device: int, stream: Any) -> int:
+        """The handle of the stream that is given, or of the one on which the library works now."""
+        raise NotImplementedError
+
+    def element(self, fill: Any, kind: Any) -> bytes:
+        """The bytes of an element of that type and value."""
+        raise NotImplementedError
+
+    def ended(self, given: Storage, made: Storage) -> Any:
+        """The result, when its kernel has been launched."""
+        return made.array
+
+
+class _NumPy(Library):
+    name = "NumPy"
+
+    def seen(self, array: Any) -> Storage:
+        kind, shape = array.dtype, array.shape
+        if kind.hasobject:
+            raise LayoutError("TW704", f"elements of type {kind} are not moved", hint="numbers or bytes are")
+        size = array.nbytes
+        if size and not array.flags.c_contiguous:
+            if min(array.strides) < 0:
+                raise _before_first()
+            size = kind.itemsize + sum((n - 1) * step for n, step in zip(shape, array.strides, strict=True))
+        return Storage(array, self, None, array.ctypes.data, size, kind, kind.itemsize)
+
+    def steps(self, array: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        rests = [step % array.itemsize for step in array.strides]
+        if any(rests):
+            raise LayoutError(
+                "TW704",
+                f"the array's strides {array.strides} are no whole elements of {array.itemsize} bytes",
+                hint="say the source, and what an element is: source=..., dtype=...",
+            )
+        return array.shape, tuple(step // array.itemsize for step in array.strides)
+
+    def empty(self, like: Storage, count: int, stream: Any) -> Storage:
+        return self.seen(np.empty(count, like.type))
+
+    def writable(self, out: Storage) -> str:
+        if not out.array.flags.c_contiguous:
+            return "is not contiguous"
+        return "" if out.array.flags.writeable else "is read-only"
+
+    def element(self, fill: Any, kind: Any) -> bytes:
+        return as_type(fill, kind)
+
+
+class _Torch(Library):
+    name = "torch"
+
+    def seen(self, array: Any) -> Storage:
+        if not (array.is_cuda or array.is_cpu):
+            raise LayoutError(
+                "TW704", f"a tensor on {array.device} is not moved", hint="on the CPU, or an NVIDIA GPU"
+            )
+        if array.requires_grad and sys.modules["torch"].is_grad_enabled():
+            raise LayoutError(
+                "TW704",
+                "the tensor needs gradients, and a move passes none",
+                hint="x.detach(), or torch.no_grad()",
+            )
+        if array.is_conj() or array.is_neg():
+            raise LayoutError(
+                "TW704",
+                "the tensor's bits are not its values: it is a lazy view",
+                hint="x.resolve_conj().resolve_neg()",
+            )
+        itemsize = array.itemsize
+        if array.is_contiguous():
+            size = array.nbytes
+        else:
+            steps = zip(array.shape, array.stride(), strict=True)
+            size = itemsize * (1 + sum((n - 1) * step for n, step in steps)) if array.numel() else 0
+        index = array.get_device() if array.is_cuda else None
+        return Storage(array, self, index, array.data_ptr(), size, array.dtype, itemsize)
+
+    def steps(self, array: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return tuple(array.shape), array.stride()
+
+    def empty(self, like: Storage, count: int, stream: Any) -> Storage:
+        torch, x = sys.modules["torch"], like.array
+        if stream is None or like.device is None:
+            made = torch.empty(count, dtype=like.type, device=x.device)
+        else:  # what the allocator gives is ordered on the stream that is current
+            other = torch.cuda.ExternalStream(self.stream(like.device, stream), device=like.device)
+            with torch.cuda.stream(other):
+                made = torch.empty(count, dtype=like.type, device=x.device)
+        return Storage(
+            made, self, like.device, made.data_ptr(), count * like.itemsize, like.type, like.itemsize
+        )
+
+    def writable(self, out: Storage) -> str:
+        return "" if out.array.is_contiguous() else "is not contiguous"
+
+    def stream(self, device: int, stream: Any) -> int:
+        if stream is None:
+            return int(sys.modules["torch"]._C._cuda_getCurrentRawStream(device))  # no object is made
+        return handle_of(stream)
+
+    def element(self, fill: Any, kind: Any) -> bytes:
+        torch = sys.modules["torch"]
+        try:
+            made = torch.full((1,), fill, dtype=kind)
+            value = made.item()
+        except (RuntimeError, TypeError) as error:
+            raise no_element(fill, str(kind)) from error
+        if not kept(fill, value):
+            raise no_element(fill, str(kind))
+        return bytes(made.view(torch.uint8).numpy())
+
+
+class _CuPy(Library):
+    name = "CuPy"
+
+    def seen(self, array: Any) -> Storage:
+        size = array.nbytes
+        if size and not array.flags.c_contiguous:
+            if min(array.strides) < 0:
+                raise _before_first()
+            reach = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
+            size = array.itemsize + reach
+        return Storage(array, self, array.device.id, array.data.ptr, size, array.dtype, array.itemsize)
+
+    steps = _NumPy.steps
+    element = _NumPy.element
+
+    def empty(self, like: Storage, count: int, stream: Any) -> Storage:
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(like.device):
+            if stream is None:
+                made = cupy.empty(count, like.type)
+            else:
+                with cupy.cuda.ExternalStream(handle_of(stream), like.device):
+                    made = cupy.empty(count, like.type)
+        return Storage(made, self, like.device, made.data.ptr, made.nbytes, like.type, like.itemsize)
+
+    def writable(self, out: Storage) -> str:
+        return "" if out.array.flags.c_contiguous else "is not contiguous"
+
+    def stream(self, device: int, stream: Any) -> int:
+        if stream is None:
+            return int(sys.modules["cupy"].cuda.get_current_stream(device).ptr)
+        return handle_of(stream)
+
+
+NUMPY, TORCH, CUPY = _NumPy(), _Torch(), _CuPy()
+
+
+def as_type(fill: Any, kind: np.dtype[Any]) -> bytes:
+    """The bytes of a number as NumPy has it in that type, if it is one of the type."""
+    try:
+        with np.errstate(over="ignore"):
+            made = np.full(1, fill, kind)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise no_element(fill, str(kind)) from error
+    if not kept(fill, made.item()):
+        raise no_element(fill, str(kind))
+    return made.tobytes()
+
+
+def handle_of(stream: Any) -> int:
+    """The handle of a stream: torch's, CuPy's, cuda.core's, or an integer."""
+    for name in ("cuda_stream", "ptr", "handle"):
+        if hasattr(stream, name):
+            return int(getattr(stream, name))
+    if isinstance(stream, int):
+        return stream
+    raise LayoutError(
+        "TW704", f"{stream!r} is no stream", hint="torch's, CuPy's, or the handle as an integer"
+    )
+
+
+@lru_cache(maxsize=1024)
+def own_layout(steps: tuple[tuple[int, ...], tuple[int, ...]]) -> Layout:
+    """The layout of an array of those extents and strides.
+
+    >>> own_layout(((3, 4), (8, 1)))
+    S[(3, 4) : (8, 1)]
+    """
+    shape, strides = steps
+    if 0 in shape:
+        raise LayoutError(
+            "TW704", f"an array of shape {shape} has no element to move", hint="every extent is positive"
+        )
+    return Layout(
+        tuple(shape), tuple(as_vector(step if n > 1 else 0) for n, step in zip(shape, strides, strict=True))
+    )
+
+
+@lru_cache(maxsize=256)
+def words_of(itemsize: int) -> DType:
+    """The words that elements of an array are moved as."""
+    if itemsize not in (1, 2, 4, 8, 16):
         raise LayoutError(
             "TW704", f"elements of {itemsize} bytes are not moved", hint="view it as bytes or words"
         )
-    return DType.of(_WIDTHS[itemsize])
-
-
-def _of_numpy(array: Any, dtype: DType | str | None) -> Storage:
-    if any(step < 0 for step in array.strides):
-        raise _before_first()
-    reach = sum((extent - 1) * step for extent, step in zip(array.shape, array.strides, strict=True))
-    bytes_in_all = reach + array.itemsize if array.size else 0
-    return Storage(array, "numpy", None, array.ctypes.data, bytes_in_all, _dtype(array.itemsize, dtype))
-
-
-def _of_torch(array: Any, dtype: DType | str | None) -> Storage:
-    device = array.device.index if array.device.type == "cuda" else None
-    if array.device.type not in ("cuda", "cpu"):
-        raise LayoutError(
-            "TW704", f"a tensor on {array.device} is not moved", hint="on the CPU, or an NVIDIA GPU"
-        )
-    itemsize = array.element_size()
-    end = array.untyped_storage().nbytes() - array.storage_offset() * itemsize
-    return Storage(array, "torch", device, array.data_ptr(), end, _dtype(itemsize, dtype))
-
-
-def _of_cupy(array: Any, dtype: DType | str | None) -> Storage:
-    memory = array.data
-    end = memory.mem.size - (memory.ptr - memory.mem.ptr)
-    return Storage(array, "cupy", array.device.id, memory.ptr, end, _dtype(array.itemsize, dtype))
+    return DType.of(f"b{8 * itemsize}")
 
 
 def _before_first() -> LayoutError:

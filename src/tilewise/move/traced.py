@@ -1,0 +1,102 @@
+"""`move` as operators of torch, which torch.compile keeps whole: layouts are their arguments as text.
+
+Imported where torch traces, and by nothing else; without torch there is nothing to register.
+"""
+
+from __future__ import annotations
+
+import sys
+from ast import literal_eval
+from functools import lru_cache
+from typing import Any
+
+from tilewise.core.dtypes import DType
+from tilewise.core.layout import Layout
+from tilewise.move.fills import element_of
+from tilewise.move.pair import storage_size
+from tilewise.move.run import Bound, as_tuple, bound_of
+from tilewise.move.storage import TORCH, own_layout, words_of
+from tilewise.notation import parse
+
+torch: Any = sys.modules.get("torch")
+
+
+def moved(
+    x: Any,
+    source: Layout | None,
+    target: Layout,
+    out: Any | None,
+    dtype: DType | str | None,
+    shape: Any,
+    fill: Any,
+) -> Any:
+    """What `move` does of a tensor that torch traces."""
+    words = _constant(source, target, x.dtype, dtype, shape, fill)
+    if out is None:
+        return torch.ops.tilewise.move(x, *words)
+    torch.ops.tilewise.move_into(x, out, *words)
+    return out
+
+
+def _spelled(
+    source: Layout | None, target: Layout, kind: Any, dtype: Any, shape: Any, fill: Any
+) -> tuple[str, str, str, str, str]:
+    """The arguments of the operators: layouts, type, box and fill as text; no source is x's own strides."""
+    words = words_of(kind.itemsize) if dtype is None else DType.of(dtype)
+    as_own = dtype is None and not isinstance(fill, bytes | bytearray)
+    element = TORCH.element(fill, kind) if as_own else element_of(fill, words)
+    texts = [
+        str(layout if layout.unit == "element" else layout.in_elements(words)) if layout else ""
+        for layout in (source, target)
+    ]
+    return texts[0], texts[1], words.name, repr(as_tuple(shape)), element.hex()
+
+
+def _move(x: Any, source: str, target: str, dtype: str, shape: str, fill: str) -> Any:
+    return _bound(x, source, target, dtype, shape, fill)(x)
+
+
+def _move_into(x: Any, out: Any, source: str, target: str, dtype: str, shape: str, fill: str) -> None:
+    _bound(x, source, target, dtype, shape, fill)(x, out)
+
+
+def _made(x: Any, source: str, target: str, dtype: str, shape: str, fill: str) -> Any:
+    """New storage for the result, where only its size is asked for."""
+    kind = DType.of(dtype)
+    size = -(-storage_size(_read(target), kind) * kind.bits // 8)
+    return torch.empty(-(-size // x.itemsize), dtype=x.dtype, device=x.device)
+
+
+def _bound(x: Any, source: str, target: str, dtype: str, shape: str, fill: str) -> Bound:
+    layout = _read(source) if source else own_layout(TORCH.steps(x))
+    return bound_of(layout, _read(target), DType.of(dtype), literal_eval(shape), bytes.fromhex(fill))
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> Layout:
+    return parse(text)
+
+
+def _registered() -> Any:
+    """The operators. x is read as storage, so that compiled code must keep the strides that were traced.
+
+    What comes back is their words as torch traces them: computed, and then constant.
+    """
+    asked = "str source, str target, str dtype, str shape, str fill"
+    exact = (torch.Tag.needs_exact_strides,)
+    new = torch.library.custom_op(
+        "tilewise::move", _move, mutates_args=(), schema=f"(Tensor x, {asked}) -> Tensor", tags=exact
+    )
+    new.register_fake(_made)
+    into = torch.library.custom_op(
+        "tilewise::move_into",
+        _move_into,
+        mutates_args=("out",),
+        schema=f"(Tensor x, Tensor(a!) out, {asked}) -> ()",
+        tags=exact,
+    )
+    into.register_fake(lambda *words: None)
+    return torch.compiler.assume_constant_result(_spelled)
+
+
+_constant = _registered() if torch else _spelled

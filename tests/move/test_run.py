@@ -1,0 +1,443 @@
+"""`move` and bound plans on the CPU: what they give and refuse, and what reaches a driver that is made up."""
+
+import ctypes
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tilewise
+from tilewise import LayoutError, Refused, S, laneid, plan
+from tilewise.move import device, move
+from tilewise.move.fills import element_of
+from tilewise.move.run import bound_of
+from tilewise.move.storage import NUMPY, handle_of
+
+TURN = S[3, 4], S[(3, 4) : (1, 3)]
+
+
+def refused(code, *said):
+    """The error of a code, the message of which says all of that."""
+    return pytest.raises(LayoutError, match=f"(?s)^{code}: " + "".join(f"(?=.*{word})" for word in said))
+
+
+# -- what is given ---------------------------------------------------------------------------------
+
+
+def test_the_module_is_the_move():
+    assert tilewise.move(np.arange(12), *TURN).tolist() == move(np.arange(12), *TURN).tolist()
+    assert tilewise.plan is plan
+
+
+def test_a_result_has_the_type_of_the_source():
+    assert move(np.arange(12, dtype=np.float32), *TURN).dtype == np.float32
+
+
+def test_without_a_source_the_array_is_read_by_its_strides():
+    array = np.arange(24).reshape(4, 6)[:, ::2].T
+    assert move(array, None, S[3, 4]).reshape(3, 4).tolist() == array.tolist()
+
+
+def test_the_same_layouts_move_arrays_of_other_strides():
+    target = S[3, 4]
+    for array in (np.arange(12).reshape(3, 4), np.arange(12).reshape(4, 3).T):
+        assert move(array, None, target).reshape(3, 4).tolist() == array.tolist()
+
+
+def test_fills_that_are_equal_and_not_the_same_are_kept_apart():
+    array, target = np.ones(1), S[1] + 1
+    found = [str(move(array, S[1], target, fill=fill)[0]) for fill in (0, -0.0, float("nan"), 0.0, 2, 2.5)]
+    assert found == ["0.0", "-0.0", "nan", "0.0", "2.0", "2.5"]
+
+
+def test_a_shape_may_be_a_list():
+    assert move(np.arange(6), None, S[6], shape=[6]).tolist() == list(range(6))
+
+
+def test_storage_beyond_the_last_whole_element_is_filled():
+    given = np.arange(1, 3, dtype=np.uint32)
+    assert move(given, S[5], S[5], dtype="u8", fill=9).view(np.uint8).tolist() == [1, 0, 0, 0, 2, 9, 9, 9]
+
+
+@pytest.mark.parametrize(("box", "holes"), [((2, 3), 9), (None, 9)])
+def test_out_keeps_its_holes_and_gets_the_fill_of_its_elements(box, holes):
+    target = S[(2, 4) : (6, 1)]
+    source = S[2, 3] if box else S[2, 4]
+    given = np.arange(source.size, dtype=np.int32)
+    out = np.full(12, holes, np.int32)
+    assert move(given, source, target, out, shape=box, fill=7) is out
+    rows = given.reshape(source.shape)
+    beyond = [[7], [7]] if box else [[], []]
+    wanted = [[*row, *more, holes, holes] for row, more in zip(rows, beyond, strict=True)]
+    assert out.reshape(2, 6).tolist() == wanted
+
+
+def test_a_bound_plan_moves_arrays_of_any_type_of_its_width():
+    turn = plan(*TURN, "f32").bind()
+    for kind in (np.float32, np.int32):
+        assert turn(np.arange(12, dtype=kind)).tolist() == move(np.arange(12, dtype=kind), *TURN).tolist()
+
+
+def test_calls_are_remembered_by_the_layouts_and_found_again(monkeypatch):
+    made = []
+    monkeypatch.setattr("tilewise.move.run.bound_of", lambda *words: made.append(words) or bound_of(*words))
+    source, target = S[5, 7], S[(5, 7) : (1, 5)]
+    for _ in range(3):
+        move(np.arange(35), source, target)
+    assert len(made) == 1
+    move(np.arange(35, dtype=np.float32), source, target)
+    move(np.arange(35), source, target, fill=1)
+    assert len(made) == 3
+
+
+def test_what_is_remembered_has_a_bound(monkeypatch):
+    from tilewise.move import run
+
+    monkeypatch.setattr(run, "REMEMBERED", 3)
+    for count in range(1, 9):
+        move(np.arange(count), S[count], S[count])
+    assert len(run._known) <= 3
+
+
+# -- fills -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fill", "dtype", "wanted"),
+    [
+        (1.0, "f32", "0000803f"),
+        (-2, "f16", "00c0"),
+        (1, "bf16", "803f"),
+        (1.00390625, "bf16", "803f"),
+        (1.01171875, "bf16", "823f"),
+        (float("inf"), "bf16", "807f"),
+        (-1, "s8", "ff"),
+        (255, "u8", "ff"),
+        (-8, "s4", "88"),
+        (2.0, "b16", "0200"),
+        (0, "e4m3", "00"),
+        (b"\x38", "e4m3", "38"),
+        (b"\x12\x34", "u16", "1234"),
+    ],
+)
+def test_a_fill_is_the_bytes_of_an_element(fill, dtype, wanted):
+    assert element_of(fill, tilewise.DType.of(dtype)).hex() == wanted
+
+
+def test_a_bf16_that_is_no_number_stays_none():
+    word = int.from_bytes(element_of(float("nan"), tilewise.DType.of("bf16")), "little")
+    assert word & 0x7F80 == 0x7F80
+    assert word & 0x7F
+
+
+@pytest.mark.parametrize(
+    ("fill", "dtype"),
+    [
+        (256, "u8"),
+        (-1, "u8"),
+        (1.5, "s32"),
+        (float("nan"), "u8"),
+        (float("inf"), "s8"),
+        (16, "u4"),
+        (1e6, "f16"),
+        (1e39, "f32"),
+        (3.4e38, "bf16"),
+        ("1", "u8"),
+        ("1", "f32"),
+        (1, "e4m3"),
+        (b"\0", "u16"),
+    ],
+)
+def test_a_fill_that_the_type_does_not_hold_is_refused(fill, dtype):
+    with refused("TW705", dtype):
+        plan(S[2], S[2] + 1, dtype, fill=fill)
+
+
+@pytest.mark.parametrize(
+    ("fill", "kind"), [(300, np.uint8), (-1, np.uint16), (1.5, np.int32), (1e6, np.float16), ("x", np.int8)]
+)
+def test_a_fill_of_an_arrays_own_type_is_held_to_it(fill, kind):
+    with refused("TW705", np.dtype(kind).name):
+        move(np.zeros(2, kind), S[2], S[2] + 1, fill=fill)
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", [slice(0, 12), slice(6, 18), slice(11, 23)])
+def test_out_that_shares_memory_with_the_source_is_refused(part):
+    memory = np.arange(40)
+    with refused("TW704", "share memory"):
+        move(memory[:12], *TURN, memory[part])
+
+
+def test_neighbours_share_no_memory():
+    memory = np.arange(24)
+    move(memory[:12], *TURN, memory[12:])
+    assert memory[12:15].tolist() == [0, 4, 8]
+
+
+def read_only():
+    out = np.zeros(12, np.int64)
+    out.flags.writeable = False
+    return out
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        (np.zeros(11, np.int64), "88 bytes.*reaches 96.*12 elements"),
+        (np.zeros(24, np.int64)[::2], "not contiguous"),
+        (read_only(), "read-only"),
+        (np.zeros(12, np.float64), "int64.*float64"),
+        (np.zeros(12, np.int32), "int64.*int32"),
+        ([0] * 12, "list is no array"),
+    ],
+)
+def test_an_out_that_cannot_take_the_result_is_refused(out, said):
+    with refused("TW704", said):
+        move(np.arange(12), *TURN, out)
+
+
+def test_an_out_elsewhere_is_refused(monkeypatch):
+    class Elsewhere(np.ndarray):
+        pass
+
+    away = type("Away", (type(NUMPY),), {"name": "a friend"})()
+    monkeypatch.setitem(sys.modules["tilewise.move.storage"]._LIBRARIES, Elsewhere, away)
+    with refused("TW704", "x is NumPy's on the CPU, out is a friend's on the CPU"):
+        move(np.arange(12), *TURN, np.zeros(12, np.int64).view(Elsewhere))
+
+
+@pytest.mark.parametrize("name", ["x", "out"])
+def test_storage_that_begins_inside_an_element_is_refused(name):
+    whole = np.zeros(12, np.float64)
+    inside = np.frombuffer(bytearray(8 * 12 + 4), np.uint8)[4:].view(np.float64)
+    given, out = (inside, whole) if name == "x" else (whole, inside)
+    with refused("TW704", f"{name} begins at", "8 bytes"):
+        move(given, *TURN, out)
+
+
+@pytest.mark.parametrize(
+    ("x", "source", "target", "words", "code", "said"),
+    [
+        (np.arange(11), *TURN, {}, "TW704", "88 bytes.*96: 12 elements of b64"),
+        (np.arange(12), S[3, 4], S[13], {}, "TW702", "12 elements.*13"),
+        (np.arange(12), S[12], S[12] - 1, {}, "TW701", "target.*below zero.*-1"),
+        (np.arange(12), S[(12,) : (-1,)], S[12], {}, "TW701", "source.*below zero"),
+        (np.arange(12)[::-1], None, S[12], {}, "TW701", "steps down"),
+        (np.arange(12), S[12], S[(3, 4) : (4, 2)], {}, "TW703", "two elements"),
+        (np.arange(12), S[12], S[12 : 1 @ laneid], {}, "TW701", "laneid"),
+        (np.arange(12), S[12], S[12], {"dtype": "f31"}, "TW105", "f31"),
+        (np.arange(12), S[12], S[12], {"dtype": "e2m3"}, "TW602", "6 bits"),
+        (np.arange(12), S[12], S[12], {"shape": (2.5,)}, "TW101", "2.5"),
+        (np.arange(12), S[12], S[12], {"shape": "twelve"}, "TW101", "twelve"),
+        (np.arange(12), "S[12]", S[12], {}, "TW107", "a layout for the source"),
+        (np.arange(12), S[12], (12,), {}, "TW107", "a layout for the target"),
+        (np.zeros(0), None, S[1], {}, "TW704", "no element"),
+        (np.zeros((3, 2), "V3"), None, S[6], {}, "TW704", "3 bytes"),
+        (np.array([None, 1]), S[2], S[2], {}, "TW704", "object"),
+        ([1, 2, 3], S[3], S[3], {}, "TW704", "list is no array"),
+    ],
+)
+def test_what_cannot_be_moved_is_refused(x, source, target, words, code, said):
+    with refused(code, said):
+        move(x, source, target, **words)
+
+
+def test_strides_that_are_no_whole_elements_are_refused():
+    array = np.zeros(6, [("a", "i2"), ("b", "i4")])["b"]
+    with refused("TW704", "strides"):
+        move(array, None, S[6])
+
+
+def test_a_result_that_no_memory_holds_is_refused_with_its_size():
+    with refused("TW706", f"{8 << 50} bytes, which the CPU does not give"):
+        move(np.zeros(1), S[1], S[1] + (1 << 50) - 1)
+
+
+@pytest.mark.parametrize("stream", ["fast", object()])
+def test_what_is_no_stream_is_refused(stream):
+    with refused("TW704", "no stream"):
+        handle_of(stream)
+
+
+@pytest.mark.parametrize(
+    "stream", [5, SimpleNamespace(cuda_stream=5), SimpleNamespace(ptr=5), SimpleNamespace(handle=5)]
+)
+def test_streams_of_every_library_are_known_by_their_handles(stream):
+    assert handle_of(stream) == 5
+
+
+# -- a driver that is made up ----------------------------------------------------------------------
+
+
+class Driver:
+    """What was called, in order; memory is the process's own, and copies are made."""
+
+    def __init__(self, monkeypatch):
+        self.said, self.context, self.status = [], 77, 0
+        driver, core = ModuleType("cuda.bindings.driver"), ModuleType("cuda.core")
+        driver.cuInit = lambda flags: (0,)
+        driver.cuDeviceGet = lambda index: (0, index)
+        driver.cuDevicePrimaryCtxRetain = lambda device: (0, 77)
+        driver.cuCtxGetCurrent = lambda: (0, self.context)
+        driver.cuCtxPushCurrent = lambda context: self._say("push", context)
+        driver.cuCtxPopCurrent = lambda: self._say("pop")
+        driver.cuModuleLoadData = lambda code: (0, code)
+        driver.cuModuleGetFunction = lambda module, name: (0, (module, name))
+        driver.cuFuncSetAttribute = lambda function, attribute, value: self._say("shared", value)
+        driver.CUfunction_attribute = SimpleNamespace(
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="shared"
+        )
+        driver.cuMemcpyDtoDAsync = self._copy
+        driver.cuLaunchKernel = self._launch
+        core.Device = lambda index: SimpleNamespace(name="made up", compute_capability=(9, 0))
+        for name, module in {"cuda.core": core, "cuda.bindings.driver": driver}.items():
+            monkeypatch.setitem(sys.modules, name.rpartition(".")[0], ModuleType("above"))
+            monkeypatch.setitem(sys.modules, name, module)
+        monkeypatch.setattr(device, "cubin", lambda source: source.text.encode())
+        for kept in (device._context, device._function):
+            kept.cache_clear()
+            monkeypatch.setattr(device, kept.__name__, kept)
+
+    def _say(self, *words):
+        self.said.append(words)
+        return (self.status,)
+
+    def _copy(self, target, source, size, stream):
+        ctypes.memmove(target, source, size)
+        return self._say("copy", size, stream)
+
+    def _launch(self, function, blocks, _y, _z, threads, _v, _w, shared, stream, arguments, _extra):
+        name = function[1]
+        count = 5 if name == b"fill" else 2
+        places = (ctypes.c_void_p * count).from_address(arguments)
+        values = [ctypes.c_uint64.from_address(place).value for place in places]
+        return self._say(name.decode(), blocks, threads, shared, stream, *values)
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    found = Driver(monkeypatch)
+    yield found
+    device._context.cache_clear()
+    device._function.cache_clear()
+
+
+class OnDevice(np.ndarray):
+    """An array of which is said that it is on GPU 0."""
+
+
+class Gpu(type(NUMPY)):
+    name = "made up"
+
+    def seen(self, array):
+        return super().seen(array)._replace(library=self, device=0)
+
+    def empty(self, like, count, stream):
+        return self.seen(np.empty(count, like.type).view(OnDevice))
+
+    def stream(self, device, stream):
+        return 3 if stream is None else handle_of(stream)
+
+
+@pytest.fixture
+def on_device(driver, monkeypatch):
+    monkeypatch.setitem(sys.modules["tilewise.move.storage"]._LIBRARIES, OnDevice, Gpu())
+    memory = np.zeros(1 << 14, np.uint8)
+    start = -memory.ctypes.data % 256
+    return lambda count, kind=np.float32, after=0: (
+        memory[start + after : start + after + count * np.dtype(kind).itemsize].view(kind).view(OnDevice)
+    )
+
+
+def test_a_kernel_is_launched_once_for_a_move(driver, on_device):
+    x = on_device(64 * 32)
+    turn = plan(S[64, 32], S[(64, 32) : (1, 64)], "f32").bind()
+    for stream in (None, 9):
+        driver.said.clear()
+        made = turn(x, stream=stream)
+        ((name, blocks, threads, _, handle, *addresses),) = driver.said
+        low = x.ctypes.data | made.ctypes.data | 256
+        assert name == "move"
+        assert (blocks, threads) == turn.plan.for_alignment(low & -low).launch[:2]
+        assert handle == (3 if stream is None else 9)
+        assert addresses == [x.ctypes.data, made.ctypes.data]
+
+
+def test_neighbours_are_copied_by_the_driver(driver, on_device):
+    x = on_device(64)
+    x[:] = np.arange(64)
+    assert move(x, S[64] + 0, S[8, 8]).tolist() == list(range(64))
+    assert driver.said == [("copy", 256, 3)]
+
+
+def test_holes_are_filled_before(driver, on_device):
+    move(on_device(4), S[4], S[4] + 4, fill=1.5)
+    name, _, _, _, handle, _, count, low, high, period = driver.said[0]
+    assert (name, handle, count, low, high, period) == (
+        "fill",
+        3,
+        32,
+        0x3FC000003FC00000,
+        0x3FC000003FC00000,
+        16,
+    )
+    assert [words[0] for words in driver.said] == ["fill", "copy"]
+
+
+def test_out_is_not_filled_between_its_elements(driver, on_device):
+    whole = on_device(256)
+    move(whole[:4], S[4], S[4] + 4, whole[64:])
+    assert [words[0] for words in driver.said] == ["copy"]
+
+
+def test_each_alignment_has_its_plan(driver, on_device):
+    turn = plan(S[64, 32], S[(64, 32) : (1, 64)], "u8").bind()
+    for after in (0, 1, 4, 0):
+        turn(on_device(2048, np.uint8, after), on_device(2048, np.uint8, 4096 + after))
+    aligned = [key[1] for key in turn._ready]
+    assert aligned == [256, 1, 4]
+
+
+def test_another_context_is_left_as_it_was(driver, on_device):
+    driver.context = 5
+    move(on_device(64), S[8, 8], S[64])
+    assert [words[0] for words in driver.said] == ["push", "copy", "pop"]
+
+
+def test_an_error_of_the_driver_is_raised_and_the_context_is_left(driver, on_device):
+    driver.context, driver.status = 5, 700
+    driver.said.clear()
+    turn = plan(S[8, 8], S[64], "f32").bind()
+    with pytest.raises(RuntimeError, match="700"):
+        turn(on_device(64))
+
+
+def test_no_device_memory_is_said_with_its_size(driver, on_device, monkeypatch):
+    def full(self, like, count, stream):
+        raise RuntimeError("CUDA out of memory. Tried to allocate\nmore")
+
+    monkeypatch.setattr(Gpu, "empty", full)
+    with refused("TW706", "256 bytes, which GPU 0 does not give: CUDA out of memory. Tried to allocate\n"):
+        move(on_device(64), S[8, 8], S[64])
+
+
+def test_without_a_driver_there_is_a_refusal(driver, on_device, monkeypatch):
+    class DynamicLibNotFoundError(RuntimeError):
+        pass
+
+    def missing(index):
+        raise DynamicLibNotFoundError
+
+    monkeypatch.setattr(sys.modules["cuda.core"], "Device", missing)
+    with pytest.raises(Refused, match="no NVIDIA driver is installed"):
+        move(on_device(64), S[8, 8], S[64], fill=3)
+
+
+def test_without_nvidias_packages_there_is_a_refusal(on_device, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
+    with pytest.raises(Refused, match=r"cuda\.bindings\.driver is not installed"):
+        move(on_device(64), S[8, 8], S[64], fill=4)
