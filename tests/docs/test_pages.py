@@ -24,7 +24,7 @@ from tilewise.hardware.catalog.registry import ENGINES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-DOCUMENTED = re.compile(r"^(?:\.\. [\w:]+:: |\s+)tilewise\.(\w+)$", re.MULTILINE)
+DOCUMENTED = re.compile(r"^(?:\.\. [\w:]+:: |\s+)tilewise\.(\w+)(?:\(.*\))?$", re.MULTILINE)
 
 # -- public names ----------------------------------------------------------------------------------
 
