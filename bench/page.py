@@ -57,14 +57,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Answers:
-    """What several say of the same cases, under a heading: a table without times."""
+    """What several say of the same cases, under a heading: a table of words."""
 
     title: str
     note: str
     heads: tuple[str, ...]
     lines: list[tuple[str, ...]]
     rows: tuple[Row, ...] = ()
-    """It measures nothing."""
+    """What has an aim, if anything: only what falls short is said."""
 
     def markdown(self) -> str:
         """The answers as a table."""

@@ -19,6 +19,7 @@ import algebra as algebra_bench
 import banks as banks_bench
 import explorer as explorer_bench
 import hopper as hopper_bench
+import move_cpu as move_bench
 import swizzles as swizzles_bench
 import warp as warp_bench
 from clock import once, peak_bytes, processes, side_by_side
@@ -64,6 +65,7 @@ def main() -> None:
         *warp_bench.sections(peers),
         *banks_bench.sections(peers),
         *swizzles_bench.sections(peers),
+        *move_bench.sections(peers),
         *explorer,
         startup(peers),
     ]

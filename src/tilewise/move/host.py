@@ -1,17 +1,19 @@
-"""The move on the CPU, with NumPy: strided views where there are some, else addresses, block by block."""
+"""The move on the CPU, with NumPy: strided arrays where a pair is some, else addresses, a few at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewise.core.swizzles import Swizzle
+from tilewise.move.blocks import copy
 from tilewise.move.digits import simplest
-from tilewise.move.pair import Digit, Pair, Side
-from tilewise.tables import table
+from tilewise.move.pair import Digit, Pair, Side, by_mode
+from tilewise.move.parts import within_limits, without_swizzles
 
 Array = np.ndarray[Any, Any]
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
@@ -19,8 +21,11 @@ Int64s = np.ndarray[Any, np.dtype[np.int64]]
 WORDS = {8: "u1", 16: "u2", 32: "u4", 64: "u8", 128: "c16"}
 """NumPy's words by their bits: bits are moved, whatever they mean."""
 
-CHUNK = 1 << 20
+CHUNK = 1 << 15
 """Elements whose addresses are held at once."""
+
+WORTH = 1 << 13
+"""Elements whose addresses take as long as making one more part of a pair."""
 
 
 def move_bytes(source: Array, target: Array, pair: Pair) -> None:
@@ -36,22 +41,35 @@ def move_bytes(source: Array, target: Array, pair: Pair) -> None:
     >>> out.tolist()
     [0, 3, 1, 4, 2, 5]
     """
-    if pair.bits < 8:
-        narrow = _elements(source, pair.bits), _elements(target, pair.bits)
-        _move_listed(*narrow, pair)
-        target[:] = _packed(narrow[1], pair.bits)
+    if pair.digits is None:
+        _move_listed(source, target, pair.bits, _by_index(pair))
         return
-    if pair.digits is not None:
-        pair = simplest(pair, 8 * _alignment(source, target))
-    words = WORDS[pair.bits]
-    unit = pair.bits // 8
-    sides = [array[: len(array) // unit * unit].view(words) for array in (source, target)]
-    if pair.digits is None or pair.limits or any(s.swizzles or s.outer for s in (pair.source, pair.target)):
-        _move_listed(sides[0], sides[1], pair)
-    else:
-        _strided(sides[1], pair.target, pair.digits, "write")[...] = _strided(
-            sides[0], pair.source, pair.digits, "read"
+    aligned = 8 * _alignment(source, target)
+    for part in within_limits(simplest(pair, aligned)):
+        _move_part(source, target, simplest(part, aligned) if pair.limits else part, aligned)
+
+
+def _move_part(source: Array, target: Array, part: Pair, aligned: int) -> None:
+    """Move what has no limits, between storages that are aligned to so many bits."""
+    plain = without_swizzles(part) if _worth(part) else None
+    if plain is None:
+        _move_listed(source, target, part.bits, _by_digits(part))
+        return
+    for pair in plain:
+        simple = simplest(pair, aligned) if part.source.swizzles or part.target.swizzles else pair
+        digits = simple.digits or ()
+        copy(
+            _strided(_words(source, simple.bits), simple.source, digits, "read"),
+            _strided(_words(target, simple.bits), simple.target, digits, "write"),
         )
+
+
+def _worth(part: Pair) -> bool:
+    """Whether to take it apart into strided arrays, as far as its swizzles ask."""
+    if part.bits < 8:
+        return False
+    parts = prod(1 << swizzle.bits for side in (part.source, part.target) for swizzle in side.swizzles)
+    return parts == 1 or prod(digit.extent for digit in part.digits or ()) >= parts * WORTH
 
 
 def _alignment(*arrays: Array) -> int:
@@ -60,6 +78,12 @@ def _alignment(*arrays: Array) -> int:
     for array in arrays:
         together |= int(array.ctypes.data)
     return together & -together
+
+
+def _words(array: Array, bits: int) -> Array:
+    """Bytes as words, as far as they are whole ones."""
+    unit = bits // 8
+    return array[: len(array) // unit * unit].view(WORDS[bits])
 
 
 def _strided(array: Array, side: Side, digits: tuple[Digit, ...], name: str) -> Array:
@@ -71,37 +95,49 @@ def _strided(array: Array, side: Side, digits: tuple[Digit, ...], name: str) -> 
 # -- by addresses ----------------------------------------------------------------------------------
 
 
-def _move_listed(source: Array, target: Array, pair: Pair) -> None:
-    lists = _by_digits(pair) if pair.digits is not None else _by_index(pair)
+def _move_listed(source: Array, target: Array, bits: int, lists: Iterator[tuple[Int64s, Int64s]]) -> None:
+    if bits < 8:
+        for read, write in lists:
+            _write_narrow(target, bits, write, _read_narrow(source, bits, read))
+        return
+    words, places = _words(source, bits), _words(target, bits)
     for read, write in lists:
-        target[write] = source[read]
+        places[write] = words[read]
 
 
 def _by_digits(pair: Pair) -> Iterator[tuple[Int64s, Int64s]]:
     """(addresses of the source, addresses of the target), a part of the elements at a time."""
-    digits = pair.digits or ()
-    inner = len(digits)
-    while inner and prod(digit.extent for digit in digits[inner - 1 :]) <= CHUNK:
-        inner -= 1
-    fast, slow = digits[inner:], digits[:inner]
+    slow, parted, fast = _listed(pair.digits or ())
     sums = [_sums(fast, name) for name in ("read", "write")]
-    counts = [_sums(fast, place) for place in range(len(pair.limits))]
-    for outer in np.ndindex(*[digit.extent for digit in slow]):
+    listed = max(1, CHUNK // len(sums[0]))
+    for outer in product(*(range(digit.extent) for digit in slow)):
         steps = list(zip(outer, slow, strict=True))
         at = [sum(number * getattr(digit, name) for number, digit in steps) for name in ("read", "write")]
-        kept = np.ones(len(sums[0]), bool)
-        for place, limit in enumerate(pair.limits):
-            beyond = sum(number * digit.counts[place] for number, digit in steps)
-            kept &= counts[place] + beyond < limit.bound
-        yield _on(pair.source, sums[0][kept] + at[0]), _on(pair.target, sums[1][kept] + at[1])
+        for first in range(0, parted.extent, listed):
+            values = np.arange(first, min(first + listed, parted.extent))
+            read, write = (
+                np.add.outer(values * step + begin, own).reshape(-1)
+                for step, begin, own in zip((parted.read, parted.write), at, sums, strict=True)
+            )
+            yield _on(pair.source, read), _on(pair.target, write)
 
 
-def _sums(digits: tuple[Digit, ...], step: str | int) -> Int64s:
-    """What all values of some digits add up to, in a side or in a limit."""
+def _listed(digits: tuple[Digit, ...]) -> tuple[list[Digit], Digit, list[Digit]]:
+    """Digits that are counted one by one, one that is counted in parts, and those that are listed whole."""
+    slow, fast, listed = list(digits) or [Digit(1, 0, 0)], list[Digit](), 1
+    while len(slow) > 1 and listed * slow[-1].extent <= CHUNK:
+        listed *= slow[-1].extent
+        fast.insert(0, slow.pop())
+    return slow[:-1], slow[-1], fast
+
+
+def _sums(digits: list[Digit], step: str) -> Int64s:
+    """What all values of some digits add up to on a side."""
     total = np.zeros(1, np.int64)
     for digit in digits:
-        each = digit.counts[step] if isinstance(step, int) else getattr(digit, step)
-        total = (total[:, None] + np.arange(digit.extent, dtype=np.int64) * each).reshape(-1)
+        total = np.add.outer(total, np.arange(digit.extent, dtype=np.int64) * getattr(digit, step)).reshape(
+            -1
+        )
     return total
 
 
@@ -120,28 +156,45 @@ def _swizzled(swizzle: Swizzle, places: Int64s) -> Int64s:
 
 def _by_index(pair: Pair) -> Iterator[tuple[Int64s, Int64s]]:
     """The addresses of both layouts, index by index; of the source one copy of each element."""
-    source, target = pair.layouts
-    box = pair.box
-    window = tuple((0, extent) for extent in box) if box else None
-    read, write = (table(layout, window=window).columns[layout.axes[0].name] for layout in (source, target))
-    elements = prod(box) if box else source.size
-    first = read.reshape(elements, -1)[:, 0]
-    copies = write.reshape(elements, -1)
-    for copy in range(copies.shape[1]):
-        yield first, copies[:, copy]
+    box = pair.box or (pair.layouts[0].size,)
+    modes = [list(by_mode(layout, pair.box)) for layout in pair.layouts]
+    axes = [layout.axes[0] for layout in pair.layouts]
+    again = pair.layouts[1].replica
+    copies = _sums([Digit(it.extent, 0, it.stride[axes[1]]) for it in again], "write").tolist()
+    for start in range(0, prod(box), CHUNK):
+        indices = np.unravel_index(np.arange(start, min(start + CHUNK, prod(box))), box)
+        sums = [
+            np.add.reduce([_places(index, mode, axis) for index, mode in zip(indices, side, strict=True)])
+            for side, axis in zip(modes, axes, strict=True)
+        ]
+        read = _on(pair.source, sums[0])
+        for copied in copies:
+            yield read, _on(pair.target, sums[1] + copied)
+
+
+def _places(index: Int64s, mode: tuple[Any, ...], axis: Any) -> Int64s:
+    """What the index of a mode adds to the address, digit by digit."""
+    places = np.zeros_like(index)
+    for it in reversed(mode):
+        index, own = np.divmod(index, it.extent)
+        places += own * it.stride[axis]
+    return places
 
 
 # -- elements of less than a byte ------------------------------------------------------------------
 
 
-def _elements(array: Array, bits: int) -> Array:
-    """The elements of packed bytes, the lowest bits first, a byte each."""
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    return (array[:, None] >> shifts & ((1 << bits) - 1)).reshape(-1)
+def _read_narrow(array: Array, bits: int, places: Int64s) -> Array:
+    """Elements of less than a byte, a byte each; the lowest bits come first."""
+    each = 8 // bits
+    held: Array = array[places // each] >> (places % each * bits).astype(np.uint8) & ((1 << bits) - 1)
+    return held
 
 
-def _packed(elements: Array, bits: int) -> Array:
-    """Elements of less than a byte, packed: the inverse of `_elements`."""
-    parts = elements.reshape(-1, 8 // bits) << np.arange(0, 8, bits, dtype=np.uint8)
-    packed: Array = np.bitwise_or.reduce(parts, axis=1)
-    return packed
+def _write_narrow(array: Array, bits: int, places: Int64s, elements: Array) -> None:
+    """Put elements of less than a byte into their bits; those that share a byte come one after another."""
+    each = 8 // bits
+    for part in range(each):
+        own = places % each == part
+        at, kept = places[own] // each, 0xFF ^ ((1 << bits) - 1) << part * bits
+        array[at] = array[at] & kept | elements[own] << part * bits

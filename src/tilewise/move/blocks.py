@@ -1,0 +1,234 @@
+"""Strided arrays copied at the speed of memory: block by block, each turned in a buffer that is in a cache.
+
+NumPy writes a target in the order of its addresses. Where the source has another order, each element then
+comes from a line of the cache, and often a page, of its own. A block has a run of both: its rows are read
+whole into the buffer, and leave it in the order of the target.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise, product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Box = tuple[slice, ...]
+Index = tuple[Any, ...]
+
+BLOCK = 1 << 17
+"""Bytes of a block: it, and the lines of the target that it goes to, are in the second cache."""
+
+ROW, COLUMN = 512, 256
+"""Bytes of a run in the source, elements of a run in the target: runs of a block grow in this proportion."""
+
+LINE = 64
+"""Bytes of a line of the caches."""
+
+STREAMS = 8
+"""Runs of the source that need no buffer: as many lines are in one set of a cache."""
+
+WIDE, TOGETHER = 4, 256
+"""Bytes of neighbours that stay neighbours: with more than the first they are moved as one item, with more
+than the second as rows."""
+
+ALONE = 1 << 22
+"""Bytes, below which one thread is done before a second one has begun."""
+
+CALL, LOOP = 1000, 10
+"""Nanoseconds or so that a call of NumPy's, and an inner loop of it, cost beyond their items."""
+
+
+def copy(source: Array, target: Array) -> None:
+    """Write the elements of one array to the other, of the same shape and type, which share no memory.
+
+        postcondition  target[i] == source[i], bit by bit, for all i
+
+    >>> given, out = np.arange(6).reshape(2, 3), np.zeros((3, 2), int)
+    >>> copy(given, out.T)
+    >>> out.tolist()
+    [[0, 3], [1, 4], [2, 5]]
+    """
+    if target.nbytes <= BLOCK:
+        target[...] = source
+        return
+    order = _by_step(target)[::-1]
+    source, target = _items(source.transpose(order), target.transpose(order))
+    reach = _reach(source, target)
+    boxes = list(_boxes(target.shape, reach))
+    work = _Blocks(source, target, _buffer(source, reach))
+    workers = min(_cores(), target.nbytes // ALONE, len(boxes))
+    if workers <= 1:
+        work(boxes)
+        return
+    shares = [boxes[len(boxes) * k // workers : len(boxes) * (k + 1) // workers] for k in range(workers)]
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, shares))
+
+
+def _cores() -> int:
+    ours = getattr(os, "sched_getaffinity", None)
+    return len(ours(0)) if ours else os.cpu_count() or 1
+
+
+def _by_step(array: Array) -> list[int]:
+    """The axes of an array, from the smallest step on; last those that do not step."""
+    steps = [abs(step) for step in array.strides]
+    return sorted(range(array.ndim), key=lambda axis: (steps[axis] == 0, steps[axis]))
+
+
+def _items(source: Array, target: Array) -> tuple[Array, Array]:
+    """The same arrays by items as wide as can be: a loop over a few neighbours costs more than they do."""
+    run = target.shape[-1] * target.itemsize
+    together = source.strides[-1] == target.strides[-1] == target.itemsize
+    if not together or not WIDE < run <= TOGETHER:
+        return source, target
+    item = np.dtype((np.void, run))
+    return source.view(item)[..., 0], target.view(item)[..., 0]
+
+
+# -- which blocks ----------------------------------------------------------------------------------
+
+
+def _reach(source: Array, target: Array) -> list[int]:
+    """How far a block goes on each axis: its runs in both arrays grow in turn, until it is full."""
+    shape, unit = target.shape, target.itemsize
+    reach = [1] * len(shape)
+    rows, columns = ([axis for axis in _by_step(array) if array.strides[axis]] for array in (source, target))
+    long = source.strides[-1] == target.strides[-1] == unit and shape[-1] * unit > TOGETHER
+    while prod(reach) * unit < (ALONE // 4 if long else BLOCK):
+        growing = [
+            (run / whole, axis)
+            for order, whole in ((rows, ROW / unit), (columns, COLUMN))
+            for run, axis in _growing(order, shape, reach)
+        ]
+        if not growing:
+            break
+        axis = min(growing)[1]
+        reach[axis] = shape[axis] if 3 * reach[axis] > shape[axis] else 2 * reach[axis]
+    return [_even(extent, part) for extent, part in zip(shape, reach, strict=True)]
+
+
+def _growing(order: Sequence[int], shape: Sequence[int], reach: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The run of a block in an array, and the axis on which it goes on, if any."""
+    run = 1
+    for axis in order:
+        run *= reach[axis]
+        if reach[axis] < shape[axis]:
+            yield run, axis
+            return
+
+
+def _even(extent: int, part: int) -> int:
+    """About that part of an extent, so that none that is left over is much smaller."""
+    return -(-extent // -(-extent // part))
+
+
+def _boxes(shape: Sequence[int], reach: Sequence[int]) -> Iterator[Box]:
+    """The blocks of a shape, in the order of the axes."""
+    return product(
+        *(
+            [slice(start, min(start + part, extent)) for start in range(0, extent, part)]
+            for extent, part in zip(shape, reach, strict=True)
+        )
+    )
+
+
+# -- the buffer ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Buffer:
+    """A block of elements in the order of the source, runs of which begin in different sets of a cache."""
+
+    reach: Sequence[int]
+    strides: Sequence[int]
+    bytes: int
+
+    def memory(self, kind: np.dtype[Any]) -> Array:
+        """A block of them that is new."""
+        room = np.empty(self.bytes, np.uint8)[: self.bytes // kind.itemsize * kind.itemsize]
+        return np.lib.stride_tricks.as_strided(room.view(kind), self.reach, self.strides)
+
+
+def _buffer(source: Array, reach: Sequence[int]) -> _Buffer | None:
+    """What keeps the runs of a block apart; None where they are so few, or so wide, that nothing is won."""
+    order, unit = _by_step(source), source.itemsize
+    strides, step, runs = [0] * len(order), unit, 0
+    for axis in order:
+        if reach[axis] == 1:
+            continue
+        if not runs and source.strides[axis] != step:
+            runs = prod(reach) * unit // step
+            step = _odd_lines(step, unit)
+        strides[axis] = step
+        step *= reach[axis]
+    return _Buffer(reach, strides, step) if runs > STREAMS and unit < LINE else None
+
+
+def _odd_lines(step: int, unit: int) -> int:
+    """That many bytes or some more: whole items, in an odd number of lines or nearly."""
+    lines = (-(-step // LINE)) | 1
+    return -(-lines * LINE // unit) * unit
+
+
+# -- blocks copied ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Blocks read by the order of the source, and written by that of the target."""
+
+    source: Array
+    target: Array
+    buffer: _Buffer | None
+
+    def __call__(self, boxes: Iterable[Box]) -> None:
+        held = None if self.buffer is None else self.buffer.memory(self.target.dtype)
+        for box in boxes:
+            given, taken = self.source[box], self.target[box]
+            if held is None:
+                _assign(given, taken)
+            else:
+                block = held[tuple(map(slice, taken.shape))]
+                _assign(given, block)
+                _assign(block, taken)
+
+
+def _assign(source: Array, target: Array) -> None:
+    for index in _indices(target.shape, source.strides, target.strides):
+        target[index] = source[index]
+
+
+@cache
+def _indices(shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...]) -> list[Index]:
+    """Indices under which NumPy's inner loops are long: it always takes the smallest step of the target.
+
+    Where short axes have smaller steps than a long one, they are gone through here.
+    """
+    order = sorted(range(len(shape)), key=lambda axis: abs(target[axis]))
+    costs, calls = [], 1
+    for place, axis in enumerate(order):
+        length = _length(order[place:], shape, (source, target))
+        costs.append((calls * CALL + prod(shape) // length * LOOP, place))
+        calls *= shape[axis]
+    peeled = order[: min(costs)[1]]
+    return list(
+        product(*(range(extent) if axis in peeled else [slice(None)] for axis, extent in enumerate(shape)))
+    )
+
+
+def _length(order: Sequence[int], shape: Sequence[int], sides: Sequence[Sequence[int]]) -> int:
+    """The items of an inner loop over the first axis, and over those that go on where it ends."""
+    length = shape[order[0]]
+    for below, above in pairwise(order):
+        if any(strides[above] != strides[below] * shape[below] for strides in sides):
+            break
+        length *= shape[above]
+    return length

@@ -1,0 +1,205 @@
+"""The move on the CPU where it takes moves apart: into blocks, threads, boxes and parts without swizzles."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from tests.move.pairs import WORDS, case
+from tests.move.test_move import elements, expected, storage
+
+from tilewise import DType, R, S, Swizzle
+from tilewise.move import blocks, host
+from tilewise.move.pair import pair_of
+from tilewise.move.parts import within_limits, without_swizzles
+
+ITEMS = np.random.default_rng(9).integers(0, 256, 1 << 21, dtype=np.uint8)
+
+
+def given(shape, kind):
+    """Random bytes as an array."""
+    return np.resize(ITEMS, np.prod(shape) * np.dtype(kind).itemsize).view(kind).reshape(shape)
+
+
+PERMUTED = [
+    ((1021, 1019), "u1", (1, 0)),
+    ((1024, 1024), "u1", (1, 0)),
+    ((3, 350_001), "u1", (1, 0)),
+    ((350_001, 3), "u1", (1, 0)),
+    ((5, 200_003), "u2", (1, 0)),
+    ((701, 703), "u2", (1, 0)),
+    ((512, 513), "u4", (1, 0)),
+    ((4, 65_537), "c16", (1, 0)),
+    ((255, 257), "u8", (1, 0)),
+    ((251, 257), "c16", (1, 0)),
+    ((7, 3, 101, 103), "u1", (0, 2, 3, 1)),
+    ((7, 101, 103, 3), "u1", (0, 3, 1, 2)),
+    ((301, 299, 5), "u2", (1, 0, 2)),
+    ((301, 299, 65), "u1", (1, 0, 2)),
+    ((41, 43, 300), "u4", (1, 0, 2)),
+    ((9, 8, 7, 10, 16, 11), "u2", (3, 0, 5, 1, 4, 2)),
+    ((2,) * 20, "u1", tuple(range(20))[::-1]),
+]
+
+
+@pytest.mark.parametrize(("shape", "kind", "order"), PERMUTED, ids=str)
+@pytest.mark.parametrize("cores", [1, 3])
+def test_blocks_are_numpy_s_assignment(shape, kind, order, cores, monkeypatch):
+    monkeypatch.setattr(blocks, "_cores", lambda: cores)
+    monkeypatch.setattr(blocks, "ALONE", 1 << 18)
+    source = given(shape, kind).transpose(order)
+    target = np.zeros(source.shape, kind)
+    blocks.copy(source, target)
+    assert target.tobytes() == source.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_blocks_of_any_strides_are_numpy_s_assignment(seed, monkeypatch):
+    """Small blocks, so that small arrays have many of them: views with gaps, downwards, broadcast."""
+    draw = np.random.default_rng(seed)
+    monkeypatch.setattr(blocks, "BLOCK", int(draw.choice([64, 200, 1024])))
+    monkeypatch.setattr(blocks, "ALONE", 2048)
+    monkeypatch.setattr(blocks, "TOGETHER", int(draw.choice([8, 64, 256])))
+    kind = str(draw.choice(["u1", "u2", "u4", "u8", "c16"]))
+    rank = int(draw.integers(1, 6))
+    shape = tuple(int(n) for n in draw.integers(1, {1: 999, 2: 60, 3: 20, 4: 9, 5: 6}[rank] + 1, rank))
+    source, target = _view(draw, shape, kind), _view(draw, shape, kind)
+    if rank > 1 and seed % 3 == 0:
+        source = np.broadcast_to(source[:1], shape)
+    wanted = target.base.copy()
+    _same_view(wanted, target)[...] = source
+    blocks.copy(source, target)
+    assert target.base.tobytes() == wanted.tobytes()
+
+
+def _view(draw, shape, kind):
+    """A view of random elements with gaps, its axes in some order and some of them downwards."""
+    order = draw.permutation(len(shape))
+    room = [shape[axis] + int(draw.integers(0, 3)) for axis in order]
+    base = draw.integers(0, 256, int(np.prod(room)) * np.dtype(kind).itemsize, dtype=np.uint8).view(kind)
+    base = base.reshape(room)
+    view = base.transpose(np.argsort(order))[tuple(slice(n) for n in shape)]
+    return view[tuple(slice(None, None, int(step)) for step in draw.choice([1, 1, -1], len(shape)))]
+
+
+def _same_view(memory, view):
+    """What a view is of the bytes of its own memory, of other bytes."""
+    offset = (view.ctypes.data - view.base.ctypes.data) // view.itemsize
+    flat = memory.view(view.dtype)
+    return np.lib.stride_tricks.as_strided(flat[offset:], view.shape, view.strides)
+
+
+def test_small_arrays_start_no_threads(monkeypatch):
+    monkeypatch.setattr(blocks, "ThreadPoolExecutor", None)
+    monkeypatch.setattr(blocks, "_cores", lambda: 64)
+    source = given((1024, 1024), "u1").T
+    target = np.zeros(source.shape, "u1")
+    blocks.copy(source, target)
+    assert target.tobytes() == source.tobytes()
+
+
+# -- moves taken apart -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5000, 5120))
+def test_moves_taken_apart_are_the_naive_moves(seed, monkeypatch):
+    """As large moves are done: small blocks, short lists, and swizzles taken apart."""
+    monkeypatch.setattr(blocks, "BLOCK", 256)
+    monkeypatch.setattr(blocks, "ALONE", 1024)
+    monkeypatch.setattr(host, "CHUNK", 50)
+    monkeypatch.setattr(host, "WORTH", 0)
+    asked = case(seed, 400)
+    source = storage(asked, seed)
+    room = asked.target.max("m") + 1
+    target = _filled(asked, room)
+    host.move_bytes(source, target, pair_of(asked.source, asked.target, asked.dtype, asked.shape))
+    assert target.tobytes() == expected(asked, source, room).tobytes(), str(asked)
+
+
+def _filled(asked, room):
+    """The bytes of a target before anything has moved."""
+    if asked.dtype.bits < 8:
+        return np.full(-(-room // 2), asked.fill * 17, np.uint8)
+    return np.full(room, asked.fill, WORDS[asked.dtype.bits]).view(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "rows", "row"),
+    [
+        (Swizzle(3, 3, 3), 64, 64),
+        (Swizzle(2, 3, 3), 64, 32),
+        (Swizzle(3, 4, 3), 32, 128),
+        (Swizzle(2, 0, 5), 32, 64),
+        (Swizzle(3, 0, -4), 16, 32),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("both", [False, True])
+def test_swizzled_tiles_need_no_lists(swizzle, rows, row, both):
+    plain = S[(3, rows, row) : (rows * row, row, 1)]
+    turned = S[(3, rows, row) : (rows * row, 1, rows)]
+    kind = DType.of("u8")
+    pair = pair_of(swizzle @ plain, swizzle @ turned if both else turned, kind)
+    parts = without_swizzles(pair)
+    assert parts is not None
+    assert len(parts) <= 2 ** (swizzle.bits * (1 + both))
+    _moves_each_element_once(pair, parts)
+
+
+def _moves_each_element_once(pair, parts):
+    """Whether parts have the elements of a pair, each with its places in source and target."""
+    found = sorted(
+        (part.source.start + read, part.target.start + write)
+        for part in parts
+        for read, write in zip(
+            *(host._sums(part.digits, name).tolist() for name in ("read", "write")), strict=True
+        )
+    )
+    own, other = pair.layouts
+    assert found == sorted((own.points(i)[0][0], other.points(i)[0][0]) for i in range(own.size))
+
+
+def test_swizzles_of_sums_that_carry_are_not_taken_apart():
+    padded = Swizzle(3, 3, 3) @ S[(64, 64) : (72, 1)]
+    assert without_swizzles(pair_of(padded, S[64, 64], DType.of("u8"))) is None
+
+
+def test_limits_are_few_boxes():
+    kind = DType.of("u8")
+    blocked = S[((3, 4, 32), (4, 4)) : ((2048, 4, 16), (512, 1))]
+    parts = list(within_limits(pair_of(S[301, 13], blocked, kind, shape=(301, 13))))
+    assert len(parts) == 6
+    assert sum(int(np.prod([digit.extent for digit in part.digits])) for part in parts) == 301 * 13
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+LARGE = {
+    "a transpose": ((S[2048, 4096], S[(2048, 4096) : (1, 2048)], "u8"), {}),
+    "nibbles turned": ((S[1024, 4096], S[(1024, 4096) : (1, 1024)], "u4"), {}),
+    "swizzled, digits carry": ((Swizzle(3, 3, 3) @ S[(1024, 2048) : (2056, 1)], S[1024, 2048], "u8"), {}),
+    "one long digit, swizzled": ((Swizzle(3, 3, 3) @ S[1 << 21 : 3], S[1 << 21], "u8"), {}),
+    "no digits in common": ((S[(2097, 1001) : (1003, 1)], S[(1001, 2097) : (2099, 1)], "u8"), {}),
+    "padded": ((S[2001, 1003], S[2048, 1024], "u8"), {"shape": (2001, 1003)}),
+    "copies": ((S[1023, 1025], S[(1023, 1025) : (1, 1023)] + R[2 : 1 << 21], "u8"), {}),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_memory_is_bounded(name):
+    (source, target, kind), asked = LARGE[name]
+    bits = DType.of(kind).bits
+    sides = [-(-(layout.max("m") + 1) * bits // 8) for layout in (source, target)]
+    row, out = np.resize(ITEMS, sides[0]), np.zeros(sides[1], np.uint8)
+    pair = pair_of(source, target, DType.of(kind), **asked)
+    tracemalloc.start()
+    host.move_bytes(row, out, pair)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 3 << 20, f"{peak / 2**20:.1f} MiB beside {sum(sides) / 2**20:.1f}"
+    ours, theirs = (elements(array, bits) for array in (row, out))
+    box = asked.get("shape")
+    for flat in range(0, source.size if box is None else int(np.prod(box)), 9973):
+        index = (flat,) if box is None else tuple(int(n) for n in np.unravel_index(flat, box))
+        at = source.points(source.flat_index(*index) if box else flat)[0][0]
+        for (place,) in target.points(target.flat_index(*index) if box else flat):
+            assert theirs[place] == ours[at], index
