@@ -1,7 +1,8 @@
-"""Names for tuples link nowhere: classes that are called the same are others.
+"""Some bare names link nowhere: what is called the same is something else.
 
 A signature names what is imported for the type checker alone, and Sphinx looks for that name anywhere: the
-`Shape` of a layout, a nested tuple, would lead to the class of that name, the shape of an mma.
+`Shape` of a layout, a nested tuple, would lead to the class of that name, the shape of an mma; `bytes` to
+attributes of classes; and there are several a `Plan`, and a `Bound`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 from docutils.nodes import Text
 from sphinx.addnodes import pending_xref
 
-ALIASES = ("Shape",)
+ALIASES = ("Shape", "Plan", "Bound", "bytes")
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -6,6 +6,7 @@ tile, tiling   the box that a block of threads moves, and which one to take
 conflicts      where a tile lies in shared memory
 tile_kernel, gather_kernel   CUDA C++ of the two kernels
 plan           the plan, and what it costs
+named, source  moves that have names; a kernel as a file, with its launch
 fills          numbers as the bytes of an element
 storage, exchanged   arrays of NumPy, torch and CuPy; of all that speak DLPack
 host, device   the move on the CPU; kernels on a GPU
