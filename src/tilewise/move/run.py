@@ -149,23 +149,13 @@ class Bound:
             raise _source_refused(given, self)
         if out is None:
             made = self._empty(given, stream)
-            fills = self.plan.fills if device is not None else self._fills
-            fills = fills or made.size != self._writes
         else:
             made = storage_of(out)
             _check_target(given, made, self)
-            fills = False
-            if self._beyond and (device is None or self.plan.fills_apart):
-                self._fill_elements(given, made, stream)
         if device is None:
-            self._on_host(given, made, fills)
-            return library.ended(given, made)
-        low = given.pointer | made.pointer | ALIGNED
-        ready = self._ready.get((device, low & -low)) or self._prepared(device, low & -low)
-        handle = library.stream(device, stream)
-        if fills:
-            ready.fill(made.pointer, made.size, handle)
-        ready(given.pointer, made.pointer, handle)
+            self._on_host(given, made, out is None)
+        else:
+            self._on_device(given, made, out is None, stream)
         return library.ended(given, made)
 
     def _empty(self, given: Storage, stream: Any) -> Storage:
@@ -184,11 +174,24 @@ class Bound:
         made = self._ready[device, aligned] = Loaded(self.plan.for_alignment(aligned), device)
         return made
 
-    def _on_host(self, given: Storage, made: Storage, fills: bool) -> None:
+    def _on_device(self, given: Storage, made: Storage, new: bool, stream: Any) -> None:
+        device, low = given.device, given.pointer | made.pointer | ALIGNED
+        assert device is not None
+        ready = self._ready.get((device, low & -low)) or self._prepared(device, low & -low)
+        handle = given.library.stream(device, stream)
+        if new and (ready.fills or made.size != self._writes):
+            ready.fill(made.pointer, made.size, handle)
+        elif ready.fills_apart and not new:
+            self._fill_elements(given, made, stream)
+        ready(given.pointer, made.pointer, handle)
+
+    def _on_host(self, given: Storage, made: Storage, new: bool) -> None:
         source, target = row_of(given), row_of(made)
-        if fills:
+        if new and (self._fills or made.size != self._writes):
             repeats = -(-len(target) // len(self.plan.fill))
             target[:] = np.frombuffer(self.plan.fill * repeats, np.uint8)[: len(target)]
+        elif self._beyond and not new:
+            self._fill_elements(given, made, None)
         move_bytes(source, target[: self._writes], self.plan.pair)
 
     def _fill_elements(self, given: Storage, made: Storage, stream: Any) -> None:
