@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilewise
-from tilewise import LayoutError, Refused, S, laneid, plan
+from tilewise import LayoutError, Refused, S, Swizzle, laneid, plan
 from tilewise.move import device, move
 from tilewise.move.fills import element_of
 from tilewise.move.run import bound_of
@@ -400,6 +400,15 @@ def test_each_alignment_has_its_plan(driver, on_device):
         turn(on_device(2048, np.uint8, after), on_device(2048, np.uint8, 4096 + after))
     aligned = [key[1] for key in turn._ready]
     assert aligned == [256, 1, 4]
+
+
+@pytest.mark.parametrize(("after", "kernels"), [(0, ["move"]), (1, ["fill", "move", "move"])])
+def test_elements_beyond_the_box_are_filled_by_whoever_moves(driver, on_device, after, kernels):
+    """A tile fills them itself; before elements are moved one by one, the fill is moved to all of them."""
+    source, target = S[38] + 16, Swizzle(1, 4, 4) @ S[((5, 8),) : ((8, 1),)]
+    x, out = on_device(64, np.uint8, after), on_device(64, np.uint8, 4096 + after)
+    assert move(x, source, target, out, shape=(38,), fill=7) is out
+    assert [words[0] for words in driver.said] == kernels
 
 
 def test_another_context_is_left_as_it_was(driver, on_device):
