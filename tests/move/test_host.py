@@ -171,6 +171,15 @@ def test_limits_are_few_boxes():
     assert sum(int(np.prod([digit.extent for digit in part.digits])) for part in parts) == 301 * 13
 
 
+@pytest.mark.parametrize("unit", WORDS)
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 100])
+def test_filled_bytes_are_the_element_again_and_again(unit, size):
+    element = bytes(range(3, 3 + unit // 8))
+    target = np.zeros(size, np.uint8)
+    host.fill_bytes(target, element)
+    assert target.tobytes() == (element * 100)[:size]
+
+
 # -- memory ----------------------------------------------------------------------------------------
 
 LARGE = {

@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 Box = tuple[slice, ...]
 Index = tuple[Any, ...]
 
-BLOCK = 1 << 17
+BLOCK = 1 << 18
 """Bytes of a block: it, and the lines of the target that it goes to, are in the second cache."""
 
 ROW, COLUMN = 512, 256

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -44,24 +45,41 @@ def move_bytes(source: Array, target: Array, pair: Pair) -> None:
     if pair.digits is None:
         _move_listed(source, target, pair.bits, _by_index(pair))
         return
-    aligned = 8 * _alignment(source, target)
+    for part, listed in _parts(pair, 8 * _alignment(source, target)):
+        if listed:
+            _move_listed(source, target, part.bits, _by_digits(part))
+        else:
+            words, places = _words(source, part.bits), _words(target, part.bits)
+            digits = part.digits or ()
+            copy(_strided(words, part.source, digits, "read"), _strided(places, part.target, digits, "write"))
+
+
+def fill_bytes(target: Array, element: bytes) -> None:
+    """Write an element again and again, from the first byte to the last one.
+
+    >>> out = np.zeros(7, np.uint8)
+    >>> fill_bytes(out, b"\\1\\2")
+    >>> out.tolist()
+    [1, 2, 1, 2, 1, 2, 1]
+    """
+    bits = 8 * len(element)
+    _words(target, bits)[...] = np.frombuffer(element, WORDS[bits])
+    rest = len(target) % len(element)
+    target[len(target) - rest :] = np.frombuffer(element[:rest], np.uint8)
+
+
+@lru_cache(maxsize=256)
+def _parts(pair: Pair, aligned: int) -> list[tuple[Pair, bool]]:
+    """A pair as pairs that are strided arrays, or else want lists; `aligned` are bits of the storages."""
+    found: list[tuple[Pair, bool]] = []
     for part in within_limits(simplest(pair, aligned)):
-        _move_part(source, target, simplest(part, aligned) if pair.limits else part, aligned)
-
-
-def _move_part(source: Array, target: Array, part: Pair, aligned: int) -> None:
-    """Move what has no limits, between storages that are aligned to so many bits."""
-    plain = without_swizzles(part) if _worth(part) else None
-    if plain is None:
-        _move_listed(source, target, part.bits, _by_digits(part))
-        return
-    for pair in plain:
-        simple = simplest(pair, aligned) if part.source.swizzles or part.target.swizzles else pair
-        digits = simple.digits or ()
-        copy(
-            _strided(_words(source, simple.bits), simple.source, digits, "read"),
-            _strided(_words(target, simple.bits), simple.target, digits, "write"),
-        )
+        wide = simplest(part, aligned) if pair.limits else part
+        plain = without_swizzles(wide) if _worth(wide) else None
+        if plain is None:
+            found.append((wide, True))
+        else:
+            found += [(simplest(own, aligned) if len(plain) > 1 else own, False) for own in plain]
+    return found
 
 
 def _worth(part: Pair) -> bool:

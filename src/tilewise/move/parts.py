@@ -25,11 +25,11 @@ def within_limits(pair: Pair) -> Iterator[Pair]:
 
     >>> from tilewise import DType, S
     >>> from tilewise.move.pair import pair_of
-    >>> padded = pair_of(S[10], S[((3, 4),) : ((4, 1),)], DType.of("u8"), shape=(10,))
+    >>> padded = pair_of(S[10], S[((3, 4),) : ((8, 1),)], DType.of("u8"), shape=(10,))
     >>> for part in within_limits(padded):
     ...     print(part.target.start, [(digit.extent, digit.write) for digit in part.digits])
-    0 [(2, 4), (4, 1)]
-    8 [(2, 1)]
+    0 [(2, 8), (4, 1)]
+    16 [(2, 1)]
     """
     if not pair.limits:
         yield pair

@@ -14,7 +14,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.layout import Layout
 from tilewise.move.fills import element_of
-from tilewise.move.host import move_bytes
+from tilewise.move.host import fill_bytes, move_bytes
 from tilewise.move.plan import ALIGNED, Plan, plan
 from tilewise.move.storage import Storage, own_layout, storage_of, words_of
 
@@ -188,8 +188,7 @@ class Bound:
     def _on_host(self, given: Storage, made: Storage, new: bool) -> None:
         source, target = row_of(given), row_of(made)
         if new and (self._fills or made.size != self._writes):
-            repeats = -(-len(target) // len(self.plan.fill))
-            target[:] = np.frombuffer(self.plan.fill * repeats, np.uint8)[: len(target)]
+            fill_bytes(target, self.plan.fill)
         elif self._beyond and not new:
             self._fill_elements(given, made, None)
         move_bytes(source, target[: self._writes], self.plan.pair)
