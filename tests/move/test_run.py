@@ -292,6 +292,7 @@ class Driver:
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="shared"
         )
         driver.cuMemcpyDtoDAsync = self._copy
+        driver.cuMemsetD8Async = lambda *words: self._say("set", *words)
         driver.cuLaunchKernel = self._launch
         core.Device = lambda index: SimpleNamespace(name="made up", compute_capability=(9, 0))
         for name, module in {"cuda.core": core, "cuda.bindings.driver": driver}.items():
@@ -388,6 +389,11 @@ def test_holes_are_filled_before(driver, on_device):
     assert [words[0] for words in driver.said] == ["fill", "copy"]
 
 
+def test_bytes_that_are_all_the_same_are_the_drivers(driver, on_device):
+    made = move(on_device(4), S[4], S[4] + 4)
+    assert driver.said[0] == ("set", made.ctypes.data, 0, 32, 3)
+
+
 def test_out_is_not_filled_between_its_elements(driver, on_device):
     whole = on_device(256)
     move(whole[:4], S[4], S[4] + 4, whole[64:])
@@ -402,7 +408,7 @@ def test_each_alignment_has_its_plan(driver, on_device):
     assert aligned == [256, 1, 4]
 
 
-@pytest.mark.parametrize(("after", "kernels"), [(0, ["move"]), (1, ["fill", "move", "move"])])
+@pytest.mark.parametrize(("after", "kernels"), [(0, ["move"]), (1, ["set", "move", "move"])])
 def test_elements_beyond_the_box_are_filled_by_whoever_moves(driver, on_device, after, kernels):
     """A tile fills them itself; before elements are moved one by one, the fill is moved to all of them."""
     source, target = S[38] + 16, Swizzle(1, 4, 4) @ S[((5, 8),) : ((8, 1),)]

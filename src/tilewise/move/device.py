@@ -67,6 +67,9 @@ class Loaded:
 
     def fill(self, target: int, count: int, stream: int) -> None:
         """Fill that many bytes with the plan's element."""
+        if len(set(self._element)) == 1:
+            self._in_context(self._driver.cuMemsetD8Async, target, self._element[0], count, stream)
+            return
         whole = self._element * (16 // len(self._element))
         low, high = (int.from_bytes(whole[at : at + 8], "little") for at in (0, 8))
         function = self._loaded(_FILL, "fill", 0)
