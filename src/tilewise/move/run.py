@@ -68,9 +68,11 @@ def move(
         key = (id(source), id(target), steps, given.type, dtype, shape, exact)
         known = _known.get(key)
     except TypeError:  # a shape as a list
-        return move(x, source, target, out, dtype=dtype, shape=as_tuple(shape), fill=fill, stream=stream)
+        kind = None if dtype is None else DType.of(dtype)
+        return move(x, source, target, out, dtype=kind, shape=as_tuple(shape), fill=fill, stream=stream)
     if known is None:
-        known = _remember(key, given, source or own_layout(steps), target, dtype, shape, fill)
+        layout = own_layout(steps) if steps is not None else source
+        known = _remember(key, given, layout, target, dtype, shape, fill)
     return known[0]._moved(given, out, stream)
 
 
@@ -85,7 +87,7 @@ _known: dict[Any, tuple[Bound, Any, Any]] = {}
 
 
 def _remember(
-    key: Any, given: Storage, source: Layout, target: Layout, dtype: Any, shape: Any, fill: Any
+    key: Any, given: Storage, source: Any, target: Any, dtype: Any, shape: Any, fill: Any
 ) -> tuple[Bound, Any, Any]:
     for layout, name in ((source, "the source"), (target, "the target")):
         of_kind(layout, Layout, f"a layout for {name}", "such as S[(4, 8) : (8, 1)]; parse() reads texts")

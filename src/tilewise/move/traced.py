@@ -46,7 +46,7 @@ def _spelled(
     as_own = dtype is None and not isinstance(fill, bytes | bytearray)
     element = TORCH.element(fill, kind) if as_own else element_of(fill, words)
     texts = [
-        str(layout if layout.unit == "element" else layout.in_elements(words)) if layout else ""
+        "" if layout is None else str(layout if layout.unit == "element" else layout.in_elements(words))
         for layout in (source, target)
     ]
     return texts[0], texts[1], words.name, repr(as_tuple(shape)), element.hex()
