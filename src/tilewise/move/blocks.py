@@ -41,8 +41,9 @@ than the second as rows."""
 ALONE = 1 << 22
 """Bytes, below which one thread is done before a second one has begun."""
 
-CALL, LOOP = 1000, 10
-"""Nanoseconds or so that a call of NumPy's, and an inner loop of it, cost beyond their items."""
+CALL, LOOP, PASS = 1000, 10, 5
+"""Nanoseconds or so of a call of NumPy's, and of an inner loop of it, beyond their items; and of touching a
+line of the target again."""
 
 
 def copy(source: Array, target: Array) -> None:
@@ -202,12 +203,14 @@ class _Blocks:
 
 
 def _assign(source: Array, target: Array) -> None:
-    for index in _indices(target.shape, source.strides, target.strides):
+    for index in _indices(target.shape, source.strides, target.strides, target.nbytes):
         target[index] = source[index]
 
 
 @cache
-def _indices(shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...]) -> list[Index]:
+def _indices(
+    shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...], held: int
+) -> list[Index]:
     """Indices under which NumPy's inner loops are long: it always takes the smallest step of the target.
 
     Where short axes have smaller steps than a long one, they are gone through here.
@@ -216,7 +219,7 @@ def _indices(shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int,
     costs, calls = [], 1
     for place, axis in enumerate(order):
         length = _length(order[place:], shape, (source, target))
-        costs.append((calls * CALL + prod(shape) // length * LOOP, place))
+        costs.append((calls * (CALL + held // LINE * PASS) + prod(shape) // length * LOOP, place))
         calls *= shape[axis]
     peeled = order[: min(costs)[1]]
     return list(
