@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise, product
 from math import prod
 from typing import Any
@@ -207,7 +207,7 @@ def _assign(source: Array, target: Array) -> None:
         target[index] = source[index]
 
 
-@cache
+@lru_cache(maxsize=256)
 def _indices(
     shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...], held: int
 ) -> list[Index]:
