@@ -235,9 +235,9 @@ def _rivals(case: Case, sources: list[Any]) -> dict[str, Callable[[int], Any]]:
 
     words = {8: torch.uint8, 16: torch.int16, 32: torch.int32, 64: torch.int64}
     bits = DType.of(case.dtype).bits
-    shape = case.source.shape
+    shape = case.target.shape
     steps = [stride[case.target.axes[0]] for stride in case.target.strides]
-    flat = len(steps) == len(shape)
+    flat = all(isinstance(extent, int) for extent in shape)
     dense = sorted(zip(steps, shape, strict=True), reverse=True) if flat else []
     expected = prod(extent for _, extent in dense)
     for step, extent in dense:
@@ -248,6 +248,7 @@ def _rivals(case: Case, sources: list[Any]) -> dict[str, Callable[[int], Any]]:
         return {}
     order = sorted(range(len(shape)), key=lambda i: -steps[i])
     views = [source.view(words[bits]).view(shape).permute(order) for source in sources]
+    torch._dynamo.reset()  # each case is compiled for itself
     compiled = torch.compile(lambda view: view.contiguous(), dynamic=False)
     compiled(views[0])
     return {"eager": lambda i: views[i].contiguous(), "compiled": lambda i: compiled(views[i])}
