@@ -5,6 +5,7 @@ import pytest
 from tests.move.pairs import WORDS, case, naive
 from tests.move.shim import aligned, run
 
+from tilewise import LayoutError, S, parse
 from tilewise.move import move, plan
 from tilewise.move.plan import Bulk
 
@@ -86,3 +87,10 @@ def test_kernels_are_the_naive_moves(seed):
     offset = 0 if seed % 4 else max(1, asked.dtype.bits // 8)
     found, target = on_the_shim(asked, source, room, offset)
     assert target.tobytes() == expected(asked, source, room).tobytes(), f"{asked}\n{found.way}"
+
+
+@pytest.mark.parametrize("layout", ["S[4 : 1@TCol]", "S[4 : 1@reg]", "S[4 : 1@laneid]"])
+def test_what_no_pointer_reaches_is_refused(layout):
+    with pytest.raises(LayoutError) as refused:
+        plan(S[4], parse(layout), "f32")
+    assert refused.value.code == "TW701"

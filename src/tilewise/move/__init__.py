@@ -9,7 +9,9 @@ plan           the plan, and what it costs
 named, source  moves that have names; a kernel as a file, with its launch
 fills          numbers as the bytes of an element
 storage, exchanged   arrays of NumPy, torch and CuPy; of all that speak DLPack
-host, device   the move on the CPU; kernels on a GPU
+host           the move on the CPU: parts of a pair that are strided, and blocks of them
+parts, blocks  which parts those are; one strided copy, block by block and in threads
+device         kernels on a GPU
 run            `move`, and plans that are ready to run
 traced         `move` as an operator of torch, where torch.compile traces
 """

@@ -24,6 +24,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
 
+_NO_MEMORY = ("reg", "TCol")
+"""Storage that no pointer reaches: registers, and the columns of tensor memory."""
+
 Steps = tuple[tuple[int, int], ...]
 """(extent, stride) of the digits of a mode, the slowest first."""
 
@@ -145,7 +148,7 @@ def _storage_axis(layout: Layout, name: str) -> str:
     """The one axis on which a layout of memory steps."""
     names = layout.moving or ("m",)
     owners = [axis.name for axis in layout.axes if axis.name in names and axis.kind != STORAGE]
-    if owners or len(names) > 1:
+    if owners or len(names) > 1 or names[0] in _NO_MEMORY:
         raise LayoutError(
             "TW701",
             f"the {name} is no layout of one memory: it steps on {', '.join(names)}",

@@ -33,8 +33,9 @@ COPY_RATES = {"h200": 4.0e12}
 LAUNCH = 2e-6
 """Seconds of a launch that nothing hides."""
 
-_WHOLE, _SHIFTED, _APART = 0.97, 0.88, 0.6
-"""Of a copy's rate, what tiles of whole vectors, shifted ones, and elements one by one were seen to reach."""
+_WHOLE, _SHIFTED, _NARROW = 0.97, 0.88, 0.02
+"""Of a copy's rate, what tiles of whole vectors, shifted ones, and elements of 4 bits one by one were seen to
+reach (docs/move.md); of wider elements one by one no rate was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +135,20 @@ class Plan:
         return self.pair.bytes
 
     @cached_property
-    def copy_fraction(self) -> float:
-        """The rate that is expected, of that of a copy of as many bytes."""
+    def copy_fraction(self) -> float | None:
+        """The rate that is expected, of that of a copy of as many bytes; None where none was measured."""
         if isinstance(self.way, Bulk):
             return 1.0
         if isinstance(self.way, Gather):
-            return round(_APART * _useful(self.way.pair), 2)
+            return _NARROW if self.pair.bits < 8 else None
         shifted = self.way.read_shift or self.way.write_shift
         return round((_SHIFTED if shifted else _WHOLE) * _useful(self.way.pair), 2)
 
     @property
-    def seconds(self) -> float:
-        """The time that is expected."""
+    def seconds(self) -> float | None:
+        """The time that is expected; None where no rate is known."""
+        if self.copy_fraction is None:
+            return None
         return LAUNCH + self.bytes / (self.copy_fraction * COPY_RATES[self.device])
 
     @property

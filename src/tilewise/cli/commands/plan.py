@@ -68,17 +68,25 @@ def _lines(plan: Plan) -> Iterator[str]:
     if plan.kind == "view":
         yield f"view: {plan.steps[0]}"
         return
-    rate = "" if plan.kind == "copy" else f", about {plan.copy_fraction:.2f} of a copy's rate"
-    yield f"{plan.kind}: {_HOW[plan.kind]}{rate}"
+    yield f"{plan.kind}: {_HOW[plan.kind]}{_rate(plan)}"
     copied = f"a copy of as much {_time(plan.copy_seconds)}"
     launch = "; most of it is the launch" if plan.copy_seconds < 2 * LAUNCH else ""
+    expected = "" if plan.seconds is None else f"{_time(plan.seconds)} expected on an {plan.device.upper()}, "
     yield f"bytes  {plan.bytes} read and written"
-    yield f"time   {_time(plan.seconds)} expected on an {plan.device.upper()}, {copied}{launch}"
+    yield f"time   {expected}{copied}{launch}"
     for number, step in enumerate(plan.steps, 1):
         yield f"{number}  {step}" if len(plan.steps) > 1 else step
     neighbours = getattr(plan.way, "unit", 0) * 8 // plan.dtype.bits
     if neighbours > 1:
         yield f"{neighbours} {plan.dtype} that stay neighbours are one element there"
+
+
+def _rate(plan: Plan) -> str:
+    if plan.kind == "copy":
+        return ""
+    if plan.copy_fraction is None:
+        return "; no rate of such moves was measured"
+    return f", about {plan.copy_fraction:.2f} of a copy's rate"
 
 
 def _time(seconds: float) -> str:
