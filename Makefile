@@ -31,6 +31,7 @@ soak: $(VENV)/ready-for-cuda  ## a million generated cases against the naive def
 	@$(BIN)/python -m tests.soak.algebra --count 1000000 --jobs $$(nproc)
 	@$(BIN)/python -m tests.soak.algebra --hardware --count 30000 --jobs $$(nproc)
 	@$(BIN)/python -m tests.soak.kernels
+	@$(BIN)/python -m tests.soak.moves
 
 fuzz: $(VENV)/ready-to-fuzz  ## fuzz the parser for a while
 	@$(BIN)/python tests/notation/fuzz_parser.py
