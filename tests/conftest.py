@@ -7,7 +7,7 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests import their neighbours as `tests.…`
 
-settings.register_profile("tilewise", deadline=None, derandomize=True, database=None, max_examples=150)
+settings.register_profile("tilewise", deadline=None, derandomize=True, database=None, max_examples=110)
 settings.register_profile("long", deadline=None, max_examples=3_000)
 settings.load_profile("tilewise")
 
