@@ -21,8 +21,8 @@ from typing import Any
 from tilewise import DType, Layout, S, Swizzle
 from tilewise.gpu.compile import Source, cubin
 from tilewise.gpu.device import find
-from tilewise.move.device import Loaded
-from tilewise.move.plan import Plan, plan
+from tilewise.moves.device import Loaded
+from tilewise.moves.plan import Plan, plan
 
 REPEATS = 15
 ROUND = 256 << 20

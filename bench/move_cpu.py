@@ -18,8 +18,8 @@ import numpy as np
 from clock import side_by_side
 from page import Answers, Row, Section, spelled_seconds
 from tilewise import Layout, S, Swizzle
-from tilewise.move import plan
-from tilewise.move.run import Bound
+from tilewise.moves import plan
+from tilewise.moves.run import Bound
 
 BYTES = 64 << 20
 REPETITIONS = 7

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tilewise import algebra
     from tilewise.hardware.calls import parse
-    from tilewise.move import move, plan
+    from tilewise.moves import move, plan
 
 __version__ = "0.1.0"
 
@@ -74,14 +74,14 @@ def __getattr__(name: str) -> Any:
         from tilewise.hardware.calls import parse
 
         return parse
-    if name == "plan":
-        from tilewise.move import plan
+    if name in ("move", "plan"):
+        from tilewise import moves
 
-        return plan
-    if name in ("algebra", "move"):
+        return getattr(moves, name)
+    if name == "algebra":
         from importlib import import_module
 
-        return import_module(f"tilewise.{name}")
+        return import_module("tilewise.algebra")
     raise AttributeError(f"module 'tilewise' has no attribute {name!r}")
 
 

@@ -9,8 +9,8 @@ import pytest
 from tilewise import S
 from tilewise.cli.commands import plan as command
 from tilewise.cli.moving import EXAMPLES
-from tilewise.move import plan
-from tilewise.move.named import NAMES
+from tilewise.moves import plan
+from tilewise.moves.named import NAMES
 
 TURN = ("S[64, 96]", "S[(64, 96) : (1, 64)]", "--dtype", "bf16")
 KEYS = {"class", "kernel", "tile", "vector", "swizzle", "bytes", "copy_fraction", "steps"}

@@ -26,13 +26,13 @@ MAY_IMPORT = {
     "emit": "core notation hardware check",
     "simulate": f"{BELOW_SIMULATE} numpy",
     "gpu": f"{BELOW_GPU} cuda numpy",
-    "move": "core notation tables hardware bridge check emit gpu numpy",
+    "moves": "core notation tables hardware bridge check emit gpu numpy",
     "show": f"{BELOW_SHOW} numpy rich PIL",
-    "cli": f"{BELOW_SHOW} gpu move show numpy rich __init__",
+    "cli": f"{BELOW_SHOW} gpu moves show numpy rich __init__",
     "notebook": "core show anywidget traitlets",
     "testing": "core check hypothesis",
     "algebra": "core",
-    "__init__": "core notation algebra hardware move show",
+    "__init__": "core notation algebra hardware moves show",
     "__main__": "cli",
 }
 """Room: the rooms and the packages that it may import, besides itself and the standard library."""
@@ -161,7 +161,7 @@ def test_nothing_heavy_is_imported_before_it_is_asked_for(statements):
 
 def test_that_check_can_fail():
     assert heavy_after("import tilewise.tables") == ["numpy"]
-    assert heavy_after("from tilewise.move import Bound") == ["numpy"]
+    assert heavy_after("from tilewise.moves import Bound") == ["numpy"]
     assert heavy_after("import tilewise.testing.strategies") == ["hypothesis"]
 
 

@@ -13,14 +13,14 @@ from importlib import metadata
 
 import numpy as np
 import pytest
-from tests.move.pairs import case
-from tests.move.test_move import element, storage
+from tests.moves.pairs import case
+from tests.moves.test_move import element, storage
 
 from tilewise import LayoutError, S, plan
 from tilewise.gpu.compile import Source, cubins
-from tilewise.move import move
-from tilewise.move.plan import ALIGNED
-from tilewise.move.tile_kernel import NAME
+from tilewise.moves import move
+from tilewise.moves.plan import ALIGNED
+from tilewise.moves.tile_kernel import NAME
 
 pytestmark = [pytest.mark.device, pytest.mark.filterwarnings("ignore")]
 
@@ -247,7 +247,7 @@ def test_compiled_functions_have_it_as_one_operator(torch, function):
 
 
 def test_the_operator_is_one_that_torch_approves(torch):
-    from tilewise.move import traced
+    from tilewise.moves import traced
 
     words = traced._spelled(TURN[0], TURN[1] + 1, torch.float32, None, None, 0)
     torch.library.opcheck(torch.ops.tilewise.move.default, (torch.rand(64 * 48, device="cuda"), *words))

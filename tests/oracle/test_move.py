@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewise import LayoutError, S, plan
-from tilewise.move import move
+from tilewise.moves import move
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
@@ -98,7 +98,7 @@ def test_compiled_functions_have_it_as_one_operator(torch, function):
 
 
 def test_the_operator_is_one_that_torch_approves(torch):
-    import tilewise.move.traced
+    import tilewise.moves.traced
 
-    words = tilewise.move.traced._spelled(SOURCE, TARGET + 1, torch.float32, None, None, 0)
+    words = tilewise.moves.traced._spelled(SOURCE, TARGET + 1, torch.float32, None, None, 0)
     torch.library.opcheck(torch.ops.tilewise.move.default, (torch.arange(32.0), *words))

@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from tests.move.pairs import case
-from tests.move.test_move import test_kernels_are_the_naive_moves as check_kernel
-from tests.move.test_move import test_moves_are_the_naive_moves as check_move
+from tests.moves.pairs import case
+from tests.moves.test_move import test_kernels_are_the_naive_moves as check_kernel
+from tests.moves.test_move import test_moves_are_the_naive_moves as check_move
 
 
 def wrong(check: Callable[[int], None], seeds: range) -> int:

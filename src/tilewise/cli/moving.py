@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.core.dtypes import DType
-    from tilewise.move import Plan
-    from tilewise.move.named import Named
+    from tilewise.moves import Plan
+    from tilewise.moves.named import Named
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 _COMMAS = re.compile(r",(?![^(]*\))")
@@ -100,7 +100,7 @@ def _aligned(text: str) -> int:
 
 def _asked(args: argparse.Namespace) -> Named:
     """The two layouts and the box, whoever says them."""
-    from tilewise.move.named import Named
+    from tilewise.moves.named import Named
 
     named = _named(args)
     if named is not None:
@@ -121,7 +121,7 @@ def _asked(args: argparse.Namespace) -> Named:
 
 def _named(args: argparse.Namespace) -> Named | None:
     """The named move that SRC calls; None where it is a layout."""
-    from tilewise.move.named import NAMES
+    from tilewise.moves.named import NAMES
 
     found = _CALL.fullmatch(args.source)
     name = found[1] if found else args.source.strip()
@@ -141,7 +141,7 @@ def _named(args: argparse.Namespace) -> Named | None:
 def _meant(name: str) -> str:
     from difflib import get_close_matches
 
-    from tilewise.move.named import NAMES
+    from tilewise.moves.named import NAMES
 
     near = get_close_matches(name, NAMES, n=1)
     return _example(near[0]) if near else "SRC DST, or a named move: " + " ".join(NAMES)
@@ -155,7 +155,7 @@ def _made(name: str, text: str, let: dict[str, int]) -> Named:
     """The named move of the arguments of a call."""
     import inspect
 
-    from tilewise.move.named import NAMES
+    from tilewise.moves.named import NAMES
 
     given: list[Any] = []
     named: dict[str, Any] = {}

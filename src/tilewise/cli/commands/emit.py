@@ -170,7 +170,7 @@ def _of_a_move(args: argparse.Namespace) -> Answer:
     plan = planned(args)
     if isinstance(plan, Answer):
         return replace(plan, instead=True)
-    from tilewise.move.source import host_source, kernel_source, name_of
+    from tilewise.moves.source import host_source, kernel_source, name_of
 
     try:
         code = (host_source if args.host else kernel_source)(plan, args.name).rstrip("\n")

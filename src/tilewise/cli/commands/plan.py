@@ -40,7 +40,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tilewise.move import Plan
+    from tilewise.moves import Plan
 
 _HOW = {
     "copy": "one copy of memory",
@@ -63,7 +63,7 @@ def answer(args: argparse.Namespace) -> Answer:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    from tilewise.move.plan import LAUNCH
+    from tilewise.moves.plan import LAUNCH
 
     if plan.kind == "view":
         yield f"view: {plan.steps[0]}"

@@ -25,7 +25,7 @@ from tilewise.hardware.tcgen05.scales import blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.move.plan import Plan
+    from tilewise.moves.plan import Plan
 
 SCALE = DType.of("b8")
 """The bits of a scale factor, of whatever kind."""
@@ -51,23 +51,23 @@ class Named:
     """What the elements are, where the name says it."""
 
     def plan(self, dtype: DType | str | None = None, **asked: Any) -> Plan:
-        """How it is moved; `tilewise.move.plan` says what else can be asked.
+        """How it is moved; `tilewise.moves.plan` says what else can be asked.
 
         >>> pack_scales_128x4(300, 5).plan().bytes
         4572
         """
-        from tilewise.move.plan import plan
+        from tilewise.moves.plan import plan
 
         return plan(self.source, self.target, self.element(dtype), shape=self.shape, **asked)
 
     def move(self, x: Any, **asked: Any) -> Any:
-        """The elements of x, moved; `tilewise.move.move` says what else can be asked.
+        """The elements of x, moved; `tilewise.move` says what else can be asked.
 
         >>> import numpy as np
         >>> pack_scales_128x4(2, 4).move(np.arange(8, dtype=np.uint8), fill=9)[:20].tolist()
         [0, 1, 2, 3, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 4, 5, 6, 7]
         """
-        from tilewise.move.run import move
+        from tilewise.moves import move
 
         return move(x, self.source, self.target, shape=self.shape, **asked)
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from tests.emit import nvrtc
 from tests.emit.test_c import tool
-from tests.move import shim
-from tests.move.pairs import WORDS, Case, naive
+from tests.moves import shim
+from tests.moves.pairs import WORDS, Case, naive
 
 from tilewise import LayoutError, R, Refused, S, Swizzle
-from tilewise.move import plan
-from tilewise.move.named import core_matrices, pack_scales_128x4, permute, tile_for_wgmma, transpose
-from tilewise.move.source import host_source, kernel_source, name_of
+from tilewise.moves import plan
+from tilewise.moves.named import core_matrices, pack_scales_128x4, permute, tile_for_wgmma, transpose
+from tilewise.moves.source import host_source, kernel_source, name_of
 
 PLANS = {
     "transpose": transpose(256, 128).plan("bf16"),

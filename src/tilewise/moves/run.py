@@ -13,54 +13,34 @@ from tilewise.core.builders import S
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.layout import Layout
-from tilewise.move.fills import element_of
-from tilewise.move.host import fill_bytes, move_bytes
-from tilewise.move.plan import ALIGNED, Plan, plan
-from tilewise.move.storage import Storage, own_layout, storage_of, words_of
+from tilewise.moves.fills import element_of
+from tilewise.moves.host import fill_bytes, move_bytes
+from tilewise.moves.plan import ALIGNED, Plan, plan
+from tilewise.moves.storage import Storage, own_layout, storage_of, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.move.device import Loaded
+    from tilewise.moves.device import Loaded
 
 REMEMBERED = 4096
 """Calls whose plans are found again by the identity of their layouts."""
 
 
-def move(
+def moved(
     x: Any,
     source: Layout | None,
     target: Layout,
-    out: Any = None,
-    *,
-    dtype: DType | str | None = None,
-    shape: Any = None,
-    fill: Any = 0,
-    stream: Any = None,
+    out: Any,
+    dtype: DType | str | None,
+    shape: Any,
+    fill: Any,
+    stream: Any,
 ) -> Any:
-    """The tensor x, which lies as `source` says, as `target` says: in new storage, or in `out`.
-
-    x is storage, read as one row of elements from its first one; without a source it is read by its own
-    strides. `dtype` says what the elements are where x's type does not: two u4 are in a byte. `shape` is the
-    box that moves where source and target differ: elements of the target beyond it are filled. Addresses that
-    no element of the target has are filled in new storage, and stay as they are in `out`.
-
-        postcondition  for all elements i and all copies: result[target's place of i] = x[source's place of i]
-        refused        TW701 addresses below zero; TW702 sizes; TW703 a target where elements meet;
-                       TW704 a storage that is too small, elsewhere, of another type, or the source itself;
-                       TW705 a fill that is no element; TW706 no memory for the result
-
-    >>> from tilewise import S
-    >>> move(np.arange(6), S[2, 3], S[(2, 3) : (1, 2)])
-    array([0, 3, 1, 4, 2, 5])
-    >>> move(np.arange(6), None, S[(2, 4) : (4, 1)], shape=(2, 3), fill=-1)
-    Traceback (most recent call last):
-    tilewise.LayoutError: TW702: the box (2, 3) is not in both 6 and (2, 4)
-      hint: a box has one extent for each mode, and lies in the source and in the target
-    """
+    """What `tilewise.move` gives."""
     if stream is None and _is_traced():
-        from tilewise.move.traced import moved
+        from tilewise.moves import traced
 
-        return moved(x, source, target, out, dtype, shape, fill)
+        return traced.moved(x, source, target, out, dtype, shape, fill)
     given = storage_of(x)
     steps = given.library.steps(given.array) if source is None else None
     exact = fill if fill.__class__ is int else repr(fill)  # -0.0 is 0, and NaN is not itself
@@ -69,7 +49,7 @@ def move(
         known = _known.get(key)
     except TypeError:  # a shape as a list
         kind = None if dtype is None else DType.of(dtype)
-        return move(x, source, target, out, dtype=kind, shape=as_tuple(shape), fill=fill, stream=stream)
+        return moved(x, source, target, out, kind, as_tuple(shape), fill, stream)
     if known is None:
         layout = own_layout(steps) if steps is not None else source
         known = _remember(key, given, layout, target, dtype, shape, fill)
@@ -139,7 +119,7 @@ class Bound:
     def __call__(self, x: Any, out: Any = None, *, stream: Any = None) -> Any:
         """The result in new storage, or in `out`."""
         if stream is None and _is_traced():
-            from tilewise.move.traced import moved
+            from tilewise.moves.traced import moved
 
             plan = self.plan
             return moved(x, *plan.pair.layouts, out, plan.dtype, plan.pair.box, plan.fill)
@@ -171,7 +151,7 @@ class Bound:
 
     def _prepared(self, device: int, aligned: int) -> Loaded:
         """The plan for storages that are aligned so, loaded on a device."""
-        from tilewise.move.device import Loaded
+        from tilewise.moves.device import Loaded
 
         made = self._ready[device, aligned] = Loaded(self.plan.for_alignment(aligned), device)
         return made

@@ -12,17 +12,17 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.move.digits import simplest
-from tilewise.move.fills import element_of
-from tilewise.move.gather_kernel import Gather, gather_kernel, gather_of
-from tilewise.move.pair import Pair, pair_of
-from tilewise.move.tile import VECTOR, Tile
-from tilewise.move.tile_kernel import NAME, tile_kernel
-from tilewise.move.tiling import tile_of
+from tilewise.moves.digits import simplest
+from tilewise.moves.fills import element_of
+from tilewise.moves.gather_kernel import Gather, gather_kernel, gather_of
+from tilewise.moves.pair import Pair, pair_of
+from tilewise.moves.tile import VECTOR, Tile
+from tilewise.moves.tile_kernel import NAME, tile_kernel
+from tilewise.moves.tiling import tile_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.move.run import Bound
+    from tilewise.moves.run import Bound
 
 ALIGNED = 256
 """Bytes to which an allocator aligns what it gives."""
@@ -123,7 +123,7 @@ class Plan:
         >>> turn(np.arange(6, dtype=np.uint8)).tolist()
         [0, 3, 1, 4, 2, 5]
         """
-        from tilewise.move.run import Bound
+        from tilewise.moves.run import Bound
 
         return Bound(self)
 

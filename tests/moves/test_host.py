@@ -4,13 +4,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from tests.move.pairs import WORDS, case
-from tests.move.test_move import elements, expected, storage
+from tests.moves.pairs import WORDS, case
+from tests.moves.test_move import elements, expected, storage
 
 from tilewise import DType, R, S, Swizzle
-from tilewise.move import blocks, host
-from tilewise.move.pair import pair_of
-from tilewise.move.parts import within_limits, without_swizzles
+from tilewise.moves import blocks, host
+from tilewise.moves.pair import pair_of
+from tilewise.moves.parts import within_limits, without_swizzles
 
 ITEMS = np.random.default_rng(9).integers(0, 256, 1 << 21, dtype=np.uint8)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.move.tile import LINE, VECTOR, Tile
+from tilewise.moves.tile import LINE, VECTOR, Tile
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 Float64s = np.ndarray[Any, np.dtype[np.float64]]

@@ -7,7 +7,7 @@ import pytest
 
 from tilewise import DType, LayoutError, Refused
 from tilewise.check.suggest import suggest
-from tilewise.move import named
+from tilewise.moves import named
 from tilewise.simulate import scales
 
 

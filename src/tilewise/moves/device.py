@@ -8,8 +8,8 @@ from typing import Any
 
 from tilewise.gpu import device as devices
 from tilewise.gpu.compile import Source, cubin
-from tilewise.move.plan import Bulk, Plan
-from tilewise.move.tile_kernel import NAME, STATIC
+from tilewise.moves.plan import Bulk, Plan
+from tilewise.moves.tile_kernel import NAME, STATIC
 
 FILL_THREADS = 256
 _FILL = """

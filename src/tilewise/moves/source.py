@@ -14,10 +14,10 @@ from tilewise.core.shapes import spell
 from tilewise.emit.names import checked
 from tilewise.emit.parts.template import filled
 from tilewise.emit.parts.words import check_free
-from tilewise.move.gather_kernel import Gather
-from tilewise.move.plan import Bulk, Plan
-from tilewise.move.tile import VECTOR
-from tilewise.move.tile_kernel import STATIC
+from tilewise.moves.gather_kernel import Gather
+from tilewise.moves.plan import Bulk, Plan
+from tilewise.moves.tile import VECTOR
+from tilewise.moves.tile_kernel import STATIC
 
 _COLUMNS = 100
 _WORD = 4
@@ -65,7 +65,7 @@ def name_of(plan: Plan, name: str = "") -> str:
     """The kernel's name: as asked, or of the type.
 
     >>> from tilewise import S
-    >>> from tilewise.move import plan
+    >>> from tilewise.moves import plan
     >>> name_of(plan(S[4, 4], S[(4, 4) : (1, 4)], "bf16"))
     'move_bf16'
     """
@@ -79,7 +79,7 @@ def kernel_source(plan: Plan, name: str = "") -> str:
         requires  a plan with a kernel: no view, and no copy of memory
 
     >>> from tilewise import S
-    >>> from tilewise.move import plan
+    >>> from tilewise.moves import plan
     >>> print(kernel_source(plan(S[512, 512], S[(512, 512) : (1, 512)], "f32")).splitlines()[0])
     // move_f32: from S[(512, 512) : (512, 1)]
     """
@@ -99,7 +99,7 @@ def host_source(plan: Plan, name: str = "") -> str:
     """The kernel, and a function of the host that launches it, for nvcc: one .cu file.
 
     >>> from tilewise import S
-    >>> from tilewise.move import plan
+    >>> from tilewise.moves import plan
     >>> "cudaMemcpyAsync" in host_source(plan(S[64], S[64] + 16, "f32"))
     True
     """
@@ -155,7 +155,7 @@ def alignment(plan: Plan) -> int:
     """Bytes to which both pointers are to be: no access is wider than a vector.
 
     >>> from tilewise import S
-    >>> from tilewise.move import plan
+    >>> from tilewise.moves import plan
     >>> alignment(plan(S[64, 64], S[(64, 64) : (1, 64)], "bf16")), alignment(plan(S[64], S[64 : 2], "f32"))
     (16, 4)
     """

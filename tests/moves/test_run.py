@@ -9,10 +9,10 @@ import pytest
 
 import tilewise
 from tilewise import LayoutError, Refused, S, Swizzle, laneid, plan
-from tilewise.move import device, move
-from tilewise.move.fills import element_of
-from tilewise.move.run import bound_of
-from tilewise.move.storage import NUMPY, handle_of
+from tilewise.moves import device, move
+from tilewise.moves.fills import element_of
+from tilewise.moves.run import bound_of
+from tilewise.moves.storage import NUMPY, handle_of
 
 TURN = S[3, 4], S[(3, 4) : (1, 3)]
 
@@ -81,7 +81,7 @@ def test_a_bound_plan_moves_arrays_of_any_type_of_its_width():
 
 def test_calls_are_remembered_by_the_layouts_and_found_again(monkeypatch):
     made = []
-    monkeypatch.setattr("tilewise.move.run.bound_of", lambda *words: made.append(words) or bound_of(*words))
+    monkeypatch.setattr("tilewise.moves.run.bound_of", lambda *words: made.append(words) or bound_of(*words))
     source, target = S[5, 7], S[(5, 7) : (1, 5)]
     for _ in range(3):
         move(np.arange(35), source, target)
@@ -92,7 +92,7 @@ def test_calls_are_remembered_by_the_layouts_and_found_again(monkeypatch):
 
 
 def test_what_is_remembered_has_a_bound(monkeypatch):
-    from tilewise.move import run
+    from tilewise.moves import run
 
     monkeypatch.setattr(run, "REMEMBERED", 3)
     for count in range(1, 9):
@@ -205,7 +205,7 @@ def test_an_out_elsewhere_is_refused(monkeypatch):
         pass
 
     away = type("Away", (type(NUMPY),), {"name": "a friend"})()
-    monkeypatch.setitem(sys.modules["tilewise.move.storage"]._LIBRARIES, Elsewhere, away)
+    monkeypatch.setitem(sys.modules["tilewise.moves.storage"]._LIBRARIES, Elsewhere, away)
     with refused("TW704", "x is NumPy's on the CPU, out is a friend's on the CPU"):
         move(np.arange(12), *TURN, np.zeros(12, np.int64).view(Elsewhere))
 
@@ -349,7 +349,7 @@ class Gpu(type(NUMPY)):
 
 @pytest.fixture
 def on_device(driver, monkeypatch):
-    monkeypatch.setitem(sys.modules["tilewise.move.storage"]._LIBRARIES, OnDevice, Gpu())
+    monkeypatch.setitem(sys.modules["tilewise.moves.storage"]._LIBRARIES, OnDevice, Gpu())
     memory = np.zeros(1 << 14, np.uint8)
     start = -memory.ctypes.data % 256
     return lambda count, kind=np.float32, after=0: (

@@ -10,8 +10,8 @@ from math import prod
 
 from tilewise.emit.parts.template import filled
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.move.pair import Side
-from tilewise.move.tile import LINE, VECTOR, Tile
+from tilewise.moves.pair import Side
+from tilewise.moves.tile import LINE, VECTOR, Tile
 
 NAME = "move"
 INT = 1 << 31
@@ -62,9 +62,9 @@ def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
         requires  pointers aligned as the tile was chosen for; `fill` is an element
 
     >>> from tilewise import DType, S
-    >>> from tilewise.move.digits import simplest
-    >>> from tilewise.move.pair import pair_of
-    >>> from tilewise.move.tiling import tile_of
+    >>> from tilewise.moves.digits import simplest
+    >>> from tilewise.moves.pair import pair_of
+    >>> from tilewise.moves.tiling import tile_of
     >>> tile = tile_of(simplest(pair_of(S[512, 512], S[(512, 512) : (1, 512)], DType.of("f32"))))
     >>> "held0[i] = *(const V16*)at;" in tile_kernel(tile, 1 << 20, bytes(4))
     True

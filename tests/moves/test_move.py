@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.move.pairs import WORDS, case, naive
-from tests.move.shim import aligned, run
+from tests.moves.pairs import WORDS, case, naive
+from tests.moves.shim import aligned, run
 
 from tilewise import LayoutError, S, parse
-from tilewise.move import move, plan
-from tilewise.move.plan import Bulk
+from tilewise.moves import move, plan
+from tilewise.moves.plan import Bulk
 
 
 def elements(array, bits):

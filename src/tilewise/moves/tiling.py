@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.move.pair import Digit, Pair, Side
-from tilewise.move.tile import LINE, VECTOR, Tile
+from tilewise.moves.pair import Digit, Pair, Side
+from tilewise.moves.tile import LINE, VECTOR, Tile
 
 SHARED = 72 * 1024
 """Bytes of a tile at most, so that several blocks are on a multiprocessor at once."""
@@ -46,8 +46,8 @@ def tile_of(pair: Pair, aligned: int = 256) -> Tile | None:
         requires  the simplest digits, of whole bytes
 
     >>> from tilewise import DType, S
-    >>> from tilewise.move.digits import simplest
-    >>> from tilewise.move.pair import pair_of
+    >>> from tilewise.moves.digits import simplest
+    >>> from tilewise.moves.pair import pair_of
     >>> tile = tile_of(simplest(pair_of(S[8192, 8192], S[(8192, 8192) : (1, 8192)], DType.of("bf16"))))
     >>> tile.extents, tile.pitches, tile.swizzle_shift, tile.blocks
     ((128, 128), (256, 2), 7, 4096)
@@ -141,7 +141,7 @@ def _tile(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
         tile = replace(tile, read_shift=shifts[0] or begins % VECTOR != 0)
         if tile.read_shift and pair.source.swizzles:
             return None
-    from tilewise.move.conflicts import calmest  # NumPy comes with the first tile, not with the module
+    from tilewise.moves.conflicts import calmest  # NumPy comes with the first tile, not with the module
 
     return calmest(tile) if tile.shared_bytes <= SHARED else None
 

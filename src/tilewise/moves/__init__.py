@@ -1,0 +1,77 @@
+"""From one layout to another: the plan, its kernel, and the move itself, at the speed of a copy.
+
+pair           two layouts of memory as one list of digits
+digits         as few of them as can be, of elements as wide as can be
+tile, tiling   the box that a block of threads moves, and which one to take
+conflicts      where a tile lies in shared memory
+tile_kernel, gather_kernel   CUDA C++ of the two kernels
+plan           the plan, and what it costs
+named, source  moves that have names; a kernel as a file, with its launch
+fills          numbers as the bytes of an element
+storage, exchanged   arrays of NumPy, torch and CuPy; of all that speak DLPack
+host           the move on the CPU: parts of a pair that are strided, and blocks of them
+parts, blocks  which parts those are; one strided copy, block by block and in threads
+device         kernels on a GPU
+run            the move of an array, and plans that are ready to run
+traced         `move` as an operator of torch, where torch.compile traces
+"""
+
+from __future__ import annotations
+
+from tilewise.moves.plan import Plan, plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.core.dtypes import DType
+    from tilewise.core.layout import Layout
+    from tilewise.moves.run import Bound
+
+__all__ = ["Bound", "Plan", "move", "plan"]
+
+
+def move(
+    x: Any,
+    source: Layout | None,
+    target: Layout,
+    out: Any = None,
+    *,
+    dtype: DType | str | None = None,
+    shape: Any = None,
+    fill: Any = 0,
+    stream: Any = None,
+) -> Any:
+    """The tensor x, which lies as `source` says, as `target` says: in new storage, or in `out`.
+
+    x is storage, read as one row of elements from its first one; without a source it is read by its own
+    strides. `dtype` says what the elements are where x's type does not: two u4 are in a byte. `shape` is the
+    box that moves where source and target differ: elements of the target beyond it are filled. Addresses that
+    no element of the target has are filled in new storage, and stay as they are in `out`.
+
+        postcondition  for all elements i and all copies: result[target's place of i] = x[source's place of i]
+        refused        TW701 addresses below zero; TW702 sizes; TW703 a target where elements meet;
+                       TW704 a storage that is too small, elsewhere, of another type, or the source itself;
+                       TW705 a fill that is no element; TW706 no memory for the result
+
+    >>> import numpy as np
+    >>> from tilewise import S
+    >>> move(np.arange(6), S[2, 3], S[(2, 3) : (1, 2)])
+    array([0, 3, 1, 4, 2, 5])
+    >>> move(np.arange(6), None, S[(2, 4) : (4, 1)], shape=(2, 3), fill=-1)
+    Traceback (most recent call last):
+    tilewise.LayoutError: TW702: the box (2, 3) is not in both 6 and (2, 4)
+      hint: a box has one extent for each mode, and lies in the source and in the target
+    """
+    from tilewise.moves.run import moved  # NumPy comes with the first move, not with its name
+
+    return moved(x, source, target, out, dtype, shape, fill, stream)
+
+
+def __getattr__(name: str) -> Any:
+    """What a plan is bound to takes NumPy, and is imported when it is asked for."""
+    if name != "Bound":
+        raise AttributeError(f"module 'tilewise.moves' has no attribute {name!r}")
+    from tilewise.moves.run import Bound
+
+    return Bound
