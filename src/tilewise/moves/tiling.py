@@ -198,3 +198,24 @@ def _even_halo(
     inner = prod(extents[i] for i in run[:-1])
     step = (SECTOR // unit) // gcd(inner, SECTOR // unit)
     extents[run[-1]] = min(digits[run[-1]].extent, -(-extents[run[-1]] // step) * step)
+
+
+def candidates(pair: Pair, aligned: int = 256) -> list[Tile]:
+    """The tiles that may be taken for a pair, the one that is expected to be the fastest first.
+
+        postcondition  the first is that of `tile_of`; none is there twice
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.digits import simplest
+    >>> from tilewise.moves.pair import pair_of
+    >>> pair = simplest(pair_of(S[8192, 8192], S[(8192, 8192) : (1, 8192)], DType.of("bf16")))
+    >>> candidates(pair)[0] == tile_of(pair)
+    True
+    """
+    if pair.bits < 8 or not pair.digits:
+        return []
+    total = prod(digit.extent for digit in pair.digits) * pair.bits // 8
+    others = (*WHOLE, *ONE_SHIFTED, *BOTH_SHIFTED, *FEW) if total >= SMALL else ()
+    aims = dict.fromkeys((*_aims(pair, aligned, total), *others))
+    tiles = (_tile(pair, aim, aligned) for aim in aims)
+    return [*dict.fromkeys(tile for tile in tiles if tile is not None)]
