@@ -2,6 +2,7 @@
 
 pair           two layouts of memory as one list of digits
 digits         as few of them as can be, of elements as wide as can be
+nibbles        elements of 4 bits that part, as bytes
 tile, tiling   the box that a block of threads moves, and which one to take
 conflicts      where a tile lies in shared memory
 tile_kernel, gather_kernel   CUDA C++ of the two kernels

@@ -80,17 +80,17 @@ def _doubled(pair: Pair) -> Pair | None:
     if any(number % 2 for number in (*steps, *places)):
         return None
     limits = [_halved_limit(*own, inner, others) for own in enumerate(pair.limits)]
-    source, target = _halved(pair.source), _halved(pair.target)
+    source, target = halved(pair.source), halved(pair.target)
     kept = tuple(limit for limit in limits if limit is not None)
     if source is None or target is None or len(kept) < len(limits):
         return None
-    halved = [
+    inside = [
         replace(digit, extent=digit.extent // 2, counts=_counts(pair, digit, limits))
         if digit is inner
         else replace(digit, read=digit.read // 2, write=digit.write // 2, counts=_counts(pair, digit, limits))
         for digit in digits
     ]
-    return replace(pair, bits=2 * pair.bits, digits=tuple(halved), source=source, target=target, limits=kept)
+    return replace(pair, bits=2 * pair.bits, digits=tuple(inside), source=source, target=target, limits=kept)
 
 
 def _halved_limit(place: int, limit: Limit, inner: Digit, others: list[Digit]) -> Limit | None:
@@ -112,7 +112,7 @@ def _counts(pair: Pair, digit: Digit, limits: Sequence[Limit | None]) -> tuple[i
     )
 
 
-def _halved(side: Side) -> Side | None:
+def halved(side: Side) -> Side | None:
     """The storage in elements of twice the width; None where a swizzle parts neighbours."""
     if any(swizzle.bits and swizzle.base == 0 for swizzle in side.swizzles):
         return None

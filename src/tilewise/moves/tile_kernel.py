@@ -25,6 +25,19 @@ typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32; type
 struct alignas(16) V16 { u32 x[4]; };
 
 $functions
+extern "C" __global__ void __launch_bounds__($threads)
+$name(const u8* __restrict__ source, u8* __restrict__ target)
+{
+    $shared
+    $origins
+    const $wide from = $from, into = $into;
+    $read
+    __syncthreads();
+    $write
+}
+"""
+
+_PART = """\
 // The 16 bytes at an address, those of them that are in the storage.
 __device__ __forceinline__ V16 part(const u8* at, const u8* source)
 {
@@ -32,26 +45,6 @@ __device__ __forceinline__ V16 part(const u8* at, const u8* source)
     for (int i = 0; i < 16; ++i)
         if (at + i >= source && at + i < source + ${bytes}ull) v.x[i / 4] |= (u32)at[i] << i % 4 * 8;
     return v;
-}
-
-extern "C" __global__ void __launch_bounds__($threads)
-$name(const u8* __restrict__ source, u8* __restrict__ target)
-{
-    $shared
-    u32 block = blockIdx.x;
-    $origins
-    const $wide from = $from, into = $into;
-    $shift
-    const bool whole = $whole;
-    const bool inside = $inside;
-
-    if (whole && inside) {
-        $plain_read
-    } else {
-        $guarded_read
-    }
-    __syncthreads();
-    $write
 }
 """
 
@@ -72,6 +65,13 @@ def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
     return _Text(tile, storage, fill).source(name)
 
 
+_HALVES = ("{0} & 0x0f0f0f0fu | ({1} & 0x0f0f0f0fu) << 4", "{0} >> 4 & 0x0f0f0f0fu | {1} & 0xf0f0f0f0u")
+"""The low, and the high, halves of the bytes of two words, side by side in bytes."""
+
+Spelled = tuple[list[str], str]
+"""Lines that are written first, and the address in shared memory."""
+
+
 class _Text:
     """The parts of the kernel's text."""
 
@@ -90,7 +90,6 @@ class _Text:
         tile = self.tile
         slots = {
             "functions": "\n".join(self._functions()),
-            "bytes": self.storage,
             "threads": tile.threads,
             "name": name,
             "shared": self._shared(),
@@ -98,11 +97,7 @@ class _Text:
             "wide": self.wide,
             "from": self._from(),
             "into": self._sum("write", tile.block_order, "o", tile.pair.target.start),
-            "shift": self._shift(),
-            "whole": self._whole(),
-            "inside": self._inside(),
-            "plain_read": "\n".join(self._plain_read()),
-            "guarded_read": "\n".join(self._guarded_read()),
+            "read": "\n".join(self._reads()),
             "write": "\n".join(self._writes()),
         }
         return filled(_TEMPLATE.lstrip(), slots) + "\n"
@@ -120,9 +115,10 @@ class _Text:
                 yield "{"
                 for swizzle in reversed(side.swizzles):
                     yield f"    {swizzled(swizzle.bits, swizzle.base, swizzle.shift, self.tile.unit)}"
-                yield f"    return x + {side.outer * self.tile.unit};"
+                yield f"    return {added('x', side.outer * self.tile.unit)};"
                 yield "}"
-        yield ""
+        if self._tested:
+            yield filled(_PART, {"bytes": self.storage})
 
     def _at(self, side: Side, name: str, address: str) -> str:
         return f"{name}_at({address})" if side.swizzles or side.outer else address
@@ -132,21 +128,15 @@ class _Text:
         terms = [
             self._term(f"{prefix}{i}", getattr(self.tile.digits[i], way) * self.tile.unit) for i in digits
         ]
-        terms += [str(start * self.tile.unit)] if start or not terms else []
-        return " + ".join(terms)
+        return added(*terms, start * self.tile.unit)
 
     def _term(self, name: str, step: int) -> str:
         wide = f"({self.wide})" if self.wide != "int" else ""
         return f"{wide}{name}" if step == 1 else f"{wide}{name} * {step}"
 
-    def _kept(self, digits: Sequence[int], names: dict[int, str] | None = None) -> str:
-        """Bytes in shared memory of in-tile digits."""
-        terms = [
-            f"{(names or {}).get(i, f'q{i}')} * {self.tile.pitches[i]}"
-            for i in digits
-            if self.tile.pitches[i]
-        ]
-        return " + ".join(terms) or "0"
+    def _kept(self, names: dict[int, str]) -> list[str]:
+        """Bytes in shared memory of in-tile digits, to be added."""
+        return [f"{name} * {self.tile.pitches[i]}" for i, name in names.items() if self.tile.pitches[i]]
 
     # -- the block ---------------------------------------------------------------------------------
 
@@ -156,22 +146,40 @@ class _Text:
         return f"__shared__ __align__(128) u8 tile[{self.tile.shared_bytes}];"
 
     def _origins(self) -> Iterator[str]:
-        order = self.tile.block_order
+        """Where in each digit the block's tile begins."""
+        tile, order, rest = self.tile, self.tile.block_order, "blockIdx.x"
+        if tile.grouped:
+            first, second = order[:2]
+            yield from self._grouped(first, second)
+            order, rest = order[2:], f"blockIdx.x / {tile.counts[first] * tile.counts[second]}u"
+        inner = 1
         for i in order:
-            count, extent = self.tile.counts[i], self.tile.extents[i]
-            if i == order[-1]:
-                yield f"const int o{i} = (int)block * {extent};"
-            else:
-                yield f"const int o{i} = (int)(block % {count}u) * {extent}; block /= {count}u;"
+            text = rest if inner == 1 else f"{rest} / {inner}u"
+            last = "" if i == order[-1] else f" % {tile.counts[i]}u"
+            yield f"const int o{i} = (int)({text}{last}) * {tile.extents[i]};"
+            inner *= tile.counts[i]
+
+    def _grouped(self, first: int, second: int) -> Iterator[str]:
+        """Two digits along which neighbouring blocks go: a group of the first, for each of the second."""
+        tile = self.tile
+        count, along, group = tile.counts[first], tile.counts[second], tile.group
+        last = len(tile.block_order) == 2
+        plane = "blockIdx.x" if last else f"blockIdx.x % {count * along}u"
+        yield f"const u32 plane = {plane}, group = plane / {group * along}u;"
+        yield f"const u32 in_group = plane % {group * along}u;"
+        if count % group == 0:
+            width = f"{group}u"
+        else:
+            width = "width"
+            yield f"const u32 width = min({group}u, {count}u - group * {group}u);"
+        yield f"const int o{first} = (int)(group * {group}u + in_group % {width}) * {tile.extents[first]};"
+        yield f"const int o{second} = (int)(in_group / {width}) * {tile.extents[second]};"
 
     def _from(self) -> str:
         start = self.tile.pair.source.start
         if self.tile.halo:
             start -= self.tile.halo * self.tile.digits[self.tile.write_run[-1]].read
         return self._sum("read", self.tile.block_order, "o", start)
-
-    def _shift(self) -> str:
-        return "const int shift = (int)((u64)(source + from) & 31);" if self.tile.read_shift else ""
 
     def _origin(self, digit: int) -> str:
         return f"o{digit}" if digit in self.tile.block_order else "0"
@@ -183,8 +191,10 @@ class _Text:
             tests += [f"{self._count(place, self._last)} < {limit.bound}"] if limit.fills else []
         if self._reads_past or tile.halo or tile.ragged or tile.pair.limits:
             low, high = self._reach()
-            tests.append(f"from + {low - SECTOR} >= 0 && from + {high + SECTOR} <= {self.storage}")
-        return " && ".join(tests) or "true"
+            tests.append(
+                f"{added('from', low - SECTOR)} >= 0 && {added('from', high + SECTOR)} <= {self.storage}"
+            )
+        return " && ".join(tests)
 
     @property
     def _reads_past(self) -> bool:
@@ -205,13 +215,34 @@ class _Text:
         """What digits, as text, count in a limit."""
         counts = [digit.counts[place] for digit in self.tile.digits]
         terms = [
-            f"({text})" if count == 1 else f"({text}) * {count}"
+            text if count == 1 else f"{bracketed(text)} * {count}"
             for count, text in zip(counts, digits, strict=True)
-            if count
+            if count and text != "0"
         ]
-        return " + ".join(terms)
+        return added(*terms)
 
     # -- reading -----------------------------------------------------------------------------------
+
+    @property
+    def _tested(self) -> bool:
+        """Whether there are tiles that test what they read."""
+        return bool(self._whole() or self._inside())
+
+    def _reads(self) -> Iterator[str]:
+        """What reads the tile; one that has an edge of the tensor, or of the storage, tests every vector."""
+        if self.tile.read_shift:
+            yield "const int shift = (int)((u64)(source + from) & 31);"
+        if not self._tested:
+            yield from self._plain_read()
+            return
+        whole, inside = self._whole(), self._inside()
+        if whole:
+            yield f"const bool whole = {whole};"
+        yield f"if ({' && '.join((['whole'] if whole else []) + ([inside] if inside else []))}) {{"
+        yield from (f"    {line}" for line in self._plain_read())
+        yield "} else {"
+        yield from (f"    {line}" for line in self._guarded_read())
+        yield "}"
 
     def _plain_read(self) -> Iterator[str]:
         """All vectors to registers first, so that many are under way at once; then to shared memory."""
@@ -240,7 +271,7 @@ class _Text:
         for number, (first, vectors) in enumerate(self._parts):
             yield from self._loop(tile.row_count * vectors, unrolled=not guarded)
             begin = f"{first} + " if first else ""
-            yield f"    const int c = {begin}item % {vectors}, row = item / {vectors};"
+            yield from _columns(f"{begin}item % {vectors}", f"item / {vectors}", bool(tile.rows))
             yield from _split("row", tile.rows, tile.held)
             value = name if guarded else f"{name}{number}[i]"
             if load:
@@ -307,8 +338,11 @@ class _Text:
         yield f"        const int position = c * {tile.vector} + v{lead};"
         names = self._run_digits(tile.read_run, tile.held, "position")
         texts = [
-            f"{self._origin(i)} + {names.get(i, f'q{i}' if i in tile.rows else '0')}"
-            + (f" - {tile.halo}" if tile.halo and i == tile.write_run[-1] else "")
+            added(
+                self._origin(i),
+                names.get(i, f"q{i}" if i in tile.rows else 0),
+                -tile.halo if tile.halo and i == tile.write_run[-1] else 0,
+            )
             for i in range(len(tile.digits))
         ]
         beyond = " || ".join(
@@ -329,13 +363,14 @@ class _Text:
 
     def _store(self, value: str) -> Iterator[str]:
         tile = self.tile
-        place = self._kept(tile.rows)
+        rows, start = self._kept({i: f"q{i}" for i in tile.rows}), []
         if tile.read_shift:
-            leads = [f"q{i} * {tile.digits[i].read * tile.unit % 32}" for i in tile.rows]
-            yield f"    const int back = ({' + '.join(['shift', *leads])}) & 31;"
+            leads = [(f"q{i}", tile.digits[i].read * tile.unit % 32) for i in tile.rows]
+            behind = added("shift", *(f"{name} * {step}" for name, step in leads if step))
+            yield f"    const int back = {bracketed(behind)} & 31;"
             yield f"    if (c * 16 >= back + {tile.run_bytes} || c * 16 + 16 <= back) continue;"
-            place = f"shift + {place} - back"
-        address = f"{place} + c * 16"
+            start = ["shift - back"]
+        address = added(*start, *rows, "c * 16")
         if tile.swizzle_shift is not None:
             address = f"kept({address})"
         if tile.word_stores:
@@ -352,11 +387,11 @@ class _Text:
         tests += [f"{self._origin(tile.write_run[-1])} >= {tile.halo}"] if tile.halo else []
         for place, limit in enumerate(tile.pair.limits):
             tests += [] if limit.fills else [f"{self._count(place, self._last)} < {limit.bound}"]
-        return " && ".join(tests) or "true"
+        return " && ".join(tests)
 
     def _writes(self) -> Iterator[str]:
         """What writes the tile; one that has an edge of the tensor tests every vector."""
-        if self._whole() == "true":
+        if not self._whole():
             yield from self._write(tested=False)
             return
         yield "if (whole) {"
@@ -368,7 +403,7 @@ class _Text:
     @property
     def _last(self) -> list[str]:
         """The last value of each digit in the tile."""
-        return [f"{self._origin(i)} + {extent - 1}" for i, extent in enumerate(self.tile.extents)]
+        return [added(self._origin(i), extent - 1) for i, extent in enumerate(self.tile.extents)]
 
     def _write(self, *, tested: bool) -> Iterator[str]:
         """A loop over the vectors of the target: gathered from shared memory, and written."""
@@ -377,11 +412,10 @@ class _Text:
         rows, columns = prod(extents.values()), min(vectors, tile.columns)
         groups = -(-vectors // columns)
         yield from self._loop(groups * columns * rows, unrolled=True)
+        column, row = f"item % {columns}", f"item / {columns}"
         if groups > 1:
-            yield f"    const int c = item % {columns} + item / {columns * rows} * {columns};"
-            yield f"    const int row = item / {columns} % {rows};"
-        else:
-            yield f"    const int c = item % {columns}, row = item / {columns};"
+            column, row = f"{column} + item / {columns * rows} * {columns}", f"{row} % {rows}"
+        yield from _columns(column, row, bool(extents))
         if groups * columns > vectors:
             yield f"    if (c >= {vectors}) continue;"
         yield from _split("row", tuple(extents), extents)
@@ -416,7 +450,8 @@ class _Text:
     def _gathered(self, tested: bool) -> Iterator[str]:
         tile, unit = self.tile, self.tile.unit
         addresses = list(self._addresses())
-        yield from (line for line, _ in addresses if line)
+        for text, _ in addresses:
+            yield from (f"    {line}" for line in text)
         for place, (_, address) in enumerate(addresses):
             wide = TYPES[max(unit, 4)]
             yield f"    const {wide} e{place} = *(const {TYPES[unit]}*)(tile + {address});"
@@ -424,18 +459,23 @@ class _Text:
         yield from _packed(unit)
         yield from self._put("out", self._at(tile.pair.target, "target", f"run + k * {unit}"), tested)
 
-    def _addresses(self) -> Iterator[tuple[str, str]]:
-        """(a line to be written first, the address in shared memory) of each element of a vector."""
+    def _addresses(self) -> Iterator[Spelled]:
+        """Of each element of a vector."""
         tile = self.tile
-        shift = "shift + " if tile.read_shift else ""
-        rows = self._kept(tile.write_rows, self._row_names())
         if self._partial:
-            yield from self._within(f"{shift}{rows}")
+            yield from self._within()
         elif tile.nested:
-            run = self._kept_run("k", tile.halo if len(tile.write_run) == 1 else 0)
-            yield from self._steps(f"{shift}{rows}{run}")
+            ahead = tile.halo * tile.pitches[tile.write_run[-1]] if len(tile.write_run) == 1 else 0
+            yield from self._steps(added(*self._rows, *self._kept_run("k"), ahead))
+        elif tile.extents[tile.write_run[0]] >= tile.vector:
+            yield from self._past()
         else:
-            yield from self._carried(f"{shift}{rows}")
+            yield from self._carried()
+
+    @property
+    def _rows(self) -> list[str]:
+        """Where a write run begins in shared memory, to be added up."""
+        return [*(["shift"] if self.tile.read_shift else []), *self._kept(self._row_names())]
 
     @property
     def _partial(self) -> bool:
@@ -443,34 +483,28 @@ class _Text:
         tile = self.tile
         return bool(tile.run_elements % tile.vector or (tile.write_shift and not tile.halo))
 
-    def _within(self, base: str) -> Iterator[tuple[str, str]]:
+    def _within(self) -> Iterator[Spelled]:
         """Elements of a vector that the run may not fill: those beyond it are read within it."""
-        tile = self.tile
-        for place in range(tile.vector):
-            names = self._run_digits(tile.write_run, tile.extents, f"p{place}")
-            run = "".join(f" + {names[i]} * {tile.pitches[i]}" for i in tile.write_run)
-            line = f"    const int p{place} = min(max(k + {place}, 0), {tile.run_elements - 1});"
-            yield line, self._swizzled(f"{base}{run}")
+        for place in range(self.tile.vector):
+            line = f"const int p{place} = min(max(k + {place}, 0), {self.tile.run_elements - 1});"
+            yield [line], self._swizzled(added(*self._rows, *self._kept_run(f"p{place}")))
 
-    def _kept_run(self, position: str, ahead: int) -> str:
+    def _kept_run(self, position: str) -> list[str]:
         """Bytes in shared memory of a position in the write run, to be added."""
-        tile = self.tile
-        names = self._run_digits(tile.write_run, tile.extents, position)
-        text = "".join(f" + {names[i]} * {tile.pitches[i]}" for i in tile.write_run)
-        return text + (f" + {ahead * tile.pitches[tile.write_run[-1]]}" if ahead else "")
+        return self._kept(self._run_digits(self.tile.write_run, self.tile.extents, position))
 
-    def _steps(self, base: str) -> Iterator[tuple[str, str]]:
+    def _steps(self, base: str, at: str = "at") -> Iterator[Spelled]:
         """Elements that are always as far apart: the first address, and constants."""
         tile = self.tile
         steps = [self._offset(place) for place in range(tile.vector)]
         if tile.swizzle_shift is None:
-            named, texts = base, [f"at + {step}" for step in steps]
+            named, texts = base, [added(at, step) for step in steps]
         elif self._kept_together(steps):
-            named, texts = f"kept({base})", [f"at + {step}" for step in steps]
+            named, texts = f"kept({base})", [added(at, step) for step in steps]
         else:
-            named, texts = base, [f"kept(at + {step})" for step in steps]
+            named, texts = base, [f"kept({added(at, step)})" for step in steps]
         for place, text in enumerate(texts):
-            yield "" if place else f"    const int at = {named};", text
+            yield [] if place else [f"const int {at} = {named};"], text
 
     def _kept_together(self, steps: Sequence[int]) -> bool:
         """Whether the swizzle moves all elements of a vector by the same.
@@ -490,35 +524,50 @@ class _Text:
             place //= tile.extents[i]
         return offset
 
-    def _carried(self, base: str) -> Iterator[tuple[str, str]]:
+    def _past(self) -> Iterator[Spelled]:
+        """Elements along several digits of which the fastest ends once at most: from there they go on.
+
+        Both parts of a vector have an address, of which each of its elements takes one.
+        """
+        tile = self.tile
+        extent, step = tile.extents[tile.write_run[0]], tile.pitches[tile.write_run[0]]
+        lines = [
+            f"const u32 p = {added('k', tile.halo * tile.write_inner)}, digit = p % {extent}u;",
+            f"const u32 next = p - digit + {extent}u;",
+            f"const int at = {added(*self._rows, *self._kept_run('p'))};",
+            f"const int past = {added(*self._rows, *self._kept_run('next'), f'(int)(p - next) * {step}')};",
+        ]
+        for place in range(tile.vector):
+            part = f"(digit < {extent - place}u ? at : past) + {place * step}" if place else "at"
+            yield [] if place else lines, self._swizzled(part)
+
+    def _carried(self) -> Iterator[Spelled]:
         """Elements along several digits: one address from the other, with a carry where a digit ends."""
         tile = self.tile
         run = tile.write_run
-        names = self._run_digits(run, tile.extents, "position")
         ahead = tile.halo * tile.write_inner
         for place in range(tile.vector):
-            position = f"k + {place + ahead}" if place + ahead else "k"
+            position = added("k", place + ahead)
             if len(run) == 2 and tile.extents[run[0]].bit_count() > 1:
-                yield self._carry(place, position, base), self._swizzled(f"at{place}")
+                yield self._carry(place, position), self._swizzled(f"at{place}")
             else:
-                terms = "".join(f" + (int){names[i]} * {tile.pitches[i]}" for i in run)
-                terms = terms.replace("position", f"p{place}")
-                yield f"    const u32 p{place} = {position};", self._swizzled(f"{base}{terms}")
+                address = added(*self._rows, *self._kept_run(f"p{place}"))
+                yield [f"const u32 p{place} = {position};"], self._swizzled(address)
 
-    def _carry(self, place: int, position: str, base: str) -> str:
+    def _carry(self, place: int, position: str) -> list[str]:
         tile = self.tile
         inner, outer = tile.write_run
         extent, step, jump = tile.extents[inner], tile.pitches[inner], tile.pitches[outer]
         if not place:
-            return (
-                f"    int digit = ({position}) % {extent};\n"
-                f"    const int at0 = {base} + ({position}) / {extent} * {jump} + digit * {step};"
-            )
+            return [
+                f"int digit = ({position}) % {extent};",
+                f"const int at0 = {added(*self._rows, *self._kept_run(f'({position})'))};",
+            ]
         back = jump - (extent - 1) * step
-        return (
-            f"    const int at{place} = at{place - 1} + (digit == {extent - 1} ? {back} : {step});\n"
-            f"    digit = digit == {extent - 1} ? 0 : digit + 1;"
-        )
+        return [
+            f"const int at{place} = at{place - 1} + (digit == {extent - 1} ? {back} : {step});",
+            f"digit = digit == {extent - 1} ? 0 : digit + 1;",
+        ]
 
     def _swizzled(self, address: str) -> str:
         return address if self.tile.swizzle_shift is None else f"kept({address})"
@@ -526,30 +575,48 @@ class _Text:
     def _turned(self, tested: bool) -> Iterator[str]:
         """Words of neighbours in the source, turned into vectors of as many target runs."""
         tile = self.tile
-        addresses = list(self._addresses())
-        yield from (line for line, _ in addresses if line)
-        yield from self._words([address for _, address in addresses])
+        if tile.exchanged is None:
+            yield from self._words("w", "at")
+            yield from self._columns(0, tested)
+            return
+        yield from self._words("even", "at0")
+        yield from self._words("odd", "at1", tile.pitches[tile.exchanged])
+        for half, form in enumerate(_HALVES):
+            yield "    {"
+            for place in range(tile.vector):
+                yield f"        const u32 w{place} = {form.format(f'even{place}', f'odd{place}')};"
+            ahead = half * tile.digits[tile.exchanged].write
+            yield from (f"    {line}" for line in self._columns(ahead, tested))
+            yield "    }"
+
+    def _words(self, name: str, at: str, further: int = 0) -> Iterator[str]:
+        """The words of a vector's elements; four that are neighbours in shared memory are read at once."""
+        addresses = list(self._steps(added(*self._rows, *self._kept_run("k"), further), at))
+        for text, _ in addresses:
+            yield from (f"    {line}" for line in text)
+        if [self._offset(place) for place in range(4)] != [0, 4, 8, 12]:
+            for place, (_, address) in enumerate(addresses):
+                yield f"    const u32 {name}{place} = *(const u32*)(tile + {address});"
+            return
+        for first in range(0, len(addresses), 4):
+            yield f"    const V16 {name}_{first} = *(const V16*)(tile + {addresses[first][1]});"
+            for place in range(4):
+                yield f"    const u32 {name}{first + place} = {name}_{first}.x[{place}];"
+
+    def _columns(self, ahead: int, tested: bool) -> Iterator[str]:
+        """The words w0, w1, ... as vectors of target runs, the first of which begins some elements ahead."""
+        tile = self.tile
         yield "    V16 " + ", ".join(f"out{j}" for j in range(tile.words)) + ";"
         for word in range(4):
             yield from _turn(tile.words, word)
-        step = tile.digits[tile.read_run[0]].write * tile.unit
+        step = tile.digits[tile.read_run[0]].write
         for j in range(tile.words):
-            address = f"run + k * {tile.unit}" + (f" + {self._term(str(j), step)}" if j else "")
+            further = (ahead + j * step) * tile.unit
+            address = added("run", f"k * {tile.unit}", further)
             yield "    {"
             for line in self._put(f"out{j}", self._at(tile.pair.target, "target", address), tested):
                 yield f"    {line}"
             yield "    }"
-
-    def _words(self, addresses: Sequence[str]) -> Iterator[str]:
-        """The words of a vector's elements; four that are neighbours in shared memory are read at once."""
-        if [self._offset(place) for place in range(4)] != [0, 4, 8, 12]:
-            for place, address in enumerate(addresses):
-                yield f"    const u32 w{place} = *(const u32*)(tile + {address});"
-            return
-        for first in range(0, len(addresses), 4):
-            yield f"    const V16 four{first} = *(const V16*)(tile + {addresses[first]});"
-            for place in range(4):
-                yield f"    const u32 w{first + place} = four{first}.x[{place}];"
 
     def _put(self, value: str, address: str, tested: bool) -> Iterator[str]:
         """A vector to the target; where it is not all the run's, or beyond a limit, element by element."""
@@ -591,9 +658,27 @@ class _Text:
         """What an element at a position of the write run counts in a limit."""
         tile = self.tile
         names = self._row_names() | self._run_digits(tile.write_run, tile.extents, position)
-        return self._count(
-            place, [f"{self._origin(i)} + {names.get(i, '0')}" for i in range(len(tile.digits))]
-        )
+        return self._count(place, [added(self._origin(i), names.get(i, 0)) for i in range(len(tile.digits))])
+
+
+def added(*terms: str | int) -> str:
+    """Terms and numbers as a sum.
+
+    >>> added("a", "b * 4", -31), added("a", 0), added(0)
+    ('a + b * 4 - 31', 'a', '0')
+    """
+    kept = [str(term) for term in terms if term not in (0, "0")]
+    return " + ".join(kept).replace("+ -", "- ") or "0"
+
+
+def bracketed(text: str) -> str:
+    """A sum as a factor."""
+    return f"({text})" if " " in text else text
+
+
+def _columns(column: str, row: str, rows: bool) -> Iterator[str]:
+    """The vector of a thread in its row, and the row, where there are several."""
+    yield f"    const int c = {column}" + (f", row = {row};" if rows else ";")
 
 
 def _split(name: str, digits: Sequence[int], extents: Sequence[int] | dict[int, int]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.nibbles import in_bytes
 from tilewise.moves.pair import Digit, Pair, Side
 from tilewise.moves.tile import LINE, VECTOR, Tile
 
@@ -52,14 +53,20 @@ def tile_of(pair: Pair, aligned: int = 256) -> Tile | None:
     >>> tile.extents, tile.pitches, tile.swizzle_shift, tile.blocks
     ((128, 128), (256, 2), 7, 4096)
     """
-    if pair.bits < 8 or not pair.digits:
-        return None
-    total = prod(digit.extent for digit in pair.digits) * pair.bits // 8
-    for aim in _aims(pair, aligned, total):
-        tile = _tile(pair, aim, aligned)
-        if tile is not None:
-            return tile
-    return None
+    return next(_tiles(pair, aligned), None)
+
+
+def _tiles(pair: Pair, aligned: int) -> Iterator[Tile]:
+    """Tiles for the aims, one after another; of 4 bits those that turn whole words."""
+    halves = pair.bits == 4
+    bytes_ = in_bytes(pair) if halves else pair
+    if bytes_ is None or bytes_.bits < 8 or not bytes_.digits:
+        return
+    total = prod(digit.extent for digit in bytes_.digits) * bytes_.bits // 8
+    for aim in _aims(bytes_, aligned, total):
+        tile = _tile(bytes_, aim, aligned, len(bytes_.digits) - 1 if halves else None)
+        if tile is not None and (not halves or tile.words > 1):
+            yield tile
 
 
 def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
@@ -95,13 +102,17 @@ def _alignment(pair: Pair, side: Side, name: str, aligned: int) -> int:
     return gcd(aligned, *(step * unit for step in (*steps, side.start, side.outer)))
 
 
-def _run(pair: Pair, name: str, wanted: int) -> dict[int, int]:
+def _run(pair: Pair, name: str, wanted: int, apart: int | None = None) -> dict[int, int]:
     """{digit: extent} of a run on one side, the fastest first, of as many elements as are wanted."""
     run: dict[int, int] = {}
     digits = pair.digits or ()
     length = 1
     while length < wanted:
-        following = [i for i, digit in enumerate(digits) if getattr(digit, name) == length and i not in run]
+        following = [
+            i
+            for i, digit in enumerate(digits)
+            if getattr(digit, name) == length and i not in run and i != apart
+        ]
         if not following:
             break
         missing, extent = -(-wanted // length), digits[following[0]].extent
@@ -113,15 +124,18 @@ def _run(pair: Pair, name: str, wanted: int) -> dict[int, int]:
     return run
 
 
-def _tile(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
+def _tile(pair: Pair, aim: Aim, aligned: int, exchanged: int | None = None) -> Tile | None:
     """A tile for that aim; None where a side has no run, or a swizzle parts its vectors."""
     unit, digits = pair.bits // 8, pair.digits or ()
     reads, writes = (
-        _run(pair, name, max(1, far // unit)) for name, far in (("read", aim.read), ("write", aim.write))
+        _run(pair, name, max(1, far // unit), exchanged)
+        for name, far in (("read", aim.read), ("write", aim.write))
     )
     if unit < VECTOR and not (reads and writes):
         return None
     extents = [max(reads.get(i, 1), writes.get(i, 1)) for i in range(len(digits))]
+    if exchanged is not None:
+        extents[exchanged] = digits[exchanged].extent
     read_run = _read_run(pair, reads, writes, extents)
     _grow(pair, extents, read_run, aim.bytes)
     shifts = [
@@ -133,7 +147,9 @@ def _tile(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
     if any(not _keeps_vectors(pair, side) for side, _ in _sides(pair)):
         return None
     _even_halo(digits, tuple(writes), extents, unit, shifts[1])
-    tile = Tile(pair, tuple(extents), read_run, tuple(writes), aim.threads, *shifts)
+    tile = Tile(
+        pair, tuple(extents), read_run, tuple(writes), aim.threads, shifts[0], shifts[1], exchanged=exchanged
+    )
     if tile.halo and tile.write_run[-1] in read_run:
         if tile.write_run[-1] != read_run[-1]:
             return None
@@ -212,10 +228,4 @@ def candidates(pair: Pair, aligned: int = 256) -> list[Tile]:
     >>> candidates(pair)[0] == tile_of(pair)
     True
     """
-    if pair.bits < 8 or not pair.digits:
-        return []
-    total = prod(digit.extent for digit in pair.digits) * pair.bits // 8
-    others = (*WHOLE, *ONE_SHIFTED, *BOTH_SHIFTED, *FEW) if total >= SMALL else ()
-    aims = dict.fromkeys((*_aims(pair, aligned, total), *others))
-    tiles = (_tile(pair, aim, aligned) for aim in aims)
-    return [*dict.fromkeys(tile for tile in tiles if tile is not None)]
+    return [*dict.fromkeys(_tiles(pair, aligned))]

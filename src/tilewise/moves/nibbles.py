@@ -1,0 +1,53 @@
+"""Elements of 4 bits whose two neighbours part: two bytes of the source become two of the target.
+
+                 a    a + 1                     b    b + 1
+    source   b   x    y         target   a      x    z         a byte has two elements of a row,
+         b + 1   z    w              a + 1      y    w         the first in its low half
+
+Counted in bytes the pair has a digit more, of two: the second element of b in the source, that of a in the
+target. A thread that has the bytes of both makes those of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewise.moves.digits import halved
+from tilewise.moves.pair import Digit, Pair
+
+
+def in_bytes(pair: Pair) -> Pair | None:
+    """The pair of bytes, whose last digit is the one of two; None where some bytes do not go by fours.
+
+        requires  elements of 4 bits, the simplest digits
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.digits import simplest
+    >>> from tilewise.moves.pair import pair_of
+    >>> bytes_ = in_bytes(simplest(pair_of(S[64, 32], S[(64, 32) : (1, 64)], DType.of("u4"))))
+    >>> [(digit.extent, digit.read, digit.write) for digit in bytes_.digits]
+    [(32, 32, 1), (16, 1, 64), (2, 16, 32)]
+    """
+    digits = pair.digits or ()
+    reads, writes = ([digit for digit in digits if getattr(digit, way) == 1] for way in ("read", "write"))
+    if pair.bits != 4 or pair.limits or len(reads) != 1 or len(writes) != 1 or reads == writes:
+        return None
+    (a,), (b,) = reads, writes
+    places = [place for side in (pair.source, pair.target) for place in (side.start, side.outer)]
+    steps = [step for digit in digits for step in (digit.read, digit.write) if step != 1]
+    if any(number % 2 for number in (*places, *steps, a.extent, b.extent)):
+        return None
+    source, target = halved(pair.source), halved(pair.target)
+    if source is None or target is None:
+        return None
+    bytes_ = [_in_bytes(digit, a, b) for digit in digits]
+    second = Digit(2, b.read // 2, a.write // 2)
+    return replace(pair, bits=8, digits=(*bytes_, second), source=source, target=target)
+
+
+def _in_bytes(digit: Digit, a: Digit, b: Digit) -> Digit:
+    if digit is a:
+        return Digit(a.extent // 2, 1, a.write)
+    if digit is b:
+        return Digit(b.extent // 2, b.read, 1)
+    return Digit(digit.extent, digit.read // 2, digit.write // 2)
