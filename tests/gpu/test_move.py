@@ -8,11 +8,17 @@ TILEWISE_PAIRS says how many pairs are drawn: 2,000 where it is not set.
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 import time
 from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.gpu.sanitized_moves import PAIRS as SANITIZED
+from tests.gpu.sanitized_moves import prepare
 from tests.moves.pairs import case
 from tests.moves.test_move import element, storage
 
@@ -105,6 +111,28 @@ def test_generated_pairs_are_the_moves_of_the_cpu(torch, first):
         if out.cpu().numpy().tobytes() != left.tobytes():
             wrong.append(f"{seed} out: {asked}")
     assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory):
+    """The folder of what is launched under compute-sanitizer, and the tool."""
+    usual = sorted(Path("/usr/local").glob("cuda*/bin/compute-sanitizer"), reverse=True)
+    tool = shutil.which("compute-sanitizer") or next(map(str, usual), None)
+    if tool is None:
+        pytest.skip("compute-sanitizer is not installed")
+    folder = tmp_path_factory.mktemp("sanitized")
+    assert len(prepare(folder)) == SANITIZED
+    return tool, folder
+
+
+@pytest.mark.parametrize("check", ["memcheck", "racecheck"])
+def test_a_sanitizer_finds_nothing(sanitized, check):
+    tool, folder = sanitized
+    program = [sys.executable, "-m", "tests.gpu.sanitized_moves", "run", str(folder)]
+    command = [tool, "--tool", check, "--error-exitcode", "9", *program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-1_000:]
+    assert f"{SANITIZED} pairs" in done.stdout
 
 
 # -- torch -----------------------------------------------------------------------------------------
