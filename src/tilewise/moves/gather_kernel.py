@@ -168,7 +168,7 @@ def _narrow(bits: int, source: str, target: str) -> Iterator[str]:
     yield f"const long long a = {source}, b = {target};"
     yield f"const u32 value = source[a / {8 // bits}] >> (a % {8 // bits}) * {bits} & {mask};"
     yield f"u8* const byte = target + b / {8 // bits};"
-    yield "u32* const word = (u32*)((u64)byte & ~3ull);"
+    yield "u32* const word = (u32*)(byte - ((u64)byte & 3));"
     yield f"const int place = (int)((u64)byte & 3) * 8 + (int)(b % {8 // bits}) * {bits};"
     yield f"atomicAnd(word, ~({mask}u << place));"
     yield "atomicOr(word, value << place);"
