@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import product
 from math import prod
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.check import naive_access as naive
+from tests.interpreter import said
 
-import tilewise
 from tilewise import Axis, LayoutError, R, Refused, S, Swizzle, laneid, m, parse, reg, warpid
 from tilewise.check.access import Access, access_of, lanes_of, widest
 from tilewise.check.access.addresses import INACTIVE, Neighbours, proven
@@ -696,14 +693,7 @@ def test_an_access_imports_the_engine_that_it_names_and_no_other(access, loaded)
         "from tilewise.hardware.catalog.registry import ENGINES; "
         "print(*[name for name, module in ENGINES.items() if module in sys.modules])"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(Path(tilewise.__file__).parents[1])},
-    )
-    assert run.stdout.split() == loaded
+    assert said(program).split() == loaded
 
 
 def test_every_entry_is_known_by_the_first_word_of_its_name():

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import pytest
+from tests.interpreter import said
 
-import tilewise
 from tilewise import parse
 from tilewise.cli.operations import FAMILIES, OPERATIONS, OPTIONS
 from tilewise.cli.words import words_of
@@ -349,14 +346,7 @@ def test_nothing_heavy_is_loaded():
         "import sys; from tilewise.cli.main import main; main(['algebra', 'compose', '(6,2):(8,2)', '3:1'])\n"
         "print(*[name for name in ('numpy', 'rich', 'torch', 'tilewise.tables') if name in sys.modules])"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(Path(tilewise.__file__).parents[1])},
-    )
-    assert run.stdout == "3:8\n\n"
+    assert said(code) == "3:8\n\n"
 
 
 SAMPLES = {

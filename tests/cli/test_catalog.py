@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
+from tests.interpreter import said
 
 from tilewise.cli.arguments import parser_for
 from tilewise.cli.main import main
@@ -23,8 +22,7 @@ _IMPORTED = "import sys; from tilewise.cli.main import main; main({words!r});pri
 def engines_of(*words: str) -> list[str]:
     """The engines whose entries are imported for an answer."""
     code = _IMPORTED.format(words=["catalog", *words])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    imported = done.stdout.splitlines()[-1].split()
+    imported = said(code).splitlines()[-1].split()
     return sorted({module.split(".")[2] for module in ENGINES.values() if module in imported})
 
 

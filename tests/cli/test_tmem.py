@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-import tilewise as package
+from tests.interpreter import said
 
 OWN = "S[(128, 64) : (1@tid_in_wg, 1@reg)]"
 
@@ -305,14 +301,7 @@ def test_no_engine_is_loaded_that_is_not_asked_for():
         "import sys; from tilewise.cli.main import main; main(['tmem', 'tcgen05.D(f32, m=64, n=64)']); "
         "print(*[name for name in sys.modules if name.endswith(('mma.catalog', 'tcgen05.catalog'))])"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(Path(package.__file__).parents[1])},
-    )
-    assert run.stdout.splitlines()[-1] == "tilewise.hardware.tcgen05.catalog"
+    assert said(program).splitlines()[-1] == "tilewise.hardware.tcgen05.catalog"
 
 
 @pytest.mark.parametrize(

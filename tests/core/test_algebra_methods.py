@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from tests.interpreter import said
 
-import tilewise
 from tilewise import Layout, LayoutError, Refused, S, Swizzle, laneid, reg, tx, warpid
 from tilewise.core import algebra as home
 from tilewise.core.dtypes import DType
@@ -36,11 +32,7 @@ def test_the_algebra_is_a_module():
 
 def test_import_tilewise_does_not_load_it():
     code = "import tilewise, sys; print('tilewise.algebra' in sys.modules, tilewise.algebra.rank.__name__)"
-    path = str(Path(tilewise.__file__).parents[1])
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": path}
-    )
-    assert run.stdout == "False rank\n", run.stderr
+    assert said(code) == "False rank\n"
 
 
 # -- methods ---------------------------------------------------------------------------------------

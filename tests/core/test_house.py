@@ -1,12 +1,12 @@
 """The floors of the house: what each room may import, and that `import tilewise` stays light."""
 
 import ast
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.interpreter import said
 
 import tilewise
 
@@ -133,14 +133,7 @@ HEAVY = ("numpy", "rich", "hypothesis", "torch", "anywidget")
 def heavy_after(statements: str) -> list[str]:
     """The heavy packages that a fresh Python has loaded after some statements."""
     code = f"{statements}\nimport sys\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(ROOT.parent)},
-    )
-    return run.stdout.split()
+    return said(code).split()
 
 
 @pytest.mark.parametrize(
@@ -172,11 +165,4 @@ def test_strategies_without_hypothesis_say_what_to_install():
         "try:\n    import tilewise.testing.strategies\n"
         "except LayoutError as error:\n    print(error.code, error.hint)\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(ROOT.parent)},
-    )
-    assert run.stdout.startswith("TW403 pip install hypothesis")
+    assert said(code).startswith("TW403 pip install hypothesis")

@@ -2,15 +2,12 @@
 
 import io
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import pytest
+from tests.interpreter import said
 
-import tilewise
 from tilewise import LayoutError, Refused, S, laneid, parse, reg
 from tilewise.cli.main import main
 from tilewise.core.dtypes import DType
@@ -207,14 +204,7 @@ def test_no_example_is_built_before_it_is_asked_for(engine):
         "shared = 'tilewise.hardware.mma.sparse_catalog' in sys.modules; "
         "print(len(bound), shared)"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(Path(tilewise.__file__).parents[1])},
-    )
-    assert run.stdout.split() == ["0", str(engine == "tilewise.hardware.mma.catalog")]
+    assert said(program).split() == ["0", str(engine == "tilewise.hardware.mma.catalog")]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
 """Calls of the catalogue wherever a layout is read: what they mean, where they stand, and their spans."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from tests.interpreter import said
 
 import tilewise
 from tilewise import LayoutError, parse, wid_in_wg
@@ -140,8 +139,7 @@ def test_nothing_heavy_is_imported_for_a_call():
         "import sys; from tilewise.cli.main import main; main(['at', 'wgmma.D(f32, n=8)', '3,4']);"
         "print({'numpy', 'rich', 'typing'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "set()"
+    assert said(code).splitlines()[-1] == "set()"
 
 
 def test_the_engines_are_imported_for_calls_alone():
@@ -151,8 +149,7 @@ def test_the_engines_are_imported_for_calls_alone():
         "print(*loaded); tilewise.parse('wgmma.D(f32, n=8)');"
         "print('tilewise.hardware.wgmma.catalog' in sys.modules, 'tilewise.hardware.mma' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["tilewise.hardware.calls", "True False"]
+    assert said(code).splitlines() == ["tilewise.hardware.calls", "True False"]
 
 
 def test_every_entry_is_found_by_the_first_word_of_its_name():

@@ -6,19 +6,15 @@ The oracle is the layout itself, asked element by element.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.interpreter import said
 from tests.web.chromium import Page
 from tests.web.conftest import browser, page, pages  # noqa: F401 - fixtures
 
-import tilewise
 from tilewise import LayoutError, R, S, gpuid_x, laneid, m, reg
 from tilewise.notebook import THEMES, Explorer, Selected, explore
 from tilewise.show.scene.build import document_of
@@ -195,12 +191,6 @@ def test_without_anywidget_it_says_what_to_install():
         "try:\n    import tilewise.notebook\n"
         "except LayoutError as error:\n    print(error)\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"PYTHONPATH": str(Path(tilewise.__file__).parents[1])},
-    )
-    assert run.stdout.startswith("TW403: the widget needs anywidget, which is not installed\n")
-    assert "pip install 'tilewise[notebook]'" in run.stdout
+    text = said(code)
+    assert text.startswith("TW403: the widget needs anywidget, which is not installed\n")
+    assert "pip install 'tilewise[notebook]'" in text

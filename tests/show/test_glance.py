@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
+from tests.interpreter import said
 
-import tilewise
 from tilewise import Layout, R, S, Swizzle, parse
 from tilewise.core import pictures
 from tilewise.show.paper.glance import glance
@@ -81,8 +78,7 @@ def test_nothing_is_loaded_before_it_is_asked_for():
         "assert not early, early\n"
         "assert L._repr_svg_().startswith('<svg')\n"
     )
-    src = str(Path(tilewise.__file__).parents[1])
-    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": src})
+    assert said(code) == ""
 
 
 def test_without_a_drawer_there_is_no_picture(monkeypatch):

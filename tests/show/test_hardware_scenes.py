@@ -10,13 +10,11 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tilewise import Layout, LayoutError, R, Refused, S, Swizzle, laneid, reg
 from tilewise.check.match import Match, match
 from tilewise.check.suggest import suggest
-from tilewise.core.dtypes import DTYPES, DType
+from tilewise.core.dtypes import DType
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.reads import reads, unread
 from tilewise.hardware.wgmma.tiles import tile
@@ -25,7 +23,6 @@ from tilewise.show.scene.build import document_of, scene_of
 from tilewise.show.scene.model import Scene, Step
 from tilewise.show.scene.read import document_from
 from tilewise.tables import table
-from tilewise.testing.strategies import layouts
 
 MODES = ("none", "32B", "64B", "128B")
 KINDS = [("k", dtype) for dtype in ("bf16", "f16", "tf32", "e4m3", "s8")] + [("mn", "bf16"), ("mn", "f16")]
@@ -334,21 +331,3 @@ def test_there_are_two_descriptors(access: str):
 def test_a_document_with_words_comes_back(access: str):
     document = document_of(TILE, dtype="bf16", access=access, window=((0, 8), (0, 8)))
     assert document_from(json.loads(json.dumps(document.as_dict()))) == document
-
-
-@given(
-    layouts(max_size=64).filter(lambda layout: layout.copies <= 16),
-    st.sampled_from(["descriptor.A", "descriptor.B", "boxes"]),
-    st.sampled_from([*DTYPES]),
-    st.sampled_from([0, 1, 16, 128, 1024, 1 << 40]),
-)
-def test_any_layout_has_an_answer(layout: Layout, access: str, dtype: str, base: int):
-    """Steps of the tile's elements, or a reason: nothing else is raised than what is raised without them."""
-    try:
-        scene_of(layout, dtype=dtype, base=base)
-    except LayoutError:
-        return
-    scene = scene_of(layout, dtype=dtype, base=base, access=access)
-    (verdict,) = [note for note in scene.notes if note.text.startswith(f"{access}: ")]
-    assert verdict.kind == ("yes" if scene.steps else "no")
-    assert {element for step in scene.steps for element in step.elements} <= set(range(layout.size))

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tilewise import Layout, LayoutError, Refused, S, Swizzle
 from tilewise.check.match import Match, match
 from tilewise.check.suggest import suggest
-from tilewise.core.dtypes import DTYPES, DType
+from tilewise.core.dtypes import DType
 from tilewise.hardware.engines import engine
 from tilewise.hardware.modes import BLACKWELL
 from tilewise.hardware.tcgen05.descriptor import Descriptor
@@ -22,7 +20,6 @@ from tilewise.show.address import page_knows
 from tilewise.show.scene.build import document_of, scene_of
 from tilewise.show.scene.descriptors import question_of
 from tilewise.show.scene.model import Scene, Step
-from tilewise.testing.strategies import layouts
 
 TILE = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
 TCGEN05 = engine("tcgen05")
@@ -232,20 +229,3 @@ def test_the_page_knows_them():
     assert page_knows("descriptor.A:tcgen05:mxf4:k96", "e2m1")
     document = document_of(TILE, dtype="bf16", access="descriptor.A:tcgen05")
     assert document.scenes[0].access == "descriptor.A:tcgen05"
-
-
-@given(
-    layouts(max_size=64).filter(lambda layout: layout.copies <= 16),
-    st.sampled_from(["descriptor.A:tcgen05", "descriptor.B:tcgen05:k96", "descriptor.B:tcgen05:n16:ws"]),
-    st.sampled_from([*DTYPES]),
-    st.sampled_from([0, 1, 16, 128, 1024, 1 << 40]),
-)
-def test_any_layout_has_an_answer(layout: Layout, access: str, dtype: str, base: int):
-    """Steps of the tile's elements, or a reason: nothing else is raised than what is raised without them."""
-    try:
-        scene_of(layout, dtype=dtype, base=base)
-    except LayoutError:
-        return
-    scene = scene_of(layout, dtype=dtype, base=base, access=access)
-    (verdict,) = [note for note in scene.notes if note.text.startswith(f"{access}: ")]
-    assert verdict.kind == ("yes" if scene.steps else "no")

@@ -42,11 +42,16 @@ MODES = ("none", "32B", "64B", "128B")
 
 def golden() -> dict[str, Any]:
     """What is asked, with the answers, as JSON has them."""
-    return {"cases": [answered(*question) for question in dict.fromkeys(questions())]}
+    return {"cases": [answered(*question) for question in all_questions()]}
 
 
 Question = tuple[str, str, str, int]
 """Layout, dtype, access, base."""
+
+
+def all_questions() -> list[Question]:
+    """Everything that is asked, once."""
+    return [*dict.fromkeys(questions())]
 
 
 def questions() -> Iterator[Question]:
