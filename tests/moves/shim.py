@@ -28,6 +28,7 @@ static thread_local Dim threadIdx;
 static Dim blockIdx;
 static std::barrier<>* gate;
 #define __global__
+#define __host__
 #define __device__
 #define __forceinline__ inline
 #define __noinline__
@@ -44,6 +45,7 @@ static unsigned __byte_perm(unsigned a, unsigned b, unsigned order)
     return made;
 }
 static unsigned atomicAnd(unsigned* at, unsigned mask) { return __sync_fetch_and_and(at, mask); }
+static unsigned atomicExch(unsigned* at, unsigned value) { return __sync_lock_test_and_set(at, value); }
 static unsigned atomicOr(unsigned* at, unsigned bits) { return __sync_fetch_and_or(at, bits); }
 """
 
@@ -70,8 +72,8 @@ extern "C" void run(const unsigned char* source, unsigned char* target, unsigned
 _FOLDER = Path(tempfile.mkdtemp(prefix="tilewise-kernels-"))
 
 
-def run(text: str, blocks: int, threads: int, source: np.ndarray, target: np.ndarray) -> None:
-    """Run a kernel named `move` of a source and a target on two arrays of bytes."""
+def run(text: str, blocks: int, threads: int, source: np.ndarray, target: np.ndarray) -> ctypes.CDLL:
+    """Run a kernel named `move` of a source and a target on two arrays of bytes; the program it is in."""
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("no g++ on this machine: kernels are not run on the CPU")
@@ -84,9 +86,9 @@ def run(text: str, blocks: int, threads: int, source: np.ndarray, target: np.nda
         code.write_text(program)
         options = ["-std=c++20", "-O1", "-w", "-fno-strict-aliasing", "-shared", "-fPIC", "-pthread"]
         subprocess.run([compiler, *options, "-o", str(library), str(code)], check=True)
-    ctypes.CDLL(str(library)).run(
-        ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(target.ctypes.data), blocks
-    )
+    loaded = ctypes.CDLL(str(library))
+    loaded.run(ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(target.ctypes.data), blocks)
+    return loaded
 
 
 def aligned(count: int, offset: int = 0) -> np.ndarray:

@@ -10,6 +10,7 @@ import pytest
 import tilewise
 from tilewise import LayoutError, Refused, S, Swizzle, laneid, plan
 from tilewise.moves import device, move
+from tilewise.moves.checked import BeyondStorage, Fault
 from tilewise.moves.fills import element_of
 from tilewise.moves.run import bound_of
 from tilewise.moves.storage import NUMPY, handle_of
@@ -276,14 +277,23 @@ def test_streams_of_every_library_are_known_by_their_handles(stream):
 # -- a driver that is made up ----------------------------------------------------------------------
 
 
+KEPT = device._arch, device._context, device._module, device._function, bound_of
+"""What has a driver's answers, and plans that are loaded by it."""
+
+
 class Driver:
     """What was called, in order; memory is the process's own, and copies are made."""
 
     def __init__(self, monkeypatch):
-        self.said, self.context, self.status = [], 77, 0
+        self.said, self.context, self.status, self.fault = [], 77, 0, Fault()
         driver, core = ModuleType("cuda.bindings.driver"), ModuleType("cuda.core")
         driver.cuInit = lambda flags: (0,)
         driver.cuDeviceGet = lambda index: (0, index)
+        driver.cuDeviceGetAttribute = lambda name, device: (0, {"major": 9, "minor": 0}[name])
+        driver.CUdevice_attribute = SimpleNamespace(
+            CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR="major",
+            CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR="minor",
+        )
         driver.cuDevicePrimaryCtxRetain = lambda device: (0, 77)
         driver.cuCtxGetCurrent = lambda: (0, self.context)
         driver.cuCtxPushCurrent = lambda context: self._say("push", context)
@@ -294,6 +304,10 @@ class Driver:
         driver.CUfunction_attribute = SimpleNamespace(
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="shared"
         )
+        driver.cuModuleGetGlobal = lambda module, name: (0, ctypes.addressof(self.fault), 64)
+        driver.cuStreamSynchronize = lambda stream: self._say("wait", stream)
+        driver.cuMemcpyDtoH = lambda to, of, size: (ctypes.memmove(to, of, size), (0,))[1]
+        driver.cuMemsetD8 = lambda at, value, size: (ctypes.memset(at, value, size), (0,))[1]
         driver.cuMemcpyDtoDAsync = self._copy
         driver.cuMemsetD8Async = lambda *words: self._say("set", *words)
         driver.cuLaunchKernel = self._launch
@@ -302,9 +316,9 @@ class Driver:
             monkeypatch.setitem(sys.modules, name.rpartition(".")[0], ModuleType("above"))
             monkeypatch.setitem(sys.modules, name, module)
         monkeypatch.setattr(device, "cubin", lambda source: source.text.encode())
-        for kept in (device._context, device._function):
+        monkeypatch.setattr("tilewise.moves.run._known", {})
+        for kept in KEPT:
             kept.cache_clear()
-            monkeypatch.setattr(device, kept.__name__, kept)
 
     def _say(self, *words):
         self.said.append(words)
@@ -326,8 +340,8 @@ class Driver:
 def driver(monkeypatch):
     found = Driver(monkeypatch)
     yield found
-    device._context.cache_clear()
-    device._function.cache_clear()
+    for kept in KEPT:
+        kept.cache_clear()
 
 
 class OnDevice(np.ndarray):
@@ -420,6 +434,23 @@ def test_elements_beyond_the_box_are_filled_by_whoever_moves(driver, on_device, 
     assert [words[0] for words in driver.said] == kernels
 
 
+def test_a_checked_kernel_is_waited_for_and_its_fault_is_raised_once(driver, on_device):
+    turn = plan(S[64, 32], S[(64, 32) : (1, 64)], "f32", checked=True).bind()
+    turn(on_device(2048))
+    assert [words[0] for words in driver.said] == ["move", "wait"]
+    driver.fault.found, driver.fault.bytes, driver.fault.at, driver.fault.size = 1, 16, 8192, 8192
+    with pytest.raises(
+        BeyondStorage, match="16 bytes were to be read at byte 8192 of the source, which has 8192"
+    ):
+        turn(on_device(2048))
+    turn(on_device(2048))
+
+
+def test_a_copy_of_memory_is_as_it_is_when_it_is_checked(driver, on_device):
+    plan(S[64] + 0, S[8, 8], "f32", checked=True).bind()(on_device(64))
+    assert [words[0] for words in driver.said] == ["copy"]
+
+
 def test_another_context_is_left_as_it_was(driver, on_device):
     driver.context = 5
     move(on_device(64), S[8, 8], S[64])
@@ -451,6 +482,7 @@ def test_without_a_driver_there_is_a_refusal(driver, on_device, monkeypatch):
         raise DynamicLibNotFoundError
 
     monkeypatch.setattr(sys.modules["cuda.core"], "Device", missing)
+    monkeypatch.setattr(sys.modules["cuda.bindings.driver"], "cuInit", missing)
     with pytest.raises(Refused, match="no NVIDIA driver is installed"):
         move(on_device(64), S[8, 8], S[64], fill=3)
 

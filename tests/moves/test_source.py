@@ -49,7 +49,6 @@ def test_nvrtc_takes_them_all(arch):
 
 
 PAPER = """
-#define __host__
 #include <cstring>
 #include <cstdlib>
 #include <functional>

@@ -34,7 +34,7 @@ class Loaded:
     def __init__(self, plan: Plan, index: int) -> None:
         driver = self._driver = devices.package("cuda.bindings.driver")
         self._current, self._start = driver.cuCtxGetCurrent, driver.cuLaunchKernel
-        self._index, self._arch = index, devices.find(index).arch
+        self._index, self._arch = index, _arch(index)
         self._context = _context(index)
         self._element = plan.fill
         self.fills, self.fills_apart = plan.fills, plan.fills_apart
@@ -101,6 +101,52 @@ class Loaded:
             _checked(driver.cuCtxPopCurrent())
 
 
+class Tested(Loaded):
+    """The kernel of a checked plan: it is waited for, and an access that is not of its storage is raised."""
+
+    def __init__(self, plan: Plan, index: int) -> None:
+        super().__init__(plan, index)
+        self._fault = self._in_context(_global, plan.kernel, NAME, self._arch, index)[0]
+
+    def __call__(self, source: int, target: int, stream: int) -> None:
+        """Move, wait, and look at what was kept."""
+        from tilewise.moves.checked import BeyondStorage, Fault
+
+        super().__call__(source, target, stream)
+        self._in_context(self._driver.cuStreamSynchronize, stream)
+        fault = Fault()
+        size, at = ctypes.sizeof(fault), int(self._fault)
+        self._in_context(self._driver.cuMemcpyDtoH, ctypes.addressof(fault), at, size)
+        if fault.found:
+            self._in_context(self._driver.cuMemsetD8, at, 0, size)
+            raise BeyondStorage(fault)
+
+
+def loaded(plan: Plan, index: int) -> Loaded:
+    """A plan on a device, ready to be launched."""
+    return (Tested if plan.checked and plan.kernel else Loaded)(plan, index)
+
+
+@lru_cache(maxsize=64)
+def _arch(index: int) -> str:
+    """What kernels are compiled for; asked of the driver, as whoever moves on a device has one."""
+    driver = devices.package("cuda.bindings.driver")
+    names = driver.CUdevice_attribute
+    try:
+        _checked(driver.cuInit(0))
+        (device,) = _checked(driver.cuDeviceGet(index))
+        major, minor = (
+            int(_checked(driver.cuDeviceGetAttribute(name, device))[0])
+            for name in (
+                names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+            )
+        )
+    except Exception:  # the binding's own kinds; what is wrong is said where a device is looked for
+        return devices.find(index).arch
+    return devices.Gpu(index, "", (major, minor)).arch
+
+
 @lru_cache(maxsize=64)
 def _context(index: int) -> int:
     """The context of a device that all libraries share."""
@@ -115,12 +161,26 @@ def _context(index: int) -> int:
 def _function(text: str, name: str, arch: str, shared: int, index: int) -> tuple[int, Any]:
     """A kernel of a source, loaded on the current device, as the driver answers; the last ones are kept."""
     driver = devices.package("cuda.bindings.driver")
-    (module,) = _checked(driver.cuModuleLoadData(cubin(Source(f"{name}.cu", text, arch))))
+    module = _module(text, name, arch, index)
     (function,) = _checked(driver.cuModuleGetFunction(module, name.encode()))
     if shared > STATIC:
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         _checked(driver.cuFuncSetAttribute(function, attribute, shared))
     return 0, function
+
+
+@lru_cache(maxsize=4096)
+def _module(text: str, name: str, arch: str, index: int) -> Any:
+    """A source, compiled and loaded on the current device."""
+    driver = devices.package("cuda.bindings.driver")
+    return _checked(driver.cuModuleLoadData(cubin(Source(f"{name}.cu", text, arch))))[0]
+
+
+def _global(text: str, name: str, arch: str, index: int) -> tuple[int, Any]:
+    """Where a checked kernel keeps its fault, as the driver answers."""
+    driver = devices.package("cuda.bindings.driver")
+    status, at, _ = driver.cuModuleGetGlobal(_module(text, name, arch, index), f"{name}_fault".encode())
+    return status, at
 
 
 def _checked(answer: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -58,6 +59,8 @@ class Plan:
     fill: bytes
     aligned: int = ALIGNED
     """Bytes to which both storages are."""
+    checked: bool = False
+    """Whether the kernel tests every access of its storages."""
 
     @cached_property
     def kind(self) -> str:
@@ -91,9 +94,21 @@ class Plan:
         if isinstance(self.way, Bulk):
             return ""
         if isinstance(self.way, Tile):
-            storage = -(-self.pair.source.size * self.pair.bits // 8)
-            return tile_kernel(self.way, storage, self.fill, name)
-        return gather_kernel(self.way, name)
+            text = tile_kernel(self.way, self.sizes[0], self.fill, name)
+        else:
+            text = gather_kernel(self.way, name)
+        if not self.checked:
+            return text
+        from tilewise.moves.checked import checked_source  # few ask for it
+
+        in_words = isinstance(self.way, Gather) and self.pair.bits < 8
+        return checked_source(text, self.sizes, in_words=in_words)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of the source, and of the target, from their first element to their last."""
+        read, written = (-(-side.size * self.pair.bits // 8) for side in (self.pair.source, self.pair.target))
+        return read, written
 
     @property
     def launch(self) -> tuple[int, int, int]:
@@ -197,11 +212,13 @@ def plan(
     device: str = "h200",
     fill: bytes | float = 0,
     aligned: int = ALIGNED,
+    checked: bool | None = None,
 ) -> Plan:
     """How to move a tensor of that type from one layout to another.
 
     `shape` is the box that moves, where the two differ; `fill` is a number, or the bytes of an element;
-    `aligned` are bytes to which both storages are.
+    `aligned` are bytes to which both storages are. A `checked` plan has a kernel that tests every access; so
+    has each where the environment says TILEWISE_CHECKED=1.
 
         requires  layouts of one memory each; see `pair_of`
 
@@ -217,7 +234,8 @@ def plan(
         raise LayoutError("TW601", f"no rates of a device {device!r}", hint="known: " + " ".join(COPY_RATES))
     _known_width(kind)
     pair = pair_of(source, target, kind, shape)
-    return Plan(pair, kind, device, _way(pair, aligned), element_of(fill, kind), aligned)
+    tested = os.environ.get("TILEWISE_CHECKED", "0") not in ("", "0") if checked is None else checked
+    return Plan(pair, kind, device, _way(pair, aligned), element_of(fill, kind), aligned, tested)
 
 
 def _known_width(dtype: DType) -> None:

@@ -151,9 +151,9 @@ class Bound:
 
     def _prepared(self, device: int, aligned: int) -> Loaded:
         """The plan for storages that are aligned so, loaded on a device."""
-        from tilewise.moves.device import Loaded
+        from tilewise.moves.device import loaded
 
-        made = self._ready[device, aligned] = Loaded(self.plan.for_alignment(aligned), device)
+        made = self._ready[device, aligned] = loaded(self.plan.for_alignment(aligned), device)
         return made
 
     def _on_device(self, given: Storage, made: Storage, new: bool, stream: Any) -> None:
@@ -179,7 +179,7 @@ class Bound:
         """Fill all elements of a target, and nothing between them: one element is moved to all."""
         target = self.plan.pair.layouts[1]
         one = given.library.empty(given, -(-len(self.plan.fill) // given.itemsize), stream)
-        filled = Bound(plan(_all_one(target), target, self.plan.dtype))
+        filled = Bound(plan(_all_one(target), target, self.plan.dtype, checked=self.plan.checked))
         if given.device is None:
             row_of(one)[: len(self.plan.fill)] = np.frombuffer(self.plan.fill, np.uint8)
         else:

@@ -34,8 +34,7 @@ $kernel
 """
 
 _HOST = """\
-#include <cstdint>
-#include <cuda_runtime.h>
+$includes
 
 $file
 
@@ -55,6 +54,20 @@ __global__ void fill_$name($type *target)
     if (i < ${count}ull)
         target[i] = $value;
 }
+"""
+
+_FAULT = """\
+${name}_parts::Fault fault;
+status = cudaStreamSynchronize(stream);
+if (status != cudaSuccess)
+    return status;
+status = cudaMemcpyFromSymbol(&fault, ${name}_parts::${name}_fault, sizeof(fault));
+if (status != cudaSuccess || !fault.found)
+    return status;
+const char *const side = fault.in_target ? "target" : "source";
+std::fprintf(stderr, "$name: %u bytes at byte %lld of the %s, which has %lld: thread %u of block %u\\n",
+             fault.bytes, fault.at, side, fault.size, fault.thread, fault.block);
+return cudaErrorIllegalAddress;
 """
 
 _FILL_THREADS = 256
@@ -106,7 +119,10 @@ def host_source(plan: Plan, name: str = "") -> str:
     name = name_of(plan, name)
     kernel = kernel_source(plan, name) if plan.kernel else "\n".join(_facts(plan, name)) + "\n"
     fill = _fill_kernel(plan, name) if plan.fills and not _even(plan) else ""
-    slots = {"file": kernel, "name": name, "fill_kernel": fill, "launch": "\n".join(_launch(plan, name))}
+    launch = "\n".join(_launch(plan, name))
+    headers = ["cstdint", *(["cstdio"] if _tested(plan) else []), "cuda_runtime.h"]
+    slots = {"file": kernel, "name": name, "fill_kernel": fill, "launch": launch}
+    slots["includes"] = "\n".join(f"#include <{header}>" for header in headers)
     return filled(_HOST, slots) + "\n"
 
 
@@ -136,6 +152,12 @@ def _facts(plan: Plan, name: str) -> Iterator[str]:
         yield f"// Before it, the target's {bytes_} bytes are filled with {_bytes(plan)}."
     if plan.kernel:
         yield f"// Both pointers are multiples of {alignment(plan)} bytes, and their memory does not overlap."
+    if _tested(plan):
+        yield f"// Every access is tested; the first beyond a storage is kept in {name}_fault, and not made."
+
+
+def _tested(plan: Plan) -> bool:
+    return plan.checked and bool(plan.kernel)
 
 
 def _bytes(plan: Plan) -> str:
@@ -182,7 +204,13 @@ def _launch(plan: Plan, name: str) -> Iterator[str]:
         yield "    return status;"
         declared = ""
     yield from last[0]
-    yield f"return {last[1]};"
+    if not _tested(plan):
+        yield f"return {last[1]};"
+        return
+    yield f"{declared}status = {last[1]};"
+    yield "if (status != cudaSuccess)"
+    yield "    return status;"
+    yield filled(_FAULT, {"name": name})
 
 
 def _calls(plan: Plan, name: str) -> Iterator[tuple[list[str], str]]:

@@ -65,7 +65,8 @@ A kernel that moves a tensor from layout SRC to layout DST, as source.
 
 The kernel is the one that tilewise plan SRC DST plans, whose help says how both are written. It is CUDA C++
 and includes nothing; above it stands what it does, and with how many blocks and threads it is launched.
-With --host a function follows that fills the target where it has to be, and launches the kernel, for nvcc."""
+With --host a function follows that fills the target where it has to be, and launches the kernel, for nvcc.
+With --checked every access is tested, and the first that is not of its storage is kept for the host."""
 
 _WARPS = re.compile(r"(\d{1,3})[x,](\d{1,3})")
 _TILE = re.compile(r"(\d{1,6})[x,](\d{1,6})[x,](\d{1,6})")
@@ -132,6 +133,7 @@ def _arguments_of_moves(parser: argparse.ArgumentParser) -> None:
     pair_arguments(parser)
     text = parser.add_argument_group("the text")
     text.add_argument("--host", action="store_true", help="the host's part as well")
+    text.add_argument("--checked", action="store_true", help="a kernel that tests every access")
     text.add_argument("--name", metavar="F", default="", help="the name of the kernel (move_ and the type)")
 
 
@@ -170,6 +172,7 @@ def _of_a_move(args: argparse.Namespace) -> Answer:
     plan = planned(args)
     if isinstance(plan, Answer):
         return replace(plan, instead=True)
+    plan = replace(plan, checked=plan.checked or args.checked)
     from tilewise.moves.source import host_source, kernel_source, name_of
 
     try:
