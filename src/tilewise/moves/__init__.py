@@ -4,8 +4,9 @@ pair           two layouts of memory as one list of digits
 digits         as few of them as can be, of elements as wide as can be
 nibbles        elements of 4 bits that part, as bytes
 tile, tiling   the box that a block of threads moves, and which one to take
-conflicts      where a tile lies in shared memory
+conflicts, paddings   where a tile lies in shared memory; how its rows are padded
 tile_kernel, gather_kernel   CUDA C++ of the two kernels
+checked        a kernel that tests every access
 plan           the plan, and what it costs
 named, source  moves that have names; a kernel as a file, with its launch
 fills          numbers as the bytes of an element
