@@ -1,0 +1,124 @@
+"""Where a tile lies in shared memory: the choice beside every other, each counted lane by lane."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from statistics import mean
+
+import pytest
+
+from tilewise import S
+from tilewise.check.banks import counted
+from tilewise.moves import plan
+from tilewise.moves.conflicts import COLUMNS, PADDINGS, STORES, calmest
+from tilewise.moves.paddings import PADDING_COST, SHIFTS, Rows
+from tilewise.moves.tile import Tile
+
+SHIFTED = {
+    "bytes, both sides": plan(S[16381, 16381], S[(16381, 16381) : (1, 16381)], "u8"),
+    "bytes, the source": plan(S[4096, 4093], S[(4096, 4093) : (1, 4096)], "u8"),
+    "bytes, the target": plan(S[4093, 4096], S[(4093, 4096) : (1, 4093)], "u8"),
+    "bytes, whole words": plan(S[4092, 4092], S[(4092, 4092) : (1, 4092)], "u8"),
+    "halves": plan(S[1447, 1447], S[(1447, 1447) : (1, 1447)], "bf16"),
+    "words": plan(S[511, 511], S[(511, 511) : (1, 511)], "f32"),
+    "words of doubles": plan(S[511, 511], S[(511, 511) : (1, 511)], "f64"),
+    "planes to pixels": plan(S[3, 1151 * 1151], S[(3, 1151 * 1151) : (1, 3)], "u8"),
+    "a run of two digits": plan(S[17, 33, 67], S[(17, 33, 67) : (33, 1, 561)], "bf16"),
+    "a digit that does not divide a vector": plan(S[64, 4, 15], S[(64, 4, 15) : (64, 16, 1)] + 3, "u8"),
+    "rows of two digits": plan(
+        S[(50, 49) : (65, 1)], S[((25, 2), (7, 7)) : ((112, 7), (16, 1))], "u8", shape=(50, 49)
+    ),
+}
+WARP = 32
+
+
+def words_of(tile: Tile, shift: int, element: int) -> Iterator[int]:
+    """The byte of shared memory where the word begins that each lane of the first warp reads."""
+    sector = 32 // tile.unit
+    for lane in range(WARP):
+        column, rest = lane % tile.columns, lane // tile.columns
+        address = target = 0
+        for i, extent in tile.write_row_extents.items():
+            address += rest % extent * tile.pitches[i]
+            target += rest % extent * tile.digits[i].write
+            rest //= extent
+        back = (target + shift) % sector if tile.write_shift else 0
+        position = column * tile.vector - back + tile.halo * tile.write_inner + element
+        for i in tile.write_run[:-1]:
+            address += position % tile.extents[i] * tile.pitches[i]
+            position //= tile.extents[i]
+        address += position * tile.pitches[tile.write_run[-1]]
+        yield address // 4 * 4 + (1 << 30)
+
+
+def weight(columns: int) -> float:
+    return COLUMNS.get(columns, max(COLUMNS.values()))
+
+
+def cost(tile: Tile) -> float:
+    """What a vector of the target costs: wavefronts of its elements, by the model of the banks."""
+    together = 16 if tile.unit == 8 else WARP
+    found = []
+    for shift in SHIFTS if tile.write_shift else (0,):
+        for element in range(max(1, 4 // tile.unit)):
+            words = list(words_of(tile, shift, element))
+            requests = (words[first : first + together] for first in range(0, WARP, together))
+            found.append(sum(counted("ld", 4, asked).wavefronts for asked in requests))
+    granule = 4 if tile.word_stores else 16
+    return (
+        mean(found) * tile.vector * weight(tile.columns)
+        + STORES[granule]
+        + PADDING_COST * tile.padding * granule
+    )
+
+
+def unpadded(name: str) -> Tile:
+    tile = SHIFTED[name].way
+    assert isinstance(tile, Tile)
+    assert tile.read_shift or tile.write_shift
+    return replace(tile, padding=0, word_stores=False, columns=8)
+
+
+def orders(tile: Tile) -> list[int]:
+    vectors = tile.write_vectors
+    return [own for own in COLUMNS if vectors >= own and -vectors % own * 8 <= vectors] or [vectors]
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+def test_paddings_cost_what_the_model_of_the_banks_counts(name):
+    tile = unpadded(name)
+    for granule, paddings in PADDINGS.items():
+        for columns in orders(tile) if granule >= tile.unit else ():
+            found, padded = Rows(tile, granule, paddings).best(columns, weight(columns))
+            assert (padded.columns, padded.word_stores) == (columns, granule == 4)
+            own = (replace(padded, padding=padding) for padding in range(paddings))
+            assert found + STORES[granule] == pytest.approx(cost(padded))
+            assert cost(padded) == pytest.approx(min(map(cost, own)))
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+def test_no_choice_costs_less(name):
+    tile = unpadded(name)
+    every = (
+        replace(tile, columns=columns, word_stores=granule == 4, padding=padding)
+        for columns in orders(tile)
+        for granule, paddings in PADDINGS.items()
+        for padding in range(paddings if granule >= tile.unit else 0)
+    )
+    found = calmest(tile)
+    assert cost(found) == pytest.approx(min(map(cost, every)))
+    assert replace(found, padding=0, word_stores=False, columns=8) == tile
+
+
+def test_whole_vectors_are_planned_without_numpy():
+    code = """
+import sys
+from tilewise import S, plan
+found = plan(S[8192, 8192], S[(8192, 8192) : (1, 8192)], "bf16")
+assert found.kind == "tile" and found.copy_fraction and found.data() and found.kernel
+assert "numpy" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
