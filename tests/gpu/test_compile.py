@@ -63,6 +63,57 @@ def test_another_compiler_is_another_entry(compiler, tmp_path):
     assert len(compiler.compiled) == 2
 
 
+class Unloaded:
+    """A compiler whose library is a file, and whose loading is told."""
+
+    def __init__(self, compiler, monkeypatch, folder):
+        self.loaded, self.file = 0, folder / "libnvrtc.so"
+        self.file.write_text("13.0")
+        self.nvrtc = sys.modules["cuda.bindings.nvrtc"]
+        pathfinder = ModuleType("cuda.pathfinder")
+        pathfinder.load_nvidia_dynamic_lib = lambda name: SimpleNamespace(abs_path=str(self.file))
+        monkeypatch.setitem(sys.modules, "cuda.pathfinder", pathfinder)
+        monkeypatch.delitem(sys.modules, "cuda.bindings.nvrtc")
+        self.package = compiling.package
+        monkeypatch.setattr(compiling, "package", self.load)
+
+    def load(self, name):
+        if name != "cuda.bindings.nvrtc":
+            return self.package(name)
+        self.loaded += 1
+        return self.nvrtc
+
+
+@pytest.fixture
+def unloaded(compiler, monkeypatch, tmp_path_factory):
+    return Unloaded(compiler, monkeypatch, tmp_path_factory.mktemp("library"))
+
+
+def test_what_is_kept_is_found_without_the_compiler(compiler, unloaded, tmp_path):
+    for _ in range(3):
+        assert cubin(Source("k", "abc"), cache=tmp_path) == b"cba"
+    assert (unloaded.loaded, len(compiler.compiled)) == (1, 1)
+
+
+def test_another_library_is_asked_for_its_version(compiler, unloaded, tmp_path):
+    cubin(Source("k", "abc"), cache=tmp_path)
+    unloaded.file.write_text("a newer one")
+    compiler.version = (0, 13, 1)
+    cubin(Source("k", "abc"), cache=tmp_path)
+    assert (unloaded.loaded, len(compiler.compiled)) == (2, 2)
+
+
+@pytest.mark.parametrize("text", ["", "half a", "a\nb\nc\nd", "0.13.0\n/nowhere/libnvrtc.so\n1 2"])
+def test_a_note_that_says_nothing_is_written_anew(compiler, unloaded, tmp_path, text):
+    cubin(Source("k", "abc"), cache=tmp_path)
+    (note,) = tmp_path.glob("*.compiler")
+    said = note.read_bytes()
+    note.write_text(text)
+    cubin(Source("k", "abc"), cache=tmp_path)
+    assert note.read_bytes() == said
+    assert (unloaded.loaded, len(compiler.compiled)) == (2, 1)
+
+
 def test_no_half_written_file_is_left(compiler, tmp_path):
     cubin(Source("k", "abc"), cache=tmp_path / "new" / "folder")
     (kept,) = (tmp_path / "new" / "folder").iterdir()

@@ -45,12 +45,13 @@ def cubin(source: Source, *, cache: Path | None = None) -> bytes:
 
     `cache` is a folder, the user's cache folder where it is None.
     """
-    core = package("cuda.core")
-    kept = (cache or cache_folder()) / f"{_key(source)}.cubin"
+    folder = cache or cache_folder()
+    kept = folder / f"{_key(source, _compiler_version(folder))}.cubin"
     try:
         return kept.read_bytes()
     except OSError:
         pass
+    core = package("cuda.core")
     log = io.StringIO()
     try:
         options = core.ProgramOptions(arch=source.arch, name=source.name)
@@ -94,15 +95,38 @@ def _cores() -> int:
     return len(ours(0)) if ours else os.cpu_count() or 1
 
 
-def _key(source: Source) -> str:
+def _key(source: Source, version: str) -> str:
     """A name that changes with the program, the target and the compiler."""
-    words: Iterable[str] = (source.arch, _compiler_version(), source.name, source.text)
+    words: Iterable[str] = (source.arch, version, source.name, source.text)
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
 
 
-def _compiler_version() -> str:
+def _compiler_version(folder: Path) -> str:
+    """The compiler's version.
+
+    Its library takes longer to load than a kernel. A note beside the kernels says which version it was when
+    it was last loaded, and holds as long as the library's file is the same.
+    """
+    note = folder / f"{hashlib.sha256(sys.prefix.encode()).hexdigest()[:16]}.compiler"
+    if "cuda.bindings.nvrtc" not in sys.modules:
+        with suppress(OSError, ValueError):
+            version, library, stamp = note.read_text(encoding="utf-8").splitlines()
+            if stamp == _stamp(library):
+                return version
     error, major, minor = package("cuda.bindings.nvrtc").nvrtcVersion()
-    return f"{error}{major}.{minor}"
+    version = f"{error}{major}.{minor}"
+    with suppress(Exception):  # without the note it is loaded again, and no more than that
+        library = package("cuda.pathfinder").load_nvidia_dynamic_lib("nvrtc").abs_path
+        said = "\n".join((version, library, _stamp(library))).encode()
+        if not note.exists() or note.read_bytes() != said:
+            _keep(note, said)
+    return version
+
+
+def _stamp(file: str) -> str:
+    """What changes with a file."""
+    found = Path(file).stat()
+    return f"{found.st_size} {found.st_mtime_ns}"
 
 
 def _keep(path: Path, code: bytes) -> None:
