@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "emit": "core notation hardware check",
     "simulate": f"{BELOW_SIMULATE} numpy",
     "gpu": f"{BELOW_GPU} cuda numpy",
-    "moves": "core notation tables hardware bridge check emit gpu numpy",
+    "moves": f"{BELOW_SHOW} gpu numpy",
     "show": f"{BELOW_SHOW} numpy rich PIL",
     "cli": f"{BELOW_SHOW} gpu moves show numpy rich __init__",
     "notebook": "core show anywidget traitlets",

@@ -11,9 +11,10 @@ import tilewise
 from tilewise import LayoutError, Refused, S, Swizzle, laneid, plan
 from tilewise.moves import device, move
 from tilewise.moves.checked import BeyondStorage, Fault
-from tilewise.moves.fills import element_of
+from tilewise.moves.fills import element_of, packed
 from tilewise.moves.run import bound_of
 from tilewise.moves.storage import NUMPY, handle_of
+from tilewise.simulate.numbers import decode
 
 TURN = S[3, 4], S[(3, 4) : (1, 3)]
 
@@ -117,13 +118,37 @@ def test_what_is_remembered_has_a_bound(monkeypatch):
         (255, "u8", "ff"),
         (-8, "s4", "88"),
         (2.0, "b16", "0200"),
+        (1 + 2**-8 + 2**-40, "bf16", "813f"),
+        (1 + 2**-11 + 2**-40, "tf32", "0020803f"),
         (0, "e4m3", "00"),
+        (-0.0, "e4m3", "80"),
+        (0, "ue8m0", "00"),
+        (0.5, "ue8m0", "7e"),
+        (450, "e4m3", "7e"),
+        (0, "e4m3fnuz", "00"),
         (b"\x38", "e4m3", "38"),
         (b"\x12\x34", "u16", "1234"),
     ],
 )
 def test_a_fill_is_the_bytes_of_an_element(fill, dtype, wanted):
     assert element_of(fill, tilewise.DType.of(dtype)).hex() == wanted
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "e5m2", "e4m3", "ue4m3", "ue8m0", "e2m1"])
+def test_every_number_of_a_type_is_an_element_of_it(dtype):
+    """Its bits are those of which `decode` says the number."""
+    kind = tilewise.DType.of(dtype)
+    step = 1 if kind.bits <= 8 else 97
+    for code in range(0, 1 << kind.bits, step):
+        number = float(decode(code, kind))
+        own = code & 0x7F if dtype == "ue4m3" else code
+        if not np.isnan(number):
+            assert element_of(number, kind) == packed(own, kind), number
+
+
+def test_floats_of_eight_bits_fill_in_python():
+    filled = move(np.zeros(2, np.uint8), S[2], S[2:2] + 1, dtype="e4m3", fill=0.5)
+    assert filled.tolist() == [0x30, 0, 0x30, 0]
 
 
 def test_a_bf16_that_is_no_number_stays_none():
@@ -146,7 +171,15 @@ def test_a_bf16_that_is_no_number_stays_none():
         (3.4e38, "bf16"),
         ("1", "u8"),
         ("1", "f32"),
-        (1, "e4m3"),
+        (1, "e4m3fnuz"),
+        (1000, "e4m3"),
+        (float("inf"), "e4m3"),
+        (-1, "ue4m3"),
+        (7, "e2m1"),
+        (float("nan"), "e2m1"),
+        (3, "ue8m0"),
+        (3.4028235e38, "tf32"),
+        ("1", "e4m3"),
         (b"\0", "u16"),
     ],
 )

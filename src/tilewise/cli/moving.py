@@ -185,34 +185,18 @@ def _value(text: str, let: dict[str, int]) -> Any:
 
 
 def _element(text: str, dtype: DType) -> bytes:
-    """The bytes of an element of that value; of elements of less than a byte a byte full of them.
+    """The bytes of an element of that value, or with those bits; see `tilewise.moves.fills`.
 
     >>> from tilewise.core.dtypes import DType
     >>> _element("1", DType.of("bf16")).hex(), _element("0x7f", DType.of("u8")).hex()
     ('803f', '7f')
     """
-    code = _code(text.strip(), dtype)
-    if dtype.bits < 8:
-        return bytes([sum(code << shift for shift in range(0, 8, dtype.bits))])
-    return code.to_bytes(dtype.bits // 8, "little")
+    from tilewise.moves.fills import element_of, packed
 
-
-def _code(text: str, dtype: DType) -> int:
     number = _number(text)
-    if text.lower().startswith("0x") or (isinstance(number, int) and dtype.name == f"b{dtype.bits}"):
-        if not 0 <= number < 1 << dtype.bits:
-            raise LayoutError(
-                "TW705",
-                f"the fill {text} is no {dtype}",
-                hint=f"0 to {(1 << dtype.bits) - 1:#x}",
-            )
-        return int(number)
-    from tilewise.simulate.numbers import encode
-
-    try:
-        return int(encode(number, dtype))
-    except LayoutError as error:
-        raise LayoutError("TW705", f"the fill {text} is no {dtype}", hint=in_a_shell(error.hint)) from None
+    if isinstance(number, int) and text.strip().lower().startswith("0x"):
+        return packed(number, dtype)
+    return element_of(number, dtype)
 
 
 def _number(text: str) -> int | float:

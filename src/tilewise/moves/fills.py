@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from math import isfinite
+from math import copysign, isfinite, isnan
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -12,20 +12,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_FLOATS = {"f64": "<d", "f32": "<f", "tf32": "<f", "xf32": "<f", "f16": "<e"}
+    from tilewise.simulate.numbers import Float
+
+_PACKED = {"f64": "<d", "f32": "<f", "xf32": "<f", "f16": "<e"}
+"""Floats that the standard library packs; of the others the CPU model knows the bits, and takes NumPy."""
 
 
 def element_of(fill: Any, dtype: DType) -> bytes:
     """The bytes of an element of that value; for elements of less than a byte, a byte full of them.
 
-    Bytes are taken as they are. Numbers are refused where the type does not hold them.
+    Bytes are taken as they are, and of 0 no bit is set, in every type. Numbers of floats are rounded to the
+    nearest one; what the type does not hold is refused.
 
     >>> element_of(-1, DType.of("s16")), element_of(1.5, DType.of("bf16")), element_of(3, DType.of("u4"))
-    (b'\\xff\\xff', b'\\xc0?', b'3')
+    (b'\xff\xff', b'\xc0?', b'3')
+    >>> element_of(0.5, DType.of("e4m3")), element_of(-6, DType.of("e2m1"))
+    (b'0', b'\xff')
     >>> element_of(256, DType.of("u8"))
     Traceback (most recent call last):
     tilewise.LayoutError: TW705: the fill 256 is no u8
-      hint: from 0 to 255
+      hint: a whole number from 0 to 255
     """
     size = max(1, dtype.bits // 8)
     if isinstance(fill, bytes | bytearray):
@@ -36,17 +42,28 @@ def element_of(fill: Any, dtype: DType) -> bytes:
                 hint="one element, as its bytes lie in memory",
             )
         return bytes(fill)
-    if dtype.name in _FLOATS:
-        return _float(fill, dtype.name, _FLOATS[dtype.name])
-    if dtype.name == "bf16":
-        return _bfloat16(fill)
+    if isinstance(fill, int | float) and fill == 0 and copysign(1, fill) > 0:
+        return bytes(size)
+    if dtype.name in _PACKED:
+        return _float(fill, dtype.name, _PACKED[dtype.name])
     if dtype.name[0] in "sub" and dtype.name[1:].isdigit():
         return _integer(fill, dtype)
-    if fill == 0:
-        return bytes(size)
-    raise LayoutError(
-        "TW705", f"the fill {fill!r} is not known as {dtype}", hint="give its bits: the bytes of one element"
-    )
+    return packed(_rounded(fill, dtype), dtype)
+
+
+def packed(code: int, dtype: DType) -> bytes:
+    """The bytes of an element with those bits; for elements of less than a byte, a byte full of them.
+
+    >>> packed(0x3F80, DType.of("bf16")), packed(0xA, DType.of("e2m1"))
+    (b'\x80?', b'\xaa')
+    """
+    if not 0 <= code < 1 << dtype.bits:
+        raise LayoutError(
+            "TW705", f"the fill {code:#x} is no {dtype}", hint=f"bits from 0 to {(1 << dtype.bits) - 1:#x}"
+        )
+    if dtype.bits >= 8:
+        return code.to_bytes(dtype.bits // 8, "little")
+    return bytes([sum(code << shift for shift in range(0, 8, dtype.bits))])
 
 
 def kept(fill: Any, made: Any) -> bool:
@@ -69,15 +86,33 @@ def _float(fill: Any, name: str, form: str) -> bytes:
         raise no_element(fill, name) from error
 
 
-def _bfloat16(fill: Any) -> bytes:
-    """The upper half of the f32, rounded to even."""
-    word = int.from_bytes(_float(fill, "bf16", "<f"), "little")
-    if word & 0x7FFFFFFF > 0x7F800000:
-        return (word >> 16 | 0x40).to_bytes(2, "little")
-    rounded = word + 0x7FFF + (word >> 16 & 1)
-    if rounded & 0x7F800000 == 0x7F800000 and isfinite(fill):
-        raise no_element(fill, "bf16")
-    return (rounded >> 16).to_bytes(2, "little")
+def _rounded(fill: Any, dtype: DType) -> int:
+    """The bits of the nearest number of a float."""
+    from tilewise.simulate.numbers import FLOATS, decode, encode, is_float
+
+    if not is_float(dtype):
+        raise LayoutError(
+            "TW705",
+            f"the fill {fill!r} is not known as {dtype}",
+            hint="give its bits: the bytes of one element",
+        )
+    (number,) = struct.unpack("<d", _float(fill, dtype.name, "<d"))
+    try:
+        code = int(encode(number, dtype))
+    except LayoutError as error:
+        raise no_element(fill, dtype.name, error.hint) from None
+    if not _held(number, float(decode(code, dtype)), FLOATS.get(dtype.name)):
+        raise no_element(fill, dtype.name)
+    return code
+
+
+def _held(number: float, made: float, own: Float | None) -> bool:
+    """Whether a number was rounded and no more: its sign is the same, and it is as finite as it was."""
+    if isnan(number) or isnan(made):
+        return isnan(number) and isnan(made)
+    if copysign(1, number) != copysign(1, made) or isfinite(number) != isfinite(made):
+        return False
+    return own is None or own.special != "none" or abs(number) <= own.largest
 
 
 def _integer(fill: Any, dtype: DType) -> bytes:
@@ -88,8 +123,5 @@ def _integer(fill: Any, dtype: DType) -> bytes:
     except (TypeError, ValueError, OverflowError):
         value = low - 1
     if value != fill or not low <= value <= high:
-        raise no_element(fill, dtype.name, f"from {low} to {high}")
-    value %= 1 << dtype.bits
-    if dtype.bits >= 8:
-        return value.to_bytes(dtype.bits // 8, "little")
-    return bytes([sum(value << shift for shift in range(0, 8, dtype.bits))])
+        raise no_element(fill, dtype.name, f"a whole number from {low} to {high}")
+    return packed(value % (1 << dtype.bits), dtype)
