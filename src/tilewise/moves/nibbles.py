@@ -42,7 +42,8 @@ def in_bytes(pair: Pair) -> Pair | None:
         return None
     bytes_ = [_in_bytes(digit, a, b) for digit in digits]
     second = Digit(2, b.read // 2, a.write // 2)
-    return replace(pair, bits=8, digits=(*bytes_, second), source=source, target=target)
+    together = (*bytes_, second)
+    return replace(pair, bits=8, digits=together, source=source, target=target, exchanged=len(together) - 1)
 
 
 def _in_bytes(digit: Digit, a: Digit, b: Digit) -> Digit:

@@ -73,6 +73,8 @@ class Pair:
     target: Side
     digits: tuple[Digit, ...] | None
     limits: tuple[Limit, ...] = ()
+    exchanged: int | None = None
+    """The digit of two bytes that exchange halves, where elements of 4 bits are counted in bytes."""
 
     @property
     def holes(self) -> bool:

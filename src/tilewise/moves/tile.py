@@ -46,10 +46,6 @@ class Tile:
     """Steps by which rows of shared memory are longer than they need to be."""
     columns: int = 8
     """Vectors of one target run that neighbouring threads write."""
-    group: int = 0
-    """How many tiles along the write run come before the next along the read run; 0 is all of them."""
-    exchanged: int | None = None
-    """The digit of two bytes that a thread has both of, as it exchanges halves of theirs (nibbles)."""
 
     # -- the box -----------------------------------------------------------------------------------
 
@@ -104,16 +100,9 @@ class Tile:
     @cached_property
     def block_order(self) -> tuple[int, ...]:
         """The digits along which tiles lie, the fastest first: along the write run, then the read run."""
-        tiled = [i for i in range(len(self.digits)) if self.counts[i] > 1]
-        by_write = sorted(tiled, key=lambda i: (i not in self.write_run, abs(self.digits[i].write)))
-        by_read = sorted(tiled, key=lambda i: (i not in self.read_run, abs(self.digits[i].read)))
-        order = dict.fromkeys((*by_write[:1], *by_read[: 2 if self.group else 0], *by_write))
-        return tuple(order)
-
-    @property
-    def grouped(self) -> bool:
-        """Whether neighbouring blocks go along two digits by turns."""
-        return self.group > 0 and len(self.block_order) > 1
+        by_write = sorted(range(len(self.digits)), key=lambda i: abs(self.digits[i].write))
+        order = dict.fromkeys((*self.write_run, *self.read_run, *by_write))
+        return tuple(i for i in order if self.counts[i] > 1)
 
     @cached_property
     def ragged(self) -> tuple[int, ...]:
@@ -191,7 +180,7 @@ class Tile:
     def write_rows(self) -> tuple[int, ...]:
         """The digits of a tile that are not in the write run: each of their values is a run of the target."""
         order = dict.fromkeys((*self.read_run, *range(len(self.digits))))
-        apart = (*self.write_run, self.exchanged)
+        apart = (*self.write_run, self.pair.exchanged)
         return tuple(i for i in order if i not in apart and self.extents[i] > 1)
 
     @property
@@ -202,8 +191,13 @@ class Tile:
     @property
     def write_vectors(self) -> int:
         """Vectors of a write run, wherever it begins."""
-        alone = self.write_shift and not self.halo
-        return -(-(self.run_elements + (SECTOR // self.unit - 1 if alone else 0)) // self.vector)
+        slack = SECTOR // self.unit - 1 if self.write_shift and (self.uneven or not self.halo) else 0
+        return -(-(self.run_elements + slack) // self.vector)
+
+    @property
+    def uneven(self) -> bool:
+        """Whether a tile's share of a shifted run is not whole sectors long, so that its end is looked at."""
+        return bool(self.halo) and self.run_elements * self.unit % SECTOR != 0
 
     @property
     def nested(self) -> bool:

@@ -147,33 +147,12 @@ class _Text:
 
     def _origins(self) -> Iterator[str]:
         """Where in each digit the block's tile begins."""
-        tile, order, rest = self.tile, self.tile.block_order, "blockIdx.x"
-        if tile.grouped:
-            first, second = order[:2]
-            yield from self._grouped(first, second)
-            order, rest = order[2:], f"blockIdx.x / {tile.counts[first] * tile.counts[second]}u"
-        inner = 1
+        order, inner = self.tile.block_order, 1
         for i in order:
-            text = rest if inner == 1 else f"{rest} / {inner}u"
-            last = "" if i == order[-1] else f" % {tile.counts[i]}u"
-            yield f"const int o{i} = (int)({text}{last}) * {tile.extents[i]};"
-            inner *= tile.counts[i]
-
-    def _grouped(self, first: int, second: int) -> Iterator[str]:
-        """Two digits along which neighbouring blocks go: a group of the first, for each of the second."""
-        tile = self.tile
-        count, along, group = tile.counts[first], tile.counts[second], tile.group
-        last = len(tile.block_order) == 2
-        plane = "blockIdx.x" if last else f"blockIdx.x % {count * along}u"
-        yield f"const u32 plane = {plane}, group = plane / {group * along}u;"
-        yield f"const u32 in_group = plane % {group * along}u;"
-        if count % group == 0:
-            width = f"{group}u"
-        else:
-            width = "width"
-            yield f"const u32 width = min({group}u, {count}u - group * {group}u);"
-        yield f"const int o{first} = (int)(group * {group}u + in_group % {width}) * {tile.extents[first]};"
-        yield f"const int o{second} = (int)(in_group / {width}) * {tile.extents[second]};"
+            text = "blockIdx.x" if inner == 1 else f"blockIdx.x / {inner}u"
+            last = "" if i == order[-1] else f" % {self.tile.counts[i]}u"
+            yield f"const int o{i} = (int)({text}{last}) * {self.tile.extents[i]};"
+            inner *= self.tile.counts[i]
 
     def _from(self) -> str:
         start = self.tile.pair.source.start
@@ -442,10 +421,17 @@ class _Text:
         """Where in its run a vector begins: at a sector's, or a vector's, multiple."""
         tile = self.tile
         if tile.write_shift:
-            unit = f" / {tile.unit}" if tile.unit > 1 else ""
-            yield f"    const int k = c * {tile.vector} - (int)((u64)(target + run) & 31){unit};"
+            yield f"    const int k = c * {tile.vector} - {self._in_sector('target + run')};"
+            if tile.uneven:
+                end = self._in_sector(f"target + run + {tile.run_elements * tile.unit}")
+                yield f"    if (k >= {tile.run_elements} - {end}) continue;"
         else:
             yield f"    const int k = c * {tile.vector};"
+
+    def _in_sector(self, address: str) -> str:
+        """How many elements an address lies behind the begin of its sector."""
+        unit = f" / {self.tile.unit}" if self.tile.unit > 1 else ""
+        return f"(int)((u64)({address}) & {SECTOR - 1}){unit}"
 
     def _gathered(self, tested: bool) -> Iterator[str]:
         tile, unit = self.tile, self.tile.unit
@@ -481,7 +467,7 @@ class _Text:
     def _partial(self) -> bool:
         """Whether some vector has elements that are not of its run."""
         tile = self.tile
-        return bool(tile.run_elements % tile.vector or (tile.write_shift and not tile.halo))
+        return not tile.halo and bool(tile.run_elements % tile.vector or tile.write_shift)
 
     def _within(self) -> Iterator[Spelled]:
         """Elements of a vector that the run may not fill: those beyond it are read within it."""
@@ -575,17 +561,17 @@ class _Text:
     def _turned(self, tested: bool) -> Iterator[str]:
         """Words of neighbours in the source, turned into vectors of as many target runs."""
         tile = self.tile
-        if tile.exchanged is None:
+        if tile.pair.exchanged is None:
             yield from self._words("w", "at")
             yield from self._columns(0, tested)
             return
         yield from self._words("even", "at0")
-        yield from self._words("odd", "at1", tile.pitches[tile.exchanged])
+        yield from self._words("odd", "at1", tile.pitches[tile.pair.exchanged])
         for half, form in enumerate(_HALVES):
             yield "    {"
             for place in range(tile.vector):
                 yield f"        const u32 w{place} = {form.format(f'even{place}', f'odd{place}')};"
-            ahead = half * tile.digits[tile.exchanged].write
+            ahead = half * tile.digits[tile.pair.exchanged].write
             yield from (f"    {line}" for line in self._columns(ahead, tested))
             yield "    }"
 

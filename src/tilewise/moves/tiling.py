@@ -11,8 +11,14 @@ from tilewise.moves.nibbles import in_bytes
 from tilewise.moves.pair import Digit, Pair, Side
 from tilewise.moves.tile import LINE, VECTOR, Tile
 
+ALIGNED = 256
+"""Bytes to which an allocator aligns what it gives."""
+
 SHARED = 72 * 1024
 """Bytes of a tile at most, so that several blocks are on a multiprocessor at once."""
+
+HALO = 1.3
+"""How much of a tile may be read at most, beside what it writes, where another has less."""
 
 SMALL = 8 << 20
 """Bytes below which smaller tiles give every multiprocessor work."""
@@ -31,7 +37,12 @@ class Aim:
 WHOLE = (Aim(256, 256, 16384, 512), Aim(256, 128, 16384, 512))
 """Where both sides have whole vectors; the others where one side, or both, have not."""
 ONE_SHIFTED = (Aim(256, 128, 8192, 256),)
-BOTH_SHIFTED = (Aim(256, 128, 16384, 512), Aim(128, 128, 16384, 512), Aim(64, 128, 16384, 512))
+BOTH_SHIFTED = (
+    Aim(256, 128, 16384, 512),
+    Aim(256, 256, 16384, 512),
+    Aim(128, 128, 16384, 512),
+    Aim(64, 128, 16384, 512),
+)
 SPLIT = (Aim(128, 512, 32768, 512), Aim(256, 256, 16384, 256), Aim(256, 256, 16384, 256))
 """Where a vector of the target goes over digits that do not fill it, as three colours; by sides shifted."""
 FEW = (Aim(128, 128, 8192, 256), Aim(64, 128, 8192, 256))
@@ -39,7 +50,7 @@ LEAST = (Aim(64, 64, 4096, 128), Aim(32, 32, 1024, 128), Aim(16, 16, 256, 128))
 """Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
 
 
-def tile_of(pair: Pair, aligned: int = 256) -> Tile | None:
+def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
     """The tile to take; None where threads had better read what they write one by one.
 
     `aligned` are the bytes to which both storages are.
@@ -53,7 +64,12 @@ def tile_of(pair: Pair, aligned: int = 256) -> Tile | None:
     >>> tile.extents, tile.pitches, tile.swizzle_shift, tile.blocks
     ((128, 128), (256, 2), 7, 4096)
     """
-    return next(_tiles(pair, aligned), None)
+    first = None
+    for tile in _tiles(pair, aligned):
+        first = first or tile
+        if _reads_little(tile):
+            return tile
+    return first
 
 
 def _tiles(pair: Pair, aligned: int) -> Iterator[Tile]:
@@ -64,9 +80,14 @@ def _tiles(pair: Pair, aligned: int) -> Iterator[Tile]:
         return
     total = prod(digit.extent for digit in bytes_.digits) * bytes_.bits // 8
     for aim in _aims(bytes_, aligned, total):
-        tile = _tile(bytes_, aim, aligned, len(bytes_.digits) - 1 if halves else None)
+        tile = tile_for(bytes_, aim, aligned)
         if tile is not None and (not halves or tile.words > 1):
             yield tile
+
+
+def _reads_little(tile: Tile) -> bool:
+    """Whether the halo of a tile is a small part of it."""
+    return prod(tile.held) <= HALO * prod(tile.extents)
 
 
 def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
@@ -102,7 +123,7 @@ def _alignment(pair: Pair, side: Side, name: str, aligned: int) -> int:
     return gcd(aligned, *(step * unit for step in (*steps, side.start, side.outer)))
 
 
-def _run(pair: Pair, name: str, wanted: int, apart: int | None = None) -> dict[int, int]:
+def _run(pair: Pair, name: str, wanted: int) -> dict[int, int]:
     """{digit: extent} of a run on one side, the fastest first, of as many elements as are wanted."""
     run: dict[int, int] = {}
     digits = pair.digits or ()
@@ -111,7 +132,7 @@ def _run(pair: Pair, name: str, wanted: int, apart: int | None = None) -> dict[i
         following = [
             i
             for i, digit in enumerate(digits)
-            if getattr(digit, name) == length and i not in run and i != apart
+            if getattr(digit, name) == length and i not in run and i != pair.exchanged
         ]
         if not following:
             break
@@ -124,18 +145,17 @@ def _run(pair: Pair, name: str, wanted: int, apart: int | None = None) -> dict[i
     return run
 
 
-def _tile(pair: Pair, aim: Aim, aligned: int, exchanged: int | None = None) -> Tile | None:
+def tile_for(pair: Pair, aim: Aim, aligned: int = ALIGNED) -> Tile | None:
     """A tile for that aim; None where a side has no run, or a swizzle parts its vectors."""
     unit, digits = pair.bits // 8, pair.digits or ()
     reads, writes = (
-        _run(pair, name, max(1, far // unit), exchanged)
-        for name, far in (("read", aim.read), ("write", aim.write))
+        _run(pair, name, max(1, far // unit)) for name, far in (("read", aim.read), ("write", aim.write))
     )
     if unit < VECTOR and not (reads and writes):
         return None
     extents = [max(reads.get(i, 1), writes.get(i, 1)) for i in range(len(digits))]
-    if exchanged is not None:
-        extents[exchanged] = digits[exchanged].extent
+    if pair.exchanged is not None:
+        extents[pair.exchanged] = digits[pair.exchanged].extent
     read_run = _read_run(pair, reads, writes, extents)
     _grow(pair, extents, read_run, aim.bytes)
     shifts = [
@@ -147,9 +167,7 @@ def _tile(pair: Pair, aim: Aim, aligned: int, exchanged: int | None = None) -> T
     if any(not _keeps_vectors(pair, side) for side, _ in _sides(pair)):
         return None
     _even_halo(digits, tuple(writes), extents, unit, shifts[1])
-    tile = Tile(
-        pair, tuple(extents), read_run, tuple(writes), aim.threads, shifts[0], shifts[1], exchanged=exchanged
-    )
+    tile = Tile(pair, tuple(extents), read_run, tuple(writes), aim.threads, *shifts)
     if tile.halo and tile.write_run[-1] in read_run:
         if tile.write_run[-1] != read_run[-1]:
             return None
@@ -208,15 +226,20 @@ def _keeps_vectors(pair: Pair, side: Side) -> bool:
 def _even_halo(
     digits: Sequence[Digit], run: tuple[int, ...], extents: list[int], unit: int, shifted: bool
 ) -> None:
-    """Tiles along a shifted write run are whole sectors long, so that neighbours own sectors by one rule."""
+    """Tiles along a shifted write run are whole sectors long, where that takes little more.
+
+    Then neighbours own sectors by one rule.
+    """
     if not (shifted and run) or extents[run[-1]] == digits[run[-1]].extent:
         return
     inner = prod(extents[i] for i in run[:-1])
     step = (SECTOR // unit) // gcd(inner, SECTOR // unit)
-    extents[run[-1]] = min(digits[run[-1]].extent, -(-extents[run[-1]] // step) * step)
+    even = -(-extents[run[-1]] // step) * step
+    if 4 * even <= 5 * extents[run[-1]]:
+        extents[run[-1]] = min(digits[run[-1]].extent, even)
 
 
-def candidates(pair: Pair, aligned: int = 256) -> list[Tile]:
+def candidates(pair: Pair, aligned: int = ALIGNED) -> list[Tile]:
     """The tiles that may be taken for a pair, the one that is expected to be the fastest first.
 
         postcondition  the first is that of `tile_of`; none is there twice
@@ -228,4 +251,4 @@ def candidates(pair: Pair, aligned: int = 256) -> list[Tile]:
     >>> candidates(pair)[0] == tile_of(pair)
     True
     """
-    return [*dict.fromkeys(_tiles(pair, aligned))]
+    return sorted(dict.fromkeys(_tiles(pair, aligned)), key=lambda tile: not _reads_little(tile))

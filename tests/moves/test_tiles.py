@@ -1,0 +1,77 @@
+"""Tiles that are forced on small tensors, each with what makes it special, run as programs of threads."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.moves.shim import aligned, run
+
+from tilewise import S
+from tilewise.moves import plan
+from tilewise.moves.digits import simplest
+from tilewise.moves.nibbles import in_bytes
+from tilewise.moves.tile import Tile
+from tilewise.moves.tiling import Aim, tile_for
+
+
+def permuted(shape, order):
+    """A row-major array, and the same with its modes in another order."""
+    strides, step = [0] * len(shape), 1
+    for i in reversed(order):
+        strides[i] = step
+        step *= shape[i]
+    return S[shape], S[shape : tuple(strides)]
+
+
+def forced(shape, order, dtype, aim):
+    """The plan of a permutation, by a tile for that aim."""
+    found = plan(*permuted(shape, order), dtype)
+    pair = simplest(found.pair, 2048)
+    return replace(found, way=tile_for(in_bytes(pair) if pair.bits == 4 else pair, aim))
+
+
+def turned(array, shape, order, bits):
+    """The bytes that NumPy makes of it."""
+    if bits == 4:
+        halves = np.stack([array & 15, array >> 4], axis=1).reshape(shape).transpose(order).reshape(-1)
+        return halves[0::2] | halves[1::2] << 4
+    return array.reshape(*shape, bits // 8).transpose(*order, len(shape)).reshape(-1)
+
+
+def check(shape, order, dtype, aim):
+    """Run the forced plan, compare, and give its tile."""
+    found = forced(shape, order, dtype, aim)
+    count = found.pair.source.size * found.pair.bits // 8
+    given, made = aligned(count), aligned(count)
+    given[:] = np.random.default_rng(count).integers(0, 256, count)
+    run(found.kernel, found.launch[0], found.launch[1], given, made)
+    assert isinstance(found.way, Tile)
+    assert made.tobytes() == turned(given, shape, order, found.pair.bits).tobytes()
+    return found.way
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "dtype", "aim"),
+    [
+        ((31, 17, 33, 5, 37), (4, 1, 3, 0, 2), "bf16", Aim(64, 256, 4096, 128)),
+        ((31, 5, 33, 37), (3, 1, 0, 2), "u8", Aim(32, 256, 4096, 128)),
+        ((31, 5, 33, 37), (3, 1, 0, 2), "f32", Aim(32, 256, 4096, 128)),
+    ],
+)
+def test_a_share_of_a_run_ends_within_a_sector(shape, order, dtype, aim):
+    tile = check(shape, order, dtype, aim)
+    assert (tile.uneven, tile.write_shift, tile.nested) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [((64, 96), (1, 0)), ((96, 160), (1, 0)), ((4, 32, 5, 64), (3, 0, 2, 1)), ((3, 64, 64), (2, 0, 1))],
+)
+def test_halves_of_bytes_change_places(shape, order):
+    tile = check(shape, order, "u4", Aim(32, 32, 1024, 128))
+    assert (tile.pair.exchanged is None, tile.words) == (False, 4)
+
+
+def test_4_bits_that_are_no_whole_words_go_one_by_one():
+    assert plan(*permuted((140, 104), (1, 0)), "u4").kind == "gather"
+    assert plan(*permuted((64, 96), (1, 0)), "u4").kind == "tile"
