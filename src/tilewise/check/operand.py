@@ -179,12 +179,12 @@ class Operand:
     elements: int = 1
     """Elements in a cell of the layout: 8 where they are bits."""
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """M of A, N of B."""
         return extents_of(self.layout.shape)[0]
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """Cells along K."""
         return extents_of(self.layout.shape)[1]

@@ -45,17 +45,17 @@ class Access:
         if own != size:
             raise LayoutError("TW202", f"{self.name} is an access of {own} elements, and the tile has {size}")
 
-    @property
+    @cached_property
     def requests(self) -> int:
         """Instructions that one warp executes for the whole access."""
         return extents_of(self.index.shape)[0]
 
-    @property
+    @cached_property
     def lanes(self) -> int:
         """Lanes that supply an address."""
         return extents_of(self.index.shape)[1]
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """Elements that follow the address of one lane."""
         return extents_of(self.index.shape)[2]
