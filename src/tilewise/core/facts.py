@@ -123,6 +123,9 @@ class _Image:
             return self._by_columns(*self.affine, largest)
         edge = self.high if largest else self.low
         block = edge - edge % self.period
+        corner = block + (self.period - 1 if largest else 0)
+        if self.holds(corner):
+            return corner
         if all(s.shift > 0 for s in self.swizzles):
             return self._by_prefix(block, largest)
         inside = self._listed(block, block + self.period - 1)
