@@ -1,0 +1,202 @@
+"""Both sides of an exchange as affine maps over GF(2): from threads and positions to labels.
+
+A label is a place of the source, as bits: position + (thread << bits of the position). Of copies it is the
+first. So source and target are maps to one space, and memory is a linear map from that space to addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import xor
+
+import numpy as np
+
+from tilewise.check.shuffle.linear import combined, kernel
+from tilewise.core.gf2 import Basis
+from tilewise.hardware.limits import LANE_BITS
+from tilewise.moves.exchange.question import Int64s, Question
+
+_NEAR = 2
+"""Bits of a place at most, of those that a map is fitted to before it is held against all."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """label = origin XOR the columns of the bits of the position and of the thread."""
+
+    origin: int
+    positions: tuple[int, ...]
+    threads: tuple[int, ...]
+
+    @property
+    def lanes(self) -> tuple[int, ...]:
+        """The columns of the bits of the lane."""
+        return self.threads[:LANE_BITS]
+
+    @property
+    def warps(self) -> tuple[int, ...]:
+        """The columns of the bits of the warp."""
+        return self.threads[LANE_BITS:]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Those of positions, then those of threads."""
+        return (*self.positions, *self.threads)
+
+    def position(self, number: int) -> int:
+        """The label of a position of thread 0."""
+        return self.origin ^ combined(list(self.positions), number)
+
+
+def sides(asked: Question) -> tuple[Side, Side] | None:
+    """Source and target; None where one is no affine map.
+
+    postcondition  every value that is held, or wanted, is at its label
+    """
+    bits = _bits(asked.held.shape[1])
+    flat = asked.held.ravel()
+    count = int(flat.max()) + 1
+    first = np.full(count, -1)
+    where = np.flatnonzero(flat >= 0)
+    thread, position = np.divmod(where, asked.held.shape[1])
+    first[flat[where][::-1]] = (thread << bits | position)[::-1]
+    labels = [np.where(values >= 0, first[values], -1) for values in (asked.held, asked.wanted)]
+    zero = next((int(label) for label in labels[0].ravel()[:1]), 0)
+    base = max(zero, 0)
+    found = [fitted(np.where(own >= 0, own ^ base, -1)) for own in labels]
+    if found[0] is None or found[1] is None:
+        return None
+    return found[0], found[1]
+
+
+def _bits(count: int) -> int:
+    return max(count - 1, 0).bit_length()
+
+
+def fitted(labels: Int64s) -> Side | None:
+    """The affine map with labels[thread, position] where those are not negative; None where there is none.
+
+    A bit of which nothing is known moves nothing.
+    """
+    threads, positions = labels.shape
+    low, high = _bits(positions), _bits(threads)
+    thread, position = np.nonzero(labels >= 0)
+    places = thread << low | position
+    values = labels[thread, position]
+    order = np.argsort(_ones(places), kind="stable")
+    near = order[: max(64, (low + high) * (low + high + 1))]
+    basis, images = Basis(), list[int]()
+    for place, value in zip(places[near].tolist(), values[near].tolist(), strict=True):
+        if basis.add_new(1 | place << 1):
+            images.append(value)
+
+    def label(place: int) -> int:
+        """What the known places say of one; of bits that they do not name, what they say without them."""
+        chosen = basis.combination(1 | place << 1)
+        return -1 if chosen is None else combined(images, chosen)
+
+    origin = label(0)
+    if origin < 0:
+        if not basis.add_new(1):
+            return None
+        images.append(images[0])
+        origin = images[0]
+    columns = []
+    for bit in range(low + high):
+        found = label(1 << bit)
+        columns.append(0 if found < 0 else found ^ origin)
+    side = Side(origin, tuple(columns[:low]), tuple(columns[low:]))
+    expected = _all(side, threads, positions)
+    return side if (expected == labels)[labels >= 0].all() else None
+
+
+def _ones(places: Int64s) -> Int64s:
+    found = np.zeros(len(places), np.int64)
+    rest = places.copy()
+    while rest.any():
+        found += rest & 1
+        rest >>= 1
+    return found
+
+
+def _all(side: Side, threads: int, positions: int) -> Int64s:
+    """The labels of all places."""
+    return spread(side.threads, threads)[:, None] ^ spread(side.positions, positions)[None, :] ^ side.origin
+
+
+def spread(columns: Sequence[int], count: int) -> Int64s:
+    """The XOR of the columns of the bits of 0, 1, ..., count - 1.
+
+    >>> spread((1, 4), 4).tolist()
+    [0, 1, 4, 5]
+    """
+    found = np.zeros(1, np.int64)
+    for column in columns:
+        found = np.concatenate([found, found ^ column])
+    return found[:count]
+
+
+# -- spaces ----------------------------------------------------------------------------------------
+
+
+def independent(vectors: Iterable[int]) -> list[int]:
+    """Those that are no combination of the ones before.
+
+    >>> independent([1, 2, 3, 0, 4])
+    [1, 2, 4]
+    """
+    basis = Basis()
+    return [vector for vector in vectors if basis.add_new(vector)]
+
+
+def meet(one: Sequence[int], other: Sequence[int]) -> list[int]:
+    """A basis of what is in the spans of both.
+
+    >>> meet([1, 2], [3, 4])
+    [3]
+    """
+    ours = independent(one)
+    both = [*ours, *independent(other)]
+    mine = (1 << len(ours)) - 1
+    return independent(combined(ours, chosen & mine) for chosen in kernel(both))
+
+
+def total(vectors: Iterable[int]) -> int:
+    """The XOR of vectors."""
+    return reduce(xor, vectors, 0)
+
+
+class Map:
+    """A linear map over GF(2), given vector by vector.
+
+    >>> swap = Map()
+    >>> swap.define(1, 2), swap.define(2, 1), swap.define(3, 0)
+    (True, True, False)
+    >>> swap(3)
+    3
+    """
+
+    def __init__(self) -> None:
+        self._basis = Basis()
+        self._images: list[int] = []
+
+    def define(self, vector: int, image: int) -> bool:
+        """Say where a vector goes; whether that agrees with what was said before."""
+        known = self.known(vector)
+        if known is not None:
+            return known == image
+        self._basis.add(vector)
+        self._images.append(image)
+        return True
+
+    def known(self, vector: int) -> int | None:
+        """Where a vector goes; None where nothing said so far tells."""
+        chosen = self._basis.combination(vector)
+        return None if chosen is None else combined(self._images, chosen)
+
+    def __call__(self, vector: int) -> int:
+        image = self.known(vector)
+        assert image is not None, vector
+        return image

@@ -1,0 +1,291 @@
+"""The device function of a move between registers, CUDA C++ that includes nothing.
+
+What it does stands above it. Addresses are computed of the thread's number, never read; permutations of bytes
+are `__byte_perm`; stores, loads and matrices are PTX, so that their widths are those of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tilewise.check.shuffle.bound import Bound
+from tilewise.check.shuffle.question import WarpPlan
+from tilewise.check.shuffle.steps import Program
+from tilewise.core.errors import Refused
+from tilewise.emit.names import checked
+from tilewise.emit.shuffle import cuda_source
+from tilewise.hardware.limits import LANE_BITS, LANES
+from tilewise.moves.exchange.accesses import Access, Accesses, Counted, Xored
+from tilewise.moves.exchange.packing import Packer
+from tilewise.moves.exchange.plan import Exchange
+from tilewise.moves.exchange.shared import Shared
+from tilewise.moves.exchange.within import Renamed
+
+NAME = "exchange"
+
+_VECTORS = {1: ".b8", 2: ".b16", 4: ".b32", 8: ".v2.b32", 16: ".v4.b32"}
+
+
+def function(plan: Exchange, name: str = NAME) -> str:
+    """The function: `from` are the 32-bit registers of the source, `to` those of the target.
+
+    Both may be one array. What goes through shared memory takes a pointer to it, a multiple of 16.
+
+    >>> from tilewise import S, laneid, reg
+    >>> from tilewise.moves.exchange import exchange
+    >>> there = S[(32, 2) : (1@laneid, -1@reg)] + 1@reg
+    >>> print(function(exchange(S[(32, 2) : (1@laneid, 1@reg)], there, "f16")))
+    // From S[(32, 2) : (1@laneid, 1@reg)]
+    // to   S[(32, 2) : (1@laneid, -1@reg)] + 1@reg
+    // of   f16: registers.
+    //
+    // 1 permutation of bytes inside each thread
+    __device__ __forceinline__ void exchange(const unsigned (&from)[1], unsigned (&to)[1])
+    {
+        const unsigned a0 = from[0];
+        const unsigned a1 = __byte_perm(a0, a0, 0x1032u);
+        to[0] = a1;
+    }
+    """
+    called = checked(name, "a function")
+    if isinstance(plan.way, Program):
+        warp = WarpPlan(plan.source, plan.target, plan.dtype, plan.asked.bits, plan.way, Bound(0, ""))
+        return cuda_source(warp, called)
+    before, after = plan.registers
+    pointer = ", void *shared" if isinstance(plan.way, Shared) else ""
+    body = _renamed(plan.way) if isinstance(plan.way, Renamed) else list(_through(plan, plan.way))
+    return "\n".join(
+        [
+            *_head(plan),
+            f"__device__ __forceinline__ void {called}"
+            f"(const unsigned (&from)[{before}], unsigned (&to)[{after}]{pointer})",
+            "{",
+            *(f"    {line}" for line in body),
+            "}",
+        ]
+    )
+
+
+def _head(plan: Exchange) -> Iterator[str]:
+    yield f"// From {plan.source}"
+    yield f"// to   {plan.target}"
+    yield f"// of   {plan.dtype}: {'through shared memory' if plan.kind == 'shared' else plan.kind}."
+    yield "//"
+    steps = plan.steps
+    for number, step in enumerate(steps, 1):
+        yield f"// {number}. {step}" if len(steps) > 1 else f"// {step}"
+    if isinstance(plan.way, Shared):
+        yield "//"
+        yield from (f"// {line}" for line in _contract(plan))
+
+
+def _contract(plan: Exchange) -> Iterator[str]:
+    who = {
+        "warp": "All 32 lanes of a warp call it.",
+        "warpgroup": "All 128 threads of a warpgroup call it, each warpgroup with shared memory of its own.",
+        "block": f"All {plan.threads} threads of the block, which has one row of them, call it.",
+    }[plan.asked.scope]
+    yield who
+    own = " for each warp" if plan.asked.scope == "warp" else ""
+    yield f"`shared` is {plan.bytes} bytes{own}, aligned to 16."
+    if plan.within_warps:
+        yield "Before a warp's part of them is used again, for anything else, the warp waits: __syncwarp()."
+    elif plan.asked.scope == "warpgroup":
+        yield "Wait at named barrier 1 + the number of the warpgroup before `shared` is used again."
+    else:
+        yield "Before `shared` is used again, wait: __syncthreads()."
+
+
+def _renamed(way: Renamed) -> list[str]:
+    used = {own for own in way.results if own is not None and own < way.packer.given}
+    used |= {own for step in way.packer.steps for own in step.of if own < way.packer.given}
+    lines = [f"const unsigned a{own} = from[{own}];" for own in sorted(used)]
+    lines += _permutes(way.packer, "a", {})
+    return lines + [f"to[{at}] = a{own};" for at, own in enumerate(way.results) if own is not None]
+
+
+def _permutes(packer: Packer, letter: str, names: dict[int, str]) -> list[str]:
+    """The steps of a packer; words have a letter and a number, or a name of their own."""
+
+    def word(own: int) -> str:
+        return names.get(own, f"{letter}{own}")
+
+    return [
+        f"const unsigned {letter}{packer.given + at} = "
+        f"__byte_perm({word(step.of[0])}, {word(step.of[1])}, {step.order:#06x}u);"
+        for at, step in enumerate(packer.steps)
+    ]
+
+
+# -- through shared memory -------------------------------------------------------------------------
+
+
+def _through(plan: Exchange, way: Shared) -> Iterator[str]:
+    packer, stored = way.before
+    yield from _numbers(plan, way)
+    names = {own: f"from[{own}]" for own in range(packer.given)}
+    yield from _permutes(packer, "a", names)
+    yield from _side(way.stores, "s", [[names.get(own, f"a{own}") for own in words] for words in stored])
+    yield _wait(plan)
+    unpacker, results = way.after
+    numbers = iter(range(unpacker.given))
+    loaded = [[f"d{next(numbers)}" for _ in access.words] for access in way.loads.each]
+    partly = _partly(way.loads)
+    yield f"unsigned {', '.join(f'd{own}' + ' = 0' * partly for own in range(unpacker.given))};"
+    yield from _side(way.loads, "l", loaded)
+    yield from _permutes(unpacker, "d", {})
+    yield from (f"to[{at}] = d{own};" for at, own in enumerate(results) if own is not None)
+
+
+def _numbers(plan: Exchange, way: Shared) -> Iterator[str]:
+    """The number of the thread among those that share memory, and where that begins."""
+    thread = {"warp": "threadIdx.x & 31", "warpgroup": "threadIdx.x & 127", "block": "threadIdx.x"}
+    room = "(unsigned)__cvta_generic_to_shared(shared)"
+    if plan.slots > 1:
+        number = {"warpgroup": "(threadIdx.x & 127)", "block": "threadIdx.x"}[plan.asked.scope]
+        yield "const unsigned thread = threadIdx.x & 31;"
+        yield f"const unsigned room = {room} + {number} / 32 * {way.bytes};"
+        return
+    yield f"const unsigned thread = {thread[plan.asked.scope]};"
+    yield f"const unsigned room = {room};"
+
+
+def _wait(plan: Exchange) -> str:
+    if plan.within_warps:
+        return "__syncwarp();"
+    if plan.asked.scope == "warpgroup":
+        return 'asm volatile("bar.sync %0, 128;" : : "r"(1 + threadIdx.x / 128) : "memory");'
+    return "__syncthreads();"
+
+
+def _partly(side: Accesses) -> bool:
+    return not all(side.active) or any(access.below for access in side.each)
+
+
+def _side(side: Accesses, letter: str, words: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The stores, or the loads, with their addresses before them."""
+    names: dict[tuple[Xored | Counted, int], str] = {}
+    plain: dict[Xored | Counted, str] = {}
+    for access in side.each:
+        base, turned = access.base, _turned(access)
+        if base not in plain:
+            plain[base] = f"{letter}at{len(plain) or ''}"
+            text = fields(base.columns) if isinstance(base, Xored) else digits(base, side.threads)
+            yield f"const unsigned {plain[base]} = {text};"
+        if (base, turned) not in names:
+            name = names[base, turned] = f"{letter}{len(names)}"
+            step = f"({plain[base]} ^ {turned:#x})" if turned else plain[base]
+            yield f"const unsigned {name} = room + {step};"
+    asked = condition(side.active, side.threads)
+    if asked:
+        yield f"if ({asked}) {{"
+    for access, own in zip(side.each, words, strict=True):
+        turned = _turned(access)
+        line = _instruction(side, access, names[access.base, turned], access.offset ^ turned, own)
+        guard = f"if (thread < {access.below}) " if access.below else ""
+        yield f"{'    ' if asked else ''}{guard}{line}"
+    if asked:
+        yield "}"
+
+
+def _turned(access: Access) -> int:
+    """The bits of an offset that threads have in their addresses as well: XORed, where others are added."""
+    return access.offset & access.base.mask if isinstance(access.base, Xored) else 0
+
+
+def _instruction(side: Accesses, access: Access, address: str, offset: int, words: Sequence[str]) -> str:
+    """One access as PTX."""
+    stores = side.operation.startswith("st")
+    if access.way.matrix:
+        trans = ".trans" if access.way.trans else ""
+        name = f"{side.operation}.sync.aligned.m8n8.x{len(words)}{trans}.shared.b16"
+    else:
+        name = f"{side.operation}.shared{_VECTORS[access.way.bytes]}"
+    first = 1 if stores else 0
+    operands = ", ".join(f"%{first + at}" for at in range(len(words)))
+    braced = access.way.matrix or len(words) > 1
+    operands = f"{{{operands}}}" if braced else operands
+    place = f"[%{0 if stores else len(words)}{f' + {offset}' if offset else ''}]"
+    if stores:
+        given = ", ".join(f'"r"({own})' for own in (address, *words))
+        return f'asm volatile("{name} {place}, {operands};" : : {given} : "memory");'
+    got = ", ".join(f'"=r"({own})' for own in words)
+    return f'asm volatile("{name} {operands}, {place};" : {got} : "r"({address}) : "memory");'
+
+
+# -- addresses -------------------------------------------------------------------------------------
+
+
+def fields(columns: Sequence[int]) -> str:
+    """The XOR of the columns of a thread's bits, as fields of its number, each moved.
+
+    >>> fields((16, 32, 64, 128, 256)), fields((16, 32, 64, 0, 16))
+    ('thread << 4 & 0x1f0', '(thread << 4 & 0x70) ^ (thread & 0x10)')
+    """
+    moved: dict[int, int] = {}
+    for bit, column in enumerate(columns):
+        for at in range(column.bit_length()):
+            if column >> at & 1:
+                moved[at - bit] = moved.get(at - bit, 0) | 1 << at
+    parts = []
+    for distance, mask in sorted(moved.items(), reverse=True):
+        way = f" << {distance}" if distance > 0 else f" >> {-distance}" if distance else ""
+        parts.append(f"thread{way} & {mask:#x}")
+    if len(parts) == 1:
+        return parts[0]
+    return " ^ ".join(f"({part})" for part in parts) or "0"
+
+
+def digits(base: Counted, threads: int) -> str:
+    """A sum of digits of a thread's number.
+
+    >>> digits(Counted(((2, 48), (4, 8))), 8), digits(Counted(((5, 13),)), 32)
+    ('thread / 4 * 48 + thread % 4 * 8', 'thread % 5 * 13')
+    """
+    below, terms = 1, list[str]()
+    for extent, stride in reversed(base.digits):
+        own = "thread" if below == 1 else f"thread / {below}"
+        if below * extent < threads:
+            own = f"{own} % {extent}"
+        below *= extent
+        terms.insert(0, own if stride == 1 else f"{own} * {stride}")
+    if base.start:
+        terms.append(str(base.start))
+    return " + ".join(terms).replace("+ -", "- ") or "0"
+
+
+def condition(active: Sequence[bool], threads: int) -> str:
+    """Whether a thread takes part; nothing where all do.
+
+    >>> condition([True] * 32 + [False] * 32, 64), condition([lane < 20 for lane in range(32)], 32)
+    ('thread < 32', 'thread < 20')
+    >>> condition([thread & 32 == 0 for thread in range(128)], 128)
+    '(thread & 0x20) == 0'
+    """
+    if all(active):
+        return ""
+    count = sum(active)
+    if all(active[:count]):
+        return f"thread < {count}"
+    mask = 0
+    for bit in range((threads - 1).bit_length()):
+        if not any(own and number >> bit & 1 for number, own in enumerate(active)):
+            mask |= 1 << bit
+    if all(own == (not number & mask) for number, own in enumerate(active)):
+        return f"(thread & {mask:#x}) == 0"
+    table = np.array(active).reshape(-1, LANES)
+    warps, lanes = list(map(any, table)), list(map(any, table.T))
+    if not (table == np.outer(warps, lanes)).all():
+        raise Refused("TW609", "threads that hold elements are not the same lanes of their warps")
+    told = []
+    if not all(warps):
+        told.append(f"({_bits(warps):#x}u >> (thread >> {LANE_BITS}) & 1)")
+    if not all(lanes):
+        told.append(f"({_bits(lanes):#x}u >> (thread & {LANES - 1}) & 1)")
+    return " && ".join(told)
+
+
+def _bits(flags: Sequence[bool]) -> int:
+    return sum(1 << at for at, own in enumerate(flags) if own)

@@ -1,0 +1,296 @@
+"""Moves between registers: every text is run, in all threads, and held to what the layouts say."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.emit import nvrtc
+from tests.moves.exchange_machine import wrong
+
+from tilewise import Axis, Layout, LayoutError, R, S, laneid, parse, reg, tx, warpid
+from tilewise.check.banks.phases import counted
+from tilewise.core.errors import Refused
+from tilewise.moves.exchange import Exchange, exchange, of_registers
+from tilewise.moves.exchange.shared import Shared
+from tilewise.moves.exchange.source import function
+
+CASES = {
+    "product to rows": (
+        "wgmma.D(f32, n=64)",
+        "S[(64, 2, 32) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]",
+        "f16",
+        "shared",
+        1,
+    ),
+    "turned, 16 bits": ("S[(64, 64) : (1@reg, 1@tx)]", "S[(64, 64) : (1@tx, 1@reg)]", "f16", "shared", 1),
+    "turned, bytes": ("S[(64, 32) : (1@reg, 1@tx)]", "S[(64, 32) : (1@tx, 1@reg)]", "u8", "shared", 1),
+    "turned, a warp": (
+        "S[(32, 32) : (1@reg, 1@laneid)]",
+        "S[(32, 32) : (1@laneid, 1@reg)]",
+        "f32",
+        "shared",
+        0,
+    ),
+    "three warps": (
+        "S[(96, 32) : (1@tx, 1@reg)]",
+        "S[(3, 32, 32) : (32@reg, 1@reg, 1@tx)]",
+        "f32",
+        "shared",
+        1,
+    ),
+    "n=96": (
+        "wgmma.D(f32, n=96)",
+        "S[(64, 2, 48) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]",
+        "f16",
+        "shared",
+        1,
+    ),
+    "primes": (
+        "S[(5, 7, 13) : (1@reg, 13@tx, 1@tx)]",
+        "S[(5, 7, 13) : (7@tx, 1@tx, 1@reg)]",
+        "f32",
+        "shared",
+        1,
+    ),
+    "25 lanes": ("S[(4, 25) : (1@reg, 1@laneid)]", "S[(4, 25) : (1@laneid, 1@reg)]", "f16", "shared", 0),
+    "copies in both": (
+        "S[(32, 16) : (1@laneid, 1@reg)] + R[4 : 1@warpid]",
+        "S[(32, 4, 4) : (1@reg, 1@laneid, 1@warpid)] + R[8 : 4@laneid]",
+        "f16",
+        "shared",
+        1,
+    ),
+    "a warp's copies": (
+        "S[(32, 16) : (1@laneid, 1@reg)] + R[4 : 1@warpid]",
+        "S[(32, 16) : (1@reg, 1@laneid)] + R[4 : 1@warpid]",
+        "f16",
+        "shared",
+        0,
+    ),
+    "doubles": (
+        "S[(32, 8) : (1@laneid, 1@reg)]",
+        "S[(32, 4, 2) : (1@laneid, 1@reg, 1@warpid)]",
+        "f64",
+        "shared",
+        1,
+    ),
+    "scores to A": ("wgmma.D(f32, n=32)", "wgmma.A(e4m3)", "e4m3", "shuffles", 0),
+    "two bits": (
+        "S[(32, 32) : (1@reg, 1@laneid)]",
+        "S[(2, 16, 2, 16) : (1@laneid, 1@reg, 16@reg, 2@laneid)]",
+        "f32",
+        "shuffles",
+        0,
+    ),
+    "pairs parted": (
+        "S[(32, 2, 2) : (1@laneid, 2@reg, 1@reg)]",
+        "S[(32, 2, 2) : (1@laneid, 1@reg, 2@reg)]",
+        "f16",
+        "registers",
+        0,
+    ),
+    "names alone": ("wgmma.D(f32, n=16)", "wgmma.A(f16)", "f16", "view", 0),
+    "a broadcast": ("S[(32, 4) : (1@laneid, 0)]", "S[(32, 4) : (1@tx, 1@reg)]", "f32", "view", 0),
+}  # fmt: skip
+
+
+def planned(name: str) -> Exchange:
+    source, target, dtype = CASES[name][:3]
+    return exchange(parse(source), parse(target), dtype)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_text_moves_every_element_to_all_its_places(name: str) -> None:
+    plan = planned(name)
+    assert (plan.kind, plan.barriers) == CASES[name][3:]
+    assert wrong(plan) == 0
+
+
+def test_without_stmatrix() -> None:
+    plan = exchange(parse("wgmma.D(f32, n=32)"), parse("S[(64, 32) : (1@reg, 1@tx)]"), "f16", sm=80)
+    assert "stmatrix" not in plan.kernel
+    assert wrong(plan) == 0
+
+
+def test_a_wrong_text_is_noticed() -> None:
+    plan = planned("turned, 16 bits")
+    text = function(plan)
+    for old, new in (
+        ("0x5410u", "0x5411u"),
+        ("^ 0x20", "^ 0x40"),
+        ("[%4 + 4096]", "[%4 + 2048]"),
+        (".trans.shared", ".shared"),
+    ):
+        assert old in text
+        noticed = False
+        try:
+            noticed = wrong(plan, text=text.replace(old, new, 1)) > 0
+        except AssertionError:
+            noticed = True
+        assert noticed, old
+
+
+def test_a_text_without_its_wait_is_noticed() -> None:
+    plan = planned("doubles")
+    with pytest.raises(AssertionError):
+        wrong(plan, text=function(plan).replace("__syncthreads();", ""))
+
+
+def test_wavefronts_are_those_of_the_definition() -> None:
+    """The addresses of every request, counted phase by phase."""
+    for name in ("turned, bytes", "three warps", "n=96", "25 lanes", "copies in both", "turned, 16 bits"):
+        way = planned(name).way
+        assert isinstance(way, Shared)
+        for side, found in zip((way.stores, way.loads), way.wavefronts, strict=True):
+            total = 0
+            for access in side.each:
+                addresses = access.addresses(side.threads)
+                taking = access.taking(side.active)
+                lanes = 8 * len(access.words) if access.way.matrix else 32
+                for warp in range(0, side.threads, 32):
+                    asked = [
+                        int(addresses[warp + lane]) if taking[warp + lane] and lane < lanes else None
+                        for lane in range(32)
+                    ]
+                    width = 16 if access.way.matrix else access.way.bytes
+                    total += counted(side.operation, width, asked).wavefronts
+            assert total == found, name
+
+
+def test_powers_of_two_meet_no_conflicts() -> None:
+    for name in ("product to rows", "turned, 16 bits", "turned, a warp", "three warps"):
+        plan = planned(name)
+        words = max(plan.registers[0], 1) * plan.threads // 32
+        assert plan.wavefronts[0] == words, name
+
+
+def test_a_plan_takes_milliseconds() -> None:
+    pairs = [CASES[name][:3] for name in ("product to rows", "turned, 16 bits", "scores to A", "doubles")]
+    asked = [(parse(source), parse(target), dtype) for source, target, dtype in pairs]
+    best = [min(_seconds(*own) for _ in range(5)) for own in asked]
+    assert max(best) < 0.05, best
+
+
+def _seconds(source: Layout, target: Layout, dtype: str) -> float:
+    start = time.perf_counter()
+    exchange(source, target, dtype)
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "dtype", "code", "said"),
+    [
+        (S[32 : 1 @ laneid], S[64 : 1 @ laneid], "f32", "TW702", "64"),
+        (S[32 : 1 @ laneid], S[32 : 1 @ Axis("gpuid_x")], "f32", "TW609", "gpuid_x"),
+        (S[32 : 1 @ laneid], S[32 : 1 @ reg] + 300 @ reg, "f32", "TW203", "0 to 254"),
+        (
+            S[(32, 2) : (1 @ laneid, 1 @ reg)],
+            S[(32, 2) : (1 @ laneid, 0 @ reg)],
+            "f32",
+            "TW703",
+            "two elements",
+        ),
+        (S[32 : 1 @ laneid], S[32 : 1 @ warpid] + 1 @ warpid, "f32", "TW609", "1024"),
+        (S[32 : 1 @ laneid], S[32 : 1 @ laneid], "e2m3", "TW106", "6 bits"),
+        (S[(32, 8) : (1 @ laneid, 1 @ reg)], S[(32, 8) : (1 @ reg, 1 @ warpid)], "b1", "TW609", "1 bits"),
+        (S[32 : 1 @ laneid] + 1 @ tx, S[32 : 1 @ laneid], "f32", "TW203", "part"),
+    ],
+)
+def test_what_is_refused(source: Layout, target: Layout, dtype: str, code: str, said: str) -> None:
+    with pytest.raises(LayoutError, match=said) as refused:
+        exchange(source, target, dtype)
+    assert refused.value.code == code
+
+
+def test_too_much_for_shared_memory() -> None:
+    with pytest.raises(LayoutError, match="262144 bytes") as refused:
+        exchange(S[(1024, 64) : (1 @ tx, 1 @ reg)], S[(64, 16, 64) : (1 @ reg, 64 @ tx, 1 @ tx)], "f32")
+    assert refused.value.code == "TW609"
+
+
+def test_which_layouts_are_of_registers() -> None:
+    assert of_registers(S[32 : 1 @ laneid])
+    assert of_registers(S[4 : 1 @ reg])
+    assert not of_registers(S[4])
+
+
+# -- drawn -----------------------------------------------------------------------------------------
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[Layout, Layout, str]:
+    """Two layouts of one tensor: digits dealt to registers, lanes and warps on either side, and copies."""
+    extents = draw(st.lists(st.sampled_from([2, 2, 2, 2, 4, 4, 8, 3, 5]), min_size=1, max_size=5))
+    dtype = draw(st.sampled_from(["b8", "b16", "b32", "b64"]))
+    return _dealt(draw, extents), _dealt(draw, extents), dtype
+
+
+def _dealt(draw: st.DrawFn, extents: list[int]) -> Layout:
+    room = {reg: 64, laneid: 32, warpid: 4}
+    used = dict.fromkeys(room, 1)
+    strides: list[object] = [0] * len(extents)
+    for at in draw(st.permutations(range(len(extents)))):
+        free = [axis for axis in room if used[axis] * extents[at] <= room[axis]]
+        axis = draw(st.sampled_from(free)) if free else reg
+        strides[at] = used[axis] @ axis
+        used[axis] *= extents[at]
+    found = S[tuple(extents) : tuple(strides)]
+    copied = draw(st.sampled_from([None, None, laneid, warpid]))
+    if copied is not None and used[copied] * 2 <= room[copied]:
+        found = found + R[2 : used[copied] @ copied]
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(pairs(), st.integers(0, 1 << 20))
+def test_any_two_layouts(asked: tuple[Layout, Layout, str], seed: int) -> None:
+    """All of them move, or are refused as what has no sums of digits."""
+    plan = None
+    with contextlib.suppress(Refused):
+        plan = exchange(*asked)
+    assert plan is None or wrong(plan, seed) == 0
+
+
+# -- compiled --------------------------------------------------------------------------------------
+
+_PTX = {
+    "product to rows": ("st.shared.v4", "ld.shared.v4", "bar.sync"),
+    "turned, 16 bits": ("st.shared.v4", "ldmatrix", "bar.sync"),
+    "primes": ("st.shared.b32", "ld.shared.b32", "bar.sync"),
+    "two bits": ("shfl.sync", "shfl.sync", "selp"),
+}
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100a"])
+def test_functions_compile(arch: str) -> None:
+    parts = []
+    for at, name in enumerate(_PTX):
+        source, target, dtype = CASES[name][:3]
+        plan = exchange(parse(source), parse(target), dtype, sm=80)
+        parts += [function(plan, f"move_{at}"), _kernel(plan, at)]
+    library = nvrtc.load()
+    if library is None:
+        pytest.skip("no NVRTC on this machine")
+    ptx = nvrtc.compile_to_ptx(library, "\n".join(parts), f"-arch={arch.replace('sm', 'compute')}")
+    for at, words in enumerate(_PTX.values()):
+        body = ptx[ptx.index(f"kernel_{at}(") :]
+        body = body[: body.index("ret;")]
+        assert all(word in body for word in words), (arch, words)
+
+
+def _kernel(plan: Exchange, at: int) -> str:
+    before, after = plan.registers
+    pointer = ", room" if plan.bytes else ""
+    room = f"    __shared__ __align__(16) unsigned char room[{plan.bytes}];\n" if plan.bytes else ""
+    return f"""
+extern "C" __global__ void kernel_{at}(unsigned *data)
+{{
+{room}    unsigned from[{before}], to[{after}];
+    for (int i = 0; i < {before}; i++) from[i] = data[i * {plan.threads} + threadIdx.x];
+    move_{at}(from, to{pointer});
+    for (int i = 0; i < {after}; i++) data[i * {plan.threads} + threadIdx.x] = to[i];
+}}"""
