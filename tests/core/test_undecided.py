@@ -31,9 +31,15 @@ def test_ends_that_were_not_found_leave_the_holes_open(monkeypatch):
 
 def test_the_ends_of_a_long_list_are_not_decided():
     """With S < 0 and 3 in the way of XOR, the places of the last period are listed, up to a bound."""
-    layout = Swizzle(3, 3, -16) @ S[(3, 2**19) : (2**19, 1)]
+    layout = Swizzle(3, 3, -16) @ S[(3, 2**19) : (2**20, 2)]
     with pytest.raises(NotDecided, match="ends of the swizzled places"):
         layout.max()
+
+
+def test_an_end_in_the_corner_of_its_period_is_decided_without_a_list():
+    layout = Swizzle(3, 3, -16) @ S[(3, 2**19) : (2**19, 1)]
+    assert (layout.min(), layout.max()) == (0, 2**22 - 1)
+    assert layout.places(2**19 - 1) == ({"m": 2**22 - 1},)
 
 
 def test_the_ends_of_a_short_list_are_decided():

@@ -124,7 +124,7 @@ class _Image:
         edge = self.high if largest else self.low
         block = edge - edge % self.period
         corner = block + (self.period - 1 if largest else 0)
-        if self.holds(corner):
+        if self.holds(corner):  # as in every dense image: one question, where a search asks one a bit
             return corner
         if all(s.shift > 0 for s in self.swizzles):
             return self._by_prefix(block, largest)
