@@ -152,7 +152,7 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("S[4]", "S[2, 3]"), "TW702", "to pad or to crop say which box moves: --shape ..."),
         (("S[4]", "S[4]", "--shape", "5"), "TW702", "a box has one extent"),
         (("S[4]", "S[4 : -1]"), "TW701", "a storage begins at address zero"),
-        (("S[4]", "S[4 : 1@laneid]"), "TW701", "move takes layouts on m alone"),
+        (("S[4]", "S[4 : 1@laneid]"), "TW701", "both are layouts on m alone"),
         (("S[4]",), "TW401", "SRC DST, or a named move: transpose "),
         (("transpos(4, 4)",), "TW401", "such as 'transpose(8192, 4096)'"),
         (("transpose",), "TW401", "such as 'transpose(8192, 4096)'"),

@@ -7,6 +7,7 @@ import re
 
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, shape_from, text_from
+from tilewise.cli.exchanging import exchanged
 from tilewise.cli.hints import in_a_shell, witness_text
 from tilewise.core.errors import LayoutError, Refused
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from tilewise.core.dtypes import DType
     from tilewise.moves import Plan
+    from tilewise.moves.exchange import Exchange
     from tilewise.moves.named import Named
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
@@ -53,7 +55,7 @@ def pair_arguments(parser: argparse.ArgumentParser) -> None:
     layout_options(parser)
 
 
-def planned(args: argparse.Namespace) -> Plan | Answer:
+def planned(args: argparse.Namespace) -> Plan | Exchange | Answer:
     """The plan that is asked for, or the no with its reason."""
     try:
         return _plan(args)
@@ -72,8 +74,11 @@ def refused(no: Refused) -> Answer:
     return Answer(data, "\n".join(lines), NO)
 
 
-def _plan(args: argparse.Namespace) -> Plan:
+def _plan(args: argparse.Namespace) -> Plan | Exchange:
     asked = _asked(args)
+    between_registers = exchanged(asked.source, asked.target, args)
+    if between_registers is not None:
+        return between_registers
     dtype = asked.element(args.dtype)
     return asked.plan(
         dtype, device=args.device, fill=_element(args.fill or "0x0", dtype), aligned=_aligned(args.aligned)

@@ -154,7 +154,7 @@ def _storage_axis(layout: Layout, name: str) -> str:
         raise LayoutError(
             "TW701",
             f"the {name} is no layout of one memory: it steps on {', '.join(names)}",
-            hint="move takes layouts on m alone; between registers: tilewise shuffle",
+            hint="both are layouts on m alone, or both of registers: memory to registers is a load",
         )
     return names[0]
 

@@ -62,9 +62,11 @@ A kernel that moves a tensor from layout SRC to layout DST, as source.
   tilewise emit move 'S[8192, 4096]' 'S[(8192, 4096) : (1, 8192)]' --dtype bf16
   tilewise emit move 'S[300, 5]' 'S[(384, 8) : (8, 1)]' --dtype u8 --shape 300,5 --fill 0x7f --host
   tilewise emit move 'transpose(1021, 1031)' --dtype u8 --name turn
+  tilewise emit move 'wgmma.D(f32, n=32)' 'S[(64, 32) : (1@reg, 1@tx)]' --dtype f16
 
 The kernel is the one that tilewise plan SRC DST plans, whose help says how both are written. It is CUDA C++
 and includes nothing; above it stands what it does, and with how many blocks and threads it is launched.
+Between registers it is a device function, which all threads of a warp, a warpgroup or a block call together.
 With --host a function follows that fills the target where it has to be, and launches the kernel, for nvcc.
 With --checked every access is tested, and the first that is not of its storage is kept for the host."""
 
@@ -172,6 +174,12 @@ def _of_a_move(args: argparse.Namespace) -> Answer:
     plan = planned(args)
     if isinstance(plan, Answer):
         return replace(plan, instead=True)
+    from tilewise.moves import Plan
+
+    if not isinstance(plan, Plan):
+        from tilewise.cli.exchanging import exchange_code
+
+        return exchange_code(plan, args)
     plan = replace(plan, checked=plan.checked or args.checked)
     from tilewise.moves.source import host_source, kernel_source, name_of
 

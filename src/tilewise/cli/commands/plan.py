@@ -15,6 +15,13 @@ The classes: view, nothing moves; copy, all of it together; tile, blocks of thre
 gather, element by element. Times are expected, not measured: of a copy's rate on that device, what moves of
 the kind were seen to reach.
 
+Between registers both are over reg and the axes of threads (laneid, wid_in_wg, warpid, tx, ...):
+
+  tilewise plan 'wgmma.D(f32, n=64)' 'S[(64, 2, 32) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]' --dtype f16
+
+The classes there: view, registers take other names; registers, bytes are permuted inside threads; shuffles,
+inside warps; shared, by way of shared memory, with few conflicts and at most one barrier.
+
 Named moves, each a pair of layouts:
 
   transpose(8192, 4096)               a matrix, row by row, to its columns
@@ -34,6 +41,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import Answer
+from tilewise.cli.exchanging import exchange_answer
 from tilewise.cli.moving import pair_arguments, plan_data, planned
 
 TYPE_CHECKING = False
@@ -59,6 +67,10 @@ def answer(args: argparse.Namespace) -> Answer:
     plan = planned(args)
     if isinstance(plan, Answer):
         return plan
+    from tilewise.moves import Plan
+
+    if not isinstance(plan, Plan):
+        return exchange_answer(plan)
     return Answer(plan_data(plan), "\n  ".join(_lines(plan)))
 
 
