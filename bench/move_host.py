@@ -4,7 +4,7 @@ python bench/move_host.py [--library torch|cupy|jax]... [--rounds 30]
 
 First calls of shapes are made in a process that has made another move, with an empty cache: the plan, its
 text, the compiler, and the launch. Cached ones are made in a process each, after the imports and the context;
-imports are told apart. A call ends when it returns, and waits for no kernel, but where the array's library does.
+imports are told apart. A call ends when it returns; none waits for its kernel, but where the library does.
 """
 
 from __future__ import annotations
