@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewise import DType, LayoutError, Refused
+from tilewise import DType, LayoutError, Refused, S, move, plan
 from tilewise.check.suggest import suggest
 from tilewise.moves import named
 from tilewise.simulate import scales
@@ -119,6 +119,37 @@ def test_what_is_refused(ask, code):
         ask()
     assert refused.value.code == code
     assert refused.value.hint
+
+
+def test_a_named_move_is_given_in_place_of_two_layouts():
+    pair, x = named.pack_scales_128x4(300, 5), np.arange(1500).astype(np.uint8)
+    assert plan(pair) == pair.plan()
+    assert plan(pair, dtype="ue8m0", fill=b"\x7f") == pair.plan("ue8m0", fill=b"\x7f")
+    assert move(x, pair, fill=9).tolist() == pair.move(x, fill=9).tolist()
+    out = np.zeros(3072, np.uint8)
+    assert move(x, pair, out=out) is out
+    assert out.tolist() == pair.move(x).tolist()
+
+
+@pytest.mark.parametrize(
+    ("ask", "code", "said"),
+    [
+        (lambda: plan(named.transpose(4, 4), "bf16"), "TW401", "no target 'bf16'"),
+        (lambda: plan(named.transpose(4, 4)), "TW401", "the type of an element is not given"),
+        (lambda: plan(named.transpose(4, 4), dtype="u8", shape=(2, 2)), "TW401", r"no box \(2, 2\)"),
+        (lambda: plan(named.transpose(4, 4), S[4, 4], "u8"), "TW401", "it takes no target"),
+        (lambda: plan(S[4, 4], "u8"), "TW107", "a layout for the target belongs here, not the str 'u8'"),
+        (lambda: plan("S[4]", S[4], "u8"), "TW107", "a layout for the source belongs here"),
+        (lambda: plan(S[4], S[4]), "TW401", "the type of an element is not given"),
+        (lambda: move(np.zeros(4), None), "TW107", "a layout for the target belongs here"),
+        (lambda: move(np.zeros(4), named.transpose(2, 2), shape=(1, 1)), "TW401", "no box"),
+        (lambda: move(np.zeros(4), named.transpose(2, 2), S[4]), "TW107", "a layout for the source"),
+    ],
+)
+def test_what_is_no_pair_is_said(ask, code, said):
+    with pytest.raises(LayoutError, match=said) as refused:
+        ask()
+    assert refused.value.code == code
 
 
 def test_another_name_of_the_same_width_is_taken():

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
+    from tilewise.moves.named import Named
     from tilewise.moves.run import Bound
 
 __all__ = ["Bound", "Plan", "move", "plan"]
@@ -35,8 +36,8 @@ __all__ = ["Bound", "Plan", "move", "plan"]
 
 def move(
     x: Any,
-    source: Layout | None,
-    target: Layout,
+    source: Layout | Named | None,
+    target: Layout | None = None,
     out: Any = None,
     *,
     dtype: DType | str | None = None,
@@ -47,9 +48,10 @@ def move(
     """The tensor x, which lies as `source` says, as `target` says: in new storage, or in `out`.
 
     x is storage, read as one row of elements from its first one; without a source it is read by its own
-    strides. `dtype` says what the elements are where x's type does not: two u4 are in a byte. `shape` is the
-    box that moves where source and target differ: elements of the target beyond it are filled. Addresses that
-    no element of the target has are filled in new storage, and stay as they are in `out`.
+    strides. A named move is given in place of both layouts, and has its box. `dtype` says what the elements
+    are where x's type does not: two u4 are in a byte. `shape` is the box that moves where source and target
+    differ: elements of the target beyond it are filled. Addresses that no element of the target has are
+    filled in new storage, and stay as they are in `out`.
 
         postcondition  for all elements i and all copies: result[target's place of i] = x[source's place of i]
         refused        TW701 addresses below zero; TW702 sizes; TW703 a target where elements meet;
@@ -60,11 +62,19 @@ def move(
     >>> from tilewise import S
     >>> move(np.arange(6), S[2, 3], S[(2, 3) : (1, 2)])
     array([0, 3, 1, 4, 2, 5])
+    >>> from tilewise.moves.named import transpose
+    >>> move(np.arange(6), transpose(2, 3))
+    array([0, 3, 1, 4, 2, 5])
     >>> move(np.arange(6), None, S[(2, 4) : (4, 1)], shape=(2, 3), fill=-1)
     Traceback (most recent call last):
     tilewise.LayoutError: TW702: the box (2, 3) is not in both 6 and (2, 4)
       hint: a box has one extent for each mode, and lies in the source and in the target
     """
+    if target is None:
+        from tilewise.moves.named import whole_move
+
+        named = whole_move(source, target, shape)
+        source, target, shape = named.source, named.target, named.shape
     from tilewise.moves.run import moved  # NumPy comes with the first move, not with its name
 
     return moved(x, source, target, out, dtype, shape, fill, stream)

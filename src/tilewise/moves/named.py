@@ -14,7 +14,7 @@ from operator import mul
 from typing import Any
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_extent, as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
@@ -73,9 +73,9 @@ class Named:
 
     def element(self, dtype: DType | str | None = None) -> DType:
         """The type that is asked for, or the one that the name says; of another width it is refused."""
-        asked = self.dtype if dtype is None else DType.of(dtype)
-        if asked is None:
-            raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
+        from tilewise.moves.plan import given_type
+
+        asked = DType.of(given_type(self.dtype if dtype is None else dtype))
         if self.dtype is not None and asked.bits != self.dtype.bits:
             raise LayoutError(
                 "TW106",
@@ -83,6 +83,30 @@ class Named:
                 hint=f"leave the type out: it is {self.dtype}",
             )
         return asked
+
+
+def whole_move(source: Any, target: Any, shape: Any) -> Named:
+    """The named move that is given in the place of two layouts; it has its target and its box already.
+
+    >>> whole_move(transpose(2, 3), None, None) == transpose(2, 3)
+    True
+    >>> whole_move(transpose(2, 3), "u8", None)
+    Traceback (most recent call last):
+    tilewise.LayoutError: TW401: a named move is a whole move: it takes no target 'u8'
+      hint: such as plan(transpose(8, 4), dtype="bf16")
+    """
+    if not isinstance(source, Named):
+        for layout, name in ((target, "the target"), (source, "the source")):
+            of_kind(layout, Layout, f"a layout for {name}", "such as S[(4, 8) : (8, 1)], or one named move")
+    for given, word in ((target, "target"), (shape, "box")):
+        if given is not None:
+            raise LayoutError(
+                "TW401",
+                f"a named move is a whole move: it takes no {word} {given!r}",
+                hint='such as plan(transpose(8, 4), dtype="bf16")',
+            )
+    move: Named = source
+    return move
 
 
 # -- arrays ----------------------------------------------------------------------------------------

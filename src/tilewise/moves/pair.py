@@ -180,8 +180,8 @@ def _box(source: Layout, target: Layout, shape: Any) -> tuple[int, ...] | None:
         if source.size != target.size:
             raise LayoutError(
                 "TW702",
-                f"the source has {source.size} elements ({spell(source.shape)}), "
-                f"the target {target.size} ({spell(target.shape)})",
+                f"the source has {source.size} elements in {spell(source.shape)}, "
+                f"the target {target.size} in {spell(target.shape)}",
                 hint="to pad or to crop say which box moves: shape="
                 + (spell(tuple(map(min, ours, theirs))) if len(ours) == len(theirs) else "(...)"),
             )

@@ -23,6 +23,9 @@ from tilewise.moves.tiling import tile_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tilewise.moves.named import Named
     from tilewise.moves.run import Bound
 
 ALIGNED = 256
@@ -76,8 +79,12 @@ class Plan:
         """Whether the target is filled before the kernel writes it."""
         if isinstance(self.way, Tile) and self._target_is_whole:
             return False
-        fills = any(limit.fills for limit in self.pair.limits)
-        return fills or self.pair.holes or self.pair.bits < 8
+        return self.has_room or self.pair.bits < 8
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the target has places that no element takes."""
+        return self.pair.holes or any(limit.fills for limit in self.pair.limits)
 
     @cached_property
     def _target_is_whole(self) -> bool:
@@ -204,9 +211,9 @@ class Plan:
 
 
 def plan(
-    source: Layout,
-    target: Layout,
-    dtype: DType | str,
+    source: Layout | Named,
+    target: Layout | None = None,
+    dtype: DType | str | None = None,
     *,
     shape: Any = None,
     device: str = "h200",
@@ -214,7 +221,7 @@ def plan(
     aligned: int = ALIGNED,
     checked: bool | None = None,
 ) -> Plan:
-    """How to move a tensor of that type from one layout to another.
+    """How to move a tensor of that type from one layout to another, or as a named move says.
 
     `shape` is the box that moves, where the two differ; `fill` is a number, or the bytes of an element;
     `aligned` are bytes to which both storages are. A `checked` plan has a kernel that tests every access; so
@@ -228,14 +235,29 @@ def plan(
     ('tile', 268435456, {'read': 16, 'write': 16})
     >>> plan(S[64, 8], S[512], "f32").kind
     'view'
+    >>> from tilewise.moves.named import transpose
+    >>> plan(transpose(8192, 8192), dtype="bf16") == transposed
+    True
     """
-    kind = DType.of(dtype)
+    if not (isinstance(source, Layout) and isinstance(target, Layout)):
+        from tilewise.moves.named import whole_move
+
+        named = whole_move(source, target, shape)
+        source, target, shape, dtype = named.source, named.target, named.shape, named.element(dtype)
+    kind = DType.of(given_type(dtype))
     if device not in COPY_RATES:
         raise LayoutError("TW601", f"no rates of a device {device!r}", hint="known: " + " ".join(COPY_RATES))
     _known_width(kind)
     pair = pair_of(source, target, kind, shape)
     tested = os.environ.get("TILEWISE_CHECKED", "0") not in ("", "0") if checked is None else checked
     return Plan(pair, kind, device, _way(pair, aligned), element_of(fill, kind), aligned, tested)
+
+
+def given_type(dtype: DType | str | None) -> DType | str:
+    """The type that is given; it is refused to give none."""
+    if dtype is None:
+        raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
+    return dtype
 
 
 def _known_width(dtype: DType) -> None:
@@ -308,14 +330,10 @@ def _swizzle(way: Bulk | Tile | Gather) -> str | None:
     return f"Swizzle<3,4,{way.swizzle_shift}>"
 
 
-def _has_room(plan: Plan) -> bool:
-    return plan.pair.holes or any(limit.fills for limit in plan.pair.limits)
-
-
-def _steps(plan: Plan) -> Any:
+def _steps(plan: Plan) -> Iterator[str]:
     way = plan.way
     if plan.fills:
-        why = "it has places that no element takes" if _has_room(plan) else "its last byte may not be whole"
+        why = "it has places that no element takes" if plan.has_room else "its last byte may not be whole"
         yield f"fill {counted(plan.pair.target.size, 'element')} of the target: {why}"
     if isinstance(way, Bulk):
         if plan.kind == "view":

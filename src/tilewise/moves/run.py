@@ -28,7 +28,7 @@ REMEMBERED = 4096
 
 def moved(
     x: Any,
-    source: Layout | None,
+    source: Any,
     target: Layout,
     out: Any,
     dtype: DType | str | None,
