@@ -1,7 +1,8 @@
 """Rows of a tile in shared memory, padded in every way that is tried, and the wavefronts of each.
 
 Rows that lie a word further apart move a word of row r by r banks. So the different words of a request are
-looked up once, with their rows, and all paddings are asked of those together.
+looked up once, with their rows, and all paddings are asked of those together. Words of two rows count as two:
+where a short run has vectors that reach into other rows, beyond its ends, that is a wavefront too many.
 """
 
 from __future__ import annotations
