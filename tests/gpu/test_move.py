@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import time
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -242,22 +241,12 @@ def test_memory_that_there_is_not_is_said_with_its_size(torch):
         move(torch.zeros(1, dtype=torch.uint8, device="cuda"), S[1], S[1] + (1 << 44) - 1)
 
 
-def _torch_before(*version):
-    """Whether the torch that is installed is older."""
-    try:
-        found = metadata.version("torch")
-    except metadata.PackageNotFoundError:
-        return False
-    return tuple(map(int, found.split("+")[0].split(".")[: len(version)])) < version
-
-
 def into(x):
     out = x.new_zeros(64 * 48)
     move(x, *TURN, out)
     return out + 1
 
 
-@pytest.mark.skipif(_torch_before(2, 12), reason="torch 2.11 cannot trace a layout")
 @pytest.mark.parametrize(
     "function",
     [

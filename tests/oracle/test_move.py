@@ -97,6 +97,15 @@ def test_compiled_functions_have_it_as_one_operator(torch, function):
     assert compiled(x).equal(function(x))
 
 
+def test_other_layouts_in_the_same_place_are_seen(torch):
+    torch._dynamo.reset()
+    compiled = torch.compile(move, fullgraph=True, backend="aot_eager")
+    x = torch.arange(32.0)
+    for rows in (8, 4, 2):
+        words = S[rows, 32 // rows], S[(rows, 32 // rows) : (1, rows)]
+        assert compiled(x, *words).equal(move(x, *words))
+
+
 def test_the_operator_is_one_that_torch_approves(torch):
     import tilewise.moves.traced
 

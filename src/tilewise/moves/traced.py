@@ -5,6 +5,7 @@ Imported where torch traces, and by nothing else; without torch there is nothing
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from ast import literal_eval
 from functools import lru_cache
@@ -31,11 +32,28 @@ def moved(
     fill: Any,
 ) -> Any:
     """What `move` does of a tensor that torch traces."""
-    words = _constant(source, target, x.dtype, dtype, shape, fill)
+    layouts = None if source is None else id(source), id(target)
+    kind = dtype if dtype is None or isinstance(dtype, str) else dtype.name
+    words = _constant(*layouts, x.dtype, kind, shape, fill)
     if out is None:
         return torch.ops.tilewise.move(x, *words)
     torch.ops.tilewise.move_into(x, out, *words)
     return out
+
+
+def _constant(source: int | None, target: int, *words: Any) -> tuple[str, str, str, str, str]:
+    """The arguments of the operators for layouts that are told by their identities.
+
+    torch.compile calls it once and takes what it gives as constant, as long as the layouts are these very ones;
+    torch 2.11 takes no layout for a constant, and every one takes a number.
+    """
+    ours = None if source is None else _object(source)
+    return _spelled(ours, _object(target), *words)
+
+
+def _object(identity: int) -> Any:
+    """What has that identity, and is held by the code that is traced."""
+    return ctypes.cast(identity, ctypes.py_object).value
 
 
 def _spelled(
@@ -77,10 +95,10 @@ def _read(text: str) -> Layout:
     return parse(text)
 
 
-def _registered() -> Any:
+def _register() -> None:
     """The operators. x is read as storage, so that compiled code must keep the strides that were traced.
 
-    What comes back is their words as torch traces them: computed, and then constant.
+    Their words are constant where torch traces.
     """
     asked = "str source, str target, str dtype, str shape, str fill"
     exact = (torch.Tag.needs_exact_strides,)
@@ -96,7 +114,8 @@ def _registered() -> Any:
         tags=exact,
     )
     into.register_fake(lambda *words: None)
-    return torch.compiler.assume_constant_result(_spelled)
+    torch.compiler.assume_constant_result(_constant)
 
 
-_constant = _registered() if torch else _spelled
+if torch:
+    _register()
