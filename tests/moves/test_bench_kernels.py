@@ -1,0 +1,40 @@
+"""Every kernel of the table of `bench/move.py`, compiled and assembled for each architecture that it is for.
+
+Kernels are in one program, a part of them at a time: NVRTC takes a tenth of a second for each that way.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from bench.move import cases
+from tests.emit import nvrtc
+
+from tilewise.moves.source import kernel_source
+
+KERNELS = {case.name: case.plan for case in cases()}
+PARTS = 4
+SHARED = {"sm_80": 163 << 10, "sm_90a": 227 << 10, "sm_100a": 227 << 10}
+"""Bytes of shared memory that a block may ask for, by the architecture."""
+
+
+def test_the_table_is_all_there():
+    assert len(KERNELS) >= 60
+    assert {own.kind for own in KERNELS.values()} <= {"tile", "gather"}
+    assert len({case.name for case in cases()}) == len([*cases()])
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("arch", SHARED)
+def test_every_kernel_of_the_table_is_assembled(arch: str, part: int):
+    library = nvrtc.load()
+    if library is None:
+        pytest.skip("there is no NVRTC")
+    plans = [*KERNELS.values()][part::PARTS]
+    program = "\n".join(kernel_source(own, f"move_{number}") for number, own in enumerate(plans))
+    cubin, log = nvrtc.compile_to_cubin(library, program, f"-arch={arch}", "-diag-suppress=177")
+    assert "warning" not in log, log
+    named = {int(number) for number in re.findall(rb"\.text\.move_(\d+)\0", cubin)}
+    assert named == {*range(len(plans))}
+    assert max(own.launch[2] for own in plans) <= SHARED[arch]
