@@ -44,8 +44,8 @@ def moved(
 def _constant(source: int | None, target: int, *words: Any) -> tuple[str, str, str, str, str]:
     """The arguments of the operators for layouts that are told by their identities.
 
-    torch.compile calls it once and takes what it gives as constant, as long as the layouts are these very ones;
-    torch 2.11 takes no layout for a constant, and every one takes a number.
+    torch.compile calls it once and takes what it gives for constant, as long as the layouts are these very
+    ones. torch 2.11 takes no layout for a constant; all take a number.
     """
     ours = None if source is None else _object(source)
     return _spelled(ours, _object(target), *words)
