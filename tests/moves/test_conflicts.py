@@ -13,7 +13,7 @@ import pytest
 from tilewise import S
 from tilewise.check.banks import counted
 from tilewise.moves import plan
-from tilewise.moves.conflicts import COLUMNS, PADDINGS, STORES, calmest
+from tilewise.moves.conflicts import COLUMNS, FOLD, PADDINGS, STORES, calmest
 from tilewise.moves.paddings import PADDING_COST, SHIFTS, Rows
 from tilewise.moves.tile import Tile
 
@@ -47,6 +47,7 @@ def words_of(tile: Tile, shift: int, element: int) -> Iterator[int]:
             rest //= extent
         back = (target + shift) % sector if tile.write_shift else 0
         position = column * tile.vector - back + tile.halo * tile.write_inner + element
+        address += position // tile.vector * tile.fold
         for i in tile.write_run[:-1]:
             address += position % tile.extents[i] * tile.pitches[i]
             position //= tile.extents[i]
@@ -54,8 +55,9 @@ def words_of(tile: Tile, shift: int, element: int) -> Iterator[int]:
         yield address // 4 * 4 + (1 << 30)
 
 
-def weight(columns: int) -> float:
-    return COLUMNS.get(columns, max(COLUMNS.values()))
+def elements(tile: Tile) -> range:
+    """Elements of a vector that differ in where they begin in a word, or may be behind a fold."""
+    return range(0, tile.vector, tile.vector // 4) if tile.fold else range(max(1, 4 // tile.unit))
 
 
 def cost(tile: Tile) -> float:
@@ -63,14 +65,16 @@ def cost(tile: Tile) -> float:
     together = 16 if tile.unit == 8 else WARP
     found = []
     for shift in SHIFTS if tile.write_shift else (0,):
-        for element in range(max(1, 4 // tile.unit)):
+        for element in elements(tile):
             words = list(words_of(tile, shift, element))
             requests = (words[first : first + together] for first in range(0, WARP, together))
             found.append(sum(counted("ld", 4, asked).wavefronts for asked in requests))
     granule = 4 if tile.word_stores else 16
     return (
-        mean(found) * tile.vector * weight(tile.columns)
+        mean(found) * tile.vector
+        + COLUMNS.get(tile.columns, 0)
         + STORES[granule]
+        + FOLD * bool(tile.fold)
         + PADDING_COST * tile.padding * granule
     )
 
@@ -79,7 +83,7 @@ def unpadded(name: str) -> Tile:
     tile = SHIFTED[name].way
     assert isinstance(tile, Tile)
     assert tile.read_shift or tile.write_shift
-    return replace(tile, padding=0, word_stores=False, columns=8)
+    return replace(tile, padding=0, word_stores=False, columns=8, fold=0)
 
 
 def orders(tile: Tile) -> list[int]:
@@ -92,25 +96,28 @@ def test_paddings_cost_what_the_model_of_the_banks_counts(name):
     tile = unpadded(name)
     for granule, paddings in PADDINGS.items():
         for columns in orders(tile) if granule >= tile.unit else ():
-            found, padded = Rows(tile, granule, paddings).best(columns, weight(columns))
-            assert (padded.columns, padded.word_stores) == (columns, granule == 4)
-            own = (replace(padded, padding=padding) for padding in range(paddings))
-            assert found + STORES[granule] == pytest.approx(cost(padded))
-            assert cost(padded) == pytest.approx(min(map(cost, own)))
+            for fold in (0, granule) if tile.foldable else (0,):
+                found, padded = Rows(replace(tile, fold=fold), granule, paddings).best(columns)
+                assert (padded.columns, padded.word_stores, padded.fold) == (columns, granule == 4, fold)
+                own = (replace(padded, padding=padding) for padding in range(paddings))
+                beside = COLUMNS.get(columns, 0) + STORES[granule] + FOLD * bool(fold)
+                assert found + beside == pytest.approx(cost(padded))
+                assert cost(padded) == pytest.approx(min(map(cost, own)))
 
 
 @pytest.mark.parametrize("name", SHIFTED)
 def test_no_choice_costs_less(name):
     tile = unpadded(name)
     every = (
-        replace(tile, columns=columns, word_stores=granule == 4, padding=padding)
+        replace(tile, columns=columns, word_stores=granule == 4, padding=padding, fold=fold)
         for columns in orders(tile)
         for granule, paddings in PADDINGS.items()
         for padding in range(paddings if granule >= tile.unit else 0)
+        for fold in ((0, granule) if tile.foldable else (0,))
     )
     found = calmest(tile)
     assert cost(found) == pytest.approx(min(map(cost, every)))
-    assert replace(found, padding=0, word_stores=False, columns=8) == tile
+    assert replace(found, padding=0, word_stores=False, columns=8, fold=0) == tile
 
 
 def test_whole_vectors_are_planned_without_numpy():

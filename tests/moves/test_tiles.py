@@ -23,11 +23,12 @@ def permuted(shape, order):
     return S[shape], S[shape : tuple(strides)]
 
 
-def forced(shape, order, dtype, aim):
+def forced(shape, order, dtype, aim, **changed):
     """The plan of a permutation, by a tile for that aim."""
     found = plan(*permuted(shape, order), dtype)
     pair = simplest(found.pair, 2048)
-    return replace(found, way=tile_for(in_bytes(pair) if pair.bits == 4 else pair, aim))
+    tile = tile_for(in_bytes(pair) if pair.bits == 4 else pair, aim)
+    return replace(found, way=replace(tile, **changed))
 
 
 def turned(array, shape, order, bits):
@@ -38,9 +39,9 @@ def turned(array, shape, order, bits):
     return array.reshape(*shape, bits // 8).transpose(*order, len(shape)).reshape(-1)
 
 
-def check(shape, order, dtype, aim):
+def check(shape, order, dtype, aim, **changed):
     """Run the forced plan, compare, and give its tile."""
-    found = forced(shape, order, dtype, aim)
+    found = forced(shape, order, dtype, aim, **changed)
     count = found.pair.source.size * found.pair.bits // 8
     given, made = aligned(count), aligned(count)
     given[:] = np.random.default_rng(count).integers(0, 256, count)
@@ -53,14 +54,24 @@ def check(shape, order, dtype, aim):
 @pytest.mark.parametrize(
     ("shape", "order", "dtype", "aim"),
     [
-        ((31, 17, 33, 5, 37), (4, 1, 3, 0, 2), "bf16", Aim(64, 256, 4096, 128)),
+        ((31, 2, 33, 3, 19), (4, 1, 3, 0, 2), "bf16", Aim(64, 256, 4096, 128)),
         ((31, 5, 33, 37), (3, 1, 0, 2), "u8", Aim(32, 256, 4096, 128)),
-        ((31, 5, 33, 37), (3, 1, 0, 2), "f32", Aim(32, 256, 4096, 128)),
+        ((31, 2, 33, 21), (3, 1, 0, 2), "f32", Aim(32, 256, 4096, 128)),
     ],
 )
 def test_a_share_of_a_run_ends_within_a_sector(shape, order, dtype, aim):
     tile = check(shape, order, dtype, aim)
     assert (tile.uneven, tile.write_shift, tile.nested) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "fold"),
+    [((301, 160), "u8", 4), ((301, 160), "u8", 16), ((3, 101, 76), "u8", 4), ((299, 34), "bf16", 16)],
+)
+def test_rows_behind_folds(shape, dtype, fold):
+    order = (len(shape) - 1, *range(len(shape) - 1))
+    tile = check(shape, order, dtype, Aim(64, 128, 8192, 128), fold=fold, word_stores=fold == 4)
+    assert tile.foldable
 
 
 @pytest.mark.parametrize(

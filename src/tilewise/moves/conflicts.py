@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 PADDINGS = {VECTOR: 8, WORD: 16}
 """How many paddings of a row are tried, by the bytes of a step."""
 
-STORES = {VECTOR: 0, WORD: 6}
-"""Wavefronts that stores by such steps cost beside those by vectors, and what their instructions weigh."""
+STORES = {VECTOR: 0.0, WORD: 1.5}
+"""What stores by such steps cost of a vector beside those by vectors, in wavefronts."""
 
-COLUMNS = {8: 1.0, 4: 1.1, 2: 1.3}
+COLUMNS = {8: 0.0, 4: 1.0, 2: 6.0}
 """How many vectors of a target run neighbouring threads write, and what lines that are not whole cost."""
+
+FOLD = 2.0
+"""What a fold costs: the choice between two addresses for every element."""
 
 
 def calmest(tile: Tile) -> Tile:
@@ -44,25 +47,24 @@ def calmest(tile: Tile) -> Tile:
     least = tile.vector * (2 if tile.unit == 8 else 1)
     granules = [granule for granule in PADDINGS if granule >= tile.unit]
     ways = sorted(
-        (least * _weight(columns) + STORES[granule], -columns, granule)
+        (least + COLUMNS.get(columns, 0.0) + STORES[granule] + FOLD * folded, -columns, granule, folded)
         for columns in orders
         for granule in granules
+        for folded in ((False, True) if tile.foldable else (False,))
     )
-    rows: dict[int, Rows] = {}
+    rows: dict[tuple[int, bool], Rows] = {}
     best, found = inf, tile
-    for lowest, columns, granule in ways:
+    for lowest, columns, granule, folded in ways:
         if lowest >= best:
             break
-        if granule not in rows:
-            rows[granule] = Rows(tile, granule, PADDINGS[granule])
-        cost, padded = rows[granule].best(-columns, _weight(-columns))
-        if cost + STORES[granule] < best:
-            best, found = cost + STORES[granule], padded
+        if (granule, folded) not in rows:
+            own = replace(tile, fold=granule) if folded else tile
+            rows[granule, folded] = Rows(own, granule, PADDINGS[granule])
+        wavefronts, padded = rows[granule, folded].best(-columns)
+        cost = wavefronts + lowest - least
+        if cost < best:
+            best, found = cost, padded
     return found
-
-
-def _weight(columns: int) -> float:
-    return COLUMNS.get(columns, max(COLUMNS.values()))
 
 
 def _orders(tile: Tile) -> Sequence[int]:

@@ -44,11 +44,11 @@ class Rows:
         self._steps = _steps(self.tile)
         self._together = len(_LANES) // 2 if tile.unit == 8 else len(_LANES)
 
-    def best(self, columns: int, weight: float) -> tuple[float, Tile]:
-        """The least that a vector costs by an order of threads, as a wavefront weighs there; and the tile."""
+    def best(self, columns: int) -> tuple[float, Tile]:
+        """The fewest wavefronts of a vector by an order of threads, with what padding weighs; the tile."""
         words = self._words(columns)
         vectors = words.size // len(_LANES)
-        costs = self._wavefronts(words) * (weight * self.tile.vector / vectors) + self._extra
+        costs = self._wavefronts(words) * (self.tile.vector / vectors) + self._extra
         padding = int(costs.argmin())
         return float(costs[padding]), replace(self.tile, padding=padding, columns=columns)
 
@@ -64,18 +64,20 @@ class Rows:
         begins = column * tile.vector + tile.halo * tile.write_inner
         if tile.write_shift:
             begins = begins - (targets + np.array(SHIFTS)[:, None]) % (SECTOR // tile.unit)
-        positions = np.add.outer(np.arange(self._elements), begins)
+        positions = np.add.outer(self._elements, begins)
         words = (kept + self._along(positions) >> 2).reshape(-1, self._together)
         words.sort(axis=1)
         return words
 
     @property
-    def _elements(self) -> int:
-        """How many elements of a vector are looked at: those that may begin at other bytes of a word."""
-        run = self.tile.write_run
+    def _elements(self) -> Int64s:
+        """Elements of a vector that are looked at: those that may begin at other bytes, or behind a fold."""
+        tile, run = self.tile, self.tile.write_run
+        if tile.fold:
+            return np.arange(0, tile.vector, tile.vector // 4)
         if len(run) == 1:
-            return WORD // gcd(WORD, self._steps[run[0]])
-        return max(1, WORD // self.tile.unit)
+            return np.arange(WORD // gcd(WORD, self._steps[run[0]]))
+        return np.arange(max(1, WORD // tile.unit))
 
     def _along(self, positions: Int64s) -> Int64s:
         """Places in shared memory of positions of the write run."""
@@ -84,7 +86,8 @@ class Rows:
         for i in inner:
             positions, value = np.divmod(positions, self.tile.extents[i])
             places = places + value * self._steps[i]
-        return places + positions * self._steps[last]
+        folds = positions // self.tile.vector * self.tile.fold
+        return places + positions * self._steps[last] + folds
 
     def _wavefronts(self, words: Int64s) -> Int64s:
         """Those of all requests for each padding: the most words that one bank is asked for, each once."""

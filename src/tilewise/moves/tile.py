@@ -44,6 +44,8 @@ class Tile:
     """Whether shifted vectors are stored to shared memory by words, for rows that meet fewer conflicts."""
     padding: int = 0
     """Steps by which rows of shared memory are longer than they need to be."""
+    fold: int = 0
+    """Bytes that follow as many rows along the write run as a vector has elements, for the same reason."""
     columns: int = 8
     """Vectors of one target run that neighbouring threads write."""
 
@@ -156,13 +158,28 @@ class Tile:
             if self.read_shift:
                 step += (self.digits[i].read * self.unit - step) % granule
             step += 0 if number else self.padding * granule
-            pitches[i], step = step, step * self.held[i]
+            pitches[i], step = step, step * self.held[i] + self._folds(i)
         return tuple(pitches)
+
+    def _folds(self, digit: int) -> int:
+        """Bytes of folds among the rows of a digit."""
+        return self.fold * (self.held[digit] // self.vector) if (digit,) == self.write_run else 0
+
+    @property
+    def foldable(self) -> bool:
+        """Whether folds part rows that whole words would have in few banks."""
+        if len(self.write_run) != 1 or not self.halo or self.unit > 4:
+            return False
+        (digit,) = self.write_run
+        return digit in self.rows and self.digits[digit].read * self.unit % 4 == 0
 
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory of a block."""
-        end = self.run_bytes if not self.rows else self.pitches[self.rows[-1]] * self.held[self.rows[-1]]
+        end = self.run_bytes
+        if self.rows:
+            last = self.rows[-1]
+            end = self.pitches[last] * self.held[last] + self._folds(last)
         end = max(end, -(-self.run_bytes // VECTOR) * VECTOR) + (4 * VECTOR if self.read_shift else 0)
         return -(-end // LINE) * LINE
 

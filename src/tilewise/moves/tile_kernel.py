@@ -136,7 +136,10 @@ class _Text:
 
     def _kept(self, names: dict[int, str]) -> list[str]:
         """Bytes in shared memory of in-tile digits, to be added."""
-        return [f"{name} * {self.tile.pitches[i]}" for i, name in names.items() if self.tile.pitches[i]]
+        tile = self.tile
+        terms = [f"{name} * {tile.pitches[i]}" for i, name in names.items() if tile.pitches[i]]
+        folded = names.get(tile.write_run[0]) if tile.fold else None
+        return [*terms, f"{folded} / {tile.vector} * {tile.fold}"] if folded else terms
 
     # -- the block ---------------------------------------------------------------------------------
 
@@ -450,6 +453,8 @@ class _Text:
         tile = self.tile
         if self._partial:
             yield from self._within()
+        elif tile.fold:
+            yield from self._folded()
         elif tile.nested:
             ahead = tile.halo * tile.pitches[tile.write_run[-1]] if len(tile.write_run) == 1 else 0
             yield from self._steps(added(*self._rows, *self._kept_run("k"), ahead))
@@ -509,6 +514,18 @@ class _Text:
             offset += (place if whole else place % tile.extents[i]) * tile.pitches[i]
             place //= tile.extents[i]
         return offset
+
+    def _folded(self) -> Iterator[Spelled]:
+        """Elements in rows of which some lie behind a fold."""
+        tile = self.tile
+        step = tile.pitches[tile.write_run[0]]
+        lines = [
+            f"const u32 p = {added('k', tile.halo)}, digit = p % {tile.vector}u;",
+            f"const int at = {added(*self._rows, *self._kept_run('p'))}, past = at + {tile.fold};",
+        ]
+        for place in range(tile.vector):
+            part = f"(digit < {tile.vector - place}u ? at : past) + {place * step}" if place else "at"
+            yield [] if place else lines, part
 
     def _past(self) -> Iterator[Spelled]:
         """Elements along several digits of which the fastest ends once at most: from there they go on.

@@ -78,6 +78,8 @@ def _tiles(pair: Pair, aligned: int) -> Iterator[Tile]:
     bytes_ = in_bytes(pair) if halves else pair
     if bytes_ is None or bytes_.bits < 8 or not bytes_.digits:
         return
+    if halves and any(_shifts(bytes_, aligned)):
+        return
     total = prod(digit.extent for digit in bytes_.digits) * bytes_.bits // 8
     for aim in _aims(bytes_, aligned, total):
         tile = tile_for(bytes_, aim, aligned)
