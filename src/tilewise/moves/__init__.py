@@ -7,6 +7,7 @@ tile, tiling   the box that a block of threads moves, and which one to take
 conflicts, paddings   where a tile lies in shared memory; how its rows are padded
 tile_kernel, gather_kernel   CUDA C++ of the two kernels
 checked        a kernel that tests every access
+tuned          tiles that were measured, by classes of shapes
 plan           the plan, and what it costs
 named, source  moves that have names; a kernel as a file, with its launch
 fills          numbers as the bytes of an element

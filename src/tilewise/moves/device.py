@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -145,6 +146,57 @@ def _arch(index: int) -> str:
     except Exception:  # the binding's own kinds; what is wrong is said where a device is looked for
         return devices.find(index).arch
     return devices.Gpu(index, "", (major, minor)).arch
+
+
+@lru_cache(maxsize=64)
+def name_of_device(index: int) -> str:
+    """What a device is called; it is refused where there is none."""
+    try:
+        driver = devices.package("cuda.bindings.driver")
+        _checked(driver.cuInit(0))
+        (device,) = _checked(driver.cuDeviceGet(index))
+        (name,) = _checked(driver.cuDeviceGetName(128, device))
+        return bytes(name).partition(b"\0")[0].decode()
+    except Exception:  # as for the architecture
+        return devices.find(index).name
+
+
+class Clock:
+    """The time that a device takes, and memory of it for as long; in its context."""
+
+    def __init__(self, index: int) -> None:
+        self._driver, self._context = devices.package("cuda.bindings.driver"), _context(index)
+        self._held: list[Any] = []
+
+    def __enter__(self) -> Clock:
+        _checked(self._driver.cuCtxPushCurrent(self._context))
+        self._events = [_checked(self._driver.cuEventCreate(0))[0] for _ in range(2)]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        driver = self._driver
+        driver.cuCtxSynchronize()
+        for held in self._held:
+            driver.cuMemFree(held)
+        for event in self._events:
+            driver.cuEventDestroy(event)
+        driver.cuCtxPopCurrent()
+
+    def memory(self, size: int) -> int:
+        """So many bytes, of no value, until the clock is left."""
+        (held,) = _checked(self._driver.cuMemAlloc(max(size, 16)))
+        self._held.append(held)
+        return int(held)
+
+    def seconds(self, works: Sequence[Callable[[], None]]) -> float:
+        """Of what is launched on the usual stream, from the first to the last."""
+        driver, (start, end) = self._driver, self._events
+        _checked(driver.cuEventRecord(start, 0))
+        for work in works:
+            work()
+        _checked(driver.cuEventRecord(end, 0))
+        _checked(driver.cuEventSynchronize(end))
+        return float(_checked(driver.cuEventElapsedTime(start, end))[0]) / 1e3
 
 
 @lru_cache(maxsize=64)

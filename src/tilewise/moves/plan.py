@@ -149,6 +149,15 @@ class Plan:
 
         return Bound(self)
 
+    def tuned(self, index: int = 0) -> Plan:
+        """The plan with the fastest of its tiles on a GPU, which is measured and remembered.
+
+        Moves of its class take that tile from then on: see `tilewise.moves.tuned`.
+        """
+        from tilewise.moves.tuned import tuned
+
+        return tuned(self, index)
+
     # -- what it costs -----------------------------------------------------------------------------
 
     @property

@@ -152,8 +152,10 @@ class Bound:
     def _prepared(self, device: int, aligned: int) -> Loaded:
         """The plan for storages that are aligned so, loaded on a device."""
         from tilewise.moves.device import loaded
+        from tilewise.moves.tuned import remembered
 
-        made = self._ready[device, aligned] = loaded(self.plan.for_alignment(aligned), device)
+        plan = remembered(self.plan.for_alignment(aligned), device)
+        made = self._ready[device, aligned] = loaded(plan, device)
         return made
 
     def _on_device(self, given: Storage, made: Storage, new: bool, stream: Any) -> None:

@@ -58,8 +58,10 @@ _HOW = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """SRC DST --dtype T [--shape S] [--fill V] [--aligned N] [--device D]."""
+    """SRC DST --dtype T [--shape S] [--fill V] [--aligned N] [--device D] [--tune]."""
     pair_arguments(parser)
+    tune = "measure the tiles on this machine's GPU; moves of such shapes take the fastest from then on"
+    parser.add_argument("--tune", action="store_true", help=tune)
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -71,7 +73,22 @@ def answer(args: argparse.Namespace) -> Answer:
 
     if not isinstance(plan, Plan):
         return exchange_answer(plan)
-    return Answer(plan_data(plan), "\n  ".join(_lines(plan)))
+    if not args.tune:
+        return Answer(plan_data(plan), "\n  ".join(_lines(plan)))
+    plan, told = _tuned(plan)
+    return Answer(plan_data(plan) | {"measured": told}, "\n  ".join([*_lines(plan), *told]))
+
+
+def _tuned(plan: Plan) -> tuple[Plan, list[str]]:
+    """The plan with the fastest tile, and what was measured; without a GPU nothing can be."""
+    from tilewise.core.errors import LayoutError, Refused
+    from tilewise.moves.tuned import tuned
+
+    told: list[str] = []
+    try:
+        return tuned(plan, told=told.append), told
+    except Refused as no:
+        raise LayoutError(no.code, f"nothing is measured: {no.reason}", hint=no.hint) from None
 
 
 def _lines(plan: Plan) -> Iterator[str]:

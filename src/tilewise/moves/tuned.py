@@ -1,0 +1,196 @@
+"""Tiles that were measured: the fastest for a class of shapes, on a device, remembered beside the kernels.
+
+A class is what the choice of a tile depends on: the digits, their extents rounded to powers of two, whether
+they are whole vectors, and how storages are aligned. What is remembered of a tile are its threads and the
+bytes of its runs, so that it is found again among the candidates of another shape of the class.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache, partial
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from tilewise.gpu.compile import cache_folder
+from tilewise.moves.device import Clock, loaded, name_of_device
+from tilewise.moves.digits import simplest
+from tilewise.moves.pair import Pair
+from tilewise.moves.plan import Plan
+from tilewise.moves.tile import VECTOR, Tile
+from tilewise.moves.tiling import candidates
+
+VERSION = 1
+FILE = "moves.json"
+ROUND = 256 << 20
+"""Bytes of all sources of a round together, so that none of them stays in a cache."""
+MOST = 64
+"""Buffers of a round, however small they are."""
+ROUNDS = 9
+GAIN = 0.98
+"""Of the first candidate's time, what another may take at most to be remembered instead: less is chance."""
+
+Traits = tuple[int, ...]
+
+
+def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line: None) -> Plan:
+    """The plan with the fastest of its tiles on a device, which is remembered; `told` hears each one's time.
+
+    A plan that has no tile has nothing to choose, and is as it was.
+    """
+    name = name_of_device(index)
+    tiles = tiles_of(plan)
+    if len(tiles) < 2:
+        return plan
+    plans = [replace(plan, way=tile, checked=False) for tile in tiles]
+    seconds = _measured(plans, index)
+    for own, taken in zip(tiles, seconds, strict=True):
+        told(f"{' x '.join(map(str, own.extents))}, {own.threads} threads: {taken * 1e6:.1f} us")
+    best = min(range(len(tiles)), key=seconds.__getitem__)
+    best = best if seconds[best] < GAIN * seconds[0] else 0
+    _remember(name, shape_class(plan), traits(tiles[best]))
+    return replace(plan, way=tiles[best])
+
+
+def remembered(plan: Plan, index: int) -> Plan:
+    """The plan with the tile that is remembered for its class; as it was where none is."""
+    if not isinstance(plan.way, Tile) or not (known := _known()):
+        return plan
+    wanted = known.get(name_of_device(index), {}).get(shape_class(plan))
+    found = next((tile for tile in tiles_of(plan) if traits(tile) == wanted), None) if wanted else None
+    return plan if found is None else replace(plan, way=found)
+
+
+def tiles_of(plan: Plan) -> list[Tile]:
+    """The tiles that may be taken, none of them like another."""
+    if not isinstance(plan.way, Tile):
+        return []
+    tiles = candidates(_pair(plan), plan.aligned)
+    return [*{traits(tile): tile for tile in reversed(tiles)}.values()][::-1]
+
+
+def traits(tile: Tile) -> Traits:
+    """What a tile is known by in other shapes of its class: threads, and bytes of its runs and of all.
+
+    >>> from tilewise import S
+    >>> from tilewise.moves import plan
+    >>> traits(plan(S[8192, 8192], S[(8192, 8192) : (1, 8192)], "bf16").way)
+    (512, 256, 256, 32768)
+    """
+    read = prod(tile.extents[i] for i in tile.read_run) * tile.unit
+    return tile.threads, read, tile.run_elements * tile.unit, prod(tile.extents) * tile.unit
+
+
+def shape_class(plan: Plan) -> str:
+    """What plans have in common that take the same tile.
+
+    >>> from tilewise import S
+    >>> from tilewise.moves import plan
+    >>> ours, near, odd = (plan(S[n, 512], S[(n, 512) : (1, n)], "f32") for n in (600, 640, 601))
+    >>> shape_class(ours) == shape_class(near), shape_class(ours) == shape_class(odd)
+    (True, False)
+    """
+    pair = _pair(plan)
+    unit = max(1, pair.bits // 8)
+    sides = [
+        f"{side.start * unit % VECTOR},{side.outer * unit % VECTOR},"
+        + "/".join(f"{own.bits}.{own.base}.{own.shift}" for own in side.swizzles)
+        for side in (pair.source, pair.target)
+    ]
+    limits = [f"{limit.fills:d}{limit.bound.bit_length()}" for limit in pair.limits]
+    words = [str(pair.bits), str(min(plan.aligned, 256)), *sides, *limits, *_digits(pair, unit)]
+    return " ".join(words)
+
+
+def _digits(pair: Pair, unit: int) -> list[str]:
+    """Digits by the order of their steps in the target, and their place in that of the source."""
+    digits = sorted(pair.digits or (), key=lambda digit: (abs(digit.write), abs(digit.read)))
+    by_read = sorted(digits, key=lambda digit: (abs(digit.read), abs(digit.write)))
+    return [
+        f"{(digit.extent - 1).bit_length()}{_whole(digit.extent * unit)}@{by_read.index(digit)}"
+        f"{_step(digit.read, unit)}{_step(digit.write, unit)}"
+        for digit in digits
+    ]
+
+
+def _whole(size: int) -> str:
+    """To how many bytes a size is a multiple, up to a vector's.
+
+    >>> _whole(48), _whole(6)
+    (':16', ':2')
+    """
+    return f":{min(size & -size, VECTOR)}"
+
+
+def _step(step: int, unit: int) -> str:
+    """A step as the choice of a tile sees it: none, to the neighbour, or by how many bytes whole."""
+    return {0: ".", 1: "+", -1: "-"}.get(step) or _whole(abs(step) * unit)
+
+
+def _pair(plan: Plan) -> Pair:
+    return simplest(plan.pair, 8 * plan.aligned)
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def _measured(plans: Sequence[Plan], index: int) -> list[float]:
+    """Seconds of a launch of each plan, in turn, on buffers that no cache holds together."""
+    kernels = [loaded(own, index) for own in plans]
+    with Clock(index) as clock:
+        read, written = plans[0].sizes
+        count = max(1, min(MOST, ROUND // read))
+        buffers = [(clock.memory(read), clock.memory(written)) for _ in range(count)]
+        samples: list[list[float]] = [[] for _ in plans]
+        for _ in range(ROUNDS + 1):
+            for kernel, taken in zip(kernels, samples, strict=True):
+                taken.append(clock.seconds([partial(kernel, *own, 0) for own in buffers]))
+    return [sorted(taken[1:])[ROUNDS // 2] / len(buffers) for taken in samples]
+
+
+# -- what is remembered ----------------------------------------------------------------------------
+
+
+def _path() -> Path:
+    return cache_folder() / FILE
+
+
+@lru_cache(maxsize=1)
+def _known() -> dict[str, dict[str, Traits]]:
+    """By device and class; read once, and nothing where there is no file or one that is not ours."""
+    try:
+        text = _path().read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return {}
+    import json  # who never tunes has no use for it
+
+    try:
+        said = json.loads(text)
+        if said["version"] != VERSION:
+            return {}
+        return {
+            str(device): {str(own): tuple(map(int, found)) for own, found in classes.items()}
+            for device, classes in said["devices"].items()
+        }
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _remember(device: str, own: str, found: Traits) -> None:
+    """Add to what is remembered, by whomever; a folder that cannot be written to forgets with the process."""
+    import json
+
+    _known.cache_clear()
+    known = _known()
+    known.setdefault(device, {})[own] = found
+    said: dict[str, Any] = {"version": VERSION, "devices": known}
+    path = _path()
+    part = path.with_suffix(f".{os.getpid()}")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(said, indent=1), encoding="utf-8")
+        part.replace(path)

@@ -1,0 +1,155 @@
+"""Tiles that are measured on a device that is made up: the fastest is remembered, and taken."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+from tests.moves.test_run import Driver
+
+from tilewise import S, plan
+from tilewise.moves import device, run
+from tilewise.moves import tuned as tuning
+from tilewise.moves.tuned import remembered, shape_class, tiles_of, traits, tuned
+
+TURN = S[512, 256], S[(512, 256) : (1, 512)], "f32"
+
+
+class Timed(Driver):
+    """A driver whose events say how long the kernels between them are made to take."""
+
+    def __init__(self, monkeypatch):
+        super().__init__(monkeypatch)
+        self.times, self.freed = {}, []
+        words = {
+            "cuDeviceGetName": lambda room, number: (0, b"made up\0\0"),
+            "cuEventCreate": lambda flags: (0, object()),
+            "cuEventDestroy": lambda event: (0,),
+            "cuEventRecord": lambda event, stream: (0,),
+            "cuEventSynchronize": lambda event: (0,),
+            "cuEventElapsedTime": self._elapsed,
+            "cuMemAlloc": lambda size: (0, 1 << 20),
+            "cuMemFree": lambda held: (self.freed.append(held), (0,))[1],
+            "cuCtxSynchronize": lambda: (0,),
+        }
+        for name, function in words.items():
+            setattr(sys.modules["cuda.bindings.driver"], name, function)
+        self.seen = 0
+
+    def _elapsed(self, start, end):
+        launched = [words for words in self.said[self.seen :] if words[0] == "move"]
+        self.seen = len(self.said)
+        return 0, sum(self.times.get(words[1:3], 10.0) for words in launched)
+
+
+@pytest.fixture
+def timed(monkeypatch, tmp_path):
+    monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path))
+    for kept in (tuning._known, device.name_of_device):
+        kept.cache_clear()
+    yield Timed(monkeypatch)
+    for kept in (tuning._known, device.name_of_device, device._arch, device._context, run.bound_of):
+        kept.cache_clear()
+
+
+def slowest_first(timed, asked):
+    """The last tile is the fastest one."""
+    tiles = tiles_of(asked)
+    timed.times = {(tile.blocks, tile.threads): 10.0 for tile in tiles}
+    timed.times[tiles[-1].blocks, tiles[-1].threads] = 1.0
+    return tiles
+
+
+def test_the_fastest_is_taken_and_remembered_by_other_processes(timed, tmp_path):
+    asked = plan(*TURN)
+    tiles = slowest_first(timed, asked)
+    assert len(tiles) > 2
+    assert remembered(asked, 0) is asked
+    assert tuned(asked).way == tiles[-1]
+    tuning._known.cache_clear()
+    assert remembered(asked, 0).way == tiles[-1]
+    said = json.loads((tmp_path / "moves.json").read_text())
+    assert said == {"version": 1, "devices": {"made up": {shape_class(asked): list(traits(tiles[-1]))}}}
+
+
+def test_it_is_taken_by_other_shapes_of_the_class_and_by_no_other(timed):
+    asked = plan(*TURN)
+    best = slowest_first(timed, asked)[-1]
+    tuned(asked)
+    near = plan(S[480, 256], S[(480, 256) : (1, 480)], "f32")
+    assert traits(remembered(near, 0).way) == traits(best)
+    for other in (plan(S[512, 255], S[(512, 255) : (1, 512)], "f32"), plan(*TURN[:2], "f64")):
+        assert remembered(other, 0) is other
+
+
+def test_what_is_faster_by_chance_is_not_remembered(timed):
+    asked = plan(*TURN)
+    tiles = tiles_of(asked)
+    timed.times = {(tiles[1].blocks, tiles[1].threads): 9.9}
+    assert tuned(asked).way == tiles[0]
+
+
+def test_memory_is_given_back(timed):
+    tuned(plan(*TURN))
+    assert len(timed.freed) % 2 == 0
+    assert timed.freed
+
+
+def test_a_bound_plan_launches_what_is_remembered(timed):
+    asked = plan(*TURN)
+    best = slowest_first(timed, asked)[-1]
+    tuned(asked)
+    tuning._known.cache_clear()
+    small = plan(S[64, 32], S[(64, 32) : (1, 64)], "f32")
+    for own, launch in ((asked, (best.blocks, best.threads)), (small, small.launch[:2])):
+        timed.said.clear()
+        own.bind()._prepared(0, 256)(1 << 20, 2 << 20, 3)
+        assert [words[:3] for words in timed.said] == [("move", *launch)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"version": 0, "devices": {}}',
+        '{"version": 1}',
+        '{"version": 1, "devices": {"a": 5}}',
+        "5",
+    ],
+)
+def test_a_file_that_is_not_ours_is_as_none(timed, tmp_path, text):
+    (tmp_path / "moves.json").write_text(text)
+    asked = plan(*TURN)
+    assert remembered(asked, 0) is asked
+    tuned(asked)
+    assert json.loads((tmp_path / "moves.json").read_text())["version"] == 1
+
+
+def test_the_file_is_read_once(timed, tmp_path):
+    asked = plan(*TURN)
+    remembered(asked, 0)
+    (tmp_path / "moves.json").write_text(
+        json.dumps({"version": 1, "devices": {"made up": {shape_class(asked): traits(tiles_of(asked)[-1])}}})
+    )
+    assert remembered(asked, 0) is asked
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_error(timed, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path / "file"))
+    asked = plan(*TURN)
+    best = slowest_first(timed, asked)[-1]
+    assert tuned(asked).way == best
+    assert remembered(asked, 0).way == best
+
+
+def test_what_has_no_tile_has_nothing_to_choose(timed):
+    for asked in (plan(S[64], S[64] + 16, "f32"), plan(S[64:2], S[64:3], "f32")):
+        assert tuned(asked) is asked
+
+
+def test_a_checked_plan_stays_one(timed):
+    asked = replace(plan(*TURN), checked=True)
+    assert tuned(asked).checked
