@@ -41,6 +41,9 @@ than the second as rows."""
 ALONE = 1 << 22
 """Bytes, below which one thread is done before a second one has begun."""
 
+SHARES = 8
+"""Parts of the work for each thread: one that is held up by others on its core takes fewer of them."""
+
 CALL, LOOP, PASS = 1000, 10, 5
 """Nanoseconds or so of a call of NumPy's, and of an inner loop of it, beyond their items; and of touching a
 line of the target again."""
@@ -68,7 +71,8 @@ def copy(source: Array, target: Array) -> None:
     if workers <= 1:
         work(boxes)
         return
-    shares = [boxes[len(boxes) * k // workers : len(boxes) * (k + 1) // workers] for k in range(workers)]
+    parts = min(SHARES * workers, len(boxes))
+    shares = [boxes[len(boxes) * k // parts : len(boxes) * (k + 1) // parts] for k in range(parts)]
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(work, shares))
 
