@@ -205,9 +205,9 @@ def measured(case: Case) -> Figure:
     pair = found.pair
     sizes = [-(-side.size * pair.bits // 8) for side in (pair.source, pair.target)]
     count = max(1, min(64, ROUND // sizes[0])) if sizes[0] < ROUND // 4 else 1
-    sources = [_random(sizes[0]) for _ in range(count)]
+    sources = [random_bytes(sizes[0]) for _ in range(count)]
     targets = [torch.empty(-(-sizes[1] // 4) * 4, dtype=torch.uint8, device="cuda") for _ in range(count)]
-    copied = [_random(found.bytes // 2) for _ in range(count)]
+    copied = [random_bytes(found.bytes // 2) for _ in range(count)]
     copies = [torch.empty_like(one) for one in copied]
     loaded = Loaded(found, 0)
     stream = torch.cuda.current_stream().cuda_stream
@@ -219,11 +219,12 @@ def measured(case: Case) -> Figure:
 
     works = {"copy": lambda i: copies[i].copy_(copied[i]), "ours": ours}
     works |= _rivals(case, sources)
-    seconds = _in_turn(works, count)
+    seconds = in_turn(works, count)
     return Figure(case, seconds["copy"], seconds["ours"], seconds.get("eager"), seconds.get("compiled"))
 
 
-def _random(size: int) -> Any:
+def random_bytes(size: int) -> Any:
+    """Fresh ones on the GPU."""
     import torch
 
     return torch.randint(0, 256, (size,), dtype=torch.uint8, device="cuda")
@@ -254,7 +255,7 @@ def _rivals(case: Case, sources: list[Any]) -> dict[str, Callable[[int], Any]]:
     return {"eager": lambda i: views[i].contiguous(), "compiled": lambda i: compiled(views[i])}
 
 
-def _in_turn(works: dict[str, Callable[[int], Any]], count: int) -> dict[str, float]:
+def in_turn(works: dict[str, Callable[[int], Any]], count: int) -> dict[str, float]:
     """{name: median seconds}, each sample a round through all buffers."""
     import torch
 

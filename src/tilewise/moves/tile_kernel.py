@@ -62,7 +62,7 @@ def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
     >>> "held0[i] = *(const V16*)at;" in tile_kernel(tile, 1 << 20, bytes(4))
     True
     """
-    return _Text(tile, storage, fill).source(name)
+    return TileText(tile, storage, fill).source(name)
 
 
 _HALVES = ("{0} & 0x0f0f0f0fu | ({1} & 0x0f0f0f0fu) << 4", "{0} >> 4 & 0x0f0f0f0fu | {1} & 0xf0f0f0f0u")
@@ -72,7 +72,7 @@ Spelled = tuple[list[str], str]
 """Lines that are written first, and the address in shared memory."""
 
 
-class _Text:
+class TileText:
     """The parts of the kernel's text."""
 
     def __init__(self, tile: Tile, storage: int, fill: bytes) -> None:

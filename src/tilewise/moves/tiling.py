@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
@@ -48,6 +49,18 @@ SPLIT = (Aim(128, 512, 32768, 512), Aim(256, 256, 16384, 256), Aim(256, 256, 163
 FEW = (Aim(128, 128, 8192, 256), Aim(64, 128, 8192, 256))
 LEAST = (Aim(64, 64, 4096, 128), Aim(32, 32, 1024, 128), Aim(16, 16, 256, 128))
 """Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
+OTHERS = (
+    Aim(256, 128, 16384, 512),
+    Aim(256, 128, 8192, 256),
+    Aim(128, 256, 16384, 512),
+    Aim(512, 128, 16384, 512),
+    Aim(256, 256, 32768, 1024),
+    Aim(512, 64, 16384, 512),
+    Aim(128, 512, 32768, 512),
+    Aim(256, 128, 16384, 256),
+    Aim(64, 64, 4096, 128),
+)
+"""Tiles that were best for some, and are tried where a pair is measured."""
 
 
 def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
@@ -64,15 +77,11 @@ def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
     >>> tile.extents, tile.pitches, tile.swizzle_shift, tile.blocks
     ((128, 128), (256, 2), 7, 4096)
     """
-    first = None
-    for tile in _tiles(pair, aligned):
-        first = first or tile
-        if _reads_little(tile):
-            return tile
-    return first
+    box = next(_by_halo(_boxes(pair, aligned)), None)
+    return None if box is None else _laid(box)
 
 
-def _tiles(pair: Pair, aligned: int) -> Iterator[Tile]:
+def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]:
     """Tiles for the aims, one after another; of 4 bits those that turn whole words."""
     halves = pair.bits == 4
     bytes_ = in_bytes(pair) if halves else pair
@@ -81,15 +90,28 @@ def _tiles(pair: Pair, aligned: int) -> Iterator[Tile]:
     if halves and any(_shifts(bytes_, aligned)):
         return
     total = prod(digit.extent for digit in bytes_.digits) * bytes_.bits // 8
-    for aim in _aims(bytes_, aligned, total):
-        tile = tile_for(bytes_, aim, aligned)
-        if tile is not None and (not halves or tile.words > 1):
-            yield tile
+    for aim in chain(_aims(bytes_, aligned, total), more):
+        box = _box(bytes_, aim, aligned)
+        if box is not None and (not halves or box.words > 1):
+            yield box
 
 
-def _reads_little(tile: Tile) -> bool:
-    """Whether the halo of a tile is a small part of it."""
-    return prod(tile.held) <= HALO * prod(tile.extents)
+def _by_halo(boxes: Iterator[Tile]) -> Iterator[Tile]:
+    """The same, those first of which the halo is a small part."""
+    large = []
+    for box in boxes:
+        if prod(box.held) <= HALO * prod(box.extents):
+            yield box
+        else:
+            large.append(box)
+    yield from large
+
+
+def _laid(box: Tile) -> Tile:
+    """The tile with its place in shared memory."""
+    from tilewise.moves.conflicts import calmest  # NumPy comes with the first tile, not with the module
+
+    return calmest(box)
 
 
 def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
@@ -149,6 +171,12 @@ def _run(pair: Pair, name: str, wanted: int) -> dict[int, int]:
 
 def tile_for(pair: Pair, aim: Aim, aligned: int = ALIGNED) -> Tile | None:
     """A tile for that aim; None where a side has no run, or a swizzle parts its vectors."""
+    box = _box(pair, aim, aligned)
+    return None if box is None else _laid(box)
+
+
+def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
+    """The tile, but for its place in shared memory."""
     unit, digits = pair.bits // 8, pair.digits or ()
     reads, writes = (
         _run(pair, name, max(1, far // unit)) for name, far in (("read", aim.read), ("write", aim.write))
@@ -177,9 +205,7 @@ def tile_for(pair: Pair, aim: Aim, aligned: int = ALIGNED) -> Tile | None:
         tile = replace(tile, read_shift=shifts[0] or begins % VECTOR != 0)
         if tile.read_shift and pair.source.swizzles:
             return None
-    from tilewise.moves.conflicts import calmest  # NumPy comes with the first tile, not with the module
-
-    return calmest(tile) if tile.shared_bytes <= SHARED else None
+    return tile if tile.shared_bytes <= SHARED else None
 
 
 def _read_run(
@@ -253,4 +279,4 @@ def candidates(pair: Pair, aligned: int = ALIGNED) -> list[Tile]:
     >>> candidates(pair)[0] == tile_of(pair)
     True
     """
-    return sorted(dict.fromkeys(_tiles(pair, aligned)), key=lambda tile: not _reads_little(tile))
+    return [_laid(box) for box in dict.fromkeys(_by_halo(_boxes(pair, aligned, OTHERS)))]
