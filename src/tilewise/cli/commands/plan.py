@@ -106,7 +106,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     for number, step in enumerate(plan.steps, 1):
         yield f"{number}  {step}" if len(plan.steps) > 1 else step
     neighbours = getattr(plan.way, "unit", 0) * 8 // plan.dtype.bits
-    if neighbours > 1:
+    if neighbours > 1 and plan.way.pair.exchanged is None:
         yield f"{neighbours} {plan.dtype} that stay neighbours are one element there"
 
 
