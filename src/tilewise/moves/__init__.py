@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tilewise.moves.named import Named
     from tilewise.moves.run import Bound
 
-__all__ = ["Bound", "Plan", "move", "plan"]
+__all__ = ["Bound", "Plan", "move", "plan", "tune"]
 
 
 def move(
@@ -79,6 +79,17 @@ def move(
     from tilewise.moves.run import moved  # NumPy comes with the first move, not with its name
 
     return moved(x, source, target, out, dtype, shape, fill, stream)
+
+
+def tune(source: Layout | Named, target: Layout | None = None, dtype: Any = None, **asked: Any) -> Plan:
+    """The plan between two layouts with the tile that a GPU makes fastest, measured there and remembered.
+
+    It is asked as `plan` is. Moves of its class of shapes take that tile from then on, here and in other
+    processes.
+
+        refused  TW608 where there is no GPU
+    """
+    return plan(source, target, dtype, **asked).tuned()
 
 
 def __getattr__(name: str) -> Any:
