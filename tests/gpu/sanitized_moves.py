@@ -4,7 +4,8 @@
     compute-sanitizer --tool memcheck --error-exitcode 9 python -m tests.gpu.sanitized_moves run FOLDER
 
 `prepare` draws pairs that take a kernel, compiles them on all cores and makes their results on the CPU; `run`
-needs the driver and nothing else, so that the sanitizer sees the kernels alone.
+needs the driver and nothing else, so that the sanitizer sees the kernels alone. Elements of 4 bits that go
+one by one are changed in words of 4 bytes, and their storage ends with one, as every allocator gives it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def prepare(folder: Path, pairs: int = PAIRS, first: int = 0) -> list[dict]:
     from tilewise.gpu.compile import Source, cubins
     from tilewise.gpu.device import find
     from tilewise.moves import move
+    from tilewise.moves.checked import WORD
     from tilewise.moves.plan import ALIGNED
     from tilewise.moves.tile_kernel import NAME, STATIC
 
@@ -55,6 +57,7 @@ def prepare(folder: Path, pairs: int = PAIRS, first: int = 0) -> list[dict]:
                 "launch": (blocks, threads, shared if shared > STATIC else 0),
                 "offset": offset,
                 "fill": found.fill.hex() if found.fills else "",
+                "ends_with": WORD if found.kind == "gather" and found.pair.bits < 8 else 1,
             }
         )
     codes = cubins([Source(f"{NAME}.cu", own.pop("text"), arch) for own in launches])
@@ -84,9 +87,9 @@ def moved(driver: Driver, own: dict, code: bytes, source: np.ndarray, size: int)
     blocks, threads, shared = own["launch"]
     offset, fill = own["offset"], bytes.fromhex(own["fill"]) or b"\x5a"
     target = (fill * -(-size // len(fill)))[:size]
-    before = bytes(offset)
+    before, after = bytes(offset), bytes(-(offset + size) % own["ends_with"])
     with (
-        driver.memory(before + source.tobytes(), before + target) as buffers,
+        driver.memory(before + source.tobytes(), before + target + after) as buffers,
         driver.kernel(code, own["kernel"], shared) as kernel,
     ):
         places = [ctypes.c_uint64(buffer.value + offset) for buffer in buffers]

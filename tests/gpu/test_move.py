@@ -24,7 +24,8 @@ from tests.moves.test_move import element, storage
 from tilewise import LayoutError, S, plan
 from tilewise.gpu.compile import Source, cubins
 from tilewise.moves import move
-from tilewise.moves.plan import ALIGNED
+from tilewise.moves.checked import BeyondStorage
+from tilewise.moves.plan import ALIGNED, Plan
 from tilewise.moves.tile_kernel import NAME
 
 pytestmark = [pytest.mark.device, pytest.mark.filterwarnings("ignore")]
@@ -132,6 +133,43 @@ def test_a_sanitizer_finds_nothing(sanitized, check):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-1_000:]
     assert f"{SANITIZED} pairs" in done.stdout
+
+
+@pytest.mark.parametrize("seed", range(0, 200, 10))
+def test_checked_kernels_move_the_same_and_meet_no_fault(torch, seed):
+    asked = case(seed, 6000)
+    source, offset = storage(asked, seed), shifted(asked, seed)
+    words = {"dtype": asked.dtype, "shape": asked.shape, "fill": element(asked)}
+    ready = plan(asked.source, asked.target, **words, checked=True).bind()
+    wanted = move(source, asked.source, asked.target, **words)
+    assert ready(on_gpu(torch, source, offset)).cpu().numpy().tobytes() == wanted.tobytes()
+
+
+def test_an_access_beyond_a_storage_is_raised_and_the_device_goes_on(torch):
+    class Shorter(Plan):
+        sizes = 64 * 48 * 4 - 16, 64 * 48 * 4
+
+    asked = plan(*TURN, "f32", checked=True)
+    shorter = Shorter(asked.pair, asked.dtype, asked.device, asked.way, asked.fill, checked=True)
+    x = torch.rand(64 * 48, device="cuda")
+    with pytest.raises(BeyondStorage, match="16 bytes were to be read at byte 12272 of the source"):
+        shorter.bind()(x)
+    assert asked.bind()(x).equal(x.view(64, 48).T.flatten())
+
+
+def test_the_fastest_tile_is_remembered_and_right(torch, tmp_path, monkeypatch):
+    from tilewise.moves import tuned
+
+    monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path))
+    tuned._known.cache_clear()
+    asked, told = plan(S[2047, 1024], S[(2047, 1024) : (1, 2047)], "u8"), []
+    best = tuned.tuned(asked, told=told.append)
+    print(*told, sep="\n")
+    tuned._known.cache_clear()
+    assert tuned.remembered(asked, 0).way == best.way
+    x = torch.randint(0, 256, (2047 * 1024,), dtype=torch.uint8, device="cuda")
+    assert asked.bind()(x).equal(x.view(2047, 1024).T.flatten())
+    tuned._known.cache_clear()
 
 
 # -- torch -----------------------------------------------------------------------------------------
