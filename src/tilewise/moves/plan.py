@@ -366,8 +366,8 @@ def _steps(plan: Plan) -> Iterator[str]:
         f"read rows of {way.run_bytes} B in vectors of {VECTOR} B"
         + (", taken where sectors begin" if way.read_shift else "")
     )
-    apart = "".join(f"{word} and " for word, why in (("padded", way.padding), ("folded", way.fold)) if why)
-    kept = _swizzle(way) or f"rows {apart}{max(way.pitches)} B apart"
+    apart = [word for word, why in (("padded", way.padding), ("folded", way.fold)) if why]
+    kept = _swizzle(way) or f"rows {', '.join([*apart, f'{max(way.pitches)} B apart'])}"
     yield f"keep {way.shared_bytes} B in shared memory, {kept}"
     turned = f", {way.words} columns to a thread" if way.words > 1 else ""
     if way.pair.exchanged is not None:
