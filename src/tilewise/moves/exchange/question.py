@@ -52,6 +52,8 @@ class Question:
     wanted: Int64s
     scope: str
     """Who takes part: `warp`, any one; `warpgroup`, any one; `block`, threads 0 and up of it."""
+    alone: bool = False
+    """Whether nothing leaves a warp: values of one warp are wanted in no other."""
 
     @property
     def threads(self) -> int:
@@ -298,7 +300,7 @@ def within_warps(asked: Question) -> Question | None:
             return None
         found = both
     assert found is not None
-    return replace(asked, held=found[0], wanted=found[1])
+    return replace(asked, held=found[0], wanted=found[1], alone=True)
 
 
 def _renamed(held: Int64s, wanted: Int64s) -> tuple[Int64s, Int64s] | None:
@@ -312,3 +314,14 @@ def _renamed(held: Int64s, wanted: Int64s) -> tuple[Int64s, Int64s] | None:
         np.where(held >= 0, first[np.searchsorted(values, held)], NOBODY),
         np.where(wanted >= 0, first[at], NOBODY),
     )
+
+
+def apart(asked: Question) -> Question | None:
+    """The question with the values of every warp for themselves; None where one wants what another holds."""
+    count = int(asked.held.max()) + 1
+    warp = np.arange(asked.threads)[:, None] // LANES * count
+    held = np.where(asked.held >= 0, asked.held + warp, NOBODY)
+    wanted = np.where(asked.wanted >= 0, asked.wanted + warp, NOBODY)
+    known = np.zeros(asked.warps * count, bool)
+    known[held[held >= 0]] = True
+    return replace(asked, held=held, wanted=wanted, alone=True) if known[wanted[wanted >= 0]].all() else None

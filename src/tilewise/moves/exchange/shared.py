@@ -11,17 +11,20 @@ import numpy as np
 
 from tilewise.check.shuffle.cost import STEP
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.memory.banks import WORD
+from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 from tilewise.moves.exchange.accesses import Access, Accesses, Xored, accesses
-from tilewise.moves.exchange.affine import Side, sides
+from tilewise.moves.exchange.affine import Side, independent, sides
 from tilewise.moves.exchange.memory import ROW, Memory, Way, memories, ways
 from tilewise.moves.exchange.packing import Packer, Word
 from tilewise.moves.exchange.question import NOBODY, Bools, Int64s, Question
 
-ACCESS = 0.5
+ACCESS = 0.25
 """Cycles that an instruction weighs beside its wavefronts."""
 
-WAIT_OF_WARP, WAIT_OF_BLOCK = 4.0, 12.0
+ISSUE = 0.1
+"""Cycles that a step weighs where others hide it."""
+
+WAIT_OF_WARP, WAIT_OF_BLOCK = 2.0, 8.0
 """Cycles, of a warp's share, that the wait for what was stored weighs."""
 
 
@@ -103,8 +106,7 @@ class Shared:
         warps = self.asked.warps
         instructions = len(self.stores.each) + len(self.loads.each)
         moved = sum(self.wavefronts) / warps + ACCESS * instructions
-        wait = WAIT_OF_WARP if warps == 1 else WAIT_OF_BLOCK
-        return max(moved, STEP * (self.steps + instructions)) + wait
+        return max(moved, STEP * (self.steps + instructions)) + ISSUE * self.steps + _wait(self.asked)
 
 
 def _renumbered(word: Word, where: Callable[[int, int], tuple[int, int]]) -> Word:
@@ -125,14 +127,13 @@ def through_shared(asked: Question, stmatrix: bool = True) -> Shared | None:
     chosen, best = memories(*both, asked.bits // 8), None
     unit = asked.bits // 8
     pairs = product([way for way in ways(unit) if stmatrix or not way.matrix], ways(unit))
-    for least, (here, there) in sorted((_least(asked, own, len(held), len(wanted)), own) for own in pairs):
-        if best is not None and least >= best.cycles:
+    copies = [len(independent(side.threads)) < len(side.threads) for side in both]
+    least = _Least(asked, (len(held), len(wanted)), (copies[0], copies[1]))
+    for bound, (here, there) in sorted((least(own), own) for own in pairs):
+        if best is not None and bound >= best.cycles:
             break
         memory = chosen(here, there)
-        if memory is None or (
-            best is not None
-            and best.cycles <= _least(asked, (here, there), len(held), len(wanted), memory.excess)
-        ):
+        if memory is None or (best is not None and least((here, there), memory.excess) >= best.cycles):
             continue
         found = _made(asked, memory, both, held, wanted, same)
         if found is not None and (best is None or found.cycles < best.cycles):
@@ -157,15 +158,28 @@ def _wanted(asked: Question, side: Side) -> tuple[tuple[int, ...], dict[int, int
     return tuple(same), found
 
 
-def _least(
-    asked: Question, both: tuple[Way, Way], held: int, wanted: int, excess: tuple[int, int] = (0, 0)
-) -> float:
+@dataclass(frozen=True)
+class _Least:
     """The least that two ways cost: without permutations, and without conflicts where none are known."""
-    cost = 0.0
-    for way, ways_, units in zip(both, excess, (held, wanted), strict=True):
-        bytes = units * asked.bits // 8
-        cost += bytes / min(way.bytes, WORD) * 2**ways_ + ACCESS * bytes / way.bytes
-    return cost + (WAIT_OF_WARP if asked.warps == 1 else WAIT_OF_BLOCK)
+
+    asked: Question
+    units: tuple[int, int]
+    """Of a thread, that are stored, and loaded."""
+    copies: tuple[bool, bool]
+    """Whether threads of a side share places."""
+
+    def __call__(self, both: tuple[Way, Way], excess: tuple[int, int] = (0, 0)) -> float:
+        cost = 0.0
+        for way, ways_, units, copies in zip(both, excess, self.units, self.copies, strict=True):
+            bytes = units * self.asked.bits // 8
+            if not copies:
+                cost += bytes / min(way.bytes, WORD) * 2**ways_
+            cost += ACCESS * bytes / way.bytes
+        return cost + _wait(self.asked)
+
+
+def _wait(asked: Question) -> float:
+    return WAIT_OF_WARP if asked.alone else WAIT_OF_BLOCK
 
 
 def _made(
@@ -176,7 +190,7 @@ def _made(
     wanted: dict[int, int],
     same: tuple[int, ...],
 ) -> Shared | None:
-    storing = _storing(asked, both[0])
+    storing = _storing(asked, both[0], memory.store)
     loading: Bools = np.any(asked.wanted >= 0, axis=1)
     stores = accesses(memory, both[0], held, True, asked.threads, storing.tolist())
     loads = accesses(memory, both[1], wanted, False, asked.threads, _whole_warps(loading).tolist())
@@ -192,14 +206,20 @@ def _whole_warps(active: Bools) -> Bools:
     return np.repeat(np.any(active.reshape(-1, LANES), axis=1), LANES)
 
 
-def _storing(asked: Question, side: Side) -> Bools:
-    """Threads that store: of copies in several warps one."""
+def _storing(asked: Question, side: Side, way: Way) -> Bools:
+    """Threads that store: of copies in several warps one, and of copies in several phases of a warp."""
     active: Bools = np.any(asked.held >= 0, axis=1)
     number = np.arange(asked.threads) // LANES
     for bit, column in enumerate(side.warps):
         with_it = (number >> bit & 1) == 1
         if not column and active[np.flatnonzero(with_it) ^ (LANES << bit)].all():
             active = active & ~with_it
+    if way.matrix or not (asked.held >= 0).any(axis=1).all():
+        return active
+    first = (WAVEFRONT // max(way.bytes, WORD)).bit_length() - 1
+    for bit, column in enumerate(side.lanes):
+        if bit >= first and not column:
+            active = active & (np.arange(asked.threads) >> bit & 1 == 0)
     return active
 
 

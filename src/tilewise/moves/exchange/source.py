@@ -91,7 +91,8 @@ def _contract(plan: Exchange) -> Iterator[str]:
     own = " for each warp" if plan.asked.scope == "warp" else ""
     yield f"`shared` is {plan.bytes} bytes{own}, aligned to 16."
     if plan.within_warps:
-        yield "Before a warp's part of them is used again, for anything else, the warp waits: __syncwarp()."
+        yield "No two warps touch one byte of it. Before the next call a warp waits, __syncwarp(), and before"
+        yield "anything else uses it, all who do."
     elif plan.asked.scope == "warpgroup":
         yield "Wait at named barrier 1 + the number of the warpgroup before `shared` is used again."
     else:
