@@ -94,3 +94,11 @@ def test_what_no_pointer_reaches_is_refused(layout):
     with pytest.raises(LayoutError) as refused:
         plan(S[4], parse(layout), "f32")
     assert refused.value.code == "TW701"
+
+
+def test_a_fill_takes_its_time():
+    rows, padded = plan(S[64, 64], S[(64, 64) : (1, 64)], "u8"), plan(S[64, 64], S[(64, 64) : (1, 80)], "u8")
+    assert not rows.fills
+    assert padded.fills
+    assert padded.seconds > rows.seconds + 1e-6
+    assert plan(S[512], S[512] + 64, "f32").copy_fraction == round(4096 / (4096 + 576 * 4), 2)

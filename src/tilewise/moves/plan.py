@@ -167,20 +167,33 @@ class Plan:
 
     @cached_property
     def copy_fraction(self) -> float | None:
-        """The rate that is expected, of that of a copy of as many bytes; None where none was measured."""
+        """The rate that is expected, of that of a copy of as many bytes; None where none was measured.
+
+        The bytes that are filled before take their time, and are none of those that are moved.
+        """
+        rate = self._rate
+        return None if rate is None else round(rate * self.bytes / (self.bytes + self._filled_bytes), 2)
+
+    @property
+    def _rate(self) -> float | None:
+        """That of the kernel."""
         if isinstance(self.way, Bulk):
             return 1.0
         if isinstance(self.way, Gather):
             return _NARROW if self.pair.bits < 8 else None
         shifted = self.way.read_shift or self.way.write_shift
-        return round((_SHIFTED if shifted else _WHOLE) * _useful(self.way.pair), 2)
+        return (_SHIFTED if shifted else _WHOLE) * _useful(self.way.pair)
+
+    @property
+    def _filled_bytes(self) -> int:
+        return -(-self.pair.target.size * self.pair.bits // 8) if self.fills else 0
 
     @property
     def seconds(self) -> float | None:
         """The time that is expected; None where no rate is known."""
         if self.copy_fraction is None:
             return None
-        return LAUNCH + self.bytes / (self.copy_fraction * COPY_RATES[self.device])
+        return LAUNCH * (1 + self.fills) + self.bytes / (self.copy_fraction * COPY_RATES[self.device])
 
     @property
     def copy_seconds(self) -> float:
