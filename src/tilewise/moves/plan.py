@@ -209,6 +209,13 @@ class Plan:
         return {"read": VECTOR, "write": VECTOR}
 
     @property
+    def together(self) -> int:
+        """How many elements, that stay neighbours on both sides, are one of a tile's."""
+        if not isinstance(self.way, Tile) or self.way.pair.exchanged is not None:
+            return 1
+        return self.way.pair.bits // self.dtype.bits
+
+    @property
     def steps(self) -> list[str]:
         """The plan in sentences."""
         return list(_steps(self))

@@ -105,9 +105,8 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"time   {expected}{copied}{launch}"
     for number, step in enumerate(plan.steps, 1):
         yield f"{number}  {step}" if len(plan.steps) > 1 else step
-    neighbours = getattr(plan.way, "unit", 0) * 8 // plan.dtype.bits
-    if neighbours > 1 and plan.way.pair.exchanged is None:
-        yield f"{neighbours} {plan.dtype} that stay neighbours are one element there"
+    if plan.together > 1:
+        yield f"{plan.together} {plan.dtype} that stay neighbours are one element there"
 
 
 def _rate(plan: Plan) -> str:
