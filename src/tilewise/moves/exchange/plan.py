@@ -200,7 +200,7 @@ def _no_way(asked: Question) -> Refused:
     if asked.bits < 8:
         return Refused(
             "TW609",
-            f"units of {asked.bits} bits change their warp, and memory has bytes",
+            f"units of {counted(asked.bits, 'bit')} change their warp, and memory has bytes",
             hint="move them inside a warp, or whole bytes of them",
         )
     return Refused(
