@@ -18,6 +18,9 @@ INT = 1 << 31
 STATIC = 48 * 1024
 """Bytes of shared memory that a kernel has without asking for them."""
 
+MANY = 8
+"""Elements of a vector above which loops at edges are not unrolled."""
+
 TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "V16"}
 
 _TEMPLATE = """
@@ -251,7 +254,7 @@ class TileText:
         """Loops over the vectors of the rows: from the source to registers, from there to shared memory."""
         tile, guarded = self.tile, name == "one"
         for number, (first, vectors) in enumerate(self._parts):
-            yield from self._loop(tile.row_count * vectors, unrolled=not guarded)
+            yield from self._loop(tile.row_count * vectors, "4" if guarded else "", guarded)
             begin = f"{first} + " if first else ""
             yield from _columns(f"{begin}item % {vectors}", f"item / {vectors}", bool(tile.rows))
             yield from _split("row", tile.rows, tile.held)
@@ -262,9 +265,15 @@ class TileText:
                 yield from self._store(value)
             yield "}"
 
-    def _loop(self, items: int, *, unrolled: bool) -> Iterator[str]:
+    def _loop(self, items: int, times: str = "", at_edges: bool = False) -> Iterator[str]:
+        """A loop of the threads over items, unrolled so many times, or wholly.
+
+        At edges loops over bytes stay loops: what they do for 16 elements a vector takes the compiler long.
+        """
+        if at_edges and self.tile.vector > MANY:
+            times = "1"
         count = -(-items // self.tile.threads)
-        yield "#pragma unroll" if unrolled else "#pragma unroll 4"
+        yield f"#pragma unroll {times}".rstrip()
         yield f"for (int i = 0; i < {count}; ++i) {{"
         yield f"    const int item = threadIdx.x + i * {self.tile.threads};"
         if items % self.tile.threads:
@@ -393,7 +402,7 @@ class TileText:
         vectors, extents = tile.write_vectors, tile.write_row_extents
         rows, columns = prod(extents.values()), min(vectors, tile.columns)
         groups = -(-vectors // columns)
-        yield from self._loop(groups * columns * rows, unrolled=True)
+        yield from self._loop(groups * columns * rows, at_edges=tested)
         column, row = f"item % {columns}", f"item / {columns}"
         if groups > 1:
             column, row = f"{column} + item / {columns * rows} * {columns}", f"{row} % {rows}"
