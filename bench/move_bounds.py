@@ -5,7 +5,7 @@ python bench/move_bounds.py [--only TEXT]
 Each block reads the vectors that its tile reads, and writes the vectors that it writes, in the same order, by
 as many threads; only nothing goes through shared memory, so that what is written is wrong. A move whose rate
 is that of its accesses alone is held up by memory: rows of some hundred bytes far apart take longer than a
-copy. Rows of whole vectors alone, all of whose tiles are whole.
+copy. Cases of whole vectors alone, all of whose tiles are whole, and whose threads write what they have read.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Accesses(TileText):
         second = None if tile.pair.exchanged is None else tile.digits[tile.pair.exchanged].write
         step, aheads = tile.digits[tile.read_run[0]].write, [0] if second is None else [0, second]
         runs = [ahead + j * step for ahead in aheads for j in range(tile.words)]
+        assert len(runs) == written_together(tile)
         for number, run in enumerate(runs):
             yield "    {"
             yield from self._written(f"i * {len(runs)} + {number}", run * tile.unit)
@@ -49,14 +50,20 @@ class Accesses(TileText):
         yield from self._put(f"held0[{vector}]", address, tested=False)
 
 
+def written_together(tile: Tile) -> int:
+    """How many vectors a thread writes of the words that it gathers."""
+    return tile.words * (1 if tile.pair.exchanged is None else 2)
+
+
 def chosen(only: str) -> list[Case]:
-    """The cases whose tiles are whole, of whole vectors, and of as many vectors read as written."""
+    """The cases whose tiles are whole, and whose threads write as many vectors as they read."""
     found = []
     for case in cases():
         way = case.plan.way
         if only not in case.name or case.plan.bytes < 64 << 20 or not isinstance(way, Tile):
             continue
-        vectors = way.run_bytes % 16 == 0 and way.row_count * way.run_vectors % way.threads == 0
+        read = way.row_count * way.run_vectors
+        vectors = way.run_bytes % 16 == 0 and read % (way.threads * written_together(way)) == 0
         if vectors and not (way.read_shift or way.write_shift or way.ragged or way.pair.limits):
             found.append(case)
     return found
