@@ -24,6 +24,11 @@ MOST_SEARCHED = 16
 """Registers of a question for which shuffles are looked for, where there is another way."""
 
 
+MOST_CROSSING = 2
+"""Bits of a register and of the lane that change places, where there is another way: with three of them
+an H200 took longer by shuffles than through shared memory (docs/shuffle.md)."""
+
+
 @dataclass(frozen=True)
 class Renamed:
     """Registers of the target out of those of the source, inside every thread."""
@@ -81,6 +86,8 @@ def by_shuffles(asked: Question, limit: float | None) -> Program | None:
     table = _table(small)
     found = linear(table)
     times = 1 << len(ours)
+    if limit is not None and found is not None and found.crossing > MOST_CROSSING:
+        return None
     if limit is not None and found is not None and predicted(found, table.per_register) * times >= limit:
         return None
     if found is None and limit is not None and table.positions * LANES > 1 << 10:
