@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import xor
 
 import numpy as np
@@ -126,7 +126,8 @@ def _all(side: Side, threads: int, positions: int) -> Int64s:
     return spread(side.threads, threads)[:, None] ^ spread(side.positions, positions)[None, :] ^ side.origin
 
 
-def spread(columns: Sequence[int], count: int) -> Int64s:
+@lru_cache(maxsize=256)
+def spread(columns: tuple[int, ...], count: int) -> Int64s:
     """The XOR of the columns of the bits of 0, 1, ..., count - 1.
 
     >>> spread((1, 4), 4).tolist()
@@ -135,7 +136,9 @@ def spread(columns: Sequence[int], count: int) -> Int64s:
     found = np.zeros(1, np.int64)
     for column in columns:
         found = np.concatenate([found, found ^ column])
-    return found[:count]
+    found = found[:count]
+    found.flags.writeable = False
+    return found
 
 
 # -- spaces ----------------------------------------------------------------------------------------

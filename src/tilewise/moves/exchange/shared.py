@@ -136,7 +136,8 @@ def through_shared(asked: Question, stmatrix: bool = True) -> Shared | None:
         if memory is None or (best is not None and least((here, there), memory.excess) >= best.cycles):
             continue
         found = _made(asked, memory, both, held, wanted, same)
-        if found is not None and (best is None or found.cycles < best.cycles):
+        better = found is not None and (best is None or found.cycles < best.cycles)
+        if found is not None and better and follows(found):
             best = found
     return best
 
@@ -198,8 +199,7 @@ def _made(
         return None
     if memory.store.matrix and not (storing == _whole_warps(storing)).all():
         return None
-    found = Shared(asked, stores, loads, same, memory.swizzled)
-    return found if follows(found) else None
+    return Shared(asked, stores, loads, same, memory.swizzled)
 
 
 def _whole_warps(active: Bools) -> Bools:
