@@ -169,7 +169,7 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("S[4]", "S[4 : 2]", "--fill", "0x100"), "TW705", "bits from 0 to 0xff"),
         (("S[4]", "S[4 : 2]", "--fill", "1.5"), "TW705", "a whole number from 0 to 255"),
         (("S[4]", "S[4 : 2]", "--fill", "x"), "TW401", "such as --fill 0"),
-        (("S[4]", "S[4]", "--aligned", "3"), "TW401", "such as --aligned 16"),
+        (("S[4]", "S[4]", "--aligned", "3"), "TW401", "a power of two, such as 16"),
         (("S[4]", "S[4]", "--device", "none"), "TW601", "known: h200"),
     ],
 )

@@ -96,6 +96,21 @@ def test_what_no_pointer_reaches_is_refused(layout):
     assert refused.value.code == "TW701"
 
 
+@pytest.mark.parametrize(
+    ("aligned", "dtype", "why"),
+    [
+        (0, "u8", "0 bytes are no alignment"),
+        (24, "u8", "24 bytes are no alignment"),
+        (2.0, "u8", "an alignment must be an integer"),
+        (2, "f32", "storages aligned to 2 bytes have no elements of f32"),
+        (8, "b128", "storages aligned to 8 bytes have no elements of b128"),
+    ],
+)
+def test_an_alignment_that_is_none_is_refused(aligned, dtype, why):
+    with pytest.raises(LayoutError, match=why):
+        plan(S[8, 4], S[(8, 4) : (1, 8)], dtype, aligned=aligned)
+
+
 def test_a_fill_takes_its_time():
     rows, padded = plan(S[64, 64], S[(64, 64) : (1, 64)], "u8"), plan(S[64, 64], S[(64, 64) : (1, 80)], "u8")
     assert not rows.fills

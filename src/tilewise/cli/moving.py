@@ -48,9 +48,8 @@ def pair_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shape", metavar="S", help=box)
     fill = "what fills places of the target that no element takes: a number, or its bits such as 0x7f (0)"
     parser.add_argument("--fill", metavar="V", help=fill)
-    parser.add_argument(
-        "--aligned", metavar="N", default="256", help="bytes to which both storages are aligned (256)"
-    )
+    aligned = "bytes to which both storages are aligned, a power of two (256)"
+    parser.add_argument("--aligned", metavar="N", type=int, default=256, help=aligned)
     parser.add_argument("--device", default="h200", help="whose times are expected: h200 (h200)")
     layout_options(parser)
 
@@ -80,9 +79,8 @@ def _plan(args: argparse.Namespace) -> Plan | Exchange:
     if between_registers is not None:
         return between_registers
     dtype = asked.element(args.dtype)
-    return asked.plan(
-        dtype, device=args.device, fill=_element(args.fill or "0x0", dtype), aligned=_aligned(args.aligned)
-    )
+    fill = _element(args.fill or "0x0", dtype)
+    return asked.plan(dtype, device=args.device, fill=fill, aligned=args.aligned)
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
@@ -91,13 +89,6 @@ def plan_data(plan: Plan) -> dict[str, Any]:
     box = plan.pair.box
     asked = {"source": source, "target": target, "dtype": str(plan.dtype)}
     return plan.data() | asked | {"shape": None if box is None else list(box), "device": plan.device}
-
-
-def _aligned(text: str) -> int:
-    number = int(text) if text.strip().isdecimal() else 0
-    if number < 1 or number & (number - 1):
-        raise LayoutError("TW401", f"--aligned {text} is no power of two", hint="such as --aligned 16")
-    return number
 
 
 # -- the two layouts -------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.core.integers import counted
+from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.digits import simplest
@@ -253,8 +253,8 @@ def plan(
     """How to move a tensor of that type from one layout to another, or as a named move says.
 
     `shape` is the box that moves, where the two differ; `fill` is a number, or the bytes of an element;
-    `aligned` are bytes to which both storages are. A `checked` plan has a kernel that tests every access; so
-    has each where the environment says TILEWISE_CHECKED=1.
+    `aligned` are bytes to which both storages are, a power of two. A `checked` plan has a kernel that tests
+    every access; so has each where the environment says TILEWISE_CHECKED=1.
 
         requires  layouts of one memory each; see `pair_of`
 
@@ -277,6 +277,7 @@ def plan(
     if device not in COPY_RATES:
         raise LayoutError("TW601", f"no rates of a device {device!r}", hint="known: " + " ".join(COPY_RATES))
     _known_width(kind)
+    aligned = _known_alignment(aligned, kind)
     pair = pair_of(source, target, kind, shape)
     tested = os.environ.get("TILEWISE_CHECKED", "0") not in ("", "0") if checked is None else checked
     return Plan(pair, kind, device, _way(pair, aligned), element_of(fill, kind), aligned, tested)
@@ -296,6 +297,20 @@ def _known_width(dtype: DType) -> None:
             f"{dtype} has {dtype.bits} bits: elements of 4, 8, 16, 32, 64 or 128 bits are moved",
             hint="move the bytes or words that hold them: u8, u32, ...",
         )
+
+
+def _known_alignment(aligned: int, dtype: DType) -> int:
+    """The bytes to which storages are aligned: a power of two, and whole elements."""
+    number = as_int(aligned, "an alignment")
+    if number < 1 or number & (number - 1):
+        raise LayoutError("TW401", f"{number} bytes are no alignment", hint="a power of two, such as 16")
+    if 8 * number < dtype.bits:
+        raise LayoutError(
+            "TW401",
+            f"storages aligned to {number} bytes have no elements of {dtype}",
+            hint=f"at least {dtype.bits // 8} bytes",
+        )
+    return number
 
 
 def _way(pair: Pair, aligned: int) -> Bulk | Tile | Gather:
