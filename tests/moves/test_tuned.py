@@ -107,6 +107,17 @@ def test_a_bound_plan_launches_what_is_remembered(timed):
         assert [words[:3] for words in timed.said] == [("move", *launch)]
 
 
+def test_a_move_that_was_made_before_takes_what_is_measured(timed):
+    asked = plan(*TURN)
+    best = slowest_first(timed, asked)[-1]
+    words = (*TURN[:2], asked.dtype, None, asked.fill)
+    for launch in (asked.launch[:2], (best.blocks, best.threads)):
+        timed.said.clear()
+        run.bound_of(*words)._prepared(0, 256)(1 << 20, 2 << 20, 3)
+        assert [said[:3] for said in timed.said] == [("move", *launch)]
+        tuned(asked)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -86,6 +86,12 @@ def bound_of(source: Layout, target: Layout, dtype: DType, shape: Any, fill: byt
     return Bound(plan(source, target, dtype, shape=shape, fill=fill))
 
 
+def forget() -> None:
+    """Moves that were made are bound anew: a tile was measured that may be theirs."""
+    _known.clear()
+    bound_of.cache_clear()
+
+
 def as_tuple(shape: Any) -> Any:
     """A shape that can be remembered."""
     if isinstance(shape, list | tuple):

@@ -53,6 +53,9 @@ def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line:
     best = min(range(len(tiles)), key=seconds.__getitem__)
     best = best if seconds[best] < GAIN * seconds[0] else 0
     _remember(name, shape_class(plan), traits(tiles[best]))
+    from tilewise.moves.run import forget  # which asks here what is remembered
+
+    forget()
     return replace(plan, way=tiles[best])
 
 
