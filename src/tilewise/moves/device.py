@@ -15,18 +15,19 @@ from tilewise.moves.tile_kernel import NAME, STATIC
 FILL_THREADS = 256
 _FILL = """
 typedef unsigned char u8; typedef unsigned long long u64;
-extern "C" __global__ void fill(u8* target, u64 bytes, u64 low, u64 high, u64 period)
+extern "C" __global__ void fill(u8* target, u64 bytes, u64 low, u64 high)
 {
     const u64 each = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i * 8 < bytes; i += each) {
-        const u64 word = i * 8 % period < 8 ? low : high;
+        const u64 word = i % 2 ? high : low;
         if (i * 8 + 8 <= bytes && ((u64)target & 7) == 0) *(u64*)(target + i * 8) = word;
         else for (u64 b = 0; b < 8 && i * 8 + b < bytes; ++b) target[i * 8 + b] = (u8)(word >> 8 * b);
     }
 }
 """
 
-_TWO, _FIVE = ctypes.c_uint64 * 4, ctypes.c_uint64 * 10
+_TWO, _FOUR = ctypes.c_uint64 * 4, ctypes.c_uint64 * 8
+"""So many arguments, and after them their addresses."""
 
 
 class Loaded:
@@ -53,7 +54,7 @@ class Loaded:
             copy = self._driver.cuMemcpyDtoDAsync
             self._in_context(copy, target + way.write, source + way.read, way.bytes, stream)
             return
-        cells = _TWO(source, target)  # the arguments, and after them their addresses
+        cells = _TWO(source, target)
         first = ctypes.addressof(cells)
         cells[2], cells[3] = first, first + 8
         shared, arguments = self._shared, first + 16
@@ -75,11 +76,11 @@ class Loaded:
         low, high = (int.from_bytes(whole[at : at + 8], "little") for at in (0, 8))
         function = self._loaded(_FILL, "fill", 0)
         blocks = max(1, min(1 << 14, -(-count // (8 * FILL_THREADS))))
-        cells = _FIVE(target, count, low, high, 16)
+        cells = _FOUR(target, count, low, high)
         first = ctypes.addressof(cells)
-        for place in range(5):
-            cells[5 + place] = first + 8 * place
-        self._launch(function, blocks, FILL_THREADS, 0, stream, first + 40)
+        for place in range(4):
+            cells[4 + place] = first + 8 * place
+        self._launch(function, blocks, FILL_THREADS, 0, stream, first + 32)
 
     def _loaded(self, text: str, name: str, shared: int) -> Any:
         return self._in_context(_function, text, name, self._arch, shared, self._index)[0]
