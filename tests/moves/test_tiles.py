@@ -7,7 +7,7 @@ import pytest
 from tests.moves.shim import aligned, run
 
 from tilewise import S
-from tilewise.moves import plan
+from tilewise.moves import plan, tile_kernel
 from tilewise.moves.digits import simplest
 from tilewise.moves.nibbles import in_bytes
 from tilewise.moves.tile import Tile
@@ -81,6 +81,20 @@ def test_rows_behind_folds(shape, dtype, fold):
 def test_halves_of_bytes_change_places(shape, order):
     tile = check(shape, order, "u4", Aim(32, 32, 1024, 128))
     assert (tile.pair.exchanged is None, tile.words) == (False, 4)
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((301, 70), "u8"), ((35, 98), "f32")])
+def test_what_counts_by_64_bits_moves_the_same(monkeypatch, shape, dtype):
+    monkeypatch.setattr(tile_kernel, "INT", 64)
+    assert "const long long o0" in forced(shape, (1, 0), dtype, Aim(32, 32, 1024, 128)).kernel
+    check(shape, (1, 0), dtype, Aim(32, 32, 1024, 128))
+
+
+def test_a_digit_beyond_31_bits_is_counted_by_64():
+    found = plan(*permuted((3 << 30, 6), (1, 0)), "u8")
+    assert isinstance(found.way, Tile)
+    assert "const long long o0 = (long long)(blockIdx.x) *" in found.kernel
+    assert "const int o" not in found.kernel
 
 
 def test_4_bits_that_are_no_whole_words_go_one_by_one():

@@ -87,7 +87,13 @@ class TileText:
             sum(abs(getattr(digit, name)) * digit.extent for digit in tile.digits) * tile.unit
             for name in ("read", "write")
         ]
-        self.wide = "long long" if max(*sizes, *reach) >= INT // 2 else "int"
+        counts = [
+            *(digit.extent for digit in tile.digits),
+            *(limit.bound for limit in tile.pair.limits),
+        ]
+        self.wide = _counting(max(*sizes, *reach))
+        """The type of a number of bytes, and below that of one of elements along a digit, or in a limit."""
+        self.far = _counting(max(counts, default=0))
 
     def source(self, name: str) -> str:
         tile = self.tile
@@ -134,8 +140,8 @@ class TileText:
         return added(*terms, start * self.tile.unit)
 
     def _term(self, name: str, step: int) -> str:
-        wide = f"({self.wide})" if self.wide != "int" else ""
-        return f"{wide}{name}" if step == 1 else f"{wide}{name} * {step}"
+        wide = f"{_as(self.wide)}{name}"
+        return wide if step == 1 else f"{wide} * {step}"
 
     def _kept(self, names: dict[int, str]) -> list[str]:
         """Bytes in shared memory of in-tile digits, to be added."""
@@ -157,7 +163,7 @@ class TileText:
         for i in order:
             text = "blockIdx.x" if inner == 1 else f"blockIdx.x / {inner}u"
             last = "" if i == order[-1] else f" % {self.tile.counts[i]}u"
-            yield f"const int o{i} = (int)({text}{last}) * {self.tile.extents[i]};"
+            yield f"const {self.far} o{i} = ({self.far})({text}{last}) * {self.tile.extents[i]};"
             inner *= self.tile.counts[i]
 
     def _from(self) -> str:
@@ -200,7 +206,7 @@ class TileText:
         """What digits, as text, count in a limit."""
         counts = [digit.counts[place] for digit in self.tile.digits]
         terms = [
-            text if count == 1 else f"{bracketed(text)} * {count}"
+            text if count == 1 else f"{_as(self.far)}{bracketed(text)} * {count}"
             for count, text in zip(counts, digits, strict=True)
             if count and text != "0"
         ]
@@ -315,6 +321,7 @@ class TileText:
         if digit not in tile.ragged and not halo:
             return name
         last = tile.digits[digit].extent - 1 + halo
+        name = f"{_as(self.far)}{name}"
         low = f"max({name}, {halo} - {self._origin(digit)})" if halo else name
         return f"min({low}, {last} - {self._origin(digit)})"
 
@@ -671,6 +678,16 @@ class TileText:
         tile = self.tile
         names = self._row_names() | self._run_digits(tile.write_run, tile.extents, position)
         return self._count(place, [added(self._origin(i), names.get(i, 0)) for i in range(len(tile.digits))])
+
+
+def _counting(most: int) -> str:
+    """The type that counts so far, and a tile further."""
+    return "long long" if most >= INT // 2 else "int"
+
+
+def _as(kind: str) -> str:
+    """A cast of an int to that type."""
+    return "" if kind == "int" else f"({kind})"
 
 
 def added(*terms: str | int) -> str:
