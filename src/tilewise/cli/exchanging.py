@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
     from tilewise.moves.exchange import Exchange
 
-_OF_MEMORY = {"shape": None, "fill": None, "aligned": 256}
+_OF_MEMORY = {"shape": None, "fill": None, "aligned": 256, "tune": False}
 """What is asked of memory alone, and what it is where nobody asks."""
 
 _HOW = {
@@ -33,7 +33,7 @@ def exchanged(source: Layout, target: Layout, args: argparse.Namespace) -> Excha
     if not (of_registers(source) and of_registers(target)):
         return None
     for option, usual in _OF_MEMORY.items():
-        if getattr(args, option) != usual:
+        if getattr(args, option, usual) != usual:
             raise LayoutError(
                 "TW401", f"--{option} is for moves of memory, and both layouts are of registers"
             )

@@ -153,19 +153,31 @@ def _made(name: str, text: str, let: dict[str, int]) -> Named:
 
     from tilewise.moves.named import NAMES
 
+    given, named = _arguments(name, text, let)
+    signature = inspect.signature(NAMES[name])
+    try:
+        bound = signature.bind(*given, **named)
+    except TypeError as error:
+        raise LayoutError("TW401", f"{name}: {error}", hint=_example(name)) from None
+    for own, found in bound.arguments.items():
+        if isinstance(found, str) and "str" not in signature.parameters[own].annotation:
+            raise LayoutError("TW007", f"'{found}' has no value", hint=f"give it one: --let {found}=64")
+    return NAMES[name](*given, **named)
+
+
+def _arguments(name: str, text: str, let: dict[str, int]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call, by their place and by their name."""
     given: list[Any] = []
     named: dict[str, Any] = {}
     for argument in filter(None, (part.strip() for part in _COMMAS.split(text))):
-        word, equals, value = argument.partition("=")
+        word, equals, value = (part.strip() for part in argument.partition("="))
+        if word in named:
+            raise LayoutError("TW401", f"{name}: {word} is given twice", hint=_example(name))
         if equals:
-            named[word.strip()] = _value(value.strip(), let)
+            named[word] = _value(value, let)
         else:
             given.append(_value(argument, let))
-    try:
-        inspect.signature(NAMES[name]).bind(*given, **named)
-    except TypeError as error:
-        raise LayoutError("TW401", f"{name}: {error}", hint=_example(name)) from None
-    return NAMES[name](*given, **named)
+    return given, named
 
 
 def _value(text: str, let: dict[str, int]) -> Any:
