@@ -128,6 +128,8 @@ def test_a_move_that_was_made_before_takes_what_is_measured(timed):
         '{"version": 1}',
         '{"version": 1, "devices": {"a": 5}}',
         "5",
+        '{"version": 1, "devices": {"a": {"b": [1e999]}}}',
+        pytest.param("[" * 100_000, id="brackets"),
     ],
 )
 def test_a_file_that_is_not_ours_is_as_none(timed, tmp_path, text):
@@ -154,6 +156,14 @@ def test_a_folder_that_cannot_be_written_to_is_no_error(timed, monkeypatch, tmp_
     best = slowest_first(timed, asked)[-1]
     assert tuned(asked).way == best
     assert remembered(asked, 0).way == best
+
+
+def test_a_folder_in_the_place_of_the_file_is_no_error(timed, tmp_path):
+    (tmp_path / "moves.json").mkdir()
+    asked = plan(*TURN)
+    best = slowest_first(timed, asked)[-1]
+    assert tuned(asked).way == best
+    assert [path.name for path in tmp_path.iterdir()] == ["moves.json"]
 
 
 def test_what_has_no_tile_has_nothing_to_choose(timed):

@@ -179,7 +179,7 @@ def _known() -> dict[str, dict[str, Traits]]:
             str(device): {str(own): tuple(map(int, found)) for own, found in classes.items()}
             for device, classes in said["devices"].items()
         }
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return {}
 
 
@@ -197,3 +197,5 @@ def _remember(device: str, own: str, found: Traits) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(json.dumps(said, indent=1), encoding="utf-8")
         part.replace(path)
+    with suppress(OSError):
+        part.unlink(missing_ok=True)
