@@ -100,3 +100,16 @@ def test_a_digit_beyond_31_bits_is_counted_by_64():
 def test_4_bits_that_are_no_whole_words_go_one_by_one():
     assert plan(*permuted((140, 104), (1, 0)), "u4").kind == "gather"
     assert plan(*permuted((64, 96), (1, 0)), "u4").kind == "tile"
+
+
+def test_4_bits_in_rows_that_begin_amid_bytes_or_end_at_a_box_go_one_by_one():
+    source, target = permuted((64, 96), (1, 0))
+    apart = S[(64, 96) : (1, 65)]
+    assert [plan(source, other, "u4").kind for other in (target, target + 64, target + 33, apart)] == [
+        "tile",
+        "tile",
+        "gather",
+        "gather",
+    ]
+    blocks = S[((3, 32), 96) : ((3072, 1), 32)]
+    assert plan(source, blocks, "u4", shape=(64, 96)).kind == "gather"
