@@ -25,7 +25,9 @@ def test_plans(tilewise, words, kind):
 
 
 def test_the_function(tilewise):
-    run = tilewise("emit", "move", "wgmma.D(f32, n=64)", ROWS, "--dtype", "f16", "--name", "to_rows", "--json")
+    run = tilewise(
+        "emit", "move", "wgmma.D(f32, n=64)", ROWS, "--dtype", "f16", "--name", "to_rows", "--json"
+    )
     assert run.code == 0
     assert "void to_rows(const unsigned (&from)[16], unsigned (&to)[16], void *shared)" in run.json["code"]
 

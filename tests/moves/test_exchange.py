@@ -196,7 +196,13 @@ def _seconds(source: Layout, target: Layout, dtype: str) -> float:
         ),
         (S[32 : 1 @ laneid], S[32 : 1 @ warpid] + 1 @ warpid, "f32", "TW609", "1024"),
         (S[32 : 1 @ laneid], S[32 : 1 @ laneid], "e2m3", "TW106", "6 bits"),
-        (S[(32, 8) : (1 @ laneid, 1 @ reg)], S[(32, 8) : (1 @ reg, 1 @ warpid)], "b1", "TW609", "units of 1 bit"),
+        (
+            S[(32, 8) : (1 @ laneid, 1 @ reg)],
+            S[(32, 8) : (1 @ reg, 1 @ warpid)],
+            "b1",
+            "TW609",
+            "units of 1 bit",
+        ),
         (S[32 : 1 @ laneid] + 1 @ tx, S[32 : 1 @ laneid], "f32", "TW203", "part"),
     ],
 )

@@ -402,7 +402,8 @@ def _steps(plan: Plan) -> Iterator[str]:
         + (", taken where sectors begin" if way.read_shift else "")
     )
     apart = [word for word, why in (("padded", way.padding), ("folded", way.fold)) if why]
-    kept = _swizzle(way) or f"rows {', '.join([*apart, f'{max(way.pitches)} B apart'])}"
+    rows = f"rows {', '.join([*apart, f'{max(way.pitches)} B apart'])}" if way.rows else "one row"
+    kept = _swizzle(way) or rows
     yield f"keep {way.shared_bytes} B in shared memory, {kept}"
     turned = f", {way.words} columns to a thread" if way.words > 1 else ""
     if way.pair.exchanged is not None:

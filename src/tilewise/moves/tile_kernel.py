@@ -163,7 +163,10 @@ class TileText:
         for i in order:
             text = "blockIdx.x" if inner == 1 else f"blockIdx.x / {inner}u"
             last = "" if i == order[-1] else f" % {self.tile.counts[i]}u"
-            yield f"const {self.far} o{i} = ({self.far})({text}{last}) * {self.tile.extents[i]};"
+            extent = self.tile.extents[i]
+            yield f"const {self.far} o{i} = ({self.far})({text}{last})" + (
+                f" * {extent};" if extent > 1 else ";"
+            )
             inner *= self.tile.counts[i]
 
     def _from(self) -> str:
@@ -261,8 +264,11 @@ class TileText:
         tile, guarded = self.tile, name == "one"
         for number, (first, vectors) in enumerate(self._parts):
             yield from self._loop(tile.row_count * vectors, "4" if guarded else "", guarded)
-            begin = f"{first} + " if first else ""
-            yield from _columns(f"{begin}item % {vectors}", f"item / {vectors}", bool(tile.rows))
+            if tile.rows:
+                place = added(first, f"item % {vectors}")
+                yield f"    const int c = {place}, row = item / {vectors};"
+            else:
+                yield f"    const int c = {added(first, 'item')};"
             yield from _split("row", tile.rows, tile.held)
             value = name if guarded else f"{name}{number}[i]"
             if load:
@@ -365,7 +371,11 @@ class TileText:
         if tile.read_shift:
             leads = [(f"q{i}", tile.digits[i].read * tile.unit % 32) for i in tile.rows]
             behind = added("shift", *(f"{name} * {step}" for name, step in leads if step))
-            yield f"    const int back = {bracketed(behind)} & 31;"
+            yield (
+                f"    const int back = {behind};"
+                if behind == "shift"
+                else f"    const int back = ({behind}) & 31;"
+            )
             yield f"    if (c * 16 >= back + {tile.run_bytes} || c * 16 + 16 <= back) continue;"
             start = ["shift - back"]
         address = added(*start, *rows, "c * 16")
@@ -413,7 +423,7 @@ class TileText:
         column, row = f"item % {columns}", f"item / {columns}"
         if groups > 1:
             column, row = f"{column} + item / {columns * rows} * {columns}", f"{row} % {rows}"
-        yield from _columns(column, row, bool(extents))
+        yield f"    const int c = {column}, row = {row};" if extents else "    const int c = item;"
         if groups * columns > vectors:
             yield f"    if (c >= {vectors}) continue;"
         yield from _split("row", tuple(extents), extents)
@@ -703,11 +713,6 @@ def added(*terms: str | int) -> str:
 def bracketed(text: str) -> str:
     """A sum as a factor."""
     return f"({text})" if " " in text else text
-
-
-def _columns(column: str, row: str, rows: bool) -> Iterator[str]:
-    """The vector of a thread in its row, and the row, where there are several."""
-    yield f"    const int c = {column}" + (f", row = {row};" if rows else ";")
 
 
 def _split(name: str, digits: Sequence[int], extents: Sequence[int] | dict[int, int]) -> Iterator[str]:

@@ -23,7 +23,7 @@ MOST_SHARED = 227 << 10
 """Bytes of shared memory that a block of Hopper, and of the data centre's Blackwell, can have."""
 
 LANE_TO_LANE = 1.5
-"""What an H200 took for shuffles, of what their cycles say, beside shared memory: the more where few warps run,
+"""What an H200 took for shuffles, of what their cycles say, beside memory: the more where few warps run,
 since each waits for the one before (`bench/registers.py`)."""
 
 STMATRIX = 90
