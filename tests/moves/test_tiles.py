@@ -1,6 +1,7 @@
 """Tiles that are forced on small tensors, each with what makes it special, run as programs of threads."""
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tilewise.moves import plan, tile_kernel
 from tilewise.moves.digits import simplest
 from tilewise.moves.nibbles import in_bytes
 from tilewise.moves.tile import Tile
-from tilewise.moves.tiling import Aim, tile_for
+from tilewise.moves.tiling import HALO, Aim, tile_for
 
 
 def permuted(shape, order):
@@ -113,3 +114,14 @@ def test_4_bits_in_rows_that_begin_amid_bytes_or_end_at_a_box_go_one_by_one():
     ]
     blocks = S[((3, 32), 96) : ((3072, 1), 32)]
     assert plan(source, blocks, "u4", shape=(64, 96)).kind == "gather"
+
+
+def test_a_share_of_a_run_is_whole_sectors_where_that_takes_little():
+    found = forced((2, 5, 1001), (0, 2, 1), "u8", Aim(64, 128, 4096, 128)).way
+    assert found.halo
+    assert (found.extents[found.write_run[-1]], found.uneven) == (32, False)
+
+
+def test_a_tile_with_a_small_halo_is_taken_before_one_with_a_large():
+    found = plan(*permuted((31, 17, 33, 67, 127), (4, 1, 3, 0, 2)), "bf16").way
+    assert 1 < prod(found.held) / prod(found.extents) <= HALO

@@ -174,3 +174,14 @@ def test_what_has_no_tile_has_nothing_to_choose(timed):
 def test_a_checked_plan_stays_one(timed):
     asked = replace(plan(*TURN), checked=True)
     assert tuned(asked).checked
+
+
+def test_a_class_has_how_rows_are_aligned():
+    def of(rows, columns, aligned=256):
+        return shape_class(plan(S[rows, columns], S[(rows, columns) : (1, rows)], "bf16", aligned=aligned))
+
+    assert of(4096, 2048) == of(4000, 2000 + 48)
+    assert of(4096, 2048) != of(4095, 2048)
+    assert of(4096, 2048) != of(4096, 2044)
+    assert of(4096, 2048) != of(4096, 2048, aligned=4)
+    assert of(4095, 2048) != of(4095, 2048, aligned=4)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
     from tilewise.moves.exchange import Exchange
 
-_OF_MEMORY = {"shape": None, "fill": None, "aligned": 256, "tune": False}
+_OF_MEMORY = {"shape": None, "fill": None, "aligned": 256, "tune": False, "device": "h200"}
 """What is asked of memory alone, and what it is where nobody asks."""
 
 _HOW = {

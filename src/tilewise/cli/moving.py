@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from math import isinf
 
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, shape_from, text_from
@@ -210,7 +211,10 @@ def _element(text: str, dtype: DType) -> bytes:
 def _number(text: str) -> int | float:
     for read in (lambda: int(text, 0), lambda: float(text)):
         try:
-            return read()
+            number = read()
         except ValueError:
             continue
+        if isinf(number) and any(sign.isdigit() for sign in text):
+            break
+        return number
     raise LayoutError("TW401", f"--fill {text} is no number", hint="such as --fill 0 or --fill 0x7f")

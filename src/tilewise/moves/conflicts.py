@@ -22,7 +22,7 @@ STORES = {VECTOR: 0.0, WORD: 1.5}
 COLUMNS = {8: 0.0, 4: 1.0, 2: 6.0}
 """How many vectors of a target run neighbouring threads write, and what lines that are not whole cost."""
 
-FOLD = 2.0
+FOLD = 0.5
 """What a fold costs: the choice between two addresses for every element."""
 
 
