@@ -117,7 +117,7 @@ def test_4_bits_in_rows_that_begin_amid_bytes_or_end_at_a_box_go_one_by_one():
 
 
 def test_a_share_of_a_run_is_whole_sectors_where_that_takes_little():
-    found = forced((2, 5, 1001), (0, 2, 1), "u8", Aim(64, 128, 4096, 128)).way
+    found = forced((2, 5, 1001), (0, 2, 1), "u8", Aim(16, 128, 128, 128)).way
     assert found.halo
     assert (found.extents[found.write_run[-1]], found.uneven) == (32, False)
 
