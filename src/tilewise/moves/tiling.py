@@ -45,7 +45,7 @@ BOTH_SHIFTED = (
     Aim(64, 128, 16384, 512),
 )
 SPLIT = (Aim(128, 512, 32768, 512), Aim(256, 256, 16384, 256), Aim(256, 256, 16384, 256))
-"""Where a digit of the target, such as three colours, does not fill a vector: for no, one, two sides shifted."""
+"""Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
 FEW = (Aim(128, 128, 8192, 256), Aim(64, 128, 8192, 256))
 LEAST = (Aim(64, 64, 4096, 128), Aim(32, 32, 1024, 128), Aim(16, 16, 256, 128))
 """Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
