@@ -17,16 +17,16 @@ from tilewise.emit.forward import place_function
 from tilewise.emit.functions import Index
 from tilewise.emit.parts.template import filled
 from tilewise.moves.pair import Digit, Pair
-from tilewise.moves.tile_kernel import NAME, TYPES, swizzled
+from tilewise.moves.tile_kernel import NAME, PRELUDE, TYPES, swizzled
 
 THREADS = 256
 VECTOR = 16
 
-_TEMPLATE = """
-typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32; typedef unsigned long long u64;
-struct alignas(16) V16 { u32 x[4]; };
+_TEMPLATE = """\
+$prelude
 
 $functions
+
 extern "C" __global__ void __launch_bounds__($threads)
 $name(const u8* __restrict__ source, u8* __restrict__ target)
 {
@@ -95,13 +95,14 @@ def gather_kernel(gather: Gather, name: str = NAME) -> str:
     apart = gather.pair.digits is None
     body = _by_index(gather) if apart else _by_digits(gather)
     slots = {
+        "prelude": PRELUDE,
         "functions": "\n".join(_index_functions(gather.pair) if apart else _swizzles(gather.pair)),
         "threads": gather.threads,
         "name": name,
         "items": gather.items,
         "body": "\n".join(body),
     }
-    return filled(_TEMPLATE.lstrip(), slots) + "\n"
+    return filled(_TEMPLATE, slots) + "\n"
 
 
 # -- by digits -------------------------------------------------------------------------------------

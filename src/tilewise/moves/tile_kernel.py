@@ -23,11 +23,17 @@ MANY = 8
 
 TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "V16"}
 
-_TEMPLATE = """
+PRELUDE = """\
 typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32; typedef unsigned long long u64;
 struct alignas(16) V16 { u32 x[4]; };
+"""
+"""The names that kernels have for integers, and for a vector."""
+
+_TEMPLATE = """\
+$prelude
 
 $functions
+
 extern "C" __global__ void __launch_bounds__($threads)
 $name(const u8* __restrict__ source, u8* __restrict__ target)
 {
@@ -98,6 +104,7 @@ class TileText:
     def source(self, name: str) -> str:
         tile = self.tile
         slots = {
+            "prelude": PRELUDE,
             "functions": "\n".join(self._functions()),
             "threads": tile.threads,
             "name": name,
@@ -109,7 +116,7 @@ class TileText:
             "read": "\n".join(self._reads()),
             "write": "\n".join(self._writes()),
         }
-        return filled(_TEMPLATE.lstrip(), slots) + "\n"
+        return filled(_TEMPLATE, slots) + "\n"
 
     # -- addresses ---------------------------------------------------------------------------------
 
