@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -166,19 +165,6 @@ def test_powers_of_two_meet_no_conflicts() -> None:
         plan = planned(name)
         words = max(plan.registers[0], 1) * plan.threads // 32
         assert plan.wavefronts[0] == words, name
-
-
-def test_a_plan_takes_milliseconds() -> None:
-    pairs = [CASES[name][:3] for name in ("product to rows", "turned, 16 bits", "scores to A", "doubles")]
-    asked = [(parse(source), parse(target), dtype) for source, target, dtype in pairs]
-    best = [min(_seconds(*own) for _ in range(5)) for own in asked]
-    assert max(best) < 0.1, best
-
-
-def _seconds(source: Layout, target: Layout, dtype: str) -> float:
-    start = time.process_time()
-    exchange(source, target, dtype)
-    return time.process_time() - start
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tilewise.moves.gather_kernel import Gather, gather_kernel, gather_of
 from tilewise.moves.pair import Pair, pair_of
 from tilewise.moves.tile import VECTOR, Tile
 from tilewise.moves.tile_kernel import NAME, tile_kernel
-from tilewise.moves.tiling import tile_of
+from tilewise.moves.tiling import ALIGNED, tile_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from tilewise.moves.named import Named
     from tilewise.moves.run import Bound
-
-ALIGNED = 256
-"""Bytes to which an allocator aligns what it gives."""
 
 COPY_RATES = {"h200": 4.0e12}
 """Bytes a second, read and written, of a copy from device memory to device memory (docs/move.md)."""

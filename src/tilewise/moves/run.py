@@ -15,8 +15,9 @@ from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.layout import Layout
 from tilewise.moves.fills import element_of
 from tilewise.moves.host import fill_bytes, move_bytes
-from tilewise.moves.plan import ALIGNED, Plan, plan
+from tilewise.moves.plan import Plan, plan
 from tilewise.moves.storage import Storage, own_layout, storage_of, words_of
+from tilewise.moves.tiling import ALIGNED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from itertools import chain
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.conflicts import calmest
 from tilewise.moves.nibbles import in_bytes
 from tilewise.moves.pair import Digit, Pair, Side
 from tilewise.moves.tile import LINE, VECTOR, Tile
@@ -78,7 +79,7 @@ def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
     ((128, 128), (256, 2), 7, 4096)
     """
     box = next(_by_halo(_boxes(pair, aligned)), None)
-    return None if box is None else _laid(box)
+    return None if box is None else calmest(box)
 
 
 def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]:
@@ -105,13 +106,6 @@ def _by_halo(boxes: Iterator[Tile]) -> Iterator[Tile]:
         else:
             large.append(box)
     yield from large
-
-
-def _laid(box: Tile) -> Tile:
-    """The tile with its place in shared memory."""
-    from tilewise.moves.conflicts import calmest  # NumPy comes with the first tile, not with the module
-
-    return calmest(box)
 
 
 def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
@@ -172,7 +166,7 @@ def _run(pair: Pair, name: str, wanted: int) -> dict[int, int]:
 def tile_for(pair: Pair, aim: Aim, aligned: int = ALIGNED) -> Tile | None:
     """A tile for that aim; None where a side has no run, or a swizzle parts its vectors."""
     box = _box(pair, aim, aligned)
-    return None if box is None else _laid(box)
+    return None if box is None else calmest(box)
 
 
 def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
@@ -279,4 +273,4 @@ def candidates(pair: Pair, aligned: int = ALIGNED) -> list[Tile]:
     >>> candidates(pair)[0] == tile_of(pair)
     True
     """
-    return [_laid(box) for box in dict.fromkeys(_by_halo(_boxes(pair, aligned, OTHERS)))]
+    return [calmest(box) for box in dict.fromkeys(_by_halo(_boxes(pair, aligned, OTHERS)))]
