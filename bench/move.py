@@ -21,7 +21,7 @@ from typing import Any
 from tilewise import DType, Layout, S, Swizzle
 from tilewise.gpu.compile import Source, cubin
 from tilewise.gpu.device import find
-from tilewise.moves.device import Loaded
+from tilewise.moves.arrays.device import Loaded
 from tilewise.moves.plan import Plan, plan
 
 REPEATS = 15

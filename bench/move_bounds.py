@@ -19,17 +19,24 @@ from typing import Any
 from move import Case, cases, in_turn, random_bytes
 from tilewise.gpu.compile import Source, cubin
 from tilewise.gpu.device import find
-from tilewise.moves.device import Loaded
+from tilewise.moves.arrays.device import Loaded
+from tilewise.moves.kernels.reading import Reading
+from tilewise.moves.kernels.spelling import NAME, added
+from tilewise.moves.kernels.tile_kernel import kernel_of
+from tilewise.moves.kernels.writing import Writing
 from tilewise.moves.plan import Plan
-from tilewise.moves.tile import Tile
-from tilewise.moves.tile_kernel import NAME, TileText, added
+from tilewise.moves.tiles.tile import Tile
 
 
-class Accesses(TileText):
-    """The text of a tile's kernel without the turn."""
+class Reads(Reading):
+    """What reads a tile, and stores nothing."""
 
     def _store(self, value: str) -> Iterator[str]:
         yield "    ;"
+
+
+class Writes(Writing):
+    """What writes as many vectors, those that were read."""
 
     def _turned(self, tested: bool) -> Iterator[str]:
         tile = self.tile
@@ -46,7 +53,7 @@ class Accesses(TileText):
         yield from self._written("i")
 
     def _written(self, vector: str, further: int = 0) -> Iterator[str]:
-        address = self._at(self.tile.pair.target, "target", added("run", f"k * {self.tile.unit}", further))
+        address = self.at(self.tile.pair.target, "target", added("run", f"k * {self.tile.unit}", further))
         yield from self._put(f"held0[{vector}]", address, tested=False)
 
 
@@ -77,7 +84,8 @@ class Alone(Plan):
         """The kernel under that name."""
         assert isinstance(self.way, Tile)
         storage = self.pair.source.size * self.pair.bits // 8
-        return Accesses(self.way, storage, self.fill).source(name).replace("__syncthreads();", "")
+        halves = Reads(self.way, storage, self.fill), Writes(self.way, storage, self.fill)
+        return kernel_of(*halves, name).replace("__syncthreads();", "")
 
 
 def alone(case: Case) -> Alone:

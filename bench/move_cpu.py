@@ -19,7 +19,7 @@ from clock import side_by_side
 from page import Answers, Row, Section, spelled_seconds
 from tilewise import Layout, S, Swizzle
 from tilewise.moves import plan
-from tilewise.moves.run import Bound
+from tilewise.moves.arrays.run import Bound
 
 BYTES = 64 << 20
 REPETITIONS = 7

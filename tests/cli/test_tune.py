@@ -3,7 +3,7 @@
 import pytest
 
 from tilewise.core.errors import Refused
-from tilewise.moves import tuned
+from tilewise.moves.arrays import tuned
 
 ASKED = ("transpose(512, 256)", "--dtype", "f32", "--tune")
 

@@ -31,9 +31,10 @@ def prepare(folder: Path, pairs: int = PAIRS, first: int = 0) -> list[dict]:
     from tilewise.gpu.compile import Source, cubins
     from tilewise.gpu.device import find
     from tilewise.moves import move
-    from tilewise.moves.checked import WORD
+    from tilewise.moves.kernels.checked import WORD
+    from tilewise.moves.kernels.spelling import NAME
+    from tilewise.moves.kernels.tile_kernel import STATIC
     from tilewise.moves.plan import ALIGNED
-    from tilewise.moves.tile_kernel import NAME, STATIC
 
     arch, launches, seed = find().arch, [], first
     while len(launches) < pairs:

@@ -23,9 +23,9 @@ from tests.moves.test_move import element, storage
 from tilewise import LayoutError, S, plan
 from tilewise.gpu.compile import Source, cubins
 from tilewise.moves import move
-from tilewise.moves.checked import BeyondStorage
+from tilewise.moves.kernels.checked import BeyondStorage
+from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.plan import ALIGNED, Plan
-from tilewise.moves.tile_kernel import NAME
 
 pytestmark = [pytest.mark.device, pytest.mark.filterwarnings("ignore")]
 
@@ -157,7 +157,7 @@ def test_an_access_beyond_a_storage_is_raised_and_the_device_goes_on(torch):
 
 
 def test_the_fastest_tile_is_remembered_and_right(torch, tmp_path, monkeypatch):
-    from tilewise.moves import tuned
+    from tilewise.moves.arrays import tuned
 
     monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path))
     tuned._known.cache_clear()
@@ -301,7 +301,7 @@ def test_compiled_functions_have_it_as_one_operator(torch, function):
 
 
 def test_the_operator_is_one_that_torch_approves(torch):
-    from tilewise.moves import traced
+    from tilewise.moves.arrays import traced
 
     words = traced._spelled(TURN[0], TURN[1] + 1, torch.float32, None, None, 0)
     torch.library.opcheck(torch.ops.tilewise.move.default, (torch.rand(64 * 48, device="cuda"), *words))

@@ -10,7 +10,7 @@ from tests.moves.test_source import PLANS, moved_plainly, stored
 
 from tilewise import S
 from tilewise.moves import plan
-from tilewise.moves.checked import Fault
+from tilewise.moves.kernels.checked import Fault
 from tilewise.moves.source import kernel_source
 
 SMALL = (

@@ -13,9 +13,9 @@ import pytest
 from tilewise import S
 from tilewise.check.banks import counted
 from tilewise.moves import plan
-from tilewise.moves.conflicts import COLUMNS, FOLD, PADDINGS, STORES, calmest
-from tilewise.moves.paddings import PADDING_COST, SHIFTS, Rows
-from tilewise.moves.tile import Tile
+from tilewise.moves.tiles.conflicts import COLUMNS, FOLD, PADDINGS, STORES, calmest
+from tilewise.moves.tiles.paddings import PADDING_COST, SHIFTS, Rows
+from tilewise.moves.tiles.tile import Tile
 
 SHIFTED = {
     "bytes, both sides": plan(S[16381, 16381], S[(16381, 16381) : (1, 16381)], "u8"),

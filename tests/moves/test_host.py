@@ -8,9 +8,9 @@ from tests.moves.pairs import WORDS, case
 from tests.moves.test_move import elements, expected, storage
 
 from tilewise import DType, R, S, Swizzle
-from tilewise.moves import blocks, host
-from tilewise.moves.pair import pair_of
-from tilewise.moves.parts import within_limits, without_swizzles
+from tilewise.moves.host import blocks, moving
+from tilewise.moves.host.parts import within_limits, without_swizzles
+from tilewise.moves.pairs.pair import pair_of
 
 ITEMS = np.random.default_rng(9).integers(0, 256, 1 << 21, dtype=np.uint8)
 
@@ -105,13 +105,13 @@ def test_moves_taken_apart_are_the_naive_moves(seed, monkeypatch):
     """As large moves are done: small blocks, short lists, and swizzles taken apart."""
     monkeypatch.setattr(blocks, "BLOCK", 256)
     monkeypatch.setattr(blocks, "ALONE", 1024)
-    monkeypatch.setattr(host, "CHUNK", 50)
-    monkeypatch.setattr(host, "WORTH", 0)
+    monkeypatch.setattr(moving, "CHUNK", 50)
+    monkeypatch.setattr(moving, "WORTH", 0)
     asked = case(seed, 400)
     source = storage(asked, seed)
     room = asked.target.max("m") + 1
     target = _filled(asked, room)
-    host.move_bytes(source, target, pair_of(asked.source, asked.target, asked.dtype, asked.shape))
+    moving.move_bytes(source, target, pair_of(asked.source, asked.target, asked.dtype, asked.shape))
     assert target.tobytes() == expected(asked, source, room).tobytes(), str(asked)
 
 
@@ -151,7 +151,7 @@ def _moves_each_element_once(pair, parts):
         (part.source.start + read, part.target.start + write)
         for part in parts
         for read, write in zip(
-            *(host._sums(part.digits, name).tolist() for name in ("read", "write")), strict=True
+            *(moving._sums(part.digits, name).tolist() for name in ("read", "write")), strict=True
         )
     )
     own, other = pair.layouts
@@ -176,7 +176,7 @@ def test_limits_are_few_boxes():
 def test_filled_bytes_are_the_element_again_and_again(unit, size):
     element = bytes(range(3, 3 + unit // 8))
     target = np.zeros(size, np.uint8)
-    host.fill_bytes(target, element)
+    moving.fill_bytes(target, element)
     assert target.tobytes() == (element * 100)[:size]
 
 
@@ -201,7 +201,7 @@ def test_memory_is_bounded(name):
     row, out = np.resize(ITEMS, sides[0]), np.zeros(sides[1], np.uint8)
     pair = pair_of(source, target, DType.of(kind), **asked)
     tracemalloc.start()
-    host.move_bytes(row, out, pair)
+    moving.move_bytes(row, out, pair)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 3 << 20, f"{peak / 2**20:.1f} MiB beside {sum(sides) / 2**20:.1f}"

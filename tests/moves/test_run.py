@@ -9,11 +9,12 @@ import pytest
 
 import tilewise
 from tilewise import LayoutError, Refused, S, Swizzle, laneid, plan
-from tilewise.moves import device, move
-from tilewise.moves.checked import BeyondStorage, Fault
-from tilewise.moves.fills import element_of, packed
-from tilewise.moves.run import bound_of
-from tilewise.moves.storage import NUMPY, handle_of
+from tilewise.moves import move
+from tilewise.moves.arrays import device
+from tilewise.moves.arrays.run import bound_of
+from tilewise.moves.arrays.storage import NUMPY, handle_of
+from tilewise.moves.kernels.checked import BeyondStorage, Fault
+from tilewise.moves.pairs.fills import element_of, packed
 from tilewise.simulate.numbers import decode
 
 TURN = S[3, 4], S[(3, 4) : (1, 3)]
@@ -83,7 +84,9 @@ def test_a_bound_plan_moves_arrays_of_any_type_of_its_width():
 
 def test_calls_are_remembered_by_the_layouts_and_found_again(monkeypatch):
     made = []
-    monkeypatch.setattr("tilewise.moves.run.bound_of", lambda *words: made.append(words) or bound_of(*words))
+    monkeypatch.setattr(
+        "tilewise.moves.arrays.run.bound_of", lambda *words: made.append(words) or bound_of(*words)
+    )
     source, target = S[5, 7], S[(5, 7) : (1, 5)]
     for _ in range(3):
         move(np.arange(35), source, target)
@@ -94,7 +97,7 @@ def test_calls_are_remembered_by_the_layouts_and_found_again(monkeypatch):
 
 
 def test_what_is_remembered_has_a_bound(monkeypatch):
-    from tilewise.moves import run
+    from tilewise.moves.arrays import run
 
     monkeypatch.setattr(run, "REMEMBERED", 3)
     for count in range(1, 9):
@@ -239,7 +242,7 @@ def test_an_out_elsewhere_is_refused(monkeypatch):
         pass
 
     away = type("Away", (type(NUMPY),), {"name": "a friend"})()
-    monkeypatch.setitem(sys.modules["tilewise.moves.storage"]._LIBRARIES, Elsewhere, away)
+    monkeypatch.setitem(sys.modules["tilewise.moves.arrays.storage"]._LIBRARIES, Elsewhere, away)
     with refused("TW704", "x is NumPy's on the CPU, out is a friend's on the CPU"):
         move(np.arange(12), *TURN, np.zeros(12, np.int64).view(Elsewhere))
 
@@ -349,7 +352,7 @@ class Driver:
             monkeypatch.setitem(sys.modules, name.rpartition(".")[0], ModuleType("above"))
             monkeypatch.setitem(sys.modules, name, module)
         monkeypatch.setattr(device, "cubin", lambda source: source.text.encode())
-        monkeypatch.setattr("tilewise.moves.run._known", {})
+        monkeypatch.setattr("tilewise.moves.arrays.run._known", {})
         for kept in KEPT:
             kept.cache_clear()
 
@@ -396,7 +399,7 @@ class Gpu(type(NUMPY)):
 
 @pytest.fixture
 def on_device(driver, monkeypatch):
-    monkeypatch.setitem(sys.modules["tilewise.moves.storage"]._LIBRARIES, OnDevice, Gpu())
+    monkeypatch.setitem(sys.modules["tilewise.moves.arrays.storage"]._LIBRARIES, OnDevice, Gpu())
     memory = np.zeros(1 << 14, np.uint8)
     start = -memory.ctypes.data % 256
     return lambda count, kind=np.float32, after=0: (

@@ -8,11 +8,12 @@ import pytest
 from tests.moves.shim import aligned, run
 
 from tilewise import S
-from tilewise.moves import plan, tile_kernel
-from tilewise.moves.digits import simplest
-from tilewise.moves.nibbles import in_bytes
-from tilewise.moves.tile import Tile
-from tilewise.moves.tiling import HALO, Aim, tile_for
+from tilewise.moves import plan
+from tilewise.moves.kernels import spelling
+from tilewise.moves.pairs.digits import simplest
+from tilewise.moves.pairs.nibbles import in_bytes
+from tilewise.moves.tiles.tile import Tile
+from tilewise.moves.tiles.tiling import HALO, Aim, tile_for
 
 
 def permuted(shape, order):
@@ -86,7 +87,7 @@ def test_halves_of_bytes_change_places(shape, order):
 
 @pytest.mark.parametrize(("shape", "dtype"), [((301, 70), "u8"), ((35, 98), "f32")])
 def test_what_counts_by_64_bits_moves_the_same(monkeypatch, shape, dtype):
-    monkeypatch.setattr(tile_kernel, "INT", 64)
+    monkeypatch.setattr(spelling, "INT", 64)
     assert "const long long o0" in forced(shape, (1, 0), dtype, Aim(32, 32, 1024, 128)).kernel
     check(shape, (1, 0), dtype, Aim(32, 32, 1024, 128))
 

@@ -8,9 +8,9 @@ import pytest
 from tests.moves.test_run import Driver
 
 from tilewise import S, plan
-from tilewise.moves import device, run
-from tilewise.moves import tuned as tuning
-from tilewise.moves.tuned import remembered, shape_class, tiles_of, traits, tuned
+from tilewise.moves.arrays import device, run
+from tilewise.moves.arrays import tuned as tuning
+from tilewise.moves.arrays.tuned import remembered, shape_class, tiles_of, traits, tuned
 
 TURN = S[512, 256], S[(512, 256) : (1, 512)], "f32"
 

@@ -107,7 +107,7 @@ def test_other_layouts_in_the_same_place_are_seen(torch):
 
 
 def test_the_operator_is_one_that_torch_approves(torch):
-    import tilewise.moves.traced
+    import tilewise.moves.arrays.traced
 
-    words = tilewise.moves.traced._spelled(SOURCE, TARGET + 1, torch.float32, None, None, 0)
+    words = tilewise.moves.arrays.traced._spelled(SOURCE, TARGET + 1, torch.float32, None, None, 0)
     torch.library.opcheck(torch.ops.tilewise.move.default, (torch.arange(32.0), *words))

@@ -194,13 +194,13 @@ def _value(text: str, let: dict[str, int]) -> Any:
 
 
 def _element(text: str, dtype: DType) -> bytes:
-    """The bytes of an element of that value, or with those bits; see `tilewise.moves.fills`.
+    """The bytes of an element of that value, or with those bits; see `tilewise.moves.pairs.fills`.
 
     >>> from tilewise.core.dtypes import DType
     >>> _element("1", DType.of("bf16")).hex(), _element("0x7f", DType.of("u8")).hex()
     ('803f', '7f')
     """
-    from tilewise.moves.fills import element_of, packed
+    from tilewise.moves.pairs.fills import element_of, packed
 
     number = _number(text)
     if isinstance(number, int) and text.strip().lower().startswith("0x"):

@@ -1,22 +1,14 @@
 """From one layout to another: the plan, its kernel, and the move itself, at the speed of a copy.
 
-pair           two layouts of memory as one list of digits
-digits         as few of them as can be, of elements as wide as can be
-nibbles        elements of 4 bits that part, as bytes
-tile, tiling   the box that a block of threads moves, and which one to take
-conflicts, paddings   where a tile lies in shared memory; how its rows are padded
-tile_kernel, gather_kernel   CUDA C++ of the two kernels
-checked        a kernel that tests every access
-tuned          tiles that were measured, by classes of shapes
-plan           the plan, and what it costs
-named, source  moves that have names; a kernel as a file, with its launch
-fills          numbers as the bytes of an element
-storage, exchanged   arrays of NumPy, torch and CuPy; of all that speak DLPack
-host           the move on the CPU: parts of a pair that are strided, and blocks of them
-parts, blocks  which parts those are; one strided copy, block by block and in threads
-device         kernels on a GPU
-run            the move of an array, and plans that are ready to run
-traced         `move` as an operator of torch, where torch.compile traces
+pairs      two layouts as one list of digits, as few and as wide as can be
+tiles      the box that a block of threads moves: which one, and how it lies in shared memory
+kernels    CUDA C++ of tiles, and of what no tile takes
+plan       the plan, and what it costs
+named      moves that have names
+source     a kernel as a file, with its launch
+arrays     moves of arrays of NumPy, torch, CuPy, JAX, on their device
+host       the move on the CPU
+exchange   moves between registers
 """
 
 from __future__ import annotations
@@ -29,8 +21,8 @@ if TYPE_CHECKING:
 
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
+    from tilewise.moves.arrays.run import Bound
     from tilewise.moves.named import Named
-    from tilewise.moves.run import Bound
 
 __all__ = ["Bound", "Plan", "move", "plan", "tune"]
 
@@ -76,7 +68,7 @@ def move(
 
         named = whole_move(source, target, shape)
         source, target, shape = named.source, named.target, named.shape
-    from tilewise.moves.run import moved  # NumPy comes with the first move, not with its name
+    from tilewise.moves.arrays.run import moved  # NumPy comes with the first move, not with its name
 
     return moved(x, source, target, out, dtype, shape, fill, stream)
 
@@ -96,6 +88,6 @@ def __getattr__(name: str) -> Any:
     """What a plan is bound to takes NumPy, and is imported when it is asked for."""
     if name != "Bound":
         raise AttributeError(f"module 'tilewise.moves' has no attribute {name!r}")
-    from tilewise.moves.run import Bound
+    from tilewise.moves.arrays.run import Bound
 
     return Bound

@@ -13,20 +13,21 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.digits import simplest
-from tilewise.moves.fills import element_of
-from tilewise.moves.gather_kernel import Gather, gather_kernel, gather_of
-from tilewise.moves.pair import Pair, pair_of
-from tilewise.moves.tile import VECTOR, Tile
-from tilewise.moves.tile_kernel import NAME, tile_kernel
-from tilewise.moves.tiling import ALIGNED, tile_of
+from tilewise.moves.kernels.gather_kernel import Gather, gather_kernel, gather_of
+from tilewise.moves.kernels.spelling import NAME
+from tilewise.moves.kernels.tile_kernel import tile_kernel
+from tilewise.moves.pairs.digits import simplest
+from tilewise.moves.pairs.fills import element_of
+from tilewise.moves.pairs.pair import Pair, pair_of
+from tilewise.moves.tiles.tile import VECTOR, Tile
+from tilewise.moves.tiles.tiling import ALIGNED, tile_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tilewise.moves.arrays.run import Bound
     from tilewise.moves.named import Named
-    from tilewise.moves.run import Bound
 
 COPY_RATES = {"h200": 4.0e12}
 """Bytes a second, read and written, of a copy from device memory to device memory (docs/move.md)."""
@@ -103,7 +104,7 @@ class Plan:
             text = gather_kernel(self.way, name)
         if not self.checked:
             return text
-        from tilewise.moves.checked import checked_source  # few ask for it
+        from tilewise.moves.kernels.checked import checked_source  # few ask for it
 
         in_words = isinstance(self.way, Gather) and self.pair.bits < 8
         return checked_source(text, self.sizes, in_words=in_words)
@@ -142,16 +143,16 @@ class Plan:
         >>> turn(np.arange(6, dtype=np.uint8)).tolist()
         [0, 3, 1, 4, 2, 5]
         """
-        from tilewise.moves.run import Bound
+        from tilewise.moves.arrays.run import Bound
 
         return Bound(self)
 
     def tuned(self, index: int = 0) -> Plan:
         """The plan with the fastest of its tiles on a GPU, which is measured and remembered.
 
-        Moves of its class take that tile from then on: see `tilewise.moves.tuned`.
+        Moves of its class take that tile from then on: see `tilewise.moves.arrays.tuned`.
         """
-        from tilewise.moves.tuned import tuned
+        from tilewise.moves.arrays.tuned import tuned
 
         return tuned(self, index)
 

@@ -14,10 +14,10 @@ from tilewise.core.shapes import spell
 from tilewise.emit.names import checked
 from tilewise.emit.parts.template import filled
 from tilewise.emit.parts.words import check_free
-from tilewise.moves.gather_kernel import Gather
+from tilewise.moves.kernels.gather_kernel import Gather
+from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Bulk, Plan
-from tilewise.moves.tile import VECTOR
-from tilewise.moves.tile_kernel import STATIC
+from tilewise.moves.tiles.tile import VECTOR
 
 _COLUMNS = 100
 _WORD = 4

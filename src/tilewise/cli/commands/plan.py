@@ -82,7 +82,7 @@ def answer(args: argparse.Namespace) -> Answer:
 def _tuned(plan: Plan) -> tuple[Plan, list[str]]:
     """The plan with the fastest tile, and what was measured; without a GPU nothing can be."""
     from tilewise.core.errors import LayoutError, Refused
-    from tilewise.moves.tuned import tuned
+    from tilewise.moves.arrays.tuned import tuned
 
     told: list[str] = []
     try:

@@ -12,7 +12,7 @@ from itertools import groupby, product
 from typing import Literal
 
 from tilewise.core.swizzles import Swizzle
-from tilewise.moves.pair import Digit, Pair, Side
+from tilewise.moves.pairs.pair import Digit, Pair, Side
 
 Name = Literal["source", "target"]
 
@@ -24,7 +24,7 @@ def within_limits(pair: Pair) -> Iterator[Pair]:
     """Pairs without limits that together move what the pair does, each element once.
 
     >>> from tilewise import DType, S
-    >>> from tilewise.moves.pair import pair_of
+    >>> from tilewise.moves.pairs.pair import pair_of
     >>> padded = pair_of(S[10], S[((3, 4),) : ((8, 1),)], DType.of("u8"), shape=(10,))
     >>> for part in within_limits(padded):
     ...     print(part.target.start, [(digit.extent, digit.write) for digit in part.digits])
@@ -56,7 +56,7 @@ def without_swizzles(pair: Pair) -> list[Pair] | None:
     """Pairs without swizzles that together move what the pair does; None where sums carry into their fields.
 
     >>> from tilewise import DType, S, Swizzle
-    >>> from tilewise.moves.pair import pair_of
+    >>> from tilewise.moves.pairs.pair import pair_of
     >>> for part in without_swizzles(pair_of(Swizzle(1, 0, 1) @ S[4], S[4], DType.of("u8"))):
     ...     print(part.source.start, [(digit.extent, digit.read, digit.write) for digit in part.digits])
     0 [(2, 1, 1)]

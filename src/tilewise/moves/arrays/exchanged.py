@@ -15,7 +15,7 @@ import numpy as np
 from tilewise.bridge.dlpack import read_capsule, tensor_in
 from tilewise.core.errors import LayoutError
 from tilewise.gpu import device as devices
-from tilewise.moves.storage import Library, Storage, as_type
+from tilewise.moves.arrays.storage import Library, Storage, as_type
 
 _CPU, _CUDA = 1, 2
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tilewise.core.swizzles import Swizzle
-from tilewise.moves.blocks import copy
-from tilewise.moves.digits import simplest
-from tilewise.moves.pair import Digit, Pair, Side, by_mode
-from tilewise.moves.parts import within_limits, without_swizzles
+from tilewise.moves.host.blocks import copy
+from tilewise.moves.host.parts import within_limits, without_swizzles
+from tilewise.moves.pairs.digits import simplest
+from tilewise.moves.pairs.pair import Digit, Pair, Side, by_mode
 
 Array = np.ndarray[Any, Any]
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
@@ -36,7 +36,7 @@ def move_bytes(source: Array, target: Array, pair: Pair) -> None:
                        bytes at the source's place
 
     >>> from tilewise import DType, S
-    >>> from tilewise.moves.pair import pair_of
+    >>> from tilewise.moves.pairs.pair import pair_of
     >>> out = np.zeros(6, np.uint8)
     >>> move_bytes(np.arange(6, dtype=np.uint8), out, pair_of(S[2, 3], S[(2, 3) : (1, 2)], DType.of("u8")))
     >>> out.tolist()

@@ -18,7 +18,7 @@ from functools import cached_property
 from math import prod
 
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.pair import Digit, Pair
+from tilewise.moves.pairs.pair import Digit, Pair
 
 VECTOR = 16
 """Bytes of the widest access of a thread."""

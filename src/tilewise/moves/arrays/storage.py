@@ -15,7 +15,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
-from tilewise.moves.fills import kept, no_element
+from tilewise.moves.pairs.fills import kept, no_element
 
 
 class Storage(NamedTuple):
@@ -60,7 +60,7 @@ def _library_of(array: Any) -> Library:
     if isinstance(array, np.ndarray):
         return NUMPY
     if hasattr(array, "__dlpack__") and hasattr(array, "__array_namespace__"):
-        from tilewise.moves.exchanged import EXCHANGED
+        from tilewise.moves.arrays.exchanged import EXCHANGED
 
         return EXCHANGED
     raise LayoutError(

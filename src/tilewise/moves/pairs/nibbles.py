@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewise.moves.digits import halved
-from tilewise.moves.pair import Digit, Pair
+from tilewise.moves.pairs.digits import halved
+from tilewise.moves.pairs.pair import Digit, Pair
 
 
 def in_bytes(pair: Pair) -> Pair | None:
@@ -22,8 +22,8 @@ def in_bytes(pair: Pair) -> Pair | None:
         requires  elements of 4 bits, the simplest digits
 
     >>> from tilewise import DType, S
-    >>> from tilewise.moves.digits import simplest
-    >>> from tilewise.moves.pair import pair_of
+    >>> from tilewise.moves.pairs.digits import simplest
+    >>> from tilewise.moves.pairs.pair import pair_of
     >>> bytes_ = in_bytes(simplest(pair_of(S[64, 32], S[(64, 32) : (1, 64)], DType.of("u4"))))
     >>> [(digit.extent, digit.read, digit.write) for digit in bytes_.digits]
     [(32, 32, 1), (16, 1, 64), (2, 16, 32)]

@@ -13,15 +13,15 @@ from tilewise.core.builders import S
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.layout import Layout
-from tilewise.moves.fills import element_of
-from tilewise.moves.host import fill_bytes, move_bytes
+from tilewise.moves.arrays.storage import Storage, own_layout, storage_of, words_of
+from tilewise.moves.host.moving import fill_bytes, move_bytes
+from tilewise.moves.pairs.fills import element_of
 from tilewise.moves.plan import Plan, plan
-from tilewise.moves.storage import Storage, own_layout, storage_of, words_of
-from tilewise.moves.tiling import ALIGNED
+from tilewise.moves.tiles.tiling import ALIGNED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.moves.device import Loaded
+    from tilewise.moves.arrays.device import Loaded
 
 REMEMBERED = 4096
 """Calls whose plans are found again by the identity of their layouts."""
@@ -39,7 +39,7 @@ def moved(
 ) -> Any:
     """What `tilewise.move` gives."""
     if stream is None and _is_traced():
-        from tilewise.moves import traced
+        from tilewise.moves.arrays import traced
 
         return traced.moved(x, source, target, out, dtype, shape, fill)
     given = storage_of(x)
@@ -126,7 +126,7 @@ class Bound:
     def __call__(self, x: Any, out: Any = None, *, stream: Any = None) -> Any:
         """The result in new storage, or in `out`."""
         if stream is None and _is_traced():
-            from tilewise.moves.traced import moved
+            from tilewise.moves.arrays.traced import moved
 
             plan = self.plan
             return moved(x, *plan.pair.layouts, out, plan.dtype, plan.pair.box, plan.fill)
@@ -158,8 +158,8 @@ class Bound:
 
     def _prepared(self, device: int, aligned: int) -> Loaded:
         """The plan for storages that are aligned so, loaded on a device."""
-        from tilewise.moves.device import loaded
-        from tilewise.moves.tuned import remembered
+        from tilewise.moves.arrays.device import loaded
+        from tilewise.moves.arrays.tuned import remembered
 
         plan = remembered(self.plan.for_alignment(aligned), device)
         made = self._ready[device, aligned] = loaded(plan, device)

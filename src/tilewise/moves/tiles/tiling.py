@@ -8,10 +8,10 @@ from itertools import chain
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.conflicts import calmest
-from tilewise.moves.nibbles import in_bytes
-from tilewise.moves.pair import Digit, Pair, Side
-from tilewise.moves.tile import LINE, VECTOR, Tile
+from tilewise.moves.pairs.nibbles import in_bytes
+from tilewise.moves.pairs.pair import Digit, Pair, Side
+from tilewise.moves.tiles.conflicts import calmest
+from tilewise.moves.tiles.tile import LINE, VECTOR, Tile
 
 ALIGNED = 256
 """Bytes to which an allocator aligns what it gives."""
@@ -72,8 +72,8 @@ def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
         requires  the simplest digits, of whole bytes
 
     >>> from tilewise import DType, S
-    >>> from tilewise.moves.digits import simplest
-    >>> from tilewise.moves.pair import pair_of
+    >>> from tilewise.moves.pairs.digits import simplest
+    >>> from tilewise.moves.pairs.pair import pair_of
     >>> tile = tile_of(simplest(pair_of(S[8192, 8192], S[(8192, 8192) : (1, 8192)], DType.of("bf16"))))
     >>> tile.extents, tile.pitches, tile.swizzle_shift, tile.blocks
     ((128, 128), (256, 2), 7, 4096)
@@ -267,8 +267,8 @@ def candidates(pair: Pair, aligned: int = ALIGNED) -> list[Tile]:
         postcondition  the first is that of `tile_of`; none is there twice
 
     >>> from tilewise import DType, S
-    >>> from tilewise.moves.digits import simplest
-    >>> from tilewise.moves.pair import pair_of
+    >>> from tilewise.moves.pairs.digits import simplest
+    >>> from tilewise.moves.pairs.pair import pair_of
     >>> pair = simplest(pair_of(S[8192, 8192], S[(8192, 8192) : (1, 8192)], DType.of("bf16")))
     >>> candidates(pair)[0] == tile_of(pair)
     True

@@ -9,8 +9,9 @@ from typing import Any
 
 from tilewise.gpu import device as devices
 from tilewise.gpu.compile import Source, cubin
+from tilewise.moves.kernels.spelling import NAME
+from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Bulk, Plan
-from tilewise.moves.tile_kernel import NAME, STATIC
 
 FILL_THREADS = 256
 _FILL = """
@@ -112,7 +113,7 @@ class Tested(Loaded):
 
     def __call__(self, source: int, target: int, stream: int) -> None:
         """Move, wait, and look at what was kept."""
-        from tilewise.moves.checked import BeyondStorage, Fault
+        from tilewise.moves.kernels.checked import BeyondStorage, Fault
 
         super().__call__(source, target, stream)
         self._in_context(self._driver.cuStreamSynchronize, stream)

@@ -16,8 +16,8 @@ from tilewise.emit.c import cuda_source
 from tilewise.emit.forward import place_function
 from tilewise.emit.functions import Index
 from tilewise.emit.parts.template import filled
-from tilewise.moves.pair import Digit, Pair
-from tilewise.moves.tile_kernel import NAME, PRELUDE, TYPES, swizzled
+from tilewise.moves.kernels.spelling import NAME, PRELUDE, TYPES, swizzled
+from tilewise.moves.pairs.pair import Digit, Pair
 
 THREADS = 256
 VECTOR = 16
@@ -87,7 +87,7 @@ def gather_kernel(gather: Gather, name: str = NAME) -> str:
         requires  the target is filled before, where its limits fill or elements are less than a byte
 
     >>> from tilewise import DType, S
-    >>> from tilewise.moves.pair import pair_of
+    >>> from tilewise.moves.pairs.pair import pair_of
     >>> pair = pair_of(S[(6, 4) : (9, 2)], S[(4, 6) : (1, 5)], DType.of("f32"))
     >>> pair.digits is None, "target)[place] = " in gather_kernel(gather_of(pair))
     (True, True)

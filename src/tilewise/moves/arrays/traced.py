@@ -13,10 +13,10 @@ from typing import Any
 
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
-from tilewise.moves.fills import element_of
-from tilewise.moves.pair import storage_size
-from tilewise.moves.run import Bound, as_tuple, bound_of
-from tilewise.moves.storage import TORCH, own_layout, words_of
+from tilewise.moves.arrays.run import Bound, as_tuple, bound_of
+from tilewise.moves.arrays.storage import TORCH, own_layout, words_of
+from tilewise.moves.pairs.fills import element_of
+from tilewise.moves.pairs.pair import storage_size
 from tilewise.notation import parse
 
 torch: Any = sys.modules.get("torch")

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from tilewise.gpu.compile import cache_folder
-from tilewise.moves.device import Clock, loaded, name_of_device
-from tilewise.moves.digits import simplest
-from tilewise.moves.pair import Pair
+from tilewise.moves.arrays.device import Clock, loaded, name_of_device
+from tilewise.moves.pairs.digits import simplest
+from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.plan import Plan
-from tilewise.moves.tile import VECTOR, Tile
-from tilewise.moves.tiling import candidates
+from tilewise.moves.tiles.tile import VECTOR, Tile
+from tilewise.moves.tiles.tiling import candidates
 
 VERSION = 1
 FILE = "moves.json"
@@ -53,7 +53,7 @@ def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line:
     best = min(range(len(tiles)), key=seconds.__getitem__)
     best = best if seconds[best] < GAIN * seconds[0] else 0
     _remember(name, shape_class(plan), traits(tiles[best]))
-    from tilewise.moves.run import forget  # which asks here what is remembered
+    from tilewise.moves.arrays.run import forget  # which asks here what is remembered
 
     forget()
     return replace(plan, way=tiles[best])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import permutations
 
 from tilewise.core.swizzles import Swizzle
-from tilewise.moves.pair import Digit, Limit, Pair, Side
+from tilewise.moves.pairs.pair import Digit, Limit, Pair, Side
 
 WIDEST = 128
 """Bits of the widest access of one thread."""
@@ -19,7 +19,7 @@ def simplest(pair: Pair, aligned: int = WIDEST) -> Pair:
         postcondition  every element of the result is neighbours on both sides that go together
 
     >>> from tilewise import DType, S
-    >>> from tilewise.moves.pair import pair_of
+    >>> from tilewise.moves.pairs.pair import pair_of
     >>> rows = pair_of(S[(8, 4, 64) : (256, 64, 1)], S[(8, 4, 64) : (64, 512, 1)], DType.of("bf16"))
     >>> wide = simplest(rows)
     >>> wide.bits, [(digit.extent, digit.read, digit.write) for digit in wide.digits]

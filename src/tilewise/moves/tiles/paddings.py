@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewise.hardware.memory.banks import BANKS, WORD
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.tile import Tile
+from tilewise.moves.tiles.tile import Tile
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]

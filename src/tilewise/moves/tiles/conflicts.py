@@ -7,11 +7,11 @@ from dataclasses import replace
 from math import inf
 
 from tilewise.hardware.memory.banks import WORD
-from tilewise.moves.tile import VECTOR, Tile
+from tilewise.moves.tiles.tile import VECTOR, Tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.moves.paddings import Rows
+    from tilewise.moves.tiles.paddings import Rows
 
 PADDINGS = {VECTOR: 8, WORD: 16}
 """How many paddings of a row are tried, by the bytes of a step."""
@@ -32,8 +32,8 @@ def calmest(tile: Tile) -> Tile:
     Tiles of whole vectors on both sides are swizzled instead, and have no conflicts.
 
     >>> from tilewise import DType, S
-    >>> from tilewise.moves.digits import simplest
-    >>> from tilewise.moves.pair import pair_of
+    >>> from tilewise.moves.pairs.digits import simplest
+    >>> from tilewise.moves.pairs.pair import pair_of
     >>> pair = simplest(pair_of(S[8191, 8191], S[(8191, 8191) : (1, 8191)], DType.of("u8")))
     >>> tile = calmest(Tile(pair, (128, 256), (1,), (0,), 512, read_shift=True, write_shift=True))
     >>> tile.columns, tile.word_stores, max(tile.pitches)
@@ -42,7 +42,7 @@ def calmest(tile: Tile) -> Tile:
     orders = _orders(tile)
     if not (tile.read_shift or tile.write_shift):
         return replace(tile, columns=orders[0])
-    from tilewise.moves.paddings import Rows  # NumPy comes with the first tile whose rows are padded
+    from tilewise.moves.tiles.paddings import Rows  # NumPy comes with the first tile whose rows are padded
 
     least = tile.vector * (2 if tile.unit == 8 else 1)
     granules = [granule for granule in PADDINGS if granule >= tile.unit]

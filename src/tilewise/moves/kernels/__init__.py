@@ -1,0 +1,10 @@
+"""CUDA C++ of a plan.
+
+tile_kernel     through shared memory: rows are read, columns are written
+reading, writing   its two halves
+elements        where the elements of a vector of the target lie in shared memory
+terms           addresses, counts and tests of a tile, as text
+gather_kernel   any two layouts, element by element
+checked         a kernel that tests every access
+spelling        types, numbers and sums
+"""

@@ -1,0 +1,162 @@
+"""From the source to shared memory: vectors, all of them under way at once.
+
+Only tiles that have an edge of the tensor, a fill, or an end of the storage, test what they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from tilewise.moves.kernels.spelling import TYPES, added, cast, constant, split
+from tilewise.moves.kernels.terms import Terms
+from tilewise.moves.tiles.tile import VECTOR
+
+
+class Reading(Terms):
+    """What reads a tile."""
+
+    def begin(self) -> str:
+        """The byte of the source where the tile begins."""
+        start = self.tile.pair.source.start
+        if self.tile.halo:
+            start -= self.tile.halo * self.tile.digits[self.tile.write_run[-1]].read
+        return self.sum("read", self.tile.block_order, "o", start)
+
+    def lines(self) -> Iterator[str]:
+        """What reads the tile; one that has an edge of the tensor, or of the storage, tests every vector."""
+        if self.tile.read_shift:
+            yield "const int shift = (int)((u64)(source + from) & 31);"
+        if not self.tested:
+            yield from self._plain_read()
+            return
+        whole, inside = self.whole(), self.inside()
+        if whole:
+            yield f"const bool whole = {whole};"
+        yield f"if ({' && '.join((['whole'] if whole else []) + ([inside] if inside else []))}) {{"
+        yield from (f"    {line}" for line in self._plain_read())
+        yield "} else {"
+        yield from (f"    {line}" for line in self._guarded_read())
+        yield "}"
+
+    def _plain_read(self) -> Iterator[str]:
+        """All vectors to registers first, so that many are under way at once; then to shared memory."""
+        for number, (_, vectors) in enumerate(self._parts):
+            count = -(-self.tile.row_count * vectors // self.tile.threads)
+            yield f"V16 held{number}[{count}];"
+        yield from self._read("held", load=True)
+        yield from self._read("held", store=True)
+
+    def _guarded_read(self) -> Iterator[str]:
+        """Vectors one after another, of which the storage may have a part."""
+        yield from self._read("one", load=True, store=True)
+
+    @property
+    def _parts(self) -> list[tuple[int, int]]:
+        """(the first vector, how many) of rows: those that a row has wherever it begins, and the rest."""
+        tile = self.tile
+        whole = tile.run_bytes // VECTOR
+        if not tile.read_shift or not whole:
+            return [(0, tile.run_vectors)]
+        return [(0, whole), (whole, tile.run_vectors - whole)]
+
+    def _read(self, name: str, *, load: bool = False, store: bool = False) -> Iterator[str]:
+        """Loops over the vectors of the rows: from the source to registers, from there to shared memory."""
+        tile, guarded = self.tile, name == "one"
+        for number, (first, vectors) in enumerate(self._parts):
+            yield from self.loop(tile.row_count * vectors, "4" if guarded else "", guarded)
+            if tile.rows:
+                place = added(first, f"item % {vectors}")
+                yield f"    const int c = {place}, row = item / {vectors};"
+            else:
+                yield f"    const int c = {added(first, 'item')};"
+            yield from split("row", tile.rows, tile.held)
+            value = name if guarded else f"{name}{number}[i]"
+            if load:
+                yield from self._load(value, guarded)
+            if store:
+                yield from self._store(value)
+            yield "}"
+
+    def _load(self, value: str, guarded: bool) -> Iterator[str]:
+        tile = self.tile
+        names = {i: self._clamped(i) if guarded else f"q{i}" for i in tile.rows}
+        terms = [self.term(names[i], tile.digits[i].read * tile.unit) for i in tile.rows]
+        if tile.read_shift:
+            yield f"    {self.wide} place = {' + '.join(['from', *terms])};"
+            yield "    const int lead = (int)((u64)(source + place) & 31);"
+            yield f"    if (c * 16 >= lead + {tile.run_bytes} || c * 16 + 16 <= lead) continue;"
+            yield "    const u8* at = source + place - lead + c * 16;"
+        else:
+            place = " + ".join(["from", *terms, "c * 16"])
+            if self.run_ragged and guarded:
+                left = self.left(tile.read_run[-1])
+                yield f"    if (c * 16 >= {left} * {self._read_inner * tile.unit}) continue;"
+            yield f"    const u8* at = source + {self.at(tile.pair.source, 'source', place)};"
+        if not guarded:
+            yield f"    {value} = *(const V16*)at;"
+            return
+        within = f"at >= source && at + 16 <= source + {self.storage}ull"
+        yield f"    V16 {value} = {within} ? *(const V16*)at : part(at, source);"
+        yield from self._fill()
+
+    @property
+    def _read_inner(self) -> int:
+        return prod(self.tile.held[i] for i in self.tile.read_run[:-1])
+
+    def _clamped(self, digit: int) -> str:
+        """A digit of a row, kept within the tensor: what is read beyond is not written."""
+        tile, name = self.tile, f"q{digit}"
+        halo = tile.halo if tile.halo and digit == tile.write_run[-1] else 0
+        if digit not in tile.ragged and not halo:
+            return name
+        last = tile.digits[digit].extent - 1 + halo
+        name = f"{cast(self.far)}{name}"
+        low = f"max({name}, {halo} - {self.origin(digit)})" if halo else name
+        return f"min({low}, {last} - {self.origin(digit)})"
+
+    def _fill(self) -> Iterator[str]:
+        """Elements beyond a limit that fills are the fill."""
+        tile = self.tile
+        places = [place for place, limit in enumerate(tile.pair.limits) if limit.fills]
+        if not places:
+            return
+        lead = f" - lead / {tile.unit}" if tile.read_shift else ""
+        yield f"    for (int v = 0; v < {tile.vector}; ++v) {{"
+        yield f"        const int position = c * {tile.vector} + v{lead};"
+        names = self.run_digits(tile.read_run, tile.held, "position")
+        texts = [
+            added(
+                self.origin(i),
+                names.get(i, f"q{i}" if i in tile.rows else 0),
+                -tile.halo if tile.halo and i == tile.write_run[-1] else 0,
+            )
+            for i in range(len(tile.digits))
+        ]
+        beyond = " || ".join(
+            f"{self.count(place, texts)} >= {tile.pair.limits[place].bound}" for place in places
+        )
+        value = constant(self.fill, tile.unit)
+        yield f"        if ({beyond}) (({TYPES[tile.unit]}*)&one)[v] = {value};"
+        yield "    }"
+
+    def _store(self, value: str) -> Iterator[str]:
+        tile = self.tile
+        rows, start = self.kept({i: f"q{i}" for i in tile.rows}), []
+        if tile.read_shift:
+            leads = [(f"q{i}", tile.digits[i].read * tile.unit % 32) for i in tile.rows]
+            behind = added("shift", *(f"{name} * {step}" for name, step in leads if step))
+            yield (
+                f"    const int back = {behind};"
+                if behind == "shift"
+                else f"    const int back = ({behind}) & 31;"
+            )
+            yield f"    if (c * 16 >= back + {tile.run_bytes} || c * 16 + 16 <= back) continue;"
+            start = ["shift - back"]
+        address = added(*start, *rows, "c * 16")
+        if tile.swizzle_shift is not None:
+            address = f"kept({address})"
+        if tile.word_stores:
+            yield f"    for (int w = 0; w < 4; ++w) ((u32*)(tile + {address}))[w] = {value}.x[w];"
+        else:
+            yield f"    *(V16*)(tile + {address}) = {value};"

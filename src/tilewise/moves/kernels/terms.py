@@ -1,0 +1,152 @@
+"""What a tile is in the text of its kernel: where it begins, what its digits count, how far it reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.kernels.spelling import added, bracketed, cast, counting
+from tilewise.moves.pairs.pair import Side
+from tilewise.moves.tiles.tile import VECTOR, Tile
+
+MANY = 8
+"""Elements of a vector above which loops at edges are not unrolled."""
+
+
+class Terms:
+    """Terms of addresses, counts and tests."""
+
+    def __init__(self, tile: Tile, storage: int, fill: bytes) -> None:
+        self.tile, self.storage = tile, storage
+        repeats = VECTOR // len(fill)
+        self.fill = int.from_bytes((fill * repeats)[: tile.unit], "little")
+        sizes = [side.size * tile.unit for side in (tile.pair.source, tile.pair.target)]
+        reach = [
+            sum(abs(getattr(digit, name)) * digit.extent for digit in tile.digits) * tile.unit
+            for name in ("read", "write")
+        ]
+        counts = [
+            *(digit.extent for digit in tile.digits),
+            *(limit.bound for limit in tile.pair.limits),
+        ]
+        self.wide = counting(max(*sizes, *reach))
+        """The type of a number of bytes, and below that of one of elements along a digit, or in a limit."""
+        self.far = counting(max(counts, default=0))
+
+    def at(self, side: Side, name: str, address: str) -> str:
+        return f"{name}_at({address})" if side.swizzles or side.outer else address
+
+    def sum(self, way: str, digits: Sequence[int], prefix: str, start: int = 0) -> str:
+        """The bytes to which digits add up."""
+        terms = [
+            self.term(f"{prefix}{i}", getattr(self.tile.digits[i], way) * self.tile.unit) for i in digits
+        ]
+        return added(*terms, start * self.tile.unit)
+
+    def term(self, name: str, step: int) -> str:
+        wide = f"{cast(self.wide)}{name}"
+        return wide if step == 1 else f"{wide} * {step}"
+
+    def kept(self, names: dict[int, str]) -> list[str]:
+        """Bytes in shared memory of in-tile digits, to be added."""
+        tile = self.tile
+        terms = [f"{name} * {tile.pitches[i]}" for i, name in names.items() if tile.pitches[i]]
+        folded = names.get(tile.write_run[0]) if tile.fold else None
+        return [*terms, f"{folded} / {tile.vector} * {tile.fold}"] if folded else terms
+
+    def origin(self, digit: int) -> str:
+        return f"o{digit}" if digit in self.tile.block_order else "0"
+
+    def origins(self) -> Iterator[str]:
+        """Where in each digit the block's tile begins."""
+        order, inner = self.tile.block_order, 1
+        for i in order:
+            text = "blockIdx.x" if inner == 1 else f"blockIdx.x / {inner}u"
+            last = "" if i == order[-1] else f" % {self.tile.counts[i]}u"
+            extent = self.tile.extents[i]
+            yield f"const {self.far} o{i} = ({self.far})({text}{last})" + (
+                f" * {extent};" if extent > 1 else ";"
+            )
+            inner *= self.tile.counts[i]
+
+    def reach(self) -> tuple[int, int]:
+        """The least and the greatest byte of a tile, from where it begins."""
+        steps = [(self.tile.held[i] - 1) * self.tile.digits[i].read * self.tile.unit for i in self.tile.rows]
+        return sum(min(0, step) for step in steps), sum(max(0, step) for step in steps) + self.tile.run_bytes
+
+    def count(self, place: int, digits: Sequence[str]) -> str:
+        """What digits, as text, count in a limit."""
+        counts = [digit.counts[place] for digit in self.tile.digits]
+        terms = [
+            text if count == 1 else f"{cast(self.far)}{bracketed(text)} * {count}"
+            for count, text in zip(counts, digits, strict=True)
+            if count and text != "0"
+        ]
+        return added(*terms)
+
+    def left(self, digit: int) -> str:
+        return f"({self.tile.digits[digit].extent} - {self.origin(digit)})"
+
+    def run_digits(self, run: Sequence[int], extents: Sequence[int], position: str) -> dict[int, str]:
+        """The digits of a run, as text, of a position in it."""
+        names, inner = {}, 1
+        for i in run:
+            text = position if inner == 1 else f"{position} / {inner}"
+            names[i] = f"({text})" if i == run[-1] else f"({text} % {extents[i]})"
+            inner *= extents[i]
+        return names
+
+    def loop(self, items: int, times: str = "", at_edges: bool = False) -> Iterator[str]:
+        """A loop of the threads over items, unrolled so many times, or wholly.
+
+        At edges loops over bytes stay loops: what they do for 16 elements a vector takes the compiler long.
+        """
+        if at_edges and self.tile.vector > MANY:
+            times = "1"
+        count = -(-items // self.tile.threads)
+        yield f"#pragma unroll {times}".rstrip()
+        yield f"for (int i = 0; i < {count}; ++i) {{"
+        yield f"    const int item = threadIdx.x + i * {self.tile.threads};"
+        if items % self.tile.threads:
+            yield f"    if (item >= {items}) break;"
+
+    def whole(self) -> str:
+        """Whether no digit of the tile goes beyond the tensor, nor one of its halo."""
+        tile = self.tile
+        tests = [f"{self.origin(i)} + {tile.extents[i]} <= {tile.digits[i].extent}" for i in tile.ragged]
+        tests += [f"{self.origin(tile.write_run[-1])} >= {tile.halo}"] if tile.halo else []
+        for place, limit in enumerate(tile.pair.limits):
+            tests += [] if limit.fills else [f"{self.count(place, self.last)} < {limit.bound}"]
+        return " && ".join(tests)
+
+    def inside(self) -> str:
+        """Whether all that the tile reads is in the storage, and nothing of it beyond a limit that fills."""
+        tile, tests = self.tile, []
+        for place, limit in enumerate(tile.pair.limits):
+            tests += [f"{self.count(place, self.last)} < {limit.bound}"] if limit.fills else []
+        if self.reads_past or tile.halo or tile.ragged or tile.pair.limits:
+            low, high = self.reach()
+            tests.append(
+                f"{added('from', low - SECTOR)} >= 0 && {added('from', high + SECTOR)} <= {self.storage}"
+            )
+        return " && ".join(tests)
+
+    @property
+    def reads_past(self) -> bool:
+        """Whether a vector may be read of which some bytes are no element's."""
+        return self.tile.read_shift or self.tile.run_bytes % VECTOR != 0 or self.run_ragged
+
+    @property
+    def run_ragged(self) -> bool:
+        run = self.tile.read_run
+        return bool(run) and run[-1] in self.tile.ragged
+
+    @property
+    def last(self) -> list[str]:
+        """The last value of each digit in the tile."""
+        return [added(self.origin(i), extent - 1) for i, extent in enumerate(self.tile.extents)]
+
+    @property
+    def tested(self) -> bool:
+        """Whether there are tiles that test what they read."""
+        return bool(self.whole() or self.inside())

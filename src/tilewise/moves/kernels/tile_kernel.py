@@ -1,0 +1,101 @@
+"""The kernel of a tile in CUDA C++: read vectors, keep them in shared memory, gather and write vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewise.emit.parts.template import filled
+from tilewise.moves.kernels.reading import Reading
+from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, swizzled
+from tilewise.moves.kernels.writing import Writing
+from tilewise.moves.tiles.tile import Tile
+
+STATIC = 48 * 1024
+"""Bytes of shared memory that a kernel has without asking for them."""
+
+_TEMPLATE = """\
+$prelude
+
+$functions
+
+extern "C" __global__ void __launch_bounds__($threads)
+$name(const u8* __restrict__ source, u8* __restrict__ target)
+{
+    $shared
+    $origins
+    const $wide from = $from, into = $into;
+    $read
+    __syncthreads();
+    $write
+}
+"""
+
+_PART = """\
+// The 16 bytes at an address, those of them that are in the storage.
+__device__ __forceinline__ V16 part(const u8* at, const u8* source)
+{
+    V16 v = {};
+    for (int i = 0; i < 16; ++i)
+        if (at + i >= source && at + i < source + ${bytes}ull) v.x[i / 4] |= (u32)at[i] << i % 4 * 8;
+    return v;
+}
+"""
+
+
+def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
+    """The source of the kernel: $blocks blocks of $threads threads, on a source of `storage` bytes.
+
+        requires  pointers aligned as the tile was chosen for; `fill` is an element
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.digits import simplest
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> from tilewise.moves.tiles.tiling import tile_of
+    >>> tile = tile_of(simplest(pair_of(S[512, 512], S[(512, 512) : (1, 512)], DType.of("f32"))))
+    >>> "held0[i] = *(const V16*)at;" in tile_kernel(tile, 1 << 20, bytes(4))
+    True
+    """
+    return kernel_of(Reading(tile, storage, fill), Writing(tile, storage, fill), name)
+
+
+def kernel_of(reading: Reading, writing: Writing, name: str) -> str:
+    """The kernel whose halves these are."""
+    tile = reading.tile
+    slots = {
+        "prelude": PRELUDE,
+        "functions": "\n".join(_functions(reading)),
+        "threads": tile.threads,
+        "name": name,
+        "shared": _shared(tile),
+        "origins": "\n".join(reading.origins()),
+        "wide": reading.wide,
+        "from": reading.begin(),
+        "into": writing.begin(),
+        "read": "\n".join(reading.lines()),
+        "write": "\n".join(writing.lines()),
+    }
+    return filled(_TEMPLATE, slots) + "\n"
+
+
+def _functions(reading: Reading) -> Iterator[str]:
+    """Functions of addresses, and what reads a part of a vector."""
+    tile, shift = reading.tile, reading.tile.swizzle_shift
+    if shift is not None:
+        yield f"__device__ __forceinline__ int kept(int x) {{ return x ^ (x >> {shift} & 0x70); }}"
+    sides = (("source_at", tile.pair.source), ("target_at", tile.pair.target))
+    for name, side in sides:
+        if side.swizzles or side.outer:
+            yield f"__device__ __forceinline__ {reading.wide} {name}({reading.wide} x)"
+            yield "{"
+            for swizzle in reversed(side.swizzles):
+                yield f"    {swizzled(swizzle.bits, swizzle.base, swizzle.shift, tile.unit)}"
+            yield f"    return {added('x', side.outer * tile.unit)};"
+            yield "}"
+    if reading.tested:
+        yield filled(_PART, {"bytes": reading.storage})
+
+
+def _shared(tile: Tile) -> str:
+    if tile.shared_bytes > STATIC:
+        return "extern __shared__ __align__(128) u8 tile[];"
+    return f"__shared__ __align__(128) u8 tile[{tile.shared_bytes}];"

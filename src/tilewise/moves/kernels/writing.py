@@ -1,0 +1,211 @@
+"""From shared memory to the target: vectors, gathered or turned in registers.
+
+Only tiles that have an edge of the tensor test what they write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.kernels.elements import Elements
+from tilewise.moves.kernels.spelling import TYPES, added, split
+from tilewise.moves.tiles.tile import VECTOR
+
+_HALVES = ("{0} & 0x0f0f0f0fu | ({1} & 0x0f0f0f0fu) << 4", "{0} >> 4 & 0x0f0f0f0fu | {1} & 0xf0f0f0f0u")
+"""The low, and the high, halves of the bytes of two words, side by side in bytes."""
+
+
+class Writing(Elements):
+    """What writes a tile."""
+
+    def begin(self) -> str:
+        """The byte of the target where the tile begins."""
+        return self.sum("write", self.tile.block_order, "o", self.tile.pair.target.start)
+
+    def lines(self) -> Iterator[str]:
+        """What writes the tile; one that has an edge of the tensor tests every vector."""
+        if not self.whole():
+            yield from self._write(tested=False)
+            return
+        yield "if (whole) {"
+        yield from (f"    {line}" for line in self._write(tested=False))
+        yield "} else {"
+        yield from (f"    {line}" for line in self._write(tested=True))
+        yield "}"
+
+    def _write(self, *, tested: bool) -> Iterator[str]:
+        """A loop over the vectors of the target: gathered from shared memory, and written."""
+        tile = self.tile
+        vectors, extents = tile.write_vectors, tile.write_row_extents
+        rows, columns = prod(extents.values()), min(vectors, tile.columns)
+        groups = -(-vectors // columns)
+        yield from self.loop(groups * columns * rows, at_edges=tested)
+        column, row = f"item % {columns}", f"item / {columns}"
+        if groups > 1:
+            column, row = f"{column} + item / {columns * rows} * {columns}", f"{row} % {rows}"
+        yield f"    const int c = {column}, row = {row};" if extents else "    const int c = item;"
+        if groups * columns > vectors:
+            yield f"    if (c >= {vectors}) continue;"
+        yield from split("row", tuple(extents), extents)
+        if tile.words > 1:
+            inner = tile.read_run[0]
+            yield f"    const int j = q{inner} * {tile.words};"
+        names = self.row_names()
+        beyond = [f"{names[i]} >= {self.left(i)}" for i in extents if i in tile.ragged and tested]
+        if beyond:
+            yield f"    if ({' || '.join(beyond)}) continue;"
+        terms = [self.term(names[i], tile.digits[i].write * tile.unit) for i in extents]
+        yield f"    const {self.wide} run = {' + '.join(['into', *terms])};"
+        yield from self._position()
+        yield from (self._turned(tested) if tile.words > 1 else self._gathered(tested))
+        yield "}"
+
+    def _position(self) -> Iterator[str]:
+        """Where in its run a vector begins: at a sector's, or a vector's, multiple."""
+        tile = self.tile
+        if tile.write_shift:
+            yield f"    const int k = c * {tile.vector} - {self._in_sector('target + run')};"
+            if tile.uneven:
+                end = self._in_sector(f"target + run + {tile.run_elements * tile.unit}")
+                yield f"    if (k >= {tile.run_elements} - {end}) continue;"
+        else:
+            yield f"    const int k = c * {tile.vector};"
+
+    def _in_sector(self, address: str) -> str:
+        """How many elements an address lies behind the begin of its sector."""
+        unit = f" / {self.tile.unit}" if self.tile.unit > 1 else ""
+        return f"(int)((u64)({address}) & {SECTOR - 1}){unit}"
+
+    def _gathered(self, tested: bool) -> Iterator[str]:
+        tile, unit = self.tile, self.tile.unit
+        addresses = list(self.addresses())
+        for text, _ in addresses:
+            yield from (f"    {line}" for line in text)
+        for place, (_, address) in enumerate(addresses):
+            wide = TYPES[max(unit, 4)]
+            yield f"    const {wide} e{place} = *(const {TYPES[unit]}*)(tile + {address});"
+        yield "    V16 out;"
+        yield from packed(unit)
+        yield from self._put("out", self.at(tile.pair.target, "target", f"run + k * {unit}"), tested)
+
+    def _turned(self, tested: bool) -> Iterator[str]:
+        """Words of neighbours in the source, turned into vectors of as many target runs."""
+        tile = self.tile
+        if tile.pair.exchanged is None:
+            yield from self._words("w", "at")
+            yield from self._columns(0, tested)
+            return
+        yield from self._words("even", "at0")
+        yield from self._words("odd", "at1", tile.pitches[tile.pair.exchanged])
+        for half, form in enumerate(_HALVES):
+            yield "    {"
+            for place in range(tile.vector):
+                yield f"        const u32 w{place} = {form.format(f'even{place}', f'odd{place}')};"
+            ahead = half * tile.digits[tile.pair.exchanged].write
+            yield from (f"    {line}" for line in self._columns(ahead, tested))
+            yield "    }"
+
+    def _words(self, name: str, at: str, further: int = 0) -> Iterator[str]:
+        """The words of a vector's elements; four that are neighbours in shared memory are read at once."""
+        addresses = list(self.steps(added(*self.rows, *self.kept_run("k"), further), at))
+        for text, _ in addresses:
+            yield from (f"    {line}" for line in text)
+        if [self.offset(place) for place in range(4)] != [0, 4, 8, 12]:
+            for place, (_, address) in enumerate(addresses):
+                yield f"    const u32 {name}{place} = *(const u32*)(tile + {address});"
+            return
+        for first in range(0, len(addresses), 4):
+            yield f"    const V16 {name}_{first} = *(const V16*)(tile + {addresses[first][1]});"
+            for place in range(4):
+                yield f"    const u32 {name}{first + place} = {name}_{first}.x[{place}];"
+
+    def _columns(self, ahead: int, tested: bool) -> Iterator[str]:
+        """The words w0, w1, ... as vectors of target runs, the first of which begins some elements ahead."""
+        tile = self.tile
+        yield "    V16 " + ", ".join(f"out{j}" for j in range(tile.words)) + ";"
+        for word in range(4):
+            yield from turned(tile.words, word)
+        step = tile.digits[tile.read_run[0]].write
+        for j in range(tile.words):
+            further = (ahead + j * step) * tile.unit
+            address = added("run", f"k * {tile.unit}", further)
+            yield "    {"
+            for line in self._put(f"out{j}", self.at(tile.pair.target, "target", address), tested):
+                yield f"    {line}"
+            yield "    }"
+
+    def _put(self, value: str, address: str, tested: bool) -> Iterator[str]:
+        """A vector to the target; where it is not all the run's, or beyond a limit, element by element."""
+        tile, unit = self.tile, TYPES[self.tile.unit]
+        yield f"    u8* to = target + {address};"
+        tests = list(self._tests(tested))
+        if not tests:
+            yield f"    *(V16*)to = {value};"
+            return
+        whole, each = (" && ".join(parts) for parts in zip(*tests, strict=True))
+        yield f"    if ({whole}) *(V16*)to = {value};"
+        yield "    else"
+        yield "        #pragma unroll"
+        yield f"        for (int v = 0; v < {tile.vector}; ++v)"
+        yield f"            if ({each}) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
+
+    def _tests(self, tested: bool) -> Iterator[tuple[str, str]]:
+        """What has to hold of a whole vector at k, and of its element v, to be written."""
+        tile = self.tile
+        last = tile.write_run[-1] if tile.write_run else None
+        ragged = tested and last is not None and last in tile.ragged
+        if self.partial or ragged:
+            low = f"-{self.origin(last)} * {tile.write_inner}" if tile.halo and last is not None else "0"
+            high = str(tile.run_elements)
+            if ragged and last is not None:
+                high = f"{self.left(last)} * {tile.write_inner}"
+            yield (
+                f"k >= {low} && k + {tile.vector} <= {high}",
+                f"k + v >= {low} && k + v < {high}",
+            )
+        for place, limit in enumerate(tile.pair.limits):
+            if tested and not limit.fills:
+                yield tuple(  # type: ignore[misc]
+                    f"{self._count_at(place, position)} < {limit.bound}"
+                    for position in (f"(k + {tile.vector - 1})", "(k + v)")
+                )
+
+    def _count_at(self, place: int, position: str) -> str:
+        """What an element at a position of the write run counts in a limit."""
+        tile = self.tile
+        names = self.row_names() | self.run_digits(tile.write_run, tile.extents, position)
+        return self.count(place, [added(self.origin(i), names.get(i, 0)) for i in range(len(tile.digits))])
+
+
+def packed(unit: int) -> Iterator[str]:
+    """Elements e0, e1, ... as one vector."""
+    if unit == VECTOR:
+        yield "    out = e0;"
+    elif unit >= 4:
+        for place in range(VECTOR // unit):
+            yield f"    (({TYPES[unit]}*)&out)[{place}] = e{place};"
+    elif unit == 2:
+        for word in range(4):
+            yield f"    out.x[{word}] = __byte_perm(e{2 * word}, e{2 * word + 1}, 0x5410);"
+    else:
+        for word in range(4):
+            low, high = (f"__byte_perm(e{4 * word + i}, e{4 * word + i + 1}, 0x0040)" for i in (0, 2))
+            yield f"    out.x[{word}] = __byte_perm({low}, {high}, 0x5410);"
+
+
+def turned(words: int, word: int) -> Iterator[str]:
+    """One word of each target run, of the words of as many source runs."""
+    if words == 2:
+        pair = f"w{2 * word}, w{2 * word + 1}"
+        for j, order in enumerate(("0x5410", "0x7632")):
+            yield f"    out{j}.x[{word}] = __byte_perm({pair}, {order});"
+        return
+    a, b, c, d = (f"w{4 * word + row}" for row in range(4))
+    yield f"    const u32 a{word} = __byte_perm({a}, {b}, 0x5140), b{word} = __byte_perm({c}, {d}, 0x5140);"
+    yield f"    const u32 c{word} = __byte_perm({a}, {b}, 0x7362), d{word} = __byte_perm({c}, {d}, 0x7362);"
+    for j, (left, right, order) in enumerate(
+        (("a", "b", "0x5410"), ("a", "b", "0x7632"), ("c", "d", "0x5410"), ("c", "d", "0x7632"))
+    ):
+        yield f"    out{j}.x[{word}] = __byte_perm({left}{word}, {right}{word}, {order});"
