@@ -37,6 +37,7 @@ static std::barrier<>* gate;
 #define __shared__ static
 #define __align__(n) __attribute__((aligned(n)))
 static void __syncthreads() { gate->arrive_and_wait(); }
+static void __syncwarp() {}
 static unsigned __byte_perm(unsigned a, unsigned b, unsigned order)
 {
     unsigned long long both = (unsigned long long)b << 32 | a;

@@ -18,7 +18,7 @@ class Elements(Terms):
     def addresses(self) -> Iterator[Spelled]:
         """Of each element of a vector."""
         tile = self.tile
-        if self.partial:
+        if tile.partial:
             yield from self._within()
         elif tile.fold:
             yield from self._folded()
@@ -40,12 +40,6 @@ class Elements(Terms):
         if self.tile.words > 1:
             names[self.tile.read_run[0]] = "j"
         return names
-
-    @property
-    def partial(self) -> bool:
-        """Whether some vector has elements that are not of its run."""
-        tile = self.tile
-        return not tile.halo and bool(tile.run_elements % tile.vector or tile.write_shift)
 
     def _within(self) -> Iterator[Spelled]:
         """Elements of a vector that the run may not fill: those beyond it are read within it."""
@@ -109,10 +103,13 @@ class Elements(Terms):
         extent, step = tile.extents[tile.write_run[0]], tile.pitches[tile.write_run[0]]
         lines = [
             f"const u32 p = {added('k', tile.halo * tile.write_inner)}, digit = p % {extent}u;",
-            f"const u32 next = p - digit + {extent}u;",
             f"const int at = {added(*self.rows, *self.kept_run('p'))};",
-            f"const int past = {added(*self.rows, *self.kept_run('next'), f'(int)(p - next) * {step}')};",
         ]
+        if len(tile.write_run) == 2:
+            lines.append(f"const int past = {added('at', tile.pitches[tile.write_run[1]] - extent * step)};")
+        else:
+            beyond = added(*self.rows, *self.kept_run("next"), f"(int)(p - next) * {step}")
+            lines += [f"const u32 next = p - digit + {extent}u;", f"const int past = {beyond};"]
         for place in range(tile.vector):
             part = f"(digit < {extent - place}u ? at : past) + {place * step}" if place else "at"
             yield [] if place else lines, self._swizzled(part)

@@ -40,11 +40,15 @@ class Reading(Terms):
         yield "}"
 
     def _plain_read(self) -> Iterator[str]:
-        """All vectors to registers first, so that many are under way at once; then to shared memory."""
+        """All vectors to registers first, so that many are under way at once; then to shared memory.
+
+        The wait of the warp keeps the assembler from putting stores before the last of the loads.
+        """
         for number, (_, vectors) in enumerate(self._parts):
             count = -(-self.tile.row_count * vectors // self.tile.threads)
             yield f"V16 held{number}[{count}];"
         yield from self._read("held", load=True)
+        yield "__syncwarp();"
         yield from self._read("held", store=True)
 
     def _guarded_read(self) -> Iterator[str]:
@@ -64,7 +68,7 @@ class Reading(Terms):
         """Loops over the vectors of the rows: from the source to registers, from there to shared memory."""
         tile, guarded = self.tile, name == "one"
         for number, (first, vectors) in enumerate(self._parts):
-            yield from self.loop(tile.row_count * vectors, "4" if guarded else "", guarded)
+            yield from self.loop(tile.row_count * vectors, 1 if guarded else None)
             if tile.rows:
                 place = added(first, f"item % {vectors}")
                 yield f"    const int c = {place}, row = item / {vectors};"

@@ -9,9 +9,6 @@ from tilewise.moves.kernels.spelling import added, bracketed, cast, counting
 from tilewise.moves.pairs.pair import Side
 from tilewise.moves.tiles.tile import VECTOR, Tile
 
-MANY = 8
-"""Elements of a vector above which loops at edges are not unrolled."""
-
 
 class Terms:
     """Terms of addresses, counts and tests."""
@@ -96,15 +93,10 @@ class Terms:
             inner *= extents[i]
         return names
 
-    def loop(self, items: int, times: str = "", at_edges: bool = False) -> Iterator[str]:
-        """A loop of the threads over items, unrolled so many times, or wholly.
-
-        At edges loops over bytes stay loops: what they do for 16 elements a vector takes the compiler long.
-        """
-        if at_edges and self.tile.vector > MANY:
-            times = "1"
+    def loop(self, items: int, times: int | None = None) -> Iterator[str]:
+        """A loop of the threads over items, unrolled so many times, or wholly."""
         count = -(-items // self.tile.threads)
-        yield f"#pragma unroll {times}".rstrip()
+        yield f"#pragma unroll {times or ''}".rstrip()
         yield f"for (int i = 0; i < {count}; ++i) {{"
         yield f"    const int item = threadIdx.x + i * {self.tile.threads};"
         if items % self.tile.threads:

@@ -18,7 +18,7 @@ $prelude
 
 $functions
 
-extern "C" __global__ void __launch_bounds__($threads)
+extern "C" __global__ void __launch_bounds__($bounds)
 $name(const u8* __restrict__ source, u8* __restrict__ target)
 {
     $shared
@@ -64,7 +64,7 @@ def kernel_of(reading: Reading, writing: Writing, name: str) -> str:
     slots = {
         "prelude": PRELUDE,
         "functions": "\n".join(_functions(reading)),
-        "threads": tile.threads,
+        "bounds": ", ".join(map(str, filter(None, (tile.threads, tile.resident)))),
         "name": name,
         "shared": _shared(tile),
         "origins": "\n".join(reading.origins()),

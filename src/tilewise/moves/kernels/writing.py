@@ -13,6 +13,9 @@ from tilewise.moves.kernels.elements import Elements
 from tilewise.moves.kernels.spelling import TYPES, added, split
 from tilewise.moves.tiles.tile import VECTOR
 
+TIMES = 2
+"""How often the loop over vectors is unrolled: more is not faster, and takes the compiler longer."""
+
 _HALVES = ("{0} & 0x0f0f0f0fu | ({1} & 0x0f0f0f0fu) << 4", "{0} >> 4 & 0x0f0f0f0fu | {1} & 0xf0f0f0f0u")
 """The low, and the high, halves of the bytes of two words, side by side in bytes."""
 
@@ -41,7 +44,7 @@ class Writing(Elements):
         vectors, extents = tile.write_vectors, tile.write_row_extents
         rows, columns = prod(extents.values()), min(vectors, tile.columns)
         groups = -(-vectors // columns)
-        yield from self.loop(groups * columns * rows, at_edges=tested)
+        yield from self.loop(groups * columns * rows, 1 if tested else TIMES)
         column, row = f"item % {columns}", f"item / {columns}"
         if groups > 1:
             column, row = f"{column} + item / {columns * rows} * {columns}", f"{row} % {rows}"
@@ -156,7 +159,7 @@ class Writing(Elements):
         tile = self.tile
         last = tile.write_run[-1] if tile.write_run else None
         ragged = tested and last is not None and last in tile.ragged
-        if self.partial or ragged:
+        if tile.partial or ragged:
             low = f"-{self.origin(last)} * {tile.write_inner}" if tile.halo and last is not None else "0"
             high = str(tile.run_elements)
             if ragged and last is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
@@ -19,8 +18,14 @@ PADDINGS = {VECTOR: 8, WORD: 16}
 STORES = {VECTOR: 0.0, WORD: 1.5}
 """What stores by such steps cost of a vector beside those by vectors, in wavefronts."""
 
-COLUMNS = {8: 0.0, 4: 1.0, 2: 6.0}
+COLUMNS = {8: 0.0, 4: 2.0, 2: 6.0}
 """How many vectors of a target run neighbouring threads write, and what lines that are not whole cost."""
+
+WIDEST = 16
+"""How many they write where a tile has no conflicts: runs of 256 bytes."""
+
+IDLE = 1.125
+"""By how much threads may be more than vectors where nothing else tells orders apart."""
 
 FOLD = 0.5
 """What a fold costs: the choice between two addresses for every element."""
@@ -39,36 +44,36 @@ def calmest(tile: Tile) -> Tile:
     >>> tile.columns, tile.word_stores, max(tile.pitches)
     (8, True, 291)
     """
-    orders = _orders(tile)
     if not (tile.read_shift or tile.write_shift):
-        return replace(tile, columns=orders[0])
+        orders = [count for count, idle in _orders(tile.write_vectors, WIDEST) if idle <= IDLE]
+        return replace(tile, columns=next(iter(orders), tile.write_vectors))
     from tilewise.moves.tiles.paddings import Rows  # NumPy comes with the first tile whose rows are padded
 
     least = tile.vector * (2 if tile.unit == 8 else 1)
     granules = [granule for granule in PADDINGS if granule >= tile.unit]
     ways = sorted(
-        (least + COLUMNS.get(columns, 0.0) + STORES[granule] + FOLD * folded, -columns, granule, folded)
-        for columns in orders
+        (round((least + more) * idle, 6), more, idle, columns, granule, folded)
+        for columns, idle in _orders(tile.write_vectors)
         for granule in granules
         for folded in ((False, True) if tile.foldable else (False,))
+        for more in (COLUMNS.get(columns, 0.0) + STORES[granule] + FOLD * folded,)
     )
     rows: dict[tuple[int, bool], Rows] = {}
     best, found = inf, tile
-    for lowest, columns, granule, folded in ways:
+    for lowest, more, idle, columns, granule, folded in ways:
         if lowest >= best:
             break
         if (granule, folded) not in rows:
             own = replace(tile, fold=granule) if folded else tile
             rows[granule, folded] = Rows(own, granule, PADDINGS[granule])
-        wavefronts, padded = rows[granule, folded].best(-columns)
-        cost = wavefronts + lowest - least
+        wavefronts, padded = rows[granule, folded].best(columns)
+        cost = (wavefronts + more) * idle
         if cost < best:
             best, found = cost, padded
     return found
 
 
-def _orders(tile: Tile) -> Sequence[int]:
-    """The orders of threads that leave few of them idle; for a short run as many as it has vectors."""
-    vectors = tile.write_vectors
-    found = [count for count in COLUMNS if vectors >= count and -vectors % count * 8 <= vectors]
-    return found or [vectors]
+def _orders(vectors: int, widest: int = max(COLUMNS)) -> list[tuple[int, float]]:
+    """Orders of threads, and by how much threads are more than vectors; a short run has one for each."""
+    counts = [count for count in (widest, *COLUMNS) if vectors >= count] or [vectors]
+    return [(count, -(-vectors // count) * count / vectors) for count in dict.fromkeys(counts)]

@@ -23,6 +23,9 @@ from tilewise.moves.pairs.pair import Digit, Pair
 VECTOR = 16
 """Bytes of the widest access of a thread."""
 
+RESIDENT = 2048
+"""Threads of a multiprocessor, all of which run at once where each has 32 registers at most."""
+
 LINE = 128
 """Bytes that a wavefront of shared memory has: 32 banks of 4."""
 
@@ -101,9 +104,9 @@ class Tile:
 
     @cached_property
     def block_order(self) -> tuple[int, ...]:
-        """The digits along which tiles lie, the fastest first: along the write run, then the read run."""
+        """The digits along which tiles lie, the fastest first: as they step in the target."""
         by_write = sorted(range(len(self.digits)), key=lambda i: abs(self.digits[i].write))
-        order = dict.fromkeys((*self.write_run, *self.read_run, *by_write))
+        order = dict.fromkeys((*self.write_run, *by_write))
         return tuple(i for i in order if self.counts[i] > 1)
 
     @cached_property
@@ -117,6 +120,12 @@ class Tile:
 
     def _halo_on(self, digit: int) -> bool:
         return digit == self.write_run[-1]
+
+    @property
+    def resident(self) -> int | None:
+        """Blocks that a multiprocessor shall have at once, where few registers are enough; None for any."""
+        few = self.words == 1 and self.unit > 1 and not self.partial
+        return RESIDENT // self.threads if few else None
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -215,6 +224,11 @@ class Tile:
     def uneven(self) -> bool:
         """Whether a tile's share of a shifted run is not whole sectors long, so that its end is looked at."""
         return bool(self.halo) and self.run_elements * self.unit % SECTOR != 0
+
+    @property
+    def partial(self) -> bool:
+        """Whether some vector of the target has elements that are not of its run."""
+        return not self.halo and bool(self.run_elements % self.vector or self.write_shift)
 
     @property
     def nested(self) -> bool:

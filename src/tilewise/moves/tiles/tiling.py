@@ -28,40 +28,42 @@ SMALL = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What is asked of a tile: bytes of its runs, bytes in all, and the threads that move it."""
+    """What is asked of a tile: bytes of its runs, bytes in all, and bytes for each thread of the block."""
 
     read: int
     write: int
     bytes: int
-    threads: int
+    share: int = 32
 
 
-WHOLE = (Aim(256, 256, 16384, 512), Aim(256, 128, 16384, 512))
+WHOLE = (Aim(256, 256, 4096), Aim(256, 128, 4096))
 """Where both sides have whole vectors; the others where one side, or both, have not."""
-ONE_SHIFTED = (Aim(256, 128, 8192, 256),)
+ONE_SHIFTED = (Aim(256, 128, 8192),)
 BOTH_SHIFTED = (
-    Aim(256, 128, 16384, 512),
-    Aim(256, 256, 16384, 512),
-    Aim(128, 128, 16384, 512),
-    Aim(64, 128, 16384, 512),
+    Aim(256, 128, 16384),
+    Aim(256, 256, 16384),
+    Aim(128, 128, 16384),
+    Aim(64, 128, 16384),
 )
-SPLIT = (Aim(128, 512, 32768, 512), Aim(256, 256, 16384, 256), Aim(256, 256, 16384, 256))
+SPLIT = (Aim(128, 512, 32768), Aim(256, 256, 16384), Aim(256, 256, 16384))
 """Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
-FEW = (Aim(128, 128, 8192, 256), Aim(64, 128, 8192, 256))
-LEAST = (Aim(64, 64, 4096, 128), Aim(32, 32, 1024, 128), Aim(16, 16, 256, 128))
+FEW = (Aim(128, 128, 8192), Aim(64, 128, 8192))
+LEAST = (Aim(64, 64, 4096), Aim(32, 32, 1024), Aim(16, 16, 256))
 """Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
 OTHERS = (
-    Aim(256, 128, 16384, 512),
-    Aim(256, 128, 8192, 256),
-    Aim(128, 256, 16384, 512),
-    Aim(512, 128, 16384, 512),
-    Aim(256, 256, 32768, 1024),
-    Aim(512, 64, 16384, 512),
-    Aim(128, 512, 32768, 512),
-    Aim(256, 128, 16384, 256),
-    Aim(64, 64, 4096, 128),
+    Aim(256, 128, 16384, 64),
+    Aim(256, 256, 16384, 64),
+    Aim(128, 256, 16384),
+    Aim(512, 128, 16384),
+    Aim(256, 256, 32768),
+    Aim(512, 64, 16384),
+    Aim(128, 512, 32768),
+    Aim(256, 128, 16384, 128),
+    Aim(64, 64, 4096),
 )
 """Tiles that were best for some, and are tried where a pair is measured."""
+THREADS = (128, 256, 512)
+"""Threads that a block may have."""
 
 
 def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
@@ -142,11 +144,15 @@ def _alignment(pair: Pair, side: Side, name: str, aligned: int) -> int:
 
 
 def _run(pair: Pair, name: str, wanted: int) -> dict[int, int]:
-    """{digit: extent} of a run on one side, the fastest first, of as many elements as are wanted."""
+    """{digit: extent} of a run on one side, the fastest first, of as many elements as are wanted.
+
+    Rows that are read may be a quarter shorter: whole rows are worth more than a part of the next.
+    """
     run: dict[int, int] = {}
     digits = pair.digits or ()
     length = 1
-    while length < wanted:
+    enough = wanted * 3 // 4 if name == "read" else wanted
+    while length < enough:
         following = [
             i
             for i, digit in enumerate(digits)
@@ -191,7 +197,8 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
     if any(not _keeps_vectors(pair, side) for side, _ in _sides(pair)):
         return None
     _even_halo(digits, tuple(writes), extents, unit, shifts[1])
-    tile = Tile(pair, tuple(extents), read_run, tuple(writes), aim.threads, *shifts)
+    tile = Tile(pair, tuple(extents), read_run, tuple(writes), THREADS[0], *shifts)
+    tile = replace(tile, threads=_threads(tile, aim.share))
     if tile.halo and tile.write_run[-1] in read_run:
         if tile.write_run[-1] != read_run[-1]:
             return None
@@ -200,6 +207,16 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
         if tile.read_shift and pair.source.swizzles:
             return None
     return tile if tile.shared_bytes <= SHARED else None
+
+
+def _threads(tile: Tile, share: int) -> int:
+    """As many as have that share of a tile; fewer where each needs registers for many elements."""
+    if tile.pair.exchanged is not None:
+        share *= 4
+    elif tile.words == 1 and tile.unit == 1:
+        share *= 2
+    wanted = prod(tile.extents) * tile.unit // share
+    return max((count for count in THREADS if 4 * count <= 5 * wanted), default=THREADS[0])
 
 
 def _read_run(
