@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -44,6 +45,58 @@ def case(seed: int, elements: int = 4000) -> Case:
         target = target + R[draw.randint(2, 3) : target.max("m") + 1 + draw.choice([0, 0, 3, 16])]
     source, target = (_dressed(draw, layout) for layout in (source, target))
     return Case(source, target, dtype, box, draw.randint(0, 13))
+
+
+def of_4_bits(seed: int, elements: int = 8000) -> Case:
+    """The case of a seed, of 4 bits that part: extents, strides and offsets that are whole bytes, mostly."""
+    draw = random.Random(seed)
+    order = list(range(draw.choice([2, 2, 2, 3, 3, 4, 5])))
+    while order[-1] == len(order) - 1:
+        draw.shuffle(order)
+    shape = _even_shape(draw, order, elements)
+    even = draw.random() < 0.8
+    larger = tuple(extent + 2 * draw.choice([0, 1, 4]) for extent in shape)
+    box = shape if draw.random() < 0.3 and larger != shape else None
+    ends = [larger if box and draw.random() < 0.7 else shape for _ in range(2)]
+    source = _in_order(draw, ends[0], range(len(shape)), even=even)
+    target = _in_order(draw, ends[1], order, even=even)
+    if box and draw.random() < 0.3:
+        source, target = draw.choice([(_blocked(draw, larger), target), (source, _blocked(draw, larger))])
+    if draw.random() < 0.1:
+        target = target + R[2 : (target.max("m") + 2) // 2 * 2 + 2 * draw.randint(0, 9)]
+    if draw.random() < 0.1:
+        swizzle = Swizzle(draw.randint(1, 3), draw.choice([1, 5, 5, 5]), draw.choice([3, 4]))
+        source, target = (swizzle @ source, target) if draw.random() < 0.5 else (source, swizzle @ target)
+    return Case(source, target, DType.of(draw.choice(["u4", "e2m1"])), box, draw.randint(0, 13))
+
+
+def _even_shape(draw: random.Random, order: list[int], elements: int) -> tuple[int, ...]:
+    """Extents of which one or two are long; the fastest of both sides are even, mostly."""
+    shape = [draw.choice([1, 2, 2, 3, 4, 5, 6, 10]) for _ in order]
+    fastest = len(order) - 1, order[-1]
+    for i in fastest:
+        shape[i] += shape[i] % 2
+    for i in draw.sample([*fastest, *order[:-1]], draw.choice([1, 2, 2, 2])):
+        left = max(2, elements // (prod(shape) // shape[i]))
+        extent = draw.randint(1, left // 2) if draw.random() < 0.5 else round((left // 2) ** 0.5)
+        whole = draw.choice([1, 1, 1, 2, 16])
+        shape[i] = 2 * max(extent // whole * whole, 1) - (draw.random() < 0.05)
+    return tuple(shape)
+
+
+def _in_order(draw: random.Random, shape: tuple[int, ...], order: Sequence[int], *, even: bool) -> Layout:
+    """Strides in that order of the modes, the fastest last, some with gaps, some downwards; perhaps later."""
+    strides, step, offset = [0] * len(shape), 1, 0
+    for i in reversed(order):
+        strides[i] = step
+        step *= shape[i]
+        if draw.random() < 0.2:
+            step += draw.choice([2, 6, 16, 32]) if even else draw.choice([1, 2, 3])
+        if step > shape[i] and draw.random() < 0.05 and strides[i] > 1:
+            offset += (shape[i] - 1) * strides[i]
+            strides[i] = -strides[i]
+    later = draw.choice([2, 8, 32, 34]) if even else draw.randint(1, 40)
+    return S[shape : tuple(strides)] + offset + draw.choice([0, 0, 0, later])
 
 
 def _shape(draw: random.Random, elements: int) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ SMALL = (
     "transpose of 16 bytes",
     "transpose of doubles, of unaligned storages",
     "4 bits",
+    "4 bits in rows of whole bytes",
     "no common digits",
     "padded",
 )

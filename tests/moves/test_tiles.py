@@ -76,6 +76,17 @@ def test_rows_behind_folds(shape, dtype, fold):
     assert tile.foldable
 
 
+def test_rows_that_end_in_a_halo_are_read_to_their_end():
+    source, target = S[2, 200, 2], S[(2, 200, 2) : (1, 2, 400)] + 1
+    found = plan(source, target, "u8")
+    tile = tile_for(simplest(found.pair, 2048), Aim(32, 32, 256, 128))
+    given, made = aligned(800), aligned(801)
+    given[:] = np.random.default_rng(1).integers(0, 256, 800)
+    run(replace(found, way=tile).kernel, tile.blocks, tile.threads, given, made)
+    assert (tile.read_run[-1], tile.read_shift, tile.halo) == (tile.write_run[-1], False, 16)
+    assert made[1:].tobytes() == turned(given, (2, 200, 2), (2, 1, 0), 8).tobytes()
+
+
 @pytest.mark.parametrize(
     ("shape", "order"),
     [((64, 96), (1, 0)), ((96, 160), (1, 0)), ((4, 32, 5, 64), (3, 0, 2, 1)), ((3, 64, 64), (2, 0, 1))],
@@ -97,24 +108,6 @@ def test_a_digit_beyond_31_bits_is_counted_by_64():
     assert isinstance(found.way, Tile)
     assert "const long long o0 = (long long)(blockIdx.x) *" in found.kernel
     assert "const int o" not in found.kernel
-
-
-def test_4_bits_that_are_no_whole_words_go_one_by_one():
-    assert plan(*permuted((140, 104), (1, 0)), "u4").kind == "gather"
-    assert plan(*permuted((64, 96), (1, 0)), "u4").kind == "tile"
-
-
-def test_4_bits_in_rows_that_begin_amid_bytes_or_end_at_a_box_go_one_by_one():
-    source, target = permuted((64, 96), (1, 0))
-    apart = S[(64, 96) : (1, 65)]
-    assert [plan(source, other, "u4").kind for other in (target, target + 64, target + 33, apart)] == [
-        "tile",
-        "tile",
-        "gather",
-        "gather",
-    ]
-    blocks = S[((3, 32), 96) : ((3072, 1), 32)]
-    assert plan(source, blocks, "u4", shape=(64, 96)).kind == "gather"
 
 
 def test_a_share_of_a_run_is_whole_sectors_where_that_takes_little():

@@ -23,12 +23,22 @@ class Elements(Terms):
         elif tile.fold:
             yield from self._folded()
         elif tile.nested:
-            ahead = tile.halo * tile.pitches[tile.write_run[-1]] if len(tile.write_run) == 1 else 0
+            ahead = self.ahead * tile.pitches[tile.write_run[-1]] if len(tile.write_run) == 1 else 0
             yield from self.steps(added(*self.rows, *self.kept_run("k"), ahead))
-        elif tile.extents[tile.write_run[0]] >= tile.vector:
+        elif tile.extents[tile.write_run[0]] >= self.places:
             yield from self._past()
         else:
             yield from self._carried()
+
+    @property
+    def places(self) -> int:
+        """How many elements a thread gathers: a vector's, and what a vector that begins before has more."""
+        return self.tile.vector + self.tile.lag
+
+    @property
+    def ahead(self) -> int:
+        """How many positions of the write run are held before position k, less those that are gathered."""
+        return self.tile.halo * self.tile.write_inner - self.tile.lag
 
     @property
     def rows(self) -> list[str]:
@@ -43,8 +53,9 @@ class Elements(Terms):
 
     def _within(self) -> Iterator[Spelled]:
         """Elements of a vector that the run may not fill: those beyond it are read within it."""
-        for place in range(self.tile.vector):
-            line = f"const int p{place} = min(max(k + {place}, 0), {self.tile.run_elements - 1});"
+        for place in range(self.places):
+            position = f"k + {place - self.tile.lag}"
+            line = f"const int p{place} = min(max({position}, 0), {self.tile.run_elements - 1});"
             yield [line], self._swizzled(added(*self.rows, *self.kept_run(f"p{place}")))
 
     def kept_run(self, position: str) -> list[str]:
@@ -54,7 +65,7 @@ class Elements(Terms):
     def steps(self, base: str, at: str = "at") -> Iterator[Spelled]:
         """Elements that are always as far apart: the first address, and constants."""
         tile = self.tile
-        steps = [self.offset(place) for place in range(tile.vector)]
+        steps = [self.offset(place) for place in range(self.places)]
         if tile.swizzle_shift is None:
             named, texts = base, [added(at, step) for step in steps]
         elif self._kept_together(steps):
@@ -87,11 +98,13 @@ class Elements(Terms):
         tile = self.tile
         step = tile.pitches[tile.write_run[0]]
         lines = [
-            f"const u32 p = {added('k', tile.halo)}, digit = p % {tile.vector}u;",
+            f"const u32 p = {added('k', self.ahead)}, digit = p % {tile.vector}u;",
             f"const int at = {added(*self.rows, *self.kept_run('p'))}, past = at + {tile.fold};",
         ]
-        for place in range(tile.vector):
-            part = f"(digit < {tile.vector - place}u ? at : past) + {place * step}" if place else "at"
+        for place in range(self.places):
+            folds, left = divmod(place, tile.vector)
+            further = place * step + folds * tile.fold
+            part = f"(digit < {tile.vector - left}u ? at : past) + {further}" if place else "at"
             yield [] if place else lines, part
 
     def _past(self) -> Iterator[Spelled]:
@@ -102,7 +115,7 @@ class Elements(Terms):
         tile = self.tile
         extent, step = tile.extents[tile.write_run[0]], tile.pitches[tile.write_run[0]]
         lines = [
-            f"const u32 p = {added('k', tile.halo * tile.write_inner)}, digit = p % {extent}u;",
+            f"const u32 p = {added('k', self.ahead)}, digit = p % {extent}u;",
             f"const int at = {added(*self.rows, *self.kept_run('p'))};",
         ]
         if len(tile.write_run) == 2:
@@ -110,7 +123,7 @@ class Elements(Terms):
         else:
             beyond = added(*self.rows, *self.kept_run("next"), f"(int)(p - next) * {step}")
             lines += [f"const u32 next = p - digit + {extent}u;", f"const int past = {beyond};"]
-        for place in range(tile.vector):
+        for place in range(self.places):
             part = f"(digit < {extent - place}u ? at : past) + {place * step}" if place else "at"
             yield [] if place else lines, self._swizzled(part)
 
@@ -118,9 +131,8 @@ class Elements(Terms):
         """Elements along several digits: one address from the other, with a carry where a digit ends."""
         tile = self.tile
         run = tile.write_run
-        ahead = tile.halo * tile.write_inner
-        for place in range(tile.vector):
-            position = added("k", place + ahead)
+        for place in range(self.places):
+            position = added("k", place + self.ahead)
             if len(run) == 2 and tile.extents[run[0]].bit_count() > 1:
                 yield self._carry(place, position), self._swizzled(f"at{place}")
             else:

@@ -94,8 +94,7 @@ class Reading(Terms):
         else:
             place = " + ".join(["from", *terms, "c * 16"])
             if self.run_ragged and guarded:
-                left = self.left(tile.read_run[-1])
-                yield f"    if (c * 16 >= {left} * {self._read_inner * tile.unit}) continue;"
+                yield f"    if (c * 16 >= {self._run_left} * {self._read_inner * tile.unit}) continue;"
             yield f"    const u8* at = source + {self.at(tile.pair.source, 'source', place)};"
         if not guarded:
             yield f"    {value} = *(const V16*)at;"
@@ -103,6 +102,12 @@ class Reading(Terms):
         within = f"at >= source && at + 16 <= source + {self.storage}ull"
         yield f"    V16 {value} = {within} ? *(const V16*)at : part(at, source);"
         yield from self._fill()
+
+    @property
+    def _run_left(self) -> str:
+        """How many positions of the last digit of a row the tensor has; a halo is before a tile's own."""
+        tile, last = self.tile, self.tile.read_run[-1]
+        return self.left(last, tile.halo if tile.halo and last == tile.write_run[-1] else 0)
 
     @property
     def _read_inner(self) -> int:

@@ -81,8 +81,8 @@ class Terms:
         ]
         return added(*terms)
 
-    def left(self, digit: int) -> str:
-        return f"({self.tile.digits[digit].extent} - {self.origin(digit)})"
+    def left(self, digit: int, more: int = 0) -> str:
+        return f"({self.tile.digits[digit].extent + more} - {self.origin(digit)})"
 
     def run_digits(self, run: Sequence[int], extents: Sequence[int], position: str) -> dict[int, str]:
         """The digits of a run, as text, of a position in it."""

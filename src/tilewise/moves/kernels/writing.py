@@ -5,7 +5,7 @@ Only tiles that have an edge of the tensor test what they write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from tilewise.hardware.memory.sectors import SECTOR
@@ -60,10 +60,22 @@ class Writing(Elements):
         if beyond:
             yield f"    if ({' || '.join(beyond)}) continue;"
         terms = [self.term(names[i], tile.digits[i].write * tile.unit) for i in extents]
-        yield f"    const {self.wide} run = {' + '.join(['into', *terms])};"
+        yield f"    const {self.wide} run = {added('into', *terms, tile.leader * self._second_run)};"
         yield from self._position()
-        yield from (self._turned(tested) if tile.words > 1 else self._gathered(tested))
+        yield from self._made(tested)
         yield "}"
+
+    def _made(self, tested: bool) -> Iterator[str]:
+        """What a thread makes of one position of a run."""
+        if self.tile.words > 1:
+            return self._turned(tested)
+        return self._parted(tested) if self.tile.parted else self._gathered(tested)
+
+    @property
+    def _second_run(self) -> int:
+        """Bytes from the first run to the second of those to which halves of bytes go."""
+        own = self.tile.pair.exchanged
+        return 0 if own is None else self.tile.digits[own].write
 
     def _position(self) -> Iterator[str]:
         """Where in its run a vector begins: at a sector's, or a vector's, multiple."""
@@ -92,6 +104,47 @@ class Writing(Elements):
         yield "    V16 out;"
         yield from packed(unit)
         yield from self._put("out", self.at(tile.pair.target, "target", f"run + k * {unit}"), tested)
+
+    def _parted(self, tested: bool) -> Iterator[str]:
+        """Bytes of two rows of the source, each read once; halves of both make vectors of two target runs.
+
+        One vector is at k. The other begins `lag` elements before: words of it lie across those of the first.
+        """
+        tile = self.tile
+        second_row = tile.pitches[tile.pair.exchanged or 0]
+        addresses = list(self.addresses())
+        for text, _ in addresses:
+            yield from (f"    {line}" for line in text)
+        for place, (_, address) in enumerate(addresses):
+            yield f"    const u32 a{place} = *(const u8*)(tile + {address});"
+            yield f"    const u32 b{place} = *(const u8*)(tile + {added(address, second_row)});"
+        before = -(-tile.lag // 4)
+        for word in range(before + 4):
+            first = tile.lag + 4 * (word - before)
+            bytes_ = [max(0, place) for place in range(first, first + 4)]
+            for name, of in (("even", "a"), ("odd", "b")):
+                yield f"    const u32 {name}{word} = {in_word([f'{of}{place}' for place in bytes_])};"
+        form, other_form = _HALVES[:: -1 if tile.leader else 1]
+        yield "    V16 out, other;"
+        for word in range(4):
+            yield f"    out.x[{word}] = {form.format(f'even{word + before}', f'odd{word + before}')};"
+        across = 4 * before - tile.lag
+        for word in range(4 + (across > 0)):
+            yield f"    const u32 h{word} = {other_form.format(f'even{word}', f'odd{word}')};"
+        order = sum(across + byte << 4 * byte for byte in range(4))
+        for word in range(4):
+            value = f"__byte_perm(h{word}, h{word + 1}, {order:#06x})" if across else f"h{word}"
+            yield f"    other.x[{word}] = {value};"
+        yield from self._put("out", self.at(tile.pair.target, "target", "run + k"), tested)
+        yield "    {"
+        behind = "k"
+        if tile.lag:
+            behind = "before"
+            yield f"        const int before = k - {tile.lag};"
+        ahead = -self._second_run if tile.leader else self._second_run
+        address = self.at(tile.pair.target, "target", added(f"run + {behind}", ahead))
+        yield from (f"    {line}" for line in self._put("other", address, tested, behind))
+        yield "    }"
 
     def _turned(self, tested: bool) -> Iterator[str]:
         """Words of neighbours in the source, turned into vectors of as many target runs."""
@@ -139,11 +192,11 @@ class Writing(Elements):
                 yield f"    {line}"
             yield "    }"
 
-    def _put(self, value: str, address: str, tested: bool) -> Iterator[str]:
+    def _put(self, value: str, address: str, tested: bool, k: str = "k") -> Iterator[str]:
         """A vector to the target; where it is not all the run's, or beyond a limit, element by element."""
         tile, unit = self.tile, TYPES[self.tile.unit]
         yield f"    u8* to = target + {address};"
-        tests = list(self._tests(tested))
+        tests = list(self._tests(tested, k))
         if not tests:
             yield f"    *(V16*)to = {value};"
             return
@@ -154,7 +207,7 @@ class Writing(Elements):
         yield f"        for (int v = 0; v < {tile.vector}; ++v)"
         yield f"            if ({each}) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
 
-    def _tests(self, tested: bool) -> Iterator[tuple[str, str]]:
+    def _tests(self, tested: bool, k: str) -> Iterator[tuple[str, str]]:
         """What has to hold of a whole vector at k, and of its element v, to be written."""
         tile = self.tile
         last = tile.write_run[-1] if tile.write_run else None
@@ -165,14 +218,14 @@ class Writing(Elements):
             if ragged and last is not None:
                 high = f"{self.left(last)} * {tile.write_inner}"
             yield (
-                f"k >= {low} && k + {tile.vector} <= {high}",
-                f"k + v >= {low} && k + v < {high}",
+                f"{k} >= {low} && {k} + {tile.vector} <= {high}",
+                f"{k} + v >= {low} && {k} + v < {high}",
             )
         for place, limit in enumerate(tile.pair.limits):
             if tested and not limit.fills:
                 yield tuple(  # type: ignore[misc]
                     f"{self._count_at(place, position)} < {limit.bound}"
-                    for position in (f"(k + {tile.vector - 1})", "(k + v)")
+                    for position in (f"({k} + {tile.vector - 1})", f"({k} + v)")
                 )
 
     def _count_at(self, place: int, position: str) -> str:
@@ -194,8 +247,13 @@ def packed(unit: int) -> Iterator[str]:
             yield f"    out.x[{word}] = __byte_perm(e{2 * word}, e{2 * word + 1}, 0x5410);"
     else:
         for word in range(4):
-            low, high = (f"__byte_perm(e{4 * word + i}, e{4 * word + i + 1}, 0x0040)" for i in (0, 2))
-            yield f"    out.x[{word}] = __byte_perm({low}, {high}, 0x5410);"
+            yield f"    out.x[{word}] = {in_word([f'e{4 * word + i}' for i in range(4)])};"
+
+
+def in_word(bytes_: Sequence[str]) -> str:
+    """Four bytes as one word."""
+    low, high = (f"__byte_perm({bytes_[i]}, {bytes_[i + 1]}, 0x0040)" for i in (0, 2))
+    return f"__byte_perm({low}, {high}, 0x5410)"
 
 
 def turned(words: int, word: int) -> Iterator[str]:

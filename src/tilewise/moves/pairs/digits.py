@@ -79,36 +79,42 @@ def _doubled(pair: Pair) -> Pair | None:
     places = [place for side in (pair.source, pair.target) for place in (side.start, side.outer)]
     if any(number % 2 for number in (*steps, *places)):
         return None
-    limits = [_halved_limit(*own, inner, others) for own in enumerate(pair.limits)]
+    limits = halved_limits(pair, inner)
     source, target = halved(pair.source), halved(pair.target)
-    kept = tuple(limit for limit in limits if limit is not None)
-    if source is None or target is None or len(kept) < len(limits):
+    if source is None or target is None or limits is None:
         return None
     inside = [
-        replace(digit, extent=digit.extent // 2, counts=_counts(pair, digit, limits))
+        replace(digit, extent=digit.extent // 2, counts=halved_counts(digit, inner))
         if digit is inner
-        else replace(digit, read=digit.read // 2, write=digit.write // 2, counts=_counts(pair, digit, limits))
+        else replace(digit, read=digit.read // 2, write=digit.write // 2, counts=halved_counts(digit, inner))
         for digit in digits
     ]
-    return replace(pair, bits=2 * pair.bits, digits=tuple(inside), source=source, target=target, limits=kept)
+    return replace(
+        pair, bits=2 * pair.bits, digits=tuple(inside), source=source, target=target, limits=limits
+    )
 
 
-def _halved_limit(place: int, limit: Limit, inner: Digit, others: list[Digit]) -> Limit | None:
-    """The limit in pairs of elements, where it never parts a pair."""
+def halved_limits(pair: Pair, inner: Digit) -> tuple[Limit, ...] | None:
+    """The limits where a digit counts pairs of elements; None where one of them parts a pair."""
+    limits = [_halved_limit(*own, inner, pair.digits or ()) for own in enumerate(pair.limits)]
+    kept = tuple(limit for limit in limits if limit is not None)
+    return kept if len(kept) == len(limits) else None
+
+
+def _halved_limit(place: int, limit: Limit, inner: Digit, digits: Sequence[Digit]) -> Limit | None:
     if not inner.counts[place]:
         return limit
-    counts = [digit.counts[place] for digit in others]
+    counts = [digit.counts[place] for digit in digits if digit is not inner]
     if inner.counts[place] != 1 or limit.bound % 2 or any(count % 2 for count in counts):
         return None
     return replace(limit, bound=limit.bound // 2)
 
 
-def _counts(pair: Pair, digit: Digit, limits: Sequence[Limit | None]) -> tuple[int, ...]:
-    """What a digit counts in limits that are now counted in pairs, or as before."""
-    inner = next(own for own in pair.digits or () if own.read == own.write == 1)
+def halved_counts(digit: Digit, inner: Digit) -> tuple[int, ...]:
+    """What a digit counts in limits that are now counted in pairs of elements, or as before."""
     return tuple(
-        count if not inner.counts[place] or digit is inner else count // 2
-        for place, count in enumerate(digit.counts)
+        count // 2 if own and digit is not inner else count
+        for count, own in zip(digit.counts, inner.counts, strict=True)
     )
 
 

@@ -5,19 +5,20 @@
          b + 1   z    w              a + 1      y    w         the first in its low half
 
 Counted in bytes the pair has a digit more, of two: the second element of b in the source, that of a in the
-target. A thread that has the bytes of both makes those of both.
+target. A thread that has the bytes of both makes those of both. Rows of both sides are whole bytes for that,
+wherever these begin; a limit is whole bytes as well.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewise.moves.pairs.digits import halved
-from tilewise.moves.pairs.pair import Digit, Pair
+from tilewise.moves.pairs.digits import halved, halved_counts, halved_limits
+from tilewise.moves.pairs.pair import Digit, Limit, Pair
 
 
 def in_bytes(pair: Pair) -> Pair | None:
-    """The pair of bytes, whose last digit is the one of two; None where some bytes do not go by fours.
+    """The pair of bytes, whose last digit is the one of two; None where a row begins amid a byte.
 
         requires  elements of 4 bits, the simplest digits
 
@@ -30,7 +31,7 @@ def in_bytes(pair: Pair) -> Pair | None:
     """
     digits = pair.digits or ()
     reads, writes = ([digit for digit in digits if getattr(digit, way) == 1] for way in ("read", "write"))
-    if pair.bits != 4 or pair.limits or len(reads) != 1 or len(writes) != 1 or reads == writes:
+    if pair.bits != 4 or len(reads) != 1 or len(writes) != 1 or reads == writes:
         return None
     (a,), (b,) = reads, writes
     places = [place for side in (pair.source, pair.target) for place in (side.start, side.outer)]
@@ -38,17 +39,34 @@ def in_bytes(pair: Pair) -> Pair | None:
     if any(number % 2 for number in (*places, *steps, a.extent, b.extent)):
         return None
     source, target = halved(pair.source), halved(pair.target)
-    if source is None or target is None:
+    limits = _limits(pair, a, b)
+    if source is None or target is None or limits is None:
         return None
-    bytes_ = [_in_bytes(digit, a, b) for digit in digits]
-    second = Digit(2, b.read // 2, a.write // 2)
-    together = (*bytes_, second)
-    return replace(pair, bits=8, digits=together, source=source, target=target, exchanged=len(together) - 1)
+    second = Digit(2, b.read // 2, a.write // 2, (0,) * len(limits))
+    together = (*(_in_bytes(digit, a, b) for digit in digits), second)
+    return replace(
+        pair,
+        bits=8,
+        digits=together,
+        source=source,
+        target=target,
+        limits=limits,
+        exchanged=len(together) - 1,
+    )
+
+
+def _limits(pair: Pair, a: Digit, b: Digit) -> tuple[Limit, ...] | None:
+    """The limits in bytes; None where one of them parts a byte."""
+    if any(map(min, a.counts, b.counts)):
+        return None
+    limits = halved_limits(pair, a)
+    return None if limits is None else halved_limits(replace(pair, limits=limits), b)
 
 
 def _in_bytes(digit: Digit, a: Digit, b: Digit) -> Digit:
     if digit is a:
-        return Digit(a.extent // 2, 1, a.write)
+        return replace(a, extent=a.extent // 2)
     if digit is b:
-        return Digit(b.extent // 2, b.read, 1)
-    return Digit(digit.extent, digit.read // 2, digit.write // 2)
+        return replace(b, extent=b.extent // 2)
+    by_a = replace(digit, counts=halved_counts(digit, a))
+    return replace(by_a, read=digit.read // 2, write=digit.write // 2, counts=halved_counts(by_a, b))

@@ -44,7 +44,7 @@ def calmest(tile: Tile) -> Tile:
     >>> tile.columns, tile.word_stores, max(tile.pitches)
     (8, True, 291)
     """
-    if not (tile.read_shift or tile.write_shift):
+    if tile.swizzle_shift is not None:
         orders = [count for count, idle in _orders(tile.write_vectors, WIDEST) if idle <= IDLE]
         return replace(tile, columns=next(iter(orders), tile.write_vectors))
     from tilewise.moves.tiles.paddings import Rows  # NumPy comes with the first tile whose rows are padded

@@ -77,7 +77,7 @@ class Tile:
         last = self.write_run[-1]
         if self.extents[last] == self.digits[last].extent:
             return 0
-        return -(-(SECTOR // self.unit - 1) // self.write_inner)
+        return -(-(SECTOR // self.unit - 1 + self.lag) // self.write_inner)
 
     @property
     def write_inner(self) -> int:
@@ -195,7 +195,7 @@ class Tile:
     @property
     def swizzle_shift(self) -> int | None:
         """S of the Swizzle<3,4,S> over bytes of shared memory; None where rows are padded instead."""
-        if self.read_shift or self.write_shift:
+        if self.read_shift or self.write_shift or self.parted:
             return None
         row = -(-self.run_bytes // VECTOR) * VECTOR
         return (max(row * self.vector, LINE) - 1).bit_length() - 4
@@ -218,7 +218,30 @@ class Tile:
     def write_vectors(self) -> int:
         """Vectors of a write run, wherever it begins."""
         slack = SECTOR // self.unit - 1 if self.write_shift and (self.uneven or not self.halo) else 0
+        slack += 0 if self.halo else self.lag
         return -(-(self.run_elements + slack) // self.vector)
+
+    @property
+    def parted(self) -> bool:
+        """Whether bytes that exchange halves are gathered one by one, and written to two runs at once."""
+        return self.pair.exchanged is not None and self.words == 1
+
+    @property
+    def leader(self) -> int:
+        """Which of the two runs to which halves go has the vectors that begin later."""
+        return int(self._runs_apart > VECTOR // 2)
+
+    @property
+    def lag(self) -> int:
+        """How many elements the vectors of the other of them begin before: a thread writes both."""
+        return min(self._runs_apart, VECTOR - self._runs_apart)
+
+    @property
+    def _runs_apart(self) -> int:
+        """How much later in a vector the second run begins than the first, where runs begin anywhere."""
+        if self.pair.exchanged is None or not self.write_shift:
+            return 0
+        return self.digits[self.pair.exchanged].write % VECTOR
 
     @property
     def uneven(self) -> bool:

@@ -45,6 +45,8 @@ BOTH_SHIFTED = (
     Aim(128, 128, 16384),
     Aim(64, 128, 16384),
 )
+HALVES_SHIFTED = (Aim(128, 128, 32768), Aim(64, 256, 32768))
+"""Where bytes exchange halves and some side has no whole vectors: a tile has two of each run."""
 SPLIT = (Aim(128, 512, 32768), Aim(256, 256, 16384), Aim(256, 256, 16384))
 """Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
 FEW = (Aim(128, 128, 8192), Aim(64, 128, 8192))
@@ -85,18 +87,14 @@ def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
 
 
 def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]:
-    """Tiles for the aims, one after another; of 4 bits those that turn whole words."""
-    halves = pair.bits == 4
-    bytes_ = in_bytes(pair) if halves else pair
+    """Tiles for the aims, one after another; of 4 bits those first that turn whole words."""
+    bytes_ = in_bytes(pair) if pair.bits == 4 else pair
     if bytes_ is None or bytes_.bits < 8 or not bytes_.digits:
         return
-    if halves and any(_shifts(bytes_, aligned)):
-        return
     total = prod(digit.extent for digit in bytes_.digits) * bytes_.bits // 8
-    for aim in chain(_aims(bytes_, aligned, total), more):
-        box = _box(bytes_, aim, aligned)
-        if box is not None and (not halves or box.words > 1):
-            yield box
+    tried = (_box(bytes_, aim, aligned) for aim in chain(_aims(bytes_, aligned, total), more))
+    boxes = (box for box in tried if box is not None)
+    yield from boxes if bytes_.exchanged is None else sorted(boxes, key=lambda box: box.parted)
 
 
 def _by_halo(boxes: Iterator[Tile]) -> Iterator[Tile]:
@@ -113,6 +111,7 @@ def _by_halo(boxes: Iterator[Tile]) -> Iterator[Tile]:
 def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
     shifted = sum(_shifts(pair, aligned))
     if total >= SMALL:
+        yield from HALVES_SHIFTED if shifted and pair.exchanged is not None else ()
         yield from (SPLIT[shifted],) if _splits(pair) else ()
         yield from (WHOLE, ONE_SHIFTED, BOTH_SHIFTED)[shifted]
     yield from FEW
@@ -156,7 +155,7 @@ def _run(pair: Pair, name: str, wanted: int) -> dict[int, int]:
         following = [
             i
             for i, digit in enumerate(digits)
-            if getattr(digit, name) == length and i not in run and i != pair.exchanged
+            if getattr(digit, name) == length and i not in run and (i != pair.exchanged or name == "read")
         ]
         if not following:
             break
