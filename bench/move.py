@@ -22,7 +22,7 @@ from tilewise import DType, Layout, S, Swizzle
 from tilewise.gpu.compile import Source, cubin
 from tilewise.gpu.device import find
 from tilewise.moves.arrays.device import Loaded
-from tilewise.moves.plan import Plan, plan
+from tilewise.moves.plan import Plan, memory_plan
 
 REPEATS = 15
 ROUND = 256 << 20
@@ -47,7 +47,7 @@ class Case:
     @property
     def plan(self) -> Plan:
         """How tilewise does it."""
-        return plan(self.source, self.target, self.dtype, shape=self.shape)
+        return memory_plan(self.source, self.target, self.dtype, shape=self.shape)
 
 
 def permuted(name: str, dtype: str, shape: Sequence[int], order: Sequence[int], bar: str) -> Case:

@@ -224,7 +224,7 @@ def program(asked: dict) -> tuple[str, int]:
     room, wait, apart = _shared(there, back)
 
     def call(plan, name: str, first: str, second: str, begin: int = 0) -> str:
-        pointer = f", room + {begin}" if plan.bytes else ""
+        pointer = f", room + {begin}" if plan.shared_bytes else ""
         return f"{name}({first}, {second}{pointer});"
 
     def alone(plan, name: str) -> str:
@@ -270,18 +270,18 @@ extern "C" __global__ void __launch_bounds__({threads}) loop(const unsigned *x, 
 
 def _shared(there, back) -> tuple[int, str, int]:
     """Bytes, the wait before they are used again, and where those of the way back begin."""
-    both = [plan for plan in (there, back) if plan.bytes]
+    both = [plan for plan in (there, back) if plan.shared_bytes]
     if not both:
         return 0, "", 0
     if any(plan.barriers for plan in both):
-        return max(plan.bytes for plan in both), "__syncthreads();", 0
-    if len(both) == 2 and (there.bytes, there.slots, there.slots) != (
-        back.bytes,
+        return max(plan.shared_bytes for plan in both), "__syncthreads();", 0
+    if len(both) == 2 and (there.shared_bytes, there.slots, there.slots) != (
+        back.shared_bytes,
         back.slots,
         there.threads // 32,
     ):
-        return there.bytes + back.bytes, "__syncwarp();", there.bytes
-    return both[0].bytes, "__syncwarp();", 0
+        return there.shared_bytes + back.shared_bytes, "__syncwarp();", there.shared_bytes
+    return both[0].shared_bytes, "__syncwarp();", 0
 
 
 def our_cubin(asked: dict) -> tuple[bytes, int]:

@@ -40,7 +40,8 @@ nitpick_ignore_regex = [
     (r"py:.*", r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.mma\.\w+)\..*|Question|Row|Counts|Folded"),
     (r"py:.*", r"tilewise\.check\.(access\.(question|stored)|swizzling\.(candidates|engines))\..*"),
     (r"py:.*", r"tilewise\.(gpu\.verify\.part\.(One|Device|Answer)|check\.access\.costs\.Ranks)"),  # any type
-    (r"py:.*", r"tilewise\.moves\.(plan\.Bulk|tile\.Tile|gather_kernel\.Gather|pair\.\w+)"),  # ways of a plan
+    # ways of a plan
+    (r"py:.*", r"tilewise\.moves\.(plan\.Bulk|tiles\.\w+\.Tile|kernels\.\w+\.Gather|pairs\.\w+\.\w+)"),
     (r"py:.*", r"tilewise\.moves\.exchange\.(question|within|shared|accesses)\.\w+"),  # parts of an exchange
     (r"py:.*", r"tilewise\.hardware\.(operands\.stepping\.D|tcgen05\.descriptor\.Descriptor)"),  # any word
     (

@@ -194,7 +194,7 @@ def ran(plan: Exchange, held: np.ndarray, text: str = "") -> np.ndarray:
         return _shuffled(plan.way, held)
     machine = Machine(plan.threads, held, np.zeros((plan.threads, plan.registers[1]), np.int64))
     machine.run(text or function(plan))
-    assert machine.reach <= plan.bytes
+    assert machine.reach <= plan.shared_bytes
     return machine.made
 
 

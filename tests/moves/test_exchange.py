@@ -110,7 +110,7 @@ def test_the_text_moves_every_element_to_all_its_places(name: str) -> None:
 
 
 def test_without_stmatrix() -> None:
-    plan = exchange(parse("wgmma.D(f32, n=32)"), parse("S[(64, 32) : (1@reg, 1@tx)]"), "f16", sm=80)
+    plan = exchange(parse("wgmma.D(f32, n=32)"), parse("S[(64, 32) : (1@reg, 1@tx)]"), "f16", arch="sm_80")
     assert "stmatrix" not in plan.kernel
     assert wrong(plan) == 0
 
@@ -262,7 +262,7 @@ def test_functions_compile(arch: str) -> None:
     parts = []
     for at, name in enumerate(_PTX):
         source, target, dtype = CASES[name][:3]
-        plan = exchange(parse(source), parse(target), dtype, sm=80)
+        plan = exchange(parse(source), parse(target), dtype, arch="sm_80")
         parts += [function(plan, f"move_{at}"), _kernel(plan, at)]
     library = nvrtc.load()
     if library is None:
@@ -276,8 +276,12 @@ def test_functions_compile(arch: str) -> None:
 
 def _kernel(plan: Exchange, at: int) -> str:
     before, after = plan.registers
-    pointer = ", room" if plan.bytes else ""
-    room = f"    __shared__ __align__(16) unsigned char room[{plan.bytes}];\n" if plan.bytes else ""
+    pointer = ", room" if plan.shared_bytes else ""
+    room = (
+        f"    __shared__ __align__(16) unsigned char room[{plan.shared_bytes}];\n"
+        if plan.shared_bytes
+        else ""
+    )
     return f"""
 extern "C" __global__ void kernel_{at}(unsigned *data)
 {{

@@ -8,7 +8,6 @@ from math import isinf
 
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, shape_from, text_from
-from tilewise.cli.exchanging import exchanged
 from tilewise.cli.hints import in_a_shell, witness_text
 from tilewise.core.errors import LayoutError, Refused
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.core.dtypes import DType
-    from tilewise.moves import Plan
-    from tilewise.moves.exchange import Exchange
+    from tilewise.moves import Exchange, Plan
     from tilewise.moves.named import Named
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
@@ -50,8 +48,10 @@ def pair_arguments(parser: argparse.ArgumentParser) -> None:
     fill = "what fills places of the target that no element takes: a number, or its bits such as 0x7f (0)"
     parser.add_argument("--fill", metavar="V", help=fill)
     aligned = "bytes to which both storages are aligned, a power of two (256)"
-    parser.add_argument("--aligned", metavar="N", type=int, default=256, help=aligned)
-    parser.add_argument("--device", default="h200", help="whose times are expected: h200 (h200)")
+    parser.add_argument("--aligned", metavar="N", type=int, help=aligned)
+    parser.add_argument("--device", metavar="D", help="whose times are expected: h200 (h200)")
+    arch = "between registers, the architecture that has the instructions, such as sm_80 (sm_90)"
+    parser.add_argument("--arch", metavar="A", help=arch)
     layout_options(parser)
 
 
@@ -75,21 +75,16 @@ def refused(no: Refused) -> Answer:
 
 
 def _plan(args: argparse.Namespace) -> Plan | Exchange:
+    from tilewise.moves import plan
+
     asked = _asked(args)
-    between_registers = exchanged(asked.source, asked.target, args)
-    if between_registers is not None:
-        return between_registers
     dtype = asked.element(args.dtype)
-    fill = _element(args.fill or "0x0", dtype)
-    return asked.plan(dtype, device=args.device, fill=fill, aligned=args.aligned)
-
-
-def plan_data(plan: Plan) -> dict[str, Any]:
-    """A plan as JSON, with what was asked."""
-    source, target = map(str, plan.pair.layouts)
-    box = plan.pair.box
-    asked = {"source": source, "target": target, "dtype": str(plan.dtype)}
-    return plan.data() | asked | {"shape": None if box is None else list(box), "device": plan.device}
+    given: dict[str, Any] = {"shape": asked.shape}
+    given |= {name: getattr(args, name) for name in ("device", "aligned", "arch")}
+    given["fill"] = None if args.fill is None else _element(args.fill, dtype)
+    said = {name: value for name, value in given.items() if value is not None}
+    found: Plan | Exchange = plan(asked.source, asked.target, dtype, **said)
+    return found
 
 
 # -- the two layouts -------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 pairs      two layouts as one list of digits, as few and as wide as can be
 tiles      the box that a block of threads moves: which one, and how it lies in shared memory
 kernels    CUDA C++ of tiles, and of what no tile takes
-plan       the plan, and what it costs
+plan       the plan in memory, and what it costs
+lines      plans in lines of text
 named      moves that have names
 source     a kernel as a file, with its launch
 arrays     moves of arrays of NumPy, torch, CuPy, JAX, on their device
@@ -13,18 +14,142 @@ exchange   moves between registers
 
 from __future__ import annotations
 
-from tilewise.moves.plan import Plan, plan
+from typing import overload
+
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.moves.plan import Plan, between_registers, given_type, memory_plan
+from tilewise.moves.tiles.tiling import ALIGNED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.core.dtypes import DType
-    from tilewise.core.layout import Layout
+    from tilewise.hardware.architectures import Architecture
     from tilewise.moves.arrays.run import Bound
+    from tilewise.moves.exchange import Exchange
     from tilewise.moves.named import Named
 
-__all__ = ["Bound", "Plan", "move", "plan", "tune"]
+__all__ = ["Bound", "Exchange", "Plan", "move", "plan", "tune"]
+
+_OF_MEMORY = {
+    "shape": "box",
+    "device": "device whose times are expected",
+    "fill": "fill",
+    "aligned": "storages that are aligned",
+    "checked": "accesses that are checked",
+}
+"""{what is asked of a plan in memory alone: what it is about}."""
+
+_LATER = {"Bound": "tilewise.moves.arrays.run", "Exchange": "tilewise.moves.exchange"}
+"""{name: the module that has it} of what takes NumPy, and is imported when it is asked for."""
+
+
+@overload
+def plan(
+    source: Named,
+    target: None = None,
+    dtype: DType | str | None = None,
+    *,
+    device: str = "h200",
+    fill: bytes | float = 0,
+    aligned: int = ALIGNED,
+    checked: bool | None = None,
+) -> Plan: ...
+
+
+@overload
+def plan(
+    source: Layout, target: Layout, dtype: DType | str, *, arch: Architecture | str | int
+) -> Exchange: ...
+
+
+@overload
+def plan(
+    source: Layout | Named,
+    target: Layout | None = None,
+    dtype: DType | str | None = None,
+    *,
+    shape: Any = None,
+    device: str = "h200",
+    fill: bytes | float = 0,
+    aligned: int = ALIGNED,
+    checked: bool | None = None,
+    arch: Architecture | str | int | None = None,
+) -> Plan | Exchange: ...
+
+
+def plan(
+    source: Layout | Named,
+    target: Layout | None = None,
+    dtype: DType | str | None = None,
+    *,
+    shape: Any = None,
+    device: str = "h200",
+    fill: bytes | float = 0,
+    aligned: int = ALIGNED,
+    checked: bool | None = None,
+    arch: Architecture | str | int | None = None,
+) -> Plan | Exchange:
+    """How to move a tensor of that type from one layout to another, or as a named move says.
+
+    Between two layouts of memory it is a `Plan`. `shape` is the box that moves, where the two differ; `fill`
+    is a number, or the bytes of an element, for places of the target that no element takes; `aligned` are
+    bytes to which both storages are, a power of two; `device` is whose times are expected. A `checked` plan
+    has a kernel that tests every access; so has each where the environment says TILEWISE_CHECKED=1.
+
+    Between two layouts of registers, over reg and the axes of threads, it is an `Exchange`. `arch` is the
+    architecture that has its instructions, sm_90 where none is said.
+
+    Both have `kind`, `source`, `target`, `dtype`, `steps`, `vector`, `swizzle`, `shared_bytes`, the code as
+    `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON has them.
+
+        postcondition  for all elements i: every place of `target` of i gets what a place of `source` of i has
+        refused        TW701 layouts that are not both of one memory, or of registers; TW702 sizes; TW703 a
+                       target where elements meet; TW705 a fill that is no element; TW609 no way for registers
+
+    >>> from tilewise import S, parse, reg, tx
+    >>> print(plan(S[512], S[512] + 64, "f32"))
+    copy: one copy of memory
+      bytes  4096 read and written
+      time   4.0 us expected on an H200, a copy of as much 2.0 us; most of it is the launch
+      1  fill 576 elements of the target: it has places that no element takes
+      2  copy 2048 bytes from byte 0 to byte 256, all together
+    >>> print(plan(parse("wgmma.D(f32, n=64)"), S[(64, 64) : (1 @ reg, 1 @ tx)], "bf16"))
+    shared: through shared memory, about 43 cycles for a warp, for sm_90 and later
+      shared memory  8192 bytes, 1 barrier
+      1  store 4 times by stmatrix.x4.trans: 64 wavefronts for the block
+      2  wait for the block, once
+      3  load 8 vectors of 16 B a thread: 64 wavefronts for the block
+    """
+    of_memory = {"shape": shape, "device": device, "fill": fill, "aligned": aligned, "checked": checked}
+    if isinstance(source, Layout) and isinstance(target, Layout) and between_registers(source, target):
+        return _between_registers(source, target, given_type(dtype), arch, of_memory)
+    if arch is not None:
+        raise LayoutError(
+            "TW401",
+            "a move in memory is planned for no architecture: its kernel is for all of them",
+            hint="leave out arch=",
+        )
+    return memory_plan(source, target, dtype, **of_memory)
+
+
+def _between_registers(
+    source: Layout, target: Layout, dtype: DType | str, arch: Any, of_memory: dict[str, Any]
+) -> Exchange:
+    """The plan, if nothing is asked that memory alone has."""
+    for name, usual in (memory_plan.__kwdefaults__ or {}).items():
+        if of_memory[name] != usual and of_memory[name] not in (None, False):
+            raise LayoutError(
+                "TW401",
+                f"a move between registers has no {_OF_MEMORY[name]}",
+                hint="arch= says which GPUs it is for" if name == "device" else f"leave out {name}=",
+            )
+    from tilewise.moves.exchange import exchange
+    from tilewise.moves.exchange.plan import ARCH
+
+    return exchange(source, target, dtype, arch=ARCH if arch is None else arch)
 
 
 def move(
@@ -81,13 +206,13 @@ def tune(source: Layout | Named, target: Layout | None = None, dtype: Any = None
 
         refused  TW608 where there is no GPU
     """
-    return plan(source, target, dtype, **asked).tuned()
+    return memory_plan(source, target, dtype, **asked).tuned()
 
 
 def __getattr__(name: str) -> Any:
-    """What a plan is bound to takes NumPy, and is imported when it is asked for."""
-    if name != "Bound":
+    """What takes NumPy is imported when it is asked for."""
+    if name not in _LATER:
         raise AttributeError(f"module 'tilewise.moves' has no attribute {name!r}")
-    from tilewise.moves.arrays.run import Bound
+    from importlib import import_module
 
-    return Bound
+    return getattr(import_module(_LATER[name]), name)

@@ -51,14 +51,14 @@ class Named:
     """What the elements are, where the name says it."""
 
     def plan(self, dtype: DType | str | None = None, **asked: Any) -> Plan:
-        """How it is moved; `tilewise.moves.plan` says what else can be asked.
+        """How it is moved; `tilewise.plan` says what else can be asked.
 
         >>> pack_scales_128x4(300, 5).plan().bytes
         4572
         """
-        from tilewise.moves.plan import plan
+        from tilewise.moves.plan import memory_plan
 
-        return plan(self.source, self.target, self.element(dtype), shape=self.shape, **asked)
+        return memory_plan(self.source, self.target, self.element(dtype), shape=self.shape, **asked)
 
     def move(self, x: Any, **asked: Any) -> Any:
         """The elements of x, moved; `tilewise.move` says what else can be asked.

@@ -49,9 +49,20 @@ class Bulk:
     bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
-    """A plan between two layouts of memory; `plan` makes one."""
+    """A plan between two layouts of memory.
+
+    >>> from tilewise import S
+    >>> print(memory_plan(S[8192, 8192], S[(8192, 8192) : (1, 8192)], "bf16"))
+    tile: by way of shared memory, about 0.97 of a copy's rate
+      bytes  268435456 read and written
+      time   71.2 us expected on an H200, a copy of as much 69.1 us
+      1  4096 blocks of 512 threads, each with a tile of 128 x 128 elements of 2 B
+      2  read rows of 256 B in vectors of 16 B
+      3  keep 32768 B in shared memory, Swizzle<3,4,7>
+      4  write runs of 256 B in vectors of 16 B, 2 columns to a thread
+    """
 
     pair: Pair
     dtype: DType
@@ -73,6 +84,16 @@ class Plan:
         return "tile" if isinstance(self.way, Tile) else "gather"
 
     @property
+    def source(self) -> Layout:
+        """Where the elements are."""
+        return self.pair.layouts[0]
+
+    @property
+    def target(self) -> Layout:
+        """Where they shall be."""
+        return self.pair.layouts[1]
+
+    @property
     def fills(self) -> bool:
         """Whether the target is filled before the kernel writes it."""
         if isinstance(self.way, Tile) and self._target_is_whole:
@@ -86,15 +107,14 @@ class Plan:
 
     @cached_property
     def _target_is_whole(self) -> bool:
-        target = self.pair.layouts[1]
-        return target.holes.count == 0 and target.min(target.axes[0]) == 0
+        return self.target.holes.count == 0 and self.target.min(self.target.axes[0]) == 0
 
     @property
     def kernel(self) -> str:
         """The source of the kernel, CUDA C++; nothing where a copy of memory is enough."""
-        return self.source()
+        return self.code()
 
-    def source(self, name: str = NAME) -> str:
+    def code(self, name: str = NAME) -> str:
         """The kernel under that name."""
         if isinstance(self.way, Bulk):
             return ""
@@ -120,8 +140,12 @@ class Plan:
         """Blocks, threads of each, and bytes of shared memory."""
         if isinstance(self.way, Bulk):
             return 0, 0, 0
-        shared = self.way.shared_bytes if isinstance(self.way, Tile) else 0
-        return self.way.blocks, self.way.threads, shared
+        return self.way.blocks, self.way.threads, self.shared_bytes
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory of a block."""
+        return self.way.shared_bytes if isinstance(self.way, Tile) else 0
 
     @property
     def fills_apart(self) -> bool:
@@ -139,7 +163,7 @@ class Plan:
 
         >>> import numpy as np
         >>> from tilewise import S
-        >>> turn = plan(S[2, 3], S[(2, 3) : (1, 2)], "u8").bind()
+        >>> turn = memory_plan(S[2, 3], S[(2, 3) : (1, 2)], "u8").bind()
         >>> turn(np.arange(6, dtype=np.uint8)).tolist()
         [0, 3, 1, 4, 2, 5]
         """
@@ -199,12 +223,24 @@ class Plan:
         return LAUNCH + self.bytes / COPY_RATES[self.device]
 
     @property
+    def is_mostly_launch(self) -> bool:
+        """Whether a copy of as many bytes takes less time than its launch."""
+        return self.copy_seconds < 2 * LAUNCH
+
+    @property
     def vector(self) -> dict[str, int]:
         """Bytes that a thread reads, and writes, at once."""
         if isinstance(self.way, Gather):
             unit = -(-self.pair.bits // 8)
             return {"read": unit, "write": self.way.vector * unit}
         return {"read": VECTOR, "write": VECTOR}
+
+    @property
+    def swizzle(self) -> str | None:
+        """That of the tile in shared memory, over bytes; None where its rows lie apart, or where none is."""
+        if not isinstance(self.way, Tile) or self.way.swizzle_shift is None:
+            return None
+        return f"Swizzle<3,4,{self.way.swizzle_shift}>"
 
     @property
     def together(self) -> int:
@@ -226,18 +262,31 @@ class Plan:
             "kernel": {"view": "none", "copy": "memory copy"}.get(self.kind, self.kind),
             "tile": _named_extents(way) if isinstance(way, Tile) else None,
             "vector": self.vector,
-            "swizzle": _swizzle(way),
+            "swizzle": self.swizzle,
             "bytes": self.bytes,
             "copy_fraction": self.copy_fraction,
             "seconds": self.seconds,
             "blocks": self.launch[0],
             "threads": self.launch[1],
-            "shared_bytes": self.launch[2],
+            "shared_bytes": self.shared_bytes,
             "steps": self.steps,
+            "source": str(self.source),
+            "target": str(self.target),
+            "dtype": str(self.dtype),
+            "shape": None if self.pair.box is None else list(self.pair.box),
+            "device": self.device,
         }
 
+    def __str__(self) -> str:
+        from tilewise.moves.lines import lines_of_memory
 
-def plan(
+        return "\n".join(lines_of_memory(self))
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.kind}: {self.dtype} from {self.source} to {self.target}>"
+
+
+def memory_plan(
     source: Layout | Named,
     target: Layout | None = None,
     dtype: DType | str | None = None,
@@ -248,7 +297,7 @@ def plan(
     aligned: int = ALIGNED,
     checked: bool | None = None,
 ) -> Plan:
-    """How to move a tensor of that type from one layout to another, or as a named move says.
+    """How to move a tensor of that type from one layout of memory to another, or as a named move says.
 
     `shape` is the box that moves, where the two differ; `fill` is a number, or the bytes of an element;
     `aligned` are bytes to which both storages are, a power of two. A `checked` plan has a kernel that tests
@@ -257,13 +306,13 @@ def plan(
         requires  layouts of one memory each; see `pair_of`
 
     >>> from tilewise import S
-    >>> transposed = plan(S[8192, 8192], S[(8192, 8192) : (1, 8192)], "bf16")
+    >>> transposed = memory_plan(S[8192, 8192], S[(8192, 8192) : (1, 8192)], "bf16")
     >>> transposed.kind, transposed.bytes, transposed.vector
     ('tile', 268435456, {'read': 16, 'write': 16})
-    >>> plan(S[64, 8], S[512], "f32").kind
+    >>> memory_plan(S[64, 8], S[512], "f32").kind
     'view'
     >>> from tilewise.moves.named import transpose
-    >>> plan(transpose(8192, 8192), dtype="bf16") == transposed
+    >>> memory_plan(transpose(8192, 8192), dtype="bf16") == transposed
     True
     """
     if not (isinstance(source, Layout) and isinstance(target, Layout)):
@@ -271,6 +320,12 @@ def plan(
 
         named = whole_move(source, target, shape)
         source, target, shape, dtype = named.source, named.target, named.shape, named.element(dtype)
+    if between_registers(source, target):
+        raise LayoutError(
+            "TW701",
+            "both layouts are of registers, where no array is",
+            hint="tilewise.plan(source, target, dtype) gives the device function that moves them",
+        )
     kind = DType.of(given_type(dtype))
     if device not in COPY_RATES:
         raise LayoutError("TW601", f"no rates of a device {device!r}", hint="known: " + " ".join(COPY_RATES))
@@ -279,6 +334,21 @@ def plan(
     pair = pair_of(source, target, kind, shape)
     tested = os.environ.get("TILEWISE_CHECKED", "0") not in ("", "0") if checked is None else checked
     return Plan(pair, kind, device, _way(pair, aligned), element_of(fill, kind), aligned, tested)
+
+
+def between_registers(source: Layout, target: Layout) -> bool:
+    """Whether both layouts are of the registers of threads.
+
+    >>> from tilewise import S, laneid, reg
+    >>> rows, columns = S[(32, 2) : (1@laneid, 1@reg)], S[(32, 2) : (1@reg, 1@laneid)]
+    >>> between_registers(rows, columns), between_registers(rows, S[32, 2])
+    (True, False)
+    """
+    if all(axis.name == "m" for layout in (source, target) for axis in layout.axes):
+        return False
+    from tilewise.moves.exchange import of_registers  # NumPy comes with it, and memory needs none
+
+    return of_registers(source) and of_registers(target)
 
 
 def given_type(dtype: DType | str | None) -> DType | str:
@@ -366,12 +436,6 @@ def _named_extents(tile: Tile) -> dict[str, Any]:
     }
 
 
-def _swizzle(way: Bulk | Tile | Gather) -> str | None:
-    if not isinstance(way, Tile) or way.swizzle_shift is None:
-        return None
-    return f"Swizzle<3,4,{way.swizzle_shift}>"
-
-
 def _steps(plan: Plan) -> Iterator[str]:
     way = plan.way
     if plan.fills:
@@ -401,7 +465,7 @@ def _steps(plan: Plan) -> Iterator[str]:
     )
     apart = [word for word, why in (("padded", way.padding), ("folded", way.fold)) if why]
     rows = f"rows {', '.join([*apart, f'{max(way.pitches)} B apart'])}" if way.rows else "one row"
-    kept = _swizzle(way) or rows
+    kept = plan.swizzle or rows
     yield f"keep {way.shared_bytes} B in shared memory, {kept}"
     turned = f", {way.words} columns to a thread" if way.words > 1 else ""
     if way.pair.exchanged is not None:

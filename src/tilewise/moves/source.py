@@ -82,7 +82,7 @@ def name_of(plan: Plan, name: str = "") -> str:
     >>> name_of(plan(S[4, 4], S[(4, 4) : (1, 4)], "bf16"))
     'move_bf16'
     """
-    check_free(name, plan.source("_"))
+    check_free(name, plan.code("_"))
     return checked(name or f"move_{plan.dtype}", "a kernel")
 
 
@@ -104,7 +104,7 @@ def kernel_source(plan: Plan, name: str = "") -> str:
             witness={"class": plan.kind},
             hint="cudaMemcpyAsync makes it: host_source writes the call",
         )
-    slots = {"facts": "\n".join(_facts(plan, name)), "name": name, "kernel": plan.source(name).strip()}
+    slots = {"facts": "\n".join(_facts(plan, name)), "name": name, "kernel": plan.code(name).strip()}
     return filled(_KERNEL, slots) + "\n"
 
 
@@ -130,9 +130,8 @@ def host_source(plan: Plan, name: str = "") -> str:
 
 
 def _facts(plan: Plan, name: str) -> Iterator[str]:
-    source, target = plan.pair.layouts
-    yield f"// {name}: from {source}"
-    yield f"// {'':{len(name)}}  to   {target}"
+    yield f"// {name}: from {plan.source}"
+    yield f"// {'':{len(name)}}  to   {plan.target}"
     box = "" if plan.pair.box is None else f", the box {spell(plan.pair.box)}"
     yield f"// {'':{len(name)}}  of   {plan.dtype}{box}"
     yield "//"

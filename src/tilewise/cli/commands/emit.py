@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
     from tilewise.emit import mma
     from tilewise.emit.wgmma import Operand, Plan
+    from tilewise.moves import Exchange
 
 MOVE = "move"
 ENGINES = ("wgmma", "mma", MOVE)
@@ -167,7 +168,7 @@ def _check_asked(args: argparse.Namespace) -> None:
 
 
 def _of_a_move(args: argparse.Namespace) -> Answer:
-    from tilewise.cli.moving import plan_data, planned, refused
+    from tilewise.cli.moving import planned, refused
 
     if not hasattr(args, "source"):
         raise LayoutError("TW401", "move is the first word", hint="tilewise emit move SRC DST --dtype T")
@@ -177,9 +178,7 @@ def _of_a_move(args: argparse.Namespace) -> Answer:
     from tilewise.moves import Plan
 
     if not isinstance(plan, Plan):
-        from tilewise.cli.exchanging import exchange_code
-
-        return exchange_code(plan, args)
+        return _between_registers(plan, args)
     plan = replace(plan, checked=plan.checked or args.checked)
     from tilewise.moves.source import host_source, kernel_source, name_of
 
@@ -188,7 +187,21 @@ def _of_a_move(args: argparse.Namespace) -> Answer:
     except Refused as no:
         return replace(refused(no), instead=True)
     data = {"engine": MOVE, "style": "kernel", "name": name_of(plan, args.name)}
-    return Answer(data | plan_data(plan) | {"code": code}, code)
+    return Answer(data | plan.data() | {"code": code}, code)
+
+
+def _between_registers(plan: Exchange, args: argparse.Namespace) -> Answer:
+    for option in ("host", "checked"):
+        if getattr(args, option):
+            raise LayoutError(
+                "TW401",
+                "between registers it is a device function, which no host launches and nothing checks",
+                hint=f"leave out --{option}",
+            )
+    name = args.name or "exchange"
+    code = plan.code(name)
+    data = {"engine": MOVE, "style": "device function", "name": name}
+    return Answer(data | plan.data() | {"code": code}, code)
 
 
 def _of_wgmma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:

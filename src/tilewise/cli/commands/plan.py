@@ -41,24 +41,15 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import Answer
-from tilewise.cli.exchanging import exchange_answer
-from tilewise.cli.moving import pair_arguments, plan_data, planned
+from tilewise.cli.moving import pair_arguments, planned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tilewise.moves import Plan
-
-_HOW = {
-    "copy": "one copy of memory",
-    "tile": "by way of shared memory",
-    "gather": "element by element",
-}
+    from tilewise.moves import Exchange, Plan
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """SRC DST --dtype T [--shape S] [--fill V] [--aligned N] [--device D] [--tune]."""
+    """SRC DST --dtype T [--shape S] [--fill V] [--aligned N] [--device D] [--arch A] [--tune]."""
     pair_arguments(parser)
     tune = "measure the tiles on this machine's GPU; moves of such shapes take the fastest from then on"
     parser.add_argument("--tune", action="store_true", help=tune)
@@ -69,58 +60,24 @@ def answer(args: argparse.Namespace) -> Answer:
     plan = planned(args)
     if isinstance(plan, Answer):
         return plan
-    from tilewise.moves import Plan
-
-    if not isinstance(plan, Plan):
-        return exchange_answer(plan)
     if not args.tune:
-        return Answer(plan_data(plan), "\n  ".join(_lines(plan)))
+        return Answer(plan.data(), str(plan))
     plan, told = _tuned(plan)
-    return Answer(plan_data(plan) | {"measured": told}, "\n  ".join([*_lines(plan), *told]))
+    return Answer(plan.data() | {"measured": told}, "\n  ".join([str(plan), *told]))
 
 
-def _tuned(plan: Plan) -> tuple[Plan, list[str]]:
+def _tuned(plan: Plan | Exchange) -> tuple[Plan, list[str]]:
     """The plan with the fastest tile, and what was measured; without a GPU nothing can be."""
     from tilewise.core.errors import LayoutError, Refused
+    from tilewise.moves import Plan
     from tilewise.moves.arrays.tuned import tuned
 
+    if not isinstance(plan, Plan):
+        raise LayoutError(
+            "TW401", "a move between registers has no tiles to measure", hint="leave out --tune"
+        )
     told: list[str] = []
     try:
         return tuned(plan, told=told.append), told
     except Refused as no:
         raise LayoutError(no.code, f"nothing is measured: {no.reason}", hint=no.hint) from None
-
-
-def _lines(plan: Plan) -> Iterator[str]:
-    from tilewise.moves.plan import LAUNCH
-
-    if plan.kind == "view":
-        yield f"view: {plan.steps[0]}"
-        return
-    yield f"{plan.kind}: {_HOW[plan.kind]}{_rate(plan)}"
-    copied = f"a copy of as much {_time(plan.copy_seconds)}"
-    launch = "; most of it is the launch" if plan.copy_seconds < 2 * LAUNCH else ""
-    expected = "" if plan.seconds is None else f"{_time(plan.seconds)} expected on an {plan.device.upper()}, "
-    yield f"bytes  {plan.bytes} read and written"
-    yield f"time   {expected}{copied}{launch}"
-    for number, step in enumerate(plan.steps, 1):
-        yield f"{number}  {step}" if len(plan.steps) > 1 else step
-    if plan.together > 1:
-        yield f"{plan.together} {plan.dtype} that stay neighbours are one element there"
-
-
-def _rate(plan: Plan) -> str:
-    if plan.kind == "copy":
-        return ""
-    if plan.copy_fraction is None:
-        return "; no rate of such moves was measured"
-    return f", about {plan.copy_fraction:.2f} of a copy's rate"
-
-
-def _time(seconds: float) -> str:
-    """A time as people say it.
-
-    >>> _time(7.118e-05), _time(0.0123)
-    ('71.2 us', '12.3 ms')
-    """
-    return f"{seconds * 1e6:.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms"

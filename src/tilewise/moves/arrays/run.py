@@ -16,7 +16,7 @@ from tilewise.core.layout import Layout
 from tilewise.moves.arrays.storage import Storage, own_layout, storage_of, words_of
 from tilewise.moves.host.moving import fill_bytes, move_bytes
 from tilewise.moves.pairs.fills import element_of
-from tilewise.moves.plan import Plan, plan
+from tilewise.moves.plan import Plan, memory_plan
 from tilewise.moves.tiles.tiling import ALIGNED
 
 TYPE_CHECKING = False
@@ -84,7 +84,7 @@ def _remember(
 @lru_cache(maxsize=1024)
 def bound_of(source: Layout, target: Layout, dtype: DType, shape: Any, fill: bytes) -> Bound:
     """A move that is ready for arrays of one type; the last ones are kept."""
-    return Bound(plan(source, target, dtype, shape=shape, fill=fill))
+    return Bound(memory_plan(source, target, dtype, shape=shape, fill=fill))
 
 
 def forget() -> None:
@@ -108,7 +108,7 @@ class Bound:
     Its kernels are compiled when they are first needed: for a device, and for how storages are aligned.
 
     >>> from tilewise import S
-    >>> turn = Bound(plan(S[2, 3], S[(2, 3) : (1, 2)], "b64"))
+    >>> turn = Bound(memory_plan(S[2, 3], S[(2, 3) : (1, 2)], "b64"))
     >>> turn(np.arange(6))
     array([0, 3, 1, 4, 2, 5])
     """
@@ -188,7 +188,7 @@ class Bound:
         """Fill all elements of a target, and nothing between them: one element is moved to all."""
         target = self.plan.pair.layouts[1]
         one = given.library.empty(given, -(-len(self.plan.fill) // given.itemsize), stream)
-        filled = Bound(plan(_all_one(target), target, self.plan.dtype, checked=self.plan.checked))
+        filled = Bound(memory_plan(_all_one(target), target, self.plan.dtype, checked=self.plan.checked))
         if given.device is None:
             row_of(one)[: len(self.plan.fill)] = np.frombuffer(self.plan.fill, np.uint8)
         else:

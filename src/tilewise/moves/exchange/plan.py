@@ -13,24 +13,33 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
+from tilewise.hardware.architectures import NUMBERS, Architecture, Needs
+from tilewise.hardware.limits import shared_bytes
+from tilewise.hardware.matrices import moves
+from tilewise.hardware.matrices.kinds import KINDS
 from tilewise.moves.exchange.accesses import Accesses
 from tilewise.moves.exchange.plain import one_by_one
 from tilewise.moves.exchange.question import Question, apart, question, within_warps
 from tilewise.moves.exchange.shared import Shared, through_shared
 from tilewise.moves.exchange.within import Renamed, by_shuffles, in_threads
 
-MOST_SHARED = 227 << 10
-"""Bytes of shared memory that a block of Hopper, and of the data centre's Blackwell, can have."""
-
 LANE_TO_LANE = 1.5
 """What an H200 took for shuffles, of what their cycles say, beside memory: the more where few warps run,
 since each waits for the one before (`bench/registers.py`)."""
 
-STMATRIX = 90
-"""The first architecture that has stmatrix."""
+ARCH = "sm_90"
+"""The architecture that a plan is for where none is said: times are those of an H200."""
+
+FIRST = Needs(NUMBERS[0])
+"""What all instructions need that not one of `NEEDS` is."""
+
+NEEDS = {"movmatrix": moves.NEEDS} | {
+    kind.instruction: kind.needs for kind in KINDS if (kind.shape, kind.type) == ("m8n8", "b16")
+}
+"""{instruction: the architectures that have it} of those that not all have."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Exchange:
     """How registers that hold a tensor as one layout says come to hold it as another says.
 
@@ -38,8 +47,14 @@ class Exchange:
 
     >>> from tilewise import S, reg, tx
     >>> found = exchange(S[(64, 64) : (1@tx, 1@reg)], S[(64, 64) : (1@reg, 1@tx)], "f32")
-    >>> found.kind, found.bytes, found.barriers, found.wavefronts
+    >>> found.kind, found.shared_bytes, found.barriers, found.wavefronts
     ('shared', 16384, 1, (128, 128))
+    >>> print(found)
+    shared: through shared memory, about 145 cycles for a warp, for sm_75 and later
+      shared memory  16384 bytes, address bits 4, 5, 6 swizzled, 1 barrier
+      1  store 16 vectors of 16 B a thread: 128 wavefronts for the block
+      2  wait for the block, once
+      3  load 16 times by ldmatrix.x4: 128 wavefronts for the block
     """
 
     source: Layout
@@ -48,6 +63,8 @@ class Exchange:
     asked: Question
     """All threads that take part, in the units that go together."""
     way: Renamed | Program | Shared
+    arch: Architecture
+    """For which it was planned."""
 
     @property
     def kind(self) -> str:
@@ -75,8 +92,8 @@ class Exchange:
         return self.threads // self.way.asked.threads if isinstance(self.way, Shared) else 1
 
     @property
-    def bytes(self) -> int:
-        """Of shared memory, for all threads that take part."""
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory, for all threads that take part."""
         return self.way.bytes * self.slots if isinstance(self.way, Shared) else 0
 
     @property
@@ -112,11 +129,21 @@ class Exchange:
         return self.way.cycles
 
     @property
+    def needs(self) -> Needs:
+        """Which architectures have its instructions."""
+        used = {FIRST, *(NEEDS[name] for name in _instructions(self.way) & NEEDS.keys())}
+        return max(used, key=lambda need: need.first)
+
+    @property
     def kernel(self) -> str:
         """The device function, CUDA C++."""
+        return self.code()
+
+    def code(self, name: str = "exchange") -> str:
+        """The device function under that name."""
         from tilewise.moves.exchange.source import function
 
-        return function(self)
+        return function(self, name)
 
     @property
     def vector(self) -> dict[str, Any] | None:
@@ -126,19 +153,23 @@ class Exchange:
         return {"write": spelled(self.way.stores), "read": spelled(self.way.loads)}
 
     @property
+    def swizzle(self) -> list[int] | None:
+        """Bits of the addresses in shared memory that are XORs; None where there are none."""
+        return list(self.way.swizzle) if isinstance(self.way, Shared) and self.way.swizzle else None
+
+    @property
     def steps(self) -> list[str]:
         """The plan in sentences."""
         return list(_steps(self))
 
     def data(self) -> dict[str, Any]:
         """The plan as JSON has it."""
-        swizzle = list(self.way.swizzle) if isinstance(self.way, Shared) and self.way.swizzle else None
         return {
             "class": self.kind,
             "kernel": "none" if self.kind == "view" else "device function",
             "vector": self.vector,
-            "swizzle": swizzle,
-            "bytes": self.bytes,
+            "swizzle": self.swizzle,
+            "shared_bytes": self.shared_bytes,
             "wavefronts": list(self.wavefronts),
             "shuffles": self.shuffles,
             "barriers": self.barriers,
@@ -146,14 +177,29 @@ class Exchange:
             "threads": self.threads,
             "scope": self.asked.scope,
             "registers": list(self.registers),
+            "needs": str(self.needs),
             "steps": self.steps,
+            "source": str(self.source),
+            "target": str(self.target),
+            "dtype": str(self.dtype),
+            "arch": str(self.arch),
         }
 
+    def __str__(self) -> str:
+        from tilewise.moves.lines import lines_of_registers
 
-def exchange(source: Layout, target: Layout, dtype: DType | str, *, sm: int = STMATRIX) -> Exchange:
+        return "\n".join(lines_of_registers(self))
+
+    def __repr__(self) -> str:
+        return f"<Exchange {self.kind}: {self.dtype} from {self.source} to {self.target}>"
+
+
+def exchange(
+    source: Layout, target: Layout, dtype: DType | str, *, arch: Architecture | str | int = ARCH
+) -> Exchange:
     """How to turn one layout of registers into another, inside a warp, a warpgroup or a block.
 
-    `sm` is the architecture, 90 for Hopper: those before it have no stmatrix.
+    `arch` is the architecture: those before sm_90 have no stmatrix, and most have less shared memory.
 
         requires       layouts over reg and the axes of threads; see `question`
         postcondition  the plan's, followed value by value for every thread
@@ -163,38 +209,47 @@ def exchange(source: Layout, target: Layout, dtype: DType | str, *, sm: int = ST
     >>> print(exchange(parse("wgmma.D(f32, n=16)"), parse("wgmma.A(f16)"), "f16").kind)
     view
     """
-    kind = DType.of(dtype)
+    kind, known = DType.of(dtype), Architecture.of(arch)
     asked = question(source, target, kind)
-    found = Exchange(source, target, kind, asked, _way(asked, sm >= STMATRIX))
-    if found.bytes > MOST_SHARED:
+    without = frozenset(name for name, need in NEEDS.items() if not need.met(known))
+    found = Exchange(source, target, kind, asked, _way(asked, without), known)
+    if found.shared_bytes > shared_bytes(known):
         raise Refused(
             "TW609",
-            f"the exchange takes {found.bytes} bytes of shared memory, and a block has {MOST_SHARED}",
+            f"the exchange takes {found.shared_bytes} bytes of shared memory, and a block of {known} has "
+            f"{shared_bytes(known)}",
             hint="move the tensor part by part",
         )
     return found
 
 
-def _way(asked: Question, stmatrix: bool) -> Renamed | Program | Shared:
+def _way(asked: Question, without: frozenset[str]) -> Renamed | Program | Shared:
     inside = in_threads(asked)
     if inside is not None:
         return inside
     one = within_warps(asked)
     if one is not None:
-        shared = _shared(one, stmatrix)
-        program = by_shuffles(one, None if shared is None else shared.cycles / LANE_TO_LANE)
+        shared = _shared(one, without)
+        program = by_shuffles(one, None if shared is None else shared.cycles / LANE_TO_LANE, without)
         found = program or shared
     else:
         parts = [part for part in (asked, apart(asked)) if part is not None]
-        ways = [way for part in parts if (way := _shared(part, stmatrix)) is not None]
+        ways = [way for part in parts if (way := _shared(part, without)) is not None]
         found = min(ways, key=lambda way: way.cycles, default=None)
     if found is None:
         raise _no_way(asked)
     return found
 
 
-def _shared(asked: Question, stmatrix: bool) -> Shared | None:
-    return through_shared(asked, stmatrix) or one_by_one(asked)
+def _shared(asked: Question, without: frozenset[str]) -> Shared | None:
+    return through_shared(asked, without) or one_by_one(asked)
+
+
+def _instructions(way: Renamed | Program | Shared) -> set[str]:
+    """The names of those that move something to another thread."""
+    if isinstance(way, Shared):
+        return {way.stores.operation, way.loads.operation}
+    return {step.operation for step in way.steps} if isinstance(way, Program) else set()
 
 
 def _no_way(asked: Question) -> Refused:

@@ -115,8 +115,11 @@ def _renumbered(word: Word, where: Callable[[int, int], tuple[int, int]]) -> Wor
     return a, b, c, d
 
 
-def through_shared(asked: Question, stmatrix: bool = True) -> Shared | None:
-    """The best way through memory that is linear over GF(2); None where there is none."""
+def through_shared(asked: Question, without: frozenset[str] = frozenset()) -> Shared | None:
+    """The best way through memory that is linear over GF(2); None where there is none.
+
+    `without` leaves out stmatrix or ldmatrix.
+    """
     if asked.bits < 8:
         return None
     both = sides(asked)
@@ -126,7 +129,7 @@ def through_shared(asked: Question, stmatrix: bool = True) -> Shared | None:
     held = _held(asked, both[0])
     chosen, best = memories(*both, asked.bits // 8), None
     unit = asked.bits // 8
-    pairs = product([way for way in ways(unit) if stmatrix or not way.matrix], ways(unit))
+    pairs = product(_ways(unit, "stmatrix" in without), _ways(unit, "ldmatrix" in without))
     copies = [len(independent(side.threads)) < len(side.threads) for side in both]
     least = _Least(asked, (len(held), len(wanted)), (copies[0], copies[1]))
     for bound, (here, there) in sorted((least(own), own) for own in pairs):
@@ -140,6 +143,11 @@ def through_shared(asked: Question, stmatrix: bool = True) -> Shared | None:
         if found is not None and better and follows(found):
             best = found
     return best
+
+
+def _ways(unit: int, vectors: bool) -> list[Way]:
+    """All, or those of vectors alone."""
+    return [way for way in ways(unit) if not (way.matrix and vectors)]
 
 
 def _held(asked: Question, side: Side) -> dict[int, int]:

@@ -39,7 +39,7 @@ def function(plan: Exchange, name: str = NAME) -> str:
     >>> print(function(exchange(S[(32, 2) : (1@laneid, 1@reg)], there, "f16")))
     // From S[(32, 2) : (1@laneid, 1@reg)]
     // to   S[(32, 2) : (1@laneid, -1@reg)] + 1@reg
-    // of   f16: registers.
+    // of   f16: registers, for sm_70 and later.
     //
     // 1 permutation of bytes inside each thread
     __device__ __forceinline__ void exchange(const unsigned (&from)[1], unsigned (&to)[1])
@@ -71,7 +71,8 @@ def function(plan: Exchange, name: str = NAME) -> str:
 def _head(plan: Exchange) -> Iterator[str]:
     yield f"// From {plan.source}"
     yield f"// to   {plan.target}"
-    yield f"// of   {plan.dtype}: {'through shared memory' if plan.kind == 'shared' else plan.kind}."
+    way = "through shared memory" if plan.kind == "shared" else plan.kind
+    yield f"// of   {plan.dtype}: {way}, for {plan.needs}."
     yield "//"
     steps = plan.steps
     for number, step in enumerate(steps, 1):
@@ -89,7 +90,7 @@ def _contract(plan: Exchange) -> Iterator[str]:
     }[plan.asked.scope]
     yield who
     own = " for each warp" if plan.asked.scope == "warp" else ""
-    yield f"`shared` is {plan.bytes} bytes{own}, aligned to 16."
+    yield f"`shared` is {plan.shared_bytes} bytes{own}, aligned to 16."
     if plan.within_warps:
         yield "No two warps touch one byte of it. Before the next call a warp waits, __syncwarp(), and before"
         yield "anything else uses it, all who do."

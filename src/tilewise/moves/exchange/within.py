@@ -75,8 +75,12 @@ def _packed(asked: Question, taken: list[int]) -> Renamed:
 # -- shuffles --------------------------------------------------------------------------------------
 
 
-def by_shuffles(asked: Question, limit: float | None) -> Program | None:
+def by_shuffles(
+    asked: Question, limit: float | None, without: frozenset[str] = frozenset()
+) -> Program | None:
     """The cheapest steps of one warp; None where they surely take `limit` cycles or more.
+
+    `without` leaves out movmatrix.
 
     requires  the question of one warp
     """
@@ -92,7 +96,7 @@ def by_shuffles(asked: Question, limit: float | None) -> Program | None:
         return None
     if found is None and limit is not None and table.positions * LANES > 1 << 10:
         return None
-    best = min(programs(table, found, frozenset()), key=lambda own: (cycles(own), len(own.steps)))
+    best = min(programs(table, found, without), key=lambda own: (cycles(own), len(own.steps)))
     whole = _repeated(best, asked, ours, theirs)
     return None if limit is not None and cycles(whole) >= limit else whole
 

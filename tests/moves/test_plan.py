@@ -1,0 +1,141 @@
+"""`tilewise.plan`, one word for memory and for registers: which plan it gives, and what both say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.moves.exchange_machine import wrong
+
+from tilewise import LayoutError, Refused, S, laneid, move, parse, plan, reg, tx
+from tilewise.hardware.limits import shared_bytes
+from tilewise.moves import Exchange, Plan, tune
+from tilewise.moves.exchange import exchange
+
+MEMORY = S[64, 96], S[(64, 96) : (1, 64)]
+FRAGMENTS = parse("wgmma.D(f32, n=64)"), S[(64, 64) : (1 @ reg, 1 @ tx)]
+ROWS = S[(8, 4, 2) : (4 @ laneid, 1 @ laneid, 1 @ reg)]
+COLUMNS = S[(4, 2, 8) : (1 @ laneid, 1 @ reg, 4 @ laneid)]
+
+
+def test_layouts_say_which_plan_it_is():
+    assert isinstance(plan(*MEMORY, "bf16"), Plan)
+    found = plan(*FRAGMENTS, "bf16")
+    assert isinstance(found, Exchange)
+    assert found.code("turn") == exchange(*FRAGMENTS, "bf16").code("turn")
+
+
+@pytest.mark.parametrize("asked", [MEMORY, FRAGMENTS], ids=["memory", "registers"])
+def test_both_say_what_they_have_in_common(asked):
+    found = plan(*asked, "bf16")
+    data = found.data()
+    assert (found.source, found.target, str(found.dtype)) == (*asked, "bf16")
+    assert (data["source"], data["target"], data["dtype"]) == (*map(str, asked), "bf16")
+    for key, value in {
+        "class": found.kind,
+        "steps": found.steps,
+        "vector": found.vector,
+        "swizzle": found.swizzle,
+        "shared_bytes": found.shared_bytes,
+    }.items():
+        assert data[key] == value
+    assert str(found).startswith(f"{found.kind}: ")
+    assert all(step in str(found) for step in found.steps)
+    assert repr(found) == f"<{type(found).__name__} {found.kind}: bf16 from {asked[0]} to {asked[1]}>"
+    assert re.sub(r"\b(move|exchange)\(", "turn(", found.kernel) == found.code("turn")
+
+
+def test_a_bit_and_a_cycle_are_said_as_one():
+    swizzled = plan(*FRAGMENTS, "f16", arch="sm_70")
+    assert len(swizzled.swizzle) == 1
+    assert f", address bit {swizzled.swizzle[0]} swizzled," in str(swizzled)
+    assert "about 1 cycle for a warp, for sm_75 and later\n" in str(plan(ROWS, COLUMNS, "f16"))
+
+
+def test_a_plan_in_memory_imports_no_numpy():
+    program = (
+        "import sys; from tilewise import S, plan; plan(S[64, 96], S[(64, 96) : (1, 64)], 'bf16').kernel;"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+# -- architectures ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "taken"),
+    [
+        (FRAGMENTS, {"sm_90": "stmatrix", "sm_80": "ldmatrix", "sm_75": "ldmatrix", "sm_70": ""}),
+        ((ROWS, COLUMNS), {"sm_90": "movmatrix", "sm_75": "movmatrix", "sm_70": ""}),
+    ],
+)
+def test_what_an_architecture_has_not_is_not_taken(asked, taken):
+    for arch, name in taken.items():
+        found = plan(*asked, "f16", arch=arch)
+        code = found.code()
+        assert {own for own in ("stmatrix", "ldmatrix", "movmatrix") if own in code} == {name} - {""}
+        assert found.needs.met(arch)
+        assert found.needs.first.number == {"stmatrix": 90, "": 70}.get(name, 75)
+        assert (f"for {found.needs}" in str(found)) == bool(name)
+        assert wrong(found) == 0
+
+
+def test_sm_90_is_meant_where_no_architecture_is_said():
+    assert plan(*FRAGMENTS, "f16").data() == plan(*FRAGMENTS, "f16", arch="sm_90").data()
+
+
+def test_a_block_has_as_much_shared_memory_as_its_architecture():
+    asked = S[(256, 128) : (1 @ tx, 1 @ reg)], S[(2, 128, 128) : (128 @ tx, 1 @ reg, 1 @ tx)]
+    needed = plan(*asked, "f32").shared_bytes
+    assert shared_bytes("sm_86") < needed < shared_bytes("sm_80")
+    assert plan(*asked, "f32", arch="sm_80").shared_bytes == needed
+    with pytest.raises(Refused, match=f"a block of sm_86 has {shared_bytes('sm_86')}"):
+        plan(*asked, "f32", arch="sm_86")
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "hint"),
+    [
+        ({"shape": (4, 4)}, "has no box", "leave out shape="),
+        ({"fill": 1}, "has no fill", "leave out fill="),
+        ({"fill": b"\1\1"}, "has no fill", "leave out fill="),
+        ({"aligned": 4}, "has no storages", "leave out aligned="),
+        ({"checked": True}, "has no accesses", "leave out checked="),
+        ({"device": "b200"}, "has no device", "arch= says which GPUs it is for"),
+    ],
+)
+def test_what_memory_alone_is_asked(asked, said, hint):
+    with pytest.raises(LayoutError, match=f"a move between registers {said}") as refused:
+        plan(*FRAGMENTS, "f16", **asked)
+    assert (refused.value.code, refused.value.hint) == ("TW401", hint)
+
+
+def test_what_is_the_same_as_nothing_may_be_said():
+    usual = {"shape": None, "fill": 0, "aligned": 256, "checked": False, "device": "h200", "arch": None}
+    assert plan(*FRAGMENTS, "f16", **usual).data() == plan(*FRAGMENTS, "f16").data()
+
+
+@pytest.mark.parametrize(
+    ("ask", "code", "said"),
+    [
+        (lambda: plan(*MEMORY, "f16", arch="sm_80"), "TW401", "for no architecture"),
+        (lambda: plan(*FRAGMENTS, "f16", arch="h200"), "TW601", "'h200' is no architecture"),
+        (lambda: plan(*FRAGMENTS), "TW401", "the type of an element is not given"),
+        (lambda: plan(FRAGMENTS[0], S[64, 64], "f16"), "TW701", "the source is no layout of one memory"),
+        (lambda: plan(S[64, 64], FRAGMENTS[1], "f16"), "TW701", "the target is no layout of one memory"),
+        (lambda: move(np.zeros(4096), *FRAGMENTS), "TW701", "both layouts are of registers"),
+        (lambda: tune(*FRAGMENTS, "f16"), "TW701", "both layouts are of registers"),
+    ],
+)
+def test_what_does_not_fit(ask, code, said):
+    with pytest.raises(LayoutError, match=said) as refused:
+        ask()
+    assert refused.value.code == code
+    assert refused.value.hint
