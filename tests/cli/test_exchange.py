@@ -70,4 +70,5 @@ def test_an_architecture(tilewise):
 def test_no(tilewise):
     run = tilewise("plan", "S[32 : 1@laneid]", "S[32 : 0@laneid]", "--dtype", "f32", "--json")
     assert run.code == 1
-    assert "two elements have one place" in run.json["reason"]
+    assert run.json["reason"] == "two elements have one place in the target: 0 and 1 share 0@laneid"
+    assert run.json["witness"] == [0, 1, {"laneid": 0}]

@@ -155,6 +155,8 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("transpose(4, 4, row=4)",), "TW401", "such as 'transpose(8192, 4096)'"),
         (("permute(2, 3)",), "TW202", "such as 0: every mode once"),
         (("permute((2, 3), (1, 0)",), "TW004", ""),
+        (("transpose(4, 4",), "TW004", "such as 'transpose(8192, 4096)'"),
+        (("transpose(4, 4) + 1",), "TW004", "such as 'transpose(8192, 4096)'"),
         (("transpose(4, 4)", "S[16]"), "TW401", "such as 'transpose(8192, 4096)'"),
         (("transpose(4, 4)", "--shape", "2,2"), "TW401", "such as 'transpose(8192, 4096)'"),
         (("-", "-"), "TW401", ""),
@@ -167,7 +169,7 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("transpose(rows=4, rows=2, columns=3)",), "TW401", "such as 'transpose("),
         (("S[8 : 1@reg]", "S[8 : 1@reg]", "--tune"), "TW401", "any"),
         (("S[4]", "S[4]", "--aligned", "3"), "TW401", "a power of two, such as 16"),
-        (("S[4]", "S[4]", "--device", "none"), "TW601", "known: h200"),
+        (("S[4]", "S[4]", "--device", "none"), "TW601", "known: h200; leave it out"),
     ],
 )
 def test_what_is_not_understood(tilewise, words, code, hint):
@@ -225,6 +227,7 @@ def test_a_copy_is_a_no_and_its_host_is_not(tilewise):
     words = ("emit", "move", "S[64]", "S[64] + 16", "--dtype", "f32")
     run = tilewise(*words)
     assert (run.code, run.out) == (1, "")
+    assert tilewise(*words, "--json").json["class"] == "copy"
     assert run.err.startswith("no: no kernel is needed: copy 256 bytes ")
     assert run.err.endswith("--host writes the call\n")
     host = tilewise(*words, "--host")
@@ -239,6 +242,7 @@ def test_names_that_do_not_do(tilewise, name):
 
 def test_help_of_moves_has_their_options(tilewise):
     out = tilewise("emit", "move", "--help").out
+    assert out.startswith("usage: tilewise emit move SRC DST --dtype T [options]\n")
     assert "--fill" in out
     assert "--tile" not in out
 

@@ -142,6 +142,8 @@ def test_a_named_move_is_given_in_place_of_two_layouts():
         (lambda: plan("S[4]", S[4], "u8"), "TW107", "a layout for the source belongs here"),
         (lambda: plan(S[4], S[4]), "TW401", "the type of an element is not given"),
         (lambda: move(np.zeros(4), None), "TW107", "a layout for the target belongs here"),
+        (lambda: move(np.zeros(4), S[4]), "TW401", "one layout is given, and a move has two"),
+        (lambda: plan(S[4], dtype="u8"), "TW401", "one layout is given, and a move has two"),
         (lambda: move(np.zeros(4), named.transpose(2, 2), shape=(1, 1)), "TW401", "no box"),
         (lambda: move(np.zeros(4), named.transpose(2, 2), S[4]), "TW107", "a layout for the source"),
     ],

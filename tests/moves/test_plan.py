@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.moves.exchange_machine import wrong
 
-from tilewise import LayoutError, Refused, S, laneid, move, parse, plan, reg, tx
+from tilewise import LayoutError, R, Refused, S, laneid, move, parse, plan, reg, tx
 from tilewise.hardware.limits import shared_bytes
 from tilewise.moves import Exchange, Plan, tune
 from tilewise.moves.exchange import exchange
@@ -115,6 +115,25 @@ def test_what_memory_alone_is_asked(asked, said, hint):
     with pytest.raises(LayoutError, match=f"a move between registers {said}") as refused:
         plan(*FRAGMENTS, "f16", **asked)
     assert (refused.value.code, refused.value.hint) == ("TW401", hint)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (S[32 : 1 @ laneid], S[32 : 0 @ laneid]),
+        (S[(32, 4) : (1 @ laneid, 1 @ reg)], S[(32, 4) : (1 @ laneid, 1 @ reg)] + R[2 : 1 @ reg]),
+        (S[(2, 2) : (1 @ reg, 0 @ reg)], S[(2, 2) : (0 @ reg, 1 @ reg)]),
+        (S[(2, 32) : (1 @ reg, 1 @ laneid)], S[(2, 32) : (0 @ reg, 1 @ laneid)]),
+    ],
+)
+def test_elements_that_meet_are_named_with_their_place(source, target):
+    with pytest.raises(Refused, match="two elements have one place in the target") as no:
+        plan(source, target, "f32")
+    one, other, place = no.value.witness
+    both = [target.coordinates(index) for index in (one, other)]
+    assert all(place in target.places(*index) for index in both)
+    assert source.places(*both[0]) != source.places(*both[1])
+    assert str(place) in no.value.reason
 
 
 def test_what_is_the_same_as_nothing_may_be_said():

@@ -127,8 +127,8 @@ def _unknown(command: str) -> LayoutError:
 # -- layouts ---------------------------------------------------------------------------------------
 
 
-def layout_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say how to read a layout."""
+def layout_options(parser: argparse.ArgumentParser, *, has_dtype: bool = False) -> None:
+    """The options that say how to read a layout; `has_dtype` where --dtype is the command's own."""
     group = parser.add_argument_group("reading the layout")
     group.add_argument(
         "--let", action="append", default=[], metavar="NAME=N", help="a value for a name in it; repeatable"
@@ -141,7 +141,8 @@ def layout_options(parser: argparse.ArgumentParser) -> None:
         help="an axis of your own that holds elements",
     )
     group.add_argument("--unit", choices=UNITS, default="element", help="what strides count (element)")
-    group.add_argument("--dtype", help="the type of an element, such as bf16")
+    if not has_dtype:
+        group.add_argument("--dtype", help="the type of an element, such as bf16")
     group.add_argument("--dialect", choices=("tilewise", "cute"), help="where its looks do not tell")
 
 

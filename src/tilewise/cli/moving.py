@@ -42,7 +42,9 @@ def pair_arguments(parser: argparse.ArgumentParser) -> None:
     """SRC DST, what moves, and how the layouts are read."""
     source = "where the elements are: a layout, - for standard input, or a named move, and then no DST"
     parser.add_argument("source", metavar="SRC", help=source)
-    parser.add_argument("target", metavar="DST", nargs="?", help="where they shall be")
+    parser.add_argument("target", metavar="DST", nargs="?", help="where they shall be, a layout")
+    needed = "the type of an element, such as bf16; few named moves know it themselves"
+    parser.add_argument("--dtype", metavar="T", help=needed)
     box = "the box that moves, mode by mode, where one of them is larger, such as 300,5"
     parser.add_argument("--shape", metavar="S", help=box)
     fill = "what fills places of the target that no element takes: a number, or its bits such as 0x7f (0)"
@@ -52,7 +54,7 @@ def pair_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="D", help="whose times are expected: h200 (h200)")
     arch = "between registers, the architecture that has the instructions, such as sm_80 (sm_90)"
     parser.add_argument("--arch", metavar="A", help=arch)
-    layout_options(parser)
+    layout_options(parser, has_dtype=True)
 
 
 def planned(args: argparse.Namespace) -> Plan | Exchange | Answer:
@@ -116,8 +118,10 @@ def _named(args: argparse.Namespace) -> Named | None:
     from tilewise.moves.named import NAMES
 
     found = _CALL.fullmatch(args.source)
-    name = found[1] if found else args.source.strip()
+    name = found[1] if found else args.source.partition("(")[0].strip()
     known = name in NAMES
+    if known and not found and "(" in args.source:
+        raise LayoutError("TW004", f"the call of {name} does not end with ')'", hint=_example(name))
     if args.target is None and not known:
         raise LayoutError("TW401", f"{args.source} is one layout, and a move has two", hint=_meant(name))
     if not known:

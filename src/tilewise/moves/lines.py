@@ -82,7 +82,10 @@ def _rate(plan: Plan) -> str:
 def _time(seconds: float) -> str:
     """A time as people say it.
 
-    >>> _time(7.118e-05), _time(0.0123)
-    ('71.2 us', '12.3 ms')
+    >>> _time(7.118e-05), _time(0.0123), _time(12.3)
+    ('71.2 us', '12.3 ms', '12.3 s')
     """
-    return f"{seconds * 1e6:.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms"
+    for unit, name in ((1e-6, "us"), (1e-3, "ms")):
+        if seconds < 1000 * unit:
+            return f"{seconds / unit:.1f} {name}"
+    return f"{seconds:.1f} s"

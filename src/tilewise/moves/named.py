@@ -95,6 +95,12 @@ def whole_move(source: Any, target: Any, shape: Any) -> Named:
     tilewise.LayoutError: TW401: a named move is a whole move: it takes no target 'u8'
       hint: such as plan(transpose(8, 4), dtype="bf16")
     """
+    if isinstance(source, Layout) and target is None:
+        raise LayoutError(
+            "TW401",
+            "one layout is given, and a move has two",
+            hint='such as plan(source, target, "bf16"), or move(x, None, target) of an array with strides',
+        )
     if not isinstance(source, Named):
         for layout, name in ((target, "the target"), (source, "the source")):
             of_kind(layout, Layout, f"a layout for {name}", "such as S[(4, 8) : (8, 1)], or one named move")

@@ -328,7 +328,9 @@ def memory_plan(
         )
     kind = DType.of(given_type(dtype))
     if device not in COPY_RATES:
-        raise LayoutError("TW601", f"no rates of a device {device!r}", hint="known: " + " ".join(COPY_RATES))
+        known = " ".join(COPY_RATES)
+        hint = f"known: {known}; leave it out, and the kernel is the same"
+        raise LayoutError("TW601", f"no rates of a device {device!r}", hint=hint)
     _known_width(kind)
     aligned = _known_alignment(aligned, kind)
     pair = pair_of(source, target, kind, shape)
@@ -362,7 +364,7 @@ def _known_width(dtype: DType) -> None:
     if dtype.bits not in (4, 8, 16, 32, 64, 128):
         raise LayoutError(
             "TW602",
-            f"{dtype} has {dtype.bits} bits: elements of 4, 8, 16, 32, 64 or 128 bits are moved",
+            f"{dtype} has {counted(dtype.bits, 'bit')}: elements of 4, 8, 16, 32, 64 or 128 bits are moved",
             hint="move the bytes or words that hold them: u8, u32, ...",
         )
 
@@ -443,7 +445,7 @@ def _steps(plan: Plan) -> Iterator[str]:
         yield f"fill {counted(plan.pair.target.size, 'element')} of the target: {why}"
     if isinstance(way, Bulk):
         if plan.kind == "view":
-            yield "nothing moves: the source is the target; a new storage is one copy of memory"
+            yield "nothing moves, the source is the target; a new storage is one copy of memory"
         else:
             yield f"copy {way.bytes} bytes from byte {way.read} to byte {way.write}, all together"
         return

@@ -101,7 +101,6 @@ def kernel_source(plan: Plan, name: str = "") -> str:
         raise Refused(
             "TW602",
             f"no kernel is needed: {plan.steps[-1]}",
-            witness={"class": plan.kind},
             hint="cudaMemcpyAsync makes it: host_source writes the call",
         )
     slots = {"facts": "\n".join(_facts(plan, name)), "name": name, "kernel": plan.code(name).strip()}

@@ -132,12 +132,14 @@ def _arguments_of_moves(parser: argparse.ArgumentParser) -> None:
     from tilewise.cli.moving import pair_arguments
 
     parser.description = _OF_MOVES
-    parser.add_argument("engine", choices=ENGINES, metavar=MOVE, help="a kernel that moves a tensor")
+    parser.usage = "tilewise emit move SRC DST --dtype T [options]"
+    parser.add_argument("engine", choices=ENGINES, metavar=MOVE, help=argparse.SUPPRESS)
     pair_arguments(parser)
     text = parser.add_argument_group("the text")
     text.add_argument("--host", action="store_true", help="the host's part as well")
     text.add_argument("--checked", action="store_true", help="a kernel that tests every access")
-    text.add_argument("--name", metavar="F", default="", help="the name of the kernel (move_ and the type)")
+    name = "its name (move_ and the type; between registers exchange)"
+    text.add_argument("--name", metavar="F", default="", help=name)
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -185,7 +187,8 @@ def _of_a_move(args: argparse.Namespace) -> Answer:
     try:
         code = (host_source if args.host else kernel_source)(plan, args.name).rstrip("\n")
     except Refused as no:
-        return replace(refused(no), instead=True)
+        answer = refused(no)
+        return replace(answer, data=answer.data | {"class": plan.kind}, instead=True)
     data = {"engine": MOVE, "style": "kernel", "name": name_of(plan, args.name)}
     return Answer(data | plan.data() | {"code": code}, code)
 

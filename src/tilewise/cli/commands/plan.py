@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """SRC DST --dtype T [--shape S] [--fill V] [--aligned N] [--device D] [--arch A] [--tune]."""
+    parser.usage = "tilewise plan SRC DST --dtype T [options]"
     pair_arguments(parser)
     tune = "measure the tiles on this machine's GPU; moves of such shapes take the fastest from then on"
     parser.add_argument("--tune", action="store_true", help=tune)

@@ -279,7 +279,7 @@ def spelled(side: Accesses) -> Any:
 def _steps(plan: Exchange) -> Iterator[str]:
     way = plan.way
     if plan.kind == "view":
-        yield "nothing moves: registers are renamed"
+        yield "nothing moves, registers are renamed"
     elif isinstance(way, Renamed):
         yield f"{counted(len(way.packer.steps), 'permutation')} of bytes inside each thread"
     elif isinstance(way, Program):

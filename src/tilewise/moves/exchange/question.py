@@ -15,8 +15,9 @@ from tilewise.core.axes import SPLITS
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import extents_of
+from tilewise.core.shapes import spell
 from tilewise.hardware.limits import LANES, REGISTER_BITS, THREAD_REGISTERS
+from tilewise.moves.pairs.pair import how_many
 from tilewise.tables import table
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
@@ -153,8 +154,7 @@ def question(source: Layout, target: Layout, dtype: DType | str) -> Question:
     if source.size != target.size:
         raise LayoutError(
             "TW702",
-            f"the source has {source.size} elements ({extents_of(source.shape)}), "
-            f"the target {target.size} ({extents_of(target.shape)})",
+            f"the source has {how_many(source)}, the target {how_many(target)}",
             hint="give layouts of one tensor, such as two tiles of D for one of A",
         )
     sides = [_Places.of(*side, kind) for side in ((source, "source"), (target, "target"))]
@@ -266,16 +266,20 @@ def _filled(side: _Places, threads: int, values: Int64s) -> Int64s:
 
 
 def _refuse_meeting(side: _Places, wanted: Int64s, values: Int64s, target: Layout) -> None:
-    wrong = (wanted[side.threads, side.positions] != values[:, None]).any(axis=1)
-    if wrong.any():
-        index = int(np.flatnonzero(wrong)[0])
-        coordinates = target.coordinates(index)
-        raise Refused(
-            "TW703",
-            f"two elements have one place in the target: {coordinates} and another",
-            witness={"index": coordinates, "place": target.places(*coordinates)[0]},
-            hint="a target holds every element in places of its own; copies are written as R[...]",
-        )
+    wrong = wanted[side.threads, side.positions] != values[:, None]
+    if not wrong.any():
+        return
+    index, copy = (int(own[0]) for own in np.nonzero(wrong))
+    there = (side.threads == side.threads[index, copy]) & (side.positions == side.positions[index, copy])
+    other = int(np.flatnonzero(there.any(axis=1) & (values != values[index]))[0])
+    place = target.places(*target.coordinates(index))[copy]
+    one, two = (spell(target.coordinates(own)) for own in (index, other))
+    raise Refused(
+        "TW703",
+        f"two elements have one place in the target: {one} and {two} share {place}",
+        witness=(index, other, place),
+        hint="a target holds every element in places of its own; copies are written as R[...]",
+    )
 
 
 def _in_registers(values: Int64s, each: int) -> Int64s:

@@ -16,6 +16,7 @@ from typing import Any
 
 from tilewise.core.axes import STORAGE
 from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import as_shape, extents_of, leaves, spell
 from tilewise.core.swizzles import Swizzle
@@ -180,8 +181,7 @@ def _box(source: Layout, target: Layout, shape: Any) -> tuple[int, ...] | None:
         if source.size != target.size:
             raise LayoutError(
                 "TW702",
-                f"the source has {source.size} elements in {spell(source.shape)}, "
-                f"the target {target.size} in {spell(target.shape)}",
+                f"the source has {how_many(source)}, the target {how_many(target)}",
                 hint="to pad or to crop say which box moves: shape="
                 + (spell(tuple(map(min, ours, theirs))) if len(ours) == len(theirs) else "(...)"),
             )
@@ -195,6 +195,17 @@ def _box(source: Layout, target: Layout, shape: Any) -> tuple[int, ...] | None:
             hint="a box has one extent for each mode, and lies in the source and in the target",
         )
     return None if box == ours == theirs else box
+
+
+def how_many(layout: Layout) -> str:
+    """How many elements a layout has, and in which shape where it has modes.
+
+    >>> from tilewise import S
+    >>> how_many(S[300, 5]), how_many(S[4])
+    ('1500 elements in (300, 5)', '4 elements')
+    """
+    shape = f" in {spell(layout.shape)}" if len(layout.shape) > 1 else ""
+    return f"{counted(layout.size, 'element')}{shape}"
 
 
 def _within(box: int, *sides: int) -> bool:
