@@ -43,7 +43,7 @@ def pair_arguments(parser: argparse.ArgumentParser) -> None:
     source = "where the elements are: a layout, - for standard input, or a named move, and then no DST"
     parser.add_argument("source", metavar="SRC", help=source)
     parser.add_argument("target", metavar="DST", nargs="?", help="where they shall be, a layout")
-    needed = "the type of an element, such as bf16; few named moves know it themselves"
+    needed = "the type of an element, such as bf16; moves of scales and of tiles know their own"
     parser.add_argument("--dtype", metavar="T", help=needed)
     box = "the box that moves, mode by mode, where one of them is larger, such as 300,5"
     parser.add_argument("--shape", metavar="S", help=box)

@@ -63,13 +63,14 @@ A kernel that moves a tensor from layout SRC to layout DST, as source.
   tilewise emit move 'S[8192, 4096]' 'S[(8192, 4096) : (1, 8192)]' --dtype bf16
   tilewise emit move 'S[300, 5]' 'S[(384, 8) : (8, 1)]' --dtype u8 --shape 300,5 --fill 0x7f --host
   tilewise emit move 'transpose(1021, 1031)' --dtype u8 --name turn
-  tilewise emit move 'wgmma.D(f32, n=32)' 'S[(64, 32) : (1@reg, 1@tx)]' --dtype f16
+  tilewise emit move 'wgmma.D(f32, n=32)' 'S[(64, 32) : (1@reg, 1@tx)]' --dtype f16 --arch sm_80
 
 The kernel is the one that tilewise plan SRC DST plans, whose help says how both are written. It is CUDA C++
-and includes nothing; above it stands what it does, and with how many blocks and threads it is launched.
-Between registers it is a device function, which all threads of a warp, a warpgroup or a block call together.
-With --host a function follows that fills the target where it has to be, and launches the kernel, for nvcc.
-With --checked every access is tested, and the first that is not of its storage is kept for the host."""
+and includes nothing; above it stands what it does, and with how many blocks and threads it is launched. With
+--host a function follows that fills the target where it has to be, and launches the kernel, for nvcc. With
+--checked every access is tested, and the first that is not of its storage is kept for the host.
+
+Between registers it is a device function, which all threads of a warp, a warpgroup or a block call together."""
 
 _WARPS = re.compile(r"(\d{1,3})[x,](\d{1,3})")
 _TILE = re.compile(r"(\d{1,6})[x,](\d{1,6})[x,](\d{1,6})")

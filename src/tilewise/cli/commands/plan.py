@@ -1,26 +1,23 @@
 """How a tensor gets from layout SRC to layout DST on a GPU: by what kernel, and how near to a copy's speed.
 
   tilewise plan 'S[8192, 8192]' 'S[(8192, 8192) : (1, 8192)]' --dtype bf16
+  tilewise plan '(64,32):(1,64)' '(64,32):(32,1)' --dtype f16
   tilewise plan 'S[(8, 128) : (128, 1)]' 'S[(8, 128) : (160, 1)] + 64' --dtype f32 --fill -1
   tilewise plan 'S[300, 5]' 'S[((3, 4, 32), (2, 4)) : ((1024, 4, 16), (512, 1))]' --dtype u8 --shape 300,5
-  tilewise plan '(64,32):(1,64)' '(64,32):(32,1)' --dtype f16 --device h200
-  tilewise plan 'pack_scales_128x4(300, 5)' --fill 0x7f
   tilewise plan 'transpose(M, 4096)' --let M=8192 --dtype u8 --json
-
-Element by element, what is at SRC's place goes to all of DST's places. Both are layouts of memory, in either
-dialect; without --shape their elements correspond by the flat index. Where one is larger, --shape is the box
-that moves: what the target has beyond it is filled, and what the source has beyond it is left out.
-
-The classes: view, nothing moves; copy, all of it together; tile, blocks of threads by way of shared memory;
-gather, element by element. Times are expected, not measured: of a copy's rate on that device, what moves of
-the kind were seen to reach.
-
-Between registers both are over reg and the axes of threads (laneid, wid_in_wg, warpid, tx, ...):
-
   tilewise plan 'wgmma.D(f32, n=64)' 'S[(64, 2, 32) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]' --dtype f16
 
-The classes there: view, registers take other names; registers, bytes are permuted inside threads; shuffles,
-inside warps; shared, by way of shared memory, with few conflicts and at most one barrier.
+Element by element, what is at SRC's place goes to all of DST's places. Without --shape elements correspond by
+the flat index. Where one layout is larger, --shape is the box that moves: what the target has beyond it is
+filled, and what the source has beyond it is left out. The kernel: tilewise emit move SRC DST prints it.
+
+In memory the classes are view, nothing moves; copy, all of it together; tile, blocks of threads by way of
+shared memory; gather, element by element. Times are expected, not measured: of a copy's rate on that device,
+what moves of the kind were seen to reach.
+
+Between registers both layouts are over reg and the axes of threads (laneid, wid_in_wg, warpid, tx, ...). The
+classes are view, registers take other names; registers, bytes are permuted inside threads; shuffles, inside
+warps; shared, by way of shared memory. --arch sm_80 takes no instruction that sm_80 has not.
 
 Named moves, each a pair of layouts:
 
@@ -32,8 +29,6 @@ Named moves, each a pair of layouts:
   unpack_scales_128x4(300, 5)         and back
   tile_for_wgmma(128, 64, bf16)       swizzled atoms as wgmma reads them: swizzle=64B, major=mn, order=k
   core_matrices(64, 64, bf16)         8 rows of 16 bytes, one after another, without a swizzle
-
-The kernel: tilewise emit move SRC DST prints it.
 """
 
 from __future__ import annotations
