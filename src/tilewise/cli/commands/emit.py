@@ -70,7 +70,8 @@ and includes nothing; above it stands what it does, and with how many blocks and
 --host a function follows that fills the target where it has to be, and launches the kernel, for nvcc. With
 --checked every access is tested, and the first that is not of its storage is kept for the host.
 
-Between registers it is a device function, which all threads of a warp, a warpgroup or a block call together."""
+Between registers it is a device function, which all threads of a warp, a warpgroup or a block call together.
+"""
 
 _WARPS = re.compile(r"(\d{1,3})[x,](\d{1,3})")
 _TILE = re.compile(r"(\d{1,6})[x,](\d{1,6})[x,](\d{1,6})")
