@@ -38,6 +38,9 @@ WIDE, TOGETHER = 4, 256
 """Bytes of neighbours that stay neighbours: with more than the first they are moved as one item, with more
 than the second as rows."""
 
+WORKERS = 4
+"""Threads at most: between two blocks each needs the interpreter, for which more of them wait."""
+
 ALONE = 1 << 22
 """Bytes, below which one thread is done before a second one has begun."""
 
@@ -67,7 +70,7 @@ def copy(source: Array, target: Array) -> None:
     reach = _reach(source, target)
     boxes = list(_boxes(target.shape, reach))
     work = _Blocks(source, target, _buffer(source, reach))
-    workers = min(_cores(), target.nbytes // ALONE, len(boxes))
+    workers = min(WORKERS, _cores(), target.nbytes // ALONE, len(boxes))
     if workers <= 1:
         work(boxes)
         return

@@ -19,7 +19,7 @@ ALIGNED = 256
 SHARED = 72 * 1024
 """Bytes of a tile at most, so that several blocks are on a multiprocessor at once."""
 
-HALO = 1.3
+HALO = 1.34
 """How much of a tile may be read at most, beside what it writes, where another has less."""
 
 SMALL = 8 << 20
@@ -41,6 +41,7 @@ WHOLE = (Aim(256, 256, 4096), Aim(256, 128, 4096))
 ONE_SHIFTED = (Aim(256, 128, 8192),)
 BOTH_SHIFTED = (
     Aim(256, 128, 16384),
+    Aim(256, 192, 16384),
     Aim(256, 256, 16384),
     Aim(128, 128, 16384),
     Aim(64, 128, 16384),
