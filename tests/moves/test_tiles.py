@@ -5,10 +5,12 @@ from math import prod
 
 import numpy as np
 import pytest
+from tests.moves.pairs import Case
 from tests.moves.shim import aligned, run
+from tests.moves.test_move import expected, on_the_shim, storage
 
-from tilewise import S
-from tilewise.moves import plan
+from tilewise import DType, S
+from tilewise.moves import move, plan
 from tilewise.moves.kernels import spelling
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes
@@ -108,6 +110,25 @@ def test_a_digit_beyond_31_bits_is_counted_by_64():
     assert isinstance(found.way, Tile)
     assert "const long long o0 = (long long)(blockIdx.x) *" in found.kernel
     assert "const int o" not in found.kernel
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "box"),
+    [
+        (S[((2, 8), 90) : ((720, 1), 8)], S[(10, 90) : (1, 10)], (2, 90)),
+        (S[((2, 8), (12, 8)) : ((768, 8), (64, 1))], S[(10, 92) : (1, 10)], (2, 90)),
+        (S[((2, 8), 90) : ((720, 1), 8)], S[(13, 90) : (1, 16)] + 3, (13, 90)),
+        (S[((2, 4), 90) : ((360, 1), 4)], S[(5, 90) : (1, 8)] + 3, (5, 90)),
+    ],
+)
+def test_blocks_of_the_source_that_reach_beyond_the_target_write_nothing_there(source, target, box):
+    asked = Case(source, target, DType.of("u8"), box, 5)
+    given = storage(asked, 1)
+    found, made = on_the_shim(asked, given, target.max("m") + 1)
+    wanted = expected(asked, given, target.max("m") + 1).tobytes()
+    assert found.kind == "tile"
+    assert made.tobytes() == wanted
+    assert move(given, source, target, shape=box, fill=5).tobytes() == wanted
 
 
 def test_a_share_of_a_run_is_whole_sectors_where_that_takes_little():

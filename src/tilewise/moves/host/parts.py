@@ -36,7 +36,14 @@ def within_limits(pair: Pair) -> Iterator[Pair]:
         return
     *limits, limit = pair.limits
     weighed = [(replace(digit, counts=digit.counts[:-1]), digit.counts[-1]) for digit in pair.digits or ()]
+    implied = any(  # such as the end of a target that goes on beyond the box
+        own.bound <= limit.bound and all(digit.counts[place] == weight for digit, weight in weighed)
+        for place, own in enumerate(limits)
+    )
     pair = replace(pair, limits=tuple(limits), digits=tuple(digit for digit, _ in weighed))
+    if implied:
+        yield from within_limits(pair)
+        return
     bound = limit.bound
     for digit, weight in sorted(weighed, key=lambda own: -own[1]):
         if weight == 0:

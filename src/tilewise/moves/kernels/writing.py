@@ -223,15 +223,25 @@ class Writing(Elements):
             )
         for place, limit in enumerate(tile.pair.limits):
             if tested and not limit.fills:
-                yield tuple(  # type: ignore[misc]
-                    f"{self._count_at(place, position)} < {limit.bound}"
-                    for position in (f"({k} + {tile.vector - 1})", f"({k} + v)")
+                last_of_all = self._count_at(place, f"({k} + {tile.vector - 1})", self._resets(place))
+                yield (
+                    f"{last_of_all} < {limit.bound}",
+                    f"{self._count_at(place, f'({k} + v)')} < {limit.bound}",
                 )
 
-    def _count_at(self, place: int, position: str) -> str:
-        """What an element at a position of the write run counts in a limit."""
+    def _resets(self, place: int) -> dict[int, str]:
+        """Digits of the write run that begin anew where a limit then counts less, at their last values."""
+        tile, most, found = self.tile, 0, 0
+        for number, i in enumerate(tile.write_run):
+            count = tile.digits[i].counts[place]
+            found = number if count < most else found
+            most += (tile.extents[i] - 1) * count
+        return {i: str(tile.extents[i] - 1) for i in tile.write_run[:found]}
+
+    def _count_at(self, place: int, position: str, last: dict[int, str] | None = None) -> str:
+        """What an element at a position of the write run counts in a limit, some digits at their last."""
         tile = self.tile
-        names = self.row_names() | self.run_digits(tile.write_run, tile.extents, position)
+        names = self.row_names() | self.run_digits(tile.write_run, tile.extents, position) | (last or {})
         return self.count(place, [added(self.origin(i), names.get(i, 0)) for i in range(len(tile.digits))])
 
 

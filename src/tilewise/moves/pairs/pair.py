@@ -226,14 +226,20 @@ def _digits(
         common = _common(ours, theirs, goes_on)
         if common is None:
             return None, ()
-        limited = prod(reach for reach, *_ in common) > extent
+        own = list(_limits(prod(reach for reach, *_ in common), extent, goes_on))
         for reach, read, write, weight in common:
-            counts = (0,) * len(limits) + ((weight,) if limited else ())
-            digits.append(Digit(reach, read, write, counts))
-        if limited:
-            limits.append(Limit(extent, fills=goes_on > extent))
+            digits.append(Digit(reach, read, write, (0,) * len(limits) + (weight,) * len(own)))
+        limits += own
     digits += [Digit(it.extent, 0, it.stride[axes[1]]) for it in target.replica]
     return tuple(_counted(digit, len(limits)) for digit in digits), tuple(limits)
+
+
+def _limits(reach: int, extent: int, goes_on: int) -> Iterator[Limit]:
+    """Where digits that count to `reach` go beyond the box, and beyond the target."""
+    if reach > extent:
+        yield Limit(extent, fills=goes_on > extent)
+    if reach > goes_on > extent:
+        yield Limit(goes_on, fills=False)
 
 
 def _counted(digit: Digit, limits: int) -> Digit:
