@@ -26,6 +26,9 @@ VECTOR = 16
 RESIDENT = 2048
 """Threads of a multiprocessor, all of which run at once where each has 32 registers at most."""
 
+PARTED = 768
+"""The same of threads that gather halves of bytes, which have twice as many."""
+
 LINE = 128
 """Bytes that a wavefront of shared memory has: 32 banks of 4."""
 
@@ -124,6 +127,8 @@ class Tile:
     @property
     def resident(self) -> int | None:
         """Blocks that a multiprocessor shall have at once, where few registers are enough; None for any."""
+        if self.parted:
+            return max(1, PARTED // self.threads)
         few = self.words == 1 and self.unit > 1 and not self.partial
         return RESIDENT // self.threads if few else None
 

@@ -47,6 +47,7 @@ BOTH_SHIFTED = (
     Aim(64, 128, 16384),
 )
 HALVES_SHIFTED = (Aim(128, 128, 32768), Aim(64, 256, 32768))
+HALVES_READ_SHIFTED = (Aim(256, 64, 32768), *HALVES_SHIFTED)
 """Where bytes exchange halves and some side has no whole vectors: a tile has two of each run."""
 SPLIT = (Aim(128, 512, 32768), Aim(256, 256, 16384), Aim(256, 256, 16384))
 """Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
@@ -110,9 +111,11 @@ def _by_halo(boxes: Iterator[Tile]) -> Iterator[Tile]:
 
 
 def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
-    shifted = sum(_shifts(pair, aligned))
+    shifts = _shifts(pair, aligned)
+    shifted = sum(shifts)
     if total >= SMALL:
-        yield from HALVES_SHIFTED if shifted and pair.exchanged is not None else ()
+        if shifted and pair.exchanged is not None:
+            yield from HALVES_SHIFTED if shifts[1] else HALVES_READ_SHIFTED
         yield from (SPLIT[shifted],) if _splits(pair) else ()
         yield from (WHOLE, ONE_SHIFTED, BOTH_SHIFTED)[shifted]
     yield from FEW
