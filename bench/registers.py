@@ -13,6 +13,7 @@ give it 32 warps, the same on both sides. Cycles are of the clock that a loop of
 What ours do is held to NumPy on the device, place by place, A to B and B to A, on fresh random bits.
 
     python bench/registers.py compile FOLDER         both for sm_90a, and what their code has; needs no GPU
+    python bench/registers.py plans FOLDER           what planning takes; again, beside the first time's
     python bench/registers.py run FOLDER --shard 0/1     on the GPU, with CuPy; Triton is not needed there
 """
 
@@ -212,6 +213,30 @@ def planned(asked: dict) -> float:
         plans(asked)
         taken.append((process_time() - start) * 1e3)
     return min(taken)
+
+
+def plan_all(folder: Path, count: int) -> None:
+    """All plans, there and back: their times, and how they differ from those that the folder has."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for asked in questions()[:count]:
+        rows.append([planned(asked), [plan.data() for plan in plans(asked)]])
+    each = np.array([time for time, _ in rows]) / 2
+    print(
+        f"{2 * len(rows)} plans: milliseconds in the median {np.median(each):.1f}, "
+        f"of 90 % {np.percentile(each, 90):.1f}, of the slowest pair {each.max():.1f}"
+    )
+    kept = folder / "plans.json"
+    if not kept.exists():
+        kept.write_text(json.dumps(rows))
+        return
+    both = [
+        (before["cycles"], after["cycles"])
+        for (_, old), (_, new) in zip(json.loads(kept.read_text()), rows, strict=False)
+        for before, after in zip(old, new, strict=True)
+    ]
+    fewer, more = sum(new < old for old, new in both), sum(new > old for old, new in both)
+    print(f"beside {kept}: of {len(both)} plans {fewer} take fewer cycles, {more} more")
 
 
 def program(asked: dict) -> tuple[str, int]:
@@ -513,11 +538,11 @@ def run_all(folder: Path, shard: int, shards: int) -> None:
 
 
 def main() -> None:
-    """compile or run."""
+    """compile, plans or run."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("compile", "run"))
+    parser.add_argument("what", choices=("compile", "plans", "run"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--shard", default="0/1", help="which of how many parts (0/1)")
     parser.add_argument("--workers", type=int, default=2)
@@ -525,6 +550,9 @@ def main() -> None:
     args = parser.parse_args()
     if args.what == "compile":
         compile_all(args.folder, args.workers, args.count)
+        return
+    if args.what == "plans":
+        plan_all(args.folder, args.count)
         return
     shard, _, shards = args.shard.partition("/")
     run_all(args.folder, int(shard), int(shards))

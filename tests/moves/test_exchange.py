@@ -14,6 +14,9 @@ from tilewise import Axis, Layout, LayoutError, R, S, laneid, parse, reg, tx, wa
 from tilewise.check.banks.phases import counted
 from tilewise.core.errors import Refused
 from tilewise.moves.exchange import Exchange, exchange, of_registers
+from tilewise.moves.exchange.affine import sides
+from tilewise.moves.exchange.followed import follows
+from tilewise.moves.exchange.search import Candidates
 from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.source import function
 
@@ -165,6 +168,23 @@ def test_powers_of_two_meet_no_conflicts() -> None:
         plan = planned(name)
         words = max(plan.registers[0], 1) * plan.threads // 32
         assert plan.wavefronts[0] == words, name
+
+
+@pytest.mark.parametrize("name", ["turned, bytes", "turned, a warp", "copies in both", "doubles"])
+def test_no_way_that_was_left_out_is_cheaper(name: str) -> None:
+    """All ways, made one by one, against the search that ends early."""
+    way = planned(name).way
+    assert isinstance(way, Shared)
+    both = sides(way.asked)
+    assert both is not None
+    candidates, tried = Candidates(way.asked, *both), 0
+    for bound, pair in candidates.bounds(frozenset()):
+        found = candidates.made(*pair)
+        if found is not None:
+            assert bound <= found.cycles + 1e-9, pair
+            assert way.cycles <= found.cycles or not follows(way.asked, found.stores, found.loads, found.same)
+            tried += 1
+    assert tried > 3
 
 
 @pytest.mark.parametrize(

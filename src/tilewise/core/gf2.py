@@ -329,7 +329,11 @@ class Basis:
 
     def add_new(self, vector: int) -> bool:
         """Take a vector in if it is no combination of those before it; whether it was taken."""
-        return vector not in self and self.add(vector)
+        rest, chosen = self._reduced(vector)
+        if rest:
+            self._leading[rest.bit_length()] = rest, chosen ^ 1 << self._given
+            self._given += 1
+        return bool(rest)
 
     def combination(self, vector: int) -> int | None:
         """Which of the given vectors XOR to this one, as bits; None where none do."""
@@ -348,7 +352,6 @@ class Basis:
 
     def _reduced(self, vector: int) -> tuple[int, int]:
         chosen = 0
-        while vector and vector.bit_length() in self._leading:
-            leading, its = self._leading[vector.bit_length()]
-            vector, chosen = vector ^ leading, chosen ^ its
+        while known := self._leading.get(vector.bit_length()):
+            vector, chosen = vector ^ known[0], chosen ^ known[1]
         return vector, chosen

@@ -8,7 +8,9 @@ within     by names, by permutations of bytes, by shuffles
 affine     both sides as maps over GF(2), and maps that are given vector by vector
 memory     where units lie in shared memory, so that few lanes meet in a bank
 accesses   stores and loads as data, and their wavefronts
-shared     through memory: the best of all ways to reach it
+shared     through memory: registers packed, stored, loaded, packed again
+search     the best of all ways to reach it
+followed   the same, followed value by value
 plain      the same for any extents, unit by unit
 packing    words out of the bytes of others
 source     the device function

@@ -10,9 +10,8 @@ import numpy as np
 
 from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.banks.counting import count
-from tilewise.check.shuffle.linear import combined
 from tilewise.core.gf2 import Basis
-from tilewise.hardware.limits import LANES
+from tilewise.hardware.limits import LANE_BITS, LANES
 from tilewise.hardware.matrices.forms import ROWS
 from tilewise.hardware.memory.banks import WORD, Operation
 from tilewise.moves.exchange.affine import Side, spread
@@ -35,7 +34,7 @@ class Xored:
         """The addresses of threads 0, 1, ..."""
         return spread(self.columns, threads)
 
-    @property
+    @cached_property
     def mask(self) -> int:
         """The bits that any thread's address has."""
         found = 0
@@ -113,60 +112,65 @@ class Accesses:
 
     @cached_property
     def wavefronts(self) -> int:
-        """Those of all warps, as the model of `check.banks` counts them."""
-        if not self.each:
-            return 0
-        operation = Operation.of(self.operation)
-        rows = []
+        """Those of all warps, as the model of `check.banks` counts them.
+
+        Accesses that differ by whole words, added or XORed, take as many: banks change places.
+        """
+        alike: dict[tuple[Xored | Counted, int, int, int], list[Access]] = {}
         for access in self.each:
-            active = access.taking(self.active).reshape(-1, LANES)
-            found = access.addresses(self.threads).reshape(-1, LANES)
-            unread = np.zeros((1, LANES), bool)
-            if access.way.matrix:
-                unread = np.arange(LANES)[None] >= ROWS * len(access.words)
-            rows.append(np.where(active & ~unread, found, INACTIVE))
-        requests = np.concatenate(rows)
-        requests = requests[(requests != INACTIVE).any(axis=1)]
-        bytes = ROW if self.each[0].way.matrix else self.each[0].way.bytes
-        return int(count(operation, bytes, requests).wavefronts.sum())
+            key = access.base, access.offset % WORD, access.below, len(access.words)
+            alike.setdefault(key, []).append(access)
+        return sum(len(own) * self._wavefronts(own[0]) for own in alike.values())
+
+    def _wavefronts(self, access: Access) -> int:
+        active = access.taking(self.active)
+        if access.way.matrix:
+            active &= np.arange(self.threads) % LANES < ROWS * len(access.words)
+        requests = np.where(active, access.addresses(self.threads), INACTIVE).reshape(-1, LANES)
+        requests = requests[active.reshape(-1, LANES).any(axis=1)]
+        return int(count(Operation.of(self.operation), access.way.bytes, requests).wavefronts.sum())
 
 
 # -- out of a linear memory ------------------------------------------------------------------------
 
 
 def accesses(
-    memory: Memory, side: Side, labels: dict[int, int], stores: bool, threads: int, active: Sequence[bool]
+    memory: Memory,
+    side: Side,
+    positions: Sequence[int],
+    stores: bool,
+    threads: int,
+    active: Sequence[bool],
 ) -> Accesses | None:
-    """The instructions of one side; {label: position} of thread 0. None where rows are not whole."""
+    """The instructions of one side, for positions with labels of their own; None where rows are not whole."""
     way = memory.store if stores else memory.load
-    each = (_matrices if way.matrix else _vectors)(memory, way, side, labels)
+    steps = spread(tuple(map(memory.address, side.positions)), positions[-1] + 1)
+    addresses = (steps[list(positions)] ^ memory.address(side.origin)).tolist()
+    places = dict(zip(addresses, positions, strict=True))
+    each = (_matrices if way.matrix else _vectors)(memory, way, side, places)
     if each is None:
         return None
     name = ("st" if stores else "ld") + ("matrix" if way.matrix else "")
     return Accesses(name, tuple(each), threads, tuple(active))
 
 
-def _vectors(memory: Memory, way: Way, side: Side, labels: dict[int, int]) -> list[Access]:
+def _vectors(memory: Memory, way: Way, side: Side, places: dict[int, int]) -> list[Access]:
+    """`places` are {address: position} of thread 0."""
     base = Xored(tuple(map(memory.address, side.threads)))
-    groups: dict[int, dict[int, int]] = {}
-    for label, position in labels.items():
-        at = memory.address(label)
-        groups.setdefault(at // way.bytes, {})[at % way.bytes] = position
-    found = []
-    for group, units in sorted(groups.items(), key=lambda own: min(own[1].values())):
-        room: list[tuple[int, int] | None] = [None] * max(way.bytes, WORD)
-        for at, position in units.items():
-            for byte in range(memory.unit):
-                room[at + byte] = position, byte
-        found.append(Access(way, _words(room), base, group * way.bytes))
-    return found
+    groups: dict[int, list[tuple[int, int] | None]] = {}
+    for at, position in places.items():
+        group, first = divmod(at, way.bytes)
+        room = groups.setdefault(group, [None] * max(way.bytes, WORD))
+        room[first : first + memory.unit] = [(position, byte) for byte in range(memory.unit)]
+    return [Access(way, _words(room), base, group * way.bytes) for group, room in groups.items()]
 
 
 def _words(room: Sequence[tuple[int, int] | None]) -> tuple[Word, ...]:
     return tuple((room[at], room[at + 1], room[at + 2], room[at + 3]) for at in range(0, len(room), WORD))
 
 
-def _matrices(memory: Memory, way: Way, side: Side, labels: dict[int, int]) -> list[Access] | None:
+def _matrices(memory: Memory, way: Way, side: Side, places: dict[int, int]) -> list[Access] | None:
+    """`places` are {address: position} of thread 0."""
     of_word = (WORD // memory.unit).bit_length() - 1
     inside = list(memory.low[: of_word - 1 if way.trans else of_word])
     basis = Basis(inside)
@@ -175,53 +179,49 @@ def _matrices(memory: Memory, way: Way, side: Side, labels: dict[int, int]) -> l
         if not outside:
             return None
         inside.append(outside.pop(0))
-    starts = _starts(memory, inside, labels)
+    word = spread(tuple(map(memory.address, inside)), 1 << len(inside)).tolist()
+    starts = _starts(word, places)
     if starts is None:
         return None
     half = inside[-1] if way.trans else 0
     lanes = (half, *side.lanes[:2]) if way.trans else side.lanes[2:]
     for size in (2, 1, 0):
-        steps = outside[:size]
-        groups = _grouped(starts, steps) if len(steps) == size else None
+        steps = list(map(memory.address, outside[:size]))
+        groups = _grouped(starts, spread(tuple(steps), 1 << size).tolist()) if len(steps) == size else None
         if groups is None:
             continue
-        columns = [memory.address(own) for own in (*lanes, *steps)]
-        columns += [0] * (5 - len(columns)) + [memory.address(own) for own in side.warps]
+        columns = [*map(memory.address, lanes), *steps]
+        columns += [0] * (LANE_BITS - len(columns)) + list(map(memory.address, side.warps))
         base = Xored(tuple(columns))
         return [
-            Access(
-                way,
-                tuple(_word(memory, own, inside, labels) for own in group),
-                base,
-                memory.address(group[0]),
-            )
+            Access(way, tuple(_word(memory.unit, own, word, places) for own in group), base, group[0])
             for group in groups
         ]
     return None
 
 
-def _starts(memory: Memory, inside: list[int], labels: dict[int, int]) -> list[int] | None:
-    """The first labels of words, those at the beginning of a row; None where words are not whole."""
+def _starts(word: list[int], places: dict[int, int]) -> list[int] | None:
+    """Where words begin, at the beginning of a row, of which `word` has the steps; None where one lacks."""
     found, seen = list[int](), set[int]()
-    for label in labels:
-        if label in seen:
+    for at in places:
+        if at in seen:
             continue
-        word = [label ^ combined(inside, chosen) for chosen in range(1 << len(inside))]
-        seen.update(word)
-        first = next((own for own in word if memory.address(own) % ROW == 0), None)
-        if first is None or any(own not in labels for own in word):
+        own = [at ^ step for step in word]
+        seen.update(own)
+        first = next((at for at in own if at % ROW == 0), None)
+        if first is None or any(at not in places for at in own):
             return None
         found.append(first)
     return found
 
 
 def _grouped(starts: list[int], steps: list[int]) -> list[list[int]] | None:
-    """Words in groups that the steps make; None where some are not whole."""
+    """Words in groups with these steps; None where some are not whole."""
     found, seen, known = list[list[int]](), set[int](), set(starts)
     for start in starts:
         if start in seen:
             continue
-        group = [start ^ combined(steps, chosen) for chosen in range(1 << len(steps))]
+        group = [start ^ step for step in steps]
         if any(own not in known for own in group):
             return None
         seen.update(group)
@@ -229,11 +229,7 @@ def _grouped(starts: list[int], steps: list[int]) -> list[list[int]] | None:
     return found
 
 
-def _word(memory: Memory, start: int, inside: list[int], labels: dict[int, int]) -> Word:
-    """The bytes of a word of a matrix: units in the order of `inside`."""
-    room = [
-        (labels[start ^ combined(inside, chosen)], byte)
-        for chosen in range(1 << len(inside))
-        for byte in range(memory.unit)
-    ]
+def _word(unit: int, start: int, word: list[int], places: dict[int, int]) -> Word:
+    """The bytes of a word of a matrix: units in the order of the steps."""
+    room = [(places[start ^ step], byte) for step in word for byte in range(unit)]
     return _words(room)[0]

@@ -45,11 +45,8 @@ class Side:
         """Those of positions, then those of threads."""
         return (*self.positions, *self.threads)
 
-    def position(self, number: int) -> int:
-        """The label of a position of thread 0."""
-        return self.origin ^ combined(list(self.positions), number)
 
-
+@lru_cache(maxsize=1)
 def sides(asked: Question) -> tuple[Side, Side] | None:
     """Source and target; None where one is no affine map.
 
@@ -82,34 +79,32 @@ def fitted(labels: Int64s) -> Side | None:
     """
     threads, positions = labels.shape
     low, high = _bits(positions), _bits(threads)
+    at = [labels[0, 0], *labels[0, [1 << bit for bit in range(low)]]]
+    at = list(map(int, [*at, *labels[[1 << bit for bit in range(high)], 0]]))
+    if min(at) < 0:
+        at = _eliminated(labels, low, high)
+    if not at:
+        return None
+    columns = [0 if own < 0 else own ^ at[0] for own in at[1:]]
+    side = Side(at[0], tuple(columns[:low]), tuple(columns[low:]))
+    expected = _all(side, threads, positions)
+    return side if (expected == labels)[labels >= 0].all() else None
+
+
+def _eliminated(labels: Int64s, low: int, high: int) -> list[int]:
+    """The labels of 0 and of each bit alone, as others tell them; negative where none do."""
     thread, position = np.nonzero(labels >= 0)
     places = thread << low | position
     values = labels[thread, position]
     order = np.argsort(_ones(places), kind="stable")
     near = order[: max(64, (low + high) * (low + high + 1))]
-    basis, images = Basis(), list[int]()
+    found = Map()
     for place, value in zip(places[near].tolist(), values[near].tolist(), strict=True):
-        if basis.add_new(1 | place << 1):
-            images.append(value)
-
-    def label(place: int) -> int:
-        """What the known places say of one; of bits that they do not name, what they say without them."""
-        chosen = basis.combination(1 | place << 1)
-        return -1 if chosen is None else combined(images, chosen)
-
-    origin = label(0)
-    if origin < 0:
-        if not basis.add_new(1):
-            return None
-        images.append(images[0])
-        origin = images[0]
-    columns = []
-    for bit in range(low + high):
-        found = label(1 << bit)
-        columns.append(0 if found < 0 else found ^ origin)
-    side = Side(origin, tuple(columns[:low]), tuple(columns[low:]))
-    expected = _all(side, threads, positions)
-    return side if (expected == labels)[labels >= 0].all() else None
+        found.define(1 | place << 1, value)
+    if found.known(1) is None:
+        found.define(1, int(values[near[0]]))
+    told = [found.known(1 | place << 1) for place in (0, *(1 << bit for bit in range(low + high)))]
+    return [-1 if own is None else own for own in told]
 
 
 def _ones(places: Int64s) -> Int64s:
@@ -182,22 +177,28 @@ class Map:
     """
 
     def __init__(self) -> None:
-        self._basis = Basis()
-        self._images: list[int] = []
+        self._leading: dict[int, tuple[int, int]] = {}
+        """{its length: (a vector, where it goes)} of a basis of what was said."""
 
     def define(self, vector: int, image: int) -> bool:
         """Say where a vector goes; whether that agrees with what was said before."""
-        known = self.known(vector)
-        if known is not None:
-            return known == image
-        self._basis.add(vector)
-        self._images.append(image)
+        rest, told = self._reduced(vector)
+        if not rest:
+            return told == image
+        self._leading[rest.bit_length()] = rest, told ^ image
         return True
 
     def known(self, vector: int) -> int | None:
         """Where a vector goes; None where nothing said so far tells."""
-        chosen = self._basis.combination(vector)
-        return None if chosen is None else combined(self._images, chosen)
+        rest, told = self._reduced(vector)
+        return None if rest else told
+
+    def _reduced(self, vector: int) -> tuple[int, int]:
+        """What of a vector is not known, and where the rest of it goes."""
+        told = 0
+        while known := self._leading.get(vector.bit_length()):
+            vector, told = vector ^ known[0], told ^ known[1]
+        return vector, told
 
     def __call__(self, vector: int) -> int:
         image = self.known(vector)

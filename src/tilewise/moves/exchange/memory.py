@@ -92,19 +92,16 @@ class _Chooser:
         low = self._low(both, depth)
         if low is None:
             return None
-        functions = self._functions(both, low)
-        if functions is None:
+        image = self._image(both, low)
+        if image is None:
             return None
-
-        def image(vector: int) -> int:
-            return sum(function(vector) << j for j, function in enumerate(functions))
 
         def rest(vector: int) -> int:
             return vector ^ combined(low, image(vector))
 
         asked = [self._phase(side, way, low) for side, way in zip(self.sides, both, strict=True)]
         phases = [
-            independent(combined(vectors, chosen) for chosen in kernel_of([image(own) for own in vectors]))
+            independent(combined(vectors, chosen) for chosen in kernel(list(map(image, vectors))))
             for vectors in asked
         ]
         banks = _BANK_BITS - (depth - self.of_word)
@@ -181,8 +178,8 @@ class _Chooser:
             return [*natural, *within, *lanes, *mine.positions]
         return [*meet(store.lanes, load.lanes), *store.positions, *load.positions, *self.all]
 
-    def _functions(self, both: tuple[Way, Way], low: list[int]) -> list[Map] | None:
-        """The lowest bits of an address as functions of the label."""
+    def _image(self, both: tuple[Way, Way], low: list[int]) -> Map | None:
+        """The lowest bits of an address, in units, as a function of the label."""
         functions = []
         for j in range(len(low)):
             function = Map()
@@ -193,11 +190,14 @@ class _Chooser:
                 return None
             functions.append(function)
         self._spread(both, functions)
-        for function in functions:
-            for vector in self.all:
-                if function.known(vector) is None:
-                    function.define(vector, 0)
-        return functions
+        found = Map()
+        for vector in self.all:
+            image = 0
+            for j, function in enumerate(functions):
+                function.define(vector, 0)
+                image |= function(vector) << j
+            found.define(vector, image)
+        return found
 
     def _still(self, side: int, way: Way, j: int, low: list[int]) -> list[int]:
         """Labels that do not move bit j of an address."""
@@ -237,11 +237,6 @@ class _Chooser:
             half = next((own for own in sub if own not in basis), 0) if way.trans else 0
             taken = [*low[: self.of_word], half]
         return independent([*taken, *side.lanes[:lanes]])
-
-
-def kernel_of(images: Sequence[int]) -> list[int]:
-    """A basis of the combinations of vectors whose images XOR to 0, as bits."""
-    return kernel(list(images))
 
 
 def _placed(

@@ -14,9 +14,10 @@ from tilewise.core.algebra.recognition import recognise
 from tilewise.core.errors import Refused
 from tilewise.hardware.memory.banks import WORD
 from tilewise.moves.exchange.accesses import Access, Accesses, Counted
+from tilewise.moves.exchange.followed import follows
 from tilewise.moves.exchange.memory import Way
 from tilewise.moves.exchange.question import NOBODY, Int64s, Question
-from tilewise.moves.exchange.shared import Shared, follows
+from tilewise.moves.exchange.shared import Shared
 
 
 def one_by_one(asked: Question) -> Shared | None:
@@ -51,7 +52,7 @@ def _made(asked: Question, slots: Int64s) -> Shared | None:
         both.append(Accesses(name, tuple(each), threads, tuple(map(bool, np.any(side >= 0, axis=1)))))
     same = [position if (column >= 0).any() else NOBODY for position, column in enumerate(asked.wanted.T)]
     found = Shared(asked, both[0], both[1], tuple(same))
-    return found if follows(found) else None
+    return found if follows(asked, found.stores, found.loads, found.same) else None
 
 
 def _accesses(side: Int64s, slots: Int64s, unit: int) -> list[Access] | None:

@@ -20,7 +20,8 @@ from tilewise.hardware.matrices.kinds import KINDS
 from tilewise.moves.exchange.accesses import Accesses
 from tilewise.moves.exchange.plain import one_by_one
 from tilewise.moves.exchange.question import Question, apart, question, within_warps
-from tilewise.moves.exchange.shared import Shared, through_shared
+from tilewise.moves.exchange.search import through_shared
+from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.within import Renamed, by_shuffles, in_threads
 
 LANE_TO_LANE = 1.5
@@ -229,20 +230,25 @@ def _way(asked: Question, without: frozenset[str]) -> Renamed | Program | Shared
         return inside
     one = within_warps(asked)
     if one is not None:
-        shared = _shared(one, without)
+        shared = _through_memory([one], without)
         program = by_shuffles(one, None if shared is None else shared.cycles / LANE_TO_LANE, without)
         found = program or shared
     else:
-        parts = [part for part in (asked, apart(asked)) if part is not None]
-        ways = [way for part in parts if (way := _shared(part, without)) is not None]
-        found = min(ways, key=lambda way: way.cycles, default=None)
+        found = _through_memory([part for part in (asked, apart(asked)) if part is not None], without)
     if found is None:
         raise _no_way(asked)
     return found
 
 
-def _shared(asked: Question, without: frozenset[str]) -> Shared | None:
-    return through_shared(asked, without) or one_by_one(asked)
+def _through_memory(parts: list[Question], without: frozenset[str]) -> Shared | None:
+    """The best way for one of several questions that say the same."""
+    best: Shared | None = None
+    for part in parts:
+        best = through_shared(part, without, best)
+    if best is not None:
+        return best
+    plain = [way for part in parts if (way := one_by_one(part)) is not None]
+    return min(plain, key=lambda way: way.cycles, default=None)
 
 
 def _instructions(way: Renamed | Program | Shared) -> set[str]:

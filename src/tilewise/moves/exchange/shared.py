@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
-
-import numpy as np
 
 from tilewise.check.shuffle.cost import STEP
-from tilewise.hardware.limits import LANES
-from tilewise.hardware.memory.banks import WAVEFRONT, WORD
-from tilewise.moves.exchange.accesses import Access, Accesses, Xored, accesses
-from tilewise.moves.exchange.affine import Side, independent, sides
-from tilewise.moves.exchange.memory import ROW, Memory, Way, memories, ways
+from tilewise.moves.exchange.accesses import Accesses, Xored
+from tilewise.moves.exchange.memory import ROW
 from tilewise.moves.exchange.packing import Packer, Word
-from tilewise.moves.exchange.question import NOBODY, Bools, Int64s, Question
+from tilewise.moves.exchange.question import NOBODY, Question
 
 ACCESS = 0.25
 """Cycles that an instruction weighs beside its wavefronts."""
@@ -86,7 +80,7 @@ class Shared:
         """Permutations of bytes, and addresses that are no sum of a base and a constant."""
         return len(self.before[0].steps) + len(self.after[0].steps) + self.turned
 
-    @property
+    @cached_property
     def turned(self) -> int:
         """Addresses that are XORs of another."""
         found = 0
@@ -103,10 +97,16 @@ class Shared:
     @cached_property
     def cycles(self) -> float:
         """Of a multiprocessor for one warp, where many run."""
-        warps = self.asked.warps
+        return self._taking(self.steps)
+
+    def cheaper(self, limit: float) -> bool:
+        """Whether it takes fewer cycles; permutations of bytes are looked at last."""
+        return self._taking(self.turned) < limit and self.cycles < limit
+
+    def _taking(self, steps: int) -> float:
         instructions = len(self.stores.each) + len(self.loads.each)
-        moved = sum(self.wavefronts) / warps + ACCESS * instructions
-        return max(moved, STEP * (self.steps + instructions)) + ISSUE * self.steps + _wait(self.asked)
+        moved = sum(self.wavefronts) / self.asked.warps + ACCESS * instructions
+        return max(moved, STEP * (steps + instructions)) + ISSUE * steps + wait(self.asked)
 
 
 def _renumbered(word: Word, where: Callable[[int, int], tuple[int, int]]) -> Word:
@@ -115,173 +115,5 @@ def _renumbered(word: Word, where: Callable[[int, int], tuple[int, int]]) -> Wor
     return a, b, c, d
 
 
-def through_shared(asked: Question, without: frozenset[str] = frozenset()) -> Shared | None:
-    """The best way through memory that is linear over GF(2); None where there is none.
-
-    `without` leaves out stmatrix or ldmatrix.
-    """
-    if asked.bits < 8:
-        return None
-    both = sides(asked)
-    if both is None:
-        return None
-    same, wanted = _wanted(asked, both[1])
-    held = _held(asked, both[0])
-    chosen, best = memories(*both, asked.bits // 8), None
-    unit = asked.bits // 8
-    pairs = product(_ways(unit, "stmatrix" in without), _ways(unit, "ldmatrix" in without))
-    copies = [len(independent(side.threads)) < len(side.threads) for side in both]
-    least = _Least(asked, (len(held), len(wanted)), (copies[0], copies[1]))
-    for bound, (here, there) in sorted((least(own), own) for own in pairs):
-        if best is not None and bound >= best.cycles:
-            break
-        memory = chosen(here, there)
-        if memory is None or (best is not None and least((here, there), memory.excess) >= best.cycles):
-            continue
-        found = _made(asked, memory, both, held, wanted, same)
-        better = found is not None and (best is None or found.cycles < best.cycles)
-        if found is not None and better and follows(found):
-            best = found
-    return best
-
-
-def _ways(unit: int, vectors: bool) -> list[Way]:
-    """All, or those of vectors alone."""
-    return [way for way in ways(unit) if not (way.matrix and vectors)]
-
-
-def _held(asked: Question, side: Side) -> dict[int, int]:
-    """{label: the first position of thread 0 with it} of all that is held."""
-    found: dict[int, int] = {}
-    for position in np.flatnonzero((asked.held >= 0).any(axis=0)).tolist():
-        found.setdefault(side.position(position), position)
-    return found
-
-
-def _wanted(asked: Question, side: Side) -> tuple[tuple[int, ...], dict[int, int]]:
-    """For every position the first one that holds the same; {label: position} of those."""
-    found: dict[int, int] = {}
-    same = [NOBODY] * asked.wanted.shape[1]
-    for position in np.flatnonzero((asked.wanted >= 0).any(axis=0)).tolist():
-        same[position] = found.setdefault(side.position(position), position)
-    return tuple(same), found
-
-
-@dataclass(frozen=True)
-class _Least:
-    """The least that two ways cost: without permutations, and without conflicts where none are known."""
-
-    asked: Question
-    units: tuple[int, int]
-    """Of a thread, that are stored, and loaded."""
-    copies: tuple[bool, bool]
-    """Whether threads of a side share places."""
-
-    def __call__(self, both: tuple[Way, Way], excess: tuple[int, int] = (0, 0)) -> float:
-        cost = 0.0
-        for way, ways_, units, copies in zip(both, excess, self.units, self.copies, strict=True):
-            bytes = units * self.asked.bits // 8
-            if not copies:
-                cost += bytes / min(way.bytes, WORD) * 2**ways_
-            cost += ACCESS * bytes / way.bytes
-        return cost + _wait(self.asked)
-
-
-def _wait(asked: Question) -> float:
+def wait(asked: Question) -> float:
     return WAIT_OF_WARP if asked.alone else WAIT_OF_BLOCK
-
-
-def _made(
-    asked: Question,
-    memory: Memory,
-    both: tuple[Side, Side],
-    held: dict[int, int],
-    wanted: dict[int, int],
-    same: tuple[int, ...],
-) -> Shared | None:
-    storing = _storing(asked, both[0], memory.store)
-    loading: Bools = np.any(asked.wanted >= 0, axis=1)
-    stores = accesses(memory, both[0], held, True, asked.threads, storing.tolist())
-    loads = accesses(memory, both[1], wanted, False, asked.threads, _whole_warps(loading).tolist())
-    if stores is None or loads is None:
-        return None
-    if memory.store.matrix and not (storing == _whole_warps(storing)).all():
-        return None
-    return Shared(asked, stores, loads, same, memory.swizzled)
-
-
-def _whole_warps(active: Bools) -> Bools:
-    return np.repeat(np.any(active.reshape(-1, LANES), axis=1), LANES)
-
-
-def _storing(asked: Question, side: Side, way: Way) -> Bools:
-    """Threads that store: of copies in several warps one, and of copies in several phases of a warp."""
-    active: Bools = np.any(asked.held >= 0, axis=1)
-    number = np.arange(asked.threads) // LANES
-    for bit, column in enumerate(side.warps):
-        with_it = (number >> bit & 1) == 1
-        if not column and active[np.flatnonzero(with_it) ^ (LANES << bit)].all():
-            active = active & ~with_it
-    if way.matrix or not (asked.held >= 0).any(axis=1).all():
-        return active
-    first = (WAVEFRONT // max(way.bytes, WORD)).bit_length() - 1
-    for bit, column in enumerate(side.lanes):
-        if bit >= first and not column:
-            active = active & (np.arange(asked.threads) >> bit & 1 == 0)
-    return active
-
-
-# -- followed --------------------------------------------------------------------------------------
-
-
-def follows(found: Shared) -> bool:
-    """Whether every thread gets what it wants, value by value, through memory."""
-    asked = found.asked
-    unit = asked.bits // 8
-    room = np.full(found.bytes // unit, NOBODY)
-    for at, thread, positions in _touched(found.stores, unit):
-        values = asked.held[thread][:, positions] if len(positions) else None
-        if values is None:
-            continue
-        before = room[at]
-        if ((values >= 0) & (before >= 0) & (before != values)).any() or ((values < 0) & (before >= 0)).any():
-            return False
-        room[at] = values
-    got = np.full_like(asked.wanted, NOBODY)
-    for at, thread, positions in _touched(found.loads, unit):
-        got[thread[:, None], np.array(positions)[None, :]] = room[at]
-    same = np.array(found.same)
-    wanted = asked.wanted[:, same >= 0]
-    return bool(((got[:, same[same >= 0]] == wanted) | (wanted < 0)).all())
-
-
-def _touched(side: Accesses, unit: int) -> Iterator[tuple[Int64s, Int64s, list[int]]]:
-    """(memory[thread, unit], threads, positions) of every access."""
-    for access in side.each:
-        threads = np.flatnonzero(access.taking(side.active))
-        if access.way.matrix:
-            yield from _of_matrices(access, side, threads, unit)
-            continue
-        starts = access.addresses(side.threads)[threads] // unit
-        units = [byte for word in access.words for byte in word[::unit]][: access.way.bytes // unit]
-        taken = [(i, byte[0]) for i, byte in enumerate(units) if byte is not None]
-        at = starts[:, None] + np.array([i for i, _ in taken])[None, :]
-        yield at, threads, [position for _, position in taken]
-
-
-def _of_matrices(
-    access: Access, side: Accesses, threads: Int64s, unit: int
-) -> Iterator[tuple[Int64s, Int64s, list[int]]]:
-    """The same of matrices: rows whose addresses other lanes supply."""
-    supplied = access.addresses(side.threads)
-    lane, first = threads % LANES, threads // LANES * LANES
-    for number, word in enumerate(access.words):
-        for at, byte in enumerate(word[::unit]):
-            half, inside = divmod(at * unit, 2)
-            if access.way.trans:
-                row, column = 2 * (lane % 4) + half, lane // 4 * 2 + inside
-            else:
-                row, column = lane // 4, lane % 4 * WORD + at * unit
-            rows = supplied[first + 8 * number + row]
-            assert byte is not None
-            yield ((rows + column) // unit)[:, None], threads, [byte[0]]

@@ -1,0 +1,128 @@
+"""The best of all ways through shared memory that are linear over GF(2).
+
+Ways are tried from the one that costs the least without conflicts and permutations, until the next is
+dearer so than the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.memory.banks import WAVEFRONT, WORD
+from tilewise.moves.exchange.accesses import accesses
+from tilewise.moves.exchange.affine import Side, independent, sides, spread
+from tilewise.moves.exchange.followed import follows
+from tilewise.moves.exchange.memory import Way, memories, ways
+from tilewise.moves.exchange.question import NOBODY, Bools, Int64s, Question
+from tilewise.moves.exchange.shared import ACCESS, Shared, wait
+
+
+def through_shared(asked: Question, without: frozenset[str], best: Shared | None = None) -> Shared | None:
+    """The best way through memory that is linear over GF(2), or `best` where there is no better one.
+
+    `without` leaves out stmatrix or ldmatrix.
+    """
+    both = None if asked.bits < 8 else sides(asked)
+    if both is None:
+        return best
+    candidates = Candidates(asked, *both)
+    for bound, (store, load) in sorted(candidates.bounds(without)):
+        if best is not None and bound >= best.cycles:
+            break
+        found = candidates.made(store, load)
+        if found is None or (best is not None and not found.cheaper(best.cycles)):
+            continue
+        if follows(asked, found.stores, found.loads, found.same):
+            best = found
+    return best
+
+
+class Candidates:
+    """The ways of a question, both sides of which are affine."""
+
+    def __init__(self, asked: Question, store: Side, load: Side) -> None:
+        self.asked = asked
+        self.unit = asked.bits // 8
+        self.sides = store, load
+        stored, self.same = _same(asked.held, store), _same(asked.wanted, load)
+        self.moved = [sorted(set(own) - {NOBODY}) for own in (stored, self.same)]
+        self.holding: Bools = np.any(asked.held >= 0, axis=1)
+        self.wanting: Bools = np.any(asked.wanted >= 0, axis=1)
+        self.memory = memories(store, load, self.unit)
+
+    def bounds(self, without: frozenset[str]) -> Iterator[tuple[float, tuple[Way, Way]]]:
+        """All pairs of ways, with the least that they cost."""
+        stored = self._least(0, _stored_once(self.sides[0], self.holding))
+        loaded = self._least(1, self.wanting)
+        for (store, one), (load, other) in product(stored.items(), loaded.items()):
+            lacks = store.matrix and "stmatrix" in without or load.matrix and "ldmatrix" in without
+            if not lacks:
+                yield one + other + wait(self.asked), (store, load)
+
+    def _least(self, number: int, active: Bools) -> dict[Way, float]:
+        """The least that each way costs one side: without permutations and conflicts."""
+        side, bytes = self.sides[number], len(self.moved[number]) * self.unit
+        lanes = 1 << len(independent([*side.positions, *side.lanes])) - len(independent(side.positions))
+        share = float(active.reshape(-1, LANES).any(axis=1).mean())
+        found = {}
+        for way in ways(self.unit):
+            each = way.bytes / WORD if way.matrix else max(1.0, lanes * way.bytes / WAVEFRONT)
+            found[way] = bytes / way.bytes * (each * share + ACCESS)
+        return found
+
+    def made(self, store: Way, load: Way) -> Shared | None:
+        """The exchange by these two; None where there is none. Whether it does what it shall is not said."""
+        memory = self.memory(store, load)
+        if memory is None:
+            return None
+        here, there = self.sides
+        storing = self._storing(store)
+        if store.matrix and not (storing == _whole_warps(storing)).all():
+            return None
+        threads, loading = self.asked.threads, _whole_warps(self.wanting)
+        stores = accesses(memory, here, self.moved[0], True, threads, storing.tolist())
+        loads = accesses(memory, there, self.moved[1], False, threads, loading.tolist())
+        if stores is None or loads is None:
+            return None
+        return Shared(self.asked, stores, loads, self.same, memory.swizzled)
+
+    def _storing(self, way: Way) -> Bools:
+        """Threads that store: of copies in several warps one, and of copies in several phases of a warp."""
+        side = self.sides[0]
+        active = _stored_once(side, self.holding)
+        if way.matrix or not self.holding.all():
+            return active
+        first = (WAVEFRONT // max(way.bytes, WORD)).bit_length() - 1
+        for bit, column in enumerate(side.lanes):
+            if bit >= first and not column:
+                active = active & (np.arange(len(active)) >> bit & 1 == 0)
+        return active
+
+
+def _same(values: Int64s, side: Side) -> tuple[int, ...]:
+    """For every position the first one that holds the same; negative where nothing is."""
+    labels = spread(side.positions, values.shape[1]).tolist()
+    found: dict[int, int] = {}
+    same = [NOBODY] * len(labels)
+    for position in np.flatnonzero((values >= 0).any(axis=0)).tolist():
+        same[position] = found.setdefault(labels[position], position)
+    return tuple(same)
+
+
+def _whole_warps(active: Bools) -> Bools:
+    return np.repeat(np.any(active.reshape(-1, LANES), axis=1), LANES)
+
+
+def _stored_once(side: Side, holding: Bools) -> Bools:
+    """Threads that hold something, but for the copies that another warp has."""
+    active = holding
+    number = np.arange(len(holding)) // LANES
+    for bit, column in enumerate(side.warps):
+        with_it = (number >> bit & 1) == 1
+        if not column and active[np.flatnonzero(with_it) ^ (LANES << bit)].all():
+            active = active & ~with_it
+    return active
