@@ -118,6 +118,16 @@ def test_without_stmatrix() -> None:
     assert wrong(plan) == 0
 
 
+@pytest.mark.parametrize("sm", [80, 90])
+def test_lanes_pick_their_bytes_of_what_they_load_together(sm: int) -> None:
+    """A turn of bytes, of which neither side has words."""
+    turn = S[(32, 32) : (1 @ reg, 1 @ laneid)], S[(32, 32) : (1 @ laneid, 1 @ reg)]
+    plan = exchange(*turn, "u8", arch=sm)
+    assert any("loaded by two lanes" in step for step in plan.steps)
+    assert wrong(plan) == 0
+    assert wrong(plan, text=function(plan).replace(" ^ picked", "")) > 0
+
+
 def test_a_wrong_text_is_noticed() -> None:
     plan = planned("turned, 16 bits")
     text = function(plan)
@@ -272,6 +282,7 @@ def test_any_two_layouts(asked: tuple[Layout, Layout, str], seed: int) -> None:
 _PTX = {
     "product to rows": ("st.shared.v4", "ld.shared.v4", "bar.sync"),
     "turned, 16 bits": ("st.shared.v4", "ldmatrix", "bar.sync"),
+    "turned, bytes": ("st.shared.b16", "ld.shared.v4", "prmt"),
     "primes": ("st.shared.b32", "ld.shared.b32", "bar.sync"),
     "two bits": ("shfl.sync", "shfl.sync", "selp"),
 }

@@ -98,6 +98,8 @@ class Accesses:
     threads: int
     active: tuple[bool, ...]
     """Which threads take part."""
+    picked: Xored = Xored(())
+    """What of a thread's own is XORed to the bytes that it takes of words."""
 
     @cached_property
     def reach(self) -> int:
@@ -151,12 +153,14 @@ def accesses(
     if each is None:
         return None
     name = ("st" if stores else "ld") + ("matrix" if way.matrix else "")
-    return Accesses(name, tuple(each), threads, tuple(active))
+    low = [memory.address(own) & way.bytes - 1 for own in side.threads]
+    picked = Xored(tuple(low if way.lanes == 2 else ()))
+    return Accesses(name, tuple(each), threads, tuple(active), picked)
 
 
 def _vectors(memory: Memory, way: Way, side: Side, places: dict[int, int]) -> list[Access]:
     """`places` are {address: position} of thread 0."""
-    base = Xored(tuple(map(memory.address, side.threads)))
+    base = Xored(tuple(memory.address(own) & -way.bytes for own in side.threads))
     groups: dict[int, list[tuple[int, int] | None]] = {}
     for at, position in places.items():
         group, first = divmod(at, way.bytes)

@@ -43,6 +43,8 @@ def _touched(side: Accesses, unit: int) -> Iterator[tuple[Int64s, Int64s, list[i
             word, byte = divmod(slot, WORD)
             taken = [(own[0], access.offset) for access in each if (own := access.words[word][byte])]
             suppliers, column = _row(each[0].way, threads, word, byte)
+            if side.picked.columns:
+                column = column ^ side.picked.at(side.threads)[threads, None]
             rows, offsets = supplied[suppliers, None], np.array([offset for _, offset in taken], np.int64)
             at = (rows ^ offsets if isinstance(base, Xored) else rows + offsets) + column
             yield at // unit, threads, [position for position, _ in taken]

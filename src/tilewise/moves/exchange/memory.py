@@ -34,20 +34,25 @@ class Way:
     bytes: int
     matrix: bool = False
     trans: bool = False
+    lanes: int = 1
+    """1, or 2 that load one vector, of which each picks its own by the lowest bit of an address."""
 
     def __str__(self) -> str:
         if self.matrix:
             return "matrix.trans" if self.trans else "matrix"
-        return f"{self.bytes} B"
+        return f"{self.bytes} B" if self.lanes == 1 else f"{self.bytes} B of two lanes"
 
 
 MATRIX, TRANSPOSED = Way(ROW, True), Way(ROW, True, True)
 
 
-def ways(unit: int) -> list[Way]:
+def ways(unit: int, stores: bool) -> list[Way]:
     """Those of units of so many bytes; matrices are of 16 bits, and plain ones of whole words."""
     found = [Way(bytes) for bytes in (1, 2, 4, 8, 16) if bytes >= unit]
-    return [*found, MATRIX, *([TRANSPOSED] if unit <= 2 else [])]
+    found += [MATRIX, *([TRANSPOSED] if unit <= 2 else [])]
+    if unit < WORD and not stores:
+        found += [Way(bytes, lanes=2) for bytes in (4, 8, 16)]
+    return found
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,8 @@ class _Chooser:
             if len(fixed) > 1:
                 return None
             candidates = fixed or self._candidates(inside, j)
+            if j == 0 and both[1].lanes == 2:
+                candidates = [own for own in self.sides[1].lanes if not fixed or own in fixed]
             vector = next(
                 (
                     own
@@ -154,7 +161,7 @@ class _Chooser:
     def _wish(self, side: int, way: Way, j: int) -> int | bool:
         """What a way wants bit j to be: a label, some label of its registers (True), or anything (False)."""
         if not way.matrix:
-            return j < self._asked(way)
+            return (0 if way.lanes == 1 else 1) <= j < self._asked(way)
         lanes = self.sides[side].lanes
         first = self.of_word - 1 if way.trans else self.of_word
         if j < first:
@@ -203,7 +210,10 @@ class _Chooser:
         """Labels that do not move bit j of an address."""
         own = self.sides[side]
         if not way.matrix:
-            return self.threads[side] if j < self._asked(way) else []
+            shared = low[0] if way.lanes == 2 else -1
+            return (
+                [vector for vector in self.threads[side] if vector != shared] if j < self._asked(way) else []
+            )
         lanes = own.lanes[:2] if way.trans else own.lanes[2:]
         if j >= self.of_row:
             return []
@@ -228,7 +238,7 @@ class _Chooser:
         """A basis of the labels that a phase of a side asks for, with those of its words."""
         lanes = LANE_BITS
         if not way.matrix:
-            lanes -= max(0, (way.bytes // WORD).bit_length() - 1)
+            lanes -= max(0, (way.bytes // WORD // way.lanes).bit_length() - 1)
         sub = [] if not way.matrix else list(side.positions)
         taken = low[: max(self._asked(way) if not way.matrix else 0, self.of_word)]
         if way.matrix:

@@ -26,10 +26,14 @@ class Permute:
 
 
 class Packer:
-    """Makes words; those that are given have the numbers 0, 1, ..., and every step makes the next."""
+    """Makes words; those that are given have the numbers 0, 1, ..., and every step makes the next.
 
-    def __init__(self, given: int) -> None:
+    Where they are `picked`, each thread has its bytes of them elsewhere, and none is taken as it is.
+    """
+
+    def __init__(self, given: int, picked: bool = False) -> None:
         self.given = given
+        self.picked = picked
         self.steps: list[Permute] = []
         self._made: dict[Permute, int] = {}
         self._halves: list[tuple[int, tuple[tuple[int, int], ...], set[tuple[int, int]]]] = []
@@ -97,7 +101,8 @@ class Packer:
         return self._permuted(word, a, b)
 
     def _permuted(self, word: Sequence[Byte], a: int, b: int) -> int:
-        if a == b and all(byte is None or byte[1] == at for at, byte in enumerate(word)):
+        taken = not (self.picked and a < self.given)
+        if taken and a == b and all(byte is None or byte[1] == at for at, byte in enumerate(word)):
             return a
         a, b = min(a, b), max(a, b)
         order = 0
@@ -109,6 +114,16 @@ class Packer:
             self._made[step] = self.given + len(self.steps)
             self.steps.append(step)
         return self._made[step]
+
+    def of_given(self, step: Permute) -> int:
+        """The digits of a step's order that name bytes of given words, as a mask.
+
+        >>> packer = Packer(2)
+        >>> hex(packer.of_given(Permute((1, 2), 0x5410)))
+        '0xff'
+        """
+        from_ = [step.of[step.order >> 4 * at & 4 > 0] for at in range(BYTES)]
+        return sum(0xF << 4 * at for at, own in enumerate(from_) if own < self.given)
 
 
 def _key(byte: tuple[int, int]) -> int:

@@ -307,11 +307,13 @@ def _steps_of_shared(plan: Exchange, way: Shared) -> Iterator[str]:
         yield f"wait for {who}, once"
     yield f"load {_said(way.loads)}: {counted(loaded, 'wavefront')} for {who}"
     if unpacked:
-        yield f"{counted(unpacked, 'permutation')} of bytes make the registers of the target"
+        own = ", which lanes pick," if way.loads.picked.columns else ""
+        yield f"{counted(unpacked, 'permutation')} of bytes{own} make the registers of the target"
 
 
 def _said(side: Accesses) -> str:
     own = spelled(side)
     if isinstance(own, str):
         return f"{counted(len(side.each), 'time')} by {own}"
-    return f"{counted(len(side.each), 'vector')} of {own} B a thread"
+    together = ", each of them loaded by two lanes" if side.picked.columns else ""
+    return f"{counted(len(side.each), 'vector')} of {own} B a thread{together}"

@@ -18,7 +18,7 @@ from tilewise.moves.exchange.affine import Side, independent, sides, spread
 from tilewise.moves.exchange.followed import follows
 from tilewise.moves.exchange.memory import Way, memories, ways
 from tilewise.moves.exchange.question import NOBODY, Bools, Int64s, Question
-from tilewise.moves.exchange.shared import ACCESS, Shared, wait
+from tilewise.moves.exchange.shared import ACCESS, GIVEN, Shared, wait
 
 
 def through_shared(asked: Question, without: frozenset[str], best: Shared | None = None) -> Shared | None:
@@ -59,7 +59,7 @@ class Candidates:
         stored = self._least(0, _stored_once(self.sides[0], self.holding))
         loaded = self._least(1, self.wanting)
         for (store, one), (load, other) in product(stored.items(), loaded.items()):
-            lacks = store.matrix and "stmatrix" in without or load.matrix and "ldmatrix" in without
+            lacks = (store.matrix and "stmatrix" in without) or (load.matrix and "ldmatrix" in without)
             if not lacks:
                 yield one + other + wait(self.asked), (store, load)
 
@@ -69,9 +69,11 @@ class Candidates:
         lanes = 1 << len(independent([*side.positions, *side.lanes])) - len(independent(side.positions))
         share = float(active.reshape(-1, LANES).any(axis=1).mean())
         found = {}
-        for way in ways(self.unit):
-            each = way.bytes / WORD if way.matrix else max(1.0, lanes * way.bytes / WAVEFRONT)
-            found[way] = bytes / way.bytes * (each * share + ACCESS)
+        for way in ways(self.unit, number == 0):
+            words = way.bytes / WORD
+            each = words if way.matrix else max(1.0, lanes * way.bytes / WAVEFRONT)
+            each = GIVEN * words if way.lanes == 2 else each * share
+            found[way] = bytes * way.lanes / way.bytes * (each + ACCESS)
         return found
 
     def made(self, store: Way, load: Way) -> Shared | None:

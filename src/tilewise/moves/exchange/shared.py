@@ -15,6 +15,10 @@ from tilewise.moves.exchange.question import NOBODY, Question
 ACCESS = 0.25
 """Cycles that an instruction weighs beside its wavefronts."""
 
+GIVEN = 1.0
+"""Cycles that a word weighs which lanes load to pick from it, where its wavefronts take less: each of them
+gets all of it."""
+
 ISSUE = 0.1
 """Cycles that a step weighs where others hide it."""
 
@@ -60,7 +64,7 @@ class Shared:
                     if byte is not None:
                         where[byte] = number, at
                 number += 1
-        packer = Packer(number)
+        packer = Packer(number, bool(self.loads.picked.columns))
         words: list[Word] = []
         for register in range(self.asked.registers[1]):
             room: list[tuple[int, int] | None] = []
@@ -77,8 +81,11 @@ class Shared:
 
     @property
     def steps(self) -> int:
-        """Permutations of bytes, and addresses that are no sum of a base and a constant."""
-        return len(self.before[0].steps) + len(self.after[0].steps) + self.turned
+        """Permutations of bytes, their orders that threads have of their own, and addresses that are no sum
+        of a base and a constant."""
+        packer = self.after[0]
+        orders = {(step.order, packer.of_given(step)) for step in packer.steps if packer.picked}
+        return len(self.before[0].steps) + len(packer.steps) + len(orders) + self.turned
 
     @cached_property
     def turned(self) -> int:
@@ -105,7 +112,10 @@ class Shared:
 
     def _taking(self, steps: int) -> float:
         instructions = len(self.stores.each) + len(self.loads.each)
-        moved = sum(self.wavefronts) / self.asked.warps + ACCESS * instructions
+        stored, loaded = (count / self.asked.warps for count in self.wavefronts)
+        if self.loads.picked.columns:
+            loaded = max(loaded, GIVEN * sum(len(access.words) for access in self.loads.each))
+        moved = stored + loaded + ACCESS * instructions
         return max(moved, STEP * (steps + instructions)) + ISSUE * steps + wait(self.asked)
 
 

@@ -18,7 +18,7 @@ from tilewise.emit.names import checked
 from tilewise.emit.shuffle import cuda_source
 from tilewise.hardware.limits import LANE_BITS, LANES
 from tilewise.moves.exchange.accesses import Access, Accesses, Counted, Xored
-from tilewise.moves.exchange.packing import Packer
+from tilewise.moves.exchange.packing import Packer, Permute
 from tilewise.moves.exchange.plan import Exchange
 from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.within import Renamed
@@ -116,9 +116,17 @@ def _permutes(packer: Packer, letter: str, names: dict[int, str]) -> list[str]:
 
     return [
         f"const unsigned {letter}{packer.given + at} = "
-        f"__byte_perm({word(step.of[0])}, {word(step.of[1])}, {step.order:#06x}u);"
+        f"__byte_perm({word(step.of[0])}, {word(step.of[1])}, {_order(packer, step)});"
         for at, step in enumerate(packer.steps)
     ]
+
+
+def _order(packer: Packer, step: Permute) -> str:
+    """Which bytes a step takes; where words are picked, of given ones those of the thread."""
+    own = packer.of_given(step) if packer.picked else 0
+    if not own:
+        return f"{step.order:#06x}u"
+    return f"{step.order:#06x}u ^ " + ("picked" if own == 0xFFFF else f"(picked & {own:#x})")
 
 
 # -- through shared memory -------------------------------------------------------------------------
@@ -137,6 +145,8 @@ def _through(plan: Exchange, way: Shared) -> Iterator[str]:
     partly = _partly(way.loads)
     yield f"unsigned {', '.join(f'd{own}' + ' = 0' * partly for own in range(unpacker.given))};"
     yield from _side(way.loads, "l", loaded)
+    if unpacker.picked:
+        yield f"const unsigned picked = ({fields(way.loads.picked.columns)}) * 0x1111;"
     yield from _permutes(unpacker, "d", {})
     yield from (f"to[{at}] = d{own};" for at, own in enumerate(results) if own is not None)
 
