@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 
 ROWS = "S[(64, 2, 32) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]"
-KEYS = {"class", "kernel", "vector", "swizzle", "shared_bytes", "shuffles", "barriers", "cycles", "steps"}
+KEYS = {
+    "class",
+    "kernel",
+    "vector",
+    "swizzle",
+    "shared_bytes",
+    "rounds",
+    "shuffles",
+    "barriers",
+    "cycles",
+    "steps",
+}
 
 
 @pytest.mark.parametrize(
@@ -65,6 +76,16 @@ def test_an_architecture(tilewise):
     assert (run["arch"], run["needs"]) == ("sm_80", "sm_70 and later")
     memory = tilewise("plan", "S[4]", "S[4]", "--dtype", "u8", "--arch", "sm_80", "--json")
     assert (memory.code, memory.json["error"]["hint"]) == (2, "leave out --arch")
+
+
+def test_less_shared_memory(tilewise):
+    words = ("wgmma.D(f32, n=64)", ROWS, "--dtype", "f16", "--shared", "4096")
+    run = tilewise("plan", *words, "--json")
+    assert (run.json["rounds"], run.json["shared_bytes"], run.json["barriers"]) == (2, 4096, 3)
+    assert "2 rounds, 3 barriers" in tilewise("plan", *words).out
+    assert tilewise("emit", "move", *words).out.count("bar.sync") == 3
+    memory = tilewise("plan", "S[4]", "S[4]", "--dtype", "u8", "--shared", "4096", "--json")
+    assert (memory.code, memory.json["error"]["hint"]) == (2, "leave out --shared")
 
 
 def test_no(tilewise):

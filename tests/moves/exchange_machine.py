@@ -35,6 +35,7 @@ class Machine:
     memory: np.ndarray = field(default_factory=lambda: np.zeros(1 << 18, np.uint8))
     writer: np.ndarray = field(default_factory=lambda: np.full(1 << 18, -1))
     epoch: np.ndarray = field(default_factory=lambda: np.full(1 << 18, -1))
+    read: np.ndarray = field(default_factory=lambda: np.full(1 << 18, -1))
     now: int = 0
     reach: int = 0
     alone: bool = False
@@ -48,7 +49,7 @@ class Machine:
 
     def statement(self, line: str) -> None:
         """One statement, in all threads."""
-        if line == "}":
+        if line in ("{", "}"):
             self.active = None
         elif found := re.fullmatch(r"if \((.*)\) \{", line):
             self.active = self.of(found[1]) != 0
@@ -67,7 +68,8 @@ class Machine:
         elif found := re.fullmatch(r"const unsigned (\w+) = (.*);", line):
             self.values[found[1]] = self.of(found[2])
         elif found := re.fullmatch(r"to\[(\d+)\] = (\w+);", line):
-            self.made[:, int(found[1])] = self.of(found[2])
+            active = slice(None) if self.active is None else self.active
+            self.made[active, int(found[1])] = self.of(found[2])[active]
         else:
             self.access(line)
 
@@ -134,6 +136,7 @@ class Machine:
         self.reach = max(self.reach, address + 1 - ROOM)
         assert address >= ROOM
         if stores:
+            assert self.read[address] < self.now, "it was loaded, and nobody waited"
             value = (
                 int(self.of(word)[thread]) >> 8 * byte & 0xFF
                 if word not in self.values
@@ -144,6 +147,7 @@ class Machine:
             self.memory[address], self.writer[address], self.epoch[address] = value, thread // LANES, self.now
             return
         assert self.epoch[address] < self.now
+        self.read[address] = self.now
         if self.alone:
             assert self.writer[address] in (-1, thread // LANES)
         self.values[word][thread] |= int(self.memory[address]) << 8 * byte

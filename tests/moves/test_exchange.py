@@ -16,6 +16,7 @@ from tilewise.core.errors import Refused
 from tilewise.moves.exchange import Exchange, exchange, of_registers
 from tilewise.moves.exchange.affine import sides
 from tilewise.moves.exchange.followed import follows
+from tilewise.moves.exchange.rounds import Rounds
 from tilewise.moves.exchange.search import Candidates
 from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.source import function
@@ -105,6 +106,14 @@ def planned(name: str) -> Exchange:
     return exchange(parse(source), parse(target), dtype)
 
 
+def alone(name: str) -> Shared:
+    """What goes through memory, in one round."""
+    way = planned(name).way
+    assert isinstance(way, Rounds)
+    (found,) = way.each
+    return found
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_text_moves_every_element_to_all_its_places(name: str) -> None:
     plan = planned(name)
@@ -155,8 +164,7 @@ def test_a_text_without_its_wait_is_noticed() -> None:
 def test_wavefronts_are_those_of_the_definition() -> None:
     """The addresses of every request, counted phase by phase."""
     for name in ("turned, bytes", "three warps", "n=96", "25 lanes", "copies in both", "turned, 16 bits"):
-        way = planned(name).way
-        assert isinstance(way, Shared)
+        way = alone(name)
         for side, found in zip((way.stores, way.loads), way.wavefronts, strict=True):
             total = 0
             for access in side.each:
@@ -183,8 +191,7 @@ def test_powers_of_two_meet_no_conflicts() -> None:
 @pytest.mark.parametrize("name", ["turned, bytes", "turned, a warp", "copies in both", "doubles"])
 def test_no_way_that_was_left_out_is_cheaper(name: str) -> None:
     """All ways, made one by one, against the search that ends early."""
-    way = planned(name).way
-    assert isinstance(way, Shared)
+    way = alone(name)
     both = sides(way.asked)
     assert both is not None
     candidates, tried = Candidates(way.asked, *both), 0
@@ -228,9 +235,42 @@ def test_what_is_refused(source: Layout, target: Layout, dtype: str, code: str, 
     assert refused.value.code == code
 
 
+@pytest.mark.parametrize(
+    ("name", "shared", "rounds", "barriers"),
+    [
+        ("turned, 16 bits", 4096, 2, 3),
+        ("turned, 16 bits", 1024, 8, 15),
+        ("turned, a warp", 1024, 4, 0),
+        ("product to rows", 4096, 2, 3),
+        ("copies in both", 512, 2, 3),
+    ],
+)
+def test_in_rounds_where_memory_is_small(name: str, shared: int, rounds: int, barriers: int) -> None:
+    source, target, dtype = CASES[name][:3]
+    plan = exchange(parse(source), parse(target), dtype, shared=shared)
+    assert (plan.rounds, plan.shared_bytes, plan.barriers) == (rounds, shared, barriers)
+    assert wrong(plan) == 0
+    text = function(plan)
+    assert "from[" not in text[text.index("to[0]") :]
+
+
+def test_every_wait_between_rounds_is_needed() -> None:
+    source, target, dtype = CASES["turned, 16 bits"][:3]
+    plan = exchange(parse(source), parse(target), dtype, shared=4096)
+    text, wait = function(plan), "__syncthreads();"
+    at = text.index("{\n")
+    for _ in range(plan.barriers):
+        at = text.index(wait, at + 1)
+        with pytest.raises(AssertionError):
+            wrong(plan, text=text[:at] + text[at + len(wait) :])
+
+
 def test_too_much_for_shared_memory() -> None:
+    large = S[(1024, 64) : (1 @ tx, 1 @ reg)], S[(64, 16, 64) : (1 @ reg, 64 @ tx, 1 @ tx)]
+    plan = exchange(*large, "f32")
+    assert (plan.rounds, plan.shared_bytes) == (2, 1 << 17)
     with pytest.raises(LayoutError, match="262144 bytes") as refused:
-        exchange(S[(1024, 64) : (1 @ tx, 1 @ reg)], S[(64, 16, 64) : (1 @ reg, 64 @ tx, 1 @ tx)], "f32")
+        exchange(*large, "f32", shared=1 << 10)
     assert refused.value.code == "TW609"
 
 
@@ -267,7 +307,7 @@ def _dealt(draw: st.DrawFn, extents: list[int]) -> Layout:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(pairs(), st.integers(0, 1 << 20))
 def test_any_two_layouts(asked: tuple[Layout, Layout, str], seed: int) -> None:
     """All of them move, or are refused as what has no sums of digits."""

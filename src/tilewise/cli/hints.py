@@ -25,7 +25,7 @@ SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     (r"\bshape=(\d+)", r"--shape \1"),
     (r"\bshape=\(\.\.\.\)", "--shape ..."),
-    (r"\b(shape|fill|aligned|device|checked|arch)=( |$)", r"--\1\2"),
+    (r"\b(shape|fill|aligned|device|checked|arch|shared)=( |$)", r"--\1\2"),
     (r"\bhost_source\b", "--host"),
     (r"; saturate=True takes the nearest", ""),
     (r"\bweak=True\b", "--weak"),

@@ -60,8 +60,7 @@ def sides(asked: Question) -> tuple[Side, Side] | None:
     thread, position = np.divmod(where, asked.held.shape[1])
     first[flat[where][::-1]] = (thread << bits | position)[::-1]
     labels = [np.where(values >= 0, first[values], -1) for values in (asked.held, asked.wanted)]
-    zero = next((int(label) for label in labels[0].ravel()[:1]), 0)
-    base = max(zero, 0)
+    base = int(first[flat[where[0]]])
     found = [fitted(np.where(own >= 0, own ^ base, -1)) for own in labels]
     if found[0] is None or found[1] is None:
         return None

@@ -11,7 +11,7 @@ from tilewise.check.shuffle.cost import STEP, cycles
 from tilewise.check.shuffle.steps import Program
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
-from tilewise.core.integers import counted
+from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.architectures import NUMBERS, Architecture, Needs
 from tilewise.hardware.limits import shared_bytes
@@ -20,6 +20,7 @@ from tilewise.hardware.matrices.kinds import KINDS
 from tilewise.moves.exchange.accesses import Accesses
 from tilewise.moves.exchange.plain import one_by_one
 from tilewise.moves.exchange.question import Question, apart, question, within_warps
+from tilewise.moves.exchange.rounds import Rounds, in_rounds
 from tilewise.moves.exchange.search import through_shared
 from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.within import Renamed, by_shuffles, in_threads
@@ -38,6 +39,8 @@ NEEDS = {"movmatrix": moves.NEEDS} | {
     kind.instruction: kind.needs for kind in KINDS if (kind.shape, kind.type) == ("m8n8", "b16")
 }
 """{instruction: the architectures that have it} of those that not all have."""
+
+_SCOPES = {"warp": "a warp", "warpgroup": "a warpgroup", "block": "the block"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,7 +66,7 @@ class Exchange:
     dtype: DType
     asked: Question
     """All threads that take part, in the units that go together."""
-    way: Renamed | Program | Shared
+    way: Renamed | Program | Rounds
     arch: Architecture
     """For which it was planned."""
 
@@ -71,7 +74,7 @@ class Exchange:
     def kind(self) -> str:
         """`view`: registers change their names; `registers`: inside threads; `shuffles`: inside warps;
         `shared`: through shared memory."""
-        if isinstance(self.way, Shared):
+        if isinstance(self.way, Rounds):
             return "shared"
         if isinstance(self.way, Renamed):
             return "registers" if self.way.packer.steps else "view"
@@ -90,12 +93,17 @@ class Exchange:
     @property
     def slots(self) -> int:
         """Warps that have shared memory of their own; 1 where all share it."""
-        return self.threads // self.way.asked.threads if isinstance(self.way, Shared) else 1
+        return self.threads // self.way.asked.threads if isinstance(self.way, Rounds) else 1
+
+    @property
+    def rounds(self) -> int:
+        """Times that shared memory is filled, each with a part."""
+        return len(self.way.each) if isinstance(self.way, Rounds) else 0
 
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory, for all threads that take part."""
-        return self.way.bytes * self.slots if isinstance(self.way, Shared) else 0
+        return self.way.bytes * self.slots if isinstance(self.way, Rounds) else 0
 
     @property
     def shuffles(self) -> int:
@@ -105,17 +113,17 @@ class Exchange:
     @property
     def within_warps(self) -> bool:
         """Whether nothing leaves a warp."""
-        return not isinstance(self.way, Shared) or self.way.asked.alone
+        return not isinstance(self.way, Rounds) or self.way.asked.alone
 
     @property
     def barriers(self) -> int:
         """Barriers of more than a warp."""
-        return 0 if self.within_warps else 1
+        return self.way.waits if isinstance(self.way, Rounds) and not self.within_warps else 0
 
     @cached_property
     def wavefronts(self) -> tuple[int, int]:
         """Of shared memory, stored and loaded, of all warps."""
-        if not isinstance(self.way, Shared):
+        if not isinstance(self.way, Rounds):
             return 0, 0
         stored, loaded = self.way.wavefronts
         return stored * self.slots, loaded * self.slots
@@ -149,14 +157,15 @@ class Exchange:
     @property
     def vector(self) -> dict[str, Any] | None:
         """What one instruction stores, and loads: bytes of a lane, or matrices of 8 rows of 16 bytes."""
-        if not isinstance(self.way, Shared):
+        if not isinstance(self.way, Rounds):
             return None
-        return {"write": spelled(self.way.stores), "read": spelled(self.way.loads)}
+        first = self.way.each[0]
+        return {"write": spelled(first.stores), "read": spelled(first.loads)}
 
     @property
     def swizzle(self) -> list[int] | None:
         """Bits of the addresses in shared memory that are XORs; None where there are none."""
-        return list(self.way.swizzle) if isinstance(self.way, Shared) and self.way.swizzle else None
+        return (list(self.way.each[0].swizzle) or None) if isinstance(self.way, Rounds) else None
 
     @property
     def steps(self) -> list[str]:
@@ -171,6 +180,7 @@ class Exchange:
             "vector": self.vector,
             "swizzle": self.swizzle,
             "shared_bytes": self.shared_bytes,
+            "rounds": self.rounds,
             "wavefronts": list(self.wavefronts),
             "shuffles": self.shuffles,
             "barriers": self.barriers,
@@ -196,11 +206,18 @@ class Exchange:
 
 
 def exchange(
-    source: Layout, target: Layout, dtype: DType | str, *, arch: Architecture | str | int = ARCH
+    source: Layout,
+    target: Layout,
+    dtype: DType | str,
+    *,
+    arch: Architecture | str | int = ARCH,
+    shared: int | None = None,
 ) -> Exchange:
     """How to turn one layout of registers into another, inside a warp, a warpgroup or a block.
 
     `arch` is the architecture: those before sm_90 have no stmatrix, and most have less shared memory.
+    Of that, `shared` bytes are taken at most, all that a block can have where none are said; what needs more
+    goes in rounds.
 
         requires       layouts over reg and the axes of threads; see `question`
         postcondition  the plan's, followed value by value for every thread
@@ -209,52 +226,63 @@ def exchange(
     >>> from tilewise import parse
     >>> print(exchange(parse("wgmma.D(f32, n=16)"), parse("wgmma.A(f16)"), "f16").kind)
     view
+    >>> rows = parse("S[(64, 2, 32) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]")
+    >>> small = exchange(parse("wgmma.D(f32, n=64)"), rows, "f32", shared=8192)
+    >>> small.rounds, small.shared_bytes, small.barriers
+    (2, 8192, 3)
     """
     kind, known = DType.of(dtype), Architecture.of(arch)
     asked = question(source, target, kind)
     without = frozenset(name for name, need in NEEDS.items() if not need.met(known))
-    found = Exchange(source, target, kind, asked, _way(asked, without), known)
-    if found.shared_bytes > shared_bytes(known):
+    limit = shared_bytes(known)
+    if shared is not None:
+        limit = min(limit, as_int(shared, "bytes of shared memory"))
+    found = Exchange(source, target, kind, asked, _way(asked, without, limit), known)
+    if found.shared_bytes > limit:
         raise Refused(
             "TW609",
-            f"the exchange takes {found.shared_bytes} bytes of shared memory, and a block of {known} has "
-            f"{shared_bytes(known)}",
+            f"the exchange takes {found.shared_bytes} bytes of shared memory, and rounds of {limit} on "
+            f"{known} were not found",
             hint="move the tensor part by part",
         )
     return found
 
 
-def _way(asked: Question, without: frozenset[str]) -> Renamed | Program | Shared:
+def _way(asked: Question, without: frozenset[str], limit: int) -> Renamed | Program | Rounds:
     inside = in_threads(asked)
     if inside is not None:
         return inside
     one = within_warps(asked)
+    found: Program | Rounds | None
     if one is not None:
-        shared = _through_memory([one], without)
-        program = by_shuffles(one, None if shared is None else shared.cycles / LANE_TO_LANE, without)
-        found = program or shared
+        most = limit // asked.warps
+        shared = _through_memory([one], without, most)
+        bound = None if shared is None or shared.bytes > most else shared.cycles / LANE_TO_LANE
+        found = by_shuffles(one, bound, without) or shared
     else:
-        found = _through_memory([part for part in (asked, apart(asked)) if part is not None], without)
+        found = _through_memory([part for part in (asked, apart(asked)) if part is not None], without, limit)
     if found is None:
         raise _no_way(asked)
     return found
 
 
-def _through_memory(parts: list[Question], without: frozenset[str]) -> Shared | None:
-    """The best way for one of several questions that say the same."""
+def _through_memory(parts: list[Question], without: frozenset[str], limit: int) -> Rounds | None:
+    """The best way for one of several questions that say the same, of `limit` bytes if there is one."""
     best: Shared | None = None
     for part in parts:
         best = through_shared(part, without, best)
-    if best is not None:
-        return best
-    plain = [way for part in parts if (way := one_by_one(part)) is not None]
-    return min(plain, key=lambda way: way.cycles, default=None)
+    plain = [own for part in parts if best is None and (own := one_by_one(part)) is not None]
+    best = min(plain, key=lambda way: way.cycles, default=best)
+    if best is None or best.bytes <= limit:
+        return None if best is None else Rounds((best,))
+    smaller = [way for part in parts if (way := in_rounds(part, without, limit)) is not None]
+    return min(smaller, key=lambda way: way.cycles, default=Rounds((best,)))
 
 
-def _instructions(way: Renamed | Program | Shared) -> set[str]:
+def _instructions(way: Renamed | Program | Rounds) -> set[str]:
     """The names of those that move something to another thread."""
-    if isinstance(way, Shared):
-        return {way.stores.operation, way.loads.operation}
+    if isinstance(way, Rounds):
+        return {side.operation for own in way.each for side in (own.stores, own.loads)}
     return {step.operation for step in way.steps} if isinstance(way, Program) else set()
 
 
@@ -291,20 +319,34 @@ def _steps(plan: Exchange) -> Iterator[str]:
     elif isinstance(way, Program):
         yield "in every warp " + ", ".join(f"{count} {name}" for name, count in way.counts().items())
     else:
-        yield from _steps_of_shared(plan, way)
+        yield from _steps_of_rounds(plan, way)
+
+
+def _steps_of_rounds(plan: Exchange, way: Rounds) -> Iterator[str]:
+    if len(way.each) == 1:
+        yield from _steps_of_shared(plan, way.each[0])
+        return
+    for number, part in enumerate(way.each, 1):
+        if number > 1:
+            yield f"wait for {_who(plan)}, before memory is used again"
+        for step in _steps_of_shared(plan, part):
+            yield f"round {number}: {step}"
+
+
+def _who(plan: Exchange) -> str:
+    if plan.within_warps:
+        return "the warp alone"
+    return _SCOPES[plan.asked.scope]
 
 
 def _steps_of_shared(plan: Exchange, way: Shared) -> Iterator[str]:
-    who = {"warp": "a warp", "warpgroup": "a warpgroup", "block": "the block"}[plan.asked.scope]
-    stored, loaded = plan.wavefronts
+    who = _SCOPES[plan.asked.scope]
+    stored, loaded = (count * plan.slots for count in way.wavefronts)
     packed, unpacked = len(way.before[0].steps), len(way.after[0].steps)
     if packed:
         yield f"{counted(packed, 'permutation')} of bytes make the words that are stored"
     yield f"store {_said(way.stores)}: {counted(stored, 'wavefront')} for {who}"
-    if plan.within_warps:
-        yield "wait for the warp alone"
-    else:
-        yield f"wait for {who}, once"
+    yield f"wait for {_who(plan)}" + ("" if plan.within_warps or plan.rounds > 1 else ", once")
     yield f"load {_said(way.loads)}: {counted(loaded, 'wavefront')} for {who}"
     if unpacked:
         own = ", which lanes pick," if way.loads.picked.columns else ""

@@ -20,6 +20,7 @@ from tilewise.hardware.limits import LANE_BITS, LANES
 from tilewise.moves.exchange.accesses import Access, Accesses, Counted, Xored
 from tilewise.moves.exchange.packing import Packer, Permute
 from tilewise.moves.exchange.plan import Exchange
+from tilewise.moves.exchange.rounds import Rounds
 from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.within import Renamed
 
@@ -54,7 +55,7 @@ def function(plan: Exchange, name: str = NAME) -> str:
         warp = WarpPlan(plan.source, plan.target, plan.dtype, plan.asked.bits, plan.way, Bound(0, ""))
         return cuda_source(warp, called)
     before, after = plan.registers
-    pointer = ", void *shared" if isinstance(plan.way, Shared) else ""
+    pointer = ", void *shared" if isinstance(plan.way, Rounds) else ""
     body = _renamed(plan.way) if isinstance(plan.way, Renamed) else list(_through(plan, plan.way))
     return "\n".join(
         [
@@ -77,7 +78,7 @@ def _head(plan: Exchange) -> Iterator[str]:
     steps = plan.steps
     for number, step in enumerate(steps, 1):
         yield f"// {number}. {step}" if len(steps) > 1 else f"// {step}"
-    if isinstance(plan.way, Shared):
+    if isinstance(plan.way, Rounds):
         yield "//"
         yield from (f"// {line}" for line in _contract(plan))
 
@@ -132,10 +133,26 @@ def _order(packer: Packer, step: Permute) -> str:
 # -- through shared memory -------------------------------------------------------------------------
 
 
-def _through(plan: Exchange, way: Shared) -> Iterator[str]:
-    packer, stored = way.before
+def _through(plan: Exchange, way: Rounds) -> Iterator[str]:
     yield from _numbers(plan, way)
-    names = {own: f"from[{own}]" for own in range(packer.given)}
+    if len(way.each) == 1:
+        first = way.each[0]
+        names = {own: f"from[{own}]" for own in range(first.before[0].given)}
+        yield from _round(plan, first, names)
+        return
+    names = {own: f"a{own}" for own in range(plan.registers[0])}
+    yield from (f"const unsigned {name} = from[{own}];" for own, name in names.items())
+    for number, part in enumerate(way.each):
+        if number:
+            yield _wait(plan)
+        yield "{"
+        yield from (f"    {line}" for line in _round(plan, part, names))
+        yield "}"
+
+
+def _round(plan: Exchange, way: Shared, names: dict[int, str]) -> Iterator[str]:
+    """Stores, a wait, loads; the registers of the source have names."""
+    packer, stored = way.before
     yield from _permutes(packer, "a", names)
     yield from _side(way.stores, "s", [[names.get(own, f"a{own}") for own in words] for words in stored])
     yield _wait(plan)
@@ -148,10 +165,12 @@ def _through(plan: Exchange, way: Shared) -> Iterator[str]:
     if unpacker.picked:
         yield f"const unsigned picked = ({fields(way.loads.picked.columns)}) * 0x1111;"
     yield from _permutes(unpacker, "d", {})
-    yield from (f"to[{at}] = d{own};" for at, own in enumerate(results) if own is not None)
+    guard = condition(way.loads.active, way.loads.threads) if plan.rounds > 1 else ""
+    given = [f"to[{at}] = d{own};" for at, own in enumerate(results) if own is not None]
+    yield from [f"if ({guard}) {{", *(f"    {line}" for line in given), "}"] if guard else given
 
 
-def _numbers(plan: Exchange, way: Shared) -> Iterator[str]:
+def _numbers(plan: Exchange, way: Rounds) -> Iterator[str]:
     """The number of the thread among those that share memory, and where that begins."""
     thread = {"warp": "threadIdx.x & 31", "warpgroup": "threadIdx.x & 127", "block": "threadIdx.x"}
     room = "(unsigned)__cvta_generic_to_shared(shared)"
