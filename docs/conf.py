@@ -42,7 +42,11 @@ nitpick_ignore_regex = [
     (r"py:.*", r"tilewise\.(gpu\.verify\.part\.(One|Device|Answer)|check\.access\.costs\.Ranks)"),  # any type
     # ways of a plan
     (r"py:.*", r"tilewise\.moves\.(plan\.Bulk|tiles\.\w+\.Tile|kernels\.\w+\.Gather|pairs\.\w+\.\w+)"),
-    (r"py:.*", r"tilewise\.moves\.exchange\.(question|within|shared|accesses)\.\w+"),  # parts of an exchange
+    # parts of an exchange
+    (
+        r"py:.*",
+        r"tilewise\.moves\.exchange\.(question|within|shared|accesses|rounds)\.\w+",
+    ),  # parts of an exchange
     (r"py:.*", r"tilewise\.hardware\.(operands\.stepping\.D|tcgen05\.descriptor\.Descriptor)"),  # any word
     (
         r"py:.*",

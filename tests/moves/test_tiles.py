@@ -105,6 +105,26 @@ def test_what_counts_by_64_bits_moves_the_same(monkeypatch, shape, dtype):
     check(shape, (1, 0), dtype, Aim(32, 32, 1024, 128))
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype", "wide"),
+    [
+        ((2, 134217000), "f32", False),
+        ((2, 536870916), "f32", True),
+        ((2, 268435458), "f64", True),
+        ((3, 300000002), "f64", True),
+    ],
+)
+def test_bytes_along_a_run_are_counted_by_64_beyond_31_bits(shape, dtype, wide):
+    found = plan(*permuted(shape, (1, 0)), dtype)
+    assert isinstance(found.way, Tile)
+    assert ("const long long o1" in found.kernel) == wide
+
+
+def test_what_a_limit_counts_beyond_31_bits_is_counted_by_64():
+    found = plan(S[70000], S[((65536, 65536),) : ((1, 65552),)], "u8", shape=(70000,), fill=7)
+    assert "const long long o0" in found.kernel
+
+
 def test_a_digit_beyond_31_bits_is_counted_by_64():
     found = plan(*permuted((3 << 30, 6), (1, 0)), "u8")
     assert isinstance(found.way, Tile)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.kernels.spelling import added, bracketed, cast, counting
@@ -22,13 +23,21 @@ class Terms:
             sum(abs(getattr(digit, name)) * digit.extent for digit in tile.digits) * tile.unit
             for name in ("read", "write")
         ]
-        counts = [
-            *(digit.extent for digit in tile.digits),
-            *(limit.bound for limit in tile.pair.limits),
-        ]
         self.wide = counting(max(*sizes, *reach))
-        """The type of a number of bytes, and below that of one of elements along a digit, or in a limit."""
-        self.far = counting(max(counts, default=0))
+        """The type of a number of bytes, and below that of one along a run, or of elements in a limit."""
+        self.far = counting(max(self._counts, default=0))
+
+    @property
+    def _counts(self) -> Iterator[int]:
+        """How far the text counts along digits and runs, and in limits."""
+        tile = self.tile
+        yield from (digit.extent for digit in tile.digits)
+        for run in filter(None, (tile.read_run, tile.write_run)):
+            inner = prod(tile.held[i] for i in run[:-1]) * tile.unit
+            yield (tile.digits[run[-1]].extent + tile.halo) * inner
+        for place, limit in enumerate(tile.pair.limits):
+            yield limit.bound
+            yield sum(digit.extent * abs(digit.counts[place]) for digit in tile.digits)
 
     def at(self, side: Side, name: str, address: str) -> str:
         return f"{name}_at({address})" if side.swizzles or side.outer else address

@@ -13,6 +13,18 @@ from tilewise.moves.tiles.tile import Tile
 STATIC = 48 * 1024
 """Bytes of shared memory that a kernel has without asking for them."""
 
+PARTED = 768
+"""Threads that gather halves of bytes for which the registers of a multiprocessor are to last."""
+
+_AT_ONCE = """\
+// Threads that a multiprocessor has at once.
+#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ / 100 == 10
+#define MOVE_AT_ONCE 2048
+#else
+#define MOVE_AT_ONCE 1024
+#endif
+"""
+
 _TEMPLATE = """\
 $prelude
 
@@ -64,7 +76,7 @@ def kernel_of(reading: Reading, writing: Writing, name: str) -> str:
     slots = {
         "prelude": PRELUDE,
         "functions": "\n".join(_functions(reading)),
-        "bounds": ", ".join(map(str, filter(None, (tile.threads, tile.resident)))),
+        "bounds": _bounds(tile),
         "name": name,
         "shared": _shared(tile),
         "origins": "\n".join(reading.origins()),
@@ -79,6 +91,8 @@ def kernel_of(reading: Reading, writing: Writing, name: str) -> str:
 
 def _functions(reading: Reading) -> Iterator[str]:
     """Functions of addresses, and what reads a part of a vector."""
+    if reading.tile.few_registers:
+        yield _AT_ONCE
     tile, shift = reading.tile, reading.tile.swizzle_shift
     if shift is not None:
         yield f"__device__ __forceinline__ int kept(int x) {{ return x ^ (x >> {shift} & 0x70); }}"
@@ -93,6 +107,13 @@ def _functions(reading: Reading) -> Iterator[str]:
             yield "}"
     if reading.tested:
         yield filled(_PART, {"bytes": reading.storage})
+
+
+def _bounds(tile: Tile) -> str:
+    """Threads of a block, and the blocks of a multiprocessor for which registers are to last."""
+    if tile.few_registers:
+        return f"{tile.threads}, MOVE_AT_ONCE / {tile.threads}"
+    return f"{tile.threads}, {PARTED // tile.threads}" if tile.parted else f"{tile.threads}"
 
 
 def _shared(tile: Tile) -> str:

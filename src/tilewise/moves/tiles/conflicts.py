@@ -22,7 +22,7 @@ COLUMNS = {8: 0.0, 4: 2.0, 2: 6.0}
 """How many vectors of a target run neighbouring threads write, and what lines that are not whole cost."""
 
 WIDEST = 16
-"""How many they write where a tile has no conflicts: runs of 256 bytes."""
+"""How many they write of a tile that is swizzled: runs of 256 bytes, for which two may meet in a bank."""
 
 IDLE = 1.125
 """By how much threads may be more than vectors where nothing else tells orders apart."""
@@ -34,7 +34,7 @@ FOLD = 0.5
 def calmest(tile: Tile) -> Tile:
     """The tile by the padding, the stores and the order of threads that cost the fewest wavefronts.
 
-    Tiles of whole vectors on both sides are swizzled instead, and have no conflicts.
+    Tiles of whole vectors on both sides are swizzled instead.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.digits import simplest

@@ -6,7 +6,7 @@ then gather the elements of a vector of the target. Where runs of a side do not 
 bytes, vectors are taken where they do:
 
     source  rows of shared memory are shifted as the rows of the source are, so that a vector lands whole
-    target  a block owns the sectors that begin in its run, and reads as many rows more as that takes
+    target  a block owns the sectors that end in its run, and reads as many rows before as that takes
 
 No vector is ever split but at the ends of the tensor.
 """
@@ -23,11 +23,8 @@ from tilewise.moves.pairs.pair import Digit, Pair
 VECTOR = 16
 """Bytes of the widest access of a thread."""
 
-RESIDENT = 2048
-"""Threads of a multiprocessor, all of which run at once where each has 32 registers at most."""
-
-PARTED = 768
-"""The same of threads that gather halves of bytes, which have twice as many."""
+FEW = 4
+"""Vectors of the source that a thread holds in few registers, beside those that a row has at its end."""
 
 LINE = 128
 """Bytes that a wavefront of shared memory has: 32 banks of 4."""
@@ -125,12 +122,10 @@ class Tile:
         return digit == self.write_run[-1]
 
     @property
-    def resident(self) -> int | None:
-        """Blocks that a multiprocessor shall have at once, where few registers are enough; None for any."""
-        if self.parted:
-            return max(1, PARTED // self.threads)
-        few = self.words == 1 and self.unit > 1 and not self.partial
-        return RESIDENT // self.threads if few else None
+    def few_registers(self) -> bool:
+        """Whether 32 registers are enough for a thread, so that all of a multiprocessor's run at once."""
+        gathered = self.words == 1 and self.unit > 1 and not self.partial
+        return gathered and self.row_count * (self.run_bytes // VECTOR) <= FEW * self.threads
 
     # -- reading -----------------------------------------------------------------------------------
 

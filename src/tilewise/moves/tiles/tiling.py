@@ -84,8 +84,12 @@ def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
     >>> tile.extents, tile.pitches, tile.swizzle_shift, tile.blocks
     ((128, 128), (256, 2), 7, 4096)
     """
-    box = next(_by_halo(_boxes(pair, aligned)), None)
-    return None if box is None else calmest(box)
+    return next(_laid(_boxes(pair, aligned)), None)
+
+
+def _laid(boxes: Iterator[Tile]) -> Iterator[Tile]:
+    """Boxes in shared memory, those that fit with their paddings."""
+    return (tile for tile in map(calmest, _by_halo(boxes)) if tile.shared_bytes <= SHARED)
 
 
 def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]:
@@ -175,7 +179,7 @@ def _run(pair: Pair, name: str, wanted: int) -> dict[int, int]:
 def tile_for(pair: Pair, aim: Aim, aligned: int = ALIGNED) -> Tile | None:
     """A tile for that aim; None where a side has no run, or a swizzle parts its vectors."""
     box = _box(pair, aim, aligned)
-    return None if box is None else calmest(box)
+    return None if box is None else next(_laid(iter((box,))), None)
 
 
 def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
@@ -293,4 +297,4 @@ def candidates(pair: Pair, aligned: int = ALIGNED) -> list[Tile]:
     >>> candidates(pair)[0] == tile_of(pair)
     True
     """
-    return [calmest(box) for box in dict.fromkeys(_by_halo(_boxes(pair, aligned, OTHERS)))]
+    return list(dict.fromkeys(_laid(_boxes(pair, aligned, OTHERS))))
