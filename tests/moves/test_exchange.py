@@ -12,6 +12,7 @@ from tests.moves.exchange_machine import wrong
 
 from tilewise import Axis, Layout, LayoutError, R, S, laneid, parse, reg, tx, warpid
 from tilewise.check.banks.phases import counted
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.moves.exchange import Exchange, exchange, of_registers
 from tilewise.moves.exchange.affine import sides
@@ -186,6 +187,37 @@ def test_powers_of_two_meet_no_conflicts() -> None:
         plan = planned(name)
         words = max(plan.registers[0], 1) * plan.threads // 32
         assert plan.wavefronts[0] == words, name
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "u8"])
+@pytest.mark.parametrize(
+    ("rows", "columns", "most"),
+    [(64, 48, 1), (256, 160, 1), (128, 96, 1), (96, 80, 2), (192, 64, 1), (100, 60, 2)],
+)
+def test_other_extents_meet_few_conflicts(rows: int, columns: int, most: int, dtype: str) -> None:
+    """Rows of memory have gaps after which they begin in other banks."""
+    turn = S[(rows, columns) : (1 @ tx, 1 @ reg)], S[(columns, rows) : (1 @ reg, 1 @ tx)]
+    for source, target in (turn, turn[::-1]):
+        plan = exchange(source, target, dtype)
+        requests = columns * -(-rows // 32)
+        assert plan.swizzle is None
+        assert max(plan.wavefronts) <= most * requests
+        assert plan.shared_bytes <= 1.3 * rows * columns * DType.of(dtype).bits // 8
+
+
+@pytest.mark.parametrize(("rows", "columns", "dtype"), [(64, 48, "u8"), (64, 24, "f32"), (64, 40, "f16")])
+def test_what_lies_with_gaps_is_moved(rows: int, columns: int, dtype: str) -> None:
+    plan = exchange(S[(rows, columns) : (1 @ tx, 1 @ reg)], S[(columns, rows) : (1 @ reg, 1 @ tx)], dtype)
+    assert plan.shared_bytes > rows * columns * DType.of(dtype).bits // 8 + 16
+    assert wrong(plan) == 0
+
+
+def test_gaps_are_left_out_where_memory_is_small() -> None:
+    turn = S[(64, 48) : (1 @ tx, 1 @ reg)], S[(48, 64) : (1 @ reg, 1 @ tx)]
+    assert exchange(*turn, "f32").shared_bytes > 64 * 48 * 4
+    plan = exchange(*turn, "f32", shared=64 * 48 * 4)
+    assert plan.shared_bytes == 64 * 48 * 4
+    assert plan.wavefronts == (1536, 96)
 
 
 @pytest.mark.parametrize("name", ["turned, bytes", "turned, a warp", "copies in both", "doubles"])

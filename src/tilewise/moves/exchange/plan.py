@@ -271,8 +271,8 @@ def _through_memory(parts: list[Question], without: frozenset[str], limit: int) 
     best: Shared | None = None
     for part in parts:
         best = through_shared(part, without, best)
-    plain = [own for part in parts if best is None and (own := one_by_one(part)) is not None]
-    best = min(plain, key=lambda way: way.cycles, default=best)
+    plain = [own for part in parts if best is None and (own := one_by_one(part, limit)) is not None]
+    best = min(plain, key=lambda way: (way.bytes > limit, way.cycles), default=best)
     if best is None or best.bytes <= limit:
         return None if best is None else Rounds((best,))
     smaller = [way for part in parts if (way := in_rounds(part, without, limit)) is not None]
