@@ -140,6 +140,7 @@ def test_a_named_move_is_given_in_place_of_two_layouts():
         (lambda: plan(named.transpose(4, 4), S[4, 4], "u8"), "TW401", "it takes no target"),
         (lambda: plan(S[4, 4], "u8"), "TW107", "a layout for the target belongs here, not the str 'u8'"),
         (lambda: plan("S[4]", S[4], "u8"), "TW107", "a layout for the source belongs here"),
+        (lambda: plan("S[4]", "S[4]", "u8"), "TW107", r"for the source belongs here(.|\n)*parse\(\) reads"),
         (lambda: plan(S[4], S[4]), "TW401", "the type of an element is not given"),
         (lambda: move(np.zeros(4), None), "TW107", "a layout for the target belongs here"),
         (lambda: move(np.zeros(4), S[4]), "TW401", "one layout is given, and a move has two"),
@@ -156,6 +157,34 @@ def test_what_is_no_pair_is_said(ask, code, said):
 
 def test_another_name_of_the_same_width_is_taken():
     assert named.pack_scales_128x4(128, 4).plan("ue8m0").dtype == DType.of("ue8m0")
+
+
+@pytest.mark.parametrize("asked", [lambda x, of: move(x, of), lambda x, of: of.move(x)])
+@pytest.mark.parametrize(
+    ("pair", "kind", "own", "given"),
+    [
+        (named.tile_for_wgmma(64, 64, "bf16"), np.float32, "16 bits", "4 bytes"),
+        (named.pack_scales_128x4(64, 64), np.int64, "8 bits", "8 bytes"),
+        (named.tile_for_wgmma(8, 64, "e2m1"), np.uint16, "4 bits", "2 bytes"),
+    ],
+)
+def test_an_array_of_another_width_than_the_name_says_is_refused(asked, pair, kind, own, given):
+    with pytest.raises(LayoutError, match=f"elements of {own}, and the array's have {given}") as refused:
+        asked(np.zeros(4096, kind), pair)
+    assert (refused.value.code, f'dtype="{pair.dtype}"' in refused.value.hint) == ("TW106", True)
+
+
+def test_a_type_that_is_asked_for_is_held_to_the_name():
+    pair, x = named.tile_for_wgmma(64, 64, "bf16"), array(64, 64)
+    as_bytes = move(x.view(np.uint8), pair, dtype="f16")
+    assert as_bytes.tobytes() == move(x, pair).tobytes()
+    with pytest.raises(LayoutError, match="of 16 bits, and f32 has 32"):
+        move(x, pair, dtype="f32")
+
+
+def test_halves_of_bytes_are_what_the_name_says():
+    pair, x = named.tile_for_wgmma(8, 64, "e2m1"), array(8, 32, dtype=np.uint8)
+    assert move(x, pair, fill=6).tobytes() == move(x, pair, dtype="e2m1", fill=6).tobytes()
 
 
 def test_types_that_do_not_fill_chunks_are_refused():

@@ -195,7 +195,8 @@ def move(
     filled in new storage, and stay as they are in `out`.
 
         postcondition  for all elements i and all copies: result[target's place of i] = x[source's place of i]
-        refused        TW701 addresses below zero; TW702 sizes; TW703 a target where elements meet;
+        refused        TW106 elements of another width than the named move's; TW701 addresses below zero;
+                       TW702 sizes; TW703 a target where elements meet;
                        TW704 a storage that is too small, elsewhere, of another type, or the source itself;
                        TW705 a fill that is no element; TW706 no memory for the result
 
@@ -216,9 +217,21 @@ def move(
 
         named = whole_move(source, target, shape)
         source, target, shape = named.source, named.target, named.shape
+        if named.dtype is not None:
+            dtype = named.element_of(_itemsize(x), dtype)
     from tilewise.moves.arrays.run import moved  # NumPy comes with the first move, not with its name
 
     return moved(x, source, target, out, dtype, shape, fill, stream)
+
+
+def _itemsize(x: Any) -> int:
+    """Bytes of an element of an array, which torch may only trace."""
+    kind = getattr(x, "dtype", None)
+    if hasattr(kind, "itemsize"):
+        return int(kind.itemsize)
+    from tilewise.moves.arrays.storage import storage_of
+
+    return storage_of(x).itemsize
 
 
 def tune(source: Layout | Named, target: Layout | None = None, dtype: Any = None, **asked: Any) -> Plan:

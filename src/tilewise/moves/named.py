@@ -15,7 +15,7 @@ from typing import Any
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, of_kind
-from tilewise.core.integers import as_extent, as_int
+from tilewise.core.integers import as_extent, as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
 from tilewise.core.vectors import as_vector
@@ -69,7 +69,7 @@ class Named:
         """
         from tilewise.moves import move
 
-        return move(x, self.source, self.target, shape=self.shape, **asked)
+        return move(x, self, **asked)
 
     def element(self, dtype: DType | str | None = None) -> DType:
         """The type that is asked for, or the one that the name says; of another width it is refused."""
@@ -83,6 +83,25 @@ class Named:
                 hint=f"leave the type out: it is {self.dtype}",
             )
         return asked
+
+    def element_of(self, itemsize: int, dtype: DType | str | None = None) -> DType | str | None:
+        """What elements of an array of so many bytes are; None where they are what the array has.
+
+        >>> tile_for_wgmma(64, 64, "bf16").element_of(2), tile_for_wgmma(64, 64, "e2m1").element_of(1)
+        (None, e2m1)
+        """
+        if dtype is not None:
+            return self.element(dtype)
+        if self.dtype is None or self.dtype.bits == 8 * itemsize:
+            return None
+        if self.dtype.bits < 8 and itemsize == 1:
+            return self.dtype
+        raise LayoutError(
+            "TW106",
+            f"the move is of elements of {self.dtype.bits} bits, "
+            f"and the array's have {counted(itemsize, 'byte')}",
+            hint=f'dtype="{self.dtype}" says that its bytes hold {self.dtype}',
+        )
 
 
 def whole_move(source: Any, target: Any, shape: Any) -> Named:
@@ -102,8 +121,10 @@ def whole_move(source: Any, target: Any, shape: Any) -> Named:
             hint='such as plan(source, target, "bf16"), or move(x, None, target) of an array with strides',
         )
     if not isinstance(source, Named):
-        for layout, name in ((target, "the target"), (source, "the source")):
-            of_kind(layout, Layout, f"a layout for {name}", "such as S[(4, 8) : (8, 1)], or one named move")
+        hint = "such as S[(4, 8) : (8, 1)], or one named move; parse() reads texts"
+        sides = (source, "the source"), (target, "the target")
+        for layout, name in sides[::-1] if source is None else sides:  # an array may be its own source
+            of_kind(layout, Layout, f"a layout for {name}", hint)
     for given, word in ((target, "target"), (shape, "box")):
         if given is not None:
             raise LayoutError(
