@@ -1,6 +1,7 @@
 """`move` and bound plans on the CPU: what they give and refuse, and what reaches a driver that is made up."""
 
 import ctypes
+import re
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -197,6 +198,36 @@ def test_a_fill_that_the_type_does_not_hold_is_refused(fill, dtype):
 def test_a_fill_of_an_arrays_own_type_is_held_to_it(fill, kind):
     with refused("TW705", np.dtype(kind).name):
         move(np.zeros(2, kind), S[2], S[2] + 1, fill=fill)
+
+
+@pytest.mark.parametrize(
+    ("x", "fill", "filled"),
+    [
+        (np.array(["a", "b"]), 0, ""),
+        (np.array(["a", "b"]), "z", "z"),
+        (np.array([b"a", b"b"]), b"z", b"z"),
+        (np.array([1, 2], "M8[D]"), 0, np.datetime64(0, "D")),
+        (np.array([1, 2], "m8[s]"), np.timedelta64(7, "s"), np.timedelta64(7, "s")),
+        (np.array([(1, 2), (3, 4)], [("a", "u1"), ("b", "u1")]), 0, (0, 0)),
+    ],
+)
+def test_what_is_no_number_is_moved_and_filled(x, fill, filled):
+    wanted = np.array([filled, x[0], filled, x[1]], x.dtype)
+    assert move(x, S[2], S[2:2] + 1, fill=fill).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize(
+    ("x", "fill"),
+    [
+        (np.array(["a", "b"]), 5),
+        (np.array(["a", "b"]), "longer"),
+        (np.array([1, 2], "M8[D]"), 5),
+        (np.zeros(2, np.float32), "inf"),
+    ],
+)
+def test_a_fill_of_another_kind_is_refused(x, fill):
+    with refused("TW705", re.escape(str(x.dtype))):
+        move(x, S[2], S[2] + 1, fill=fill)
 
 
 # -- what is refused -------------------------------------------------------------------------------

@@ -226,7 +226,7 @@ def move(
 
 def _itemsize(x: Any) -> int:
     """Bytes of an element of an array, which torch may only trace."""
-    kind = getattr(x, "dtype", None)
+    kind: Any = getattr(x, "dtype", None)
     if hasattr(kind, "itemsize"):
         return int(kind.itemsize)
     from tilewise.moves.arrays.storage import storage_of

@@ -15,7 +15,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
-from tilewise.moves.pairs.fills import kept, no_element
+from tilewise.moves.pairs.fills import is_no_bit, kept, no_element
 
 
 class Storage(NamedTuple):
@@ -242,13 +242,16 @@ NUMPY, TORCH, CUPY = _NumPy(), _Torch(), _CuPy()
 
 
 def as_type(fill: Any, kind: np.dtype[Any]) -> bytes:
-    """The bytes of a number as NumPy has it in that type, if it is one of the type."""
+    """The bytes of a value as NumPy has it in that type, if it is one of the type."""
+    if is_no_bit(fill):
+        return bytes(kind.itemsize)
     try:
         with np.errstate(over="ignore"):
             made = np.full(1, fill, kind)
+        is_kept = kept(fill, made.item())
     except (OverflowError, TypeError, ValueError) as error:
         raise no_element(fill, str(kind)) from error
-    if not kept(fill, made.item()):
+    if not is_kept:
         raise no_element(fill, str(kind))
     return made.tobytes()
 

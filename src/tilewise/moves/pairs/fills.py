@@ -42,7 +42,7 @@ def element_of(fill: Any, dtype: DType) -> bytes:
                 hint="one element, as its bytes lie in memory",
             )
         return bytes(fill)
-    if isinstance(fill, int | float) and fill == 0 and copysign(1, fill) > 0:
+    if is_no_bit(fill):
         return bytes(size)
     if dtype.name in _PACKED:
         return _float(fill, dtype.name, _PACKED[dtype.name])
@@ -66,9 +66,19 @@ def packed(code: int, dtype: DType) -> bytes:
     return bytes([sum(code << shift for shift in range(0, 8, dtype.bits))])
 
 
+def is_no_bit(fill: Any) -> bool:
+    """Whether a fill sets no bit, in every type: 0, but not -0.0.
+
+    >>> is_no_bit(0), is_no_bit(-0.0), is_no_bit("")
+    (True, False, False)
+    """
+    return isinstance(fill, int | float) and fill == 0 and copysign(1, fill) > 0
+
+
 def kept(fill: Any, made: Any) -> bool:
-    """Whether a type has the value: integers as they are, other numbers rounded, but finite ones finite."""
-    if isinstance(made, int):
+    """Whether a type has the value: floats rounded, but finite ones finite, and all else as it is."""
+    is_rounded = hasattr(made, "__float__") or isinstance(made, complex)
+    if isinstance(made, int) or not is_rounded:
         return bool(made == fill)
     return isfinite(abs(made)) or not isfinite(abs(fill))
 
