@@ -77,6 +77,18 @@ def test_out_keeps_its_holes_and_gets_the_fill_of_its_elements(box, holes):
     assert out.reshape(2, 6).tolist() == wanted
 
 
+@pytest.mark.parametrize("given", [False, True])
+def test_elements_beyond_the_box_are_filled_where_no_digits_are_common(given):
+    source, target = S[((2, 3),) : ((4, 1),)], S[((3, 4),) : ((1, 3),)]
+    assert plan(source, target, "u8", shape=(6,)).pair.digits is None
+    x, out = np.arange(12, dtype=np.uint8), np.full(12, 9, np.uint8) if given else None
+    found = move(x, source, target, out, shape=(6,), fill=7)
+    wanted = [7] * 12
+    for element in range(6):
+        wanted[target.place(element)["m"]] = source.place(element)["m"]
+    assert found.tolist() == wanted
+
+
 def test_a_bound_plan_moves_arrays_of_any_type_of_its_width():
     turn = plan(*TURN, "f32").bind()
     for kind in (np.float32, np.int32):

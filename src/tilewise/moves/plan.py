@@ -103,7 +103,7 @@ class Plan:
     @property
     def has_room(self) -> bool:
         """Whether the target has places that no element takes."""
-        return self.pair.holes or any(limit.fills for limit in self.pair.limits)
+        return self.pair.holes or self.pair.beyond > 0
 
     @cached_property
     def _target_is_whole(self) -> bool:
@@ -149,8 +149,8 @@ class Plan:
 
     @property
     def fills_apart(self) -> bool:
-        """Whether elements beyond a limit are filled by no kernel of this plan."""
-        return not isinstance(self.way, Tile) and any(limit.fills for limit in self.pair.limits)
+        """Whether elements beyond the box are filled by no kernel of this plan."""
+        return not isinstance(self.way, Tile) and self.pair.beyond > 0
 
     def for_alignment(self, aligned: int) -> Plan:
         """The plan for storages that are aligned to as many bytes."""

@@ -120,7 +120,7 @@ class Bound:
         self._reads, self._writes = (
             -(-side.size * plan.dtype.bits // 8) for side in (plan.pair.source, plan.pair.target)
         )
-        self._beyond = any(limit.fills for limit in plan.pair.limits)
+        self._beyond = plan.pair.beyond > 0
         self._fills = plan.fills or self._beyond
 
     def __call__(self, x: Any, out: Any = None, *, stream: Any = None) -> Any:

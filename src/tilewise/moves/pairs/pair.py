@@ -84,6 +84,11 @@ class Pair:
         return count is None or count != self.target.size
 
     @property
+    def beyond(self) -> int:
+        """How many elements the target has beyond the box."""
+        return 0 if self.box is None else self.layouts[1].size - prod(self.box)
+
+    @property
     def bytes(self) -> int:
         """What the layouts touch once, read and written; the fill of holes is not counted."""
         read, written = map(_taken, self.layouts)
