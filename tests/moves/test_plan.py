@@ -98,6 +98,32 @@ def test_a_block_has_as_much_shared_memory_as_its_architecture():
     assert less.shared_bytes <= shared_bytes("sm_86")
 
 
+@pytest.mark.parametrize(
+    ("dtype", "fill", "said"),
+    [
+        ("u8", b"\x7f", "0x7f"),
+        ("b8", 0, "0"),
+        ("u32", 255, "0x000000ff"),
+        ("s16", -2, "-2"),
+        ("f32", -1.5, "-1.5"),
+        ("f16", float("inf"), "inf"),
+        ("f64", -0.0, "-0.0"),
+        ("f32", b"\1\0\x80\x7f", "0x7f800001"),
+        ("bf16", 1, "0x3f80"),
+        ("u4", 3, "0x3"),
+        ("e2m1", -6, "0xf"),
+    ],
+)
+def test_steps_say_what_fills_which_elements(dtype, fill, said):
+    holes = plan(S[512], S[512] + 64, dtype, fill=fill)
+    assert holes.data()["steps"][0].startswith(f"fill 576 elements of the target with {said}: ")
+    padded = plan(S[300, 64], S[(384, 64) : (64, 1)], dtype, shape=(300, 64), fill=fill)
+    assert padded.kind == "tile"
+    assert padded.steps[-1] == f"fill the {84 * 64} elements beyond the box with {said}, in the same runs"
+    whole = plan(*MEMORY, dtype, fill=fill)
+    assert not any("fill" in step for step in whole.steps)
+
+
 # -- what is refused -------------------------------------------------------------------------------
 
 

@@ -195,7 +195,7 @@ def test_what_stands_above_a_kernel():
         "//           of   s16, the box (30, 7)",
         "//",
     ]
-    numbered = [line for line in head if line.startswith("// 1. fill 478 elements of the target: ")]
+    numbered = [line for line in head if line.startswith("// 1. fill 478 elements of the target with 513: ")]
     blocks, threads, _ = own.launch
     assert len(numbered) == 1
     assert head[-5:] == [

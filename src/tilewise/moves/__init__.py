@@ -128,7 +128,7 @@ def plan(
     copy: one copy of memory
       bytes  4096 read and written
       time   4.0 us expected on an H200, a copy of as much 2.0 us; most of it is the launch
-      1  fill 576 elements of the target: it has places that no element takes
+      1  fill 576 elements of the target with 0: it has places that no element takes
       2  copy 2048 bytes from byte 0 to byte 256, all together
     >>> print(plan(parse("wgmma.D(f32, n=64)"), S[(64, 64) : (1 @ reg, 1 @ tx)], "bf16"))
     shared: through shared memory, about 43 cycles for a warp, for sm_90 and later

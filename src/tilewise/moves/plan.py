@@ -17,7 +17,7 @@ from tilewise.moves.kernels.gather_kernel import Gather, gather_kernel, gather_o
 from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.kernels.tile_kernel import tile_kernel
 from tilewise.moves.pairs.digits import simplest
-from tilewise.moves.pairs.fills import element_of
+from tilewise.moves.pairs.fills import element_of, spelled
 from tilewise.moves.pairs.pair import Pair, pair_of
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import ALIGNED, tile_of
@@ -439,10 +439,10 @@ def _named_extents(tile: Tile) -> dict[str, Any]:
 
 
 def _steps(plan: Plan) -> Iterator[str]:
-    way = plan.way
+    way, value = plan.way, spelled(plan.fill, plan.dtype)
     if plan.fills:
         why = "it has places that no element takes" if plan.has_room else "its last byte may not be whole"
-        yield f"fill {counted(plan.pair.target.size, 'element')} of the target: {why}"
+        yield f"fill {counted(plan.pair.target.size, 'element')} of the target with {value}: {why}"
     if isinstance(way, Bulk):
         if plan.kind == "view":
             yield "nothing moves, the source is the target; a new storage is one copy of memory"
@@ -476,3 +476,5 @@ def _steps(plan: Plan) -> Iterator[str]:
         f"write runs of {way.run_elements * way.unit} B in vectors of {VECTOR} B{turned}"
         + (", by whole sectors wherever rows begin" if way.write_shift else "")
     )
+    if plan.pair.beyond and not plan.fills:
+        yield f"fill the {counted(plan.pair.beyond, 'element')} beyond the box with {value}, in the same runs"

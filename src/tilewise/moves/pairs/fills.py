@@ -66,6 +66,25 @@ def packed(code: int, dtype: DType) -> bytes:
     return bytes([sum(code << shift for shift in range(0, 8, dtype.bits))])
 
 
+def spelled(element: bytes, dtype: DType) -> str:
+    """An element as it is said: signed numbers and floats of C as numbers, all else as bits.
+
+    >>> spelled(b"3", DType.of("u4")), spelled(b"?", DType.of("s8")), spelled(bytes(2), DType.of("b16"))
+    ('0x3', '63', '0')
+    """
+    if not any(element):
+        return "0"
+    if dtype.name in _PACKED:
+        form = _PACKED[dtype.name]
+        (number,) = struct.unpack(form, element)
+        if struct.pack(form, number) == element and not isnan(number):
+            return repr(number)
+    code = int.from_bytes(element, "little") & ((1 << dtype.bits) - 1)
+    if dtype.name[0] == "s":
+        return str(code - (code >> (dtype.bits - 1) << dtype.bits))
+    return f"0x{code:0{dtype.bits // 4}x}"
+
+
 def is_no_bit(fill: Any) -> bool:
     """Whether a fill sets no bit, in every type: 0, but not -0.0.
 
