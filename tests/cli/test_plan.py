@@ -180,6 +180,13 @@ def test_what_is_not_understood(tilewise, words, code, hint):
     assert hint == "any" or error["hint"].startswith(hint)
 
 
+@pytest.mark.parametrize("option", ["--checked", "--host", "--name=turn"])
+def test_options_of_the_kernel_are_the_other_command_s(tilewise, option):
+    run = tilewise("plan", "S[4]", "S[4]", "--dtype", "u8", option)
+    assert run.code == 2
+    assert run.err.endswith(f"hint: tilewise emit move takes {option.partition('=')[0]}\n")
+
+
 def test_the_type_is_asked_for(tilewise):
     for words in (("S[4]", "S[4]"), ("transpose(4, 4)",)):
         run = tilewise("plan", *words)

@@ -60,6 +60,11 @@ class Parser(argparse.ArgumentParser):
             return "an index, a place or a layout is one word: 37,21, or in quotes"
         from difflib import get_close_matches
 
+        from tilewise.cli.hints import ELSEWHERE
+
+        other, theirs = ELSEWHERE.get(self.prog, ("", ()))
+        if options[0] in theirs:
+            return f"{other} takes --{options[0]}"
         own = [name[2:] for name in self._option_string_actions if name.startswith("--")]
         near = get_close_matches(options[0], own, n=1, cutoff=0.8)
         return f"did you mean --{near[0]}?" if near else ""

@@ -78,6 +78,9 @@ def witness_text(witness: Any) -> str:
     return str(witness)
 
 
+ELSEWHERE = {"tilewise plan": ("tilewise emit move", ("checked", "host", "name"))}
+"""{a command: another one, and its options that are looked for here}."""
+
 ALIASES = {
     "upcast": "pack, or recast from dtype to dtype",
     "downcast": "unpack, or recast from dtype to dtype",
