@@ -163,6 +163,15 @@ def test_elements_that_meet_are_named_with_their_place(source, target):
     assert str(place) in no.value.reason
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"), [(np.float32, "f32"), (np.dtype("f4"), "f32"), (np.uint8, "u8"), (np.int16, "s16")]
+)
+def test_types_of_numpy_are_types(kind, name):
+    assert plan(*MEMORY, kind) == plan(*MEMORY, name)
+    with pytest.raises(LayoutError, match="unknown dtype <class 'float'>"):
+        plan(*MEMORY, float)  # 64 bits in NumPy, and 32 where "float" is C's
+
+
 def test_what_is_the_same_as_nothing_may_be_said():
     usual = {"shape": None, "fill": 0, "aligned": 256, "checked": False, "device": "h200", "arch": None}
     assert plan(*FRAGMENTS, "f16", **usual).data() == plan(*FRAGMENTS, "f16").data()
@@ -172,6 +181,11 @@ def test_what_is_the_same_as_nothing_may_be_said():
     ("ask", "code", "said"),
     [
         (lambda: plan(*MEMORY, "f16", arch="sm_80"), "TW401", "for no architecture"),
+        (
+            lambda: plan(*MEMORY, "f16", checked="yes"),
+            "TW107",
+            "True or False belongs here, not the str 'yes'",
+        ),
         (lambda: plan(*FRAGMENTS, "f16", arch="h200"), "TW601", "'h200' is no architecture"),
         (lambda: plan(*FRAGMENTS), "TW401", "the type of an element is not given"),
         (lambda: plan(FRAGMENTS[0], S[64, 64], "f16"), "TW701", "the source is no layout of one memory"),

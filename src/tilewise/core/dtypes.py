@@ -23,7 +23,9 @@ class DType:
         """The dtype of that name, or of a usual alias of it."""
         if isinstance(value, DType):
             return value
-        name = _ALIASES.get(str(value).lower(), str(value).lower())
+        is_numpys = hasattr(value, "itemsize")  # np.float32 is a class, and str of it no name
+        name = str(getattr(value, "__name__", value) if is_numpys else value).lower()
+        name = _ALIASES.get(name, name)
         if name not in DTYPES:
             raise LayoutError("TW105", f"unknown dtype {value!r}", hint=_suggestion(str(value)))
         return DTYPES[name]

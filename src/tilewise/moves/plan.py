@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.memory.sectors import SECTOR
@@ -334,7 +334,10 @@ def memory_plan(
     _known_width(kind)
     aligned = _known_alignment(aligned, kind)
     pair = pair_of(source, target, kind, shape)
-    tested = os.environ.get("TILEWISE_CHECKED", "0") not in ("", "0") if checked is None else checked
+    if checked is None:
+        tested = os.environ.get("TILEWISE_CHECKED", "0") not in ("", "0")
+    else:
+        tested = of_kind(checked, bool, "True or False", "checked=True tests every access")
     return Plan(pair, kind, device, _way(pair, aligned), element_of(fill, kind), aligned, tested)
 
 
