@@ -80,7 +80,7 @@ def chosen(only: str) -> list[Case]:
 class Alone(Plan):
     """The plan whose kernel makes the accesses alone."""
 
-    def source(self, name: str = NAME) -> str:
+    def code(self, name: str = NAME) -> str:
         """The kernel under that name."""
         assert isinstance(self.way, Tile)
         storage = self.pair.source.size * self.pair.bits // 8

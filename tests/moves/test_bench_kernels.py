@@ -5,7 +5,9 @@ Kernels are in one program, a part of them at a time: NVRTC takes a tenth of a s
 
 from __future__ import annotations
 
+import importlib
 import re
+from pathlib import Path
 
 import pytest
 from bench.move import cases
@@ -23,6 +25,20 @@ def test_the_table_is_all_there():
     assert len(KERNELS) >= 60
     assert {own.kind for own in KERNELS.values()} <= {"tile", "gather"}
     assert len({case.name for case in cases()}) == len([*cases()])
+
+
+def test_accesses_alone_are_those_of_the_kernels_and_nothing_is_turned(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "bench")  # where the programs of the bench lie
+    bounds = importlib.import_module("move_bounds")
+    chosen = bounds.chosen("")
+    assert len(chosen) > 20
+    for case in chosen:
+        text, own = bounds.alone(case).kernel, case.plan.kernel
+        assert text.count("*(const V16*)at;") == own.count("*(const V16*)at;")
+        assert text.count("*(V16*)to = ") == own.count("*(V16*)to = ")
+        assert "(tile + " in own
+        assert "(tile + " not in text
+        assert "__syncthreads" not in text
 
 
 @pytest.mark.parametrize("part", range(PARTS))
