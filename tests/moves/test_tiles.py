@@ -14,8 +14,8 @@ from tilewise.moves import move, plan
 from tilewise.moves.kernels import spelling
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes
-from tilewise.moves.tiles.tile import Tile
-from tilewise.moves.tiles.tiling import HALO, Aim, tile_for
+from tilewise.moves.tiles.tile import VECTOR, Tile
+from tilewise.moves.tiles.tiling import HALO, IDLE, Aim, tile_for
 
 
 def permuted(shape, order):
@@ -56,16 +56,49 @@ def check(shape, order, dtype, aim, **changed):
 
 
 @pytest.mark.parametrize(
-    ("shape", "order", "dtype", "aim"),
+    ("shape", "order", "dtype", "aim", "nested"),
     [
-        ((31, 2, 33, 3, 19), (4, 1, 3, 0, 2), "bf16", Aim(64, 256, 4096, 128)),
-        ((31, 5, 33, 37), (3, 1, 0, 2), "u8", Aim(32, 256, 4096, 128)),
-        ((31, 2, 33, 21), (3, 1, 0, 2), "f32", Aim(32, 256, 4096, 128)),
+        ((31, 2, 33, 3, 19), (4, 1, 3, 0, 2), "bf16", Aim(64, 256, 4096, 128), False),
+        ((31, 5, 33, 37), (3, 1, 0, 2), "u8", Aim(32, 256, 4096, 128), True),
+        ((31, 2, 33, 21), (3, 1, 0, 2), "f32", Aim(32, 256, 4096, 128), True),
     ],
 )
-def test_a_share_of_a_run_ends_within_a_sector(shape, order, dtype, aim):
+def test_a_share_of_a_run_ends_within_a_sector(shape, order, dtype, aim, nested):
     tile = check(shape, order, dtype, aim)
-    assert (tile.uneven, tile.write_shift, tile.nested) == (True, True, False)
+    assert (tile.uneven, tile.write_shift, tile.nested) == (True, True, nested)
+    assert 0 < tile.unread < tile.halo * tile.write_inner
+    assert tile.surplus < prod(tile.held) / prod(tile.extents)
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "dtype", "aim"),
+    [
+        ((33, 7, 29), (2, 1, 0), "f32", Aim(64, 128, 4096, 128)),
+        ((21, 5, 37), (2, 1, 0), "bf16", Aim(32, 32, 1024, 128)),
+        ((13, 5, 3, 37), (3, 1, 2, 0), "u8", Aim(32, 16, 512, 128)),
+    ],
+)
+def test_a_run_that_ends_within_a_vector_goes_on_into_the_next_digit(shape, order, dtype, aim):
+    tile = check(shape, order, dtype, aim)
+    assert tile.extents[tile.write_run[0]] == tile.digits[tile.write_run[0]].extent
+    assert tile.halo >= 1
+    assert not tile.partial
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "aim", "extents"),
+    [
+        ((511, 515), "bf16", Aim(256, 128, 16384), (64, 129)),
+        ((300, 257), "u8", Aim(128, 128, 8192), (166, 129)),
+        ((255, 130), "f32", Aim(128, 128, 8192), (72, 33)),
+        ((320, 320), "f32", Aim(512, 128, 16384), (32, 160)),
+        ((272, 272), "u8", Aim(128, 128, 4096), (96, 96)),
+    ],
+)
+def test_tiles_of_a_digit_are_as_long_as_each_other(shape, dtype, aim, extents):
+    tile = check(shape, (1, 0), dtype, aim)
+    assert tile.extents == extents
+    assert (tile.read_shift, tile.write_shift) == ((shape[0] % 16 != 0,) * 2)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +131,7 @@ def test_halves_of_bytes_change_places(shape, order):
     assert (tile.pair.exchanged is None, tile.words) == (False, 4)
 
 
-@pytest.mark.parametrize(("shape", "dtype"), [((301, 70), "u8"), ((35, 98), "f32")])
+@pytest.mark.parametrize(("shape", "dtype"), [((301, 70), "u8"), ((70, 98), "f32")])
 def test_what_counts_by_64_bits_moves_the_same(monkeypatch, shape, dtype):
     monkeypatch.setattr(spelling, "INT", 64)
     assert "const long long o0" in forced(shape, (1, 0), dtype, Aim(32, 32, 1024, 128)).kernel
@@ -159,4 +192,5 @@ def test_a_share_of_a_run_is_whole_sectors_where_that_takes_little():
 
 def test_a_tile_with_a_small_halo_is_taken_before_one_with_a_large():
     found = plan(*permuted((31, 17, 33, 67, 127), (4, 1, 3, 0, 2)), "bf16").way
-    assert 1 < prod(found.held) / prod(found.extents) <= HALO
+    assert 1 < found.surplus <= HALO
+    assert found.write_vectors * VECTOR <= IDLE * found.run_elements * found.unit

@@ -23,7 +23,7 @@ class Elements(Terms):
         elif tile.fold:
             yield from self._folded()
         elif tile.nested:
-            ahead = self.ahead * tile.pitches[tile.write_run[-1]] if len(tile.write_run) == 1 else 0
+            ahead = self.ahead * tile.pitches[tile.write_run[0]] if tile.write_run else 0
             yield from self.steps(added(*self.rows, *self.kept_run("k"), ahead))
         elif tile.extents[tile.write_run[0]] >= self.places:
             yield from self._past()
@@ -60,7 +60,8 @@ class Elements(Terms):
 
     def kept_run(self, position: str) -> list[str]:
         """Bytes in shared memory of a position in the write run, to be added."""
-        return self.kept(self.run_digits(self.tile.write_run, self.tile.extents, position))
+        run = self.tile.merged(self.tile.write_run, self.tile.extents)
+        return self.kept(self.run_digits(tuple(run), run, position))
 
     def steps(self, base: str, at: str = "at") -> Iterator[Spelled]:
         """Elements that are always as far apart: the first address, and constants."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from tilewise.moves.kernels.spelling import TYPES, added, cast, constant, split
+from tilewise.moves.kernels.spelling import TYPES, added, constant, split
 from tilewise.moves.kernels.terms import Terms
 from tilewise.moves.tiles.tile import VECTOR
 
@@ -71,11 +71,15 @@ class Reading(Terms):
             yield from self.loop(tile.row_count * vectors, 1 if guarded else None)
             if tile.rows:
                 place = added(first, f"item % {vectors}")
-                yield f"    const int c = {place}, row = item / {vectors};"
+                row = added(f"item / {vectors}", tile.unread)
+                yield f"    const int c = {place}, row = {row};"
             else:
                 yield f"    const int c = {added(first, 'item')};"
             yield from split("row", tile.rows, tile.held)
             value = name if guarded else f"{name}{number}[i]"
+            beyond = list(self._beyond()) if guarded else []
+            if beyond:
+                yield f"    if ({' || '.join(beyond)}) continue;"
             if load:
                 yield from self._load(value, guarded)
             if store:
@@ -84,8 +88,7 @@ class Reading(Terms):
 
     def _load(self, value: str, guarded: bool) -> Iterator[str]:
         tile = self.tile
-        names = {i: self._clamped(i) if guarded else f"q{i}" for i in tile.rows}
-        terms = [self.term(names[i], tile.digits[i].read * tile.unit) for i in tile.rows]
+        terms = [self.term(f"q{i}", tile.digits[i].read * tile.unit) for i in tile.rows]
         if tile.read_shift:
             yield f"    {self.wide} place = {' + '.join(['from', *terms])};"
             yield "    const int lead = (int)((u64)(source + place) & 31);"
@@ -113,16 +116,15 @@ class Reading(Terms):
     def _read_inner(self) -> int:
         return prod(self.tile.held[i] for i in self.tile.read_run[:-1])
 
-    def _clamped(self, digit: int) -> str:
-        """A digit of a row, kept within the tensor: what is read beyond is not written."""
-        tile, name = self.tile, f"q{digit}"
-        halo = tile.halo if tile.halo and digit == tile.write_run[-1] else 0
-        if digit not in tile.ragged and not halo:
-            return name
-        last = tile.digits[digit].extent - 1 + halo
-        name = f"{cast(self.far)}{name}"
-        low = f"max({name}, {halo} - {self.origin(digit)})" if halo else name
-        return f"min({low}, {last} - {self.origin(digit)})"
+    def _beyond(self) -> Iterator[str]:
+        """When a row is none of the tensor: nothing of it is written."""
+        tile = self.tile
+        for i in tile.rows:
+            halo = tile.halo if tile.halo and i == tile.write_run[-1] else 0
+            if i in tile.ragged or halo:
+                yield f"q{i} >= {self.left(i, halo)}"
+            if halo:
+                yield f"q{i} < {halo} - {self.origin(i)}"
 
     def _fill(self) -> Iterator[str]:
         """Elements beyond a limit that fills are the fill."""

@@ -93,7 +93,9 @@ class Terms:
     def left(self, digit: int, more: int = 0) -> str:
         return f"({self.tile.digits[digit].extent + more} - {self.origin(digit)})"
 
-    def run_digits(self, run: Sequence[int], extents: Sequence[int], position: str) -> dict[int, str]:
+    def run_digits(
+        self, run: Sequence[int], extents: Sequence[int] | dict[int, int], position: str
+    ) -> dict[int, str]:
         """The digits of a run, as text, of a position in it."""
         names, inner = {}, 1
         for i in run:

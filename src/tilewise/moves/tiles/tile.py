@@ -13,6 +13,7 @@ No vector is ever split but at the ends of the tensor.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -77,7 +78,12 @@ class Tile:
         last = self.write_run[-1]
         if self.extents[last] == self.digits[last].extent:
             return 0
-        return -(-(SECTOR // self.unit - 1 + self.lag) // self.write_inner)
+        return -(-self._reach // self.write_inner)
+
+    @property
+    def _reach(self) -> int:
+        """How many elements before its own a tile may have to write, to begin where a sector does."""
+        return SECTOR // self.unit - 1 + self.lag
 
     @property
     def write_inner(self) -> int:
@@ -137,8 +143,20 @@ class Tile:
 
     @property
     def row_count(self) -> int:
-        """How many rows a tile has."""
-        return prod(self.held[i] for i in self.rows)
+        """How many rows a tile reads."""
+        return prod(self.held[i] for i in self.rows) - self.unread
+
+    @property
+    def unread(self) -> int:
+        """How many rows a halo of whole digits has before those that a vector of the target may begin in."""
+        if not self.halo or self.rows != self.write_run:
+            return 0
+        return self.halo * self.write_inner - self._reach
+
+    @property
+    def surplus(self) -> float:
+        """How many elements a tile reads for one that it writes."""
+        return self.row_count * prod(self.held[i] for i in self.read_run) / prod(self.extents)
 
     @property
     def run_bytes(self) -> int:
@@ -169,6 +187,17 @@ class Tile:
             step += 0 if number else self.padding * granule
             pitches[i], step = step, step * self.held[i] + self._folds(i)
         return tuple(pitches)
+
+    def merged(self, digits: Sequence[int], extents: Sequence[int]) -> dict[int, int]:
+        """Digits and their extents: those that go on in shared memory where the one before ends are one."""
+        found: dict[int, int] = {}
+        for i in digits:
+            head = next(reversed(found), None)
+            if head is None or self.fold or self.pitches[i] != found[head] * self.pitches[head]:
+                found[i] = extents[i]
+            else:
+                found[head] *= extents[i]
+        return found
 
     def _folds(self, digit: int) -> int:
         """Bytes of folds among the rows of a digit."""
@@ -256,7 +285,7 @@ class Tile:
     @property
     def nested(self) -> bool:
         """Whether the elements of a vector are always as far apart, as no digit of its run ends within it."""
-        if len(self.write_run) <= 1:
+        if len(self.merged(self.write_run, self.extents)) <= 1:
             return True
         inner, fits = 1, not self.write_shift
         for i in self.write_run[:-1]:

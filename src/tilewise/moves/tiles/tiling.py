@@ -9,7 +9,7 @@ from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.nibbles import in_bytes
-from tilewise.moves.pairs.pair import Digit, Pair, Side
+from tilewise.moves.pairs.pair import Pair, Side
 from tilewise.moves.tiles.conflicts import calmest
 from tilewise.moves.tiles.tile import LINE, VECTOR, Tile
 
@@ -22,8 +22,17 @@ SHARED = 72 * 1024
 HALO = 1.34
 """How much of a tile may be read at most, beside what it writes, where another has less."""
 
+IDLE = 1.3
+"""How much longer than its run a run's vectors may be together at most, where others are less."""
+
+EVEN = 1.1
+"""How much longer than a digit its tiles may be together; beyond that they are made as long as each other."""
+
 SMALL = 8 << 20
 """Bytes below which smaller tiles give every multiprocessor work."""
+
+LONG = 4096
+"""Bytes of a digit from which on longer rows of it are worth more than more rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,9 @@ BOTH_SHIFTED = (
 HALVES_SHIFTED = (Aim(128, 128, 32768), Aim(64, 256, 32768))
 HALVES_READ_SHIFTED = (Aim(256, 64, 32768), *HALVES_SHIFTED)
 """Where bytes exchange halves and some side has no whole vectors: a tile has two of each run."""
-SPLIT = (Aim(128, 512, 32768), Aim(256, 256, 16384), Aim(256, 256, 16384))
+LONG_BYTES, LONG_ROWS = Aim(384, 64, 8192, 16), Aim(512, 128, 16384)
+"""Where digits are long: of bytes whose source alone is shifted, of wider elements where both sides are."""
+SPLIT = (Aim(128, 512, 32768), Aim(256, 256, 16384), Aim(128, 64, 8192))
 """Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
 FEW = (Aim(128, 128, 8192), Aim(64, 128, 8192))
 LEAST = (Aim(64, 64, 4096), Aim(32, 32, 1024), Aim(16, 16, 256))
@@ -89,7 +100,7 @@ def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
 
 def _laid(boxes: Iterator[Tile]) -> Iterator[Tile]:
     """Boxes in shared memory, those that fit with their paddings."""
-    return (tile for tile in map(calmest, _by_halo(boxes)) if tile.shared_bytes <= SHARED)
+    return (tile for tile in map(calmest, _by_waste(boxes)) if tile.shared_bytes <= SHARED)
 
 
 def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]:
@@ -103,15 +114,15 @@ def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]
     yield from boxes if bytes_.exchanged is None else sorted(boxes, key=lambda box: box.parted)
 
 
-def _by_halo(boxes: Iterator[Tile]) -> Iterator[Tile]:
-    """The same, those first of which the halo is a small part."""
-    large = []
+def _by_waste(boxes: Iterator[Tile]) -> Iterator[Tile]:
+    """The same, those first that read little more than they write, and whose threads all have work."""
+    wasteful = []
     for box in boxes:
-        if prod(box.held) <= HALO * prod(box.extents):
+        if box.surplus <= HALO and box.write_vectors * VECTOR <= IDLE * box.run_elements * box.unit:
             yield box
         else:
-            large.append(box)
-    yield from large
+            wasteful.append(box)
+    yield from wasteful
 
 
 def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
@@ -121,9 +132,18 @@ def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
         if shifted and pair.exchanged is not None:
             yield from HALVES_SHIFTED if shifts[1] else HALVES_READ_SHIFTED
         yield from (SPLIT[shifted],) if _splits(pair) else ()
+        if _long(pair):
+            yield from (LONG_BYTES,) if pair.bits == 8 and shifts == (True, False) else ()
+            yield from (LONG_ROWS,) if pair.bits > 8 and shifted == 2 else ()
         yield from (WHOLE, ONE_SHIFTED, BOTH_SHIFTED)[shifted]
     yield from FEW
     yield from LEAST
+
+
+def _long(pair: Pair) -> bool:
+    """Whether the fastest digits of both sides are long."""
+    fastest = (digit for digit in pair.digits or () if 1 in (digit.read, digit.write))
+    return all(digit.extent * pair.bits // 8 >= LONG for digit in fastest)
 
 
 def _splits(pair: Pair) -> bool:
@@ -195,16 +215,17 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
         extents[pair.exchanged] = digits[pair.exchanged].extent
     read_run = _read_run(pair, reads, writes, extents)
     _grow(pair, extents, read_run, aim.bytes)
+    write_run = _continued(pair, tuple(writes), extents)
     shifts = [
         unit < VECTOR and _ragged_rows(pair, side, name, run, extents, aligned)
-        for (side, name), run in zip(_sides(pair), (read_run, tuple(writes)), strict=True)
+        for (side, name), run in zip(_sides(pair), (read_run, write_run), strict=True)
     ]
     if any(shift and side.swizzles for shift, (side, _) in zip(shifts, _sides(pair), strict=True)):
         return None
     if any(not _keeps_vectors(pair, side) for side, _ in _sides(pair)):
         return None
-    _even_halo(digits, tuple(writes), extents, unit, shifts[1])
-    tile = Tile(pair, tuple(extents), read_run, tuple(writes), THREADS[0], *shifts)
+    tile = Tile(pair, tuple(extents), read_run, write_run, THREADS[0], *shifts)
+    tile = _evened(tile)
     tile = replace(tile, threads=_threads(tile, aim.share))
     if tile.halo and tile.write_run[-1] in read_run:
         if tile.write_run[-1] != read_run[-1]:
@@ -240,6 +261,20 @@ def _read_run(
     return tuple(run)
 
 
+def _continued(pair: Pair, run: tuple[int, ...], extents: Sequence[int]) -> tuple[int, ...]:
+    """The write run, and what follows it, where its end would be within a vector."""
+    digits = pair.digits or ()
+    while run:
+        length = prod(extents[i] for i in run)
+        if extents[run[-1]] != digits[run[-1]].extent or length * pair.bits // 8 % VECTOR == 0:
+            break
+        following = [i for i, digit in enumerate(digits) if digit.write == length and i not in run]
+        if not following or following[0] == pair.exchanged:
+            break
+        run = (*run, following[0])
+    return run
+
+
 def _grow(pair: Pair, extents: list[int], read_run: tuple[int, ...], wanted: int) -> None:
     """More of the digits that step least in the target, until a tile has as many bytes as are wanted."""
     digits = pair.digits or ()
@@ -269,20 +304,36 @@ def _keeps_vectors(pair: Pair, side: Side) -> bool:
     return all(not own.bits or unit << own.base >= VECTOR for own in side.swizzles)
 
 
-def _even_halo(
-    digits: Sequence[Digit], run: tuple[int, ...], extents: list[int], unit: int, shifted: bool
-) -> None:
-    """Tiles along a shifted write run are whole sectors long, where that takes little more.
+def _evened(tile: Tile) -> Tile:
+    """The same with other extents, where the last tile of a digit would have little to do."""
+    reach = [digit.extent for digit in tile.digits]
+    if tile.halo:
+        reach[tile.write_run[-1]] += tile.halo
+    extents = [
+        extent if extent >= digit.extent else _even(tile, i, far)
+        for i, (digit, extent, far) in enumerate(zip(tile.digits, tile.extents, reach, strict=True))
+    ]
+    return replace(tile, extents=tuple(extents))
 
-    Then neighbours own sectors by one rule.
+
+def _even(tile: Tile, digit: int, reach: int) -> int:
+    """An extent of which as many tiles cover little more than they have to.
+
+    Runs are whole sectors then: those that begin at whole vectors always, others where that takes little.
     """
-    if not (shifted and run) or extents[run[-1]] == digits[run[-1]].extent:
-        return
-    inner = prod(extents[i] for i in run[:-1])
-    step = (SECTOR // unit) // gcd(inner, SECTOR // unit)
-    even = -(-extents[run[-1]] // step) * step
-    if 4 * even <= 5 * extents[run[-1]]:
-        extents[run[-1]] = min(digits[run[-1]].extent, even)
+    extent = tile.extents[digit]
+    more, fewer = -(-reach // extent), max(1, reach // extent)
+    tried = [extent, -(-reach // fewer), -(-reach // more)]
+    runs = [tile.write_run] if tile.read_shift else [tile.write_run, tile.read_run]
+    for run in runs:
+        if digit in run:
+            sector, inner = SECTOR // tile.unit, prod(tile.extents[i] for i in run[: run.index(digit)])
+            step = sector // gcd(inner, sector)
+            whole = [-(-own // step) * step for own in tried]
+            shifted = run is runs[0] and tile.write_shift
+            tried = [own for both in zip(whole, tried, strict=True) for own in both] if shifted else whole
+    fits = (own for own in tried if 3 * own <= 4 * extent and -(-reach // own) * own <= EVEN * reach)
+    return next(fits, extent)
 
 
 def candidates(pair: Pair, aligned: int = ALIGNED) -> list[Tile]:
