@@ -123,6 +123,13 @@ def cases() -> Iterator[Case]:
     yield permuted("rank 5 bf16", "bf16", (32, 16, 32, 64, 128), (4, 1, 3, 0, 2), "whole")
     yield permuted("rank 5 bf16, odd", "bf16", (31, 17, 33, 67, 127), (4, 1, 3, 0, 2), "shifted")
     yield permuted("rank 6 f32", "f32", (8, 12, 16, 20, 24, 90), (5, 3, 1, 0, 2, 4), "shifted")
+    yield permuted("rank 3 bf16, odd", "bf16", (511, 513, 515), (2, 0, 1), "shifted")
+    yield permuted("rank 3 u8, odd", "u8", (511, 1025, 513), (2, 0, 1), "shifted")
+    yield permuted("rank 3 f64, odd", "f64", (511, 257, 515), (2, 0, 1), "shifted")
+    yield permuted("rank 4 f32 reversed, odd", "f32", (63, 65, 129, 255), (3, 2, 1, 0), "shifted")
+    yield permuted("rank 4 u8 reversed, odd", "u8", (63, 65, 257, 255), (3, 2, 1, 0), "shifted")
+    yield permuted("rank 6 bf16, odd", "bf16", (15, 17, 15, 17, 31, 65), (5, 3, 1, 0, 2, 4), "shifted")
+    yield permuted("BSHD to BHSD bf16, odd", "bf16", (9, 4095, 65, 63), (0, 2, 1, 3), "shifted")
     yield permuted("rank 6 bf16", "bf16", (16, 16, 16, 16, 32, 64), (5, 3, 1, 0, 2, 4), "whole")
     plain = S[16384, 8192]
     yield Case("tiles of 128 x 64 bf16", "bf16", plain, tiles(16384, 8192, 128, 64), "whole")
@@ -171,6 +178,11 @@ class Figure:
         return (min(self._rivals) if self.case.bar == "small" and self._rivals else self.copy) / self.ours
 
     @property
+    def by_sectors(self) -> float:
+        """A copy's sectors, of those that blocks read and write."""
+        return 2 / sum(self.case.plan.sectors)
+
+    @property
     def _rivals(self) -> list[float]:
         return [seconds for seconds in (self.eager, self.compiled) if seconds is not None]
 
@@ -187,14 +199,15 @@ class Figure:
             f"{size:.0f} MB",
             f"{rate:.2f}",
             f"{self.copy / self.ours:.3f}",
+            "" if self.by_sectors > 0.995 else f"{self.by_sectors:.2f}",
             *rivals,
             f"{bar:.2f}{missed}",
         ]
         return f"| {' | '.join(cells)} |"
 
 
-HEAD = """| case | bytes | copy, TB/s | tilewise | eager | compiled | bar |
-|---|--:|--:|--:|--:|--:|--:|"""
+HEAD = """| case | bytes | copy, TB/s | tilewise | by sectors | eager | compiled | bar |
+|---|--:|--:|--:|--:|--:|--:|--:|"""
 
 
 def measured(case: Case) -> Figure:

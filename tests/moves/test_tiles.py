@@ -5,12 +5,13 @@ from math import prod
 
 import numpy as np
 import pytest
-from tests.moves.pairs import Case
+from tests.moves.pairs import Case, case
 from tests.moves.shim import aligned, run
 from tests.moves.test_move import expected, on_the_shim, storage
 
 from tilewise import DType, S
 from tilewise.moves import move, plan
+from tilewise.moves.arrays.tuned import tiles_of
 from tilewise.moves.kernels import spelling
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes
@@ -182,6 +183,18 @@ def test_blocks_of_the_source_that_reach_beyond_the_target_write_nothing_there(s
     assert found.kind == "tile"
     assert made.tobytes() == wanted
     assert move(given, source, target, shape=box, fill=5).tobytes() == wanted
+
+
+def test_no_tile_is_longer_than_its_digits():
+    plans = [case(seed, 6000) for seed in range(400)]
+    tiles = [
+        tile
+        for asked in plans
+        for tile in tiles_of(plan(asked.source, asked.target, asked.dtype, shape=asked.shape))
+    ]
+    assert len(tiles) > 1000
+    for tile in tiles:
+        assert all(1 <= own <= digit.extent for own, digit in zip(tile.extents, tile.digits, strict=True))
 
 
 def test_a_share_of_a_run_is_whole_sectors_where_that_takes_little():

@@ -12,7 +12,6 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
-from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.kernels.gather_kernel import Gather, gather_kernel, gather_of
 from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.kernels.tile_kernel import tile_kernel
@@ -21,6 +20,7 @@ from tilewise.moves.pairs.fills import element_of, spelled
 from tilewise.moves.pairs.pair import Pair, pair_of
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import ALIGNED, tile_of
+from tilewise.moves.tiles.traffic import traffic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ COPY_RATES = {"h200": 4.0e12}
 LAUNCH = 2e-6
 """Seconds of a launch that nothing hides."""
 
-_WHOLE, _SHIFTED, _NARROW = 0.97, 0.88, 0.02
-"""Of a copy's rate, what tiles of whole vectors, shifted ones, and elements of 4 bits one by one were seen to
-reach (docs/move.md); of wider elements one by one no rate was measured."""
+_WHOLE, _NARROW = 0.97, 0.02
+"""Of a copy's rate, what tiles of whole sectors, and elements of 4 bits one by one, were seen to reach
+(docs/move.md); of wider elements one by one no rate was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +203,12 @@ class Plan:
             return 1.0
         if isinstance(self.way, Gather):
             return _NARROW if self.pair.bits < 8 else None
-        shifted = self.way.read_shift or self.way.write_shift
-        return (_SHIFTED if shifted else _WHOLE) * _useful(self.way.pair)
+        return min(_WHOLE, 2 / sum(self.sectors))
+
+    @cached_property
+    def sectors(self) -> tuple[float, float]:
+        """Sectors that blocks read, and write, for as many bytes of elements as one has."""
+        return traffic(self.way, self.aligned) if isinstance(self.way, Tile) else (1.0, 1.0)
 
     @property
     def _filled_bytes(self) -> int:
@@ -264,6 +268,7 @@ class Plan:
             "vector": self.vector,
             "swizzle": self.swizzle,
             "bytes": self.bytes,
+            "sectors": dict(zip(("read", "write"), (round(own, 3) for own in self.sectors), strict=True)),
             "copy_fraction": self.copy_fraction,
             "seconds": self.seconds,
             "blocks": self.launch[0],
@@ -409,27 +414,6 @@ def _bulk(pair: Pair) -> Bulk | None:
     return Bulk(pair.source.start * unit, pair.target.start * unit, count * unit)
 
 
-def _useful(pair: Pair) -> float:
-    """Bytes of elements among the bytes of the sectors that hold them, as a copy of them would be."""
-    touched = [_sectors(pair, name) for name in ("read", "write")]
-    return 2 / sum(touched)
-
-
-def _sectors(pair: Pair, name: str) -> float:
-    """Bytes of sectors for a byte of elements on one side."""
-    unit, length = pair.bits / 8, 1
-    digits = [digit for digit in pair.digits or () if getattr(digit, name)]
-    for digit in sorted(digits, key=lambda digit: abs(getattr(digit, name))):
-        if abs(getattr(digit, name)) != length:
-            break
-        length *= digit.extent
-    if length == prod(digit.extent for digit in digits):
-        return 1.0
-    following = min((abs(getattr(d, name)) for d in digits if abs(getattr(d, name)) > length), default=length)
-    run, room = length * unit, following * unit
-    return max(1.0, min(room, -(-run // SECTOR) * SECTOR) / run)
-
-
 def _named_extents(tile: Tile) -> dict[str, Any]:
     return {
         "elements": list(tile.extents),
@@ -464,9 +448,11 @@ def _steps(plan: Plan) -> Iterator[str]:
         f"{counted(way.blocks, 'block')} of {way.threads} threads, each with a tile of "
         f"{' x '.join(map(str, way.extents))} elements of {way.unit} B"
     )
+    reads, writes = plan.sectors
     yield (
         f"read rows of {way.run_bytes} B in vectors of {VECTOR} B"
         + (", taken where sectors begin" if way.read_shift else "")
+        + (f": {reads:.2f} times the sectors of the elements" if reads >= 1.005 else "")
     )
     apart = [word for word, why in (("padded", way.padding), ("folded", way.fold)) if why]
     rows = f"rows {', '.join([*apart, f'{max(way.pitches)} B apart'])}" if way.rows else "one row"
@@ -478,6 +464,7 @@ def _steps(plan: Plan) -> Iterator[str]:
     yield (
         f"write runs of {way.run_elements * way.unit} B in vectors of {VECTOR} B{turned}"
         + (", by whole sectors wherever rows begin" if way.write_shift else "")
+        + (f": {writes:.2f} times the sectors of the elements" if writes >= 1.005 else "")
     )
     if plan.pair.beyond and not plan.fills:
         yield f"fill the {counted(plan.pair.beyond, 'element')} beyond the box with {value}, in the same runs"

@@ -12,6 +12,7 @@ from tilewise.moves.pairs.nibbles import in_bytes
 from tilewise.moves.pairs.pair import Pair, Side
 from tilewise.moves.tiles.conflicts import calmest
 from tilewise.moves.tiles.tile import LINE, VECTOR, Tile
+from tilewise.moves.tiles.traffic import begins_at
 
 ALIGNED = 256
 """Bytes to which an allocator aligns what it gives."""
@@ -217,8 +218,8 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
     _grow(pair, extents, read_run, aim.bytes)
     write_run = _continued(pair, tuple(writes), extents)
     shifts = [
-        unit < VECTOR and _ragged_rows(pair, side, name, run, extents, aligned)
-        for (side, name), run in zip(_sides(pair), (read_run, write_run), strict=True)
+        unit < VECTOR and begins_at(pair, name, run, extents, aligned) < VECTOR
+        for name, run in (("read", read_run), ("write", write_run))
     ]
     if any(shift and side.swizzles for shift, (side, _) in zip(shifts, _sides(pair), strict=True)):
         return None
@@ -284,20 +285,6 @@ def _grow(pair: Pair, extents: list[int], read_run: tuple[int, ...], wanted: int
             extents[i] = min(digits[i].extent, extents[i] * (wanted // bytes_now))
 
 
-def _ragged_rows(
-    pair: Pair, side: Side, name: str, run: Sequence[int], extents: list[int], aligned: int
-) -> bool:
-    """Whether rows of a side begin elsewhere than at whole vectors."""
-    unit, least = pair.bits // 8, aligned
-    for i, digit in enumerate(pair.digits or ()):
-        step = getattr(digit, name) * unit
-        if i not in run:
-            least = gcd(least, step)
-        elif extents[i] != digit.extent:
-            least = gcd(least, step * extents[i])
-    return gcd(least, side.start * unit, side.outer * unit) < VECTOR
-
-
 def _keeps_vectors(pair: Pair, side: Side) -> bool:
     """Whether a swizzle of a side moves whole vectors."""
     unit = pair.bits // 8
@@ -332,7 +319,8 @@ def _even(tile: Tile, digit: int, reach: int) -> int:
             whole = [-(-own // step) * step for own in tried]
             shifted = run is runs[0] and tile.write_shift
             tried = [own for both in zip(whole, tried, strict=True) for own in both] if shifted else whole
-    fits = (own for own in tried if 3 * own <= 4 * extent and -(-reach // own) * own <= EVEN * reach)
+    within = (min(own, tile.digits[digit].extent) for own in tried)
+    fits = (own for own in within if 3 * own <= 4 * extent and -(-reach // own) * own <= EVEN * reach)
     return next(fits, extent)
 
 
