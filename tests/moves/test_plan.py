@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from typing import NoReturn, get_type_hints
 
 import numpy as np
 import pytest
@@ -46,6 +47,29 @@ def test_both_say_what_they_have_in_common(asked):
     assert all(step in str(found) for step in found.steps)
     assert repr(found) == f"<{type(found).__name__} {found.kind}: bf16 from {asked[0]} to {asked[1]}>"
     assert re.sub(r"\b(move|exchange)\(", "turn(", found.kernel) == found.code("turn")
+
+
+@pytest.mark.parametrize(
+    ("asked", "dtype", "needs"),
+    [
+        ((ROWS, COLUMNS), "f16", "shuffles, for sm_75 and later"),
+        ((ROWS, COLUMNS), "f32", "shuffles, for sm_70 and later"),
+        (FRAGMENTS, "f16", "through shared memory, for sm_90 and later"),
+    ],
+)
+def test_a_function_says_what_it_needs_and_who_calls_it(asked, dtype, needs):
+    text = plan(*asked, dtype).code("turn")
+    assert text.splitlines()[2] == f"// of   {dtype}: {needs}."
+    assert text.count(" call it.") == 1
+    assert all(step in text for step in plan(*asked, dtype).steps)
+
+
+def test_registers_are_in_no_array_that_a_call_could_take():
+    """`plan(...).bind()` has a type, whatever the layouts are."""
+    with pytest.raises(LayoutError, match="registers are in no array") as refused:
+        plan(*FRAGMENTS, "bf16").bind()
+    assert (refused.value.code, refused.value.hint) == ("TW701", "code() is the function that a kernel calls")
+    assert get_type_hints(Exchange.bind)["return"] is NoReturn
 
 
 def test_a_bit_and_a_cycle_are_said_as_one():
@@ -122,6 +146,14 @@ def test_steps_say_what_fills_which_elements(dtype, fill, said):
     assert padded.steps[-1] == f"fill the {84 * 64} elements beyond the box with {said}, in the same runs"
     whole = plan(*MEMORY, dtype, fill=fill)
     assert not any("fill" in step for step in whole.steps)
+    assert [found.data()["fill"] for found in (holes, padded)] == [said, said]
+    assert whole.data()["fill"] is None
+
+
+def test_the_fill_is_told_where_elements_are_beyond_the_box():
+    shapes = S[((2, 3),) : ((4, 1),)], S[((3, 4),) : ((1, 3),)]
+    assert plan(*shapes, "u8", shape=(6,), fill=7).data()["fill"] == "0x07"
+    assert plan(*shapes[:1], S[6], "u8", fill=7).data()["fill"] is None
 
 
 # -- what is refused -------------------------------------------------------------------------------

@@ -54,6 +54,18 @@ def cuda_source(plan: WarpPlan, name: str = "shuffle") -> str:
         to[0] = t0;
     }
     """
+    return "\n".join(
+        [
+            f"// From {plan.source}",
+            f"// to   {plan.target}",
+            f"// of {plan.dtype}: {plan}. All 32 lanes of a warp call it.",
+            device_function(plan, name),
+        ]
+    )
+
+
+def device_function(plan: WarpPlan, name: str) -> str:
+    """The function alone, and nothing above it."""
     called = checked(name, "a function")
     lines = [line.cuda for line in lines_of(plan)]
     head = []
@@ -69,9 +81,6 @@ def cuda_source(plan: WarpPlan, name: str = "shuffle") -> str:
     ]
     return "\n".join(
         [
-            f"// From {plan.source}",
-            f"// to   {plan.target}",
-            f"// of {plan.dtype}: {plan}. All 32 lanes of a warp call it.",
             f"__device__ __forceinline__ void {called}"
             f"(const unsigned (&from)[{before}], unsigned (&to)[{after}])",
             "{",

@@ -279,6 +279,7 @@ class Plan:
             "target": str(self.target),
             "dtype": str(self.dtype),
             "shape": None if self.pair.box is None else list(self.pair.box),
+            "fill": spelled(self.fill, self.dtype) if self.fills or self.pair.beyond else None,
             "device": self.device,
         }
 

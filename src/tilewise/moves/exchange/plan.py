@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 from tilewise.check.shuffle.cost import STEP, cycles
 from tilewise.check.shuffle.steps import Program
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import Refused
+from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.architectures import NUMBERS, Architecture, Needs
@@ -153,6 +153,14 @@ class Exchange:
         from tilewise.moves.exchange.source import function
 
         return function(self, name)
+
+    def bind(self) -> NoReturn:
+        """Refused: a plan in memory is bound, and called with arrays."""
+        raise LayoutError(
+            "TW701",
+            "both layouts are of registers, and registers are in no array",
+            hint="code() is the function that a kernel calls",
+        )
 
     @property
     def vector(self) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from tilewise.check.shuffle.question import WarpPlan
 from tilewise.check.shuffle.steps import Program
 from tilewise.core.errors import Refused
 from tilewise.emit.names import checked
-from tilewise.emit.shuffle import cuda_source
+from tilewise.emit.shuffle import device_function
 from tilewise.hardware.limits import LANE_BITS, LANES
 from tilewise.moves.exchange.accesses import Access, Accesses, Counted, Xored
 from tilewise.moves.exchange.packing import Packer, Permute
@@ -25,6 +25,8 @@ from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.within import Renamed
 
 NAME = "exchange"
+
+_WARP = "All 32 lanes of a warp call it."
 
 _VECTORS = {1: ".b8", 2: ".b16", 4: ".b32", 8: ".v2.b32", 16: ".v4.b32"}
 
@@ -53,7 +55,7 @@ def function(plan: Exchange, name: str = NAME) -> str:
     called = checked(name, "a function")
     if isinstance(plan.way, Program):
         warp = WarpPlan(plan.source, plan.target, plan.dtype, plan.asked.bits, plan.way, Bound(0, ""))
-        return cuda_source(warp, called)
+        return "\n".join([*_head(plan), device_function(warp, called)])
     before, after = plan.registers
     pointer = ", void *shared" if isinstance(plan.way, Rounds) else ""
     body = _renamed(plan.way) if isinstance(plan.way, Renamed) else list(_through(plan, plan.way))
@@ -78,14 +80,20 @@ def _head(plan: Exchange) -> Iterator[str]:
     steps = plan.steps
     for number, step in enumerate(steps, 1):
         yield f"// {number}. {step}" if len(steps) > 1 else f"// {step}"
-    if isinstance(plan.way, Rounds):
+    contract = list(_contract(plan))
+    if contract:
         yield "//"
-        yield from (f"// {line}" for line in _contract(plan))
+        yield from (f"// {line}" for line in contract)
 
 
 def _contract(plan: Exchange) -> Iterator[str]:
+    """Who calls it together, and what becomes of the memory; of what stays inside a thread nothing."""
+    if plan.kind == "shuffles":
+        yield _WARP
+    if not isinstance(plan.way, Rounds):
+        return
     who = {
-        "warp": "All 32 lanes of a warp call it.",
+        "warp": _WARP,
         "warpgroup": "All 128 threads of a warpgroup call it, each warpgroup with shared memory of its own.",
         "block": f"All {plan.threads} threads of the block, which has one row of them, call it.",
     }[plan.asked.scope]
