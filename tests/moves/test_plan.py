@@ -64,6 +64,15 @@ def test_a_function_says_what_it_needs_and_who_calls_it(asked, dtype, needs):
     assert all(step in text for step in plan(*asked, dtype).steps)
 
 
+def test_of_a_source_s_copies_one_is_counted():
+    assert plan(S[15] + R[2:15], S[15] + R[3:15], "u16").bytes == 2 * (15 + 45)
+
+
+def test_storage_of_2_to_the_63_bytes_is_just_too_large():
+    assert plan(S[1 << 40, 1 << 22], S[(1 << 40, 1 << 22) : (1, 1 << 40)], "u8").kind == "tile"
+    assert plan(S[(1 << 63) - 1], S[(1 << 63) - 1], "u8").kind == "view"
+
+
 def test_registers_are_in_no_array_that_a_call_could_take():
     """`plan(...).bind()` has a type, whatever the layouts are."""
     with pytest.raises(LayoutError, match="registers are in no array") as refused:
@@ -77,6 +86,9 @@ def test_a_bit_and_a_cycle_are_said_as_one():
     assert len(swizzled.swizzle) == 1
     assert f", address bit {swizzled.swizzle[0]} swizzled," in str(swizzled)
     assert "about 1 cycle for a warp, for sm_75 and later\n" in str(plan(ROWS, COLUMNS, "f16"))
+    swapped = S[(32, 2) : (1 @ laneid, 1 @ reg)], S[(32, 2) : (1 @ laneid, -1 @ reg)] + 1 @ reg
+    assert "about 1 cycle for a warp\n" in str(plan(*swapped, "f16"))
+    assert plan(S[1] + 1, S[1], "u8").steps == ["copy 1 byte from byte 1 to byte 0, all together"]
 
 
 def test_a_plan_in_memory_imports_no_numpy():
@@ -165,6 +177,7 @@ def test_the_fill_is_told_where_elements_are_beyond_the_box():
         ({"shape": (4, 4)}, "has no box", "leave out shape="),
         ({"fill": 1}, "has no fill", "leave out fill="),
         ({"fill": b"\1\1"}, "has no fill", "leave out fill="),
+        ({"fill": np.array([0, 0])}, "has no fill", "leave out fill="),
         ({"aligned": 4}, "has no storages", "leave out aligned="),
         ({"checked": True}, "has no accesses", "leave out checked="),
         ({"device": "b200"}, "has no device", "arch= says which GPUs it is for"),
@@ -218,6 +231,10 @@ def test_what_is_the_same_as_nothing_may_be_said():
             "TW107",
             "True or False belongs here, not the str 'yes'",
         ),
+        (lambda: plan(S[4], S[4:2], "u8", fill=np.array([1, 2])), "TW705", "is no u8"),
+        (lambda: plan(S[1 << 63], S[1 << 63], "u8"), "TW302", "the source reaches .* 64-bit integers"),
+        (lambda: plan(S[4], S[4 : 1 << 60], "f64"), "TW302", "the target reaches .* 64-bit integers"),
+        (lambda: plan(*FRAGMENTS, "f16", shared=-1), "TW401", "no -1 bytes of shared memory"),
         (lambda: plan(*FRAGMENTS, "f16", arch="h200"), "TW601", "'h200' is no architecture"),
         (lambda: plan(*FRAGMENTS), "TW401", "the type of an element is not given"),
         (lambda: plan(FRAGMENTS[0], S[64, 64], "f16"), "TW701", "the source is no layout of one memory"),

@@ -19,6 +19,7 @@ from tilewise.moves.pairs.fills import element_of, packed
 from tilewise.simulate.numbers import decode
 
 TURN = S[3, 4], S[(3, 4) : (1, 3)]
+PAIR = np.dtype([("a", "i4"), ("b", "f4")])
 
 
 def refused(code, *said):
@@ -221,6 +222,10 @@ def test_a_fill_of_an_arrays_own_type_is_held_to_it(fill, kind):
         (np.array([1, 2], "M8[D]"), 0, np.datetime64(0, "D")),
         (np.array([1, 2], "m8[s]"), np.timedelta64(7, "s"), np.timedelta64(7, "s")),
         (np.array([(1, 2), (3, 4)], [("a", "u1"), ("b", "u1")]), 0, (0, 0)),
+        (np.array([(1, 2), (3, 4)], [("a", "u1"), ("b", "u1")]), (5, 6), (5, 6)),
+        (np.array([(1, 2)] * 2, PAIR), np.array((5, 6.5), PAIR)[()], (5, 6.5)),
+        (np.array([1, 2], np.complex64), 1 + 2j, 1 + 2j),
+        (np.array([1, 2], np.complex128), 1.5e308 + 1.5e308j, 1.5e308 + 1.5e308j),
     ],
 )
 def test_what_is_no_number_is_moved_and_filled(x, fill, filled):
@@ -235,6 +240,16 @@ def test_what_is_no_number_is_moved_and_filled(x, fill, filled):
         (np.array(["a", "b"]), "longer"),
         (np.array([1, 2], "M8[D]"), 5),
         (np.zeros(2, np.float32), "inf"),
+        (np.zeros(2, np.float32), "1"),
+        (np.zeros(2, np.float32), [1]),
+        (np.zeros(2, np.float64), 1 + 2j),
+        (np.zeros(2, np.float32), np.complex64(1 + 2j)),
+        (np.zeros(2, np.int8), 1 + 2j),
+        (np.zeros(2, np.int8), float("nan")),
+        (np.zeros(2, np.uint8), np.float32("inf")),
+        (np.zeros(2, np.complex64), 1e300),
+        (np.zeros(2, PAIR), (1, 2, 3)),
+        (np.zeros(2, np.int8), np.array([1, 2])),
     ],
 )
 def test_a_fill_of_another_kind_is_refused(x, fill):

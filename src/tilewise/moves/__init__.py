@@ -163,12 +163,14 @@ def _between_registers(
 ) -> Exchange:
     """The plan, if nothing is asked that memory alone has."""
     for name, usual in (memory_plan.__kwdefaults__ or {}).items():
-        if of_memory[name] != usual and of_memory[name] not in (None, False):
-            raise LayoutError(
-                "TW401",
-                f"a move between registers has no {_OF_MEMORY[name]}",
-                hint="arch= says which GPUs it is for" if name == "device" else f"leave out {name}=",
-            )
+        given = of_memory[name]
+        if isinstance(given, str | int | float | None) and given in (usual, None, False):
+            continue
+        raise LayoutError(
+            "TW401",
+            f"a move between registers has no {_OF_MEMORY[name]}",
+            hint="arch= says which GPUs it is for" if name == "device" else f"leave out {name}=",
+        )
     from tilewise.moves.exchange import exchange
     from tilewise.moves.exchange.plan import ARCH
 

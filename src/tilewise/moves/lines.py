@@ -46,7 +46,7 @@ def lines_of_registers(plan: Exchange) -> Iterator[str]:
     if plan.kind == "view":
         yield f"view: {plan.steps[0]}"
         return
-    cycles = counted(round(plan.cycles), "cycle")
+    cycles = counted(max(1, round(plan.cycles)), "cycle")
     needs = f", for {plan.needs}" if plan.needs != FIRST else ""
     yield f"{plan.kind}: {_IN_REGISTERS[plan.kind]}, about {cycles} for a warp{needs}"
     if plan.shared_bytes:

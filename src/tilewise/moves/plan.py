@@ -435,7 +435,7 @@ def _steps(plan: Plan) -> Iterator[str]:
         if plan.kind == "view":
             yield "nothing moves, the source is the target; a new storage is one copy of memory"
         else:
-            yield f"copy {way.bytes} bytes from byte {way.read} to byte {way.write}, all together"
+            yield f"copy {counted(way.bytes, 'byte')} from byte {way.read} to byte {way.write}, all together"
         return
     if isinstance(way, Gather):
         alone = (

@@ -245,10 +245,14 @@ def as_type(fill: Any, kind: np.dtype[Any]) -> bytes:
     """The bytes of a value as NumPy has it in that type, if it is one of the type."""
     if is_no_bit(fill):
         return bytes(kind.itemsize)
+    if isinstance(fill, np.generic) and fill.dtype == kind:
+        return fill.tobytes()
+    if np.iscomplexobj(fill) and kind.kind != "c":
+        raise no_element(fill, str(kind))
     try:
-        with np.errstate(over="ignore"):
-            made = np.full(1, fill, kind)
-        is_kept = kept(fill, made.item())
+        with np.errstate(all="ignore"):
+            made = np.array([fill], kind)
+        is_kept = made.shape == (1,) and kept(fill, made.item())
     except (OverflowError, TypeError, ValueError) as error:
         raise no_element(fill, str(kind)) from error
     if not is_kept:

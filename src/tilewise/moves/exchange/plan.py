@@ -244,7 +244,7 @@ def exchange(
     without = frozenset(name for name, need in NEEDS.items() if not need.met(known))
     limit = shared_bytes(known)
     if shared is not None:
-        limit = min(limit, as_int(shared, "bytes of shared memory"))
+        limit = min(limit, _room(shared))
     found = Exchange(source, target, kind, asked, _way(asked, without, limit), known)
     if found.shared_bytes > limit:
         raise Refused(
@@ -254,6 +254,15 @@ def exchange(
             hint="move the tensor part by part",
         )
     return found
+
+
+def _room(shared: int) -> int:
+    given = as_int(shared, "bytes of shared memory")
+    if given < 0:
+        raise LayoutError(
+            "TW401", f"there are no {given} bytes of shared memory", hint="0 where none may be taken"
+        )
+    return given
 
 
 def _way(asked: Question, without: frozenset[str], limit: int) -> Renamed | Program | Rounds:

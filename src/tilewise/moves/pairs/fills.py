@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from math import copysign, isfinite, isnan
+from cmath import isfinite
+from math import copysign, isnan
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -96,10 +97,13 @@ def is_no_bit(fill: Any) -> bool:
 
 def kept(fill: Any, made: Any) -> bool:
     """Whether a type has the value: floats rounded, but finite ones finite, and all else as it is."""
-    is_rounded = hasattr(made, "__float__") or isinstance(made, complex)
-    if isinstance(made, int) or not is_rounded:
+    if isinstance(made, int) or not _is_number(made):
         return bool(made == fill)
-    return isfinite(abs(made)) or not isfinite(abs(fill))
+    return _is_number(fill) and (isfinite(made) or not isfinite(fill))
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(value, "__float__") or isinstance(value, complex)
 
 
 def no_element(fill: Any, name: str, hint: str = "") -> LayoutError:
@@ -149,8 +153,9 @@ def _integer(fill: Any, dtype: DType) -> bytes:
     high = low + (1 << dtype.bits) - 1
     try:
         value = int(fill)
+        is_held = bool(value == fill) and low <= value <= high
     except (TypeError, ValueError, OverflowError):
-        value = low - 1
-    if value != fill or not low <= value <= high:
+        is_held = False
+    if not is_held:
         raise no_element(fill, dtype.name, f"a whole number from {low} to {high}")
     return packed(value % (1 << dtype.bits), dtype)

@@ -9,7 +9,7 @@ other there is no such list, and each side is asked by the index.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from math import prod
 from typing import Any
@@ -90,8 +90,12 @@ class Pair:
 
     @property
     def bytes(self) -> int:
-        """What the layouts touch once, read and written; the fill of holes is not counted."""
-        read, written = map(_taken, self.layouts)
+        """What the layouts touch once, read and written; the fill of holes is not counted.
+
+        Of a source's copies one is read.
+        """
+        source, target = self.layouts
+        read, written = _taken(replace(source, replica=()) if source.replica else source), _taken(target)
         if self.box is not None:
             read = min(prod(self.box), read or prod(self.box))
         counted = (read or self.layouts[0].size) + (written or self.layouts[1].size)
@@ -106,6 +110,7 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
 
         requires  one storage axis each, no address below zero, no two elements at one address of the target,
                   and one size; with a shape, a box that lies in both
+        refused   TW302 storages of 2^63 bytes and more
 
     >>> from tilewise import DType, S
     >>> pair = pair_of(S[6, 4], S[(6, 4) : (1, 6)], DType.of("f16"))
@@ -117,6 +122,8 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
     """
     source, target = _in_elements(source, dtype), _in_elements(target, dtype)
     sides = _side(source, "source"), _side(target, "target")
+    for side, name in zip(sides, ("source", "target"), strict=True):
+        _refuse_beyond_64_bits(side, name, dtype)
     _refuse_meeting(target)
     box = _box(source, target, shape)
     return Pair((source, target), dtype.bits, box, *sides, *_digits(source, target, box))
@@ -150,6 +157,16 @@ def _side(layout: Layout, name: str) -> Side:
             hint=f"a storage begins at address zero: add {-low}, and pass the storage from there",
         )
     return Side(layout.offset[axis], high + 1, layout.swizzles, layout.outer[axis])
+
+
+def _refuse_beyond_64_bits(side: Side, name: str, dtype: DType) -> None:
+    size = -(-side.size * dtype.bits // 8)
+    if max(size, side.size) >= 1 << 63:
+        raise LayoutError(
+            "TW302",
+            f"the {name} reaches {size} bytes, and kernels count them in 64-bit integers",
+            hint="move a part of it, which a memory holds",
+        )
 
 
 def _storage_axis(layout: Layout, name: str) -> str:
