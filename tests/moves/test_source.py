@@ -205,3 +205,10 @@ def test_what_stands_above_a_kernel():
         "// Both pointers are multiples of 2 bytes, and their memory does not overlap.",
         "",
     ]
+
+
+def test_what_need_not_be_said_is_not_said():
+    assert "// Both pointers may be any addresses, and" in kernel_source(plan(S[4], S[4:2], "u8"))
+    whole = host_source(plan(S[4], S[4], "u8"))
+    assert "//\n\n" not in whole
+    assert "a new storage is one copy of memory\n\n// The host's part" in whole

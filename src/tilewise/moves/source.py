@@ -138,20 +138,28 @@ def _facts(plan: Plan, name: str) -> Iterator[str]:
         yield from textwrap.wrap(
             f"{number}. {step}", _COLUMNS, initial_indent="// ", subsequent_indent="//    "
         )
-    yield "//"
+    needed = list(_needed(plan, name))
+    if needed:
+        yield "//"
+        yield from (f"// {line}" for line in needed)
+
+
+def _needed(plan: Plan, name: str) -> Iterator[str]:
+    """How it is launched, and what it takes for granted."""
     blocks, threads, shared = plan.launch
     if plan.kernel:
         dynamic = f", {shared} bytes of dynamic shared memory, which is to be allowed before" * (
             shared > STATIC
         )
-        yield f"// Launched with {counted(blocks, 'block')} of {threads} threads{dynamic}."
+        yield f"Launched with {counted(blocks, 'block')} of {threads} threads{dynamic}."
     if plan.fills:
-        bytes_ = _target_bytes(plan)
-        yield f"// Before it, the target's {bytes_} bytes are filled with {_bytes(plan)}."
+        yield f"Before it, the target's {_target_bytes(plan)} bytes are filled with {_bytes(plan)}."
     if plan.kernel:
-        yield f"// Both pointers are multiples of {alignment(plan)} bytes, and their memory does not overlap."
+        least = alignment(plan)
+        where = f"are multiples of {least} bytes" if least > 1 else "may be any addresses"
+        yield f"Both pointers {where}, and their memory does not overlap."
     if _tested(plan):
-        yield f"// Every access is tested; the first beyond a storage is kept in {name}_fault, and not made."
+        yield f"Every access is tested; the first beyond a storage is kept in {name}_fault, and not made."
 
 
 def _tested(plan: Plan) -> bool:
