@@ -217,6 +217,18 @@ def test_types_of_numpy_are_types(kind, name):
         plan(*MEMORY, float)  # 64 bits in NumPy, and 32 where "float" is C's
 
 
+def test_types_of_torch_are_types():
+    class Type:
+        """As torch.bfloat16 is."""
+
+        itemsize = 2
+
+        def __str__(self):
+            return "torch.bfloat16"
+
+    assert plan(*MEMORY, Type()) == plan(*MEMORY, "torch.bfloat16") == plan(*MEMORY, "bf16")
+
+
 def test_what_is_the_same_as_nothing_may_be_said():
     usual = {"shape": None, "fill": 0, "aligned": 256, "checked": False, "device": "h200", "arch": None}
     assert plan(*FRAGMENTS, "f16", **usual).data() == plan(*FRAGMENTS, "f16").data()

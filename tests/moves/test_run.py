@@ -96,6 +96,38 @@ def test_a_bound_plan_moves_arrays_of_any_type_of_its_width():
         assert turn(np.arange(12, dtype=kind)).tolist() == move(np.arange(12, dtype=kind), *TURN).tolist()
 
 
+@pytest.mark.parametrize(
+    ("given", "dtype", "read"),
+    [
+        ("u1", "u16", "u2"),
+        ("u4", "u8", "u1"),
+        ("F", "f32", "f4"),
+        ("f8", "b128", "D"),
+        ("M8[s]", "u16", "u2"),
+    ],
+)
+def test_the_bytes_of_an_array_are_read_as_a_type_of_another_width(given, dtype, read):
+    """As NumPy's view has them; the result is of the array's own type again."""
+    x = np.frombuffer(np.random.default_rng(1).bytes(96), given)
+    elements = x.view(read).reshape(2, -1)
+    columns = elements.shape[1]
+    found = move(x, S[2, columns], S[(2, columns) : (1, 2)], dtype=dtype)
+    assert found.dtype == x.dtype
+    assert found.tobytes() == np.ascontiguousarray(elements.T).tobytes()
+    bound = plan(S[2, columns], S[(2, columns) : (1, 2)], dtype).bind()
+    assert bound(x).tobytes() == found.tobytes()
+
+
+def test_a_type_of_the_same_width_may_be_said_of_an_array_with_its_own_strides():
+    array = np.arange(6, dtype=np.float32).reshape(2, 3).T
+    assert move(array, None, S[6], dtype="u32").tolist() == array.ravel().tolist()
+
+
+def test_out_is_whole_elements():
+    with refused("TW704", "out has 7 bytes, no whole elements of u16"):
+        move(np.zeros(6, np.uint8), S[3], S[3], np.zeros(7, np.uint8), dtype="u16")
+
+
 def test_calls_are_remembered_by_the_layouts_and_found_again(monkeypatch):
     made = []
     monkeypatch.setattr(
@@ -334,6 +366,11 @@ def test_storage_that_begins_inside_an_element_is_refused(name):
         (np.arange(12), "S[12]", S[12], {}, "TW107", "a layout for the source"),
         (np.arange(12), S[12], (12,), {}, "TW107", "a layout for the target"),
         (np.zeros(0), None, S[1], {}, "TW704", "no element"),
+        (np.zeros(6, "u1"), S[1], S[1], {"dtype": "f32"}, "TW704", "x has 6 bytes, no whole elements of f32"),
+        (np.zeros(3, "u2"), S[1], S[1], {"dtype": "b128"}, "TW704", "6 bytes.*reaches 16: 1 element of b128"),
+        (np.zeros((2, 3), "f4"), None, S[6], {"dtype": "u8"}, "TW106", "4 bytes.*u8 has 8 bits"),
+        (np.zeros(8, "u1"), None, S[2], {"dtype": "f32"}, "TW106", "1 byte.*f32 has 32 bits"),
+        (np.zeros(4, "u1"), None, S[8], {"dtype": "u4"}, "TW106", "1 byte.*u4 has 4 bits"),
         (np.zeros((3, 2), "V3"), None, S[6], {}, "TW704", "3 bytes"),
         (np.array([None, 1]), S[2], S[2], {}, "TW704", "object"),
         ([1, 2, 3], S[3], S[3], {}, "TW704", "list is no array"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tilewise import LayoutError, S, plan
@@ -38,7 +40,9 @@ def test_views_and_out(torch):
     assert out.equal(x.flatten())
 
 
-@pytest.mark.parametrize(("kind", "fill"), [("bfloat16", -1.5), ("int8", -7), ("bool", True)])
+@pytest.mark.parametrize(
+    ("kind", "fill"), [("bfloat16", -1.5), ("int8", -7), ("bool", True), ("float8_e4m3fn", 0.5)]
+)
 def test_fills(torch, kind, fill):
     made = move(torch.zeros(2, dtype=getattr(torch, kind)), S[2], S[2] + 1, fill=fill)
     assert made[0].item() == fill
@@ -52,6 +56,11 @@ def test_fills(torch, kind, fill):
         (lambda torch: torch.zeros(2, device="meta"), {}, "TW704"),
         (lambda torch: torch.zeros(2, dtype=torch.uint8), {"fill": 300}, "TW705"),
         (lambda torch: torch.zeros(2, dtype=torch.int32), {"fill": 1.5}, "TW705"),
+        (lambda torch: torch.zeros(2), {"fill": 10**400}, "TW705"),
+        (lambda torch: torch.zeros(2, dtype=torch.float8_e4m3fn), {"fill": 1e6}, "TW705"),
+        (lambda torch: torch.zeros(2, dtype=torch.float8_e4m3fn), {"fill": -math.inf}, "TW705"),
+        (lambda torch: torch.zeros(2, dtype=torch.float8_e8m0fnu), {"fill": -1}, "TW705"),
+        (lambda torch: torch.eye(2).to_sparse(), {}, "TW704"),
         (lambda torch: torch.zeros(2), {"out": bytearray(12)}, "TW704"),
         (lambda torch: torch.zeros(2), {"out": "strided"}, "TW704"),
     ],

@@ -24,7 +24,7 @@ class DType:
         if isinstance(value, DType):
             return value
         is_numpys = hasattr(value, "itemsize")  # np.float32 is a class, and str of it no name
-        name = str(getattr(value, "__name__", value) if is_numpys else value).lower()
+        name = str(getattr(value, "__name__", value) if is_numpys else value).lower().removeprefix("torch.")
         name = _ALIASES.get(name, name)
         if name not in DTYPES:
             raise LayoutError("TW105", f"unknown dtype {value!r}", hint=_suggestion(str(value)))

@@ -12,8 +12,16 @@ import numpy as np
 from tilewise.core.builders import S
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, of_kind
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
-from tilewise.moves.arrays.storage import Storage, own_layout, storage_of, words_of
+from tilewise.moves.arrays.storage import (
+    Storage,
+    check_own_width,
+    first_line,
+    own_layout,
+    storage_of,
+    words_of,
+)
 from tilewise.moves.host.moving import fill_bytes, move_bytes
 from tilewise.moves.pairs.fills import element_of
 from tilewise.moves.plan import Plan, memory_plan
@@ -52,6 +60,8 @@ def moved(
         kind = None if dtype is None else DType.of(dtype)
         return moved(x, source, target, out, kind, as_tuple(shape), fill, stream)
     if known is None:
+        if steps is not None and dtype is not None:
+            check_own_width(given.itemsize, dtype)
         layout = own_layout(steps) if steps is not None else source
         known = _remember(key, given, layout, target, dtype, shape, fill)
     return known[0]._moved(given, out, stream)
@@ -134,7 +144,7 @@ class Bound:
 
     def _moved(self, given: Storage, out: Any, stream: Any) -> Any:
         library, device = given.library, given.device
-        if given.size < self._reads or given.pointer % self._unit:
+        if given.size < self._reads or (given.pointer | given.size) % self._unit:
             raise _source_refused(given, self)
         if out is None:
             made = self._empty(given, stream)
@@ -218,13 +228,21 @@ def _source_refused(given: Storage, bound: Bound) -> LayoutError:
         return LayoutError(
             "TW704",
             f"x has {given.size} bytes, and the source reaches {bound._reads}: "
-            f"{plan.pair.source.size} elements of {plan.dtype}",
+            f"{counted(plan.pair.source.size, 'element')} of {plan.dtype}",
             hint=f"the source is {plan.pair.layouts[0]}; x counts from its first element on",
         )
-    return _misaligned("x", given, bound)
+    return _not_whole("x", given, bound)
 
 
-def _misaligned(name: str, storage: Storage, bound: Bound) -> LayoutError:
+def _not_whole(name: str, storage: Storage, bound: Bound) -> LayoutError:
+    """Storage that begins, or ends, inside an element."""
+    kind = bound.plan.dtype
+    if storage.size % bound._unit:
+        return LayoutError(
+            "TW704",
+            f"{name} has {storage.size} bytes, no whole elements of {kind}, {bound._unit} bytes each",
+            hint=f"give as many bytes as are {kind}, such as {name}[:n]",
+        )
     return LayoutError(
         "TW704",
         f"{name} begins at {storage.pointer:#x}, no multiple of an element's {bound._unit} bytes",
@@ -255,11 +273,11 @@ def _check_target(given: Storage, made: Storage, bound: Bound) -> None:
         raise LayoutError(
             "TW704",
             f"out has {made.size} bytes, and the target reaches {bound._writes}: "
-            f"{plan.pair.target.size} elements of {plan.dtype}",
+            f"{counted(plan.pair.target.size, 'element')} of {plan.dtype}",
             hint=f"the target is {plan.pair.layouts[1]}",
         )
-    if made.pointer % bound._unit:
-        raise _misaligned("out", made, bound)
+    if (made.pointer | made.size) % bound._unit:
+        raise _not_whole("out", made, bound)
     if made.pointer < given.pointer + bound._reads and given.pointer < made.pointer + bound._writes:
         raise LayoutError(
             "TW704",
@@ -270,10 +288,9 @@ def _check_target(given: Storage, made: Storage, bound: Bound) -> None:
 
 def _no_memory(given: Storage, size: int, error: Exception) -> LayoutError:
     where = "the CPU" if given.device is None else f"GPU {given.device}"
-    first = next(iter(str(error).strip().splitlines()), type(error).__name__)
     return LayoutError(
         "TW706",
-        f"the result takes {size} bytes, which {where} does not give: {first}",
+        f"the result takes {size} bytes, which {where} does not give: {first_line(error)}",
         hint="free some, move a part at a time, or give storage that is there as out",
     )
 

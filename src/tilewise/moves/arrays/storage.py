@@ -13,9 +13,10 @@ import numpy as np
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
-from tilewise.moves.pairs.fills import is_no_bit, kept, no_element
+from tilewise.moves.pairs.fills import element_of, is_no_bit, kept, no_element
 
 
 class Storage(NamedTuple):
@@ -140,6 +141,10 @@ class _NumPy(Library):
         return as_type(fill, kind)
 
 
+_CLAMPED = ("torch.float8_e4m3fn", "torch.float8_e8m0fnu")
+"""Types of which torch takes the nearest number for one that they do not hold, 448 for infinity, 1 for -1."""
+
+
 class _Torch(Library):
     name = "torch"
 
@@ -161,13 +166,21 @@ class _Torch(Library):
                 hint="x.resolve_conj().resolve_neg()",
             )
         itemsize = array.itemsize
-        if array.is_contiguous():
-            size = array.nbytes
-        else:
-            steps = zip(array.shape, array.stride(), strict=True)
-            size = itemsize * (1 + sum((n - 1) * step for n, step in steps)) if array.numel() else 0
+        try:
+            if array.is_contiguous():
+                size = array.nbytes
+            else:
+                steps = zip(array.shape, array.stride(), strict=True)
+                size = itemsize * (1 + sum((n - 1) * step for n, step in steps)) if array.numel() else 0
+            pointer = array.data_ptr()
+        except RuntimeError as error:
+            raise LayoutError(
+                "TW704",
+                f"the tensor is no one storage with strides: {first_line(error)}",
+                hint="x.to_dense(), or the tensors that it is made of",
+            ) from error
         index = array.get_device() if array.is_cuda else None
-        return Storage(array, self, index, array.data_ptr(), size, array.dtype, itemsize)
+        return Storage(array, self, index, pointer, size, array.dtype, itemsize)
 
     def steps(self, array: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return tuple(array.shape), array.stride()
@@ -193,11 +206,13 @@ class _Torch(Library):
         return handle_of(stream)
 
     def element(self, fill: Any, kind: Any) -> bytes:
+        if str(kind) in _CLAMPED:
+            return element_of(fill, DType.of(str(kind)))
         torch = sys.modules["torch"]
         try:
             made = torch.full((1,), fill, dtype=kind)
             value = made.item()
-        except (RuntimeError, TypeError) as error:
+        except (OverflowError, RuntimeError, TypeError) as error:
             raise no_element(fill, str(kind)) from error
         if not kept(fill, value):
             raise no_element(fill, str(kind))
@@ -289,6 +304,17 @@ def own_layout(steps: tuple[tuple[int, ...], tuple[int, ...]]) -> Layout:
     )
 
 
+def check_own_width(itemsize: int, dtype: DType | str) -> None:
+    """Refuse a type of another width than the elements that an array's own strides count."""
+    kind = DType.of(dtype)
+    if kind.bits != 8 * itemsize:
+        raise LayoutError(
+            "TW106",
+            f"x's own strides count elements of {counted(itemsize, 'byte')}, and {kind} has {kind.bits} bits",
+            hint=f"say the source, a layout of {kind}: it counts them from x's first byte on",
+        )
+
+
 @lru_cache(maxsize=256)
 def words_of(itemsize: int) -> DType:
     """The words that elements of an array are moved as."""
@@ -297,6 +323,10 @@ def words_of(itemsize: int) -> DType:
             "TW704", f"elements of {itemsize} bytes are not moved", hint="view it as bytes or words"
         )
     return DType.of(f"b{8 * itemsize}")
+
+
+def first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def _before_first() -> LayoutError:

@@ -14,7 +14,7 @@ from typing import Any
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
 from tilewise.moves.arrays.run import Bound, as_tuple, bound_of
-from tilewise.moves.arrays.storage import TORCH, own_layout, words_of
+from tilewise.moves.arrays.storage import TORCH, check_own_width, own_layout, words_of
 from tilewise.moves.pairs.fills import element_of
 from tilewise.moves.pairs.pair import storage_size
 from tilewise.notation import parse
@@ -60,6 +60,8 @@ def _spelled(
     source: Layout | None, target: Layout, kind: Any, dtype: Any, shape: Any, fill: Any
 ) -> tuple[str, str, str, str, str]:
     """The arguments of the operators: layouts, type, box and fill as text; no source is x's own strides."""
+    if source is None and dtype is not None:
+        check_own_width(kind.itemsize, dtype)
     words = words_of(kind.itemsize) if dtype is None else DType.of(dtype)
     as_own = dtype is None and not isinstance(fill, bytes | bytearray)
     element = TORCH.element(fill, kind) if as_own else element_of(fill, words)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
-from cmath import isfinite
-from math import copysign, isnan
+from cmath import isfinite, isnan
+from math import copysign
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -96,10 +96,14 @@ def is_no_bit(fill: Any) -> bool:
 
 
 def kept(fill: Any, made: Any) -> bool:
-    """Whether a type has the value: floats rounded, but finite ones finite, and all else as it is."""
+    """Whether a type has the value: floats rounded, but finite ones finite, and all else as it is.
+
+    >>> kept(0.1, 0.09997558593750), kept(1e6, float("inf")), kept(float("inf"), 448.0)
+    (True, False, False)
+    """
     if isinstance(made, int) or not _is_number(made):
         return bool(made == fill)
-    return _is_number(fill) and (isfinite(made) or not isfinite(fill))
+    return _is_number(fill) and isfinite(made) == isfinite(fill) and isnan(made) == isnan(fill)
 
 
 def _is_number(value: Any) -> bool:
