@@ -120,8 +120,9 @@ def plan(
     `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON has them.
 
         postcondition  for all elements i: every place of `target` of i gets what a place of `source` of i has
-        refused        TW701 layouts that are not both of one memory, or of registers; TW702 sizes; TW703 a
-                       target where elements meet; TW705 a fill that is no element; TW609 no way for registers
+        refused        TW302 storages beyond 64 bits; TW701 layouts that are not both of one memory, or of
+                       registers; TW702 sizes; TW703 a target where elements meet; TW705 a fill that is no
+                       element; TW609 no way for registers
 
     >>> from tilewise import S, parse, reg, tx
     >>> print(plan(S[512], S[512] + 64, "f32"))
@@ -191,16 +192,19 @@ def move(
     """The tensor x, which lies as `source` says, as `target` says: in new storage, or in `out`.
 
     x is storage, read as one row of elements from its first one; without a source it is read by its own
-    strides. A named move is given in place of both layouts, and has its box. `dtype` says what the elements
-    are where x's type does not: two u4 are in a byte. `shape` is the box that moves where source and target
-    differ: elements of the target beyond it are filled. Addresses that no element of the target has are
-    filled in new storage, and stay as they are in `out`.
+    strides. A named move is given in place of both layouts, and has its box. `shape` is the box that moves
+    where source and target differ: elements of the target beyond it are filled. Addresses that no element of
+    the target has are filled in new storage, and stay as they are in `out`.
+
+    `dtype` says what x's bytes are read as, whatever x's type is, and then source, target and fill are of it:
+    two u4 are in a byte, two f32 in a complex64. No number is converted, and the result is of x's type.
 
         postcondition  for all elements i and all copies: result[target's place of i] = x[source's place of i]
-        refused        TW106 elements of another width than the named move's; TW701 addresses below zero;
-                       TW702 sizes; TW703 a target where elements meet;
-                       TW704 a storage that is too small, elsewhere, of another type, or the source itself;
-                       TW705 a fill that is no element; TW706 no memory for the result
+        refused        TW106 elements of another width than the named move's, or than x's own strides count;
+                       TW302 storages beyond 64 bits; TW701 addresses below zero; TW702 sizes; TW703 a target
+                       where elements meet; TW704 a storage that is too small, elsewhere, of another type, no
+                       whole elements, or the source itself; TW705 a fill that is no element; TW706 no memory
+                       for the result
 
     >>> import numpy as np
     >>> from tilewise import S
@@ -209,6 +213,8 @@ def move(
     >>> from tilewise.moves.named import transpose
     >>> move(np.arange(6), transpose(2, 3))
     array([0, 3, 1, 4, 2, 5])
+    >>> move(np.array([1 + 2j, 3 + 4j]), S[2, 2], S[(2, 2) : (1, 2)], dtype="f64")
+    array([1.+3.j, 2.+4.j])
     >>> move(np.arange(6), None, S[(2, 4) : (4, 1)], shape=(2, 3), fill=-1)
     Traceback (most recent call last):
     tilewise.LayoutError: TW702: the box (2, 3) is not in both 6 and (2, 4)

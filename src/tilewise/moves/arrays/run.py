@@ -134,7 +134,7 @@ class Bound:
         self._fills = plan.fills or self._beyond
 
     def __call__(self, x: Any, out: Any = None, *, stream: Any = None) -> Any:
-        """The result in new storage, or in `out`."""
+        """The result in new storage, or in `out`; the bytes of x are read as elements of the plan's type."""
         if stream is None and _is_traced():
             from tilewise.moves.arrays.traced import moved
 
