@@ -337,6 +337,31 @@ PAIRS = {
     ("S[(2, 2)]", "S[(2, 2) : (2@laneid, 1@laneid)]"): (
         "3 of 4 elements move between lanes: 3 along m, 3 along laneid; 1 stays where it is."
     ),
+    ("S[(8, 4) : (4@laneid, 1@laneid)]", "S[(8, 4) : (4@tx, 1@tx)]"): (
+        "The same map, with threads counted in another way: nothing moves."
+    ),
+    ("S[256 : 1@tx]", "S[(2, 4, 32) : (1@wgid, 1@wid_in_wg, 1@laneid)]"): (
+        "The same map in another shape, with threads counted in another way: nothing moves."
+    ),
+    ("S[8 : 8@tid_in_wg]", "S[8 : 8@tx]"): (
+        "The same map, with threads counted in another way: nothing moves."
+    ),
+    ("S[64 : 1@tx]", "S[(32, 2) : (1@laneid, 1@warpid)]"): (
+        "62 of 64 elements move between warps: 32 along wid_in_wg, 62 along laneid; 2 stay where they are."
+    ),
+    ("S[(8, 4)]", "S[(8, 4) : (4@laneid, 1@reg)]"): (
+        "The first lives in m, the second in reg: every element is copied."
+    ),
+    ("S[4 : 1@reg]", "S[4 : 1] + R[2 : 4]"): (
+        "The first lives in reg, the second in m: every element is copied. "
+        "Every element has 2 places instead of 1."
+    ),
+    ("S[(2, 4) : (1@gpuid_x, 1@reg)]", "S[(2, 4) : (-1@gpuid_x, 1@m)] + 1@gpuid_x"): (
+        "All 8 elements move between devices: 8 along gpuid_x, 6 along reg, 6 along m."
+    ),
+    ("S[64 : 1@laneid]", "S[64 : 1@tx]"): (
+        "63 of 64 elements move between warps: 63 along laneid, 63 along tx; 1 stays where it is."
+    ),
     ("S[4]", "S[4] + R[2 : 1@gpuid_x]"): (
         "All 4 elements move between devices: 4 along gpuid_x. Every element has 2 places instead of 1."
     ),

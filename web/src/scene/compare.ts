@@ -2,7 +2,10 @@
 
 import { elementsOf, gridColumns } from "./cells";
 import { PIECE, inPieces, pause, type Work } from "./pieces";
-import type { Scene } from "./types";
+import type { Axis, Scene } from "./types";
+
+/** The places of a scene by axis. */
+type Columns = ReadonlyMap<string, ArrayLike<number>>;
 
 /** How far an element goes along an axis, the farthest first, and how that is said. */
 const BETWEEN: ReadonlyMap<string, string> = new Map([
@@ -19,6 +22,34 @@ const KIND: ReadonlyMap<string, string> = new Map([
   ["laneid", "lane"],
   ["reg", "register"],
   ["TLane", "memory"],
+]);
+const WARP = 32;
+/** More than there are of anything. */
+const MANY = 2 ** 32;
+/** Of an axis of threads its parts: (part, how many of the axis are one of it, how many there are). */
+const THREADS: ReadonlyMap<string, readonly (readonly [string, number, number])[]> = new Map([
+  [
+    "tx",
+    [
+      ["wgid", 4 * WARP, MANY],
+      ["wid_in_wg", WARP, 4],
+      ["laneid", 1, WARP],
+    ],
+  ],
+  [
+    "tid_in_wg",
+    [
+      ["wid_in_wg", WARP, MANY],
+      ["laneid", 1, WARP],
+    ],
+  ],
+  [
+    "warpid",
+    [
+      ["wgid", 4, MANY],
+      ["wid_in_wg", 1, 4],
+    ],
+  ],
 ]);
 const MOST_MODES = 4;
 
@@ -43,6 +74,9 @@ function isWhole(scene: Scene): boolean {
 
 /** Two scenes of as many elements on all axes of both; an axis that one of them lacks is 0 there. */
 class Pair {
+  private readonly ours: Columns;
+  private readonly theirs: Columns;
+  private readonly respelled: boolean;
   private readonly names: readonly string[];
   private readonly here: readonly ArrayLike<number>[];
   private readonly there: readonly ArrayLike<number>[];
@@ -52,9 +86,10 @@ class Pair {
     private readonly first: Scene,
     private readonly second: Scene,
   ) {
-    this.names = [...new Set([...first.axes, ...second.axes].map((axis) => axis.name))];
-    this.here = this.columnsOf(first);
-    this.there = this.columnsOf(second);
+    [this.ours, this.theirs, this.respelled] = spelledAlike(first, second);
+    this.names = [...new Set([...this.ours.keys(), ...this.theirs.keys()])];
+    this.here = this.columnsOf(this.ours, first);
+    this.there = this.columnsOf(this.theirs, second);
     this.count = elementsOf(first);
   }
 
@@ -67,19 +102,24 @@ class Pair {
     }
     if (!moving) {
       const alike = String(this.first.shape) === String(this.second.shape);
-      return `The same map${alike ? "" : " in another shape"}: nothing moves.`;
+      const threads = this.respelled ? ", with threads counted in another way" : "";
+      return `The same map${alike ? "" : " in another shape"}${threads}: nothing moves.`;
     }
     const order = yield* this.order();
     const view = order ? `with the modes in the order (${order.join(", ")})` : "";
     if (view && String(this.first.shape) !== String(this.second.shape)) return `A view, ${view}: nothing moves.`;
     const shift = this.shift();
     if (shift) return `Every element moves by ${shift}.`;
+    if (yield* this.changesStorage()) {
+      const [ours, theirs] = [this.first, this.second].map((scene) => storageOf(scene).join(" and "));
+      return `The first lives in ${ours}, the second in ${theirs}: every element is copied.${this.copies()}`;
+    }
     return (yield* this.moves(moving)) + (view ? ` Read ${view}, the second is the first.` : "");
   }
 
-  private columnsOf(scene: Scene): ArrayLike<number>[] {
+  private columnsOf(places: Columns, scene: Scene): ArrayLike<number>[] {
     const zeros = new Float64Array(elementsOf(scene) * scene.copies);
-    return this.names.map((name) => (Object.hasOwn(scene.places, name) ? scene.places[name]! : zeros));
+    return this.names.map((name) => places.get(name) ?? zeros);
   }
 
   /** Whether all new places of an element are among the old ones of another, on some axes. */
@@ -171,15 +211,70 @@ class Pair {
     return `${many}${how}${told ? `: ${told}` : ""}${rest}.${this.copies()}`;
   }
 
+  /** Whether what one lives in and what the other lives in are two things, and no element goes far. */
+  private *changesStorage(): Work<boolean> {
+    const [ours, theirs] = [storageOf(this.first), storageOf(this.second)];
+    if (!ours.length || !theirs.length || ours.some((name) => theirs.includes(name))) return false;
+    for (const [axis, name] of this.names.entries()) {
+      const both = this.ours.has(name) && this.theirs.has(name);
+      if (both && ["device", "cta"].includes(this.kindOf(name)) && (yield* this.moving([axis]))) return false;
+    }
+    return true;
+  }
+
   private copies(): string {
     const [here, there] = [this.first.copies, this.second.copies];
     return here === there ? "" : ` Every element has ${there} place${there === 1 ? "" : "s"} instead of ${here}.`;
   }
 
   private kindOf(name: string): string {
-    const axis = [...this.first.axes, ...this.second.axes].find((own) => own.name === name);
-    return KIND.get(name) ?? (axis?.kind === "storage" ? "memory" : "device");
+    return kindOf(name, [...this.first.axes, ...this.second.axes]);
   }
+}
+
+/** How far an element goes along an axis of that name. */
+function kindOf(name: string, axes: readonly Axis[]): string {
+  const axis = axes.find((own) => own.name === name);
+  return KIND.get(name) ?? (axis?.kind === "storage" ? "memory" : "device");
+}
+
+/** The axes of what its elements live in. */
+function storageOf(scene: Scene): string[] {
+  const names = scene.axes.map((axis) => axis.name);
+  return names.filter((name) => ["register", "memory"].includes(kindOf(name, scene.axes)));
+}
+
+/** The places of both by axis, threads by their parts where they are not named alike, and whether so. */
+function spelledAlike(first: Scene, second: Scene): [Columns, Columns, boolean] {
+  const [ours, theirs] = [columnsByName(first), columnsByName(second)];
+  const apart = [...THREADS.keys()].some((name) => ours.has(name) !== theirs.has(name));
+  if (apart && [...first.axes, ...second.axes].every(isOfWarps)) {
+    const [here, there] = [parted(ours), parted(theirs)];
+    if (here && there) return [here, there, true];
+  }
+  return [ours, theirs, false];
+}
+
+function columnsByName(scene: Scene): Columns {
+  return new Map(scene.axes.map((axis) => [axis.name, scene.places[axis.name]!]));
+}
+
+/** Whether it counts as warps of 32 lanes do; a wave has more. */
+function isOfWarps(axis: Axis): boolean {
+  return axis.low >= 0 && (axis.name !== "laneid" || axis.high < WARP);
+}
+
+/** The places with axes of threads in parts; null where one is named beside a part of it. */
+function parted(places: Columns): Columns | null {
+  const found = new Map<string, ArrayLike<number>>();
+  for (const [name, column] of places) {
+    const parts = THREADS.get(name) ?? [[name, 0, 0] as const];
+    for (const [part, each, end] of parts) {
+      if (found.has(part)) return null;
+      found.set(part, each ? Float64Array.from(column, (number) => Math.floor(number / each) % end) : column);
+    }
+  }
+  return found;
 }
 
 /** All orders of so many modes, the order they are in first. */

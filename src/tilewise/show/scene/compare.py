@@ -6,7 +6,7 @@ hold them to `Layout.relation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 from math import prod
 
@@ -14,10 +14,11 @@ from tilewise.core.algebra.relations import OUTERMOST_FIRST, kind_of
 from tilewise.core.axes import STORAGE
 from tilewise.core.axes import Axis as LayoutAxis
 from tilewise.core.errors import LayoutError
+from tilewise.core.facts import WARP
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.show.scene.build import scene_of
-from tilewise.show.scene.model import MOST_SCENES, Document, Scene
+from tilewise.show.scene.model import MOST_SCENES, Axis, Document, Scene
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +32,20 @@ _BETWEEN = {
     "register": "between registers",
     "memory": "in memory",
 }
+_MANY = 1 << 32
+"""More than there are of anything."""
+
+_THREADS = {
+    "tx": (("wgid", 4 * WARP, _MANY), ("wid_in_wg", WARP, 4), ("laneid", 1, WARP)),
+    "tid_in_wg": (("wid_in_wg", WARP, _MANY), ("laneid", 1, WARP)),
+    "warpid": (("wgid", 4, _MANY), ("wid_in_wg", 1, 4)),
+}
+"""{axis of threads: (part, how many of the axis are one of it, how many there are)} of its parts."""
+
 _MOST_MODES = 4
 _ORDINALS = ("second", "third", "fourth")
 
+Columns = dict[str, Sequence[int]]
 Places = list[frozenset[tuple[int, ...]]]
 
 
@@ -97,9 +109,10 @@ class _Pair:
 
     def __init__(self, first: Scene, second: Scene) -> None:
         self.first, self.second = first, second
-        self.names = list(dict.fromkeys(axis.name for axis in (*first.axes, *second.axes)))
+        self.ours, self.theirs, self.respelled = _spelled_alike(first, second)
+        self.names = list(dict.fromkeys((*self.ours, *self.theirs)))
         self.count = _elements(first)
-        self.here, self.there = self._on(first, self.names), self._on(second, self.names)
+        self.here, self.there = self._on_both(self.names)
 
     def words(self) -> str:
         first, second = self.first, self.second
@@ -108,7 +121,9 @@ class _Pair:
             are = "is" if second.copies == 1 else "are"
             return f"Nothing moves: of {first.copies} copies of every element {second.copies} {are} kept."
         if not moving:
-            return f"The same map{'' if first.shape == second.shape else ' in another shape'}: nothing moves."
+            shape = "" if first.shape == second.shape else " in another shape"
+            threads = ", with threads counted in another way" if self.respelled else ""
+            return f"The same map{shape}{threads}: nothing moves."
         order = self._order()
         view = "" if order is None else f"with the modes in the order ({', '.join(map(str, order))})"
         if view and first.shape != second.shape:
@@ -116,12 +131,20 @@ class _Pair:
         shift = self._shift()
         if shift:
             return f"Every element moves by {shift}."
+        if self._changes_storage():
+            here, there = (" and ".join(_storage(scene)) for scene in (first, second))
+            return (
+                f"The first lives in {here}, the second in {there}: every element is copied.{self._copies()}"
+            )
         return self._moves(moving) + (f" Read {view}, the second is the first." if view else "")
 
-    def _on(self, scene: Scene, names: list[str]) -> Places:
-        """The places of every element on some axes."""
+    def _on_both(self, names: list[str]) -> tuple[Places, Places]:
+        """The places of every element on some axes, in both."""
+        return self._on(self.ours, self.first, names), self._on(self.theirs, self.second, names)
+
+    def _on(self, places: Columns, scene: Scene, names: list[str]) -> Places:
         entries = self.count * scene.copies
-        columns = [scene.places.get(name, (0,) * entries) for name in names]
+        columns = [places.get(name, (0,) * entries) for name in names]
         points = list(zip(*columns, strict=True))
         return [frozenset(points[at : at + scene.copies]) for at in range(0, entries, scene.copies)]
 
@@ -145,7 +168,7 @@ class _Pair:
         steps: list[str] = []
         zeros = (0,) * (self.count * self.first.copies)
         for name in self.names:
-            pairs = zip(self.first.places.get(name, zeros), self.second.places.get(name, zeros), strict=True)
+            pairs = zip(self.ours.get(name, zeros), self.theirs.get(name, zeros), strict=True)
             found = {new - old for old, new in pairs}
             if len(found) > 1:
                 return None
@@ -169,16 +192,64 @@ class _Pair:
         return f"{many}{how}{f': {told}' if told else ''}{rest}.{self._copies()}"
 
     def _moving_on(self, name: str) -> int:
-        pairs = zip(self._on(self.first, [name]), self._on(self.second, [name]), strict=True)
+        pairs = zip(*self._on_both([name]), strict=True)
         return sum(not new <= old for old, new in pairs)
+
+    def _changes_storage(self) -> bool:
+        """Whether what one lives in and what the other lives in are two things, and no element goes far."""
+        ours, theirs = map(_storage, (self.first, self.second))
+        both = self.ours.keys() & self.theirs.keys()
+        far = any(self._kind(name) in ("device", "cta") and self._moving_on(name) for name in both)
+        return bool(ours and theirs) and not {*ours} & {*theirs} and not far
 
     def _copies(self) -> str:
         here, there = self.first.copies, self.second.copies
         return "" if here == there else f" Every element has {counted(there, 'place')} instead of {here}."
 
     def _kind(self, name: str) -> str:
-        kinds = {axis.name: axis.kind for axis in (*self.second.axes, *self.first.axes)}
-        return kind_of(LayoutAxis(name, storage=True) if kinds[name] == STORAGE else LayoutAxis(name))
+        return _kind(name, *self.second.axes, *self.first.axes)
+
+
+def _kind(name: str, *axes: Axis) -> str:
+    """How far an element goes along an axis of that name."""
+    is_storage = any(axis.name == name and axis.kind == STORAGE for axis in axes)
+    return kind_of(LayoutAxis(name, storage=True) if is_storage else LayoutAxis(name))
+
+
+def _storage(scene: Scene) -> list[str]:
+    """The axes of what its elements live in."""
+    return [axis.name for axis in scene.axes if _kind(axis.name, axis) in ("register", "memory")]
+
+
+def _spelled_alike(first: Scene, second: Scene) -> tuple[Columns, Columns, bool]:
+    """The places of both by axis, threads by their parts where they are not named alike, and whether so."""
+    ours, theirs = (
+        Columns((axis.name, scene.places[axis.name]) for axis in scene.axes) for scene in (first, second)
+    )
+    of_warps = all(_of_warps(axis) for axis in (*first.axes, *second.axes))
+    if (ours.keys() ^ theirs.keys()) & _THREADS.keys() and of_warps:
+        here, there = _parted(ours), _parted(theirs)
+        if here is not None and there is not None:
+            return here, there, True
+    return ours, theirs, False
+
+
+def _of_warps(axis: Axis) -> bool:
+    """Whether it counts as warps of 32 lanes do; a wave has more."""
+    return axis.low >= 0 and (axis.name != "laneid" or axis.high < WARP)
+
+
+def _parted(places: Columns) -> Columns | None:
+    """The places with axes of threads in parts; None where one is named beside a part of it."""
+    found: Columns = {}
+    for name, column in places.items():
+        parts: Columns = {
+            part: [number // each % end for number in column] for part, each, end in _THREADS.get(name, ())
+        } or {name: column}
+        if found.keys() & parts.keys():
+            return None
+        found |= parts
+    return found
 
 
 def _turned(shape: tuple[int, ...], order: tuple[int, ...]) -> Iterator[int]:
