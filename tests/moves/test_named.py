@@ -190,3 +190,8 @@ def test_halves_of_bytes_are_what_the_name_says():
 def test_types_that_do_not_fill_chunks_are_refused():
     with pytest.raises(Refused):
         named.core_matrices(64, 64, "e2m3")
+
+
+def test_an_array_without_modes_has_one_order():
+    assert named.permute((), ()).target == S[()]
+    assert named.permute((), ()).move(np.array(7)).tolist() == [7]

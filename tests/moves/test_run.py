@@ -128,6 +128,10 @@ def test_out_is_whole_elements():
         move(np.zeros(6, np.uint8), S[3], S[3], np.zeros(7, np.uint8), dtype="u16")
 
 
+def test_a_bound_plan_says_which():
+    assert repr(plan(S[4], S[4:2], "u8").bind()) == "<Bound of <Plan gather: u8 from S[4 : 1] to S[4 : 2]>>"
+
+
 def test_calls_are_remembered_by_the_layouts_and_found_again(monkeypatch):
     made = []
     monkeypatch.setattr(

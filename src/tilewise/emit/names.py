@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from keyword import kwlist
 
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, of_kind
 
 _OF_C = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return co_yield
@@ -37,6 +37,7 @@ class Names:
 
 def checked(name: str, what: str) -> str:
     """A name that a user chose."""
+    of_kind(name, str, "a name", "such as 'turn'")
     if name.isascii() and name.isidentifier() and name not in _RESERVED and not name.startswith("__"):
         return name
     raise LayoutError(

@@ -281,7 +281,7 @@ def _rows(extents: Sequence[int]) -> Layout:
 
 def _dense(extents: Sequence[int]) -> list[int]:
     """Strides of an array that lies row by row."""
-    return [*accumulate(reversed(extents[1:]), mul, initial=1)][::-1]
+    return [*accumulate(reversed(extents[1:]), mul, initial=1)][::-1] if extents else []
 
 
 def _box(extents: tuple[int, ...], blocked: Layout) -> tuple[int, ...] | None:

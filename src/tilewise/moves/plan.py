@@ -12,6 +12,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
+from tilewise.emit.names import checked as checked_name
 from tilewise.moves.kernels.gather_kernel import Gather, gather_kernel, gather_of
 from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.kernels.tile_kernel import tile_kernel
@@ -116,6 +117,7 @@ class Plan:
 
     def code(self, name: str = NAME) -> str:
         """The kernel under that name."""
+        name = checked_name(name, "a kernel")
         if isinstance(self.way, Bulk):
             return ""
         if isinstance(self.way, Tile):
@@ -333,7 +335,7 @@ def memory_plan(
             hint="tilewise.plan(source, target, dtype) gives the device function that moves them",
         )
     kind = DType.of(given_type(dtype))
-    if device not in COPY_RATES:
+    if not isinstance(device, str) or device not in COPY_RATES:
         known = " ".join(COPY_RATES)
         hint = f"known: {known}; leave it out, and the kernel is the same"
         raise LayoutError("TW601", f"no rates of a device {device!r}", hint=hint)

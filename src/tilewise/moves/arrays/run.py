@@ -142,6 +142,9 @@ class Bound:
             return moved(x, *plan.pair.layouts, out, plan.dtype, plan.pair.box, plan.fill)
         return self._moved(storage_of(x), out, stream)
 
+    def __repr__(self) -> str:
+        return f"<Bound of {self.plan!r}>"
+
     def _moved(self, given: Storage, out: Any, stream: Any) -> Any:
         library, device = given.library, given.device
         if given.size < self._reads or (given.pointer | given.size) % self._unit:
