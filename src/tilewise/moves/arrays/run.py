@@ -83,7 +83,8 @@ def _remember(
     for layout, name in ((source, "the source"), (target, "the target")):
         of_kind(layout, Layout, f"a layout for {name}", "such as S[(4, 8) : (8, 1)]; parse() reads texts")
     kind = words_of(given.itemsize) if dtype is None else DType.of(dtype)
-    as_own = dtype is None and not isinstance(fill, bytes | bytearray)
+    as_bits = isinstance(fill, bytes | bytearray) and len(fill) == given.itemsize
+    as_own = dtype is None and not as_bits
     element = given.library.element(fill, given.type) if as_own else element_of(fill, kind)
     if len(_known) >= REMEMBERED:
         _known.clear()

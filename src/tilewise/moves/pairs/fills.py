@@ -8,6 +8,7 @@ from math import copysign
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def element_of(fill: Any, dtype: DType) -> bytes:
         if len(fill) != size:
             raise LayoutError(
                 "TW705",
-                f"the fill has {len(fill)} bytes, an element of {dtype} has {size}",
+                f"the fill has {counted(len(fill), 'byte')}, an element of {dtype} has {size}",
                 hint="one element, as its bytes lie in memory",
             )
         return bytes(fill)
