@@ -180,6 +180,11 @@ def test_what_is_not_understood(tilewise, words, code, hint):
     assert hint == "any" or error["hint"].startswith(hint)
 
 
+def test_widths_that_are_not_moved_are_refused_with_a_fill_as_well(tilewise):
+    run = tilewise("plan", "S[4]", "S[4 : 2]", "--dtype", "e2m3", "--fill", "-1", "--json")
+    assert (run.code, run.json["error"]["code"]) == (2, "TW602")
+
+
 @pytest.mark.parametrize("option", ["--checked", "--host", "--name=turn"])
 def test_options_of_the_kernel_are_the_other_command_s(tilewise, option):
     run = tilewise("plan", "S[4]", "S[4]", "--dtype", "u8", option)

@@ -54,7 +54,7 @@ def element_of(fill: Any, dtype: DType) -> bytes:
 
 
 def packed(code: int, dtype: DType) -> bytes:
-    """The bytes of an element with those bits; for elements of less than a byte, a byte full of them.
+    """The bytes of an element with those bits; for elements of less than a byte, as many as a byte has.
 
     >>> packed(0x3F80, DType.of("bf16")), packed(0xA, DType.of("e2m1"))
     (b'\x80?', b'\xaa')
@@ -65,7 +65,8 @@ def packed(code: int, dtype: DType) -> bytes:
         )
     if dtype.bits >= 8:
         return code.to_bytes(dtype.bits // 8, "little")
-    return bytes([sum(code << shift for shift in range(0, 8, dtype.bits))])
+    together = 8 // dtype.bits
+    return bytes([sum(code << each * dtype.bits for each in range(together))])
 
 
 def spelled(element: bytes, dtype: DType) -> str:
