@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.moves.test_run import Driver
 
-from tilewise import S, plan
+from tilewise import LayoutError, S, parse, plan
+from tilewise.gpu import tune
 from tilewise.moves.arrays import device, run
 from tilewise.moves.arrays import tuned as tuning
 from tilewise.moves.arrays.tuned import remembered, shape_class, tiles_of, traits, tuned
@@ -87,6 +88,18 @@ def test_what_is_faster_by_chance_is_not_remembered(timed):
     tiles = tiles_of(asked)
     timed.times = {(tiles[1].blocks, tiles[1].threads): 9.9}
     assert tuned(asked).way == tiles[0]
+
+
+def test_a_plan_is_given_to_the_gpu_to_tune(timed):
+    asked = plan(*TURN)
+    best = slowest_first(timed, asked)[-1]
+    assert tune(asked).way == best
+
+
+def test_what_is_in_no_array_is_not_tuned():
+    with pytest.raises(LayoutError, match="registers are in no array") as refused:
+        tune(plan(parse("S[(8, 8) : (1@laneid, 8@reg)]"), parse("S[(8, 8) : (8@reg, 1@laneid)]"), "f32"))
+    assert refused.value.code == "TW701"
 
 
 def test_memory_is_given_back(timed):

@@ -156,11 +156,11 @@ class Exchange:
 
     def bind(self) -> NoReturn:
         """Refused: a plan in memory is bound, and called with arrays."""
-        raise LayoutError(
-            "TW701",
-            "both layouts are of registers, and registers are in no array",
-            hint="code() is the function that a kernel calls",
-        )
+        raise _in_no_array()
+
+    def tuned(self, index: int = 0) -> NoReturn:
+        """Refused: what is measured are moves of arrays."""
+        raise _in_no_array()
 
     @property
     def vector(self) -> dict[str, Any] | None:
@@ -325,6 +325,14 @@ def spelled(side: Accesses) -> Any:
     if not access.way.matrix:
         return access.way.bytes
     return f"{side.operation}.x{len(access.words)}{'.trans' if access.way.trans else ''}"
+
+
+def _in_no_array() -> LayoutError:
+    return LayoutError(
+        "TW701",
+        "both layouts are of registers, and registers are in no array",
+        hint="code() is the function that a kernel calls",
+    )
 
 
 def _steps(plan: Exchange) -> Iterator[str]:
