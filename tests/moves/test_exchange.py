@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +22,7 @@ from tilewise.moves.exchange.rounds import Rounds
 from tilewise.moves.exchange.search import Candidates
 from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.source import function
+from tilewise.moves.exchange.turns import in_turns
 
 CASES = {
     "product to rows": (
@@ -231,7 +233,7 @@ def test_no_way_that_was_left_out_is_cheaper(name: str) -> None:
         found = candidates.made(*pair)
         if found is not None:
             assert bound <= found.cycles + 1e-9, pair
-            assert way.cycles <= found.cycles or not follows(way.asked, found.stores, found.loads, found.same)
+            assert way.cycles <= found.cycles or not follows(in_turns(found))
             tried += 1
     assert tried > 3
 
@@ -295,6 +297,64 @@ def test_every_wait_between_rounds_is_needed() -> None:
         at = text.index(wait, at + 1)
         with pytest.raises(AssertionError):
             wrong(plan, text=text[:at] + text[at + len(wait) :])
+
+
+TURNS = {
+    "operand to rows": (
+        S[(2, 2, 8, 4, 4) : (8 @ reg, 1 @ reg, 4 @ laneid, 2 @ reg, 1 @ laneid)],
+        S[(4, 8, 4, 4) : (4 @ reg, 4 @ laneid, 1 @ laneid, 1 @ reg)],
+        "f32",
+        ((1, 1),) * 4,
+        512,
+    ),
+    "matrices of other bits": (
+        S[(32, 16) : (1 @ laneid, 1 @ reg)],
+        S[(2, 4, 4, 8, 2) : (8 @ reg, 8 @ laneid, 2 @ reg, 1 @ laneid, 1 @ reg)],
+        "f32",
+        ((2, 2),) * 2,
+        1024,
+    ),
+    "words made before, two warps": (
+        S[(2, 2, 2, 8, 2, 4, 2) : (1 @ warpid, 1 @ reg, 8 @ reg, 4 @ laneid, 4 @ reg, 1 @ laneid, 2 @ reg)],
+        S[(2, 32, 2, 4, 2) : (1 @ warpid, 1 @ laneid, 8 @ reg, 2 @ reg, 1 @ reg)],
+        "f16",
+        ((1, 1),) * 2,
+        1024,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_a_warp_alone_stores_and_loads_in_turns(name: str) -> None:
+    source, target, dtype, turns, room = TURNS[name]
+    plan = exchange(source, target, dtype)
+    assert isinstance(plan.way, Rounds)
+    (way,) = plan.way.each
+    assert (way.turns, plan.shared_bytes, plan.barriers) == (turns, room, 0)
+    assert wrong(plan) == 0
+    text, wait = function(plan), "__syncwarp();"
+    assert text.count(f" {wait}\n") == 2 * len(turns) - 1
+    for at in (text.index(f" {wait}\n"), text.rindex(f" {wait}\n", 0, text.rindex(f" {wait}\n"))):
+        with pytest.raises(AssertionError):
+            wrong(plan, text=text[:at] + text[at + len(wait) + 1 :])
+
+
+def test_turns_that_are_not_followed_are_noticed() -> None:
+    """They share bytes: all at once, the last ones are all that is there."""
+    source, target, dtype = TURNS["operand to rows"][:3]
+    plan = exchange(source, target, dtype)
+    assert isinstance(plan.way, Rounds)
+    (way,) = plan.way.each
+    assert follows(way)
+    assert not follows(replace(way, turns=()))
+
+
+def test_warps_that_wait_for_one_another_take_no_turns() -> None:
+    source = S[(2, 16, 4, 4, 2) : (1 @ warpid, 1 @ reg, 1 @ laneid, 4 @ laneid, 16 @ laneid)]
+    target = S[(2, 16, 4, 4, 2) : (16 @ laneid, 1 @ reg, 4 @ laneid, 1 @ laneid, 1 @ warpid)]
+    plan = exchange(source, target, "f32")
+    assert isinstance(plan.way, Rounds)
+    assert (plan.way.each[0].turns, plan.barriers, wrong(plan)) == ((), 1, 0)
 
 
 def test_too_much_for_shared_memory() -> None:

@@ -183,6 +183,7 @@ def _matrices(memory: Memory, way: Way, side: Side, places: dict[int, int]) -> l
         if not outside:
             return None
         inside.append(outside.pop(0))
+    first = sorted(outside, key=lambda own: own not in memory.joined)
     word = spread(tuple(map(memory.address, inside)), 1 << len(inside)).tolist()
     starts = _starts(word, places)
     if starts is None:
@@ -190,7 +191,7 @@ def _matrices(memory: Memory, way: Way, side: Side, places: dict[int, int]) -> l
     half = inside[-1] if way.trans else 0
     lanes = (half, *side.lanes[:2]) if way.trans else side.lanes[2:]
     for size in (2, 1, 0):
-        steps = list(map(memory.address, outside[:size]))
+        steps = [memory.address(own) for own in outside if own in first[:size]]
         groups = _grouped(starts, spread(tuple(steps), 1 << size).tolist()) if len(steps) == size else None
         if groups is None:
             continue

@@ -11,22 +11,25 @@ from tilewise.hardware.matrices.forms import ROWS
 from tilewise.hardware.memory.banks import WORD
 from tilewise.moves.exchange.accesses import Access, Accesses, Counted, Xored
 from tilewise.moves.exchange.memory import Way
-from tilewise.moves.exchange.question import NOBODY, Int64s, Question
+from tilewise.moves.exchange.question import NOBODY, Int64s
+from tilewise.moves.exchange.shared import Shared
 
 
-def follows(asked: Question, stores: Accesses, loads: Accesses, same: tuple[int, ...]) -> bool:
-    """Whether every thread gets what it wants, and no two store different values at one address."""
+def follows(way: Shared) -> bool:
+    """Whether every thread gets what it wants, and no two store different values at one address in a turn."""
+    asked = way.asked
     unit = asked.bits // 8
-    room = np.full(max(stores.reach, loads.reach) // unit, NOBODY)
-    stored = [(at, asked.held[np.ix_(*places)]) for at, *places in _touched(stores, unit)]
-    for at, values in stored:
-        room[at[values >= 0]] = values[values >= 0]
-    if any((room[at] != values).any() for at, values in stored):
-        return False
     got = np.full_like(asked.wanted, NOBODY)
-    for at, *places in _touched(loads, unit):
-        got[np.ix_(*places)] = room[at]
-    taken = np.array(same)
+    for stores, loads in way.each_turn:
+        room = np.full(max(stores.reach, loads.reach) // unit, NOBODY)
+        stored = [(at, asked.held[np.ix_(*places)]) for at, *places in _touched(stores, unit)]
+        for at, values in stored:
+            room[at[values >= 0]] = values[values >= 0]
+        if any((room[at] != values).any() for at, values in stored):
+            return False
+        for at, *places in _touched(loads, unit):
+            got[np.ix_(*places)] = room[at]
+    taken = np.array(way.same)
     wanted = asked.wanted[:, taken >= 0]
     return bool(((got[:, taken[taken >= 0]] == wanted) | (wanted < 0)).all())
 

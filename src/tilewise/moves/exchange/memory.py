@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from tilewise.check.shuffle.linear import combined, kernel
 from tilewise.core.gf2 import Basis
@@ -70,19 +71,26 @@ class Memory:
     """Bits of an address that are XORs."""
     excess: tuple[int, int]
     """Dimensions by which lanes of a phase share banks, on both sides."""
+    joined: Basis
+    """The labels by which what one access touches differs, on either side: a warp alone can take others in
+    turns. In a block they are all."""
 
 
-def memories(store: Side, load: Side, unit: int) -> Callable[[Way, Way], Memory | None]:
-    """What gives the map for two ways, or None where there is none."""
-    return _Chooser(store, load, unit).memory
+def memories(store: Side, load: Side, unit: int, alone: bool) -> Callable[[Way, Way], Memory | None]:
+    """What gives the map for two ways, or None where there is none.
+
+    Of a warp `alone` the highest bits of an address tell turns apart.
+    """
+    return _Chooser(store, load, unit, alone).memory
 
 
 class _Chooser:
     """The two sides, and what they have in common."""
 
-    def __init__(self, store: Side, load: Side, unit: int) -> None:
+    def __init__(self, store: Side, load: Side, unit: int, alone: bool) -> None:
         self.sides = store, load
         self.unit = unit
+        self.alone = alone
         self.of_word = (WORD // unit).bit_length() - 1
         self.of_row = (ROW // unit).bit_length() - 1
         self.all = independent([*store.columns, load.origin, *load.columns])
@@ -110,7 +118,8 @@ class _Chooser:
             for vectors in asked
         ]
         banks = _BANK_BITS - (depth - self.of_word)
-        inner, swizzled = _placed(phases, independent(map(rest, self._outermost_last())), banks, depth)
+        joined = Basis([*self.threads[0], *self.threads[1], *low] if self.alone else self.all)
+        inner, swizzled = _placed(phases, independent(map(rest, self._in_order(both, joined))), banks, depth)
         address = Map()
         for j, vector in enumerate(low):
             address.define(vector, self.unit << j)
@@ -118,17 +127,22 @@ class _Chooser:
             address.define(vector, bits * self.unit)
         excess = [max(0, len(phase) - banks) for phase in phases]
         xors = tuple(bit + self.unit.bit_length() - 1 for bit in swizzled)
-        return Memory(store, load, self.unit, address, tuple(low), xors, (excess[0], excess[1]))
+        return Memory(store, load, self.unit, address, tuple(low), xors, (excess[0], excess[1]), joined)
 
     def _asked(self, way: Way) -> int:
         """Low bits of an address that a way decides."""
         return self.of_row if way.matrix else (way.bytes // self.unit).bit_length() - 1
 
-    def _outermost_last(self) -> list[int]:
-        """Labels that span all; those last whose extents are no powers of two, for the end of memory."""
+    def _in_order(self, both: tuple[Way, Way], joined: Basis) -> list[int]:
+        """Labels that span all; those last whose extents are no powers of two, for the end of memory.
+
+        Those are first that one access joins, then those that several matrices of one may join.
+        """
         store = self.sides[0]
         tops = [columns[-1] for columns in (store.positions, store.warps) if columns]
-        return sorted(self.all, key=lambda own: any(own & top for top in tops if top))
+        found = sorted(self.all, key=lambda own: any(own & top for top in tops if top))
+        matrices = [side.positions for side, way in zip(self.sides, both, strict=True) if way.matrix]
+        return [*filter(joined.__contains__, found), *chain(*matrices), *found]
 
     # -- the lowest bits ---------------------------------------------------------------------------
 

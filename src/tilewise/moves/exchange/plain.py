@@ -36,7 +36,7 @@ def one_by_one(asked: Question, limit: int) -> Shared | None:
             size = int(slots.max() + 1) * asked.bits // 8
             found.append((size > limit, sum(made.wavefronts), size, len(found), made))
     best = (made for *_, made in sorted(found))  # all have the same instructions, and differ in these
-    return next((own for own in best if follows(asked, own.stores, own.loads, own.same)), None)
+    return next(filter(follows, best), None)
 
 
 def _columns(side: Int64s) -> Columns | None:

@@ -371,11 +371,17 @@ def _steps_of_shared(plan: Exchange, way: Shared) -> Iterator[str]:
     if packed:
         yield f"{counted(packed, 'permutation')} of bytes make the words that are stored"
     yield f"store {_said(way.stores)}: {counted(stored, 'wavefront')} for {who}"
-    yield f"wait for {_who(plan)}" + ("" if plan.within_warps or plan.rounds > 1 else ", once")
+    yield f"wait for {_who(plan)}{_often(plan, way)}"
     yield f"load {_said(way.loads)}: {counted(loaded, 'wavefront')} for {who}"
     if unpacked:
         own = ", which lanes pick," if way.loads.picked.columns else ""
         yield f"{counted(unpacked, 'permutation')} of bytes{own} make the registers of the target"
+
+
+def _often(plan: Exchange, way: Shared) -> str:
+    if way.turns:
+        return f", {2 * len(way.turns) - 1} times: stores and loads take {len(way.turns)} turns"
+    return "" if plan.within_warps or plan.rounds > 1 else ", once"
 
 
 def _said(side: Accesses) -> str:

@@ -19,6 +19,7 @@ from tilewise.moves.exchange.followed import follows
 from tilewise.moves.exchange.memory import Way, memories, ways
 from tilewise.moves.exchange.question import NOBODY, Bools, Int64s, Question
 from tilewise.moves.exchange.shared import ACCESS, GIVEN, Shared, wait
+from tilewise.moves.exchange.turns import in_turns
 
 
 def through_shared(asked: Question, without: frozenset[str], best: Shared | None = None) -> Shared | None:
@@ -36,7 +37,8 @@ def through_shared(asked: Question, without: frozenset[str], best: Shared | None
         found = candidates.made(store, load)
         if found is None or (best is not None and not found.cheaper(best.cycles)):
             continue
-        if follows(asked, found.stores, found.loads, found.same):
+        found = in_turns(found)
+        if follows(found):
             best = found
     return best
 
@@ -52,7 +54,7 @@ class Candidates:
         self.moved = [sorted(set(own) - {NOBODY}) for own in (stored, self.same)]
         self.holding: Bools = np.any(asked.held >= 0, axis=1)
         self.wanting: Bools = np.any(asked.wanted >= 0, axis=1)
-        self.memory = memories(store, load, self.unit)
+        self.memory = memories(store, load, self.unit, asked.alone)
 
     def bounds(self, without: frozenset[str]) -> Iterator[tuple[float, tuple[Way, Way]]]:
         """All pairs of ways, with the least that they cost."""

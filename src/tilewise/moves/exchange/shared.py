@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from tilewise.check.shuffle.cost import STEP
 from tilewise.moves.exchange.accesses import Accesses, Xored
@@ -38,6 +39,8 @@ class Shared:
     """For every position of the target the one that is loaded for it; negative where nothing is wanted."""
     swizzle: tuple[int, ...] = ()
     """Bits of addresses that are XORs."""
+    turns: tuple[tuple[int, int], ...] = ()
+    """Stores and loads of every turn, in their order; none where all stores go first."""
 
     @cached_property
     def before(self) -> tuple[Packer, list[list[int]]]:
@@ -73,6 +76,16 @@ class Shared:
                 room += [None if from_ < 0 else where[from_, byte] for byte in range(unit)]
             words.append((room[0], room[1], room[2], room[3]))
         return packer, packer.all(words)
+
+    @property
+    def each_turn(self) -> Iterator[tuple[Accesses, Accesses]]:
+        """The stores and the loads of every turn."""
+        stores, loads = iter(self.stores.each), iter(self.loads.each)
+        for stored, loaded in self.turns or ((len(self.stores.each), len(self.loads.each)),):
+            yield (
+                replace(self.stores, each=tuple(islice(stores, stored))),
+                replace(self.loads, each=tuple(islice(loads, loaded))),
+            )
 
     @property
     def bytes(self) -> int:

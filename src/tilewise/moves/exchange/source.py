@@ -159,23 +159,28 @@ def _through(plan: Exchange, way: Rounds) -> Iterator[str]:
 
 
 def _round(plan: Exchange, way: Shared, names: dict[int, str]) -> Iterator[str]:
-    """Stores, a wait, loads; the registers of the source have names."""
+    """Stores, a wait, loads, in turns; the registers of the source have names."""
     packer, stored = way.before
     yield from _permutes(packer, "a", names)
-    yield from _side(way.stores, "s", [[names.get(own, f"a{own}") for own in words] for words in stored])
-    yield _wait(plan)
+    given = iter([names.get(own, f"a{own}") for own in words] for words in stored)
     unpacker, results = way.after
     numbers = iter(range(unpacker.given))
-    loaded = [[f"d{next(numbers)}" for _ in access.words] for access in way.loads.each]
-    partly = _partly(way.loads)
-    yield f"unsigned {', '.join(f'd{own}' + ' = 0' * partly for own in range(unpacker.given))};"
-    yield from _side(way.loads, "l", loaded)
+    storing, loading = _Addresses(way.stores, "s"), _Addresses(way.loads, "l")
+    for number, (stores, loads) in enumerate(way.each_turn):
+        yield from [_wait(plan)] if number else storing.lines
+        yield from _side(stores, storing, given)
+        yield _wait(plan)
+        if not number:
+            partly = _partly(way.loads)
+            yield f"unsigned {', '.join(f'd{own}' + ' = 0' * partly for own in range(unpacker.given))};"
+            yield from loading.lines
+        yield from _side(loads, loading, ([f"d{next(numbers)}" for _ in own.words] for own in loads.each))
     if unpacker.picked:
         yield f"const unsigned picked = ({fields(way.loads.picked.columns)}) * 0x1111;"
     yield from _permutes(unpacker, "d", {})
     guard = condition(way.loads.active, way.loads.threads) if plan.rounds > 1 else ""
-    given = [f"to[{at}] = d{own};" for at, own in enumerate(results) if own is not None]
-    yield from [f"if ({guard}) {{", *(f"    {line}" for line in given), "}"] if guard else given
+    made = [f"to[{at}] = d{own};" for at, own in enumerate(results) if own is not None]
+    yield from [f"if ({guard}) {{", *(f"    {line}" for line in made), "}"] if guard else made
 
 
 def _numbers(plan: Exchange, way: Rounds) -> Iterator[str]:
@@ -203,26 +208,37 @@ def _partly(side: Accesses) -> bool:
     return not all(side.active) or any(access.below for access in side.each)
 
 
-def _side(side: Accesses, letter: str, words: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The stores, or the loads, with their addresses before them."""
-    names: dict[tuple[Xored | Counted, int], str] = {}
-    plain: dict[Xored | Counted, str] = {}
-    for access in side.each:
-        base, turned = access.base, _turned(access)
-        if base not in plain:
-            plain[base] = f"{letter}at{len(plain) or ''}"
-            text = fields(base.columns) if isinstance(base, Xored) else digits(base, side.threads)
-            yield f"const unsigned {plain[base]} = {text};"
-        if (base, turned) not in names:
-            name = names[base, turned] = f"{letter}{len(names)}"
-            step = f"({plain[base]} ^ {turned:#x})" if turned else plain[base]
-            yield f"const unsigned {name} = room + {step};"
+class _Addresses:
+    """The names of the addresses of one side, and the lines that say what they are."""
+
+    def __init__(self, side: Accesses, letter: str) -> None:
+        self.lines = list[str]()
+        self._names: dict[tuple[Xored | Counted, int], str] = {}
+        plain: dict[Xored | Counted, str] = {}
+        for access in side.each:
+            base, turned = access.base, _turned(access)
+            if base not in plain:
+                plain[base] = f"{letter}at{len(plain) or ''}"
+                text = fields(base.columns) if isinstance(base, Xored) else digits(base, side.threads)
+                self.lines.append(f"const unsigned {plain[base]} = {text};")
+            if (base, turned) not in self._names:
+                name = self._names[base, turned] = f"{letter}{len(self._names)}"
+                step = f"({plain[base]} ^ {turned:#x})" if turned else plain[base]
+                self.lines.append(f"const unsigned {name} = room + {step};")
+
+    def of(self, access: Access) -> tuple[str, int]:
+        """The name for an access, and what is added to it."""
+        turned = _turned(access)
+        return self._names[access.base, turned], access.offset ^ turned
+
+
+def _side(side: Accesses, addresses: _Addresses, words: Iterator[Sequence[str]]) -> Iterator[str]:
+    """The stores, or the loads, of a turn."""
     asked = condition(side.active, side.threads)
     if asked:
         yield f"if ({asked}) {{"
-    for access, own in zip(side.each, words, strict=True):
-        turned = _turned(access)
-        line = _instruction(side, access, names[access.base, turned], access.offset ^ turned, own)
+    for access in side.each:
+        line = _instruction(side, access, *addresses.of(access), next(words))
         guard = f"if (thread < {access.below}) " if access.below else ""
         yield f"{'    ' if asked else ''}{guard}{line}"
     if asked:
