@@ -73,8 +73,8 @@ class Candidates:
         found = {}
         for way in ways(self.unit, number == 0):
             words = way.bytes / WORD
-            each = words if way.matrix else max(1.0, lanes * way.bytes / WAVEFRONT)
-            each = GIVEN * words if way.lanes == 2 else each * share
+            each = words if way.matrix else max(1.0, lanes / way.lanes * way.bytes / WAVEFRONT)
+            each = max(each * share, GIVEN * words if way.lanes == 2 else 0.0)
             found[way] = bytes * way.lanes / way.bytes * (each + ACCESS)
         return found
 
