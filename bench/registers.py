@@ -354,10 +354,11 @@ def compiled(job: tuple[int, dict, str]) -> dict:
     return made
 
 
-def compile_all(folder: Path, workers: int, count: int) -> None:
-    """All pairs, and the table of what their code has."""
+def compile_all(folder: Path, workers: int, count: int, only: list[int]) -> None:
+    """All pairs, or some, and the table of what their code has."""
     folder.mkdir(parents=True, exist_ok=True)
-    jobs = [(number, asked, str(folder)) for number, asked in enumerate(questions()[:count])]
+    asked = list(enumerate(questions()[:count]))
+    jobs = [(number, own, str(folder)) for number, own in asked if not only or number in only]
     with ProcessPoolExecutor(workers) as pool:
         rows = list(pool.map(compiled, jobs))
     (folder / "pairs.json").write_text(json.dumps(rows))
@@ -547,9 +548,10 @@ def main() -> None:
     parser.add_argument("--shard", default="0/1", help="which of how many parts (0/1)")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--only", type=int, nargs="+", default=[], help="pairs to compile, by their numbers")
     args = parser.parse_args()
     if args.what == "compile":
-        compile_all(args.folder, args.workers, args.count)
+        compile_all(args.folder, args.workers, args.count, args.only)
         return
     if args.what == "plans":
         plan_all(args.folder, args.count)
