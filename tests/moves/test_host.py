@@ -57,6 +57,8 @@ def test_blocks_of_any_strides_are_numpy_s_assignment(seed, monkeypatch):
     """Small blocks, so that small arrays have many of them: views with gaps, downwards, broadcast."""
     draw = np.random.default_rng(seed)
     monkeypatch.setattr(blocks, "BLOCK", int(draw.choice([64, 200, 1024])))
+    monkeypatch.setattr(blocks, "DIRECT", int(draw.choice([64, 200, 1024])))
+    monkeypatch.setattr(blocks, "ACROSS", int(draw.choice([4, 32, 512])))
     monkeypatch.setattr(blocks, "ALONE", 2048)
     monkeypatch.setattr(blocks, "TOGETHER", int(draw.choice([8, 64, 256])))
     kind = str(draw.choice(["u1", "u2", "u4", "u8", "c16"]))
@@ -97,6 +99,28 @@ def test_small_arrays_start_no_threads(monkeypatch):
     assert target.tobytes() == source.tobytes()
 
 
+@pytest.mark.parametrize(
+    ("shape", "kind", "order", "buffered"),
+    [
+        ((1024, 1024), "u8", (1, 0), True),  # a column has its lines in one set of the cache
+        ((1021, 1019), "u8", (1, 0), False),
+        ((1021, 4099), "u1", (1, 0), True),  # many elements a line
+        ((3, 350_001), "u1", (1, 0), False),  # three streams
+        ((16, 1 << 16), "u4", (1, 0), True),
+        ((64, 4096, 64), "u4", (0, 2, 1), False),  # a block is one run of the source
+        ((64, 64, 4096), "u4", (0, 2, 1), True),
+        ((41, 43, 300), "u4", (1, 0, 2), False),  # rows stay rows
+    ],
+    ids=str,
+)
+def test_buffers_are_for_lines_that_displace_one_another(shape, kind, order, buffered):
+    source = np.empty(shape, kind).transpose(order)
+    target = np.empty(source.shape, kind)
+    by_step = blocks._by_step(target)[::-1]
+    _, buffer = blocks._blocks(source.transpose(by_step), target.transpose(by_step))
+    assert (buffer is not None) == buffered
+
+
 # -- moves taken apart -----------------------------------------------------------------------------
 
 
@@ -104,6 +128,8 @@ def test_small_arrays_start_no_threads(monkeypatch):
 def test_moves_taken_apart_are_the_naive_moves(seed, monkeypatch):
     """As large moves are done: small blocks, short lists, and swizzles taken apart."""
     monkeypatch.setattr(blocks, "BLOCK", 256)
+    monkeypatch.setattr(blocks, "DIRECT", 256)
+    monkeypatch.setattr(blocks, "TOGETHER", 128)
     monkeypatch.setattr(blocks, "ALONE", 1024)
     monkeypatch.setattr(moving, "CHUNK", 50)
     monkeypatch.setattr(moving, "WORTH", 0)

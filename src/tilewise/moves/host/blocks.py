@@ -1,8 +1,9 @@
-"""Strided arrays copied at the speed of memory: block by block, each turned in a buffer that is in a cache.
+"""Strided arrays copied at the speed of memory: block by block, turned in a cache, if need be in a buffer.
 
 NumPy writes a target in the order of its addresses. Where the source has another order, each element then
-comes from a line of the cache, and often a page, of its own. A block has a run of both: its rows are read
-whole into the buffer, and leave it in the order of the target.
+comes from a line of the cache, and often a page, of its own. A block has a run of both, so short that the
+lines of one are still in the cache when the other asks for them again. Where these lines displace one
+another, the rows of a block are read whole into a buffer, and leave it in the order of the target.
 """
 
 from __future__ import annotations
@@ -23,18 +24,31 @@ Box = tuple[slice, ...]
 Index = tuple[Any, ...]
 
 BLOCK = 1 << 18
-"""Bytes of a block: it, and the lines of the target that it goes to, are in the second cache."""
+"""Bytes of a block by way of a buffer: it, and the lines of the target that it goes to, are in the second
+cache."""
 
 ROW, COLUMN = 512, 256
-"""Bytes of a run in the source, elements of a run in the target: runs of a block grow in this proportion."""
+"""Bytes of a run in its source, elements of a run in its target: they grow in this proportion."""
+
+DIRECT = 1 << 20
+"""Bytes of a block without a buffer: a call of NumPy's for each."""
+
+ACROSS = 512
+"""Elements of a run in its target, as many lines of the source as are in the first cache."""
 
 LINE = 64
 """Bytes of a line of the caches."""
 
+SETS, WAYS = 64, 9
+"""Sets of the first cache, and lines of one set that hardly displace one another."""
+
 STREAMS = 8
 """Runs of the source that need no buffer: as many lines are in one set of a cache."""
 
-WIDE, TOGETHER = 4, 256
+NARROW = 4
+"""Bytes of elements that are copied slower than their lines are read: reading these first costs too much."""
+
+WIDE, TOGETHER = 4, 512
 """Bytes of neighbours that stay neighbours: with more than the first they are moved as one item, with more
 than the second as rows."""
 
@@ -67,9 +81,9 @@ def copy(source: Array, target: Array) -> None:
         return
     order = _by_step(target)[::-1]
     source, target = _items(source.transpose(order), target.transpose(order))
-    reach = _reach(source, target)
+    reach, buffer = _blocks(source, target)
     boxes = list(_boxes(target.shape, reach))
-    work = _Blocks(source, target, _buffer(source, reach))
+    work = _Blocks(source, target, buffer)
     workers = min(WORKERS, _cores(), target.nbytes // ALONE, len(boxes))
     if workers <= 1:
         work(boxes)
@@ -104,21 +118,47 @@ def _items(source: Array, target: Array) -> tuple[Array, Array]:
 # -- which blocks ----------------------------------------------------------------------------------
 
 
-def _reach(source: Array, target: Array) -> list[int]:
-    """How far a block goes on each axis: its runs in both arrays grow in turn, until it is full."""
+def _blocks(source: Array, target: Array) -> tuple[list[int], _Buffer | None]:
+    """How far a block goes on each axis, and the buffer that it needs, if any."""
+    unit, reach = target.itemsize, _reach(source, target, DIRECT, (2 * ROW, ACROSS))
+    if unit >= LINE or _long_rows(source, target):
+        return reach, None
+    if (unit >= NARROW or _runs(source, reach) <= STREAMS) and not _displaced(source, target, reach):
+        return reach, None
+    small = _reach(source, target, BLOCK // 2, (ROW // 2, ACROSS))
+    if _runs(source, small) == 1:
+        return small, None
+    reach = _reach(source, target, BLOCK, (ROW, COLUMN), in_turn=True)
+    return reach, _buffer(source, reach)
+
+
+def _long_rows(source: Array, target: Array) -> bool:
+    """Whether neighbours stay neighbours, and are more than an item."""
+    together = source.strides[-1] == target.strides[-1] == target.itemsize
+    return together and target.shape[-1] * target.itemsize > TOGETHER
+
+
+def _reach(
+    source: Array, target: Array, room: int, wanted: tuple[int, int], in_turn: bool = False
+) -> list[int]:
+    """How far a block goes on each axis: its runs in both arrays grow in turn, until it is full.
+
+    Once both are as long as wanted, the one in the source goes on alone, unless they are to take turns.
+    """
     shape, unit = target.shape, target.itemsize
     reach = [1] * len(shape)
     rows, columns = ([axis for axis in _by_step(array) if array.strides[axis]] for array in (source, target))
-    long = source.strides[-1] == target.strides[-1] == unit and shape[-1] * unit > TOGETHER
-    while prod(reach) * unit < (ALONE // 4 if long else BLOCK):
+    while prod(reach) * unit < room:
         growing = [
             (run / whole, axis)
-            for order, whole in ((rows, ROW / unit), (columns, COLUMN))
+            for order, whole in ((rows, wanted[0] / unit), (columns, wanted[1]))
             for run, axis in _growing(order, shape, reach)
         ]
         if not growing:
             break
-        axis = min(growing)[1]
+        shortest, axis = min(growing)
+        if shortest >= 1 and not in_turn:
+            axis = growing[0][1]
         reach[axis] = shape[axis] if 3 * reach[axis] > shape[axis] else 2 * reach[axis]
     return [_even(extent, part) for extent, part in zip(shape, reach, strict=True)]
 
@@ -131,6 +171,26 @@ def _growing(order: Sequence[int], shape: Sequence[int], reach: Sequence[int]) -
         if reach[axis] < shape[axis]:
             yield run, axis
             return
+
+
+def _runs(array: Array, reach: Sequence[int]) -> int:
+    """The runs of a block, of bytes that follow one another."""
+    step = array.itemsize
+    for axis in _by_step(array):
+        if reach[axis] > 1 and array.strides[axis] != step:
+            return prod(reach) * array.itemsize // step
+        step *= reach[axis]
+    return 1
+
+
+def _displaced(source: Array, target: Array, reach: Sequence[int]) -> bool:
+    """Whether lines of the source displace one another before a run of the target is written."""
+    places = np.zeros(1, np.int64)
+    for axis in _by_step(target):
+        count = min(reach[axis], -(-ACROSS // len(places)))
+        places = np.add.outer(np.arange(count) * source.strides[axis], places).reshape(-1)
+    lines = np.unique(places // LINE)
+    return int(np.bincount(lines % SETS).max()) > WAYS
 
 
 def _even(extent: int, part: int) -> int:
@@ -166,7 +226,7 @@ class _Buffer:
 
 
 def _buffer(source: Array, reach: Sequence[int]) -> _Buffer | None:
-    """What keeps the runs of a block apart; None where they are so few, or so wide, that nothing is won."""
+    """What keeps the runs of a block apart; None where they are so few that nothing is won."""
     order, unit = _by_step(source), source.itemsize
     strides, step, runs = [0] * len(order), unit, 0
     for axis in order:
@@ -177,7 +237,7 @@ def _buffer(source: Array, reach: Sequence[int]) -> _Buffer | None:
             step = _odd_lines(step, unit)
         strides[axis] = step
         step *= reach[axis]
-    return _Buffer(reach, strides, step) if runs > STREAMS and unit < LINE else None
+    return _Buffer(reach, strides, step) if runs > STREAMS else None
 
 
 def _odd_lines(step: int, unit: int) -> int:
@@ -201,12 +261,11 @@ class _Blocks:
         held = None if self.buffer is None else self.buffer.memory(self.target.dtype)
         for box in boxes:
             given, taken = self.source[box], self.target[box]
-            if held is None:
-                _assign(given, taken)
-            else:
-                block = held[tuple(map(slice, taken.shape))]
+            if held is not None:
+                block = held if taken.shape == held.shape else held[tuple(map(slice, taken.shape))]
                 _assign(given, block)
-                _assign(block, taken)
+                given = block
+            _assign(given, taken)
 
 
 def _assign(source: Array, target: Array) -> None:
@@ -229,6 +288,8 @@ def _indices(
         costs.append((calls * (CALL + held // LINE * PASS) + prod(shape) // length * LOOP, place))
         calls *= shape[axis]
     peeled = order[: min(costs)[1]]
+    if not peeled:
+        return [()]
     return list(
         product(*(range(extent) if axis in peeled else [slice(None)] for axis, extent in enumerate(shape)))
     )
