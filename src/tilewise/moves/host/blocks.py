@@ -9,7 +9,7 @@ another, the rows of a block are read whole into a buffer, and leave it in the o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,8 +83,12 @@ def copy(source: Array, target: Array) -> None:
     source, target = _items(source.transpose(order), target.transpose(order))
     reach, buffer = _blocks(source, target)
     boxes = list(_boxes(target.shape, reach))
-    work = _Blocks(source, target, buffer)
-    workers = min(WORKERS, _cores(), target.nbytes // ALONE, len(boxes))
+    in_threads(_Blocks(source, target, buffer), boxes, target.nbytes)
+
+
+def in_threads(work: Callable[[list[Box]], None], boxes: list[Box], size: int) -> None:
+    """Some work on all blocks of that many bytes."""
+    workers = min(WORKERS, _cores(), size // ALONE, len(boxes))
     if workers <= 1:
         work(boxes)
         return
@@ -130,6 +134,13 @@ def _blocks(source: Array, target: Array) -> tuple[list[int], _Buffer | None]:
         return small, None
     reach = _reach(source, target, BLOCK, (ROW, COLUMN), in_turn=True)
     return reach, _buffer(source, reach)
+
+
+def blocks_within(source: Array, target: Array, whole: Collection[int]) -> list[Box]:
+    """Blocks with runs of both arrays that have some axes whole."""
+    reach = _reach(source, target, BLOCK // 2, (ROW, COLUMN), in_turn=True)
+    shape = target.shape
+    return list(_boxes(shape, [shape[axis] if axis in whole else reach[axis] for axis in range(len(shape))]))
 
 
 def _long_rows(source: Array, target: Array) -> bool:
@@ -263,12 +274,13 @@ class _Blocks:
             given, taken = self.source[box], self.target[box]
             if held is not None:
                 block = held if taken.shape == held.shape else held[tuple(map(slice, taken.shape))]
-                _assign(given, block)
+                assign(given, block)
                 given = block
-            _assign(given, taken)
+            assign(given, taken)
 
 
-def _assign(source: Array, target: Array) -> None:
+def assign(source: Array, target: Array) -> None:
+    """One block written to another, by inner loops that are long."""
     for index in _indices(target.shape, source.strides, target.strides, target.nbytes):
         target[index] = source[index]
 

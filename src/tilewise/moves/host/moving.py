@@ -6,21 +6,22 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from tilewise.core.swizzles import Swizzle
 from tilewise.moves.host.blocks import copy
 from tilewise.moves.host.parts import within_limits, without_swizzles
+from tilewise.moves.host.periods import WORDS, move_periods, of_periods
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.pair import Digit, Pair, Side, by_mode
 
 Array = np.ndarray[Any, Any]
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
-WORDS = {8: "u1", 16: "u2", 32: "u4", 64: "u8", 128: "c16"}
-"""NumPy's words by their bits: bits are moved, whatever they mean."""
+Way = Literal["strided", "periods", "listed"]
+"""As strided arrays, by whole periods of swizzles, or by lists of addresses."""
 
 CHUNK = 1 << 15
 """Elements whose addresses are held at once."""
@@ -45,11 +46,14 @@ def move_bytes(source: Array, target: Array, pair: Pair) -> None:
     if pair.digits is None:
         _move_listed(source, target, pair.bits, _by_index(pair))
         return
-    for part, listed in _parts(pair, 8 * _alignment(source, target)):
-        if listed:
+    for part, way in _parts(pair, 8 * _alignment(source, target)):
+        if way == "listed":
             _move_listed(source, target, part.bits, _by_digits(part))
+            continue
+        words, places = _words(source, part.bits), _words(target, part.bits)
+        if way == "periods":
+            move_periods(words, places, part)
         else:
-            words, places = _words(source, part.bits), _words(target, part.bits)
             digits = part.digits or ()
             copy(_strided(words, part.source, digits, "read"), _strided(places, part.target, digits, "write"))
 
@@ -69,16 +73,20 @@ def fill_bytes(target: Array, element: bytes) -> None:
 
 
 @lru_cache(maxsize=256)
-def _parts(pair: Pair, aligned: int) -> list[tuple[Pair, bool]]:
-    """A pair as pairs that are strided arrays, or else want lists; `aligned` are bits of the storages."""
-    found: list[tuple[Pair, bool]] = []
+def _parts(pair: Pair, aligned: int) -> list[tuple[Pair, Way]]:
+    """A pair as pairs that are moved in some way each; `aligned` are bits of the storages."""
+    found: list[tuple[Pair, Way]] = []
     for part in within_limits(simplest(pair, aligned)):
         wide = simplest(part, aligned) if pair.limits else part
-        plain = without_swizzles(wide) if _worth(wide) else None
-        if plain is None:
-            found.append((wide, True))
+        swizzled = wide.bits >= 8 and (wide.source.swizzles or wide.target.swizzles)
+        whole = of_periods(wide) if swizzled else None
+        plain = without_swizzles(wide) if whole is None and _worth(wide) else None
+        if whole is not None:
+            found.append((whole, "periods"))
+        elif plain is None:
+            found.append((wide, "listed"))
         else:
-            found += [(simplest(own, aligned) if len(plain) > 1 else own, False) for own in plain]
+            found += [(simplest(own, aligned) if len(plain) > 1 else own, "strided") for own in plain]
     return found
 
 

@@ -127,8 +127,8 @@ def _unswizzled(pair: Pair, name: Name, swizzle: Swizzle) -> list[Pair] | None:
     for digit in pair.digits or ():
         if getattr(digit, step) < 0:
             pair = _reversed(pair, digit)
-    cuts = sorted({end for field in (swizzle.source, swizzle.target) for end in _ends(field)})
-    cut = _cut(pair, step, cuts)
+    cuts = sorted({end for field in (swizzle.source, swizzle.target) for end in ends(field)})
+    cut = cut_at(pair, step, cuts)
     if cut is None or getattr(cut, name).start < 0 or not _fits(cut, name, cuts):
         return None
     reading = [digit for digit in cut.digits or () if getattr(digit, step) & swizzle.source]
@@ -144,12 +144,12 @@ def _unswizzled(pair: Pair, name: Name, swizzle: Swizzle) -> list[Pair] | None:
     return parts
 
 
-def _ends(field: int) -> tuple[int, int]:
+def ends(field: int) -> tuple[int, int]:
     """The bits where a field of an address begins, and where it ends."""
     return (field & -field).bit_length() - 1, field.bit_length()
 
 
-def _cut(pair: Pair, step: str, cuts: list[int]) -> Pair | None:
+def cut_at(pair: Pair, step: str, cuts: list[int]) -> Pair | None:
     """The pair with digits that end where fields of the address do; None where a digit goes across."""
     for bit in cuts:
         for digit in pair.digits or ():
