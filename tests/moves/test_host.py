@@ -10,6 +10,7 @@ from tests.moves.test_move import elements, expected, storage
 from tilewise import DType, R, S, Swizzle
 from tilewise.moves.host import blocks, moving
 from tilewise.moves.host.parts import within_limits, without_swizzles
+from tilewise.moves.host.periods import of_periods
 from tilewise.moves.pairs.pair import pair_of
 
 ITEMS = np.random.default_rng(9).integers(0, 256, 1 << 21, dtype=np.uint8)
@@ -187,6 +188,50 @@ def _moves_each_element_once(pair, parts):
 def test_swizzles_of_sums_that_carry_are_not_taken_apart():
     padded = Swizzle(3, 3, 3) @ S[(64, 64) : (72, 1)]
     assert without_swizzles(pair_of(padded, S[64, 64], DType.of("u8"))) is None
+
+
+TILES = S[((6, 8), (5, 64)) : ((2560, 64), (512, 1))]
+TURNED = S[(48, 320) : (1, 48)]
+PERIODS = {
+    "into atoms": (S[48, 320], Swizzle(3, 3, 3) @ TILES, "u2"),
+    "out of atoms, turned": (Swizzle(3, 3, 3) @ TILES, TURNED, "u2"),
+    "both swizzled": (Swizzle(2, 4, 3) @ S[32, 512], Swizzle(3, 2, 4) @ S[(32, 512) : (1, 32)], "u1"),
+    "two after one another": (S[48, 320], Swizzle(2, 3, 2) @ (Swizzle(2, 1, 3) @ S[48, 320]), "u4"),
+    "upwards": (Swizzle(2, 0, -3) @ S[(32, 512) : (1, 32)], S[32, 512] + 3, "u8"),
+    "outside": (Swizzle(2, 4, 3) @ S[48, 320] + 512, S[48, 320], "c16"),
+}
+
+
+@pytest.mark.parametrize("name", PERIODS)
+@pytest.mark.parametrize("cores", [1, 3])
+def test_whole_periods_are_moved_as_by_addresses(name, cores, monkeypatch):
+    monkeypatch.setattr(blocks, "_cores", lambda: cores)
+    monkeypatch.setattr(blocks, "BLOCK", 4096)
+    monkeypatch.setattr(blocks, "ALONE", 4096)
+    monkeypatch.setattr(moving, "WORTH", 0)
+    source, target, kind = PERIODS[name]
+    bits = 8 * np.dtype(kind).itemsize
+    pair = pair_of(source, target, DType.of(f"b{bits}"))
+    assert [way for _, way in moving._parts(pair, 128)] == ["periods"]
+    row = given((pair.source.size,), kind).view("u1")
+    ours, theirs = (np.zeros(pair.target.size * bits // 8, "u1") for _ in range(2))
+    moving.move_bytes(row, ours, pair)
+    moving._move_listed(row, theirs, bits, moving._by_digits(pair))
+    assert ours.tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        Swizzle(3, 3, 3) @ S[(60, 64) : (64, 1)],  # half a period at the end
+        Swizzle(3, 3, 3) @ (S[64, 64] + 64),
+        Swizzle(3, 3, 3) @ S[(64, 64) : (128, 2)],  # holes
+        Swizzle(3, 3, 30) @ S[64, 64],
+    ],
+    ids=str,
+)
+def test_parts_of_periods_are_not_moved_as_whole_ones(layout):
+    assert of_periods(pair_of(S[layout.shape], layout, DType.of("u8"))) is None
 
 
 def test_limits_are_few_boxes():

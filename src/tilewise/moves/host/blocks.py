@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, product
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -138,7 +138,7 @@ def _blocks(source: Array, target: Array) -> tuple[list[int], _Buffer | None]:
 
 def blocks_within(source: Array, target: Array, whole: Collection[int]) -> list[Box]:
     """Blocks with runs of both arrays that have some axes whole."""
-    reach = _reach(source, target, BLOCK // 2, (ROW, COLUMN), in_turn=True)
+    reach = _reach(source, target, BLOCK, (2 * ROW, LINE))
     shape = target.shape
     return list(_boxes(shape, [shape[axis] if axis in whole else reach[axis] for axis in range(len(shape))]))
 
@@ -236,14 +236,17 @@ class _Buffer:
         return np.lib.stride_tricks.as_strided(room.view(kind), self.reach, self.strides)
 
 
-def _buffer(source: Array, reach: Sequence[int]) -> _Buffer | None:
-    """What keeps the runs of a block apart; None where they are so few that nothing is won."""
+def _buffer(source: Array, reach: Sequence[int], longest: float = inf) -> _Buffer | None:
+    """What keeps the runs of a block apart, none of which goes on after that many bytes.
+
+    None where they are so few that nothing is won.
+    """
     order, unit = _by_step(source), source.itemsize
     strides, step, runs = [0] * len(order), unit, 0
     for axis in order:
         if reach[axis] == 1:
             continue
-        if not runs and source.strides[axis] != step:
+        if not runs and (source.strides[axis] != step or step >= longest):
             runs = prod(reach) * unit // step
             step = _odd_lines(step, unit)
         strides[axis] = step
@@ -258,6 +261,21 @@ def _odd_lines(step: int, unit: int) -> int:
 
 
 # -- blocks copied ---------------------------------------------------------------------------------
+
+
+def kept_apart(source: Array, target: Array) -> Callable[[Array], Array]:
+    """What brings blocks such as the source where their lines do not displace one another."""
+    displaced = _displaced(source, target, source.shape)
+    buffer = _buffer(source, source.shape, ROW) if displaced else None
+    if buffer is None:
+        return lambda block: block
+    held = buffer.memory(source.dtype)
+
+    def brought(block: Array) -> Array:
+        assign(block, held)
+        return held
+
+    return brought
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ CHUNK = 1 << 15
 """Elements whose addresses are held at once."""
 
 WORTH = 1 << 13
-"""Elements whose addresses take as long as making one more part of a pair."""
+"""Elements whose addresses take as long as making one more part of a pair, or as moving it by periods."""
 
 
 def move_bytes(source: Array, target: Array, pair: Pair) -> None:
@@ -79,7 +79,7 @@ def _parts(pair: Pair, aligned: int) -> list[tuple[Pair, Way]]:
     for part in within_limits(simplest(pair, aligned)):
         wide = simplest(part, aligned) if pair.limits else part
         swizzled = wide.bits >= 8 and (wide.source.swizzles or wide.target.swizzles)
-        whole = of_periods(wide) if swizzled else None
+        whole = of_periods(wide) if swizzled and _elements(wide) >= WORTH else None
         plain = without_swizzles(wide) if whole is None and _worth(wide) else None
         if whole is not None:
             found.append((whole, "periods"))
@@ -95,7 +95,11 @@ def _worth(part: Pair) -> bool:
     if part.bits < 8:
         return False
     parts = prod(1 << swizzle.bits for side in (part.source, part.target) for swizzle in side.swizzles)
-    return parts == 1 or prod(digit.extent for digit in part.digits or ()) >= parts * WORTH
+    return parts == 1 or _elements(part) >= parts * WORTH
+
+
+def _elements(part: Pair) -> int:
+    return prod(digit.extent for digit in part.digits or ())
 
 
 def _alignment(*arrays: Array) -> int:

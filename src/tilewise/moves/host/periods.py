@@ -6,7 +6,7 @@ two it is a strided array.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.core.swizzles import Swizzle
-from tilewise.moves.host.blocks import Array, Box, assign, blocks_within, in_threads
+from tilewise.moves.host.blocks import Array, Box, assign, blocks_within, in_threads, kept_apart
 from tilewise.moves.host.parts import STEPS, Name, cut_at, ends
 from tilewise.moves.pairs.pair import Digit, Pair, Side
 
@@ -137,15 +137,18 @@ class _Work:
     target: _Periods
 
     def __call__(self, boxes: Iterable[Box]) -> None:
+        apart: dict[tuple[int, ...], Callable[[Array], Array]] = {}
         for box in boxes:
             given, taken = self.source.plain[box], self.target.plain[box]
             if self.source.inner:
                 plain = self.source.ordered(self.source.within(box), back=False)
                 given = self.source.by_digits(plain, given.shape)
-            if not self.target.inner:
-                assign(given, taken)
-                continue
-            periods = self.target.within(box)
-            held = np.empty(periods.shape, periods.dtype)
-            assign(given, self.target.by_digits(held, given.shape))
-            periods[...] = self.target.ordered(held, back=True)
+            if self.target.inner:
+                periods = self.target.within(box)
+                held = np.empty(periods.shape, periods.dtype)
+                taken = self.target.by_digits(held, given.shape)
+            if given.shape not in apart:
+                apart[given.shape] = kept_apart(given, taken)
+            assign(apart[given.shape](given), taken)
+            if self.target.inner:
+                periods[...] = self.target.ordered(held, back=True)
