@@ -1,12 +1,13 @@
 """Moves on the CPU beside a copy of as many bytes, and beside what NumPy makes of the same permutation.
 
-python bench/move_cpu.py
+python bench/move_cpu.py [--only PART_OF_A_NAME ...]
 
 Bytes are random, results are new arrays each time, and what is compared takes turns in one process.
 """
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -20,6 +21,7 @@ from page import Answers, Row, Section, spelled_seconds
 from tilewise import Layout, S, Swizzle
 from tilewise.moves import plan
 from tilewise.moves.arrays.run import Bound
+from tilewise.moves.named import tile_for_wgmma
 
 BYTES = 64 << 20
 REPETITIONS = 7
@@ -91,7 +93,7 @@ CASES = [
 
 def sections(_: dict[str, ModuleType]) -> list[Section | Answers]:
     """Permutations, with all three figures; and moves that NumPy has no one call for."""
-    return [_permutations(CASES), _others()]
+    return [_permutations(CASES), _others(_moves())]
 
 
 def _permutations(cases: list[Case]) -> Answers:
@@ -152,8 +154,8 @@ def _random(elements: int, unit: int) -> np.ndarray:
 # -- moves that are no permutations ----------------------------------------------------------------
 
 
-def _others() -> Section:
-    rows = [Row(what, *_taken(work, copied), 1 / SLOW) for what, (work, copied) in _moves().items()]
+def _others(moves: dict[str, tuple[Work, Work]]) -> Section:
+    rows = [Row(what, *_taken(work, copied), 1 / SLOW) for what, (work, copied) in moves.items()]
     return Section(
         "Other moves on the CPU",
         "Beside `np.copyto` of the source into an array that is there; the result is new.",
@@ -178,6 +180,9 @@ def _moves() -> dict[str, tuple[Work, Work]]:
         ),
         "turned and padded: 8100 x 8001, u8": _move(
             _rows((8100, 8001)), S[(side, side) : (1, side)], 1, (8100, 8001)
+        ),
+        "tile_for_wgmma: 4096 x 8192, bf16": _move(
+            _rows((side // 2, side)), tile_for_wgmma(side // 2, side, "bf16").target, 2
         ),
         "rows into atoms of Swizzle<3,3,3>: 4096 x 8192, b16": _move(
             _rows((side // 2, side)), Swizzle(3, 3, 3) @ _atoms(side // 2, side), 2
@@ -211,8 +216,19 @@ def _move(
     return lambda: moved(array), lambda: np.copyto(there, array)
 
 
+def _asked(parts: list[str]) -> list[Section | Answers]:
+    """The sections of what has one of these parts in its name; of all, where none is given."""
+    if not parts:
+        return sections({})
+    cases = [case for case in CASES if any(part in case.what for part in parts)]
+    moves = {what: work for what, work in _moves().items() if any(part in what for part in parts)}
+    return [_permutations(cases), _others(moves)]
+
+
 if __name__ == "__main__":
-    for section in sections({}):
+    parser = ArgumentParser(description="moves on the CPU beside NumPy's")
+    parser.add_argument("--only", nargs="+", default=[], metavar="PART_OF_A_NAME")
+    for section in _asked(parser.parse_args().only):
         print(section.markdown())
         for row in section.rows:
             if row.missed:
