@@ -301,10 +301,10 @@ def test_every_wait_between_rounds_is_needed() -> None:
 
 TURNS = {
     "operand to rows": (
-        S[(2, 2, 8, 4, 4) : (8 @ reg, 1 @ reg, 4 @ laneid, 2 @ reg, 1 @ laneid)],
-        S[(4, 8, 4, 4) : (4 @ reg, 4 @ laneid, 1 @ laneid, 1 @ reg)],
+        S[(4, 2, 8, 4, 4) : (8 @ reg, 1 @ reg, 4 @ laneid, 2 @ reg, 1 @ laneid)],
+        S[(8, 8, 4, 4) : (4 @ reg, 4 @ laneid, 1 @ laneid, 1 @ reg)],
         "f32",
-        ((1, 1),) * 4,
+        ((1, 1),) * 8,
         512,
     ),
     "matrices of other bits": (

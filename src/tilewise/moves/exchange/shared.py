@@ -13,7 +13,7 @@ from tilewise.moves.exchange.memory import ROW
 from tilewise.moves.exchange.packing import Packer, Word
 from tilewise.moves.exchange.question import NOBODY, Question
 
-ACCESS = 0.25
+ACCESS = 0.33
 """Cycles that an instruction weighs beside its wavefronts."""
 
 GIVEN = 0.5
