@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd, prod
-from statistics import fmean
 
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.pair import Pair
@@ -59,5 +58,5 @@ def _touched(tile: Tile, name: str, run: tuple[int, ...], aligned: int) -> float
         if whole and 0 < step <= length:
             run, length = (*run, i), length + step * (tile.extents[i] - 1)
     step = min(SECTOR, begins_at(tile.pair, name, run, tile.extents, aligned))
-    ends = (begin + length * tile.unit for begin in range(0, SECTOR, step))
-    return fmean(-(-end // SECTOR) * SECTOR for end in ends) / (length * tile.unit)
+    covered = -(-length * tile.unit // step) * step
+    return (covered + SECTOR - step) / (length * tile.unit)
