@@ -227,7 +227,7 @@ def measured(case: Case) -> Figure:
 
     def ours(i: int) -> None:
         if found.fills:
-            loaded.fill(targets[i].data_ptr(), sizes[1], stream)
+            loaded.fill(targets[i].data_ptr() + loaded.fill_from, sizes[1] - loaded.fill_from, stream)
         loaded(sources[i].data_ptr(), targets[i].data_ptr(), stream)
 
     works = {"copy": lambda i: copies[i].copy_(copied[i]), "ours": ours}

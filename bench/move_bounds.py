@@ -31,7 +31,7 @@ from tilewise.moves.tiles.tile import Tile
 class Reads(Reading):
     """What reads a tile, and stores nothing."""
 
-    def _store(self, value: str) -> Iterator[str]:
+    def _store(self, value: str, first: int) -> Iterator[str]:
         yield "    ;"
 
 
@@ -53,8 +53,8 @@ class Writes(Writing):
         yield from self._written("i")
 
     def _written(self, vector: str, further: int = 0) -> Iterator[str]:
-        address = self.at(self.tile.pair.target, "target", added("run", f"k * {self.tile.unit}", further))
-        yield from self._put(f"held0[{vector}]", address, tested=False)
+        place = added("run", f"k * {self.tile.unit}", further)
+        yield from self._put(f"held0[{vector}]", place, tested=False)
 
 
 def written_together(tile: Tile) -> int:
@@ -71,7 +71,9 @@ def chosen(only: str) -> list[Case]:
             continue
         read = way.row_count * way.run_vectors
         vectors = way.run_bytes % 16 == 0 and read % (way.threads * written_together(way)) == 0
-        if vectors and not (way.read_shift or way.write_shift or way.ragged or way.pair.limits):
+        if vectors and not (
+            way.read_shift or way.write_shift or way.ragged or way.pair.limits or way.pair.spread
+        ):
             found.append(case)
     return found
 

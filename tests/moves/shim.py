@@ -45,6 +45,10 @@ static unsigned __byte_perm(unsigned a, unsigned b, unsigned order)
     for (int i = 0; i < 4; ++i) made |= (unsigned)(both >> 8 * (order >> 4 * i & 7) & 255) << 8 * i;
     return made;
 }
+static unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by)
+{
+    return (unsigned)(((unsigned long long)high << 32 | low) >> (by & 31));
+}
 static unsigned atomicAnd(unsigned* at, unsigned mask) { return __sync_fetch_and_and(at, mask); }
 static unsigned atomicExch(unsigned* at, unsigned value) { return __sync_lock_test_and_set(at, value); }
 static unsigned atomicOr(unsigned* at, unsigned bits) { return __sync_fetch_and_or(at, bits); }

@@ -68,7 +68,8 @@ def on_the_shim(asked, source, room, offset=0):
     )
     target = aligned(-(-room * bits // 8) + 3, offset)[: -(-room * bits // 8)]
     if found.fills:
-        target[:] = np.frombuffer(fill * (target.size // len(fill)), np.uint8)
+        first = found.fill_from
+        target[first:] = np.frombuffer(fill * ((target.size - first) // len(fill)), np.uint8)
     else:
         target[:] = 0x5A
     if isinstance(found.way, Bulk):

@@ -11,12 +11,13 @@ from tests.moves.test_move import element, expected, storage
 from tests.moves.test_tiles import check, permuted
 
 from tilewise import S
-from tilewise.moves import plan
+from tilewise.moves import move, plan
 from tilewise.moves.pairs.digits import simplest
-from tilewise.moves.pairs.nibbles import in_bytes
+from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.plan import Bulk
 from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import Aim, tile_for
+from tilewise.moves.tiles.turned import Turned, turned_by
 
 GUARD = 0xA5
 
@@ -33,12 +34,22 @@ def drawn(seed):
         fill=element(asked),
         aligned=offset or 256,
     )
-    read, write = draw.choice([16, 32, 64, 128]), draw.choice([16, 16, 32, 32, 64])
-    if isinstance(found.way, Tile) and found.way.pair.exchanged is not None and draw.random() < 0.7:
-        pair = in_bytes(simplest(found.pair, 8 * found.aligned))
-        aim = Aim(read, write, draw.choice([256, 256, 4096]), draw.choice([32, 128]))
-        found = replace(found, way=tile_for(pair, aim, found.aligned) or found.way)
+    pair = None if found.pair.digits is None else simplest(found.pair, 8 * found.aligned)
+    if pair is not None and pair.bits == 4 and draw.random() < 0.7:
+        found = replace(found, way=_another(pair, found, draw))
     return asked, found, offset
+
+
+def _another(pair, found, draw):
+    """A small tile of some kind; the plan's own where there is none."""
+    halves, kind = in_bytes(pair), draw.choice(["halves", "halves", "spread", "turned"])
+    if kind == "turned":
+        sizes = draw.choice([64, 128, 256]), draw.choice([32, 96, 224]), draw.choice([64, 128])
+        return turned_by(pair, *sizes) or found.way
+    counted = (halves, found.aligned) if halves and kind == "halves" else (spread(pair), 2 * found.aligned)
+    runs = draw.choice([16, 32, 64, 128]), draw.choice([16, 16, 32, 32, 64])
+    aim = Aim(*runs, draw.choice([256, 256, 4096]), draw.choice([32, 128]))
+    return tile_for(counted[0], aim, counted[1]) or found.way
 
 
 def check_drawn(seed):
@@ -49,7 +60,7 @@ def check_drawn(seed):
     given[:], room[:] = source, GUARD
     target = room[256 : 256 + size]
     if found.fills:
-        target[:] = found.fill[0]
+        target[found.fill_from :] = found.fill[0]
     if isinstance(found.way, Bulk):
         way = found.way
         target[way.write : way.write + way.bytes] = given[way.read : way.read + way.bytes]
@@ -91,35 +102,117 @@ def test_rows_of_two_bytes_are_read_as_one_run():
     assert tile.pair.exchanged in tile.read_run
 
 
+def way(source, target, box=None):
+    """How elements of 4 bits go."""
+    found = plan(source, target, "u4", shape=box).way
+    if isinstance(found, Turned):
+        return "turned"
+    return "spread" if found.pair.spread else "halves" if found.pair.exchanged is not None else "bytes"
+
+
 @pytest.mark.parametrize(
-    ("source", "target", "box", "kind"),
+    ("source", "target", "box", "wanted"),
     [
-        (S[62, 94], S[(62, 94) : (1, 64)], (62, 94), "tile"),
-        (S[64, 96], S[(62, 94) : (1, 62)], (62, 94), "tile"),
-        (S[62, 94], S[(64, 96) : (1, 64)], (62, 94), "tile"),
-        (S[64, 96], S[((3, 32), 96) : ((3072, 1), 32)], (64, 96), "tile"),
-        (S[63, 94], S[(64, 94) : (1, 64)], (63, 94), "gather"),
-        (S[62, 93], S[(62, 94) : (1, 62)], (62, 93), "gather"),
+        (S[62, 94], S[(62, 94) : (1, 64)], (62, 94), "halves"),
+        (S[64, 96], S[(62, 94) : (1, 62)], (62, 94), "halves"),
+        (S[62, 94], S[(64, 96) : (1, 64)], (62, 94), "halves"),
+        (S[64, 96], S[((3, 32), 96) : ((3072, 1), 32)], (64, 96), "halves"),
+        (S[63, 94], S[(64, 94) : (1, 64)], (63, 94), "spread"),
+        (S[62, 93], S[(62, 94) : (1, 62)], (62, 93), "spread"),
     ],
 )
-def test_a_box_of_whole_bytes_goes_by_tiles(source, target, box, kind):
-    found = plan(source, target, "u4", shape=box)
-    assert found.kind == kind
+def test_a_box_of_whole_bytes_exchanges_halves(source, target, box, wanted):
+    assert way(source, target, box) == wanted
 
 
-def test_rows_that_begin_amid_bytes_go_one_by_one():
+def test_rows_that_begin_amid_bytes_are_turned_or_spread():
     source, target = permuted((64, 96), (1, 0))
-    apart = S[(64, 96) : (1, 65)]
-    others = target, target + 64, target + 34, target + 33, apart
-    assert [plan(source, other, "u4").kind for other in others] == ["tile"] * 3 + ["gather"] * 2
-    assert plan(*permuted((65, 96), (1, 0)), "u4").kind == "gather"
+    others = target, target + 64, target + 34, target + 33, S[(64, 96) : (1, 65)]
+    assert [way(source, other) for other in others] == ["halves"] * 3 + ["spread"] * 2
+    assert way(*permuted((65, 96), (1, 0))) == "spread"
+    assert way(*permuted((129, 66), (1, 0))) == "turned"
+
+
+def test_rows_of_few_bytes_are_spread():
+    assert [way(*permuted((n, 4096), (1, 0))) for n in (3, 6, 10, 32)] == ["spread"] * 3 + ["halves"]
+    assert way(*permuted((4096, 3), (1, 0))) == "spread"
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "sizes"),
+    [
+        ((301, 203), (1, 0), (64, 96, 128)),
+        ((131, 262), (1, 0), (256, 32, 64)),
+        ((5, 7, 31, 9), (3, 1, 0, 2), (128, 32, 64)),
+        ((9, 3, 11, 7), (3, 2, 1, 0), (64, 32, 64)),
+    ],
+)
+def test_turned_tiles_are_the_naive_moves(shape, order, sizes):
+    found = plan(*permuted(shape, order), "u4", fill=9)
+    check_guarded(replace(found, way=turned_by(simplest(found.pair), *sizes)))
+
+
+def test_turned_runs_go_over_as_many_digits_as_make_them_long():
+    tile = turned_by(simplest(plan(*permuted((9, 3, 11, 7), (3, 2, 1, 0)), "u4").pair), 64, 224, 128)
+    assert (tile.read_run, tile.write_run) == ((3, 2), (0, 1))
+    assert [tile.length(run) for run in (tile.read_run, tile.write_run)] == [77, 27]
+
+
+def test_few_turned_tiles_are_small_ones():
+    small, large = (plan(*permuted((n, n), (1, 0)), "u4").way for n in (1447, 8191))
+    assert small.wide < large.wide
+    assert min(small.blocks, large.blocks) > 264
+
+
+def check_guarded(found):
+    """Run a kernel on the CPU: it makes the move, and nothing beside the target."""
+    read, written = found.sizes
+    given, room = aligned(read), aligned(written + 512)
+    given[:], room[:] = np.random.default_rng(read).integers(0, 256, read), GUARD
+    target = room[256 : 256 + written]
+    if found.fills:
+        target[found.fill_from :] = found.fill[0]
+    run(found.kernel, found.launch[0], found.launch[1], given, room[256:])
+    assert target.tobytes() == move(given, found.source, found.target, dtype="u4", fill=9).tobytes()
+    assert {*room[:256], *room[256 + written :]} == {GUARD}
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "aim"),
+    [
+        ((301, 303), (1, 0), Aim(64, 64, 4096, 128)),
+        ((64, 96), (1, 0), Aim(32, 32, 1024, 128)),
+        ((3, 701), (1, 0), Aim(64, 128, 512, 128)),
+        ((701, 3), (1, 0), Aim(64, 128, 512, 128)),
+        ((5, 7, 31, 9), (3, 1, 0, 2), Aim(32, 64, 1024, 128)),
+    ],
+)
+def test_spread_tiles_are_the_naive_moves(shape, order, aim):
+    found = plan(*permuted(shape, order), "u4", fill=9)
+    check_guarded(replace(found, way=tile_for(spread(simplest(found.pair)), aim)))
+
+
+def test_a_last_byte_that_is_not_whole_is_all_that_is_filled():
+    odd, even, spaced = (plan(S[63, n], S[(63, n) : (1, m)], "u4") for n, m in ((63, 63), (64, 63), (63, 64)))
+    assert (odd.fills, odd.fill_from) == (True, 1984)
+    assert (even.fills, even.fill_from) == (False, 0)
+    assert (spaced.fills, spaced.fill_from) == (True, 0)
+    assert odd.seconds < spaced.seconds
 
 
 def test_cases_are_of_many_kinds():
     ways = [drawn(seed)[1].way for seed in range(300)]
     tiles = [way for way in ways if isinstance(way, Tile) and way.pair.exchanged is not None]
     parted = [tile for tile in tiles if tile.parted]
-    assert len(tiles) > 200
+    spread = [way for way in ways if isinstance(way, Tile) and way.pair.spread]
+    turned = [way for way in ways if isinstance(way, Turned)]
+    assert min(len(tiles) - 80, len(spread) - 60, len(turned) - 20) > 0, (
+        len(tiles),
+        len(spread),
+        len(turned),
+    )
+    assert {(tile.read_shift, tile.write_shift) for tile in spread} >= {(True, True), (False, True)}
+    assert max(len(tile.write_run) for tile in turned) > 1
     assert {tile.lag for tile in parted} >= {0, 1, 2, 4, 8}
     shifts = {(tile.read_shift, tile.write_shift) for tile in parted}
     assert shifts >= {(True, True), (True, False), (False, True)}

@@ -16,12 +16,15 @@ from tilewise.emit.names import checked as checked_name
 from tilewise.moves.kernels.gather_kernel import Gather, gather_kernel, gather_of
 from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.kernels.tile_kernel import tile_kernel
+from tilewise.moves.kernels.turned_kernel import turned_kernel
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.fills import element_of, spelled
+from tilewise.moves.pairs.nibbles import in_bytes
 from tilewise.moves.pairs.pair import Pair, pair_of
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import ALIGNED, tile_of
 from tilewise.moves.tiles.traffic import traffic
+from tilewise.moves.tiles.turned import Turned, turned_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +39,9 @@ COPY_RATES = {"h200": 4.0e12}
 LAUNCH = 2e-6
 """Seconds of a launch that nothing hides."""
 
-_WHOLE, _NARROW = 0.97, 0.02
-"""Of a copy's rate, what tiles of whole sectors, and elements of 4 bits one by one, were seen to reach
-(docs/move.md); of wider elements one by one no rate was measured."""
+_WHOLE, _TURNED, _SPREAD, _NARROW = 0.97, 0.7, 0.45, 0.02
+"""Of a copy's rate, what is expected of tiles of whole sectors, of those of 4 bits that are turned, or spread,
+and of elements of 4 bits one by one (docs/move.md); of wider ones no rate was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class Plan:
     pair: Pair
     dtype: DType
     device: str
-    way: Bulk | Tile | Gather
+    way: Bulk | Tile | Turned | Gather
     fill: bytes
     aligned: int = ALIGNED
     """Bytes to which both storages are."""
@@ -82,7 +85,7 @@ class Plan:
             source, target = self.pair.source, self.pair.target
             unmoved = self.way.read == self.way.write and source.size == target.size
             return "view" if unmoved and not self.fills else "copy"
-        return "tile" if isinstance(self.way, Tile) else "gather"
+        return "gather" if isinstance(self.way, Gather) else "tile"
 
     @property
     def source(self) -> Layout:
@@ -98,8 +101,19 @@ class Plan:
     def fills(self) -> bool:
         """Whether the target is filled before the kernel writes it."""
         if isinstance(self.way, Tile) and self._target_is_whole:
-            return False
-        return self.has_room or self.pair.bits < 8
+            return self._ends_amid
+        return self.has_room or self._ends_amid
+
+    @property
+    def fill_from(self) -> int:
+        """The byte of the target from which on it is filled: the last, where no other has room."""
+        whole = not self.has_room or (isinstance(self.way, Tile) and self._target_is_whole)
+        return self.sizes[1] - 1 if whole and self._ends_amid else 0
+
+    @property
+    def _ends_amid(self) -> bool:
+        """Whether the last byte of the target is not all an element's."""
+        return self.pair.target.size * self.pair.bits % 8 != 0
 
     @property
     def has_room(self) -> bool:
@@ -122,13 +136,15 @@ class Plan:
             return ""
         if isinstance(self.way, Tile):
             text = tile_kernel(self.way, self.sizes[0], self.fill, name)
+        elif isinstance(self.way, Turned):
+            text = turned_kernel(self.way, self.sizes[0], name)
         else:
             text = gather_kernel(self.way, name)
         if not self.checked:
             return text
         from tilewise.moves.kernels.checked import checked_source  # few ask for it
 
-        in_words = isinstance(self.way, Gather) and self.pair.bits < 8
+        in_words = self.pair.bits < 8 and not (isinstance(self.way, Tile) and not self.way.pair.spread)
         return checked_source(text, self.sizes, in_words=in_words)
 
     @property
@@ -147,7 +163,7 @@ class Plan:
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory of a block."""
-        return self.way.shared_bytes if isinstance(self.way, Tile) else 0
+        return self.way.shared_bytes if isinstance(self.way, Tile | Turned) else 0
 
     @property
     def fills_apart(self) -> bool:
@@ -205,16 +221,19 @@ class Plan:
             return 1.0
         if isinstance(self.way, Gather):
             return _NARROW if self.pair.bits < 8 else None
-        return min(_WHOLE, 2 / sum(self.sectors))
+        most = _TURNED if isinstance(self.way, Turned) else _SPREAD if self.way.pair.spread else _WHOLE
+        return min(most, 2 / sum(self.sectors))
 
     @cached_property
     def sectors(self) -> tuple[float, float]:
         """Sectors that blocks read, and write, for as many bytes of elements as one has."""
+        if isinstance(self.way, Turned):
+            return self.way.sectors
         return traffic(self.way, self.aligned) if isinstance(self.way, Tile) else (1.0, 1.0)
 
     @property
     def _filled_bytes(self) -> int:
-        return -(-self.pair.target.size * self.pair.bits // 8) if self.fills else 0
+        return self.sizes[1] - self.fill_from if self.fills else 0
 
     @property
     def seconds(self) -> float | None:
@@ -239,6 +258,10 @@ class Plan:
         if isinstance(self.way, Gather):
             unit = -(-self.pair.bits // 8)
             return {"read": unit, "write": self.way.vector * unit}
+        if isinstance(self.way, Turned):
+            return {"read": 4, "write": VECTOR}
+        if isinstance(self.way, Tile) and self.way.pair.spread:
+            return {"read": self.way.taken // 2, "write": VECTOR // 2}
         return {"read": VECTOR, "write": VECTOR}
 
     @property
@@ -251,7 +274,9 @@ class Plan:
     @property
     def together(self) -> int:
         """How many elements, that stay neighbours on both sides, are one of a tile's."""
-        if not isinstance(self.way, Tile) or self.way.pair.exchanged is not None:
+        if not isinstance(self.way, Tile):
+            return 1
+        if self.way.pair.exchanged is not None or self.way.pair.spread:
             return 1
         return self.way.pair.bits // self.dtype.bits
 
@@ -266,7 +291,7 @@ class Plan:
         return {
             "class": self.kind,
             "kernel": {"view": "none", "copy": "memory copy"}.get(self.kind, self.kind),
-            "tile": _named_extents(way) if isinstance(way, Tile) else None,
+            "tile": _named_extents(way) if isinstance(way, Tile | Turned) else None,
             "vector": self.vector,
             "swizzle": self.swizzle,
             "bytes": self.bytes,
@@ -394,14 +419,20 @@ def _known_alignment(aligned: int, dtype: DType) -> int:
     return number
 
 
-def _way(pair: Pair, aligned: int) -> Bulk | Tile | Gather:
+def _way(pair: Pair, aligned: int) -> Bulk | Tile | Turned | Gather:
     if pair.digits is None:
         return Gather(pair)
     wide = simplest(pair, 8 * aligned)
     bulk = _bulk(wide)
     if bulk is not None:
         return bulk
-    return tile_of(wide, aligned) or gather_of(wide, aligned)
+    turned = turned_of(wide)
+    if turned is not None and in_bytes(wide) is None:
+        return turned
+    tile = tile_of(wide, aligned)
+    if turned is not None and not (tile is not None and tile.exchanges_well):
+        return turned
+    return tile or gather_of(wide, aligned)
 
 
 def _bulk(pair: Pair) -> Bulk | None:
@@ -417,22 +448,40 @@ def _bulk(pair: Pair) -> Bulk | None:
     return Bulk(pair.source.start * unit, pair.target.start * unit, count * unit)
 
 
-def _named_extents(tile: Tile) -> dict[str, Any]:
+def _named_extents(tile: Tile | Turned) -> dict[str, Any]:
+    if isinstance(tile, Turned):
+        read, write = tile.wide // 2, tile.tall // 2
+        return {
+            "elements": [tile.tall, tile.wide],
+            "bytes": tile.tall * read,
+            "element_bytes": 0.5,
+            "read_run_bytes": read,
+            "write_run_bytes": write,
+            "pitches": [4 * tile.run_pitch],
+        }
+    read = prod(tile.extents[i] for i in tile.read_run)
     return {
         "elements": list(tile.extents),
-        "bytes": prod(tile.extents) * tile.unit,
-        "element_bytes": tile.unit,
-        "read_run_bytes": prod(tile.extents[i] for i in tile.read_run) * tile.unit,
-        "write_run_bytes": tile.run_elements * tile.unit,
+        "bytes": _stored(tile, prod(tile.extents)),
+        "element_bytes": 0.5 if tile.pair.spread else tile.unit,
+        "read_run_bytes": _stored(tile, read),
+        "write_run_bytes": _stored(tile, tile.run_elements),
         "pitches": list(tile.pitches),
     }
 
 
+def _stored(tile: Tile, elements: int) -> int:
+    """Bytes of so many elements in a storage."""
+    return -(-elements // 2) if tile.pair.spread else elements * tile.unit
+
+
 def _steps(plan: Plan) -> Iterator[str]:
     way, value = plan.way, spelled(plan.fill, plan.dtype)
-    if plan.fills:
-        why = "it has places that no element takes" if plan.has_room else "its last byte may not be whole"
-        yield f"fill {counted(plan.pair.target.size, 'element')} of the target with {value}: {why}"
+    if plan.fill_from:
+        yield f"fill the last byte of the target with {value}: half of it is no element"
+    elif plan.fills:
+        count = counted(plan.pair.target.size, "element")
+        yield f"fill {count} of the target with {value}: it has places that no element takes"
     if isinstance(way, Bulk):
         if plan.kind == "view":
             yield "nothing moves, the source is the target; a new storage is one copy of memory"
@@ -447,27 +496,45 @@ def _steps(plan: Plan) -> Iterator[str]:
         )
         yield f"{counted(way.blocks, 'block')} of {way.threads} threads, each of which reads {alone}"
         return
+    if isinstance(way, Turned):
+        yield from _turned_steps(plan, way)
+        return
     yield (
         f"{counted(way.blocks, 'block')} of {way.threads} threads, each with a tile of "
-        f"{' x '.join(map(str, way.extents))} elements of {way.unit} B"
+        f"{' x '.join(map(str, way.extents))} elements of {'4 bits' if way.pair.spread else f'{way.unit} B'}"
     )
     reads, writes = plan.sectors
     yield (
-        f"read rows of {way.run_bytes} B in vectors of {VECTOR} B"
+        f"read rows of {_stored(way, way.run_bytes // way.unit)} B in vectors of {plan.vector['read']} B"
         + (", taken where sectors begin" if way.read_shift else "")
         + (f": {reads:.2f} times the sectors of the elements" if reads >= 1.005 else "")
     )
     apart = [word for word, why in (("padded", way.padding), ("folded", way.fold)) if why]
     rows = f"rows {', '.join([*apart, f'{max(way.pitches)} B apart'])}" if way.rows else "one row"
     kept = plan.swizzle or rows
-    yield f"keep {way.shared_bytes} B in shared memory, {kept}"
+    spread = ", a byte for each element" if way.pair.spread else ""
+    yield f"keep {way.shared_bytes} B in shared memory{spread}, {kept}"
     turned = f", {way.words} columns to a thread" if way.words > 1 else ""
     if way.pair.exchanged is not None:
         turned += ", halves of bytes exchanged"
     yield (
-        f"write runs of {way.run_elements * way.unit} B in vectors of {VECTOR} B{turned}"
+        f"write runs of {_stored(way, way.run_elements)} B in vectors of {plan.vector['write']} B{turned}"
         + (", by whole sectors wherever rows begin" if way.write_shift else "")
         + (f": {writes:.2f} times the sectors of the elements" if writes >= 1.005 else "")
     )
     if plan.pair.beyond and not plan.fills:
         yield f"fill the {counted(plan.pair.beyond, 'element')} beyond the box with {value}, in the same runs"
+
+
+def _turned_steps(plan: Plan, way: Turned) -> Iterator[str]:
+    yield (
+        f"{counted(way.blocks, 'block')} of {way.threads} threads, each with a tile of "
+        f"{way.tall} x {way.wide} elements of 4 bits"
+    )
+    yield (
+        f"read {way.rows} rows of {way.wide // 2} B in words of 4 B, wherever they begin: "
+        f"{plan.sectors[0]:.2f} times the sectors of the elements"
+    )
+    yield "turn 8 words of 8 elements in registers"
+    yield f"keep {way.shared_bytes} B in shared memory, runs {4 * way.run_pitch} B apart"
+    yield f"write runs of {way.tall // 2} B in vectors of {VECTOR} B, by whole vectors wherever they begin"

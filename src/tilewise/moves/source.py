@@ -153,7 +153,8 @@ def _needed(plan: Plan, name: str) -> Iterator[str]:
         )
         yield f"Launched with {counted(blocks, 'block')} of {threads} threads{dynamic}."
     if plan.fills:
-        yield f"Before it, the target's {_target_bytes(plan)} bytes are filled with {_bytes(plan)}."
+        filled_ = "last byte is" if plan.fill_from else f"{_target_bytes(plan)} bytes are"
+        yield f"Before it, the target's {filled_} filled with {_bytes(plan)}."
     if plan.kernel:
         least = alignment(plan)
         where = f"are multiples of {least} bytes" if least > 1 else "may be any addresses"
@@ -222,7 +223,8 @@ def _launch(plan: Plan, name: str) -> Iterator[str]:
 def _calls(plan: Plan, name: str) -> Iterator[tuple[list[str], str]]:
     """(a launch, or nothing; the expression of its status) of all that is to be done."""
     if plan.fills and _even(plan):
-        yield [], f"cudaMemsetAsync(target, {plan.fill[0]:#04x}, {_target_bytes(plan)}, stream)"
+        to, count = _beyond("char", "target", plan.fill_from), _target_bytes(plan) - plan.fill_from
+        yield [], f"cudaMemsetAsync({to}, {plan.fill[0]:#04x}, {count}, stream)"
     elif plan.fills:
         word, count = _fill_words(plan)
         blocks = -(-count // _FILL_THREADS)

@@ -41,6 +41,7 @@ class Loaded:
         self._context = _context(index)
         self._element = plan.fill
         self.fills, self.fills_apart = plan.fills, plan.fills_apart
+        self.fill_from = plan.fill_from
         self._bulk = plan.way if isinstance(plan.way, Bulk) else None
         self._blocks, self._threads, shared = plan.launch
         self._shared = shared if shared > STATIC else 0

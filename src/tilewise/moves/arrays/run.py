@@ -185,7 +185,8 @@ class Bound:
         ready = self._ready.get((device, low & -low)) or self._prepared(device, low & -low)
         handle = given.library.stream(device, stream)
         if new and (ready.fills or made.size != self._writes):
-            ready.fill(made.pointer, made.size, handle)
+            first = ready.fill_from
+            ready.fill(made.pointer + first, made.size - first, handle)
         elif ready.fills_apart and not new:
             self._fill_elements(given, made, stream)
         ready(given.pointer, made.pointer, handle)

@@ -8,13 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from tilewise.emit.parts.template import filled
+from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.kernels.spelling import TYPES, added, constant, split
 from tilewise.moves.kernels.terms import Terms
-from tilewise.moves.tiles.tile import VECTOR
+
+_PART = """\
+// The 16 bytes at an address, those of them that are in the storage.
+__device__ __forceinline__ V16 part(const u8* at, const u8* source)
+{
+    V16 v = {};
+    for (int i = 0; i < 16; ++i)
+        if (at + i >= source && at + i < source + ${bytes}ull) v.x[i / 4] |= (u32)at[i] << i % 4 * 8;
+    return v;
+}
+"""
 
 
 class Reading(Terms):
     """What reads a tile."""
+
+    def functions(self) -> Iterator[str]:
+        """What reads a vector of which the storage has a part."""
+        if self.tested:
+            yield filled(_PART, {"bytes": self.storage})
 
     def begin(self) -> str:
         """The byte of the source where the tile begins."""
@@ -26,7 +43,7 @@ class Reading(Terms):
     def lines(self) -> Iterator[str]:
         """What reads the tile; one that has an edge of the tensor, or of the storage, tests every vector."""
         if self.tile.read_shift:
-            yield "const int shift = (int)((u64)(source + from) & 31);"
+            yield f"const int shift = {self.in_sector('source', 'from')};"
         if not self.tested:
             yield from self._plain_read()
             return
@@ -59,7 +76,7 @@ class Reading(Terms):
     def _parts(self) -> list[tuple[int, int]]:
         """(the first vector, how many) of rows: those that a row has wherever it begins, and the rest."""
         tile = self.tile
-        whole = tile.run_bytes // VECTOR
+        whole = tile.run_bytes // tile.taken
         if not tile.read_shift or not whole:
             return [(0, tile.run_vectors)]
         return [(0, whole), (whole, tile.run_vectors - whole)]
@@ -81,30 +98,36 @@ class Reading(Terms):
             if beyond:
                 yield f"    if ({' || '.join(beyond)}) continue;"
             if load:
-                yield from self._load(value, guarded)
+                yield from self._load(value, first, guarded)
             if store:
-                yield from self._store(value)
+                yield from self._store(value, first)
             yield "}"
 
-    def _load(self, value: str, guarded: bool) -> Iterator[str]:
+    def _load(self, value: str, first: int, guarded: bool) -> Iterator[str]:
         tile = self.tile
         terms = [self.term(f"q{i}", tile.digits[i].read * tile.unit) for i in tile.rows]
         if tile.read_shift:
             yield f"    {self.wide} place = {' + '.join(['from', *terms])};"
-            yield "    const int lead = (int)((u64)(source + place) & 31);"
-            yield f"    if (c * 16 >= lead + {tile.run_bytes} || c * 16 + 16 <= lead) continue;"
-            yield "    const u8* at = source + place - lead + c * 16;"
+            yield f"    const int lead = {self.in_sector('source', 'place')};"
+            yield from self._beside("lead", first)
+            place = f"place - lead + c * {tile.taken}"
         else:
             place = " + ".join(["from", *terms, "c * 16"])
             if self.run_ragged and guarded:
                 yield f"    if (c * 16 >= {self._run_left} * {self._read_inner * tile.unit}) continue;"
-            yield f"    const u8* at = source + {self.at(tile.pair.source, 'source', place)};"
+            place = self.at(tile.pair.source, "source", place)
+        yield from self._taken(value, place, guarded)
+        if guarded:
+            yield from self._fill()
+
+    def _taken(self, value: str, place: str, guarded: bool) -> Iterator[str]:
+        """A vector from a place of the source, of which the storage may have a part."""
+        yield f"    const u8* at = source + {place};"
         if not guarded:
             yield f"    {value} = *(const V16*)at;"
             return
         within = f"at >= source && at + 16 <= source + {self.storage}ull"
         yield f"    V16 {value} = {within} ? *(const V16*)at : part(at, source);"
-        yield from self._fill()
 
     @property
     def _run_left(self) -> str:
@@ -133,8 +156,9 @@ class Reading(Terms):
         if not places:
             return
         lead = f" - lead / {tile.unit}" if tile.read_shift else ""
-        yield f"    for (int v = 0; v < {tile.vector}; ++v) {{"
-        yield f"        const int position = c * {tile.vector} + v{lead};"
+        elements = tile.taken // tile.unit
+        yield f"    for (int v = 0; v < {elements}; ++v) {{"
+        yield f"        const int position = c * {elements} + v{lead};"
         names = self.run_digits(tile.read_run, tile.held, "position")
         texts = [
             added(
@@ -151,7 +175,15 @@ class Reading(Terms):
         yield f"        if ({beyond}) (({TYPES[tile.unit]}*)&one)[v] = {value};"
         yield "    }"
 
-    def _store(self, value: str) -> Iterator[str]:
+    def _beside(self, begin: str, first: int) -> Iterator[str]:
+        """No vector that has nothing of its row, which begins so many bytes behind a sector's begin."""
+        taken, run = self.tile.taken, self.tile.run_bytes
+        tests = [f"c * {taken} >= {begin} + {run}"] if first or run < taken or taken < SECTOR else []
+        tests += [f"c * {taken} + {taken} <= {begin}"] if taken < SECTOR else []
+        if tests:
+            yield f"    if ({' || '.join(tests)}) continue;"
+
+    def _store(self, value: str, first: int) -> Iterator[str]:
         tile = self.tile
         rows, start = self.kept({i: f"q{i}" for i in tile.rows}), []
         if tile.read_shift:
@@ -162,12 +194,16 @@ class Reading(Terms):
                 if behind == "shift"
                 else f"    const int back = ({behind}) & 31;"
             )
-            yield f"    if (c * 16 >= back + {tile.run_bytes} || c * 16 + 16 <= back) continue;"
+            yield from self._beside("back", first)
             start = ["shift - back"]
-        address = added(*start, *rows, "c * 16")
+        address = added(*start, *rows, f"c * {tile.taken}")
         if tile.swizzle_shift is not None:
             address = f"kept({address})"
-        if tile.word_stores:
+        yield from self._stored(value, address)
+
+    def _stored(self, value: str, address: str) -> Iterator[str]:
+        """A vector, to an address in shared memory."""
+        if self.tile.word_stores:
             yield f"    for (int w = 0; w < 4; ++w) ((u32*)(tile + {address}))[w] = {value}.x[w];"
         else:
             yield f"    *(V16*)(tile + {address}) = {value};"

@@ -16,6 +16,8 @@ class Terms:
 
     def __init__(self, tile: Tile, storage: int, fill: bytes) -> None:
         self.tile, self.storage = tile, storage
+        self.stored = storage * (2 if tile.pair.spread else 1)
+        """The source's bytes, and those that all of it were in tiles."""
         repeats = VECTOR // len(fill)
         self.fill = int.from_bytes((fill * repeats)[: tile.unit], "little")
         sizes = [side.size * tile.unit for side in (tile.pair.source, tile.pair.target)]
@@ -41,6 +43,11 @@ class Terms:
 
     def at(self, side: Side, name: str, address: str) -> str:
         return f"{name}_at({address})" if side.swizzles or side.outer else address
+
+    def in_sector(self, name: str, place: str) -> str:
+        """How many bytes of a tile a place lies behind the begin of its sector."""
+        address = f"2 * (u64){name} + {place}" if self.tile.pair.spread else f"(u64)({name} + {place})"
+        return f"(int)({address} & {SECTOR - 1})"
 
     def sum(self, way: str, digits: Sequence[int], prefix: str, start: int = 0) -> str:
         """The bytes to which digits add up."""
@@ -130,7 +137,7 @@ class Terms:
         if self.reads_past or tile.halo or tile.ragged or tile.pair.limits:
             low, high = self.reach()
             tests.append(
-                f"{added('from', low - SECTOR)} >= 0 && {added('from', high + SECTOR)} <= {self.storage}"
+                f"{added('from', low - SECTOR)} >= 0 && {added('from', high + SECTOR)} <= {self.stored}"
             )
         return " && ".join(tests)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tilewise.emit.parts.template import filled
 from tilewise.moves.kernels.reading import Reading
 from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, swizzled
+from tilewise.moves.kernels.spread import SpreadReading, SpreadWriting
 from tilewise.moves.kernels.writing import Writing
 from tilewise.moves.tiles.tile import Tile
 
@@ -42,17 +43,6 @@ $name(const u8* __restrict__ source, u8* __restrict__ target)
 }
 """
 
-_PART = """\
-// The 16 bytes at an address, those of them that are in the storage.
-__device__ __forceinline__ V16 part(const u8* at, const u8* source)
-{
-    V16 v = {};
-    for (int i = 0; i < 16; ++i)
-        if (at + i >= source && at + i < source + ${bytes}ull) v.x[i / 4] |= (u32)at[i] << i % 4 * 8;
-    return v;
-}
-"""
-
 
 def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
     """The source of the kernel: $blocks blocks of $threads threads, on a source of `storage` bytes.
@@ -67,6 +57,9 @@ def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
     >>> "held0[i] = *(const V16*)at;" in tile_kernel(tile, 1 << 20, bytes(4))
     True
     """
+    if tile.pair.spread:
+        one = bytes([fill[0] & 15])
+        return kernel_of(SpreadReading(tile, storage, one), SpreadWriting(tile, storage, one), name)
     return kernel_of(Reading(tile, storage, fill), Writing(tile, storage, fill), name)
 
 
@@ -105,8 +98,7 @@ def _functions(reading: Reading) -> Iterator[str]:
                 yield f"    {swizzled(swizzle.bits, swizzle.base, swizzle.shift, tile.unit)}"
             yield f"    return {added('x', side.outer * tile.unit)};"
             yield "}"
-    if reading.tested:
-        yield filled(_PART, {"bytes": reading.storage})
+    yield from reading.functions()
 
 
 def _bounds(tile: Tile) -> str:

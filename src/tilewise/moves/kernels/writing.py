@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.kernels.elements import Elements
 from tilewise.moves.kernels.spelling import TYPES, added, split
 from tilewise.moves.tiles.tile import VECTOR
@@ -81,29 +80,33 @@ class Writing(Elements):
         """Where in its run a vector begins: at a sector's, or a vector's, multiple."""
         tile = self.tile
         if tile.write_shift:
-            yield f"    const int k = c * {tile.vector} - {self._in_sector('target + run')};"
+            yield f"    const int k = c * {tile.vector} - {self._in_sector('run')};"
             if tile.uneven:
-                end = self._in_sector(f"target + run + {tile.run_elements * tile.unit}")
+                end = self._in_sector(f"run + {tile.run_elements * tile.unit}")
                 yield f"    if (k >= {tile.run_elements} - {end}) continue;"
         else:
             yield f"    const int k = c * {tile.vector};"
 
-    def _in_sector(self, address: str) -> str:
-        """How many elements an address lies behind the begin of its sector."""
+    def _in_sector(self, place: str) -> str:
+        """How many elements a place of the target lies behind the begin of its sector."""
         unit = f" / {self.tile.unit}" if self.tile.unit > 1 else ""
-        return f"(int)((u64)({address}) & {SECTOR - 1}){unit}"
+        return f"{self.in_sector('target', place)}{unit}"
 
     def _gathered(self, tested: bool) -> Iterator[str]:
-        tile, unit = self.tile, self.tile.unit
+        unit = self.tile.unit
         addresses = list(self.addresses())
         for text, _ in addresses:
             yield from (f"    {line}" for line in text)
         for place, (_, address) in enumerate(addresses):
             wide = TYPES[max(unit, 4)]
             yield f"    const {wide} e{place} = *(const {TYPES[unit]}*)(tile + {address});"
+        yield from self._together()
+        yield from self._put("out", f"run + k * {unit}", tested)
+
+    def _together(self) -> Iterator[str]:
+        """The elements e0, e1, ... as a vector of the target."""
         yield "    V16 out;"
-        yield from packed(unit)
-        yield from self._put("out", self.at(tile.pair.target, "target", f"run + k * {unit}"), tested)
+        yield from packed(self.tile.unit)
 
     def _parted(self, tested: bool) -> Iterator[str]:
         """Bytes of two rows of the source, each read once; halves of both make vectors of two target runs.
@@ -135,15 +138,15 @@ class Writing(Elements):
         for word in range(4):
             value = f"__byte_perm(h{word}, h{word + 1}, {order:#06x})" if across else f"h{word}"
             yield f"    other.x[{word}] = {value};"
-        yield from self._put("out", self.at(tile.pair.target, "target", "run + k"), tested)
+        yield from self._put("out", "run + k", tested)
         yield "    {"
         behind = "k"
         if tile.lag:
             behind = "before"
             yield f"        const int before = k - {tile.lag};"
         ahead = -self._second_run if tile.leader else self._second_run
-        address = self.at(tile.pair.target, "target", added(f"run + {behind}", ahead))
-        yield from (f"    {line}" for line in self._put("other", address, tested, behind))
+        begin = added(f"run + {behind}", ahead)
+        yield from (f"    {line}" for line in self._put("other", begin, tested, behind))
         yield "    }"
 
     def _turned(self, tested: bool) -> Iterator[str]:
@@ -186,25 +189,33 @@ class Writing(Elements):
         step = tile.digits[tile.read_run[0]].write
         for j in range(tile.words):
             further = (ahead + j * step) * tile.unit
-            address = added("run", f"k * {tile.unit}", further)
+            place = added("run", f"k * {tile.unit}", further)
             yield "    {"
-            for line in self._put(f"out{j}", self.at(tile.pair.target, "target", address), tested):
-                yield f"    {line}"
+            yield from (f"    {line}" for line in self._put(f"out{j}", place, tested))
             yield "    }"
 
-    def _put(self, value: str, address: str, tested: bool, k: str = "k") -> Iterator[str]:
-        """A vector to the target; where it is not all the run's, or beyond a limit, element by element."""
-        tile, unit = self.tile, TYPES[self.tile.unit]
-        yield f"    u8* to = target + {address};"
+    def _put(self, value: str, place: str, tested: bool, k: str = "k") -> Iterator[str]:
+        """A vector to a place of the target; one not all the run's, or beyond a limit, by its elements."""
+        place = self.at(self.tile.pair.target, "target", place)
         tests = list(self._tests(tested, k))
-        if not tests:
-            yield f"    *(V16*)to = {value};"
-            return
-        whole, each = (" && ".join(parts) for parts in zip(*tests, strict=True))
+        if tests:
+            whole, each = (" && ".join(parts) for parts in zip(*tests, strict=True))
+            yield from self._put_parts(value, place, whole, each)
+        else:
+            yield from self._put_whole(value, place)
+
+    def _put_whole(self, value: str, place: str) -> Iterator[str]:
+        yield f"    u8* to = target + {place};"
+        yield f"    *(V16*)to = {value};"
+
+    def _put_parts(self, value: str, place: str, whole: str, each: str) -> Iterator[str]:
+        """All of a vector, or those elements v of which `each` holds."""
+        unit = TYPES[self.tile.unit]
+        yield f"    u8* to = target + {place};"
         yield f"    if ({whole}) *(V16*)to = {value};"
         yield "    else"
         yield "        #pragma unroll"
-        yield f"        for (int v = 0; v < {tile.vector}; ++v)"
+        yield f"        for (int v = 0; v < {self.tile.vector}; ++v)"
         yield f"            if ({each}) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
 
     def _tests(self, tested: bool, k: str) -> Iterator[tuple[str, str]]:

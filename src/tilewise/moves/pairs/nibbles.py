@@ -1,4 +1,6 @@
-"""Elements of 4 bits whose two neighbours part: two bytes of the source become two of the target.
+"""Elements of 4 bits whose two neighbours part, counted in bytes.
+
+Two bytes of the source become two of the target:
 
                  a    a + 1                     b    b + 1
     source   b   x    y         target   a      x    z         a byte has two elements of a row,
@@ -6,7 +8,8 @@
 
 Counted in bytes the pair has a digit more, of two: the second element of b in the source, that of a in the
 target. A thread that has the bytes of both makes those of both. Rows of both sides are whole bytes for that,
-wherever these begin; a limit is whole bytes as well.
+wherever these begin; a limit is whole bytes as well. All others are spread: in shared memory each element
+has a byte.
 """
 
 from __future__ import annotations
@@ -53,6 +56,20 @@ def in_bytes(pair: Pair) -> Pair | None:
         limits=limits,
         exchanged=len(together) - 1,
     )
+
+
+def spread(pair: Pair) -> Pair:
+    """The pair of elements that are a byte each, but for the storages, where two are in one.
+
+        requires  elements of 4 bits
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> bytes_ = spread(pair_of(S[63, 31], S[(63, 31) : (1, 63)], DType.of("u4")))
+    >>> bytes_.bits, bytes_.source.size, [(digit.read, digit.write) for digit in bytes_.digits]
+    (8, 1953, [(31, 1), (1, 63)])
+    """
+    return replace(pair, bits=8, spread=True)
 
 
 def _limits(pair: Pair, a: Digit, b: Digit) -> tuple[Limit, ...] | None:

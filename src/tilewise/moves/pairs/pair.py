@@ -76,6 +76,8 @@ class Pair:
     limits: tuple[Limit, ...] = ()
     exchanged: int | None = None
     """The digit of two bytes that exchange halves, where elements of 4 bits are counted in bytes."""
+    spread: bool = False
+    """Whether elements of 4 bits are counted as bytes each, which they are in shared memory alone."""
 
     @property
     def holes(self) -> bool:

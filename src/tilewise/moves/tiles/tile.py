@@ -164,10 +164,15 @@ class Tile:
         return prod(self.held[i] for i in self.read_run) * self.unit
 
     @property
+    def taken(self) -> int:
+        """Bytes of shared memory that a vector of the source becomes: half of one, where it is spread."""
+        return 2 * VECTOR if self.pair.spread and self.read_shift else VECTOR
+
+    @property
     def run_vectors(self) -> int:
         """Vectors that cover a row wherever it begins."""
         slack = SECTOR - self.unit if self.read_shift else 0
-        return -(-(self.run_bytes + slack) // VECTOR)
+        return -(-(self.run_bytes + slack) // self.taken)
 
     # -- shared memory -----------------------------------------------------------------------------
 
@@ -180,7 +185,7 @@ class Tile:
         granule = 4 if self.word_stores else VECTOR
         step = -(-self.run_bytes // VECTOR) * VECTOR
         if self.read_shift:
-            step = self.run_bytes + (2 * VECTOR - 2 if self.word_stores else VECTOR - 1)
+            step = self.run_bytes + (2 * self.taken - 2 if self.word_stores else self.taken - 1)
         for number, i in enumerate(self.rows):
             if self.read_shift:
                 step += (self.digits[i].read * self.unit - step) % granule
@@ -254,6 +259,12 @@ class Tile:
     def parted(self) -> bool:
         """Whether bytes that exchange halves are gathered one by one, and written to two runs at once."""
         return self.pair.exchanged is not None and self.words == 1
+
+    @property
+    def exchanges_well(self) -> bool:
+        """Whether elements of 4 bits go in whole words, or by halves with one side of whole vectors."""
+        few = len(self.digits) <= 3 and not (self.read_shift and self.write_shift)
+        return not self.pair.spread and (few or not self.parted)
 
     @property
     def leader(self) -> int:

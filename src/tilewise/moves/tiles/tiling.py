@@ -8,7 +8,7 @@ from itertools import chain
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.pairs.nibbles import in_bytes
+from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.pairs.pair import Pair, Side
 from tilewise.moves.tiles.conflicts import calmest
 from tilewise.moves.tiles.tile import LINE, VECTOR, Tile
@@ -109,14 +109,25 @@ def _laid(boxes: Iterator[Tile]) -> Iterator[Tile]:
 
 
 def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]:
-    """Tiles for the aims, one after another; of 4 bits those first that turn whole words."""
-    bytes_ = in_bytes(pair) if pair.bits == 4 else pair
-    if bytes_ is None or bytes_.bits < 8 or not bytes_.digits:
+    """Tiles for the aims, one after another; of 4 bits those first that turn whole words.
+
+    Halves of bytes are exchanged where runs of the target have vectors; elsewhere elements are spread.
+    """
+    if pair.bits != 4:
+        yield from _boxes_of(pair, aligned, more)
         return
-    total = prod(digit.extent for digit in bytes_.digits) * bytes_.bits // 8
-    tried = (_box(bytes_, aim, aligned) for aim in chain(_aims(bytes_, aligned, total), more))
-    boxes = (box for box in tried if box is not None)
-    yield from boxes if bytes_.exchanged is None else sorted(boxes, key=lambda box: box.parted)
+    bytes_ = in_bytes(pair)
+    halves = [] if bytes_ is None else sorted(_boxes_of(bytes_, aligned, more), key=lambda box: box.parted)
+    yield from (box for box in halves if box.run_elements >= VECTOR)
+    yield from _boxes_of(spread(pair), 2 * aligned, more)
+    yield from (box for box in halves if box.run_elements < VECTOR)
+
+
+def _boxes_of(pair: Pair, aligned: int, more: Sequence[Aim]) -> Iterator[Tile]:
+    if pair.digits:
+        total = prod(digit.extent for digit in pair.digits) * pair.bits // 8
+        tried = (_box(pair, aim, aligned) for aim in chain(_aims(pair, aligned, total), more))
+        yield from (box for box in tried if box is not None)
 
 
 def _by_waste(boxes: Iterator[Tile]) -> Iterator[Tile]:

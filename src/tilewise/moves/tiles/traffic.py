@@ -45,6 +45,7 @@ def traffic(tile: Tile, aligned: int) -> tuple[float, float]:
     >>> [tuple(round(share, 2) for share in traffic(way, 256)) for way in ways]
     [(1.0, 1.0), (1.39, 1.0)]
     """
+    aligned *= 2 if tile.pair.spread else 1
     reads = tile.surplus * _touched(tile, "read", tile.read_run, aligned)
     return reads, 1.0 if tile.halo else _touched(tile, "write", tile.write_run, aligned)
 
@@ -57,6 +58,7 @@ def _touched(tile: Tile, name: str, run: tuple[int, ...], aligned: int) -> float
         whole = not run or tile.extents[run[-1]] == tile.digits[run[-1]].extent
         if whole and 0 < step <= length:
             run, length = (*run, i), length + step * (tile.extents[i] - 1)
-    step = min(SECTOR, begins_at(tile.pair, name, run, tile.extents, aligned))
+    sector = SECTOR * (2 if tile.pair.spread else 1)
+    step = min(sector, begins_at(tile.pair, name, run, tile.extents, aligned))
     covered = -(-length * tile.unit // step) * step
-    return (covered + SECTOR - step) / (length * tile.unit)
+    return (covered + sector - step) / (length * tile.unit)

@@ -1,0 +1,243 @@
+"""The kernel of tiles of 4 bits that are turned 8 by 8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewise.emit.parts.template import filled
+from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, cast, counting
+from tilewise.moves.kernels.tile_kernel import STATIC
+from tilewise.moves.tiles.turned import Turned
+
+AT_ONCE = 1536
+"""Threads for which the registers of a multiprocessor are to last."""
+
+_TEMPLATE = """\
+$prelude
+// Element j of word i becomes element i of word j: halves of words first, then bytes, then halves of bytes.
+__device__ __forceinline__ void turn(u32 (&x)[8])
+{
+    u32 half[2][4], byte[4][2];
+    #pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        half[0][i] = __byte_perm(x[i], x[i + 4], 0x5410);
+        half[1][i] = __byte_perm(x[i], x[i + 4], 0x7632);
+    }
+    #pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        byte[2 * (i / 2)][i % 2] = __byte_perm(half[i / 2][i % 2], half[i / 2][i % 2 + 2], 0x6240);
+        byte[2 * (i / 2) + 1][i % 2] = __byte_perm(half[i / 2][i % 2], half[i / 2][i % 2 + 2], 0x7351);
+    }
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        const u32 even = byte[j][0], odd = byte[j][1];
+        x[2 * j] = even ^ ((even ^ odd << 4) & 0xf0f0f0f0u);
+        x[2 * j + 1] = odd ^ ((odd ^ even >> 4) & 0x0f0f0f0fu);
+    }
+}
+
+// Elements low to high of a word; the others are other threads'.
+__device__ __forceinline__ void put(u32* word, u32 x, int low, int high)
+{
+    if (low >= 8 || high <= 0) return;
+    const u32 own = (low > 0 ? ~0u << 4 * low : ~0u) & (high < 8 ? ~(~0u << 4 * high) : ~0u);
+    if (own == ~0u) *word = x;
+    else {
+        atomicAnd(word, x | ~own);
+        atomicOr(word, x & own);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__($threads, $together)
+$name(const u8* __restrict__ source, u8* __restrict__ target)
+{
+    $shared
+    $origins
+    const int left = (int)min($length - along, ($far)$rows);
+    const int amid = (int)(2 * (u64)source + $from & 7), lead = (int)(2 * (u64)target + $into & 31);
+    const $wide from = $from - amid, into = $into - lead;
+    const u32* words = (const u32*)(source + (from >> 1));
+    u8* const vectors = target + (into >> 1);
+    const bool whole = $whole;
+    #pragma unroll 1
+    for (int i = 0; i < $turns; ++i) {
+        const u32 item = threadIdx.x + i * $threads;
+        const int c = item % $row_words, r = item / $row_words, last = left - 1 - 8 * r;
+        if (last < 0) break;
+        u32 x[8] = {};
+        $near at[8];
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) at[j] = amid + 8 * c + $row_places;
+        bool inside = whole;
+        if (!whole) {
+            inside = true;
+            #pragma unroll
+            for (int j = 0; j < 8; ++j) inside &= from + at[j] >= 8 && from + at[j] <= $last;
+        }
+        if (inside) {
+            #pragma unroll
+            for (int j = 0; j < 8; ++j)
+                x[j] = __funnelshift_r(words[at[j] >> 3], words[(at[j] >> 3) + 1], (u32)at[j] * 4);
+        } else {
+            #pragma unroll 1
+            for (int b = 0; b < 5; ++b)
+                #pragma unroll
+                for (int j = 0; j < 8; ++j) {
+                    const $wide place = (from + at[j] >> 1) + b;
+                    const u32 byte = place >= 0 && place < $bytes ? source[place] : 0;
+                    const int shift = 8 * b - (int)(at[j] & 1) * 4;
+                    x[j] |= shift < 0 ? byte >> 4 : (u32)((u64)byte << shift);
+                }
+        }
+        turn(x);
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) runs[(8 * c + j) * $run_pitch + (c >> 2) * $skew + 4 + r] = x[j];
+    }
+    __syncthreads();
+    #pragma unroll 1
+    for (int i = 0; i < $writes; ++i) {
+        const u32 item = threadIdx.x + i * $threads;
+        const int c = item % $run_vectors, row = item / $run_vectors;
+        if (row >= $row_elements || across + row >= $row_length) break;
+        const $near run = lead + $run_places;
+        const int k = 32 * c - (int)(run & 31);
+        if (k >= $tall || k >= left || (k < 0 && along > 0)) continue;
+        const int at = row * $run_pitch + (row >> 5) * $skew + 4 + (k >> 3);
+        V16 out;
+        #pragma unroll
+        for (int w = 0; w < 4; ++w) out.x[w] = __funnelshift_r(runs[at + w], runs[at + w + 1], (u32)k * 4);
+        u8* to = vectors + (run + k >> 1);
+        if (k >= 0 && k + 32 <= left) *(V16*)to = out;
+        else
+            #pragma unroll
+            for (int w = 0; w < 4; ++w) put((u32*)to + w, out.x[w], -k - 8 * w, left - k - 8 * w);
+    }
+}
+"""
+
+
+def turned_kernel(tile: Turned, storage: int, name: str = NAME) -> str:
+    """The source of the kernel, on a source of `storage` bytes.
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> from tilewise.moves.tiles.turned import turned_of
+    >>> pair = pair_of(S[999, 777], S[(999, 777) : (1, 999)], DType.of("u4"))
+    >>> "turn(x);" in turned_kernel(turned_of(pair), 388112)
+    True
+    """
+    text = _Text(tile, storage)
+    slots = {
+        "prelude": PRELUDE.rstrip("\n"),
+        "threads": tile.threads,
+        "together": AT_ONCE // tile.threads,
+        "name": name,
+        "shared": "\n".join(_shared(tile)),
+        "origins": "\n".join(text.origins()),
+        "wide": text.wide,
+        "near": text.near,
+        "far": text.far,
+        "from": text.begin("read"),
+        "into": text.begin("write"),
+        "whole": text.whole,
+        "last": 2 * storage - 16,
+        "bytes": storage,
+        "row_places": text.places(tile.write_run, "read"),
+        "run_places": text.places(tile.read_run, "write"),
+        "length": f"({text.far}){tile.length(tile.write_run)}",
+        "row_length": tile.length(tile.read_run),
+        "rows": tile.rows,
+        "tall": tile.tall,
+        "row_elements": tile.wide,
+        "row_words": tile.wide // 8,
+        "run_vectors": tile.tall // 32 + 1,
+        "run_pitch": tile.run_pitch,
+        "skew": tile.skew,
+        "turns": -(-tile.rows * tile.wide // 64 // tile.threads),
+        "writes": -(-tile.wide * (tile.tall // 32 + 1) // tile.threads),
+    }
+    return filled(_TEMPLATE, slots) + "\n"
+
+
+def _shared(tile: Turned) -> Iterator[str]:
+    if tile.shared_bytes > STATIC:
+        yield "extern __shared__ __align__(128) u8 tile[];"
+        yield "u32* const runs = (u32*)tile;"
+    else:
+        yield f"__shared__ u32 runs[{tile.shared_bytes // 4}];"
+
+
+class _Text:
+    """Terms of addresses, counts and tests of a tile.
+
+    Where a run is one digit, what a block begins with is added once, and a place counts from there.
+    """
+
+    def __init__(self, tile: Turned, storage: int) -> None:
+        self.tile, self.elements = tile, 2 * storage
+        sides = (tile.pair.source, "read"), (tile.pair.target, "write")
+        reach = [sum(abs(getattr(digit, way)) * digit.extent for digit in tile.digits) for _, way in sides]
+        self.wide = counting(max(*reach, *(side.size for side, _ in sides)) + 8 * tile.wide)
+        """The type of a place in a storage, of one in a tile, and of a position in a run."""
+        self.near = counting(max(self._reach(tile.write_run, "read"), self._reach(tile.read_run, "write")))
+        self.far = counting(max(map(tile.length, (tile.read_run, tile.write_run))) + tile.wide + tile.tall)
+
+    def _reach(self, run: tuple[int, ...], way: str) -> int:
+        """How far positions of a run in a tile are apart on the other side, and more."""
+        extents = [self.tile.digits[i].extent for i in run]
+        steps: list[int] = [abs(getattr(self.tile.digits[i], way)) for i in run]
+        if len(run) == 1:
+            return (self.tile.wide + self.tile.rows) * (steps[0] + 1)
+        return sum(map(int.__mul__, extents, steps)) + 8 * self.tile.wide
+
+    def origins(self) -> Iterator[str]:
+        """Where the block's tile begins: in the target's run, across it in the source's, in other digits."""
+        tile, inner = self.tile, 1
+        named = {tile.write_run: ("along", tile.tall), tile.read_run: ("across", tile.wide)}
+        for run, count in tile.counts.items():
+            name, step = named.get(run, (f"o{run[0]}", 1))
+            text = f"blockIdx.x / {inner}u % {count}u" if inner > 1 else f"blockIdx.x % {count}u"
+            yield f"const {self.far} {name} = ({self.far})({text})" + (f" * {step};" if step > 1 else ";")
+            inner *= count
+
+    def begin(self, way: str) -> str:
+        """The element of a side from which places in the tile count."""
+        tile = self.tile
+        start = tile.pair.source.start if way == "read" else tile.pair.target.start
+        ours, theirs = (tile.read_run, tile.write_run)[:: 1 if way == "read" else -1]
+        names = {ours: "across", theirs: "along"} if way == "read" else {ours: "along", theirs: "across"}
+        steps = {
+            names.get(run, f"o{run[0]}"): getattr(tile.digits[run[0]], way)
+            for run in tile.counts
+            if run not in (ours, theirs) or (run == theirs and len(run) == 1)
+        }
+        terms = [f"{cast(self.wide)}{name} * {step}" for name, step in steps.items() if step]
+        return added(names[ours], *terms, start)
+
+    def places(self, run: tuple[int, ...], way: str) -> str:
+        """How far a position in one side's run is on the other side; no row is beyond the last."""
+        cast_, digits = cast(self.near), self.tile.digits
+        if len(run) == 1:
+            step = getattr(digits[run[0]], way)
+            return (
+                f"{cast_}r * {8 * step} + min(j, last) * {step}" if way == "read" else f"{cast_}row * {step}"
+            )
+        position = "(along + 8 * r + min(j, last))" if way == "read" else "(across + row)"
+        terms, inner = [], 1
+        for i in run:
+            digit = position if inner == 1 else f"{position} / {inner}"
+            digit = digit if i == run[-1] else f"{digit} % {digits[i].extent}"
+            terms.append(f"{cast_}({digit}) * {getattr(digits[i], way)}")
+            inner *= digits[i].extent
+        return added(*terms)
+
+    @property
+    def whole(self) -> str:
+        """Whether all words that a tile reads are in the storage; no, where its rows are not evenly apart."""
+        run = self.tile.write_run
+        if len(run) > 1:
+            return "false"
+        step = self.tile.digits[run[0]].read
+        last = f"{cast(self.wide)}(left - 1) * {step}"
+        low, high = ("from", added("from", last))[:: 1 if step >= 0 else -1]
+        return f"{low} >= {0 if step >= 0 else 8} && {high} <= {self.elements - self.tile.wide - 16}"

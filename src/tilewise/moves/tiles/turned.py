@@ -1,0 +1,151 @@
+"""The tile of elements of 4 bits whose rows begin anywhere: words of 8 elements, turned 8 by 8 in registers.
+
+A thread reads a word of each of eight rows of the source, shifted to begin with the tile. Turned they are
+words of eight runs of the target, which are kept in shared memory, and shifted again to where vectors of the
+target begin. Runs go over as many digits as make them long: what counts is a position in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.pairs.pair import Digit, Pair
+
+WORD = 8
+"""Elements of a word."""
+
+AHEAD = 32
+"""Elements of a vector: a tile has so many more of a target run, as its last vector may end there."""
+
+WIDE, TALL, THREADS = 256, 224, 512
+"""Elements of a row of the source, of a run of the target, and threads of a block."""
+
+SMALL = 64, 96, 128
+"""The same where there are few tiles, so that every multiprocessor has work."""
+
+FEW = 264
+"""Tiles that are two for each multiprocessor."""
+
+SHORTEST = 64, 128
+"""Elements of a run of the source, and of the target, under which others are faster."""
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A tile of a pair of elements of 4 bits, without limits and swizzles."""
+
+    pair: Pair
+    read_run: tuple[int, ...]
+    """Digits that are contiguous in the source one after another, the fastest first."""
+    write_run: tuple[int, ...]
+    """The same of the target; no digit is in both."""
+    wide: int = WIDE
+    """Elements of a row of the source, 64, 128 or 256."""
+    tall: int = TALL
+    """Elements of a run of the target: with those that are read ahead a multiple of 32."""
+    threads: int = THREADS
+
+    @property
+    def digits(self) -> tuple[Digit, ...]:
+        """The digits of the pair."""
+        return self.pair.digits or ()
+
+    @property
+    def rows(self) -> int:
+        """How many rows of the source are read."""
+        return self.tall + AHEAD
+
+    @property
+    def run_pitch(self) -> int:
+        """Words from run to run, an odd number: a vector may begin before the first element."""
+        return self.rows // WORD + 5
+
+    @property
+    def skew(self) -> int:
+        """Words by which every 32 runs lie further apart, so that words of a row go to as many banks."""
+        return max(1, 32 * WORD // self.wide)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory of a block."""
+        return 4 * (self.wide * self.run_pitch + self.wide // 32 * self.skew)
+
+    @property
+    def sectors(self) -> tuple[float, float]:
+        """Sectors that are read, and written, for as many bytes of elements as one has."""
+        row = self.wide / 2
+        return self.rows / self.tall * (row + SECTOR) / row, 1.0
+
+    def length(self, run: tuple[int, ...]) -> int:
+        """Elements of all of a run."""
+        return prod(self.digits[i].extent for i in run)
+
+    @cached_property
+    def counts(self) -> dict[tuple[int, ...], int]:
+        """How many tiles lie along the runs and along each other digit, those of the target's run first."""
+        within = {*self.read_run, *self.write_run}
+        others = sorted((i for i in range(len(self.digits)) if i not in within), key=self._step)
+        counts = {
+            self.write_run: -(-self.length(self.write_run) // self.tall),
+            self.read_run: -(-self.length(self.read_run) // self.wide),
+        }
+        return counts | {(i,): self.digits[i].extent for i in others}
+
+    def _step(self, digit: int) -> int:
+        return abs(self.digits[digit].write)
+
+    @property
+    def blocks(self) -> int:
+        """How many tiles there are."""
+        return prod(self.counts.values())
+
+
+def turned_of(pair: Pair) -> Turned | None:
+    """The tile of a pair; None where a run is short, or where there is more to look at.
+
+        requires  the simplest digits
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> tile = turned_of(pair_of(S[999, 777], S[(999, 777) : (1, 999)], DType.of("u4")))
+    >>> tile.read_run, tile.write_run, tile.blocks
+    ((1,), (0,), 143)
+    """
+    large = turned_by(pair, WIDE, TALL, THREADS)
+    if large is None:
+        return None
+    if large.length(large.read_run) < SHORTEST[0] or large.length(large.write_run) < SHORTEST[1]:
+        return None
+    return turned_by(pair, *SMALL) if large.blocks < FEW else large
+
+
+def turned_by(pair: Pair, wide: int, tall: int, threads: int) -> Turned | None:
+    """The tile of those extents."""
+    sides = pair.source, pair.target
+    if pair.bits != 4 or pair.limits or any(side.swizzles or side.outer for side in sides):
+        return None
+    reads, writes = _runs(pair.digits or (), wide, tall)
+    return Turned(pair, reads, writes, wide, tall, threads) if reads and writes else None
+
+
+def _runs(digits: tuple[Digit, ...], wide: int, tall: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The runs of both sides, by turns a digit longer until they are as long as is wanted."""
+    runs: dict[str, list[int]] = {"read": [], "write": []}
+    wanted = {"read": wide, "write": tall}
+    growing = True
+    while growing:
+        growing = False
+        for name, run in runs.items():
+            length = prod(digits[i].extent for i in run)
+            following = [
+                i
+                for i, digit in enumerate(digits)
+                if getattr(digit, name) == length and not any(i in own for own in runs.values())
+            ]
+            if following and length < wanted[name]:
+                run.append(following[0])
+                growing = True
+    return tuple(runs["read"]), tuple(runs["write"])
