@@ -40,7 +40,7 @@ LAUNCH = 2e-6
 """Seconds of a launch that nothing hides."""
 
 _WHOLE, _TURNED, _SPREAD, _NARROW = 0.97, 0.7, 0.45, 0.02
-"""Of a copy's rate, what is expected of tiles of whole sectors, of those of 4 bits that are turned, or spread,
+"""Of a copy's rate, what is expected of tiles of whole sectors, of those of 4 bits that are turned or spread,
 and of elements of 4 bits one by one (docs/move.md); of wider ones no rate was measured."""
 
 
