@@ -192,6 +192,12 @@ def test_spread_tiles_are_the_naive_moves(shape, order, aim):
     check_guarded(replace(found, way=tile_for(spread(simplest(found.pair)), aim)))
 
 
+def test_a_thread_gathers_a_word_of_the_target():
+    found = plan(S[(33, 21) : (64, 3)], S[33, 21], "u4", fill=9)
+    assert (found.kind, found.way.in_words, found.vector) == ("gather", True, {"read": 1, "write": 4})
+    check_guarded(found)
+
+
 def test_a_last_byte_that_is_not_whole_is_all_that_is_filled():
     odd, even, spaced = (plan(S[63, n], S[(63, n) : (1, m)], "u4") for n, m in ((63, 63), (64, 63), (63, 64)))
     assert (odd.fills, odd.fill_from) == (True, 1984)

@@ -256,8 +256,8 @@ class Plan:
     def vector(self) -> dict[str, int]:
         """Bytes that a thread reads, and writes, at once."""
         if isinstance(self.way, Gather):
-            unit = -(-self.pair.bits // 8)
-            return {"read": unit, "write": self.way.vector * unit}
+            read, write = (-(-count * self.pair.bits // 8) for count in (1, self.way.vector))
+            return {"read": read, "write": write}
         if isinstance(self.way, Turned):
             return {"read": 4, "write": VECTOR}
         if isinstance(self.way, Tile) and self.way.pair.spread:

@@ -1,7 +1,8 @@
 """The kernel for any two layouts: each thread moves the elements of one vector of the target, or one element.
 
-It takes what no tile takes: elements of less than a byte, sides without a contiguous run, digits that do not
-divide each other. Its addresses are the layouts' own functions.
+It takes what no tile takes: sides without a contiguous run, swizzles that part vectors, digits that do not
+divide each other. Its addresses are the layouts' own functions. Of elements of 4 bits a thread has a word of
+the target, where they are side by side there.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from tilewise.moves.pairs.pair import Digit, Pair
 
 THREADS = 256
 VECTOR = 16
+WORD = 8
+"""Elements of 4 bits that a thread has together, where the target has them side by side."""
 
 _TEMPLATE = """\
 $prelude
@@ -48,7 +51,20 @@ class Gather:
     @property
     def items(self) -> int:
         """How many threads have something to do."""
+        if self.in_words:
+            run = _ordered(self.pair)[0].extent
+            return self.elements // run * self.run_words
         return self.elements // self.vector
+
+    @property
+    def in_words(self) -> bool:
+        """Whether a thread has a word of the target, wherever runs begin."""
+        return self.pair.bits < 8 and self.vector > 1
+
+    @property
+    def run_words(self) -> int:
+        """Words that a run of the target may be part of."""
+        return (_ordered(self.pair)[0].extent + 2 * WORD - 2) // WORD
 
     @property
     def elements(self) -> int:
@@ -67,6 +83,8 @@ class Gather:
 def gather_of(pair: Pair, aligned: int = 256) -> Gather:
     """The move of a pair element by element, as many at once as the target has them side by side."""
     digits = _ordered(pair)
+    if digits and pair.bits == 4 and digits[0].write == 1 and not pair.target.swizzles:
+        return Gather(pair, WORD)
     if not digits or pair.bits < 8 or pair.limits or digits[0].write != 1:
         return Gather(pair)
     unit, side = pair.bits // 8, pair.target
@@ -121,6 +139,9 @@ def _swizzles(pair: Pair) -> Iterator[str]:
 def _by_digits(gather: Gather) -> Iterator[str]:
     pair, vector = gather.pair, gather.vector
     digits = _ordered(pair)
+    if gather.in_words:
+        yield from _word(gather, digits)
+        return
     yield "u64 rest = item;"
     for place, digit in enumerate(digits):
         extent = digit.extent // vector if place == 0 else digit.extent
@@ -133,6 +154,36 @@ def _by_digits(gather: Gather) -> Iterator[str]:
         yield f"const bool within{place} = {count} < {limit.bound};"
     tests = [f"within{place}" for place in range(len(pair.limits))]
     yield from _guarded(tests, _moved(gather, digits))
+
+
+def _word(gather: Gather, digits: list[Digit]) -> Iterator[str]:
+    """Elements of 4 bits of one word; what else is in it is other threads'."""
+    pair, (run, *others) = gather.pair, digits
+    yield "u64 rest = item;"
+    yield f"const long long word = (long long)(rest % {gather.run_words}ull); rest /= {gather.run_words}ull;"
+    for place, digit in enumerate(others, 1):
+        yield f"const long long q{place} = (long long)(rest % {digit.extent}ull); rest /= {digit.extent}ull;"
+    start = pair.target.start + pair.target.outer
+    yield f"const long long into = {_sum([0, *(digit.write for digit in others)], start)};"
+    yield f"const long long k = 8 * word - (long long)(2 * (u64)target + into & {WORD - 1});"
+    yield "u32 out = 0, own = 0;"
+    yield "#pragma unroll"
+    yield f"for (int v = 0; v < {WORD}; ++v) {{"
+    yield "    const long long q0 = k + v;"
+    tests = ["q0 >= 0", f"q0 < {run.extent}"]
+    for place, limit in enumerate(pair.limits):
+        tests.append(f"{_sum([digit.counts[place] for digit in digits], 0)} < {limit.bound}")
+    yield f"    if (!({' && '.join(tests)})) continue;"
+    yield f"    const long long a = source_at({_sum([digit.read for digit in digits], pair.source.start)});"
+    yield "    out |= ((u32)source[a >> 1] >> (a & 1) * 4 & 15u) << 4 * v;"
+    yield "    own |= 15u << 4 * v;"
+    yield "}"
+    yield "u32* const words = (u32*)(target + (into + k >> 1));"
+    yield "if (own == 0xffffffffu) *words = out;"
+    yield "else if (own) {"
+    yield "    atomicAnd(words, out | ~own);"
+    yield "    atomicOr(words, out);"
+    yield "}"
 
 
 def _guarded(tests: list[str], lines: Iterator[str]) -> Iterator[str]:
