@@ -18,6 +18,7 @@ SMALL = (
     "transpose of doubles, of unaligned storages",
     "4 bits",
     "4 bits one by one",
+    "4 bits in long rows",
     "4 bits in rows of whole bytes",
     "no common digits",
     "padded",
