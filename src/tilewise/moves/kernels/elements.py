@@ -129,13 +129,18 @@ class Elements(Terms):
             yield [] if place else lines, self._swizzled(part)
 
     def _carried(self) -> Iterator[Spelled]:
-        """Elements along several digits: one address from the other, with a carry where a digit ends."""
+        """Elements along several digits: one address from the other, with a carry where a digit ends.
+
+        Of two digits those that are all of the faster one apart are a step of the other apart.
+        """
         tile = self.tile
         run = tile.write_run
         for place in range(self.places):
             position = added("k", place + self.ahead)
             if len(run) == 2 and tile.extents[run[0]].bit_count() > 1:
-                yield self._carry(place, position), self._swizzled(f"at{place}")
+                further, first = divmod(place, tile.extents[run[0]])
+                lines = [] if further else self._carry(place, position)
+                yield lines, self._swizzled(added(f"at{first}", further * tile.pitches[run[1]]))
             else:
                 address = added(*self.rows, *self.kept_run(f"p{place}"))
                 yield [f"const u32 p{place} = {position};"], self._swizzled(address)
