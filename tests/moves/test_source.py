@@ -30,7 +30,7 @@ PLANS = {
     "from core matrices": plan(core_matrices(64, 64, "bf16").target, S[64, 64], "bf16"),
     "4 bits": transpose(23, 21).plan("u4", fill=b"\x33"),
     "4 bits one by one": plan(Swizzle(2, 0, 3) @ S[15, 63], S[(15, 63) : (1, 16)], "u4", fill=b"\x33"),
-    "4 bits in long rows": transpose(131, 67).plan("u4", fill=b"\x33"),
+    "4 bits in long rows": transpose(131, 203).plan("u4", fill=b"\x33"),
     "4 bits in rows of whole bytes": transpose(90, 50).plan("u4"),
     "copies and gaps": plan(S[30, 7], S[(30, 7) : (1, 32)] + R[2:256] + 5, "s16", fill=b"\x01\x02"),
     "swizzles that part vectors": plan(Swizzle(3, 0, 3) @ S[16, 64], S[(16, 64) : (1, 16)], "f16"),
