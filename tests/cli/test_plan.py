@@ -23,7 +23,8 @@ KEYS = {"class", "kernel", "tile", "vector", "swizzle", "bytes", "copy_fraction"
         (("S[64]", "S[64] + 16", "--dtype", "f32"), "copy"),
         (TURN, "tile"),
         (("S[64, 96]", "S[(64, 96) : (1, 64)]", "--dtype", "u4"), "tile"),
-        (("S[64, 95]", "S[(64, 95) : (1, 64)]", "--dtype", "u4"), "gather"),
+        (("S[64, 95]", "S[(64, 95) : (1, 64)]", "--dtype", "u4"), "tile"),
+        (("S[(64, 95) : (256, 2)]", "S[(64, 95) : (1, 64)]", "--dtype", "u4"), "gather"),
         (("transpose(64, 96)", "--dtype", "bf16"), "tile"),
     ],
 )
