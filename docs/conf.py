@@ -41,7 +41,10 @@ nitpick_ignore_regex = [
     (r"py:.*", r"tilewise\.check\.(access\.(question|stored)|swizzling\.(candidates|engines))\..*"),
     (r"py:.*", r"tilewise\.(gpu\.verify\.part\.(One|Device|Answer)|check\.access\.costs\.Ranks)"),  # any type
     # ways of a plan
-    (r"py:.*", r"tilewise\.moves\.(plan\.Bulk|tiles\.\w+\.Tile|kernels\.\w+\.Gather|pairs\.\w+\.\w+)"),
+    (
+        r"py:.*",
+        r"tilewise\.moves\.(plan\.Bulk|tiles\.\w+\.(Tile|Turned)|kernels\.\w+\.Gather|pairs\.\w+\.\w+)",
+    ),
     # parts of an exchange
     (
         r"py:.*",
