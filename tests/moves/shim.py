@@ -1,13 +1,14 @@
 """Kernels on the CPU: their text compiled by g++, the threads of a block as threads, block after block.
 
 A block's threads meet at barriers as on the device, and shared memory is one array of the block, so that the
-text that a GPU runs is what is tested where there is none.
+text that a GPU runs is what is tested where there is none. What a block finds in it is nothing that it may use.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -38,6 +39,11 @@ static std::barrier<>* gate;
 #define __align__(n) __attribute__((aligned(n)))
 static void __syncthreads() { gate->arrive_and_wait(); }
 static void __syncwarp() {}
+static void spoiled(unsigned char* at, unsigned long bytes)
+{
+    if (threadIdx.x == 0) std::fill(at, at + bytes, 0xA5);
+    __syncthreads();
+}
 static unsigned __byte_perm(unsigned a, unsigned b, unsigned order)
 {
     unsigned long long both = (unsigned long long)b << 32 | a;
@@ -74,6 +80,8 @@ extern "C" void run(const unsigned char* source, unsigned char* target, unsigned
 }
 """
 
+_SHARED = re.compile(r"__shared__ (?:__align__\(\d+\) )?\w+ (\w+)(?:\[[^;]*\])?;")
+
 _FOLDER = Path(tempfile.mkdtemp(prefix="tilewise-kernels-"))
 
 
@@ -83,7 +91,8 @@ def run(text: str, blocks: int, threads: int, source: np.ndarray, target: np.nda
     if compiler is None:
         pytest.skip("no g++ on this machine: kernels are not run on the CPU")
     dynamic = "extern __shared__ __align__(128) u8 tile[];"
-    text = text.replace(dynamic, "static __align__(128) u8 tile[1 << 18];")
+    text = text.replace(dynamic, "__shared__ __align__(128) u8 tile[1 << 18];")
+    text = _SHARED.sub(r"\g<0> spoiled((unsigned char*)\1, sizeof \1);", text)
     program = _HEAD + text + _TAIL.replace("THREADS", str(threads))
     library = _FOLDER / f"{hashlib.sha256(program.encode()).hexdigest()[:24]}.so"
     if not library.exists():

@@ -65,6 +65,10 @@ class SpreadReading(Reading):
         yield from super().functions()
         yield _FUNCTIONS
 
+    def _beyond(self) -> Iterator[str]:
+        """Rows that are none of the tensor are read as well: no byte may have more than the 4 bits of one."""
+        yield from ()
+
     def _taken(self, value: str, place: str, guarded: bool) -> Iterator[str]:
         taken = self.tile.taken
         yield f"    const {self.wide} at = {place};"

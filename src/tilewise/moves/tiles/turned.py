@@ -20,7 +20,7 @@ WORD = 8
 AHEAD = 32
 """Elements of a vector: a tile has so many more of a target run, as its last vector may end there."""
 
-WIDE, TALL, THREADS = 256, 224, 512
+WIDE, TALL, THREADS = 128, 480, 512
 """Elements of a row of the source, of a run of the target, and threads of a block."""
 
 SMALL = 64, 96, 128
