@@ -154,6 +154,12 @@ def cases() -> Iterator[Case]:
     )
     yield Case("transpose u4 16384 x 32768", "u4", S[16384, 32768], S[(16384, 32768) : (1, 16384)], "narrow")
     yield Case("tiles of 128 x 128 u4", "u4", S[16384, 32768], tiles(16384, 32768, 128, 128), "narrow")
+    yield transposed("u4", 32767, 32767, "narrow")
+    yield transposed("u4", 32768, 32767, "narrow")
+    yield permuted("rank 3 u4, odd", "u4", (511, 1023, 769), (2, 0, 1), "narrow")
+    yield permuted("rank 4 u4 reversed", "u4", (66, 62, 258, 254), (3, 2, 1, 0), "narrow")
+    yield permuted("6 planes to pixels u4", "u4", (64, 6, 1154, 1154), (0, 2, 3, 1), "narrow")
+    yield permuted("3 pixels to planes u4, odd", "u4", (64, 1153, 1153, 3), (0, 3, 1, 2), "narrow")
     for dtype, side in (("u8", 1024), ("u8", 2048), ("bf16", 2048), ("f32", 512), ("f32", 2048)):
         yield transposed(dtype, side, side, "small")
     for dtype, side in (("u8", 1447), ("bf16", 1447), ("f32", 1447)):

@@ -39,7 +39,10 @@ nitpick_ignore_regex = [
     # what opens a device, or is handed on, is on no page
     (r"py:.*", r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.mma\.\w+)\..*|Question|Row|Counts|Folded"),
     (r"py:.*", r"tilewise\.check\.(access\.(question|stored)|swizzling\.(candidates|engines))\..*"),
-    (r"py:.*", r"tilewise\.(gpu\.verify\.part\.(One|Device|Answer)|check\.access\.costs\.Ranks)"),  # any type
+    (
+        r"py:.*",
+        r"tilewise\.(gpu\.(Way|Tunable|verify\.part\.(One|Device|Answer))|check\.access\.costs\.Ranks)",
+    ),  # any type
     # ways of a plan
     (
         r"py:.*",

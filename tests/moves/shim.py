@@ -1,7 +1,7 @@
 """Kernels on the CPU: their text compiled by g++, the threads of a block as threads, block after block.
 
 A block's threads meet at barriers as on the device, and shared memory is one array of the block, so that the
-text that a GPU runs is what is tested where there is none. What a block finds in it is nothing that it may use.
+text that a GPU runs is what is tested where there is none. What a block finds in it is nothing it may use.
 """
 
 from __future__ import annotations

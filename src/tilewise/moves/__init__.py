@@ -132,7 +132,7 @@ def plan(
       1  fill 576 elements of the target with 0: it has places that no element takes
       2  copy 2048 bytes from byte 0 to byte 256, all together
     >>> print(plan(parse("wgmma.D(f32, n=64)"), S[(64, 64) : (1 @ reg, 1 @ tx)], "bf16"))
-    shared: through shared memory, about 43 cycles for a warp, for sm_90 and later
+    shared: through shared memory, about 44 cycles for a warp, for sm_90 and later
       shared memory  8192 bytes, 1 barrier
       1  store 4 times by stmatrix.x4.trans: 64 wavefronts for the block
       2  wait for the block, once

@@ -54,7 +54,7 @@ class Exchange:
     >>> found.kind, found.shared_bytes, found.barriers, found.wavefronts
     ('shared', 16384, 1, (128, 128))
     >>> print(found)
-    shared: through shared memory, about 145 cycles for a warp, for sm_75 and later
+    shared: through shared memory, about 147 cycles for a warp, for sm_75 and later
       shared memory  16384 bytes, address bits 4, 5, 6 swizzled, 1 barrier
       1  store 16 vectors of 16 B a thread: 128 wavefronts for the block
       2  wait for the block, once
