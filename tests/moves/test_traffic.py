@@ -70,6 +70,33 @@ def test_sectors_are_those_that_are_counted(shape, order, dtype):
         assert writes == pytest.approx(counted(tile, "write"), rel=0.03)
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "dtype"),
+    [
+        (S[3, 4096], S[(3, 4096) : (1, 4)], "u8"),  # a byte beside every pixel
+        (S[(512, 256, 3) : (768, -3, 1)] + 765, S[(512, 256, 3) : (256, 1, 131072)], "u8"),  # mirrored
+        (S[(512, 256) : (272, 1)], S[(512, 256) : (1, 544)], "u8"),  # gaps in which a sector has no room
+        (S[(64, 64) : (64, 4096)], S[64, 64], "b128"),
+    ],
+    ids=str,
+)
+def test_sectors_of_gaps_and_of_steps_downwards_are_those_that_are_counted(source, target, dtype):
+    tile = plan(source, target, dtype).way
+    reads, writes = traffic(tile, 256)
+    assert reads == pytest.approx(counted(tile, "read"), rel=0.05)
+    assert writes == pytest.approx(counted(tile, "write"), rel=0.05)
+
+
+def test_sectors_of_what_is_read_again_and_again_are_those_of_once():
+    assert plan(S[(1024, 1024) : (0, 1)], S[1024, 1024], "u8").sectors == (1.0, 1.0)
+
+
+def test_what_no_tile_moves_has_sectors_where_they_are_known():
+    one_by_one = plan(S[6], S[6:2], "u8")
+    assert (one_by_one.kind, one_by_one.data()["sectors"]) == ("gather", None)
+    assert plan(S[6] + 6, S[6], "u8").data()["sectors"] == {"read": 1.0, "write": 1.0}
+
+
 def test_where_rows_begin():
     pair = turned((24, 40), (1, 0), "u8").pair
     runs = pair.digits

@@ -222,14 +222,17 @@ class Plan:
         if isinstance(self.way, Gather):
             return _NARROW if self.pair.bits < 8 else None
         most = _TURNED if isinstance(self.way, Turned) else _SPREAD if self.way.pair.spread else _WHOLE
-        return min(most, 2 / sum(self.sectors))
+        return min(most, 2 / sum(_sectors(self.way, self.aligned)))
 
     @cached_property
-    def sectors(self) -> tuple[float, float]:
-        """Sectors that blocks read, and write, for as many bytes of elements as one has."""
-        if isinstance(self.way, Turned):
-            return self.way.sectors
-        return traffic(self.way, self.aligned) if isinstance(self.way, Tile) else (1.0, 1.0)
+    def sectors(self) -> tuple[float, float] | None:
+        """Sectors that blocks read, and write, for as many bytes of elements as one has.
+
+        None where threads take elements one by one: which sectors they share, a cache decides.
+        """
+        if isinstance(self.way, Gather):
+            return None
+        return (1.0, 1.0) if isinstance(self.way, Bulk) else _sectors(self.way, self.aligned)
 
     @property
     def _filled_bytes(self) -> int:
@@ -295,7 +298,7 @@ class Plan:
             "vector": self.vector,
             "swizzle": self.swizzle,
             "bytes": self.bytes,
-            "sectors": dict(zip(("read", "write"), (round(own, 3) for own in self.sectors), strict=True)),
+            "sectors": None if self.sectors is None else _rounded(self.sectors),
             "copy_fraction": self.copy_fraction,
             "seconds": self.seconds,
             "blocks": self.launch[0],
@@ -448,6 +451,15 @@ def _bulk(pair: Pair) -> Bulk | None:
     return Bulk(pair.source.start * unit, pair.target.start * unit, count * unit)
 
 
+def _sectors(way: Tile | Turned, aligned: int) -> tuple[float, float]:
+    return way.sectors if isinstance(way, Turned) else traffic(way, aligned)
+
+
+def _rounded(sectors: tuple[float, float]) -> dict[str, float]:
+    reads, writes = sectors
+    return {"read": round(reads, 3), "write": round(writes, 3)}
+
+
 def _named_extents(tile: Tile | Turned) -> dict[str, Any]:
     if isinstance(tile, Turned):
         read, write = tile.wide // 2, tile.tall // 2
@@ -503,11 +515,11 @@ def _steps(plan: Plan) -> Iterator[str]:
         f"{counted(way.blocks, 'block')} of {way.threads} threads, each with a tile of "
         f"{' x '.join(map(str, way.extents))} elements of {'4 bits' if way.pair.spread else f'{way.unit} B'}"
     )
-    reads, writes = plan.sectors
+    reads, writes = traffic(way, plan.aligned)
     yield (
         f"read rows of {_stored(way, way.run_bytes // way.unit)} B in vectors of {plan.vector['read']} B"
         + (", taken where sectors begin" if way.read_shift else "")
-        + (f": {reads:.2f} times the sectors of the elements" if reads >= 1.005 else "")
+        + (f": {reads:.2f} times the elements' bytes, by whole sectors" if reads >= 1.005 else "")
     )
     apart = [word for word, why in (("padded", way.padding), ("folded", way.fold)) if why]
     rows = f"rows {', '.join([*apart, f'{max(way.pitches)} B apart'])}" if way.rows else "one row"
@@ -520,7 +532,7 @@ def _steps(plan: Plan) -> Iterator[str]:
     yield (
         f"write runs of {_stored(way, way.run_elements)} B in vectors of {plan.vector['write']} B{turned}"
         + (", by whole sectors wherever rows begin" if way.write_shift else "")
-        + (f": {writes:.2f} times the sectors of the elements" if writes >= 1.005 else "")
+        + (f": {writes:.2f} times the elements' bytes, by whole sectors" if writes >= 1.005 else "")
     )
     if plan.pair.beyond and not plan.fills:
         yield f"fill the {counted(plan.pair.beyond, 'element')} beyond the box with {value}, in the same runs"

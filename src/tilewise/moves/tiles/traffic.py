@@ -51,14 +51,14 @@ def traffic(tile: Tile, aligned: int) -> tuple[float, float]:
 
 
 def _touched(tile: Tile, name: str, run: tuple[int, ...], aligned: int) -> float:
-    """Bytes of sectors for a byte of what the tile has of a side without a gap: its runs, or rows of them."""
-    length = prod(tile.extents[i] for i in run)
-    steps = sorted((getattr(digit, name), i) for i, digit in enumerate(tile.digits) if i not in run)
-    for step, i in steps:
-        whole = not run or tile.extents[run[-1]] == tile.digits[run[-1]].extent
-        if whole and 0 < step <= length:
-            run, length = (*run, i), length + step * (tile.extents[i] - 1)
+    """Bytes of sectors for a byte of what the tile has of a side without a gap in which a sector has room."""
     sector = SECTOR * (2 if tile.pair.spread else 1)
+    length = elements = prod(tile.extents[i] for i in run)
+    steps = sorted((abs(getattr(digit, name)), i) for i, digit in enumerate(tile.digits) if i not in run)
+    for step, i in steps:
+        if step and (step - length) * tile.unit < sector:
+            run, length = (*run, i), length + step * (tile.extents[i] - 1)
+            elements *= tile.extents[i]
     step = min(sector, begins_at(tile.pair, name, run, tile.extents, aligned))
     covered = -(-length * tile.unit // step) * step
-    return (covered + sector - step) / (length * tile.unit)
+    return (covered + sector - step) / (elements * tile.unit)
