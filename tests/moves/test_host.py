@@ -220,6 +220,22 @@ def test_whole_periods_are_moved_as_by_addresses(name, cores, monkeypatch):
     assert ours.tobytes() == theirs.tobytes()
 
 
+@pytest.mark.parametrize("name", ["out of atoms, turned", "both swizzled", "upwards"])
+def test_blocks_of_periods_whose_lines_displace_one_another_go_by_way_of_a_buffer(name, monkeypatch):
+    brought = []
+    keep_apart = blocks._buffer
+
+    def counted(*asked):
+        brought.append(keep_apart(*asked))
+        return brought[-1]
+
+    monkeypatch.setattr(blocks, "_buffer", counted)
+    for constant, value in {"WAYS": 0, "STREAMS": 1, "ROW": 64}.items():
+        monkeypatch.setattr(blocks, constant, value)
+    test_whole_periods_are_moved_as_by_addresses(name, 1, monkeypatch)
+    assert any(brought)
+
+
 @pytest.mark.parametrize(
     "layout",
     [

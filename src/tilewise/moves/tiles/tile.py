@@ -198,7 +198,7 @@ class Tile:
         found: dict[int, int] = {}
         for i in digits:
             head = next(reversed(found), None)
-            if head is None or self.fold or self.pitches[i] != found[head] * self.pitches[head]:
+            if head is None or self.pitches[i] != found[head] * self.pitches[head]:
                 found[i] = extents[i]
             else:
                 found[head] *= extents[i]
