@@ -519,7 +519,7 @@ def _steps(plan: Plan) -> Iterator[str]:
     yield (
         f"read rows of {_stored(way, way.run_bytes // way.unit)} B in vectors of {plan.vector['read']} B"
         + (", taken where sectors begin" if way.read_shift else "")
-        + (f": {reads:.2f} times the elements' bytes, by whole sectors" if reads >= 1.005 else "")
+        + (f": sectors of {reads:.2f} times the elements' bytes" if reads >= 1.005 else "")
     )
     apart = [word for word, why in (("padded", way.padding), ("folded", way.fold)) if why]
     rows = f"rows {', '.join([*apart, f'{max(way.pitches)} B apart'])}" if way.rows else "one row"
@@ -532,7 +532,7 @@ def _steps(plan: Plan) -> Iterator[str]:
     yield (
         f"write runs of {_stored(way, way.run_elements)} B in vectors of {plan.vector['write']} B{turned}"
         + (", by whole sectors wherever rows begin" if way.write_shift else "")
-        + (f": {writes:.2f} times the elements' bytes, by whole sectors" if writes >= 1.005 else "")
+        + (f": sectors of {writes:.2f} times the elements' bytes" if writes >= 1.005 else "")
     )
     if plan.pair.beyond and not plan.fills:
         yield f"fill the {counted(plan.pair.beyond, 'element')} beyond the box with {value}, in the same runs"
