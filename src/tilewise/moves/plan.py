@@ -40,8 +40,8 @@ LAUNCH = 2e-6
 """Seconds of a launch that nothing hides."""
 
 _WHOLE, _TURNED, _SPREAD, _NARROW = 0.97, 0.7, 0.65, 0.04
-"""Of a copy's rate, what tiles of whole sectors, those of 4 bits that are turned or spread, and words of 4 bits
-that are gathered were seen to reach (docs/move.md); of wider elements one by one no rate was measured."""
+"""Of a copy's rate, what tiles of whole sectors, those of 4 bits that are turned or spread, and words of 4
+bits that are gathered were seen to reach (docs/move.md); of wider elements one by one no rate was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,7 +545,7 @@ def _turned_steps(plan: Plan, way: Turned) -> Iterator[str]:
     )
     yield (
         f"read {way.rows} rows of {way.wide // 2} B in words of 4 B, wherever they begin: "
-        f"{plan.sectors[0]:.2f} times the sectors of the elements"
+        f"sectors of {way.sectors[0]:.2f} times the elements' bytes"
     )
     yield "turn 8 words of 8 elements in registers"
     yield f"keep {way.shared_bytes} B in shared memory, runs {4 * way.run_pitch} B apart"
