@@ -41,7 +41,8 @@ LAUNCH = 2e-6
 
 _WHOLE, _TURNED, _SPREAD, _NARROW = 0.97, 0.7, 0.65, 0.04
 """Of a copy's rate, what tiles of whole sectors, those of 4 bits that are turned or spread, and words of 4
-bits that are gathered were seen to reach (docs/move.md); of wider elements one by one no rate was measured."""
+bits that are gathered were seen to reach (docs/move.md). Of wider elements one by one no rate was
+measured."""
 
 
 @dataclass(frozen=True, slots=True)
