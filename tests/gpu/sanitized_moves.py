@@ -4,8 +4,8 @@
     compute-sanitizer --tool memcheck --error-exitcode 9 python -m tests.gpu.sanitized_moves run FOLDER
 
 `prepare` draws pairs that take a kernel, compiles them on all cores and makes their results on the CPU; `run`
-needs the driver and nothing else, so that the sanitizer sees the kernels alone. Elements of 4 bits that go
-one by one are changed in words of 4 bytes, and their storage ends with one, as every allocator gives it.
+needs the driver and nothing else, so that the sanitizer sees the kernels alone. Elements of 4 bits whose rows
+begin amid bytes are changed in words of 4 bytes; storage ends with one, as every allocator gives it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def prepare(folder: Path, pairs: int = PAIRS, first: int = 0) -> list[dict]:
                 "launch": (blocks, threads, shared if shared > STATIC else 0),
                 "offset": offset,
                 "fill": found.fill.hex() if found.fills else "",
-                "ends_with": WORD if found.kind == "gather" and found.pair.bits < 8 else 1,
+                "ends_with": WORD if found.changes_words else 1,
             }
         )
     codes = cubins([Source(f"{NAME}.cu", own.pop("text"), arch) for own in launches])

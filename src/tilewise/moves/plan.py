@@ -145,8 +145,12 @@ class Plan:
             return text
         from tilewise.moves.kernels.checked import checked_source  # few ask for it
 
-        in_words = self.pair.bits < 8 and not (isinstance(self.way, Tile) and not self.way.pair.spread)
-        return checked_source(text, self.sizes, in_words=in_words)
+        return checked_source(text, self.sizes, in_words=self.changes_words)
+
+    @property
+    def changes_words(self) -> bool:
+        """Whether elements are changed in words of 4 bytes, the last of which may end behind the target."""
+        return self.pair.bits < 8 and not (isinstance(self.way, Tile) and not self.way.pair.spread)
 
     @property
     def sizes(self) -> tuple[int, int]:
