@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields
 from typing import Any
 
-from move import Case, cases, in_turn, random_bytes
+from move import Case, cases, copied, in_turn, random_bytes
 from tilewise.gpu.compile import Source, cubin
 from tilewise.gpu.device import find
 from tilewise.moves.arrays.device import Loaded
@@ -107,16 +107,15 @@ def measured(case: Case) -> tuple[float, float, float]:
 
     found = case.plan
     sizes = [-(-side.size * found.pair.bits // 8) for side in (found.pair.source, found.pair.target)]
-    source, copied = random_bytes(sizes[0]), random_bytes(found.bytes // 2)
-    target = torch.empty(sizes[1], dtype=torch.uint8, device="cuda")
-    copy = torch.empty_like(copied)
+    source, target = random_bytes(sizes[0]), torch.empty(sizes[1], dtype=torch.uint8, device="cuda")
+    given, copy = copied(source, target, found.bytes // 2)
     stream = torch.cuda.current_stream().cuda_stream
     move, bare = Loaded(found, 0), Loaded(alone(case), 0)
 
     def launch(kernel: Any) -> Any:
         return lambda i: kernel(source.data_ptr(), target.data_ptr(), stream)
 
-    works = {"copy": lambda i: copy.copy_(copied), "move": launch(move), "alone": launch(bare)}
+    works = {"copy": lambda i: copy.copy_(given), "move": launch(move), "alone": launch(bare)}
     seconds = in_turn(works, 1)
     return seconds["copy"], seconds["move"], seconds["alone"]
 

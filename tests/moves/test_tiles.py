@@ -1,6 +1,7 @@
 """Tiles that are forced on small tensors, each with what makes it special, run as programs of threads."""
 
 from dataclasses import replace
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -10,11 +11,12 @@ from tests.moves.shim import aligned, run
 from tests.moves.test_move import expected, on_the_shim, storage
 
 from tilewise import DType, S
+from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves import move, plan
 from tilewise.moves.arrays.tuned import tiles_of
 from tilewise.moves.kernels import spelling
 from tilewise.moves.pairs.digits import simplest
-from tilewise.moves.pairs.nibbles import in_bytes
+from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import HALO, IDLE, Aim, tile_for
 
@@ -195,6 +197,32 @@ def test_no_tile_is_longer_than_its_digits():
     assert len(tiles) > 1000
     for tile in tiles:
         assert all(1 <= own <= digit.extent for own, digit in zip(tile.extents, tile.digits, strict=True))
+
+
+def stored(tile, shift, row):
+    """Bytes of shared memory that the vectors of a row of the first digit of the rows are stored to."""
+    digit = tile.rows[0]
+    back = (shift + row * tile.digits[digit].read * tile.unit) % SECTOR
+    begin = shift - back + row * tile.pitches[digit]
+    ends = back // tile.taken * tile.taken, -(-(back + tile.run_bytes) // tile.taken) * tile.taken
+    return [begin + end for end in ends]
+
+
+def test_rows_are_stored_to_bytes_of_their_own():
+    plans = [case(seed, 6000) for seed in range(400)]
+    asked = [plan(own.source, own.target, own.dtype, shape=own.shape) for own in plans]
+    odd = [
+        tile_for(spread(simplest(plan(*permuted(shape, (1, 0)), "u4").pair, 2048)), Aim(read, 128, 16384))
+        for shape in ((333, 999), (333, 777), (51, 1001), (333, 1023))
+        for read in (64, 128, 256)
+    ]
+    ways = [*(tile for one in asked for tile in tiles_of(one)), *odd]
+    tiles = [way for way in ways if isinstance(way, Tile) and way.read_shift and way.rows]
+    assert {(tile.taken, tile.word_stores) for tile in tiles} >= {(16, False), (16, True), (32, False)}
+    for tile in tiles:
+        for shift in range(0, SECTOR, tile.unit):
+            rows = [stored(tile, shift, row) for row in range(min(40, tile.held[tile.rows[0]]))]
+            assert all(end <= begin for (_, end), (begin, _) in pairwise(rows))
 
 
 def test_a_share_of_a_run_is_whole_sectors_where_that_takes_little():

@@ -38,9 +38,8 @@ class Rows:
 
     def __init__(self, tile: Tile, granule: int, paddings: int) -> None:
         self.tile = replace(tile, word_stores=True) if granule == WORD else tile
-        self.granule = granule
-        self._further = np.arange(paddings, dtype=np.uint8)[:, None, None] * (granule // WORD)
-        self._extra = np.arange(paddings) * (PADDING_COST * granule)
+        self._further = np.arange(paddings, dtype=np.uint8)[:, None, None] * (self.tile.granule // WORD)
+        self._extra = np.arange(paddings) * (PADDING_COST * self.tile.granule)
         self._steps = _steps(self.tile)
         self._together = len(_LANES) // 2 if tile.unit == 8 else len(_LANES)
 

@@ -182,7 +182,7 @@ class Tile:
         pitches, step = [0] * len(self.digits), self.unit
         for i in self.read_run:
             pitches[i], step = step, step * self.held[i]
-        granule = 4 if self.word_stores else VECTOR
+        granule = self.granule
         step = -(-self.run_bytes // VECTOR) * VECTOR
         if self.read_shift:
             step = self.run_bytes + (2 * self.taken - 2 if self.word_stores else self.taken - 1)
@@ -192,6 +192,11 @@ class Tile:
             step += 0 if number else self.padding * granule
             pitches[i], step = step, step * self.held[i] + self._folds(i)
         return tuple(pitches)
+
+    @property
+    def granule(self) -> int:
+        """Bytes by steps of which rows are stored wherever they begin, and padded."""
+        return 4 if self.word_stores else self.taken
 
     def merged(self, digits: Sequence[int], extents: Sequence[int]) -> dict[int, int]:
         """Digits and their extents: those that go on in shared memory where the one before ends are one."""
