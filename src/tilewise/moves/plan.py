@@ -28,8 +28,6 @@ from tilewise.moves.tiles.turned import Turned, turned_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tilewise.moves.arrays.run import Bound
     from tilewise.moves.named import Named
 
@@ -224,10 +222,10 @@ class Plan:
         """That of the kernel."""
         if isinstance(self.way, Bulk):
             return 1.0
-        if isinstance(self.way, Gather):
+        if self.sectors is None:
             return _NARROW if self.pair.bits < 8 else None
         most = _TURNED if isinstance(self.way, Turned) else _SPREAD if self.way.pair.spread else _WHOLE
-        return min(most, 2 / sum(_sectors(self.way, self.aligned)))
+        return min(most, 2 / sum(self.sectors))
 
     @cached_property
     def sectors(self) -> tuple[float, float] | None:
@@ -237,7 +235,9 @@ class Plan:
         """
         if isinstance(self.way, Gather):
             return None
-        return (1.0, 1.0) if isinstance(self.way, Bulk) else _sectors(self.way, self.aligned)
+        if isinstance(self.way, Bulk):
+            return 1.0, 1.0
+        return self.way.sectors if isinstance(self.way, Turned) else traffic(self.way, self.aligned)
 
     @property
     def _filled_bytes(self) -> int:
@@ -291,7 +291,9 @@ class Plan:
     @property
     def steps(self) -> list[str]:
         """The plan in sentences."""
-        return list(_steps(self))
+        from tilewise.moves.lines import steps_of_memory
+
+        return list(steps_of_memory(self))
 
     def data(self) -> dict[str, Any]:
         """The plan as JSON has it."""
@@ -456,10 +458,6 @@ def _bulk(pair: Pair) -> Bulk | None:
     return Bulk(pair.source.start * unit, pair.target.start * unit, count * unit)
 
 
-def _sectors(way: Tile | Turned, aligned: int) -> tuple[float, float]:
-    return way.sectors if isinstance(way, Turned) else traffic(way, aligned)
-
-
 def _rounded(sectors: tuple[float, float]) -> dict[str, float]:
     reads, writes = sectors
     return {"read": round(reads, 3), "write": round(writes, 3)}
@@ -479,79 +477,9 @@ def _named_extents(tile: Tile | Turned) -> dict[str, Any]:
     read = prod(tile.extents[i] for i in tile.read_run)
     return {
         "elements": list(tile.extents),
-        "bytes": _stored(tile, prod(tile.extents)),
+        "bytes": tile.stored(prod(tile.extents)),
         "element_bytes": 0.5 if tile.pair.spread else tile.unit,
-        "read_run_bytes": _stored(tile, read),
-        "write_run_bytes": _stored(tile, tile.run_elements),
+        "read_run_bytes": tile.stored(read),
+        "write_run_bytes": tile.stored(tile.run_elements),
         "pitches": list(tile.pitches),
     }
-
-
-def _stored(tile: Tile, elements: int) -> int:
-    """Bytes of so many elements in a storage."""
-    return -(-elements // 2) if tile.pair.spread else elements * tile.unit
-
-
-def _steps(plan: Plan) -> Iterator[str]:
-    way, value = plan.way, spelled(plan.fill, plan.dtype)
-    if plan.fill_from:
-        yield f"fill the last byte of the target with {value}: half of it is no element"
-    elif plan.fills:
-        count = counted(plan.pair.target.size, "element")
-        yield f"fill {count} of the target with {value}: it has places that no element takes"
-    if isinstance(way, Bulk):
-        if plan.kind == "view":
-            yield "nothing moves, the source is the target; a new storage is one copy of memory"
-        else:
-            yield f"copy {counted(way.bytes, 'byte')} from byte {way.read} to byte {way.write}, all together"
-        return
-    if isinstance(way, Gather):
-        alone = (
-            "an element and writes it"
-            if way.vector == 1
-            else f"{way.vector} elements and writes them at once"
-        )
-        yield f"{counted(way.blocks, 'block')} of {way.threads} threads, each of which reads {alone}"
-        return
-    if isinstance(way, Turned):
-        yield from _turned_steps(plan, way)
-        return
-    yield (
-        f"{counted(way.blocks, 'block')} of {way.threads} threads, each with a tile of "
-        f"{' x '.join(map(str, way.extents))} elements of {'4 bits' if way.pair.spread else f'{way.unit} B'}"
-    )
-    reads, writes = traffic(way, plan.aligned)
-    yield (
-        f"read rows of {_stored(way, way.run_bytes // way.unit)} B in vectors of {plan.vector['read']} B"
-        + (", taken where sectors begin" if way.read_shift else "")
-        + (f": sectors of {reads:.2f} times the elements' bytes" if reads >= 1.005 else "")
-    )
-    apart = [word for word, why in (("padded", way.padding), ("folded", way.fold)) if why]
-    rows = f"rows {', '.join([*apart, f'{max(way.pitches)} B apart'])}" if way.rows else "one row"
-    kept = plan.swizzle or rows
-    spread = ", a byte for each element" if way.pair.spread else ""
-    yield f"keep {way.shared_bytes} B in shared memory{spread}, {kept}"
-    turned = f", {way.words} columns to a thread" if way.words > 1 else ""
-    if way.pair.exchanged is not None:
-        turned += ", halves of bytes exchanged"
-    yield (
-        f"write runs of {_stored(way, way.run_elements)} B in vectors of {plan.vector['write']} B{turned}"
-        + (", by whole sectors wherever rows begin" if way.write_shift else "")
-        + (f": sectors of {writes:.2f} times the elements' bytes" if writes >= 1.005 else "")
-    )
-    if plan.pair.beyond and not plan.fills:
-        yield f"fill the {counted(plan.pair.beyond, 'element')} beyond the box with {value}, in the same runs"
-
-
-def _turned_steps(plan: Plan, way: Turned) -> Iterator[str]:
-    yield (
-        f"{counted(way.blocks, 'block')} of {way.threads} threads, each with a tile of "
-        f"{way.tall} x {way.wide} elements of 4 bits"
-    )
-    yield (
-        f"read {way.rows} rows of {way.wide // 2} B in words of 4 B, wherever they begin: "
-        f"sectors of {way.sectors[0]:.2f} times the elements' bytes"
-    )
-    yield "turn 8 words of 8 elements in registers"
-    yield f"keep {way.shared_bytes} B in shared memory, runs {4 * way.run_pitch} B apart"
-    yield f"write runs of {way.tall // 2} B in vectors of {VECTOR} B, by whole vectors wherever they begin"

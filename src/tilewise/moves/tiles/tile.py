@@ -163,6 +163,10 @@ class Tile:
         """Bytes of a row."""
         return prod(self.held[i] for i in self.read_run) * self.unit
 
+    def stored(self, elements: int) -> int:
+        """Bytes of so many elements in a storage."""
+        return -(-elements // 2) if self.pair.spread else elements * self.unit
+
     @property
     def taken(self) -> int:
         """Bytes of shared memory that a vector of the source becomes: half of one, where it is spread."""
