@@ -50,6 +50,12 @@ def with_extents(own, larger):
     return Broken(larger.pair, own.dtype, own.device, larger.way, own.fill, checked=True)
 
 
+def test_they_read_by_pointers_that_test():
+    plain, checked = ("".join(own.kernel for own in plans) for plans in (PLANS.values(), CHECKED.values()))
+    assert "asm volatile" in plain
+    assert "asm volatile" not in checked
+
+
 def test_nvrtc_takes_them_all():
     library = nvrtc.load()
     if library is None:

@@ -46,6 +46,7 @@ def words_of(tile: Tile, shift: int, element: int) -> Iterator[int]:
             target += rest % extent * tile.digits[i].write
             rest //= extent
         back = (target + shift) % sector if tile.write_shift else 0
+        column += rest * tile.columns  # of the rows again, where they are fewer than threads
         position = column * tile.vector - back + tile.halo * tile.write_inner + element
         address += position // tile.vector * tile.fold
         for i in tile.write_run[:-1]:

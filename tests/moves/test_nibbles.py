@@ -15,6 +15,7 @@ from tilewise.moves import move, plan
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.plan import Bulk
+from tilewise.moves.tiles import turned
 from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import Aim, tile_for
 from tilewise.moves.tiles.turned import Turned, turned_by
@@ -156,6 +157,25 @@ def test_turned_runs_go_over_as_many_digits_as_make_them_long():
     tile = turned_by(simplest(plan(*permuted((9, 3, 11, 7), (3, 2, 1, 0)), "u4").pair), 64, 224, 128)
     assert (tile.read_run, tile.write_run) == ((3, 2), (0, 1))
     assert [tile.length(run) for run in (tile.read_run, tile.write_run)] == [77, 27]
+
+
+def test_rows_of_turned_tiles_are_as_long_as_each_other():
+    wide = [plan(*permuted((200003, row), (1, 0)), "u4").way.wide for row in (32767, 769, 517, 254)]
+    assert wide == [192, 160, 176, 128]
+
+
+def test_turned_tiles_follow_each_other_in_a_row_where_a_cache_forgets_between():
+    far, near = (plan(*permuted((n, 769), (1, 0)), "u4").way for n in (522753, 30011))
+    assert [next(iter(tile.counts)) for tile in (far, near)] == [far.read_run, near.write_run]
+
+
+@pytest.mark.parametrize(("shape", "order"), [((301, 203), (1, 0)), ((9, 11, 5, 31), (3, 1, 0, 2))])
+def test_turned_tiles_in_the_order_of_the_source_move_the_same(monkeypatch, shape, order):
+    monkeypatch.setattr(turned, "FORGOTTEN", 0)
+    found = plan(*permuted(shape, order), "u4", fill=9)
+    tile = turned_by(simplest(found.pair), 64, 32, 128)
+    assert next(iter(tile.counts)) == tile.read_run
+    check_guarded(replace(found, way=tile))
 
 
 def test_few_turned_tiles_are_small_ones():

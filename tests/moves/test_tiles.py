@@ -17,6 +17,7 @@ from tilewise.moves.arrays.tuned import tiles_of
 from tilewise.moves.kernels import spelling
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes, spread
+from tilewise.moves.tiles import tile as tile_module
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import HALO, IDLE, Aim, tile_for
 
@@ -112,6 +113,27 @@ def test_rows_behind_folds(shape, dtype, fold):
     order = (len(shape) - 1, *range(len(shape) - 1))
     tile = check(shape, order, dtype, Aim(64, 128, 8192, 128), fold=fold, word_stores=fold == 4)
     assert tile.foldable
+
+
+@pytest.mark.parametrize(
+    ("shape", "first"),
+    [
+        ((519217, 517), 1),  # a row's next tile is 4057 blocks away otherwise
+        ((65489, 4099), 1),
+        ((8197, 32749), 0),  # what is read between fits in the cache
+        ((517, 519217), 0),
+        ((524288, 512), 0),  # no sector is shared
+    ],
+)
+def test_neighbours_in_a_row_follow_each_other_where_a_cache_forgets_between(shape, first):
+    assert plan(*permuted(shape, (1, 0)), "u8").way.block_order[0] == first
+
+
+@pytest.mark.parametrize(("shape", "order"), [((301, 170), (1, 0)), ((9, 40, 170), (2, 1, 0))])
+def test_blocks_in_the_order_of_the_source_move_the_same(monkeypatch, shape, order):
+    monkeypatch.setattr(tile_module, "FORGOTTEN", 0)
+    tile = check(shape, order, "u8", Aim(64, 32, 2048, 128))
+    assert tile.block_order[0] == tile.read_run[-1] == len(shape) - 1
 
 
 def test_rows_that_end_in_a_halo_are_read_to_their_end():

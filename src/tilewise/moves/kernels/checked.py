@@ -20,6 +20,8 @@ WORD = 4
 
 _VECTOR = re.compile(r"^struct alignas\(16\) V16 .*\n", re.MULTILINE)
 _HEAD = re.compile(r"(\w+)\(const u8\* __restrict__ source, u8\* __restrict__ target\)\n\{\n")
+_ASSEMBLY = re.compile(r"#if __CUDA_ARCH__ >= \d+\n.*?#else\n(.*?)#endif\n", re.DOTALL)
+"""What reads by an address of the device, and what does the same by a pointer."""
 _POINTER = re.compile(r"\b(const )?(u8|u16|u32|u64|V16)\*")
 _LOCAL = re.compile(r"\((?:const )?(?:u8|u16|u32|u64|V16)\*\)(?:\(?tile\b|&)")
 """A cast of an address in shared memory, or of a variable."""
@@ -89,6 +91,7 @@ def checked_source(text: str, sizes: tuple[int, int], *, in_words: bool = False)
     >>> "*(At<const V16>)at;" in checked_source(turn.kernel, (12288, 12288))
     True
     """
+    text = _ASSEMBLY.sub(r"\1", text)
     vector, head = _VECTOR.search(text), _HEAD.search(text)
     assert vector is not None, "no kernel of a move"
     assert head is not None, "no kernel of a move"

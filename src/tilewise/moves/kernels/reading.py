@@ -10,7 +10,7 @@ from math import prod
 
 from tilewise.emit.parts.template import filled
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.kernels.spelling import TYPES, added, constant, split
+from tilewise.moves.kernels.spelling import TYPES, added, constant, fetching_vectors, split
 from tilewise.moves.kernels.terms import Terms
 
 _PART = """\
@@ -29,7 +29,8 @@ class Reading(Terms):
     """What reads a tile."""
 
     def functions(self) -> Iterator[str]:
-        """What reads a vector of which the storage has a part."""
+        """What reads a vector, and one of which the storage has a part."""
+        yield fetching_vectors()
         if self.tested:
             yield filled(_PART, {"bytes": self.storage})
 
@@ -124,7 +125,7 @@ class Reading(Terms):
         """A vector from a place of the source, of which the storage may have a part."""
         yield f"    const u8* at = source + {place};"
         if not guarded:
-            yield f"    {value} = *(const V16*)at;"
+            yield f"    {value} = fetched(at);"
             return
         within = f"at >= source && at + 16 <= source + {self.storage}ull"
         yield f"    V16 {value} = {within} ? *(const V16*)at : part(at, source);"

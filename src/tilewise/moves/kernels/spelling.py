@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tilewise.emit.parts.template import filled
+
 NAME = "move"
 INT = 1 << 31
 
@@ -14,6 +16,48 @@ typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32; type
 struct alignas(16) V16 { u32 x[4]; };
 """
 """The names that kernels have for integers, and for a vector."""
+
+_FETCHED = """\
+// What is at an address of the source. The $bytes bytes around it come to the L2 cache as well, for those that
+// ask next.
+__device__ __forceinline__ $type fetched(const $pointer* at)
+{
+#if __CUDA_ARCH__ >= $least
+    $type x;
+    asm volatile("ld.global.nc.L2::${bytes}B.$loads;"
+                 : $results : "l"(at));
+    return x;
+#else
+    return *(const $type*)at;
+#endif
+}
+"""
+
+
+def fetching_vectors() -> str:
+    """The function by which kernels read 16 bytes of the source."""
+    slots = {
+        "bytes": 128,
+        "type": "V16",
+        "pointer": "u8",
+        "least": 750,
+        "loads": "v4.u32 {%0, %1, %2, %3}, [%4]",
+        "results": ", ".join(f'"=r"(x.x[{i}])' for i in range(4)),
+    }
+    return filled(_FETCHED, slots)
+
+
+def fetching_words() -> str:
+    """The function by which kernels read a word of the source."""
+    slots = {
+        "bytes": 256,
+        "type": "u32",
+        "pointer": "u32",
+        "least": 800,
+        "loads": "u32 %0, [%1]",
+        "results": '"=r"(x)',
+    }
+    return filled(_FETCHED, slots)
 
 
 def counting(most: int) -> str:

@@ -72,7 +72,7 @@ class SpreadReading(Reading):
     def _taken(self, value: str, place: str, guarded: bool) -> Iterator[str]:
         taken = self.tile.taken
         yield f"    const {self.wide} at = {place};"
-        whole = "*(const V16*)(source + (at >> 1))" if taken > VECTOR else "eight(source + (at >> 1))"
+        whole = f"{'fetched' if taken > VECTOR else 'eight'}(source + (at >> 1))"
         if not guarded:
             yield f"    {value} = {whole};"
             return

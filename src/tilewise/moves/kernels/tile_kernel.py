@@ -54,7 +54,7 @@ def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
     >>> from tilewise.moves.pairs.pair import pair_of
     >>> from tilewise.moves.tiles.tiling import tile_of
     >>> tile = tile_of(simplest(pair_of(S[512, 512], S[(512, 512) : (1, 512)], DType.of("f32"))))
-    >>> "held0[i] = *(const V16*)at;" in tile_kernel(tile, 1 << 20, bytes(4))
+    >>> "held0[i] = fetched(at);" in tile_kernel(tile, 1 << 20, bytes(4))
     True
     """
     if tile.pair.spread:

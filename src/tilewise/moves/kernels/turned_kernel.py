@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.emit.parts.template import filled
-from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, cast, counting
+from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, cast, counting, fetching_words
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.tiles.turned import Turned
 
@@ -14,6 +14,7 @@ AT_ONCE = 1536
 
 _TEMPLATE = """\
 $prelude
+$fetched
 // Element j of word i becomes element i of word j: halves of words first, then bytes, then halves of bytes.
 __device__ __forceinline__ void turn(u32 (&x)[8])
 {
@@ -76,8 +77,10 @@ $name(const u8* __restrict__ source, u8* __restrict__ target)
         }
         if (inside) {
             #pragma unroll
-            for (int j = 0; j < 8; ++j)
-                x[j] = __funnelshift_r(words[at[j] >> 3], words[(at[j] >> 3) + 1], (u32)at[j] * 4);
+            for (int j = 0; j < 8; ++j) {
+                const u32* own = words + (at[j] >> 3);
+                x[j] = __funnelshift_r(fetched(own), fetched(own + 1), (u32)at[j] * 4);
+            }
         } else {
             #pragma unroll 1
             for (int b = 0; b < 5; ++b)
@@ -128,7 +131,8 @@ def turned_kernel(tile: Turned, storage: int, name: str = NAME) -> str:
     """
     text = _Text(tile, storage)
     slots = {
-        "prelude": PRELUDE.rstrip("\n"),
+        "prelude": PRELUDE,
+        "fetched": fetching_words(),
         "threads": tile.threads,
         "together": AT_ONCE // tile.threads,
         "name": name,

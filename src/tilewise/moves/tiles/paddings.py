@@ -60,7 +60,7 @@ class Rows:
             rest, value = np.divmod(rest, extent)
             kept = kept + self._steps[i] * value
             targets = targets + value * tile.digits[i].write
-        begins = column * tile.vector + tile.halo * tile.write_inner
+        begins = (column + rest * columns) * tile.vector + tile.halo * tile.write_inner
         if tile.write_shift:
             begins = begins - (targets + np.array(SHIFTS)[:, None]) % (SECTOR // tile.unit)
         positions = np.add.outer(self._elements, begins)

@@ -30,6 +30,10 @@ FEW = 4
 LINE = 128
 """Bytes that a wavefront of shared memory has: 32 banks of 4."""
 
+FORGOTTEN = 20 << 20
+"""Bytes read and written after which the L2 cache has no longer what was read before: tried on an H200, whose
+cache has 60 MB (docs/move.md)."""
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -110,10 +114,24 @@ class Tile:
 
     @cached_property
     def block_order(self) -> tuple[int, ...]:
-        """The digits along which tiles lie, the fastest first: as they step in the target."""
+        """The digits along which tiles lie, the fastest first: as they step in the target.
+
+        Neighbours along a row of the source share a sector, where rows begin anywhere. Where the cache would
+        have forgotten it when the second of them comes, they come one after another.
+        """
         by_write = sorted(range(len(self.digits)), key=lambda i: abs(self.digits[i].write))
-        order = dict.fromkeys((*self.write_run, *by_write))
-        return tuple(i for i in order if self.counts[i] > 1)
+        order = [i for i in dict.fromkeys((*self.write_run, *by_write)) if self.counts[i] > 1]
+        along = self.read_run[-1] if self.read_shift else None
+        if along in order:
+            between = prod(self.counts[i] for i in order[: order.index(along)])
+            if between > self.counts[along] and between * self._touched > FORGOTTEN:
+                order = [along, *(i for i in order if i != along)]
+        return tuple(order)
+
+    @property
+    def _touched(self) -> int:
+        """Bytes that a block reads, and writes."""
+        return 2 * self.stored(prod(self.extents))
 
     @cached_property
     def ragged(self) -> tuple[int, ...]:
@@ -189,7 +207,7 @@ class Tile:
         granule = self.granule
         step = -(-self.run_bytes // VECTOR) * VECTOR
         if self.read_shift:
-            step = self.run_bytes + (2 * self.taken - 2 if self.word_stores else self.taken - 1)
+            step = self.run_bytes + self._beside
         for number, i in enumerate(self.rows):
             if self.read_shift:
                 step += (self.digits[i].read * self.unit - step) % granule
@@ -200,7 +218,16 @@ class Tile:
     @property
     def granule(self) -> int:
         """Bytes by steps of which rows are stored wherever they begin, and padded."""
-        return 4 if self.word_stores else self.taken
+        return 4 if self.word_stores else VECTOR
+
+    @property
+    def _beside(self) -> int:
+        """Bytes that rows are apart at least, so that no vector has bytes of two.
+
+        A vector reaches beyond its row by all its bytes but one. Where rows are apart by a step that divides
+        no vector, that of the next row may begin as much sooner, but for a step.
+        """
+        return 2 * self.taken - 1 - self.granule
 
     def merged(self, digits: Sequence[int], extents: Sequence[int]) -> dict[int, int]:
         """Digits and their extents: those that go on in shared memory where the one before ends are one."""

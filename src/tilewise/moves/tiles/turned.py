@@ -7,12 +7,13 @@ target begin. Runs go over as many digits as make them long: what counts is a po
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.pair import Digit, Pair
+from tilewise.moves.tiles.tile import FORGOTTEN
 
 WORD = 8
 """Elements of a word."""
@@ -20,8 +21,8 @@ WORD = 8
 AHEAD = 32
 """Elements of a vector: a tile has so many more of a target run, as its last vector may end there."""
 
-WIDE, TALL, THREADS = 128, 480, 512
-"""Elements of a row of the source, of a run of the target, and threads of a block."""
+WIDE, TALL, THREADS = 192, 480, 512
+"""Elements of a row of the source at most, of a run of the target, and threads of a block."""
 
 SMALL = 64, 96, 128
 """The same where there are few tiles, so that every multiprocessor has work."""
@@ -43,7 +44,7 @@ class Turned:
     write_run: tuple[int, ...]
     """The same of the target; no digit is in both."""
     wide: int = WIDE
-    """Elements of a row of the source, 64, 128 or 256."""
+    """Elements of a row of the source, whole words."""
     tall: int = TALL
     """Elements of a run of the target: with those that are read ahead a multiple of 32."""
     threads: int = THREADS
@@ -85,14 +86,17 @@ class Turned:
 
     @cached_property
     def counts(self) -> dict[tuple[int, ...], int]:
-        """How many tiles lie along the runs and along each other digit, those of the target's run first."""
+        """How many tiles lie along the runs and along each other digit, the fastest first.
+
+        Those of the target's run, unless the cache would have forgotten what neighbours in the source share.
+        """
         within = {*self.read_run, *self.write_run}
         others = sorted((i for i in range(len(self.digits)) if i not in within), key=self._step)
-        counts = {
-            self.write_run: -(-self.length(self.write_run) // self.tall),
-            self.read_run: -(-self.length(self.read_run) // self.wide),
-        }
-        return counts | {(i,): self.digits[i].extent for i in others}
+        down = {self.write_run: -(-self.length(self.write_run) // self.tall)}
+        along = {self.read_run: -(-self.length(self.read_run) // self.wide)}
+        between = down[self.write_run]
+        far = between > along[self.read_run] and between * self.wide * self.tall > FORGOTTEN
+        return (along | down if far else down | along) | {(i,): self.digits[i].extent for i in others}
 
     def _step(self, digit: int) -> int:
         return abs(self.digits[digit].write)
@@ -119,7 +123,14 @@ def turned_of(pair: Pair) -> Turned | None:
         return None
     if large.length(large.read_run) < SHORTEST[0] or large.length(large.write_run) < SHORTEST[1]:
         return None
-    return turned_by(pair, *SMALL) if large.blocks < FEW else large
+    return turned_by(pair, *SMALL) if large.blocks < FEW else _evened(large)
+
+
+def _evened(tile: Turned) -> Turned:
+    """The tile with rows of which as many cover little more than a run of the source."""
+    length = tile.length(tile.read_run)
+    row = -(-length // -(-length // tile.wide))
+    return replace(tile, wide=-(-row // WORD) * WORD)
 
 
 def turned_by(pair: Pair, wide: int, tall: int, threads: int) -> Turned | None:
