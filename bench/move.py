@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from statistics import median
+from time import perf_counter
 from typing import Any
 
 from tilewise import DType, Layout, S, Swizzle
@@ -25,7 +26,10 @@ from tilewise.gpu.device import find
 from tilewise.moves.arrays.device import Loaded
 from tilewise.moves.plan import Plan, memory_plan
 
-REPEATS = 15
+WARM, REPEATS = 3, 15
+LAUNCHED, CYCLES = 1e-4, 2e9
+"""Seconds in which a host launches one work at least, and cycles of a device in a second at most."""
+
 ROUND = 256 << 20
 """Bytes of all sources of a row together, so that none of them stays in a cache."""
 
@@ -285,24 +289,43 @@ def _rivals(case: Case, sources: list[Any]) -> dict[str, Callable[[int], Any]]:
     torch._dynamo.reset()  # each case is compiled for itself
     compiled = torch.compile(lambda view: view.contiguous(), dynamic=False)
     compiled(views[0])
-    return {"eager": lambda i: views[i].contiguous(), "compiled": lambda i: compiled(views[i])}
+    return {"eager": _kept(lambda view: view.contiguous(), views), "compiled": _kept(compiled, views)}
+
+
+def _kept(made: Callable[[Any], Any], views: list[Any]) -> Callable[[int], None]:
+    """What is made of one of them, kept for a round: no target of a round is that of another."""
+    held: list[Any] = [None] * len(views)
+
+    def work(i: int) -> None:
+        held[i] = made(views[i])
+
+    return work
 
 
 def in_turn(works: dict[str, Callable[[int], Any]], count: int) -> dict[str, float]:
-    """{name: median seconds}, each sample a round through all buffers."""
+    """{name: median seconds of the device}, each sample a round through all buffers.
+
+    The device is kept busy until all is launched, so that it never waits for the host.
+    """
     import torch
 
     samples: dict[str, list[float]] = {name: [] for name in works}
-    for repeat in range(REPEATS + 3):
+    busy = dict.fromkeys(works, LAUNCHED * count)
+    for repeat in range(REPEATS + WARM):
         for name, work in works.items():
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(int(busy[name] * CYCLES))
+            launched = -perf_counter()
             begin.record()
             for i in range(count):
                 work(i)
             end.record()
+            launched += perf_counter()
             end.synchronize()
-            if repeat >= 3:
+            if repeat >= WARM:
                 samples[name].append(begin.elapsed_time(end) / 1e3 / count)
+            elif repeat:  # the first call loads what it needs
+                busy[name] = max(busy[name], 2 * launched)
     return {name: median(taken) for name, taken in samples.items()}
 
 

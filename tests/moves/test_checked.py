@@ -79,7 +79,7 @@ def test_they_move_the_same_and_keep_no_fault(name):
 @pytest.mark.parametrize(
     ("larger", "side", "way"),
     [
-        ((S[64, 56], S[(64, 56) : (1, 64)]), "source", "read"),
+        ((S[(64, 48) : (56, 1)], S[(64, 48) : (1, 64)]), "source", "read"),
         ((S[64, 48], S[(64, 48) : (1, 72)]), "target", "written"),
     ],
 )

@@ -13,9 +13,9 @@ import pytest
 from tilewise import S
 from tilewise.check.banks import counted
 from tilewise.moves import plan
-from tilewise.moves.tiles.conflicts import COLUMNS, FOLD, PADDINGS, STORES, calmest
+from tilewise.moves.tiles.conflicts import COLUMNS, PADDINGS, STAGGERS, STORES, WHOLE_WARP, calmest
 from tilewise.moves.tiles.paddings import PADDING_COST, SHIFTS, Rows
-from tilewise.moves.tiles.tile import Tile
+from tilewise.moves.tiles.tile import Stagger, Tile
 
 SHIFTED = {
     "bytes, both sides": plan(S[16381, 16381], S[(16381, 16381) : (1, 16381)], "u8"),
@@ -35,6 +35,17 @@ SHIFTED = {
 WARP = 32
 
 
+def begun(tile: Tile, lane: int, element: int) -> int:
+    """The element that a lane reads when one that begins with the first reads that one."""
+    if tile.stagger is None:
+        return element
+    word, own = divmod(element, tile.of_word)
+    first = lane // tile.stagger.threads
+    if tile.stagger.of_words:
+        return (word + first) % 4 * tile.of_word + own
+    return word * tile.of_word + (own + first) % tile.of_word
+
+
 def words_of(tile: Tile, shift: int, element: int) -> Iterator[int]:
     """The byte of shared memory where the word begins that each lane of the first warp reads."""
     sector = 32 // tile.unit
@@ -47,8 +58,7 @@ def words_of(tile: Tile, shift: int, element: int) -> Iterator[int]:
             rest //= extent
         back = (target + shift) % sector if tile.write_shift else 0
         column += rest * tile.columns  # of the rows again, where they are fewer than threads
-        position = column * tile.vector - back + tile.halo * tile.write_inner + element
-        address += position // tile.vector * tile.fold
+        position = column * tile.vector - back + tile.halo * tile.write_inner + begun(tile, lane, element)
         for i in tile.write_run[:-1]:
             address += position % tile.extents[i] * tile.pitches[i]
             position //= tile.extents[i]
@@ -57,8 +67,15 @@ def words_of(tile: Tile, shift: int, element: int) -> Iterator[int]:
 
 
 def elements(tile: Tile) -> range:
-    """Elements of a vector that differ in where they begin in a word, or may be behind a fold."""
-    return range(0, tile.vector, tile.vector // 4) if tile.fold else range(max(1, 4 // tile.unit))
+    """Elements of a vector that differ in where they begin in a word, or in which words threads are at."""
+    return range(tile.vector if tile.stagger and tile.stagger.of_words else max(1, 4 // tile.unit))
+
+
+def beside(tile: Tile) -> float:
+    """What a vector costs beside wavefronts and padding."""
+    order = STAGGERS[tile.stagger] if tile.stagger else 0
+    stores = STORES[4 if tile.word_stores else 16]
+    return COLUMNS.get(tile.columns, 0) + tile.vector * (stores + order)
 
 
 def cost(tile: Tile) -> float:
@@ -71,25 +88,20 @@ def cost(tile: Tile) -> float:
             requests = (words[first : first + together] for first in range(0, WARP, together))
             found.append(sum(counted("ld", 4, asked).wavefronts for asked in requests))
     granule = 4 if tile.word_stores else 16
-    return (
-        mean(found) * tile.vector
-        + COLUMNS.get(tile.columns, 0)
-        + STORES[granule]
-        + FOLD * bool(tile.fold)
-        + PADDING_COST * tile.padding * granule
-    )
+    return mean(found) * tile.vector + beside(tile) + PADDING_COST * tile.padding * granule
 
 
 def unpadded(name: str) -> Tile:
     tile = SHIFTED[name].way
     assert isinstance(tile, Tile)
     assert tile.read_shift or tile.write_shift
-    return replace(tile, padding=0, word_stores=False, columns=8, fold=0)
+    return replace(tile, padding=0, word_stores=False, columns=8, stagger=None)
 
 
 def orders(tile: Tile) -> list[int]:
     vectors = tile.write_vectors
-    return [own for own in COLUMNS if vectors >= own] or [vectors]
+    found = [own for own in COLUMNS if vectors >= own] or [vectors]
+    return [*found, WHOLE_WARP] if vectors > 2 * WHOLE_WARP else found
 
 
 def with_idle(tile: Tile) -> float:
@@ -98,17 +110,26 @@ def with_idle(tile: Tile) -> float:
     return cost(tile) * -(-vectors // tile.columns) * tile.columns / vectors
 
 
+def staggers(tile: Tile) -> list[Stagger | None]:
+    some = [own for own in STAGGERS if own.of_words or tile.unit < 4]
+    return [None, *some] if tile.regular else [None]
+
+
 @pytest.mark.parametrize("name", SHIFTED)
 def test_paddings_cost_what_the_model_of_the_banks_counts(name):
     tile = unpadded(name)
     for granule, paddings in PADDINGS.items():
-        for columns in orders(tile) if granule >= tile.unit else ():
-            for fold in (0, granule) if tile.foldable else (0,):
-                found, padded = Rows(replace(tile, fold=fold), granule, paddings).best(columns)
-                assert (padded.columns, padded.word_stores, padded.fold) == (columns, granule == 4, fold)
+        rows = Rows(tile, granule, paddings) if granule >= tile.unit else None
+        for columns in orders(tile) if rows else ():
+            for stagger in staggers(tile):
+                found, padded = rows.best(columns, stagger)
+                assert (padded.columns, padded.word_stores, padded.stagger) == (
+                    columns,
+                    granule == 4,
+                    stagger,
+                )
                 own = (replace(padded, padding=padding) for padding in range(paddings))
-                beside = COLUMNS.get(columns, 0) + STORES[granule] + FOLD * bool(fold)
-                assert found + beside == pytest.approx(cost(padded))
+                assert found + beside(padded) == pytest.approx(cost(padded))
                 assert cost(padded) == pytest.approx(min(map(cost, own)))
 
 
@@ -116,15 +137,15 @@ def test_paddings_cost_what_the_model_of_the_banks_counts(name):
 def test_no_choice_costs_less(name):
     tile = unpadded(name)
     every = (
-        replace(tile, columns=columns, word_stores=granule == 4, padding=padding, fold=fold)
+        replace(tile, columns=columns, word_stores=granule == 4, padding=padding, stagger=stagger)
         for columns in orders(tile)
         for granule, paddings in PADDINGS.items()
         for padding in range(paddings if granule >= tile.unit else 0)
-        for fold in ((0, granule) if tile.foldable else (0,))
+        for stagger in staggers(tile)
     )
     found = calmest(tile)
     assert with_idle(found) == pytest.approx(min(map(with_idle, every)))
-    assert replace(found, padding=0, word_stores=False, columns=8, fold=0) == tile
+    assert replace(found, padding=0, word_stores=False, columns=8, stagger=None) == tile
 
 
 def test_whole_vectors_are_planned_without_numpy():

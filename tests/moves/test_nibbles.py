@@ -16,6 +16,7 @@ from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.plan import Bulk
 from tilewise.moves.tiles import turned
+from tilewise.moves.tiles.conflicts import STAGGERS
 from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import Aim, tile_for
 from tilewise.moves.tiles.turned import Turned, turned_by
@@ -91,11 +92,6 @@ def test_two_runs_begin_anywhere_and_a_thread_writes_both(shape, order, lag, lea
     tile = check(shape, order, "u4", Aim(32, 32, 1024, 128))
     assert (tile.lag, tile.leader) == (lag, leader)
     assert (tile.halo > 0, tile.parted, tile.write_shift) == (True, True, True)
-
-
-def test_rows_behind_two_folds():
-    tile = check((304 - 8, 304), (1, 0), "u4", Aim(64, 64, 8192, 128), fold=4, word_stores=True)
-    assert (tile.foldable, tile.lag) == (True, 4)
 
 
 def test_rows_of_two_bytes_are_read_as_one_run():
@@ -182,6 +178,14 @@ def test_few_turned_tiles_are_small_ones():
     small, large = (plan(*permuted((n, n), (1, 0)), "u4").way for n in (1447, 8191))
     assert small.wide < large.wide
     assert min(small.blocks, large.blocks) > 264
+
+
+@pytest.mark.parametrize("stagger", [own for own in STAGGERS if own.of_words], ids=str)
+def test_threads_that_begin_with_other_words_pack_the_same_elements(stagger):
+    found = plan(*permuted((3, 331, 3), (0, 2, 1)), "u4", fill=9)
+    tile = tile_for(spread(simplest(found.pair)), Aim(64, 64, 1024), 512)
+    assert tile.regular
+    check_guarded(replace(found, way=replace(tile, stagger=stagger)))
 
 
 def check_guarded(found):

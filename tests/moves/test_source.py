@@ -110,7 +110,7 @@ def on_paper(own, name):
     return f'{text}extern "C" int run_{name}(const void *source, void *target) {called}\n'
 
 
-ON_PAPER = {name: own for name, own in PLANS.items() if own.launch[0] <= 8} | {"a copy": COPY}
+ON_PAPER = {name: own for name, own in PLANS.items() if own.launch[0] <= 32} | {"a copy": COPY}
 
 
 def stored(own):
@@ -202,7 +202,7 @@ def test_what_stands_above_a_kernel():
     assert len(numbered) == 1
     assert head[-5:] == [
         "//",
-        f"// Launched with {blocks} block of {threads} threads.",
+        f"// Launched with {blocks} blocks of {threads} threads.",
         "// Before it, the target's 956 bytes are filled with 01 02.",
         "// Both pointers are multiples of 2 bytes, and their memory does not overlap.",
         "",

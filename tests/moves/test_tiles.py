@@ -18,6 +18,7 @@ from tilewise.moves.kernels import spelling
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.tiles import tile as tile_module
+from tilewise.moves.tiles.conflicts import STAGGERS
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import HALO, IDLE, Aim, tile_for
 
@@ -105,14 +106,15 @@ def test_tiles_of_a_digit_are_as_long_as_each_other(shape, dtype, aim, extents):
     assert (tile.read_shift, tile.write_shift) == ((shape[0] % 16 != 0,) * 2)
 
 
+@pytest.mark.parametrize("stagger", STAGGERS, ids=str)
 @pytest.mark.parametrize(
-    ("shape", "dtype", "fold"),
-    [((301, 160), "u8", 4), ((301, 160), "u8", 16), ((3, 101, 76), "u8", 4), ((299, 34), "bf16", 16)],
+    ("shape", "dtype"),
+    [((301, 160), "u8"), ((304, 100), "u8"), ((3, 101, 76), "u8"), ((299, 34), "bf16"), ((301, 53), "f32")],
 )
-def test_rows_behind_folds(shape, dtype, fold):
+def test_threads_that_begin_with_other_elements_make_the_same_vectors(shape, dtype, stagger):
     order = (len(shape) - 1, *range(len(shape) - 1))
-    tile = check(shape, order, dtype, Aim(64, 128, 8192, 128), fold=fold, word_stores=fold == 4)
-    assert tile.foldable
+    tile = check(shape, order, dtype, Aim(64, 128, 8192, 128), stagger=stagger)
+    assert tile.regular
 
 
 @pytest.mark.parametrize(

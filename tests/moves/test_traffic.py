@@ -65,9 +65,9 @@ def counted(tile, name):
 def test_sectors_are_those_that_are_counted(shape, order, dtype):
     tile = turned(shape, order, dtype).way
     reads, writes = traffic(tile, 256)
-    assert reads == pytest.approx(counted(tile, "read"), rel=0.03)
+    assert reads == pytest.approx(counted(tile, "read"), rel=0.04)
     if not tile.halo:
-        assert writes == pytest.approx(counted(tile, "write"), rel=0.03)
+        assert writes == pytest.approx(counted(tile, "write"), rel=0.04)
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,8 @@ def steps_of_memory(plan: Plan) -> Iterator[str]:
         + (", taken where sectors begin" if way.read_shift else "")
         + (f": sectors of {reads:.2f} times the elements' bytes" if reads >= 1.005 else "")
     )
-    apart = [word for word, why in (("padded", way.padding), ("folded", way.fold)) if why]
-    rows = f"rows {', '.join([*apart, f'{max(way.pitches)} B apart'])}" if way.rows else "one row"
+    padded = "padded, " if way.padding else ""
+    rows = f"rows {padded}{max(way.pitches)} B apart" if way.rows else "one row"
     kept = plan.swizzle or rows
     spread = ", a byte for each element" if way.pair.spread else ""
     yield f"keep {way.shared_bytes} B in shared memory{spread}, {kept}"

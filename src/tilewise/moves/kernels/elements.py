@@ -20,8 +20,8 @@ class Elements(Terms):
         tile = self.tile
         if tile.partial:
             yield from self._within()
-        elif tile.fold:
-            yield from self._folded()
+        elif tile.stagger:
+            yield from self._staggered()
         elif tile.nested:
             ahead = self.ahead * tile.pitches[tile.write_run[0]] if tile.write_run else 0
             yield from self.steps(added(*self.rows, *self.kept_run("k"), ahead))
@@ -94,19 +94,23 @@ class Elements(Terms):
             place //= tile.extents[i]
         return offset
 
-    def _folded(self) -> Iterator[Spelled]:
-        """Elements in rows of which some lie behind a fold."""
-        tile = self.tile
-        step = tile.pitches[tile.write_run[0]]
-        lines = [
-            f"const u32 p = {added('k', self.ahead)}, digit = p % {tile.vector}u;",
-            f"const int at = {added(*self.rows, *self.kept_run('p'))}, past = at + {tile.fold};",
-        ]
+    def _staggered(self) -> Iterator[Spelled]:
+        """Elements as far apart as each other, from those on with which the thread begins.
+
+        Each word, or each element of words, that may be the first has an address.
+        """
+        tile, stagger = self.tile, self.tile.stagger
+        assert stagger is not None
+        step, count = tile.pitches[tile.write_run[0]], 4 if stagger.of_words else tile.of_word
+        base = added(*self.rows, *self.kept_run("k"), self.ahead * step)
+        lines = [f"const int first = threadIdx.x / {stagger.threads} & {count - 1}, at = {base};"]
+        far = step * tile.of_word if stagger.of_words else step
+        for i in range(count):
+            lines.append(f"const int at{i} = at + ({added('first', i)} & {count - 1}) * {far};")
         for place in range(self.places):
-            folds, left = divmod(place, tile.vector)
-            further = place * step + folds * tile.fold
-            part = f"(digit < {tile.vector - left}u ? at : past) + {further}" if place else "at"
-            yield [] if place else lines, part
+            word, own = divmod(place, tile.of_word)
+            chosen, further = (word, own * step) if stagger.of_words else (own, word * tile.of_word * step)
+            yield [] if place else lines, added(f"at{chosen}", further)
 
     def _past(self) -> Iterator[Spelled]:
         """Elements along several digits of which the fastest ends once at most: from there they go on.

@@ -18,8 +18,8 @@ struct alignas(16) V16 { u32 x[4]; };
 """The names that kernels have for integers, and for a vector."""
 
 _FETCHED = """\
-// What is at an address of the source. The $bytes bytes around it come to the L2 cache as well, for those that
-// ask next.
+// What is at an address of the source. The $bytes bytes around it come to the L2 cache as well, for who asks
+// next.
 __device__ __forceinline__ $type fetched(const $pointer* at)
 {
 #if __CUDA_ARCH__ >= $least

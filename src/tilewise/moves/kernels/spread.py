@@ -99,12 +99,18 @@ class SpreadReading(Reading):
 class SpreadWriting(Writing):
     """What writes a tile, and packs its vectors."""
 
+    def functions(self) -> Iterator[str]:
+        """None beside what spreads and packs."""
+        yield from ()
+
     def _together(self) -> Iterator[str]:
         """Two elements are a byte before four bytes are a word."""
         for word in range(2):
             pairs = [f"(e{8 * word + 2 * i} | e{8 * word + 2 * i + 1} << 4)" for i in range(4)]
             yield f"    const u32 half{word} = {in_word(pairs)};"
-        yield "    const u64 out = (u64)half1 << 32 | half0;"
+        yield f"    {'const ' * (not self.tile.stagger)}u64 out = (u64)half1 << 32 | half0;"
+        if self.tile.stagger:
+            yield "    out = out << 16 * first | out >> (64 - 16 * first & 63);"
 
     def _put_whole(self, value: str, place: str) -> Iterator[str]:
         yield f"    const {self.wide} to = {place};"

@@ -63,9 +63,7 @@ class Terms:
     def kept(self, names: dict[int, str]) -> list[str]:
         """Bytes in shared memory of in-tile digits, to be added."""
         tile = self.tile
-        terms = [f"{name} * {tile.pitches[i]}" for i, name in names.items() if tile.pitches[i]]
-        folded = names.get(tile.write_run[0]) if tile.fold else None
-        return [*terms, f"{folded} / {tile.vector} * {tile.fold}"] if folded else terms
+        return [f"{name} * {tile.pitches[i]}" for i, name in names.items() if tile.pitches[i]]
 
     def origin(self, digit: int) -> str:
         return f"o{digit}" if digit in self.tile.block_order else "0"

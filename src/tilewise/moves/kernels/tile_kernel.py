@@ -68,7 +68,7 @@ def kernel_of(reading: Reading, writing: Writing, name: str) -> str:
     tile = reading.tile
     slots = {
         "prelude": PRELUDE,
-        "functions": "\n".join(_functions(reading)),
+        "functions": "\n".join([*_functions(reading), *writing.functions()]),
         "bounds": _bounds(tile),
         "name": name,
         "shared": _shared(tile),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from tilewise.emit.parts.template import filled
 from tilewise.moves.kernels.elements import Elements
 from tilewise.moves.kernels.spelling import TYPES, added, split
 from tilewise.moves.tiles.tile import VECTOR
@@ -15,12 +16,38 @@ from tilewise.moves.tiles.tile import VECTOR
 TIMES = 2
 """How often the loop over vectors is unrolled: more is not faster, and takes the compiler longer."""
 
+_WORDS_IN_ORDER = """\
+// A vector that was gathered from one of its words on.
+__device__ __forceinline__ V16 in_order(V16 v, int first)
+{
+    if (first & 1) v = V16{{v.x[3], v.x[0], v.x[1], v.x[2]}};
+    if (first & 2) v = V16{{v.x[2], v.x[3], v.x[0], v.x[1]}};
+    return v;
+}
+"""
+
+_ELEMENTS_IN_ORDER = """\
+// A vector each of whose words was gathered from one of its elements on.
+__device__ __forceinline__ V16 in_order(V16 v, int first)
+{
+    for (int i = 0; i < 4; ++i) v.x[i] = __funnelshift_r(v.x[i], v.x[i], -$bits * first);
+    return v;
+}
+"""
+
 _HALVES = ("{0} & 0x0f0f0f0fu | ({1} & 0x0f0f0f0fu) << 4", "{0} >> 4 & 0x0f0f0f0fu | {1} & 0xf0f0f0f0u")
 """The low, and the high, halves of the bytes of two words, side by side in bytes."""
 
 
 class Writing(Elements):
     """What writes a tile."""
+
+    def functions(self) -> Iterator[str]:
+        """What puts a vector in order."""
+        stagger = self.tile.stagger
+        if stagger is not None:
+            of_elements = filled(_ELEMENTS_IN_ORDER, {"bits": 8 * self.tile.unit})
+            yield _WORDS_IN_ORDER if stagger.of_words else of_elements
 
     def begin(self) -> str:
         """The byte of the target where the tile begins."""
@@ -107,6 +134,8 @@ class Writing(Elements):
         """The elements e0, e1, ... as a vector of the target."""
         yield "    V16 out;"
         yield from packed(self.tile.unit)
+        if self.tile.stagger:
+            yield "    out = in_order(out, first);"
 
     def _parted(self, tested: bool) -> Iterator[str]:
         """Bytes of two rows of the source, each read once; halves of both make vectors of two target runs.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from math import inf
+from operator import itemgetter
 
 from tilewise.hardware.memory.banks import WORD
-from tilewise.moves.tiles.tile import VECTOR, Tile
+from tilewise.moves.tiles.tile import VECTOR, Stagger, Tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +17,15 @@ if TYPE_CHECKING:
 PADDINGS = {VECTOR: 8, WORD: 16}
 """How many paddings of a row are tried, by the bytes of a step."""
 
-STORES = {VECTOR: 0.0, WORD: 1.5}
-"""What stores by such steps cost of a vector beside those by vectors, in wavefronts."""
+STORES = {VECTOR: 0.0, WORD: 0.4}
+"""What stores by such steps cost of an element beside those by vectors, in wavefronts. What more costs than
+one wavefront for an element was tried on an H200 (docs/move.md)."""
 
-COLUMNS = {8: 0.0, 4: 2.0, 2: 6.0}
-"""How many vectors of a target run neighbouring threads write, and what lines that are not whole cost."""
+COLUMNS = {8: 0.0, 4: 10.0, 2: 20.0}
+"""How many vectors of a target run neighbouring threads write, and what lines that are not whole cost one."""
+
+WHOLE_WARP = 32
+"""How many they may write as well where a run has more than so many twice."""
 
 WIDEST = 16
 """How many they write of a tile that is swizzled: runs of 256 bytes, for which two may meet in a bank."""
@@ -27,8 +33,14 @@ WIDEST = 16
 IDLE = 1.125
 """By how much threads may be more than vectors where nothing else tells orders apart."""
 
-FOLD = 0.5
-"""What a fold costs: the choice between two addresses for every element."""
+STAGGERS = {
+    Stagger(2, of_words=False): 0.1,
+    Stagger(4, of_words=False): 0.1,
+    Stagger(2, of_words=True): 0.5,
+    Stagger(8, of_words=True): 0.5,
+}
+"""How threads may begin with other elements of their vectors, and what more addresses, and what puts elements
+in order again, cost of an element."""
 
 
 def calmest(tile: Tile) -> Tile:
@@ -49,31 +61,60 @@ def calmest(tile: Tile) -> Tile:
         return replace(tile, columns=next(iter(orders), tile.write_vectors))
     from tilewise.moves.tiles.paddings import Rows  # NumPy comes with the first tile whose rows are padded
 
-    least = tile.vector * (2 if tile.unit == 8 else 1)
-    granules = [granule for granule in PADDINGS if granule >= tile.unit]
-    ways = sorted(
-        (round((least + more) * idle, 6), more, idle, columns, granule, folded)
-        for columns, idle in _orders(tile.write_vectors)
-        for granule in granules
-        for folded in ((False, True) if tile.foldable else (False,))
-        for more in (COLUMNS.get(columns, 0.0) + STORES[granule] + FOLD * folded,)
-    )
-    rows: dict[tuple[int, bool], Rows] = {}
+    rows: dict[int, Rows] = {}
     best, found = inf, tile
-    for lowest, more, idle, columns, granule, folded in ways:
+    for lowest, way in sorted(_ways(tile), key=itemgetter(0)):
         if lowest >= best:
             break
-        if (granule, folded) not in rows:
-            own = replace(tile, fold=granule) if folded else tile
-            rows[granule, folded] = Rows(own, granule, PADDINGS[granule])
-        wavefronts, padded = rows[granule, folded].best(columns)
-        cost = (wavefronts + more) * idle
+        if way.granule not in rows:
+            rows[way.granule] = Rows(tile, way.granule, PADDINGS[way.granule])
+        wavefronts, padded = rows[way.granule].best(way.columns, way.stagger)
+        cost = (wavefronts + way.more) * way.idle
         if cost < best:
             best, found = cost, padded
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A way to store and to gather a tile, and what it costs beside the wavefronts of the gather."""
+
+    granule: int
+    columns: int
+    stagger: Stagger | None
+    elements: int
+    """Elements of a vector."""
+    stores: float
+    """What stores cost of an element."""
+    idle: float
+    """By how much threads are more than vectors."""
+
+    @property
+    def more(self) -> float:
+        """Wavefronts of a vector: of stores, of lines that are not whole, and to put elements in order."""
+        order = 0.0 if self.stagger is None else STAGGERS[self.stagger]
+        return COLUMNS.get(self.columns, 0.0) + self.elements * (self.stores + order)
+
+
+def _ways(tile: Tile) -> Iterator[tuple[float, _Way]]:
+    """What each may cost at least, and the ways."""
+    least = tile.vector * (2 if tile.unit == 8 else 1)
+    for columns, idle in _orders(tile.write_vectors):
+        for granule in PADDINGS:
+            for stagger in _staggers(tile) if granule >= tile.unit else ():
+                stores = STORES[granule] * tile.taken / VECTOR
+                way = _Way(granule, columns, stagger, tile.vector, stores, idle)
+                yield round((least + way.more) * idle, 6), way
+
+
+def _staggers(tile: Tile) -> list[Stagger | None]:
+    """How threads may begin: where nothing but the order of elements is free, with the first alone."""
+    some = [own for own in STAGGERS if own.of_words or (tile.of_word > 1 and not tile.pair.spread)]
+    return [None, *some] if tile.regular else [None]
+
+
 def _orders(vectors: int, widest: int = max(COLUMNS)) -> list[tuple[int, float]]:
     """Orders of threads, and by how much threads are more than vectors; a short run has one for each."""
     counts = [count for count in (widest, *COLUMNS) if vectors >= count] or [vectors]
+    counts += [WHOLE_WARP] if vectors > 2 * WHOLE_WARP else []
     return [(count, -(-vectors // count) * count / vectors) for count in dict.fromkeys(counts)]

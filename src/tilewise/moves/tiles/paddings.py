@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewise.hardware.memory.banks import BANKS, WORD
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.tiles.tile import Tile
+from tilewise.moves.tiles.tile import Stagger, Tile
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -43,15 +43,15 @@ class Rows:
         self._steps = _steps(self.tile)
         self._together = len(_LANES) // 2 if tile.unit == 8 else len(_LANES)
 
-    def best(self, columns: int) -> tuple[float, Tile]:
+    def best(self, columns: int, stagger: Stagger | None = None) -> tuple[float, Tile]:
         """The fewest wavefronts of a vector by an order of threads, with what padding weighs; the tile."""
-        words = self._words(columns)
+        words = self._words(columns, stagger)
         vectors = words.size // len(_LANES)
         costs = self._wavefronts(words) * (self.tile.vector / vectors) + self._extra
         padding = int(costs.argmin())
-        return float(costs[padding]), replace(self.tile, padding=padding, columns=columns)
+        return float(costs[padding]), replace(self.tile, padding=padding, columns=columns, stagger=stagger)
 
-    def _words(self, columns: int) -> Int64s:
+    def _words(self, columns: int, stagger: Stagger | None) -> Int64s:
         """[request, lane]: the words that lanes ask for together, with their rows, in order."""
         tile = self.tile
         rest, column = np.divmod(_LANES, columns)
@@ -63,20 +63,31 @@ class Rows:
         begins = (column + rest * columns) * tile.vector + tile.halo * tile.write_inner
         if tile.write_shift:
             begins = begins - (targets + np.array(SHIFTS)[:, None]) % (SECTOR // tile.unit)
-        positions = np.add.outer(self._elements, begins)
+        elements = self._staggered(stagger) if stagger else self._elements[:, None]
+        positions = elements[:, None] + begins
         words = (kept + self._along(positions) >> 2).reshape(-1, self._together)
         words.sort(axis=1)
         return words
 
     @property
     def _elements(self) -> Int64s:
-        """Elements of a vector that are looked at: those that may begin at other bytes, or behind a fold."""
+        """Elements of a vector that are looked at: those that may begin at other bytes."""
         tile, run = self.tile, self.tile.write_run
-        if tile.fold:
-            return np.arange(0, tile.vector, tile.vector // 4)
         if len(run) == 1:
             return np.arange(WORD // gcd(WORD, self._steps[run[0]]))
         return np.arange(max(1, WORD // tile.unit))
+
+    def _staggered(self, stagger: Stagger) -> Int64s:
+        """[request, lane]: the elements of their vectors that lanes ask for together.
+
+        Where they begin with other elements of each word, what one word has all have.
+        """
+        of_word, first = self.tile.of_word, _LANES // stagger.threads
+        within = np.arange(of_word)[:, None]
+        if not stagger.of_words:
+            return np.asarray((within + first) % of_word)
+        words = (np.arange(4)[:, None, None] + first) % 4
+        return (words * of_word + within).reshape(-1, len(_LANES))
 
     def _along(self, positions: Int64s) -> Int64s:
         """Places in shared memory of positions of the write run."""
@@ -85,8 +96,7 @@ class Rows:
         for i in inner:
             positions, value = np.divmod(positions, self.tile.extents[i])
             places = places + value * self._steps[i]
-        folds = positions // self.tile.vector * self.tile.fold
-        return places + positions * self._steps[last] + folds
+        return places + positions * self._steps[last]
 
     def _wavefronts(self, words: Int64s) -> Int64s:
         """Those of all requests for each padding: the most words that one bank is asked for, each once."""

@@ -35,6 +35,16 @@ FORGOTTEN = 20 << 20
 cache has 60 MB (docs/move.md)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stagger:
+    """Threads that begin with other elements of the vectors that they gather, and go on around."""
+
+    threads: int
+    """So many neighbours begin with the same, the next as many with the next."""
+    of_words: bool
+    """Whether with another word of the vector; with another element of each word where not."""
+
+
 @dataclass(frozen=True)
 class Tile:
     """A tile of a pair, whose digits are the simplest: how it is read, kept, and written."""
@@ -52,8 +62,8 @@ class Tile:
     """Whether shifted vectors are stored to shared memory by words, for rows that meet fewer conflicts."""
     padding: int = 0
     """Steps by which rows of shared memory are longer than they need to be."""
-    fold: int = 0
-    """Bytes that follow as many rows along the write run as a vector has elements, for the same reason."""
+    stagger: Stagger | None = None
+    """How threads begin with other elements of their vectors, also for that reason; None where none does."""
     columns: int = 8
     """Vectors of one target run that neighbouring threads write."""
 
@@ -212,7 +222,7 @@ class Tile:
             if self.read_shift:
                 step += (self.digits[i].read * self.unit - step) % granule
             step += 0 if number else self.padding * granule
-            pitches[i], step = step, step * self.held[i] + self._folds(i)
+            pitches[i], step = step, step * self.held[i]
         return tuple(pitches)
 
     @property
@@ -240,25 +250,13 @@ class Tile:
                 found[head] *= extents[i]
         return found
 
-    def _folds(self, digit: int) -> int:
-        """Bytes of folds among the rows of a digit."""
-        return self.fold * (self.held[digit] // self.vector) if (digit,) == self.write_run else 0
-
-    @property
-    def foldable(self) -> bool:
-        """Whether folds part rows that whole words would have in few banks."""
-        if len(self.write_run) != 1 or not self.halo or self.unit > 4:
-            return False
-        (digit,) = self.write_run
-        return digit in self.rows and self.digits[digit].read * self.unit % 4 == 0
-
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory of a block."""
         end = self.run_bytes
         if self.rows:
             last = self.rows[-1]
-            end = self.pitches[last] * self.held[last] + self._folds(last)
+            end = self.pitches[last] * self.held[last]
         end = max(end, -(-self.run_bytes // VECTOR) * VECTOR) + (4 * VECTOR if self.read_shift else 0)
         return -(-end // LINE) * LINE
 
@@ -339,6 +337,17 @@ class Tile:
             inner *= self.extents[i]
             fits &= inner % self.vector == 0 or self.vector % inner == 0
         return fits
+
+    @property
+    def regular(self) -> bool:
+        """Whether elements of a vector are always as far apart as each other, and gathered in any order."""
+        gathered = self.words == 1 and not self.parted and not self.partial
+        return gathered and self.unit <= 4 and len(self.merged(self.write_run, self.extents)) == 1
+
+    @property
+    def of_word(self) -> int:
+        """Elements of a quarter of a vector: of a word, or, where they are spread, of half of one."""
+        return self.vector // 4
 
     @property
     def words(self) -> int:

@@ -20,8 +20,9 @@ ALIGNED = 256
 SHARED = 72 * 1024
 """Bytes of a tile at most, so that several blocks are on a multiprocessor at once."""
 
-HALO = 1.34
-"""How much of a tile may be read at most, beside what it writes, where another has less."""
+HALO, HALO_OF_SMALL = 1.34, 2.0
+"""How much of a tile may be read at most, beside what it writes, where another has less: small tensors take
+no more time for it than for fewer threads."""
 
 IDLE = 1.3
 """How much longer than its run a run's vectors may be together at most, where others are less."""
@@ -29,8 +30,9 @@ IDLE = 1.3
 EVEN = 1.1
 """How much longer than a digit its tiles may be together; beyond that they are made as long as each other."""
 
-SMALL = 8 << 20
-"""Bytes below which smaller tiles give every multiprocessor work."""
+SMALL, MIDDLE, MIDDLE_WHOLE = 8 << 20, 48 << 20, 128 << 20
+"""Bytes of a tensor below which smaller tiles give every multiprocessor work; the last where all runs are
+whole vectors."""
 
 LONG = 4096
 """Bytes of a digit from which on longer rows of it are worth more than more rows."""
@@ -61,8 +63,13 @@ HALVES_READ_SHIFTED = (Aim(256, 64, 32768), *HALVES_SHIFTED)
 """Where bytes exchange halves and some side has no whole vectors: a tile has two of each run."""
 LONG_BYTES, LONG_ROWS = Aim(384, 64, 8192, 16), Aim(512, 128, 16384)
 """Where digits are long: of bytes whose source alone is shifted, of wider elements where both sides are."""
-SPLIT = (Aim(128, 512, 32768), Aim(256, 256, 16384), Aim(128, 64, 8192))
+SPLIT = (Aim(128, 64, 8192), Aim(256, 256, 16384), Aim(128, 64, 8192))
 """Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
+SMALL_WHOLE, SMALL_SHIFTED, SMALL_BYTES = Aim(128, 64, 2048), Aim(128, 64, 2048, 16), Aim(64, 32, 2048, 16)
+"""For small tensors: of whole vectors, others, and bytes of these."""
+WHOLE_MIDDLE = Aim(256, 64, 16384)
+SHIFTED_MIDDLE = {8: (Aim(128, 64, 8192, 16),), 16: (Aim(256, 128, 16384),)}
+"""For tensors of some size: of whole vectors, and where both sides are shifted, by bits of an element."""
 FEW = (Aim(128, 128, 8192), Aim(64, 128, 8192))
 LEAST = (Aim(64, 64, 4096), Aim(32, 32, 1024), Aim(16, 16, 256))
 """Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
@@ -125,8 +132,7 @@ def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]
 
 def _boxes_of(pair: Pair, aligned: int, more: Sequence[Aim]) -> Iterator[Tile]:
     if pair.digits:
-        total = prod(digit.extent for digit in pair.digits) * pair.bits // 8
-        tried = (_box(pair, aim, aligned) for aim in chain(_aims(pair, aligned, total), more))
+        tried = (_box(pair, aim, aligned) for aim in chain(_aims(pair, aligned, _bytes(pair)), more))
         yield from (box for box in tried if box is not None)
 
 
@@ -134,16 +140,23 @@ def _by_waste(boxes: Iterator[Tile]) -> Iterator[Tile]:
     """The same, those first that read little more than they write, and whose threads all have work."""
     wasteful = []
     for box in boxes:
-        if box.surplus <= HALO and box.write_vectors * VECTOR <= IDLE * box.run_elements * box.unit:
+        small = _bytes(box.pair) < (MIDDLE if box.unit == 1 else SMALL)
+        most = HALO_OF_SMALL if small else HALO
+        if box.surplus <= most and box.write_vectors * VECTOR <= IDLE * box.run_elements * box.unit:
             yield box
         else:
             wasteful.append(box)
     yield from wasteful
 
 
+def _bytes(pair: Pair) -> int:
+    return prod(digit.extent for digit in pair.digits or ()) * pair.bits // 8
+
+
 def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
     shifts = _shifts(pair, aligned)
     shifted = sum(shifts)
+    yield from _for_few(pair, shifted, total)
     if total >= SMALL:
         if shifted and pair.exchanged is not None:
             yield from HALVES_SHIFTED if shifts[1] else HALVES_READ_SHIFTED
@@ -154,6 +167,18 @@ def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
         yield from (WHOLE, ONE_SHIFTED, BOTH_SHIFTED)[shifted]
     yield from FEW
     yield from LEAST
+
+
+def _for_few(pair: Pair, shifted: int, total: int) -> Iterator[Aim]:
+    """What is aimed at where large tiles would be too few."""
+    if pair.exchanged is not None or pair.spread or _splits(pair):
+        return
+    if total < SMALL:
+        yield (SMALL_BYTES if pair.bits == 8 else SMALL_SHIFTED) if shifted else SMALL_WHOLE
+    elif shifted == 2 and total < MIDDLE:
+        yield from SHIFTED_MIDDLE.get(pair.bits, ())
+    elif not shifted and total < MIDDLE_WHOLE:
+        yield WHOLE_MIDDLE
 
 
 def _long(pair: Pair) -> bool:
@@ -232,15 +257,15 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
     read_run = _read_run(pair, reads, writes, extents)
     _grow(pair, extents, read_run, aim.bytes)
     write_run = _continued(pair, tuple(writes), extents)
-    shifts = [
+    shifts = tuple(
         unit < VECTOR and begins_at(pair, name, run, extents, aligned) < VECTOR
         for name, run in (("read", read_run), ("write", write_run))
-    ]
+    )
     if any(shift and side.swizzles for shift, (side, _) in zip(shifts, _sides(pair), strict=True)):
         return None
     if any(not _keeps_vectors(pair, side) for side, _ in _sides(pair)):
         return None
-    tile = Tile(pair, tuple(extents), read_run, write_run, THREADS[0], *shifts)
+    tile = Tile(pair, tuple(extents), read_run, write_run, THREADS[0], shifts[0], shifts[1])
     tile = _evened(tile)
     tile = replace(tile, threads=_threads(tile, aim.share))
     if tile.halo and tile.write_run[-1] in read_run:
