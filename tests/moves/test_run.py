@@ -132,6 +132,13 @@ def test_a_bound_plan_says_which():
     assert repr(plan(S[4], S[4:2], "u8").bind()) == "<Bound of <Plan gather: u8 from S[4 : 1] to S[4 : 2]>>"
 
 
+def test_fills_that_are_printed_alike_are_kept_apart():
+    x, source, target = np.ones(1), S[1], S[1] + 1
+    with np.printoptions(precision=3):
+        made = [move(x, source, target, fill=np.array(fill))[0] for fill in (0.12345, 0.12346)]
+    assert made == [0.12345, 0.12346]
+
+
 def test_calls_are_remembered_by_the_layouts_and_found_again(monkeypatch):
     made = []
     monkeypatch.setattr(

@@ -24,11 +24,10 @@ class DType:
         if isinstance(value, DType):
             return value
         is_numpys = hasattr(value, "itemsize")  # np.float32 is a class, and str of it no name
-        name = str(getattr(value, "__name__", value) if is_numpys else value).lower().removeprefix("torch.")
-        name = _ALIASES.get(name, name)
-        if name not in DTYPES:
+        found = known_type(str(getattr(value, "__name__", value) if is_numpys else value))
+        if found is None:
             raise LayoutError("TW105", f"unknown dtype {value!r}", hint=_suggestion(str(value)))
-        return DTYPES[name]
+        return found
 
     def __str__(self) -> str:
         return self.name
@@ -90,6 +89,16 @@ _ALIASES = {
     "i4": "s4",
     "uint4": "u4",
 }
+
+
+def known_type(name: str) -> DType | None:
+    """The dtype of that name, or of a usual alias of it; None where there is none.
+
+    >>> known_type("torch.half"), known_type("bool")
+    (f16, None)
+    """
+    name = name.lower().removeprefix("torch.")
+    return DTYPES.get(_ALIASES.get(name, name))
 
 
 _SEVERAL = {"fp8": "e4m3 or e5m2", "float8": "e4m3 or e5m2", "fp6": "e2m3 or e3m2", "fp4": "e2m1"}

@@ -3,6 +3,7 @@
 pairs      two layouts as one list of digits, as few and as wide as can be
 tiles      the box that a block of threads moves: which one, and how it lies in shared memory
 kernels    CUDA C++ of tiles, and of what no tile takes
+types      types of elements, by name or as arrays have them
 plan       the plan in memory, and what it costs
 lines      plans in lines of text
 named      moves that have names
@@ -18,8 +19,9 @@ from typing import overload
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.moves.plan import Plan, between_registers, given_type, memory_plan
+from tilewise.moves.plan import Plan, between_registers, memory_plan
 from tilewise.moves.tiles.tiling import ALIGNED
+from tilewise.moves.types import given_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,6 +108,8 @@ def plan(
     shared: int | None = None,
 ) -> Plan | Exchange:
     """How to move a tensor of that type from one layout to another, or as a named move says.
+
+    `dtype` is a type by name, or as NumPy or torch has it: that of an array gives the plan of its move.
 
     Between two layouts of memory it is a `Plan`. `shape` is the box that moves, where the two differ; `fill`
     is a number, or the bytes of an element, for places of the target that no element takes; `aligned` are

@@ -22,6 +22,7 @@ from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.operands import tiles
 from tilewise.hardware.tcgen05.scales import blocks
+from tilewise.moves.types import given_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,9 +57,10 @@ class Named:
         >>> pack_scales_128x4(300, 5).plan().bytes
         4572
         """
-        from tilewise.moves.plan import memory_plan
+        from tilewise.moves import plan
 
-        return memory_plan(self.source, self.target, self.element(dtype), shape=self.shape, **asked)
+        found: Plan = plan(self, dtype=dtype, **asked)
+        return found
 
     def move(self, x: Any, **asked: Any) -> Any:
         """The elements of x, moved; `tilewise.move` says what else can be asked.
@@ -73,9 +75,7 @@ class Named:
 
     def element(self, dtype: DType | str | None = None) -> DType:
         """The type that is asked for, or the one that the name says; of another width it is refused."""
-        from tilewise.moves.plan import given_type
-
-        asked = DType.of(given_type(self.dtype if dtype is None else dtype))
+        asked = given_type(self.dtype if dtype is None else dtype)
         if self.dtype is not None and asked.bits != self.dtype.bits:
             raise LayoutError(
                 "TW106",
@@ -236,7 +236,7 @@ def tile_for_wgmma(
     >>> tile_for_wgmma(100, 72, "bf16").shape, tile_for_wgmma(100, 72, "bf16").target.size
     ((100, 72), 13312)
     """
-    mode, element = Mode.of(swizzle), DType.of(dtype)
+    mode, element = Mode.of(swizzle), given_type(dtype)
     extents = as_extent(rows), as_extent(columns)
     deep = tiles.extents(mode, major, element)
     whole = [-(-extent // step) * step for extent, step in zip(extents, deep, strict=True)]

@@ -18,13 +18,14 @@ from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.kernels.tile_kernel import tile_kernel
 from tilewise.moves.kernels.turned_kernel import turned_kernel
 from tilewise.moves.pairs.digits import simplest
-from tilewise.moves.pairs.fills import element_of, spelled
+from tilewise.moves.pairs.fills import given_fill, spelled
 from tilewise.moves.pairs.nibbles import in_bytes
 from tilewise.moves.pairs.pair import Pair, pair_of
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import ALIGNED, tile_of
 from tilewise.moves.tiles.traffic import traffic
 from tilewise.moves.tiles.turned import Turned, turned_of
+from tilewise.moves.types import given_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -358,18 +359,19 @@ def memory_plan(
     >>> memory_plan(transpose(8192, 8192), dtype="bf16") == transposed
     True
     """
+    kind: DType | None = None
     if not (isinstance(source, Layout) and isinstance(target, Layout)):
         from tilewise.moves.named import whole_move
 
         named = whole_move(source, target, shape)
-        source, target, shape, dtype = named.source, named.target, named.shape, named.element(dtype)
+        source, target, shape, kind = named.source, named.target, named.shape, named.element(dtype)
     if between_registers(source, target):
         raise LayoutError(
             "TW701",
             "both layouts are of registers, where no array is",
             hint="tilewise.plan(source, target, dtype) gives the device function that moves them",
         )
-    kind = DType.of(given_type(dtype))
+    kind = kind or given_type(dtype)
     if not isinstance(device, str) or device not in COPY_RATES:
         known = " ".join(COPY_RATES)
         hint = f"known: {known}; leave it out, and the kernel is the same"
@@ -381,7 +383,7 @@ def memory_plan(
         tested = os.environ.get("TILEWISE_CHECKED", "0") not in ("", "0")
     else:
         tested = of_kind(checked, bool, "True or False", "checked=True tests every access")
-    return Plan(pair, kind, device, _way(pair, aligned), element_of(fill, kind), aligned, tested)
+    return Plan(pair, kind, device, _way(pair, aligned), given_fill(fill, dtype, kind), aligned, tested)
 
 
 def between_registers(source: Layout, target: Layout) -> bool:
@@ -397,13 +399,6 @@ def between_registers(source: Layout, target: Layout) -> bool:
     from tilewise.moves.exchange import of_registers  # NumPy comes with it, and memory needs none
 
     return of_registers(source) and of_registers(target)
-
-
-def given_type(dtype: DType | str | None) -> DType | str:
-    """The type that is given; it is refused to give none."""
-    if dtype is None:
-        raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
-    return dtype
 
 
 def _known_width(dtype: DType) -> None:

@@ -20,12 +20,12 @@ from tilewise.moves.arrays.storage import (
     first_line,
     own_layout,
     storage_of,
-    words_of,
 )
 from tilewise.moves.host.moving import fill_bytes, move_bytes
-from tilewise.moves.pairs.fills import element_of
+from tilewise.moves.pairs.fills import given_fill
 from tilewise.moves.plan import Plan, memory_plan
 from tilewise.moves.tiles.tiling import ALIGNED
+from tilewise.moves.types import given_type, refuse_apart, type_of_arrays, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 REMEMBERED = 4096
 """Calls whose plans are found again by the identity of their layouts."""
+
+_PRINTED = {int, float, complex, bool, str, bytes, type(None)}
+"""Types of fills that are printed with all their digits; arrays and tensors are not."""
 
 
 def moved(
@@ -52,12 +55,14 @@ def moved(
         return traced.moved(x, source, target, out, dtype, shape, fill)
     given = storage_of(x)
     steps = given.library.steps(given.array) if source is None else None
+    if fill.__class__ not in _PRINTED:
+        fill = _element(fill, given, dtype)
     exact = fill if fill.__class__ is int else repr(fill)  # -0.0 is 0, and NaN is not itself
     try:
         key = (id(source), id(target), steps, given.type, dtype, shape, exact)
         known = _known.get(key)
     except TypeError:  # a shape as a list
-        kind = None if dtype is None else DType.of(dtype)
+        kind = dtype if dtype is None or type_of_arrays(dtype) is not None else DType.of(dtype)
         return moved(x, source, target, out, kind, as_tuple(shape), fill, stream)
     if known is None:
         if steps is not None and dtype is not None:
@@ -82,14 +87,20 @@ def _remember(
 ) -> tuple[Bound, Any, Any]:
     for layout, name in ((source, "the source"), (target, "the target")):
         of_kind(layout, Layout, f"a layout for {name}", "such as S[(4, 8) : (8, 1)]; parse() reads texts")
-    kind = words_of(given.itemsize) if dtype is None else DType.of(dtype)
-    as_bits = isinstance(fill, bytes | bytearray) and len(fill) == given.itemsize
-    as_own = dtype is None and not as_bits
-    element = given.library.element(fill, given.type) if as_own else element_of(fill, kind)
+    kind = words_of(given.itemsize) if dtype is None else given_type(dtype)
+    refuse_apart(given.type, kind)
+    element = _element(fill, given, dtype)
     if len(_known) >= REMEMBERED:
         _known.clear()
     _known[key] = bound_of(source, target, kind, shape, element), source, target
     return _known[key]
+
+
+def _element(fill: Any, given: Storage, dtype: Any) -> bytes:
+    """The bytes of a fill: of the type that was given, or of the array's own."""
+    if dtype is not None:
+        return given_fill(fill, dtype, given_type(dtype))
+    return given.library.filling(fill, given.type, given.itemsize)
 
 
 @lru_cache(maxsize=1024)

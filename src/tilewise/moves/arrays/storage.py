@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from functools import lru_cache
+from math import isfinite
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import as_vector
 from tilewise.moves.pairs.fills import element_of, is_no_bit, kept, no_element
+from tilewise.moves.types import given_type, refuse_objects
 
 
 class Storage(NamedTuple):
@@ -96,6 +98,12 @@ class Library:
         """The handle of the stream that is given, or of the one on which the library works now."""
         raise NotImplementedError
 
+    def filling(self, fill: Any, kind: Any, itemsize: int) -> bytes:
+        """The bytes of an element of that type and value; as many bytes are taken as they are."""
+        if isinstance(fill, bytes | bytearray) and len(fill) == itemsize:
+            return bytes(fill)
+        return self.element(fill, kind)
+
     def element(self, fill: Any, kind: Any) -> bytes:
         """The bytes of an element of that type and value."""
         raise NotImplementedError
@@ -111,7 +119,7 @@ class _NumPy(Library):
     def seen(self, array: Any) -> Storage:
         kind, shape = array.dtype, array.shape
         if kind.hasobject:
-            raise LayoutError("TW704", f"elements of type {kind} are not moved", hint="numbers or bytes are")
+            refuse_objects(kind)
         size = array.nbytes
         if size and not array.flags.c_contiguous:
             if min(array.strides) < 0:
@@ -267,12 +275,31 @@ def as_type(fill: Any, kind: np.dtype[Any]) -> bytes:
     try:
         with np.errstate(all="ignore"):
             made = np.array([fill], kind)
-        is_kept = made.shape == (1,) and kept(fill, made.item())
+        is_kept = made.shape == (1,) and kept(fill, made.item()) and not _is_clamped(fill, made)
     except (OverflowError, TypeError, ValueError) as error:
         raise no_element(fill, str(kind)) from error
     if not is_kept:
         raise no_element(fill, str(kind))
     return made.tobytes()
+
+
+def _is_clamped(fill: Any, made: np.ndarray[Any, Any]) -> bool:
+    """Whether a number is the largest of its type because it is larger, as types without infinity have it."""
+    if type(made.item()) is not float:
+        return False
+    with np.errstate(all="ignore"):
+        (largest,) = np.array([np.inf]).astype(made.dtype).tolist()
+    return isfinite(largest) and abs(fill) > largest
+
+
+def element_of_type(fill: Any, kind: Any) -> bytes:
+    """The bytes of an element of a type as NumPy or torch has it.
+
+    >>> element_of_type(1, np.dtype(">u2")), element_of_type(b"12", np.dtype(">u2"))
+    (b'\\x00\\x01', b'12')
+    """
+    library = NUMPY if isinstance(kind, np.dtype) else TORCH
+    return library.filling(fill, kind, kind.itemsize)
 
 
 def handle_of(stream: Any) -> int:
@@ -304,25 +331,15 @@ def own_layout(steps: tuple[tuple[int, ...], tuple[int, ...]]) -> Layout:
     )
 
 
-def check_own_width(itemsize: int, dtype: DType | str) -> None:
+def check_own_width(itemsize: int, dtype: Any) -> None:
     """Refuse a type of another width than the elements that an array's own strides count."""
-    kind = DType.of(dtype)
+    kind = given_type(dtype)
     if kind.bits != 8 * itemsize:
         raise LayoutError(
             "TW106",
             f"x's own strides count elements of {counted(itemsize, 'byte')}, and {kind} has {kind.bits} bits",
             hint=f"say the source, a layout of {kind}: it counts them from x's first byte on",
         )
-
-
-@lru_cache(maxsize=256)
-def words_of(itemsize: int) -> DType:
-    """The words that elements of an array are moved as."""
-    if itemsize not in (1, 2, 4, 8, 16):
-        raise LayoutError(
-            "TW704", f"elements of {itemsize} bytes are not moved", hint="view it as bytes or words"
-        )
-    return DType.of(f"b{8 * itemsize}")
 
 
 def first_line(error: Exception) -> str:

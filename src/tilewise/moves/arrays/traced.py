@@ -12,11 +12,13 @@ from functools import lru_cache
 from typing import Any
 
 from tilewise.core.dtypes import DType
+from tilewise.core.errors import of_kind
 from tilewise.core.layout import Layout
 from tilewise.moves.arrays.run import Bound, as_tuple, bound_of
-from tilewise.moves.arrays.storage import TORCH, check_own_width, own_layout, words_of
-from tilewise.moves.pairs.fills import element_of
+from tilewise.moves.arrays.storage import TORCH, check_own_width, own_layout
+from tilewise.moves.pairs.fills import given_fill
 from tilewise.moves.pairs.pair import storage_size
+from tilewise.moves.types import given_type, refuse_apart, words_of
 from tilewise.notation import parse
 
 torch: Any = sys.modules.get("torch")
@@ -33,7 +35,7 @@ def moved(
 ) -> Any:
     """What `move` does of a tensor that torch traces."""
     layouts = None if source is None else id(source), id(target)
-    kind = dtype if dtype is None or isinstance(dtype, str) else dtype.name
+    kind = dtype.name if isinstance(dtype, DType) else dtype
     words = _constant(*layouts, x.dtype, kind, shape, fill)
     if out is None:
         return torch.ops.tilewise.move(x, *words)
@@ -47,13 +49,14 @@ def _constant(source: int | None, target: int, *words: Any) -> tuple[str, str, s
     torch.compile calls it once and takes what it gives for constant, as long as the layouts are these very
     ones. torch 2.11 takes no layout for a constant; all take a number.
     """
-    ours = None if source is None else _object(source)
-    return _spelled(ours, _object(target), *words)
+    ours = None if source is None else _layout(source)
+    return _spelled(ours, _layout(target), *words)
 
 
-def _object(identity: int) -> Any:
-    """What has that identity, and is held by the code that is traced."""
-    return ctypes.cast(identity, ctypes.py_object).value
+def _layout(identity: int) -> Layout:
+    """The layout that has that identity, and is held by the code that is traced."""
+    held = ctypes.cast(identity, ctypes.py_object).value
+    return of_kind(held, Layout, "a layout", "make it outside the function that torch compiles")
 
 
 def _spelled(
@@ -62,9 +65,9 @@ def _spelled(
     """The arguments of the operators: layouts, type, box and fill as text; no source is x's own strides."""
     if source is None and dtype is not None:
         check_own_width(kind.itemsize, dtype)
-    words = words_of(kind.itemsize) if dtype is None else DType.of(dtype)
-    as_own = dtype is None and not isinstance(fill, bytes | bytearray)
-    element = TORCH.element(fill, kind) if as_own else element_of(fill, words)
+    words = words_of(kind.itemsize) if dtype is None else given_type(dtype)
+    refuse_apart(kind, words)
+    element = given_fill(fill, kind if dtype is None else dtype, words)
     texts = [
         "" if layout is None else str(layout if layout.unit == "element" else layout.in_elements(words))
         for layout in (source, target)

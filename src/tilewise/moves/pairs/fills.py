@@ -9,6 +9,7 @@ from math import copysign
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import counted
+from tilewise.moves.types import type_of_arrays
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +52,23 @@ def element_of(fill: Any, dtype: DType) -> bytes:
     if dtype.name[0] in "sub" and dtype.name[1:].isdigit():
         return _integer(fill, dtype)
     return packed(_rounded(fill, dtype), dtype)
+
+
+def given_fill(fill: Any, dtype: Any, kind: DType) -> bytes:
+    """The bytes of a fill of elements that are moved as `kind`, where `dtype` is the type that was given.
+
+    Of a type that arrays have it is what their own library takes it for.
+
+    >>> import numpy as np
+    >>> given_fill(1, np.dtype(">f4"), DType.of("b32")), given_fill(1, "b32", DType.of("b32"))
+    (b'?\\x80\\x00\\x00', b'\\x01\\x00\\x00\\x00')
+    """
+    own = type_of_arrays(dtype)
+    if own is None:
+        return element_of(fill, kind)
+    from tilewise.moves.arrays.storage import element_of_type  # NumPy is there, as the type is
+
+    return element_of_type(fill, own)
 
 
 def packed(code: int, dtype: DType) -> bytes:

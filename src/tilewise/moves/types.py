@@ -1,0 +1,100 @@
+"""Types of elements as they are given: by their names, or as libraries of arrays have them.
+
+No library is imported: who has a type of one has imported it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import lru_cache
+from typing import Any
+
+from tilewise.core.dtypes import DType, known_type
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import counted
+
+_NARROW = re.compile(r"(torch\.)?(u?int|float)[1-7](_[a-z0-9]+)?")
+_PACKED = re.compile(r".*_x\d")
+"""How names of types of less than a byte are spelled, and of those among them of which a byte has several."""
+
+_ABSTRACT = (
+    *("generic", "number", "integer", "signedinteger", "unsignedinteger"),
+    *("inexact", "floating", "complexfloating", "flexible", "character"),
+)
+"""Classes of NumPy that are no type's, but several types' together."""
+
+
+def given_type(dtype: Any) -> DType:
+    """The type that is given; it is refused to give none.
+
+    One of NumPy or torch is what `move` takes elements of such arrays for: the type of its name where that is
+    as wide as they lie in memory, and else the word that is.
+
+    >>> import numpy as np
+    >>> given_type("bf16"), given_type(np.float32), given_type(np.dtype("bool")), given_type(np.dtype(">f4"))
+    (bf16, f32, b8, b32)
+    """
+    if dtype is None:
+        raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
+    own = type_of_arrays(dtype)
+    if own is None:
+        return DType.of(dtype)
+    refuse_objects(own)
+    known = known_type(str(own))
+    return known if known is not None and known.bits == 8 * own.itemsize else words_of(own.itemsize)
+
+
+def type_of_arrays(dtype: Any) -> Any:
+    """A type as NumPy or torch has it for its arrays; None where it is of neither.
+
+    >>> import numpy as np
+    >>> type_of_arrays(np.complex64), type_of_arrays("c8"), type_of_arrays(np.floating)
+    (dtype('complex64'), None, None)
+    """
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if torch is not None and isinstance(dtype, torch.dtype):
+        return dtype
+    if numpy is None:
+        return None
+    if isinstance(dtype, numpy.dtype):
+        return dtype
+    is_class = isinstance(dtype, type) and issubclass(dtype, numpy.generic)
+    return numpy.dtype(dtype) if is_class and dtype.__name__ not in _ABSTRACT else None
+
+
+@lru_cache(maxsize=256)
+def words_of(itemsize: int) -> DType:
+    """The words that elements of an array are moved as."""
+    if itemsize not in (1, 2, 4, 8, 16):
+        raise LayoutError(
+            "TW704",
+            f"elements of {counted(itemsize, 'byte')} are not moved",
+            hint="view it as bytes or words",
+        )
+    return DType.of(f"b{8 * itemsize}")
+
+
+def refuse_objects(kind: Any) -> None:
+    """Refuse a type of NumPy whose elements are references to what lies elsewhere."""
+    if getattr(kind, "hasobject", False):
+        raise LayoutError("TW704", f"elements of type {kind} are not moved", hint="numbers or bytes are")
+
+
+def refuse_apart(kind: Any, dtype: DType) -> None:
+    """Refuse to read an array as packed elements if its own, of less than a byte, have a byte each.
+
+    >>> refuse_apart("int4", DType.of("s4"))
+    Traceback (most recent call last):
+    tilewise.LayoutError: TW106: s4 have 4 bits, two to a byte, and the array's int4 have a byte each
+      hint: pack them first: bytes = x.view(np.uint8) & 15, then bytes[0::2] | bytes[1::2] << 4
+    >>> refuse_apart("torch.float4_e2m1fn_x2", DType.of("e2m1")), refuse_apart("int4", DType.of("u8"))
+    (None, None)
+    """
+    name = str(kind)
+    if dtype.bits < 8 and _NARROW.fullmatch(name) and not _PACKED.fullmatch(name):
+        raise LayoutError(
+            "TW106",
+            f"{dtype} have {dtype.bits} bits, two to a byte, and the array's {name} have a byte each",
+            hint="pack them first: bytes = x.view(np.uint8) & 15, then bytes[0::2] | bytes[1::2] << 4",
+        )
