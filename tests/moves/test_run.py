@@ -402,6 +402,29 @@ def test_strides_that_are_no_whole_elements_are_refused():
         move(array, None, S[6])
 
 
+@pytest.mark.parametrize("mask", [np.ma.nomask, [True, False] * 6])
+def test_a_mask_is_not_dropped(mask):
+    masked = np.ma.array(np.arange(12), mask=mask)
+    for x, out in ((masked, None), (np.arange(12), masked)):
+        with refused("TW704", "mask", r"filled\(", r"getmaskarray\("):
+            move(x, *TURN, out)
+    with refused("TW704", "mask"):
+        plan(*TURN, "s64").bind()(masked)
+    assert move(masked.filled(-1), *TURN).tolist() == move(np.asarray(masked.filled(-1)), *TURN).tolist()
+
+
+@pytest.mark.parametrize("stream", [0, 5, "fast"])
+def test_on_the_cpu_there_is_no_stream(stream):
+    x, out = np.arange(12), np.full(12, -1)
+    for given in (None, out):
+        with refused("TW704", "stream", "NumPy's on the CPU"):
+            move(x, *TURN, given, stream=stream)
+        with refused("TW704", "stream", "NumPy's on the CPU"):
+            plan(*TURN, "s64").bind()(x, given, stream=stream)
+    assert out.tolist() == [-1] * 12
+    assert move(x, *TURN, stream=None).tolist() == move(x, *TURN).tolist()
+
+
 def test_a_result_that_no_memory_holds_is_refused_with_its_size():
     with refused("TW706", f"{8 << 50} bytes, which the CPU does not give"):
         move(np.zeros(1), S[1], S[1] + (1 << 50) - 1)

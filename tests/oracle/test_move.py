@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from tilewise import LayoutError, S, plan
 from tilewise.moves import move
+from tilewise.moves.named import tile_for_wgmma
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
@@ -19,6 +21,11 @@ READY = plan(SOURCE, TARGET, "f32").bind()
 @pytest.fixture(scope="module")
 def torch():
     return pytest.importorskip("torch", reason="torch is not installed")
+
+
+@pytest.fixture(scope="module")
+def ml_dtypes():
+    return pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +127,142 @@ def test_the_operator_is_one_that_torch_approves(torch):
 
     words = tilewise.moves.arrays.traced._spelled(SOURCE, TARGET + 1, torch.float32, None, None, 0)
     torch.library.opcheck(torch.ops.tilewise.move.default, (torch.arange(32.0), *words))
+
+
+# -- types ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("bool", "b8"), ("complex64", "b64"), ("complex32", "b32"), ("bfloat16", "bf16")]
+)
+def test_a_plan_by_the_type_of_a_tensor_is_the_plan_of_its_move(torch, kind, name):
+    kind = getattr(torch, kind)
+    x = torch.arange(32).to(kind)
+    found = plan(SOURCE, TARGET + 1, x.dtype, fill=1)
+    assert found.dtype.name == name
+    wanted = move(x, SOURCE, TARGET + 1, fill=1).view(torch.uint8)
+    assert found.bind()(x).view(torch.uint8).equal(wanted)
+    words = x.view(torch.uint8)
+    assert move(words, SOURCE, TARGET + 1, dtype=kind, fill=1).equal(wanted)
+
+
+@pytest.mark.parametrize(
+    "kind", ["bfloat16", "float8_e4m3", "float8_e4m3fn", "float4_e2m1fn", "int4", "int2"]
+)
+def test_elements_of_ml_dtypes_are_moved_as_they_lie(ml_dtypes, kind):
+    """Those of less than a byte have a byte each, and a plan by their type says so."""
+    x = np.arange(32).astype(getattr(ml_dtypes, kind))
+    wanted = np.ascontiguousarray(x.reshape(8, 4).T)
+    assert move(x, SOURCE, TARGET).tobytes() == wanted.tobytes()
+    for same in (x.dtype, x.dtype.type):
+        found = plan(SOURCE, TARGET, same)
+        assert found.dtype.bits == 8 * x.itemsize
+        assert found.bind()(x).tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["float4_e2m1fn", "int4", "uint4"])
+def test_elements_with_a_byte_each_are_not_read_as_packed_ones(ml_dtypes, kind):
+    x = np.zeros(64 * 64, getattr(ml_dtypes, kind))
+    tiles = tile_for_wgmma(64, 64, "e2m1")
+    for words in ((tiles,), (S[64], S[64])):
+        with pytest.raises(LayoutError, match=f"TW106: .*4 bits.*{kind} have a byte each"):
+            move(x, *words, dtype=None if words == (tiles,) else "e2m1")
+    packed = x.view(np.uint8)[0::2] | x.view(np.uint8)[1::2] << 4
+    assert move(packed, tiles).size == tiles.target.size // 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "fill"),
+    [("float4_e2m1fn", 7), ("float4_e2m1fn", -1e6), ("float6_e2m3fn", 9), ("float6_e3m2fn", 30)],
+)
+def test_a_fill_beyond_the_largest_number_is_none(ml_dtypes, kind, fill):
+    x = np.zeros(2, getattr(ml_dtypes, kind))
+    with pytest.raises(LayoutError, match="TW705"):
+        move(x, S[2], S[2] + 1, fill=fill)
+    assert move(x, S[2], S[2] + 1, fill=5.4)[0] == x.dtype.type(5.4)
+
+
+def test_fills_that_torch_prints_alike_are_kept_apart(torch):
+    x, source, target = torch.zeros(1), S[1], S[1] + 1
+    fills = [torch.tensor(fill) for fill in (0.12345678, 0.12346123)]
+    assert repr(fills[0]) == repr(fills[1])
+    assert [move(x, source, target, fill=fill)[0] for fill in fills] == fills
+
+
+# -- tensors that are none --------------------------------------------------------------------------
+
+
+def wrapped(torch):
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, held):
+            return torch.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
+
+        @classmethod
+        def __torch_dispatch__(cls, function, kinds, given=(), words=None):
+            raise NotImplementedError
+
+    return Wrapper(torch.arange(4.0))
+
+
+def faked(torch):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return torch.zeros(4)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (wrapped, "Wrapper has no memory of its own"),
+        (faked, "FakeTensor has no memory of its own"),
+        (lambda torch: torch.masked.masked_tensor(torch.zeros(4), torch.ones(4) > 0), "no memory of its own"),
+        (lambda torch: torch.quantize_per_tensor(torch.zeros(4), 0.1, 0, torch.quint8), "quantized"),
+        (lambda torch: torch.nested.nested_tensor([torch.zeros(2)] * 2), "nested"),
+        (lambda torch: torch.nested.nested_tensor([torch.zeros(2)] * 2, layout=torch.jagged), "nested"),
+    ],
+)
+def test_tensors_without_a_storage_of_their_own_are_refused(torch, make, said):
+    x = make(torch)
+    plain = torch.zeros(4, dtype=x.dtype if x.dtype.is_floating_point else torch.float32)
+    for source in (S[4], None):
+        with pytest.raises(LayoutError, match=f"TW704: .*{said}"):
+            move(x, source, S[4])
+    with pytest.raises(LayoutError, match=f"TW704: .*{said}"):
+        move(plain, S[4], S[4], x)
+
+
+def test_tensors_that_torch_traces_as_functions_are_refused(torch):
+    with pytest.raises(LayoutError, match="no memory of its own"):
+        torch.func.functionalize(lambda x: move(x, SOURCE, TARGET))(torch.arange(32))
+
+
+def test_on_the_cpu_a_tensor_has_no_stream(torch):
+    with pytest.raises(LayoutError, match=r"TW704: .*stream.*torch's on the CPU"):
+        move(torch.arange(32.0), SOURCE, TARGET, stream=0)
+
+
+@pytest.mark.parametrize("kind", ["float32", "complex64", "bool"])
+def test_compiled_functions_take_the_types_of_tensors(torch, kind):
+    kind = getattr(torch, kind)
+    x, later = torch.arange(32).to(kind), TARGET + 1
+    compiled = torch.compile(
+        lambda x: move(x, SOURCE, later, dtype=x.dtype, fill=1), backend="eager", fullgraph=True
+    )
+    assert compiled(x).equal(move(x, SOURCE, later, fill=1))
+
+
+def test_a_layout_that_compiled_code_makes_is_refused(torch):
+    compiled = torch.compile(lambda x: move(x, SOURCE, TARGET + 1), backend="eager", fullgraph=True)
+    with pytest.raises(Exception, match="make it outside the function that torch compiles"):
+        compiled(torch.arange(32))
+
+
+def test_exported_programs_have_it(torch):
+    class Turn(torch.nn.Module):
+        def forward(self, x):
+            return move(x, SOURCE, TARGET)
+
+    x = torch.arange(32.0)
+    assert torch.export.export(Turn(), (x,)).module()(x).equal(move(x, SOURCE, TARGET))

@@ -203,11 +203,14 @@ def move(
     `dtype` says what x's bytes are read as, whatever x's type is, and then source, target and fill are of it:
     two u4 are in a byte, two f32 in a complex64. No number is converted, and the result is of x's type.
 
+    On a GPU it is launched on `stream`, or on the one that x's library works on.
+
         postcondition  for all elements i and all copies: result[target's place of i] = x[source's place of i]
-        refused        TW106 elements of another width than the named move's, or than x's own strides count;
-                       TW302 storages beyond 64 bits; TW701 addresses below zero; TW702 sizes; TW703 a target
-                       where elements meet; TW704 a storage that is too small, elsewhere, of another type, no
-                       whole elements, or the source itself; TW705 a fill that is no element; TW706 no memory
+        refused        TW106 elements of another width than the named move's, or than x's own strides count,
+                       or packed ones where x's have a byte each; TW302 storages beyond 64 bits; TW701
+                       addresses below zero; TW702 sizes; TW703 a target where elements meet; TW704 a storage
+                       that is too small, elsewhere, of another type, no whole elements, the source itself, or
+                       under a mask, and a stream on the CPU; TW705 a fill that is no element; TW706 no memory
                        for the result
 
     >>> import numpy as np

@@ -159,6 +159,12 @@ class Bound:
 
     def _moved(self, given: Storage, out: Any, stream: Any) -> Any:
         library, device = given.library, given.device
+        if stream is not None and device is None:
+            raise LayoutError(
+                "TW704",
+                f"a stream is given, and x is {_where(given)}, where a move ends before it returns",
+                hint="leave stream= out, or move an array on the stream's GPU",
+            )
         if given.size < self._reads or (given.pointer | given.size) % self._unit:
             raise _source_refused(given, self)
         if out is None:

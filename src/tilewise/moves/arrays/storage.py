@@ -60,6 +60,12 @@ def _library_of(array: Any) -> Library:
         return TORCH
     if cupy is not None and isinstance(array, cupy.ndarray):
         return CUPY
+    if isinstance(array, np.ma.MaskedArray):
+        raise LayoutError(
+            "TW704",
+            "a masked array is not moved: the result would have no mask, and what the mask hides",
+            hint="x.filled(value), with a value for what it hides; np.ma.getmaskarray(x) is moved by itself",
+        )
     if isinstance(array, np.ndarray):
         return NUMPY
     if hasattr(array, "__dlpack__") and hasattr(array, "__array_namespace__"):
@@ -173,6 +179,8 @@ class _Torch(Library):
                 "the tensor's bits are not its values: it is a lazy view",
                 hint="x.resolve_conj().resolve_neg()",
             )
+        if array.is_quantized or array.is_nested:
+            raise _of_several_parts(array)
         itemsize = array.itemsize
         try:
             if array.is_contiguous():
@@ -187,6 +195,12 @@ class _Torch(Library):
                 f"the tensor is no one storage with strides: {first_line(error)}",
                 hint="x.to_dense(), or the tensors that it is made of",
             ) from error
+        if size and not pointer:  # nobody's memory would be read
+            raise LayoutError(
+                "TW704",
+                f"the {type(array).__name__} has no memory of its own: it stands for other tensors",
+                hint="move those that it is made of",
+            )
         index = array.get_device() if array.is_cuda else None
         return Storage(array, self, index, pointer, size, array.dtype, itemsize)
 
@@ -214,6 +228,8 @@ class _Torch(Library):
         return handle_of(stream)
 
     def element(self, fill: Any, kind: Any) -> bytes:
+        if is_no_bit(fill):  # torch.export has no numbers of tensors that it traces
+            return bytes(kind.itemsize)
         if str(kind) in _CLAMPED:
             return element_of(fill, DType.of(str(kind)))
         torch = sys.modules["torch"]
@@ -344,6 +360,18 @@ def check_own_width(itemsize: int, dtype: Any) -> None:
 
 def first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def _of_several_parts(tensor: Any) -> LayoutError:
+    if tensor.is_quantized:
+        return LayoutError(
+            "TW704",
+            "the tensor is quantized, and a move has no scale for its result",
+            hint="x.int_repr() has the numbers that are stored",
+        )
+    return LayoutError(
+        "TW704", "the tensor is nested: it is several, each with a shape", hint="move each of x.unbind()"
+    )
 
 
 def _before_first() -> LayoutError:
