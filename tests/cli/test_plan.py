@@ -145,7 +145,7 @@ def test_fills(tilewise, dtype, fill, bytes_):
     [
         (("S[4, 4]", "S[5, 3]"), "TW702", "to pad or to crop say which box moves: --shape 4,3"),
         (("S[4]", "S[5]"), "TW702", "to pad or to crop say which box moves: --shape 4"),
-        (("S[4]", "S[2, 3]"), "TW702", "to pad or to crop say which box moves: --shape ..."),
+        (("S[4]", "S[2, 3]"), "TW702", "to pad or to crop write both with as many modes"),
         (("S[4]", "S[4]", "--shape", "5"), "TW702", "a box has one extent"),
         (("S[4]", "S[4 : -1]"), "TW701", "a storage begins at address zero"),
         (("S[4]", "S[4 : 1@laneid]"), "TW701", "both are layouts on m alone"),
@@ -158,6 +158,10 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("permute((2, 3), (1, 0)",), "TW004", ""),
         (("transpose(4, 4",), "TW004", "such as 'transpose(8192, 4096)'"),
         (("transpose(4, 4) + 1",), "TW004", "such as 'transpose(8192, 4096)'"),
+        (("transpose(4,, 4)",), "TW004", "such as 'transpose(8192, 4096)'"),
+        (("transpose(, 4, 4)",), "TW004", "such as 'transpose(8192, 4096)'"),
+        (("S[4]", "S[4 : 2]", "--fill", "-inf"), "TW401", "a value that begins with - follows an equals"),
+        (("S[4]", "S[4]", "--fill", "--host"), "TW401", "tilewise plan --help shows"),
         (("transpose(4, 4)", "S[16]"), "TW401", "such as 'transpose(8192, 4096)'"),
         (("transpose(4, 4)", "--shape", "2,2"), "TW401", "such as 'transpose(8192, 4096)'"),
         (("-", "-"), "TW401", ""),
@@ -179,6 +183,22 @@ def test_what_is_not_understood(tilewise, words, code, hint):
     error = run.json["error"]
     assert error["code"] == code
     assert hint == "any" or error["hint"].startswith(hint)
+
+
+def test_a_value_may_begin_with_a_minus(tilewise):
+    for fill in ("--fill=-inf", "--fill=-1.5"):
+        run = tilewise("plan", "S[4]", "S[4 : 2]", "--dtype", "f32", fill, "--json")
+        assert run.json["fill"] == fill.partition("=")[2]
+
+
+def test_a_list_may_end_with_a_comma(tilewise):
+    asked = tilewise("plan", "transpose(4, 8,)", "--dtype", "u8")
+    assert asked.out == tilewise("plan", "transpose(4, 8)", "--dtype", "u8").out
+
+
+def test_what_moves_are_asked_has_its_own_help(tilewise):
+    run = tilewise("emit", "move", "S[4]", "S[4 : 2]", "--dtype", "u8", "--bogus", "1")
+    assert run.err.endswith("hint: tilewise emit move --help shows how it is called\n")
 
 
 def test_widths_that_are_not_moved_are_refused_with_a_fill_as_well(tilewise):

@@ -112,6 +112,12 @@ def test_tiles_are_filled_up_to_whole_atoms():
         (lambda: named.pack_scales_128x4(300, 5).plan("bf16"), "TW106"),
         (lambda: named.transpose(4, 4).plan(), "TW401"),
         (lambda: named.tile_for_wgmma(64, 64, "bf16", "48B"), "TW601"),
+        (lambda: named.permute((2, 3), None), "TW101"),
+        (lambda: named.permute(None, (0, 1)), "TW101"),
+        (lambda: named.transpose(4, 4).plan("u8", shape=(2, 2)), "TW401"),
+        (lambda: named.transpose(4, 4).plan("u8", arch="sm_90"), "TW401"),
+        (lambda: plan(named.transpose, dtype="u8"), "TW401"),
+        (lambda: move(np.zeros(4), named.transpose), "TW401"),
     ],
 )
 def test_what_is_refused(ask, code):
@@ -190,6 +196,11 @@ def test_halves_of_bytes_are_what_the_name_says():
 def test_types_that_do_not_fill_chunks_are_refused():
     with pytest.raises(Refused):
         named.core_matrices(64, 64, "e2m3")
+
+
+def test_an_array_of_one_mode_has_one_order():
+    for order in (0, np.int64(0), (-1,), np.array([0])):
+        assert named.permute(np.int64(5), order) == named.permute((5,), (0,))
 
 
 def test_an_array_without_modes_has_one_order():

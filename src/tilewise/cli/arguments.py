@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from itertools import pairwise
 
 from tilewise import __version__
 from tilewise.cli.commands import GROUPS, SUMMARIES
@@ -44,6 +45,8 @@ class Parser(argparse.ArgumentParser):
         hint = f"{self.prog}{about and ' '}{about} --help shows how it is called"
         if message.startswith("unrecognized arguments"):
             hint = self._meant(message.partition(": ")[2].split()) or hint
+        if message.endswith(": expected one argument"):
+            hint = self._kept_apart(message.removeprefix("argument ").partition(":")[0]) or hint
         raise LayoutError("TW401", message, hint=hint)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
@@ -52,6 +55,13 @@ class Parser(argparse.ArgumentParser):
         meant = known if arg_string in known else {one for one in known if one.lower() == arg_string.lower()}
         word = meant.pop() if len(meant) == 1 else arg_string
         return super()._get_value(action, word)
+
+    def _kept_apart(self, option: str) -> str:
+        """A hint to a value that was taken for an option, as it begins like one."""
+        for word, value in pairwise(self.words):
+            if word == option and value.startswith("-") and not value.startswith("--"):
+                return f"a value that begins with - follows an equals sign: {option}={value}"
+        return ""
 
     def _meant(self, words: Sequence[str]) -> str:
         """A hint to the option that is near, or that words were not kept together."""

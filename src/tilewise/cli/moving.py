@@ -171,7 +171,12 @@ def _arguments(name: str, text: str, let: dict[str, int]) -> tuple[list[Any], di
     """The arguments of a call, by their place and by their name."""
     given: list[Any] = []
     named: dict[str, Any] = {}
-    for argument in filter(None, (part.strip() for part in _COMMAS.split(text))):
+    arguments = [part.strip() for part in _COMMAS.split(text)]
+    if not arguments[-1]:
+        arguments.pop()
+    for argument in arguments:
+        if not argument:
+            raise LayoutError("TW004", f"{name}: nothing stands before a comma", hint=_example(name))
         word, equals, value = (part.strip() for part in argument.partition("="))
         if word in named:
             raise LayoutError("TW401", f"{name}: {word} is given twice", hint=_example(name))

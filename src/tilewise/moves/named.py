@@ -120,6 +120,10 @@ def whole_move(source: Any, target: Any, shape: Any) -> Named:
             "one layout is given, and a move has two",
             hint='such as plan(source, target, "bf16"), or move(x, None, target) of an array with strides',
         )
+    if any(source is name for name in NAMES.values()):
+        raise LayoutError(
+            "TW401", f"{source.__name__} is given no extents", hint=f"call it: {source.__name__}(...)"
+        )
     if not isinstance(source, Named):
         hint = "such as S[(4, 8) : (8, 1)], or one named move; parse() reads texts"
         sides = (source, "the source"), (target, "the target")
@@ -269,9 +273,9 @@ NAMES: dict[str, Callable[..., Named]] = {
 """Every named move by its name."""
 
 
-def _listed(modes: Sequence[int] | int) -> Sequence[int]:
+def _listed(modes: Sequence[int] | int) -> tuple[int, ...]:
     """What stands for the modes of an array; of one mode its number alone will do."""
-    return (modes,) if isinstance(modes, int) else modes
+    return tuple(modes) if hasattr(modes, "__iter__") else (modes,)
 
 
 def _rows(extents: Sequence[int]) -> Layout:

@@ -130,9 +130,10 @@ def arguments(parser: Parser) -> None:
     text.add_argument("--name", metavar="F", default="", help="the name of the kernel")
 
 
-def _arguments_of_moves(parser: argparse.ArgumentParser) -> None:
+def _arguments_of_moves(parser: Parser) -> None:
     from tilewise.cli.moving import pair_arguments
 
+    parser.subject = lambda words: MOVE
     parser.description = _OF_MOVES
     parser.usage = "tilewise emit move SRC DST --dtype T [options]"
     parser.add_argument("engine", choices=ENGINES, metavar=MOVE, help=argparse.SUPPRESS)

@@ -206,8 +206,9 @@ def _box(source: Layout, target: Layout, shape: Any) -> tuple[int, ...] | None:
             raise LayoutError(
                 "TW702",
                 f"the source has {how_many(source)}, the target {how_many(target)}",
-                hint="to pad or to crop say which box moves: shape="
-                + (spell(tuple(map(min, ours, theirs))) if len(ours) == len(theirs) else "(...)"),
+                hint="to pad or to crop say which box moves: shape=" + spell(tuple(map(min, ours, theirs)))
+                if len(ours) == len(theirs)
+                else "to pad or to crop write both with as many modes, and say which box of them moves",
             )
         return None
     box = extents_of(as_shape(shape))
