@@ -198,6 +198,22 @@ def test_types_that_do_not_fill_chunks_are_refused():
         named.core_matrices(64, 64, "e2m3")
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [((S[4], None), "TW107"), ((4, S[4]), "TW107"), ((S[4], S[4], None, "f31"), "TW105")],
+)
+def test_a_move_of_ones_own_is_of_layouts(words, code):
+    with pytest.raises(LayoutError) as refused:
+        named.Named(*words)
+    assert refused.value.code == code
+
+
+def test_the_type_of_a_move_of_ones_own_may_be_a_name():
+    own = named.Named(S[4], S[4] + 1, None, "bf16")
+    assert own == named.Named(S[4], S[4] + 1, None, DType.of("bf16"))
+    assert own.plan() == plan(S[4], S[4] + 1, "bf16")
+
+
 def test_an_array_of_one_mode_has_one_order():
     for order in (0, np.int64(0), (-1,), np.array([0])):
         assert named.permute(np.int64(5), order) == named.permute((5,), (0,))

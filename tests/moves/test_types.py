@@ -73,10 +73,28 @@ def test_types_that_are_not_moved_have_no_plan(kind):
     assert no_plan.value.code == "TW704"
 
 
-@pytest.mark.parametrize("kind", [np.floating, np.generic, np.zeros(3), np.float32(1)])
-def test_what_is_no_type_of_elements_is_none(kind):
-    with pytest.raises(LayoutError, match="TW105: unknown dtype"):
+def test_a_class_that_has_a_type_stands_for_it():
+    """As JAX has them."""
+    assert plan(*TURN, type("complex64", (), {"dtype": np.dtype("F")})) == plan(*TURN, "b64")
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        (np.floating, "known: "),
+        (np.generic, "known: "),
+        (bool, "bool is b8"),
+        ("bool", "bool is b8"),
+        ("complex64", "complex64 is b64"),
+        ("torch.complex128", "complex128 is b128"),
+        (np.zeros(3), "its elements' type is x.dtype"),
+        (np.float32(1), "its elements' type is x.dtype"),
+    ],
+)
+def test_what_is_no_type_of_elements_is_none(kind, hint):
+    with pytest.raises(LayoutError, match="TW105: ") as refused:
         plan(*TURN, kind)
+    assert refused.value.hint.startswith(hint)
 
 
 def test_named_moves_and_registers_take_the_types_of_arrays():

@@ -238,6 +238,22 @@ def test_tensors_that_torch_traces_as_functions_are_refused(torch):
         torch.func.functionalize(lambda x: move(x, SOURCE, TARGET))(torch.arange(32))
 
 
+@pytest.mark.parametrize("bound", [False, True])
+def test_autograd_sees_that_out_was_written(torch, bound):
+    weight, out = torch.ones(32, requires_grad=True), torch.ones(32)
+    loss = (weight * out).sum()
+    READY(torch.arange(32.0), out) if bound else move(torch.arange(32.0), SOURCE, TARGET, out)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_tensors_of_inference_are_written(torch):
+    with torch.inference_mode():
+        x, out = torch.arange(32.0), torch.zeros(32)
+        assert move(x, SOURCE, TARGET, out).equal(move(x, SOURCE, TARGET))
+    assert move(x, SOURCE, TARGET, out).equal(move(x, SOURCE, TARGET))
+
+
 def test_on_the_cpu_a_tensor_has_no_stream(torch):
     with pytest.raises(LayoutError, match=r"TW704: .*stream.*torch's on the CPU"):
         move(torch.arange(32.0), SOURCE, TARGET, stream=0)

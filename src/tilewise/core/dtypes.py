@@ -26,7 +26,7 @@ class DType:
         is_numpys = hasattr(value, "itemsize")  # np.float32 is a class, and str of it no name
         found = known_type(str(getattr(value, "__name__", value) if is_numpys else value))
         if found is None:
-            raise LayoutError("TW105", f"unknown dtype {value!r}", hint=_suggestion(str(value)))
+            raise LayoutError("TW105", f"unknown dtype {value!r}", hint=_suggestion(value))
         return found
 
     def __str__(self) -> str:
@@ -105,7 +105,15 @@ _SEVERAL = {"fp8": "e4m3 or e5m2", "float8": "e4m3 or e5m2", "fp6": "e2m3 or e3m
 """Names that are no type's own, and what they may mean."""
 
 
-def _suggestion(name: str) -> str:
+_AS_BITS = {"bool": "b8", "complex32": "b32", "complex64": "b64", "complex128": "b128"}
+"""Types of arrays that are none here, and the bits that they are."""
+
+
+def _suggestion(value: object) -> str:
+    name = str(getattr(value, "__name__", value)).lower().removeprefix("torch.")
+    if name in _AS_BITS:
+        return f"{name} is {_AS_BITS[name]}, as layouts see it: bits"
+    name = str(value)
     if name.lower() in _SEVERAL:
         return f"{name} is {_SEVERAL[name.lower()]}"
     from difflib import get_close_matches

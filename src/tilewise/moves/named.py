@@ -28,6 +28,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.moves.plan import Plan
 
+LAYOUT = "such as S[(4, 8) : (8, 1)], or one named move; parse() reads texts"
+"""How a layout is given."""
+
 SCALE = DType.of("b8")
 """The bits of a scale factor, of whatever kind."""
 
@@ -50,6 +53,12 @@ class Named:
     """The box that moves; None where source and target are of one size."""
     dtype: DType | None = None
     """What the elements are, where the name says it."""
+
+    def __post_init__(self) -> None:
+        for layout, name in ((self.source, "the source"), (self.target, "the target")):
+            of_kind(layout, Layout, f"a layout for {name}", LAYOUT)
+        if self.dtype is not None:
+            object.__setattr__(self, "dtype", given_type(self.dtype))
 
     def plan(self, dtype: DType | str | None = None, **asked: Any) -> Plan:
         """How it is moved; `tilewise.plan` says what else can be asked.
@@ -125,10 +134,9 @@ def whole_move(source: Any, target: Any, shape: Any) -> Named:
             "TW401", f"{source.__name__} is given no extents", hint=f"call it: {source.__name__}(...)"
         )
     if not isinstance(source, Named):
-        hint = "such as S[(4, 8) : (8, 1)], or one named move; parse() reads texts"
         sides = (source, "the source"), (target, "the target")
         for layout, name in sides[::-1] if source is None else sides:  # an array may be its own source
-            of_kind(layout, Layout, f"a layout for {name}", hint)
+            of_kind(layout, Layout, f"a layout for {name}", LAYOUT)
     for given, word in ((target, "target"), (shape, "box")):
         if given is not None:
             raise LayoutError(

@@ -39,6 +39,12 @@ def given_type(dtype: Any) -> DType:
         raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
     own = type_of_arrays(dtype)
     if own is None:
+        if type_of_arrays(getattr(dtype, "dtype", None)) is not None:
+            raise LayoutError(
+                "TW105",
+                f"a type belongs here, not the {type(dtype).__name__}",
+                hint="its elements' type is x.dtype",
+            )
         return DType.of(dtype)
     refuse_objects(own)
     known = known_type(str(own))
@@ -59,8 +65,12 @@ def type_of_arrays(dtype: Any) -> Any:
         return None
     if isinstance(dtype, numpy.dtype):
         return dtype
-    is_class = isinstance(dtype, type) and issubclass(dtype, numpy.generic)
-    return numpy.dtype(dtype) if is_class and dtype.__name__ not in _ABSTRACT else None
+    if not isinstance(dtype, type):
+        return None
+    if issubclass(dtype, numpy.generic):
+        return None if dtype.__name__ in _ABSTRACT else numpy.dtype(dtype)
+    own = getattr(dtype, "dtype", None)  # as JAX's classes have it
+    return own if isinstance(own, numpy.dtype) else None
 
 
 @lru_cache(maxsize=256)

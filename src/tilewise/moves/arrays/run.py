@@ -176,6 +176,8 @@ class Bound:
             self._on_host(given, made, out is None)
         else:
             self._on_device(given, made, out is None, stream)
+        if out is not None:
+            library.written(made)
         return library.ended(given, made)
 
     def _empty(self, given: Storage, stream: Any) -> Storage:

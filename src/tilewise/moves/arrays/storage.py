@@ -100,6 +100,9 @@ class Library:
         """Why nothing can be written there; nothing where it can."""
         raise NotImplementedError
 
+    def written(self, out: Storage) -> None:
+        """Tell the library that an array of the caller's has other elements now."""
+
     def stream(self, device: int, stream: Any) -> int:
         """The handle of the stream that is given, or of the one on which the library works now."""
         raise NotImplementedError
@@ -221,6 +224,10 @@ class _Torch(Library):
 
     def writable(self, out: Storage) -> str:
         return "" if out.array.is_contiguous() else "is not contiguous"
+
+    def written(self, out: Storage) -> None:
+        """So that autograd refuses to go back through what it kept of the elements before."""
+        sys.modules["torch"].autograd.graph.increment_version(out.array)
 
     def stream(self, device: int, stream: Any) -> int:
         if stream is None:

@@ -132,7 +132,7 @@ def _is_number(value: Any) -> bool:
 
 def no_element(fill: Any, name: str, hint: str = "") -> LayoutError:
     """The error of a fill that its type does not hold."""
-    hint = hint or "a number that the type holds, or the bytes of one element"
+    hint = hint or "a value that the type holds, or the bytes of one element"
     return LayoutError("TW705", f"the fill {fill!r} is no {name}", hint=hint)
 
 
