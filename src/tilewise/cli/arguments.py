@@ -64,10 +64,18 @@ class Parser(argparse.ArgumentParser):
         return ""
 
     def _meant(self, words: Sequence[str]) -> str:
-        """A hint to the option that is near, or that words were not kept together."""
+        """A hint to the option that is near or left out, or that words were not kept together."""
         options = [word.partition("=")[0][2:] for word in words if word.startswith("--")]
         if not options:
-            return "an index, a place or a layout is one word: 37,21, or in quotes"
+            from tilewise.core.dtypes import known_type
+
+            takes_type = "--dtype" in self._option_string_actions and "--dtype" not in self.words
+            types = [word for word in words if takes_type and known_type(word)]
+            return (
+                f"did you mean --dtype {types[0]}?"
+                if types
+                else "an index, a place or a layout is one word: 37,21, or in quotes"
+            )
         from difflib import get_close_matches
 
         from tilewise.cli.hints import ELSEWHERE
