@@ -19,7 +19,7 @@ from tilewise.moves.tiles import turned
 from tilewise.moves.tiles.conflicts import STAGGERS
 from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import Aim, tile_for
-from tilewise.moves.tiles.turned import Turned, turned_by
+from tilewise.moves.tiles.turned import FEW, Turned, turned_by
 
 GUARD = 0xA5
 
@@ -176,8 +176,8 @@ def test_turned_tiles_in_the_order_of_the_source_move_the_same(monkeypatch, shap
 
 def test_few_turned_tiles_are_small_ones():
     small, large = (plan(*permuted((n, n), (1, 0)), "u4").way for n in (1447, 8191))
-    assert small.wide < large.wide
-    assert min(small.blocks, large.blocks) > 264
+    assert (small.wide, small.tall) < (large.wide, large.tall)
+    assert replace(small, wide=large.wide, tall=large.tall).blocks < FEW <= large.blocks
 
 
 @pytest.mark.parametrize("stagger", [own for own in STAGGERS if own.of_words], ids=str)

@@ -14,8 +14,9 @@ from tilewise.moves.tiles.tile import Tile
 STATIC = 48 * 1024
 """Bytes of shared memory that a kernel has without asking for them."""
 
-PARTED = 768
-"""Threads that gather halves of bytes for which the registers of a multiprocessor are to last."""
+AT_ONCE, PARTED = 1536, 768
+"""Threads for which the registers of a multiprocessor are to last: that gather bytes, or turn words of 4 bits;
+and that gather halves of bytes."""
 
 _AT_ONCE = """\
 // Threads that a multiprocessor has at once.
@@ -105,7 +106,10 @@ def _bounds(tile: Tile) -> str:
     """Threads of a block, and the blocks of a multiprocessor for which registers are to last."""
     if tile.few_registers:
         return f"{tile.threads}, MOVE_AT_ONCE / {tile.threads}"
-    return f"{tile.threads}, {PARTED // tile.threads}" if tile.parted else f"{tile.threads}"
+    if tile.parted:
+        return f"{tile.threads}, {PARTED // tile.threads}"
+    bytes_alone = tile.unit == tile.words == 1 and tile.nested and not tile.partial
+    return f"{tile.threads}, {AT_ONCE // tile.threads}" if bytes_alone else f"{tile.threads}"
 
 
 def _shared(tile: Tile) -> str:

@@ -6,11 +6,8 @@ from collections.abc import Iterator
 
 from tilewise.emit.parts.template import filled
 from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, cast, counting, fetching_words
-from tilewise.moves.kernels.tile_kernel import STATIC
+from tilewise.moves.kernels.tile_kernel import AT_ONCE, STATIC
 from tilewise.moves.tiles.turned import Turned
-
-AT_ONCE = 1536
-"""Threads for which the registers of a multiprocessor are to last."""
 
 _TEMPLATE = """\
 $prelude

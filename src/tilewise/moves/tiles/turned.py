@@ -24,7 +24,7 @@ AHEAD = 32
 WIDE, TALL, THREADS = 192, 480, 512
 """Elements of a row of the source at most, of a run of the target, and threads of a block."""
 
-SMALL = 64, 96, 128
+SMALL = 128, 224, 512
 """The same where there are few tiles, so that every multiprocessor has work."""
 
 FEW = 264
