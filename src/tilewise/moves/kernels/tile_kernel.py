@@ -15,8 +15,8 @@ STATIC = 48 * 1024
 """Bytes of shared memory that a kernel has without asking for them."""
 
 AT_ONCE, PARTED = 1536, 768
-"""Threads for which the registers of a multiprocessor are to last: that gather bytes, or turn words of 4 bits;
-and that gather halves of bytes."""
+"""Threads for which the registers of a multiprocessor are to last: that gather bytes, or turn words of 4
+bits; and that gather halves of bytes."""
 
 _AT_ONCE = """\
 // Threads that a multiprocessor has at once.
