@@ -46,7 +46,7 @@ nitpick_ignore_regex = [
     # ways of a plan
     (
         r"py:.*",
-        r"tilewise\.moves\.(plan\.Bulk|tiles\.\w+\.(Tile|Turned)|kernels\.\w+\.Gather|pairs\.\w+\.\w+)",
+        r"tilewise\.moves\.(ways\.\w+\.\w+|tiles\.\w+\.(Tile|Turned)|pairs\.\w+\.\w+)",
     ),
     # parts of an exchange
     (

@@ -7,7 +7,7 @@ from tests.moves.shim import aligned, run
 
 from tilewise import LayoutError, S, parse
 from tilewise.moves import move, plan
-from tilewise.moves.plan import Bulk
+from tilewise.moves.ways.bulk import Bulk
 
 
 def elements(array, bits):

@@ -14,12 +14,12 @@ from tilewise import S
 from tilewise.moves import move, plan
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes, spread
-from tilewise.moves.plan import Bulk
 from tilewise.moves.tiles import turned
 from tilewise.moves.tiles.conflicts import STAGGERS
 from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import Aim, tile_for
 from tilewise.moves.tiles.turned import FEW, Turned, turned_by
+from tilewise.moves.ways.bulk import Bulk
 
 GUARD = 0xA5
 

@@ -2,6 +2,7 @@
 
 pairs      two layouts as one list of digits, as few and as wide as can be
 tiles      the box that a block of threads moves: which one, and how it lies in shared memory
+ways       how elements go: all together, by tiles, or one by one
 kernels    CUDA C++ of tiles, and of what no tile takes
 types      types of elements, by name or as arrays have them
 plan       the plan in memory, and what it costs

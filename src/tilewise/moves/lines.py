@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewise.core.integers import counted
-from tilewise.moves.kernels.gather_kernel import Gather
 from tilewise.moves.pairs.fills import spelled
-from tilewise.moves.plan import Bulk, Plan
+from tilewise.moves.plan import Plan
 from tilewise.moves.tiles.tile import VECTOR
 from tilewise.moves.tiles.turned import Turned
+from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways.gather import Gather
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

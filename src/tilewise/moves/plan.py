@@ -13,19 +13,20 @@ from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.emit.names import checked as checked_name
-from tilewise.moves.kernels.gather_kernel import Gather, gather_kernel, gather_of
+from tilewise.moves.kernels.gather_kernel import gather_kernel
 from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.kernels.tile_kernel import tile_kernel
 from tilewise.moves.kernels.turned_kernel import turned_kernel
-from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.fills import given_fill, spelled
-from tilewise.moves.pairs.nibbles import in_bytes
 from tilewise.moves.pairs.pair import Pair, pair_of
 from tilewise.moves.tiles.tile import VECTOR, Tile
-from tilewise.moves.tiles.tiling import ALIGNED, tile_of
+from tilewise.moves.tiles.tiling import ALIGNED
 from tilewise.moves.tiles.traffic import traffic
-from tilewise.moves.tiles.turned import Turned, turned_of
+from tilewise.moves.tiles.turned import Turned
 from tilewise.moves.types import given_type
+from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways.choice import way_of
+from tilewise.moves.ways.gather import Gather
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,15 +43,6 @@ _WHOLE, _TURNED, _SPREAD, _NARROW = 0.97, 0.7, 0.65, 0.04
 """Of a copy's rate, what tiles of whole sectors, those of 4 bits that are turned or spread, and words of 4
 bits that are gathered were seen to reach (docs/move.md). Of wider elements one by one no rate was
 measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bulk:
-    """Bytes that stay together: where they begin in the source and in the target, and how many they are."""
-
-    read: int
-    write: int
-    bytes: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,7 +170,7 @@ class Plan:
         """The plan for storages that are aligned to as many bytes."""
         if aligned == self.aligned:
             return self
-        return replace(self, way=_way(self.pair, aligned), aligned=aligned)
+        return replace(self, way=way_of(self.pair, aligned), aligned=aligned)
 
     def bind(self) -> Bound:
         """The plan as what is called with arrays: checked, compiled once, and launched.
@@ -383,7 +375,7 @@ def memory_plan(
         tested = os.environ.get("TILEWISE_CHECKED", "0") not in ("", "0")
     else:
         tested = of_kind(checked, bool, "True or False", "checked=True tests every access")
-    return Plan(pair, kind, device, _way(pair, aligned), given_fill(fill, dtype, kind), aligned, tested)
+    return Plan(pair, kind, device, way_of(pair, aligned), given_fill(fill, dtype, kind), aligned, tested)
 
 
 def between_registers(source: Layout, target: Layout) -> bool:
@@ -422,35 +414,6 @@ def _known_alignment(aligned: int, dtype: DType) -> int:
             hint=f"at least {dtype.bits // 8} bytes",
         )
     return number
-
-
-def _way(pair: Pair, aligned: int) -> Bulk | Tile | Turned | Gather:
-    if pair.digits is None:
-        return Gather(pair)
-    wide = simplest(pair, 8 * aligned)
-    bulk = _bulk(wide)
-    if bulk is not None:
-        return bulk
-    turned = turned_of(wide)
-    if turned is not None and in_bytes(wide) is None:
-        return turned
-    tile = tile_of(wide, aligned)
-    if turned is not None and not (tile is not None and tile.exchanges_well):
-        return turned
-    return tile or gather_of(wide, aligned)
-
-
-def _bulk(pair: Pair) -> Bulk | None:
-    """One run of neighbours on both sides, and nothing else."""
-    digits = pair.digits or ()
-    if pair.bits < 8 or pair.limits or len(digits) > 1 or any(d.read != 1 or d.write != 1 for d in digits):
-        return None
-    sides = (pair.source, pair.target)
-    if any(side.swizzles or side.outer for side in sides):
-        return None
-    unit = pair.bits // 8
-    count = prod(digit.extent for digit in digits)
-    return Bulk(pair.source.start * unit, pair.target.start * unit, count * unit)
 
 
 def _rounded(sectors: tuple[float, float]) -> dict[str, float]:

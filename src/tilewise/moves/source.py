@@ -14,10 +14,11 @@ from tilewise.core.shapes import spell
 from tilewise.emit.names import checked
 from tilewise.emit.parts.template import filled
 from tilewise.emit.parts.words import check_free
-from tilewise.moves.kernels.gather_kernel import Gather
 from tilewise.moves.kernels.tile_kernel import STATIC
-from tilewise.moves.plan import Bulk, Plan
+from tilewise.moves.plan import Plan
 from tilewise.moves.tiles.tile import VECTOR
+from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways.gather import Gather
 
 _COLUMNS = 100
 _WORD = 4

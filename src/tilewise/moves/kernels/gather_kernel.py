@@ -8,8 +8,7 @@ the target, where they are side by side there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from math import gcd, prod
+from math import prod
 
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
@@ -19,11 +18,7 @@ from tilewise.emit.functions import Index
 from tilewise.emit.parts.template import filled
 from tilewise.moves.kernels.spelling import NAME, PRELUDE, TYPES, swizzled
 from tilewise.moves.pairs.pair import Digit, Pair
-
-THREADS = 256
-VECTOR = 16
-WORD = 8
-"""Elements of 4 bits that a thread has together, where the target has them side by side."""
+from tilewise.moves.ways.gather import WORD, Gather
 
 _TEMPLATE = """\
 $prelude
@@ -40,65 +35,6 @@ $name(const u8* __restrict__ source, u8* __restrict__ target)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Gather:
-    """A move element by element; a thread has `vector` neighbours of the target."""
-
-    pair: Pair
-    vector: int = 1
-    threads: int = THREADS
-
-    @property
-    def items(self) -> int:
-        """How many threads have something to do."""
-        if self.in_words:
-            run = _ordered(self.pair)[0].extent
-            return self.elements // run * self.run_words
-        return self.elements // self.vector
-
-    @property
-    def in_words(self) -> bool:
-        """Whether a thread has a word of the target, wherever runs begin."""
-        return self.pair.bits < 8 and self.vector > 1
-
-    @property
-    def run_words(self) -> int:
-        """Words that a run of the target may be part of."""
-        return (_ordered(self.pair)[0].extent + 2 * WORD - 2) // WORD
-
-    @property
-    def elements(self) -> int:
-        """How many elements are written, copies and fill among them."""
-        if self.pair.digits is not None:
-            return prod(digit.extent for digit in self.pair.digits)
-        target = self.pair.layouts[1]
-        return target.size * prod(it.extent for it in target.replica)
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks of threads there are."""
-        return -(-self.items // self.threads)
-
-
-def gather_of(pair: Pair, aligned: int = 256) -> Gather:
-    """The move of a pair element by element, as many at once as the target has them side by side."""
-    digits = _ordered(pair)
-    if digits and pair.bits == 4 and digits[0].write == 1 and not pair.target.swizzles:
-        return Gather(pair, WORD)
-    if not digits or pair.bits < 8 or pair.limits or digits[0].write != 1:
-        return Gather(pair)
-    unit, side = pair.bits // 8, pair.target
-    others = [digit.write * unit for digit in digits[1:]]
-    whole = gcd(aligned, digits[0].extent * unit, side.start * unit, side.outer * unit, *others)
-    kept = [unit << own.base for own in side.swizzles if own.bits]
-    return Gather(pair, max(1, min([VECTOR, whole & -whole, *kept]) // unit))
-
-
-def _ordered(pair: Pair) -> list[Digit]:
-    """The digits by their steps in the target, the least first."""
-    return sorted(pair.digits or (), key=lambda digit: (abs(digit.write), abs(digit.read)))
-
-
 def gather_kernel(gather: Gather, name: str = NAME) -> str:
     """The source of the kernel, $blocks blocks of $threads threads.
 
@@ -106,6 +42,7 @@ def gather_kernel(gather: Gather, name: str = NAME) -> str:
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of
+    >>> from tilewise.moves.ways.gather import gather_of
     >>> pair = pair_of(S[(6, 4) : (9, 2)], S[(4, 6) : (1, 5)], DType.of("f32"))
     >>> pair.digits is None, "target)[place] = " in gather_kernel(gather_of(pair))
     (True, True)
@@ -138,7 +75,7 @@ def _swizzles(pair: Pair) -> Iterator[str]:
 
 def _by_digits(gather: Gather) -> Iterator[str]:
     pair, vector = gather.pair, gather.vector
-    digits = _ordered(pair)
+    digits = gather.digits
     if gather.in_words:
         yield from _word(gather, digits)
         return

@@ -1,0 +1,8 @@
+"""How the elements of a plan go.
+
+choice    which way a pair takes
+bulk      all together, as one copy of memory
+gather    element by element
+
+By way of shared memory they go as the tiles of `tilewise.moves.tiles`.
+"""

@@ -1,0 +1,41 @@
+"""Bytes that stay together: one copy of memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tilewise.moves.pairs.pair import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """Bytes that stay together: where they begin in the source and in the target, and how many they are."""
+
+    read: int
+    write: int
+    bytes: int
+
+
+def bulk_of(pair: Pair) -> Bulk | None:
+    """The bytes of a pair; None where they are not one run of neighbours on both sides, and nothing else.
+
+        requires  the simplest digits
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.digits import simplest
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> bulk_of(simplest(pair_of(S[8, 64], S[512] + 16, DType.of("f32"))))
+    Bulk(read=0, write=64, bytes=2048)
+    >>> bulk_of(simplest(pair_of(S[8, 64], S[(8, 64) : (1, 8)], DType.of("f32")))) is None
+    True
+    """
+    digits = pair.digits or ()
+    if pair.bits < 8 or pair.limits or len(digits) > 1 or any(d.read != 1 or d.write != 1 for d in digits):
+        return None
+    sides = (pair.source, pair.target)
+    if any(side.swizzles or side.outer for side in sides):
+        return None
+    unit = pair.bits // 8
+    count = prod(digit.extent for digit in digits)
+    return Bulk(pair.source.start * unit, pair.target.start * unit, count * unit)
