@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from tilewise.core.integers import counted
 from tilewise.moves.pairs.fills import spelled
-from tilewise.moves.plan import Plan
-from tilewise.moves.tiles.tile import VECTOR
+from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.turned import Turned
 from tilewise.moves.ways.bulk import Bulk
 from tilewise.moves.ways.gather import Gather
+from tilewise.moves.ways.way import Way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.moves.exchange import Exchange
+    from tilewise.moves.plan import Plan
 
 _IN_MEMORY = {
     "copy": "one copy of memory",
@@ -46,68 +48,92 @@ def lines_of_memory(plan: Plan) -> Iterator[str]:
 
 def steps_of_memory(plan: Plan) -> Iterator[str]:
     """How a plan in memory moves, in sentences."""
-    way, value = plan.way, spelled(plan.fill, plan.dtype)
+    value = spelled(plan.fill, plan.dtype)
     if plan.fill_from:
         yield f"fill the last byte of the target with {value}: half of it is no element"
     elif plan.fills:
         count = counted(plan.pair.target.size, "element")
         yield f"fill {count} of the target with {value}: it has places that no element takes"
-    if isinstance(way, Bulk):
-        if plan.kind == "view":
-            yield "nothing moves, the source is the target; a new storage is one copy of memory"
-        else:
-            yield f"copy {counted(way.bytes, 'byte')} from byte {way.read} to byte {way.write}, all together"
-        return
-    if isinstance(way, Gather):
-        alone = (
-            "an element and writes it"
-            if way.vector == 1
-            else f"{way.vector} elements and writes them at once"
-        )
-        yield f"{counted(way.blocks, 'block')} of {way.threads} threads, each of which reads {alone}"
-        return
-    if isinstance(way, Turned):
-        yield from _turned_steps(plan, way)
-        return
-    yield (
-        f"{counted(way.blocks, 'block')} of {way.threads} threads, each with a tile of "
-        f"{' x '.join(map(str, way.extents))} elements of {'4 bits' if way.pair.spread else f'{way.unit} B'}"
-    )
-    reads, writes = plan.sectors or (1.0, 1.0)
-    yield (
-        f"read rows of {way.stored(way.run_bytes // way.unit)} B in vectors of {plan.vector['read']} B"
-        + (", taken where sectors begin" if way.read_shift else "")
-        + (f": sectors of {reads:.2f} times the elements' bytes" if reads >= 1.005 else "")
-    )
-    padded = "padded, " if way.padding else ""
-    rows = f"rows {padded}{max(way.pitches)} B apart" if way.rows else "one row"
-    kept = plan.swizzle or rows
-    spread = ", a byte for each element" if way.pair.spread else ""
-    yield f"keep {way.shared_bytes} B in shared memory{spread}, {kept}"
-    turned = f", {way.words} columns to a thread" if way.words > 1 else ""
-    if way.pair.exchanged is not None:
-        turned += ", halves of bytes exchanged"
-    yield (
-        f"write runs of {way.stored(way.run_elements)} B in vectors of {plan.vector['write']} B{turned}"
-        + (", by whole sectors wherever rows begin" if way.write_shift else "")
-        + (f": sectors of {writes:.2f} times the elements' bytes" if writes >= 1.005 else "")
-    )
+    yield from STEPS[type(plan.way)](plan, plan.way)
     if plan.pair.beyond and not plan.fills:
         yield f"fill the {counted(plan.pair.beyond, 'element')} beyond the box with {value}, in the same runs"
 
 
-def _turned_steps(plan: Plan, way: Turned) -> Iterator[str]:
+def _bulk_steps(plan: Plan, way: Bulk) -> Iterator[str]:
+    if plan.kind == "view":
+        yield "nothing moves, the source is the target; a new storage is one copy of memory"
+    else:
+        yield f"copy {counted(way.bytes, 'byte')} from byte {way.read} to byte {way.write}, all together"
+
+
+def _gather_steps(plan: Plan, way: Gather) -> Iterator[str]:
+    many = f"{way.vector} elements and writes them at once"
+    yield f"{_threads(way)}, each of which reads {'an element and writes it' if way.vector == 1 else many}"
+
+
+def _tile_steps(plan: Plan, way: Tile) -> Iterator[str]:
+    reads, writes = plan.sectors or (1.0, 1.0)
+    extents = " x ".join(map(str, way.extents))
+    element = "4 bits" if way.pair.spread else f"{way.unit} B"
+    yield f"{_threads(way)}, each with a tile of {extents} elements of {element}"
     yield (
-        f"{counted(way.blocks, 'block')} of {way.threads} threads, each with a tile of "
-        f"{way.tall} x {way.wide} elements of 4 bits"
+        f"read rows of {way.stored(way.run_bytes // way.unit)} B in vectors of {plan.vector['read']} B"
+        + (", taken where sectors begin" if way.read_shift else "")
+        + _of_sectors(reads)
     )
+    spread = ", a byte for each element" if way.pair.spread else ""
+    yield f"keep {way.shared_bytes} B in shared memory{spread}, {way.swizzle or _rows(way)}"
     yield (
-        f"read {way.rows} rows of {way.wide // 2} B in words of 4 B, wherever they begin: "
-        f"sectors of {way.sectors[0]:.2f} times the elements' bytes"
+        f"write runs of {way.stored(way.run_elements)} B in vectors of {plan.vector['write']} B"
+        + (f", {way.words} columns to a thread" if way.words > 1 else "")
+        + (", halves of bytes exchanged" if way.pair.exchanged is not None else "")
+        + (", by whole sectors wherever rows begin" if way.write_shift else "")
+        + _of_sectors(writes)
+    )
+
+
+def _rows(way: Tile) -> str:
+    """How rows lie in shared memory that no swizzle parts."""
+    if not way.rows:
+        return "one row"
+    return f"rows {'padded, ' if way.padding else ''}{max(way.pitches)} B apart"
+
+
+def _turned_steps(plan: Plan, way: Turned) -> Iterator[str]:
+    reads, _ = plan.sectors or (1.0, 1.0)
+    yield f"{_threads(way)}, each with a tile of {way.tall} x {way.wide} elements of 4 bits"
+    yield (
+        f"read {way.rows} rows of {way.wide // 2} B in words of {plan.vector['read']} B, wherever they begin"
+        + _of_sectors(reads)
     )
     yield "turn 8 words of 8 elements in registers"
     yield f"keep {way.shared_bytes} B in shared memory, runs {4 * way.run_pitch} B apart"
-    yield f"write runs of {way.tall // 2} B in vectors of {VECTOR} B, by whole vectors wherever they begin"
+    yield (
+        f"write runs of {way.tall // 2} B in vectors of {plan.vector['write']} B, "
+        "by whole vectors wherever they begin"
+    )
+
+
+def _threads(way: Way) -> str:
+    return f"{counted(way.blocks, 'block')} of {way.threads} threads"
+
+
+def _of_sectors(times: float) -> str:
+    """How many times their elements' bytes sectors are, where they are more.
+
+    >>> _of_sectors(1.0), _of_sectors(1.392)
+    ('', ": sectors of 1.39 times the elements' bytes")
+    """
+    return f": sectors of {times:.2f} times the elements' bytes" if times >= 1.005 else ""
+
+
+STEPS: dict[type[Way], Callable[[Plan, Any], Iterator[str]]] = {
+    Bulk: _bulk_steps,
+    Tile: _tile_steps,
+    Turned: _turned_steps,
+    Gather: _gather_steps,
+}
+"""What says how a plan moves, for each way."""
 
 
 def lines_of_registers(plan: Exchange) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 from typing import Any
 
 from tilewise.core.dtypes import DType
@@ -13,20 +12,18 @@ from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.emit.names import checked as checked_name
-from tilewise.moves.kernels.gather_kernel import gather_kernel
 from tilewise.moves.kernels.spelling import NAME
-from tilewise.moves.kernels.tile_kernel import tile_kernel
-from tilewise.moves.kernels.turned_kernel import turned_kernel
+from tilewise.moves.kernels.text import text_of
+from tilewise.moves.lines import lines_of_memory, steps_of_memory
 from tilewise.moves.pairs.fills import given_fill, spelled
 from tilewise.moves.pairs.pair import Pair, pair_of
-from tilewise.moves.tiles.tile import VECTOR, Tile
+from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import ALIGNED
-from tilewise.moves.tiles.traffic import traffic
 from tilewise.moves.tiles.turned import Turned
 from tilewise.moves.types import given_type
 from tilewise.moves.ways.bulk import Bulk
 from tilewise.moves.ways.choice import way_of
-from tilewise.moves.ways.gather import Gather
+from tilewise.moves.ways.way import Way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +60,7 @@ class Plan:
     pair: Pair
     dtype: DType
     device: str
-    way: Bulk | Tile | Turned | Gather
+    way: Way
     fill: bytes
     aligned: int = ALIGNED
     """Bytes to which both storages are."""
@@ -73,11 +70,12 @@ class Plan:
     @cached_property
     def kind(self) -> str:
         """How it moves: `view` not at all, `copy` all together, `tile` by shared memory, `gather` apart."""
-        if isinstance(self.way, Bulk):
-            source, target = self.pair.source, self.pair.target
-            unmoved = self.way.read == self.way.write and source.size == target.size
-            return "view" if unmoved and not self.fills else "copy"
-        return "gather" if isinstance(self.way, Gather) else "tile"
+        return "view" if self._is_view else self.way.kind
+
+    @property
+    def _is_view(self) -> bool:
+        """Whether the source is the target as it is."""
+        return self.way.stays and self.pair.source.size == self.pair.target.size and not self.fills
 
     @property
     def source(self) -> Layout:
@@ -90,22 +88,27 @@ class Plan:
         return self.pair.layouts[1]
 
     @property
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of the source, and of the target, from their first element to their last."""
+        read, written = (-(-side.size * self.pair.bits // 8) for side in (self.pair.source, self.pair.target))
+        return read, written
+
+    # -- what is filled ----------------------------------------------------------------------------
+
+    @property
     def fills(self) -> bool:
         """Whether the target is filled before the kernel writes it."""
-        if isinstance(self.way, Tile) and self._target_is_whole:
-            return self._ends_amid
-        return self.has_room or self._ends_amid
+        return self._keeps_room or self._ends_amid
 
     @property
     def fill_from(self) -> int:
         """The byte of the target from which on it is filled: the last, where no other has room."""
-        whole = not self.has_room or (isinstance(self.way, Tile) and self._target_is_whole)
-        return self.sizes[1] - 1 if whole and self._ends_amid else 0
+        return self.sizes[1] - 1 if self._ends_amid and not self._keeps_room else 0
 
     @property
-    def _ends_amid(self) -> bool:
-        """Whether the last byte of the target is not all an element's."""
-        return self.pair.target.size * self.pair.bits % 8 != 0
+    def fills_apart(self) -> bool:
+        """Whether elements beyond the box are filled by no kernel of this plan."""
+        return self.pair.beyond > 0 and not self.way.fills_beyond
 
     @property
     def has_room(self) -> bool:
@@ -113,8 +116,20 @@ class Plan:
         return self.pair.holes or self.pair.beyond > 0
 
     @cached_property
+    def _keeps_room(self) -> bool:
+        """Whether the kernel leaves such places as they are."""
+        return not (self.way.fills_beyond and self._target_is_whole) and self.has_room
+
+    @property
     def _target_is_whole(self) -> bool:
         return self.target.holes.count == 0 and self.target.min(self.target.axes[0]) == 0
+
+    @property
+    def _ends_amid(self) -> bool:
+        """Whether the last byte of the target is not all an element's."""
+        return self.pair.target.size * self.pair.bits % 8 != 0
+
+    # -- its kernel --------------------------------------------------------------------------------
 
     @property
     def kernel(self) -> str:
@@ -123,16 +138,8 @@ class Plan:
 
     def code(self, name: str = NAME) -> str:
         """The kernel under that name."""
-        name = checked_name(name, "a kernel")
-        if isinstance(self.way, Bulk):
-            return ""
-        if isinstance(self.way, Tile):
-            text = tile_kernel(self.way, self.sizes[0], self.fill, name)
-        elif isinstance(self.way, Turned):
-            text = turned_kernel(self.way, self.sizes[0], name)
-        else:
-            text = gather_kernel(self.way, name)
-        if not self.checked:
+        text = text_of(self.way, self.sizes[0], self.fill, checked_name(name, "a kernel"))
+        if not (self.checked and text):
             return text
         from tilewise.moves.kernels.checked import checked_source  # few ask for it
 
@@ -141,30 +148,19 @@ class Plan:
     @property
     def changes_words(self) -> bool:
         """Whether elements are changed in words of 4 bytes, the last of which may end behind the target."""
-        return self.pair.bits < 8 and not (isinstance(self.way, Tile) and not self.way.pair.spread)
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Bytes of the source, and of the target, from their first element to their last."""
-        read, written = (-(-side.size * self.pair.bits // 8) for side in (self.pair.source, self.pair.target))
-        return read, written
+        return self.pair.bits < 8 and self.way.changes_words
 
     @property
     def launch(self) -> tuple[int, int, int]:
         """Blocks, threads of each, and bytes of shared memory."""
-        if isinstance(self.way, Bulk):
-            return 0, 0, 0
-        return self.way.blocks, self.way.threads, self.shared_bytes
+        return self.way.blocks, self.way.threads, self.way.shared_bytes
 
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory of a block."""
-        return self.way.shared_bytes if isinstance(self.way, Tile | Turned) else 0
+        return self.way.shared_bytes
 
-    @property
-    def fills_apart(self) -> bool:
-        """Whether elements beyond the box are filled by no kernel of this plan."""
-        return not isinstance(self.way, Tile) and self.pair.beyond > 0
+    # -- to run it ---------------------------------------------------------------------------------
 
     def for_alignment(self, aligned: int) -> Plan:
         """The plan for storages that are aligned to as many bytes."""
@@ -217,7 +213,8 @@ class Plan:
             return 1.0
         if self.sectors is None:
             return _NARROW if self.pair.bits < 8 else None
-        most = _TURNED if isinstance(self.way, Turned) else _SPREAD if self.way.pair.spread else _WHOLE
+        spread = isinstance(self.way, Tile) and self.way.pair.spread
+        most = _TURNED if isinstance(self.way, Turned) else _SPREAD if spread else _WHOLE
         return min(most, 2 / sum(self.sectors))
 
     @cached_property
@@ -226,11 +223,7 @@ class Plan:
 
         None where threads take elements one by one: which sectors they share, a cache decides.
         """
-        if isinstance(self.way, Gather):
-            return None
-        if isinstance(self.way, Bulk):
-            return 1.0, 1.0
-        return self.way.sectors if isinstance(self.way, Turned) else traffic(self.way, self.aligned)
+        return self.way.sectors(self.aligned)
 
     @property
     def _filled_bytes(self) -> int:
@@ -253,48 +246,35 @@ class Plan:
         """Whether a copy of as many bytes takes less time than its launch."""
         return self.copy_seconds < 2 * LAUNCH
 
+    # -- what it says ------------------------------------------------------------------------------
+
     @property
     def vector(self) -> dict[str, int]:
         """Bytes that a thread reads, and writes, at once."""
-        if isinstance(self.way, Gather):
-            read, write = (-(-count * self.pair.bits // 8) for count in (1, self.way.vector))
-            return {"read": read, "write": write}
-        if isinstance(self.way, Turned):
-            return {"read": 4, "write": VECTOR}
-        if isinstance(self.way, Tile) and self.way.pair.spread:
-            return {"read": self.way.taken // 2, "write": VECTOR // 2}
-        return {"read": VECTOR, "write": VECTOR}
+        read, write = self.way.vectors(self.pair.bits)
+        return {"read": read, "write": write}
 
     @property
     def swizzle(self) -> str | None:
         """That of the tile in shared memory, over bytes; None where its rows lie apart, or where none is."""
-        if not isinstance(self.way, Tile) or self.way.swizzle_shift is None:
-            return None
-        return f"Swizzle<3,4,{self.way.swizzle_shift}>"
+        return self.way.swizzle
 
     @property
     def together(self) -> int:
         """How many elements, that stay neighbours on both sides, are one of a tile's."""
-        if not isinstance(self.way, Tile):
-            return 1
-        if self.way.pair.exchanged is not None or self.way.pair.spread:
-            return 1
-        return self.way.pair.bits // self.dtype.bits
+        return self.way.together(self.dtype.bits)
 
     @property
     def steps(self) -> list[str]:
         """The plan in sentences."""
-        from tilewise.moves.lines import steps_of_memory
-
         return list(steps_of_memory(self))
 
     def data(self) -> dict[str, Any]:
         """The plan as JSON has it."""
-        way = self.way
         return {
             "class": self.kind,
             "kernel": {"view": "none", "copy": "memory copy"}.get(self.kind, self.kind),
-            "tile": _named_extents(way) if isinstance(way, Tile | Turned) else None,
+            "tile": self.way.named_extents,
             "vector": self.vector,
             "swizzle": self.swizzle,
             "bytes": self.bytes,
@@ -314,8 +294,6 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        from tilewise.moves.lines import lines_of_memory
-
         return "\n".join(lines_of_memory(self))
 
     def __repr__(self) -> str:
@@ -419,25 +397,3 @@ def _known_alignment(aligned: int, dtype: DType) -> int:
 def _rounded(sectors: tuple[float, float]) -> dict[str, float]:
     reads, writes = sectors
     return {"read": round(reads, 3), "write": round(writes, 3)}
-
-
-def _named_extents(tile: Tile | Turned) -> dict[str, Any]:
-    if isinstance(tile, Turned):
-        read, write = tile.wide // 2, tile.tall // 2
-        return {
-            "elements": [tile.tall, tile.wide],
-            "bytes": tile.tall * read,
-            "element_bytes": 0.5,
-            "read_run_bytes": read,
-            "write_run_bytes": write,
-            "pitches": [4 * tile.run_pitch],
-        }
-    read = prod(tile.extents[i] for i in tile.read_run)
-    return {
-        "elements": list(tile.extents),
-        "bytes": tile.stored(prod(tile.extents)),
-        "element_bytes": 0.5 if tile.pair.spread else tile.unit,
-        "read_run_bytes": tile.stored(read),
-        "write_run_bytes": tile.stored(tile.run_elements),
-        "pitches": list(tile.pitches),
-    }

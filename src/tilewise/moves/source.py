@@ -16,13 +16,9 @@ from tilewise.emit.parts.template import filled
 from tilewise.emit.parts.words import check_free
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Plan
-from tilewise.moves.tiles.tile import VECTOR
 from tilewise.moves.ways.bulk import Bulk
-from tilewise.moves.ways.gather import Gather
 
 _COLUMNS = 100
-_WORD = 4
-"""Bytes in which elements of less than a byte are changed."""
 
 _KERNEL = """\
 $facts
@@ -189,9 +185,7 @@ def alignment(plan: Plan) -> int:
     >>> alignment(plan(S[64, 64], S[(64, 64) : (1, 64)], "bf16")), alignment(plan(S[64], S[64 : 2], "f32"))
     (16, 4)
     """
-    if isinstance(plan.way, Gather):
-        return plan.way.vector * plan.way.pair.bits // 8 or _WORD
-    return min(plan.aligned, VECTOR)
+    return plan.way.alignment(plan.aligned)
 
 
 # -- the host's part -------------------------------------------------------------------------------

@@ -17,9 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.pair import Digit, Pair
+from tilewise.moves.tiles.traffic import traffic
 
 VECTOR = 16
 """Bytes of the widest access of a thread."""
@@ -367,3 +369,48 @@ class Tile:
         if self.words > 1:
             extents[self.read_run[0]] //= self.words
         return extents
+
+    # -- what a plan asks --------------------------------------------------------------------------
+
+    kind = "tile"
+    stays, fills_beyond = False, True
+
+    @property
+    def changes_words(self) -> bool:
+        """Whether elements of 4 bits are changed in words of 4 bytes: bytes and their halves are not."""
+        return self.pair.spread
+
+    def alignment(self, aligned: int) -> int:
+        """Bytes to which both pointers are to be."""
+        return min(aligned, VECTOR)
+
+    def sectors(self, aligned: int) -> tuple[float, float]:
+        """Sectors that are read, and written, for as many bytes of elements as one has."""
+        return traffic(self, aligned)
+
+    def vectors(self, bits: int) -> tuple[int, int]:
+        """Bytes that a thread reads, and writes, at once."""
+        return (self.taken // 2, VECTOR // 2) if self.pair.spread else (VECTOR, VECTOR)
+
+    @property
+    def swizzle(self) -> str | None:
+        """That of shared memory, over bytes; None where rows lie apart."""
+        return None if self.swizzle_shift is None else f"Swizzle<3,4,{self.swizzle_shift}>"
+
+    @property
+    def named_extents(self) -> dict[str, Any]:
+        """The tile as JSON has it."""
+        read = prod(self.extents[i] for i in self.read_run)
+        return {
+            "elements": list(self.extents),
+            "bytes": self.stored(prod(self.extents)),
+            "element_bytes": 0.5 if self.pair.spread else self.unit,
+            "read_run_bytes": self.stored(read),
+            "write_run_bytes": self.stored(self.run_elements),
+            "pitches": list(self.pitches),
+        }
+
+    def together(self, bits: int) -> int:
+        """How many elements of so many bits, that stay neighbours on both sides, are one of its own."""
+        parted = self.pair.exchanged is not None or self.pair.spread
+        return 1 if parted else self.pair.bits // bits

@@ -12,7 +12,10 @@ from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.pair import Pair
-from tilewise.moves.tiles.tile import Tile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.moves.tiles.tile import Tile
 
 
 def begins_at(pair: Pair, name: str, run: Sequence[int], extents: Sequence[int], aligned: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import Any
 
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.pair import Digit, Pair
@@ -74,12 +75,6 @@ class Turned:
         """Bytes of shared memory of a block."""
         return 4 * (self.wide * self.run_pitch + self.wide // 32 * self.skew)
 
-    @property
-    def sectors(self) -> tuple[float, float]:
-        """Sectors that are read, and written, for as many bytes of elements as one has."""
-        row = self.wide / 2
-        return self.rows / self.tall * (row + SECTOR) / row, 1.0
-
     def length(self, run: tuple[int, ...]) -> int:
         """Elements of all of a run."""
         return prod(self.digits[i].extent for i in run)
@@ -105,6 +100,43 @@ class Turned:
     def blocks(self) -> int:
         """How many tiles there are."""
         return prod(self.counts.values())
+
+    # -- what a plan asks --------------------------------------------------------------------------
+
+    kind = "tile"
+    stays = fills_beyond = False
+    changes_words = True
+    swizzle = None
+
+    def alignment(self, aligned: int) -> int:
+        """Bytes to which both pointers are to be."""
+        return min(aligned, AHEAD // 2)
+
+    def sectors(self, aligned: int) -> tuple[float, float]:
+        """Sectors that are read, and written, for as many bytes of elements as one has."""
+        row = self.wide / 2
+        return self.rows / self.tall * (row + SECTOR) / row, 1.0
+
+    def vectors(self, bits: int) -> tuple[int, int]:
+        """Bytes that a thread reads, and writes, at once."""
+        return WORD // 2, AHEAD // 2
+
+    @property
+    def named_extents(self) -> dict[str, Any]:
+        """The tile as JSON has it."""
+        read, write = self.wide // 2, self.tall // 2
+        return {
+            "elements": [self.tall, self.wide],
+            "bytes": self.tall * read,
+            "element_bytes": 0.5,
+            "read_run_bytes": read,
+            "write_run_bytes": write,
+            "pitches": [4 * self.run_pitch],
+        }
+
+    def together(self, bits: int) -> int:
+        """One: neighbours part."""
+        return 1
 
 
 def turned_of(pair: Pair) -> Turned | None:

@@ -1,5 +1,6 @@
 """How the elements of a plan go.
 
+way       what a plan asks of each
 choice    which way a pair takes
 bulk      all together, as one copy of memory
 gather    element by element

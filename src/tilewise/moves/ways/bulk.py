@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewise.moves.pairs.pair import Pair
+from tilewise.moves.tiles.tile import VECTOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,32 @@ class Bulk:
     read: int
     write: int
     bytes: int
+
+    kind = "copy"
+    blocks = threads = shared_bytes = 0
+    fills_beyond = changes_words = False
+    swizzle = named_extents = None
+
+    @property
+    def stays(self) -> bool:
+        """Whether they begin in the target where they do in the source."""
+        return self.read == self.write
+
+    def alignment(self, aligned: int) -> int:
+        """Bytes to which both pointers are to be."""
+        return min(aligned, VECTOR)
+
+    def sectors(self, aligned: int) -> tuple[float, float]:
+        """Sectors that are read, and written, for as many bytes as one has."""
+        return 1.0, 1.0
+
+    def vectors(self, bits: int) -> tuple[int, int]:
+        """Bytes that a thread would read, and write, at once."""
+        return VECTOR, VECTOR
+
+    def together(self, bits: int) -> int:
+        """One: there is no tile."""
+        return 1
 
 
 def bulk_of(pair: Pair) -> Bulk | None:

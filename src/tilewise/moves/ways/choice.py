@@ -5,14 +5,14 @@ from __future__ import annotations
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes
 from tilewise.moves.pairs.pair import Pair
-from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import ALIGNED, tile_of
-from tilewise.moves.tiles.turned import Turned, turned_of
-from tilewise.moves.ways.bulk import Bulk, bulk_of
+from tilewise.moves.tiles.turned import turned_of
+from tilewise.moves.ways.bulk import bulk_of
 from tilewise.moves.ways.gather import Gather, gather_of
+from tilewise.moves.ways.way import Way
 
 
-def way_of(pair: Pair, aligned: int = ALIGNED) -> Bulk | Tile | Turned | Gather:
+def way_of(pair: Pair, aligned: int = ALIGNED) -> Way:
     """The way that a pair takes between storages that are aligned to as many bytes.
 
     >>> from tilewise import DType, S

@@ -21,6 +21,12 @@ class Gather:
     vector: int = 1
     threads: int = THREADS
 
+    kind = "gather"
+    shared_bytes = 0
+    stays = fills_beyond = False
+    changes_words = True
+    swizzle = named_extents = None
+
     @property
     def digits(self) -> list[Digit]:
         """The digits of the pair by their steps in the target, the least first."""
@@ -56,6 +62,21 @@ class Gather:
     def blocks(self) -> int:
         """How many blocks of threads there are."""
         return -(-self.items // self.threads)
+
+    def alignment(self, aligned: int) -> int:
+        """Bytes to which both pointers are to be: those of a vector of the target, or of a word."""
+        return self.vector * self.pair.bits // 8 or WORD * self.pair.bits // 8
+
+    def sectors(self, aligned: int) -> None:
+        """None: which sectors elements share that are taken one by one, a cache decides."""
+
+    def vectors(self, bits: int) -> tuple[int, int]:
+        """Bytes that a thread reads, and writes, at once, where elements have so many bits."""
+        return -(-bits // 8), -(-self.vector * bits // 8)
+
+    def together(self, bits: int) -> int:
+        """One: there is no tile."""
+        return 1
 
 
 def gather_of(pair: Pair, aligned: int = 256) -> Gather:

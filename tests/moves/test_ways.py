@@ -1,0 +1,89 @@
+"""Ways of a plan: each has its rows in the tables, and a plan asks a new one no more than it asks these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+from tests.moves.test_tiles import permuted
+
+from tilewise import S, plan
+from tilewise.moves import lines
+from tilewise.moves.kernels import text
+from tilewise.moves.source import host_source
+from tilewise.moves.tiles.tile import Tile
+from tilewise.moves.tiles.turned import Turned
+from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways.gather import Gather
+
+TURNED = permuted((1023, 511), (1, 0))
+EACH = {
+    Bulk: plan(S[64], S[64] + 8, "u8"),
+    Tile: plan(*TURNED, "bf16"),
+    Turned: plan(*TURNED, "u4"),
+    Gather: plan(S[64, 48], S[(64, 48) : (3, 192)], "u8"),
+}
+
+
+@dataclass(frozen=True)
+class Fifth:
+    """A way that no table knows."""
+
+    blocks = 5
+    threads = 32
+    shared_bytes = 1024
+    kind = "tile"
+    stays = False
+    fills_beyond = changes_words = True
+    swizzle = "Swizzle<1,2,3>"
+
+    @property
+    def named_extents(self):
+        return {"elements": [7]}
+
+    def alignment(self, aligned):
+        return 2
+
+    def sectors(self, aligned):
+        return 1.25, 2.75
+
+    def vectors(self, bits):
+        return 4, 8
+
+    def together(self, bits):
+        return 3
+
+
+def test_each_way_has_its_kernel_and_its_sentences():
+    assert {type(own.way) for own in EACH.values()} == set(EACH)
+    assert text.KERNELS.keys() == lines.STEPS.keys() == EACH.keys()
+
+
+@pytest.mark.parametrize("way", EACH, ids=lambda way: way.__name__)
+def test_a_launch_is_of_what_has_a_kernel(way):
+    own = EACH[way]
+    assert all(own.launch[:2]) == bool(own.kernel) == (way is not Bulk)
+
+
+@pytest.mark.parametrize("way", EACH, ids=lambda way: way.__name__)
+def test_a_new_way_is_a_class_and_its_rows_in_the_tables(way, monkeypatch):
+    own = replace(EACH[way], way=Fifth(), checked=False)
+    with pytest.raises(KeyError):
+        _ = own.kernel
+    monkeypatch.setitem(text.KERNELS, Fifth, lambda way, storage, fill, name: f"{name} of {storage} bytes")
+    monkeypatch.setitem(lines.STEPS, Fifth, lambda plan, way: iter([f"by {way.blocks} of a fifth kind"]))
+    assert own.code("fifth") == f"fifth of {own.sizes[0]} bytes"
+    said = own.data()
+    assert said["class"] == "tile"
+    assert said["tile"] == {"elements": [7]}
+    assert said["vector"] == {"read": 4, "write": 8}
+    assert said["swizzle"] == "Swizzle<1,2,3>"
+    assert said["sectors"] == {"read": 1.25, "write": 2.75}
+    assert (said["blocks"], said["threads"], said["shared_bytes"]) == own.launch == (5, 32, 1024)
+    assert own.steps[-1] == "by 5 of a fifth kind"
+    assert str(own).splitlines()[-2:] == [
+        f"  {'' if len(own.steps) == 1 else '2  '}{own.steps[-1]}",
+        f"  3 {own.dtype} that stay neighbours are one element there",
+    ]
+    assert (own.changes_words, own.fills_apart) == (own.dtype.bits < 8, False)
+    assert "are multiples of 2 bytes" in host_source(own)
