@@ -47,6 +47,9 @@ class Fifth:
     def sectors(self, aligned):
         return 1.25, 2.75
 
+    def rate(self, bits):
+        return 0.75
+
     def vectors(self, bits):
         return 4, 8
 
@@ -78,6 +81,8 @@ def test_a_new_way_is_a_class_and_its_rows_in_the_tables(way, monkeypatch):
     assert said["tile"] == {"elements": [7]}
     assert said["vector"] == {"read": 4, "write": 8}
     assert said["swizzle"] == "Swizzle<1,2,3>"
+    filled = own.sizes[1] - own.fill_from if own.fills else 0
+    assert said["copy_fraction"] == round(0.5 * own.bytes / (own.bytes + filled), 2)
     assert said["sectors"] == {"read": 1.25, "write": 2.75}
     assert (said["blocks"], said["threads"], said["shared_bytes"]) == own.launch == (5, 32, 1024)
     assert own.steps[-1] == "by 5 of a fifth kind"

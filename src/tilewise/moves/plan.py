@@ -17,11 +17,8 @@ from tilewise.moves.kernels.text import text_of
 from tilewise.moves.lines import lines_of_memory, steps_of_memory
 from tilewise.moves.pairs.fills import given_fill, spelled
 from tilewise.moves.pairs.pair import Pair, pair_of
-from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import ALIGNED
-from tilewise.moves.tiles.turned import Turned
 from tilewise.moves.types import given_type
-from tilewise.moves.ways.bulk import Bulk
 from tilewise.moves.ways.choice import way_of
 from tilewise.moves.ways.way import Way
 
@@ -35,11 +32,6 @@ COPY_RATES = {"h200": 4.0e12}
 
 LAUNCH = 2e-6
 """Seconds of a launch that nothing hides."""
-
-_WHOLE, _TURNED, _SPREAD, _NARROW = 0.97, 0.7, 0.65, 0.04
-"""Of a copy's rate, what tiles of whole sectors, those of 4 bits that are turned or spread, and words of 4
-bits that are gathered were seen to reach (docs/move.md). Of wider elements one by one no rate was
-measured."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,14 +200,9 @@ class Plan:
 
     @property
     def _rate(self) -> float | None:
-        """That of the kernel."""
-        if isinstance(self.way, Bulk):
-            return 1.0
-        if self.sectors is None:
-            return _NARROW if self.pair.bits < 8 else None
-        spread = isinstance(self.way, Tile) and self.way.pair.spread
-        most = _TURNED if isinstance(self.way, Turned) else _SPREAD if spread else _WHOLE
-        return min(most, 2 / sum(self.sectors))
+        """That of the kernel: of its way, or less where its sectors are more than a copy's."""
+        most = self.way.rate(self.pair.bits)
+        return most if most is None or self.sectors is None else min(most, 2 / sum(self.sectors))
 
     @cached_property
     def sectors(self) -> tuple[float, float] | None:

@@ -36,6 +36,9 @@ FORGOTTEN = 20 << 20
 """Bytes read and written after which the L2 cache has no longer what was read before: tried on an H200, whose
 cache has 60 MB (docs/move.md)."""
 
+RATE, SPREAD_RATE = 0.97, 0.65
+"""Of a copy's rate, what tiles of whole sectors, and spread ones, were seen to reach (docs/move.md)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stagger:
@@ -387,6 +390,10 @@ class Tile:
     def sectors(self, aligned: int) -> tuple[float, float]:
         """Sectors that are read, and written, for as many bytes of elements as one has."""
         return traffic(self, aligned)
+
+    def rate(self, bits: int) -> float:
+        """What it reaches of a copy's rate, where it has no more sectors."""
+        return SPREAD_RATE if self.pair.spread else RATE
 
     def vectors(self, bits: int) -> tuple[int, int]:
         """Bytes that a thread reads, and writes, at once."""

@@ -34,6 +34,9 @@ FEW = 264
 SHORTEST = 64, 128
 """Elements of a run of the source, and of the target, under which others are faster."""
 
+RATE = 0.7
+"""Of a copy's rate, what such tiles were seen to reach (docs/move.md)."""
+
 
 @dataclass(frozen=True)
 class Turned:
@@ -116,6 +119,10 @@ class Turned:
         """Sectors that are read, and written, for as many bytes of elements as one has."""
         row = self.wide / 2
         return self.rows / self.tall * (row + SECTOR) / row, 1.0
+
+    def rate(self, bits: int) -> float:
+        """What it reaches of a copy's rate, where it has no more sectors."""
+        return RATE
 
     def vectors(self, bits: int) -> tuple[int, int]:
         """Bytes that a thread reads, and writes, at once."""

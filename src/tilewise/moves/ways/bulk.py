@@ -35,6 +35,10 @@ class Bulk:
         """Sectors that are read, and written, for as many bytes as one has."""
         return 1.0, 1.0
 
+    def rate(self, bits: int) -> float:
+        """That of a copy."""
+        return 1.0
+
     def vectors(self, bits: int) -> tuple[int, int]:
         """Bytes that a thread would read, and write, at once."""
         return VECTOR, VECTOR

@@ -12,6 +12,10 @@ VECTOR = 16
 WORD = 8
 """Elements of 4 bits that a thread has together, where the target has them side by side."""
 
+RATE = 0.04
+"""Of a copy's rate, what words of 4 bits were seen to reach (docs/move.md); that of wider elements was not
+measured."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gather:
@@ -69,6 +73,10 @@ class Gather:
 
     def sectors(self, aligned: int) -> None:
         """None: which sectors elements share that are taken one by one, a cache decides."""
+
+    def rate(self, bits: int) -> float | None:
+        """What it reaches of a copy's rate, where that was measured of elements of so many bits."""
+        return RATE if bits < 8 else None
 
     def vectors(self, bits: int) -> tuple[int, int]:
         """Bytes that a thread reads, and writes, at once, where elements have so many bits."""
