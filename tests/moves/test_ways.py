@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import pytest
+from tests.moves.pairs import case
 from tests.moves.test_tiles import permuted
 
-from tilewise import S, plan
+from tilewise import S, Swizzle, plan
 from tilewise.moves import lines
 from tilewise.moves.kernels import text
 from tilewise.moves.source import host_source
@@ -35,6 +37,8 @@ class Fifth:
     kind = "tile"
     stays = False
     fills_beyond = changes_words = True
+    rate = 0.75
+    vectors = 4, 8
     swizzle = "Swizzle<1,2,3>"
 
     @property
@@ -46,12 +50,6 @@ class Fifth:
 
     def sectors(self, aligned):
         return 1.25, 2.75
-
-    def rate(self, bits):
-        return 0.75
-
-    def vectors(self, bits):
-        return 4, 8
 
     def together(self, bits):
         return 3
@@ -90,5 +88,39 @@ def test_a_new_way_is_a_class_and_its_rows_in_the_tables(way, monkeypatch):
         f"  {'' if len(own.steps) == 1 else '2  '}{own.steps[-1]}",
         f"  3 {own.dtype} that stay neighbours are one element there",
     ]
-    assert (own.changes_words, own.fills_apart) == (own.dtype.bits < 8, False)
+    assert (own.changes_words, own.fills_apart) == (True, False)
     assert "are multiples of 2 bytes" in host_source(own)
+
+
+WIDTHS = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "V16": 16}
+READS = re.compile(r"\(\(const (\w+)\*\)source\)\[")
+WRITES = re.compile(r"^ *(?:\*\((\w+)\*\)\(\(\w+\*\)target \+|\(\((\w+)\*\)target\)\[)", re.MULTILINE)
+
+
+def gathers(seeds):
+    """Plans of pairs that go element by element, of whole bytes."""
+    for asked in map(case, seeds):
+        own = plan(asked.source, asked.target, asked.dtype, shape=asked.shape)
+        if isinstance(own.way, Gather) and own.way.pair.bits >= 8:
+            yield own
+
+
+def test_gathers_say_what_their_kernels_read_and_write():
+    """Elements that stay neighbours are read and written as one."""
+    wider = 0
+    for own in gathers(range(200)):
+        (read,), ((whole, alone),) = READS.findall(own.kernel), WRITES.findall(own.kernel)
+        assert own.vector == {"read": WIDTHS[read], "write": WIDTHS[whole or alone]}, str(own)
+        wider += own.way.pair.bits > own.dtype.bits
+    assert wider > 2
+
+
+def test_neighbours_of_4_bits_that_go_as_one_are_no_words_that_are_changed():
+    own = plan(S[64], Swizzle(3, 4, 4) @ S[64], "u4", checked=True)
+    assert (own.kind, own.way.pair.bits, own.vector) == ("gather", 64, {"read": 8, "write": 8})
+    assert own.steps == ["1 block of 256 threads, each of which reads 16 elements and writes them at once"]
+    assert (own.changes_words, own.copy_fraction) == (False, None)
+    assert "the storage begins and ends with" not in own.kernel
+    alone = plan(S[64], S[64:3], "u4", checked=True)
+    assert (alone.kind, alone.changes_words, alone.copy_fraction) == ("gather", True, 0.02)
+    assert "the storage begins and ends with" in alone.kernel

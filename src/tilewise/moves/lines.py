@@ -67,24 +67,25 @@ def _bulk_steps(plan: Plan, way: Bulk) -> Iterator[str]:
 
 
 def _gather_steps(plan: Plan, way: Gather) -> Iterator[str]:
-    many = f"{way.vector} elements and writes them at once"
-    yield f"{_threads(way)}, each of which reads {'an element and writes it' if way.vector == 1 else many}"
+    count = way.vector * way.pair.bits // plan.dtype.bits
+    many = f"{count} elements and writes them at once"
+    yield f"{_threads(way)}, each of which reads {'an element and writes it' if count == 1 else many}"
 
 
 def _tile_steps(plan: Plan, way: Tile) -> Iterator[str]:
-    reads, writes = plan.sectors or (1.0, 1.0)
+    (read, write), (reads, writes) = way.vectors, plan.sectors or (1.0, 1.0)
     extents = " x ".join(map(str, way.extents))
     element = "4 bits" if way.pair.spread else f"{way.unit} B"
     yield f"{_threads(way)}, each with a tile of {extents} elements of {element}"
     yield (
-        f"read rows of {way.stored(way.run_bytes // way.unit)} B in vectors of {plan.vector['read']} B"
+        f"read rows of {way.stored(way.run_bytes // way.unit)} B in vectors of {read} B"
         + (", taken where sectors begin" if way.read_shift else "")
         + _of_sectors(reads)
     )
     spread = ", a byte for each element" if way.pair.spread else ""
     yield f"keep {way.shared_bytes} B in shared memory{spread}, {way.swizzle or _rows(way)}"
     yield (
-        f"write runs of {way.stored(way.run_elements)} B in vectors of {plan.vector['write']} B"
+        f"write runs of {way.stored(way.run_elements)} B in vectors of {write} B"
         + (f", {way.words} columns to a thread" if way.words > 1 else "")
         + (", halves of bytes exchanged" if way.pair.exchanged is not None else "")
         + (", by whole sectors wherever rows begin" if way.write_shift else "")
@@ -100,18 +101,15 @@ def _rows(way: Tile) -> str:
 
 
 def _turned_steps(plan: Plan, way: Turned) -> Iterator[str]:
-    reads, _ = plan.sectors or (1.0, 1.0)
+    (read, write), (reads, _) = way.vectors, plan.sectors or (1.0, 1.0)
     yield f"{_threads(way)}, each with a tile of {way.tall} x {way.wide} elements of 4 bits"
     yield (
-        f"read {way.rows} rows of {way.wide // 2} B in words of {plan.vector['read']} B, wherever they begin"
+        f"read {way.rows} rows of {way.wide // 2} B in words of {read} B, wherever they begin"
         + _of_sectors(reads)
     )
     yield "turn 8 words of 8 elements in registers"
     yield f"keep {way.shared_bytes} B in shared memory, runs {4 * way.run_pitch} B apart"
-    yield (
-        f"write runs of {way.tall // 2} B in vectors of {plan.vector['write']} B, "
-        "by whole vectors wherever they begin"
-    )
+    yield f"write runs of {way.tall // 2} B in vectors of {write} B, by whole vectors wherever they begin"
 
 
 def _threads(way: Way) -> str:

@@ -140,7 +140,7 @@ class Plan:
     @property
     def changes_words(self) -> bool:
         """Whether elements are changed in words of 4 bytes, the last of which may end behind the target."""
-        return self.pair.bits < 8 and self.way.changes_words
+        return self.way.changes_words
 
     @property
     def launch(self) -> tuple[int, int, int]:
@@ -201,7 +201,7 @@ class Plan:
     @property
     def _rate(self) -> float | None:
         """That of the kernel: of its way, or less where its sectors are more than a copy's."""
-        most = self.way.rate(self.pair.bits)
+        most = self.way.rate
         return most if most is None or self.sectors is None else min(most, 2 / sum(self.sectors))
 
     @cached_property
@@ -238,7 +238,7 @@ class Plan:
     @property
     def vector(self) -> dict[str, int]:
         """Bytes that a thread reads, and writes, at once."""
-        read, write = self.way.vectors(self.pair.bits)
+        read, write = self.way.vectors
         return {"read": read, "write": write}
 
     @property

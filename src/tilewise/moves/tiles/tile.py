@@ -391,11 +391,13 @@ class Tile:
         """Sectors that are read, and written, for as many bytes of elements as one has."""
         return traffic(self, aligned)
 
-    def rate(self, bits: int) -> float:
+    @property
+    def rate(self) -> float:
         """What it reaches of a copy's rate, where it has no more sectors."""
         return SPREAD_RATE if self.pair.spread else RATE
 
-    def vectors(self, bits: int) -> tuple[int, int]:
+    @property
+    def vectors(self) -> tuple[int, int]:
         """Bytes that a thread reads, and writes, at once."""
         return (self.taken // 2, VECTOR // 2) if self.pair.spread else (VECTOR, VECTOR)
 

@@ -109,6 +109,7 @@ class Turned:
     kind = "tile"
     stays = fills_beyond = False
     changes_words = True
+    rate, vectors = RATE, (WORD // 2, AHEAD // 2)
     swizzle = None
 
     def alignment(self, aligned: int) -> int:
@@ -119,14 +120,6 @@ class Turned:
         """Sectors that are read, and written, for as many bytes of elements as one has."""
         row = self.wide / 2
         return self.rows / self.tall * (row + SECTOR) / row, 1.0
-
-    def rate(self, bits: int) -> float:
-        """What it reaches of a copy's rate, where it has no more sectors."""
-        return RATE
-
-    def vectors(self, bits: int) -> tuple[int, int]:
-        """Bytes that a thread reads, and writes, at once."""
-        return WORD // 2, AHEAD // 2
 
     @property
     def named_extents(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ class Bulk:
     kind = "copy"
     blocks = threads = shared_bytes = 0
     fills_beyond = changes_words = False
+    rate, vectors = 1.0, (VECTOR, VECTOR)
     swizzle = named_extents = None
 
     @property
@@ -34,14 +35,6 @@ class Bulk:
     def sectors(self, aligned: int) -> tuple[float, float]:
         """Sectors that are read, and written, for as many bytes as one has."""
         return 1.0, 1.0
-
-    def rate(self, bits: int) -> float:
-        """That of a copy."""
-        return 1.0
-
-    def vectors(self, bits: int) -> tuple[int, int]:
-        """Bytes that a thread would read, and write, at once."""
-        return VECTOR, VECTOR
 
     def together(self, bits: int) -> int:
         """One: there is no tile."""

@@ -28,7 +28,6 @@ class Gather:
     kind = "gather"
     shared_bytes = 0
     stays = fills_beyond = False
-    changes_words = True
     swizzle = named_extents = None
 
     @property
@@ -74,13 +73,20 @@ class Gather:
     def sectors(self, aligned: int) -> None:
         """None: which sectors elements share that are taken one by one, a cache decides."""
 
-    def rate(self, bits: int) -> float | None:
-        """What it reaches of a copy's rate, where that was measured of elements of so many bits."""
-        return RATE if bits < 8 else None
+    @property
+    def changes_words(self) -> bool:
+        """Whether elements of less than a byte are changed in words of 4 bytes."""
+        return self.pair.bits < 8
 
-    def vectors(self, bits: int) -> tuple[int, int]:
-        """Bytes that a thread reads, and writes, at once, where elements have so many bits."""
-        return -(-bits // 8), -(-self.vector * bits // 8)
+    @property
+    def rate(self) -> float | None:
+        """What it reaches of a copy's rate; None of whole bytes, where none was measured."""
+        return RATE if self.pair.bits < 8 else None
+
+    @property
+    def vectors(self) -> tuple[int, int]:
+        """Bytes that a thread reads, and writes, at once."""
+        return -(-self.pair.bits // 8), -(-self.vector * self.pair.bits // 8)
 
     def together(self, bits: int) -> int:
         """One: there is no tile."""

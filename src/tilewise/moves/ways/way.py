@@ -55,14 +55,16 @@ class Way(Protocol):
         None where threads take elements one by one: which sectors they share, a cache decides.
         """
 
-    def rate(self, bits: int) -> float | None:
-        """What it reaches of a copy's rate, where elements have so many bits; None where none was measured.
+    @property
+    def rate(self) -> float | None:
+        """What it reaches of a copy's rate; None where none was measured.
 
         It is less by as much as its sectors are more than a copy's.
         """
 
-    def vectors(self, bits: int) -> tuple[int, int]:
-        """Bytes that a thread reads, and writes, at once, where elements have so many bits."""
+    @property
+    def vectors(self) -> tuple[int, int]:
+        """Bytes that a thread reads, and writes, at once."""
 
     # -- its tile ----------------------------------------------------------------------------------
 
