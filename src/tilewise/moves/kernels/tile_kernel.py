@@ -18,6 +18,9 @@ AT_ONCE, PARTED = 1536, 768
 """Threads for which the registers of a multiprocessor are to last: that gather bytes, or turn words of 4
 bits; and that gather halves of bytes."""
 
+HELD = 6
+"""Vectors of the source that a thread may hold at most for that, beside what it gathers."""
+
 _AT_ONCE = """\
 // Threads that a multiprocessor has at once.
 #if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ / 100 == 10
@@ -109,7 +112,8 @@ def _bounds(tile: Tile) -> str:
     if tile.parted:
         return f"{tile.threads}, {PARTED // tile.threads}"
     bytes_alone = tile.unit == tile.words == 1 and tile.nested and not tile.partial
-    return f"{tile.threads}, {AT_ONCE // tile.threads}" if bytes_alone else f"{tile.threads}"
+    few_held = tile.row_count * tile.run_vectors <= HELD * tile.threads
+    return f"{tile.threads}, {AT_ONCE // tile.threads}" if bytes_alone and few_held else f"{tile.threads}"
 
 
 def _shared(tile: Tile) -> str:

@@ -54,7 +54,7 @@ def calmest(tile: Tile) -> Tile:
     >>> pair = simplest(pair_of(S[8191, 8191], S[(8191, 8191) : (1, 8191)], DType.of("u8")))
     >>> tile = calmest(Tile(pair, (128, 256), (1,), (0,), 512, read_shift=True, write_shift=True))
     >>> tile.columns, tile.word_stores, max(tile.pitches)
-    (8, True, 291)
+    (8, True, 283)
     """
     if tile.swizzle_shift is not None:
         orders = [count for count, idle in _orders(tile.write_vectors, WIDEST) if idle <= IDLE]

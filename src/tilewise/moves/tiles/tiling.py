@@ -63,6 +63,8 @@ HALVES_READ_SHIFTED = (Aim(256, 64, 32768), *HALVES_SHIFTED)
 """Where bytes exchange halves and some side has no whole vectors: a tile has two of each run."""
 LONG_BYTES, LONG_ROWS = Aim(384, 64, 8192, 16), Aim(512, 128, 16384)
 """Where digits are long: of bytes whose source alone is shifted, of wider elements where both sides are."""
+NARROW, NARROW_BYTES = 1280, Aim(128, 128, 16384)
+"""Bytes of a digit up to which rows of it are narrow; what is aimed at where those are no whole vectors."""
 SPLIT = (Aim(128, 64, 8192), Aim(256, 256, 16384), Aim(128, 64, 8192))
 """Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
 SMALL_WHOLE, SMALL_SHIFTED, SMALL_BYTES = Aim(128, 64, 2048), Aim(128, 64, 2048, 16), Aim(64, 32, 2048, 16)
@@ -164,6 +166,7 @@ def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
         if _long(pair):
             yield from (LONG_BYTES,) if pair.bits == 8 and shifts == (True, False) else ()
             yield from (LONG_ROWS,) if pair.bits > 8 and shifted == 2 else ()
+        yield from (NARROW_BYTES,) if shifted and _is_narrow(pair) else ()
         yield from (WHOLE, ONE_SHIFTED, BOTH_SHIFTED)[shifted]
     yield from FEW
     yield from LEAST
@@ -185,6 +188,16 @@ def _long(pair: Pair) -> bool:
     """Whether the fastest digits of both sides are long."""
     fastest = (digit for digit in pair.digits or () if 1 in (digit.read, digit.write))
     return all(digit.extent * pair.bits // 8 >= LONG for digit in fastest)
+
+
+def _is_narrow(pair: Pair) -> bool:
+    """Whether bytes lie in short rows that are no whole vectors, and are to lie in longer ones."""
+    reads, writes = (
+        max((digit.extent for digit in pair.digits or () if getattr(digit, name) == 1), default=0)
+        for name in ("read", "write")
+    )
+    parted = pair.bits == 8 and not pair.spread and reads % VECTOR != 0
+    return parted and NARROW_BYTES.read < reads < NARROW <= writes
 
 
 def _splits(pair: Pair) -> bool:
@@ -282,7 +295,7 @@ def _threads(tile: Tile, share: int) -> int:
     """As many as have that share of a tile; fewer where each needs registers for many elements."""
     if tile.pair.exchanged is not None:
         share *= 4
-    elif tile.words == 1 and tile.unit == 1:
+    elif tile.words == 1 and (tile.unit == 1 or (tile.unit == 2 and not tile.nested)):
         share *= 2
     wanted = prod(tile.extents) * tile.unit // share
     return max((count for count in THREADS if 4 * count <= 5 * wanted), default=THREADS[0])

@@ -34,7 +34,7 @@ FEW = 264
 SHORTEST = 64, 128
 """Elements of a run of the source, and of the target, under which others are faster."""
 
-RATE = 0.7
+RATE = 0.8
 """Of a copy's rate, what such tiles were seen to reach (docs/move.md)."""
 
 
@@ -148,7 +148,7 @@ def turned_of(pair: Pair) -> Turned | None:
     >>> from tilewise.moves.pairs.pair import pair_of
     >>> tile = turned_of(pair_of(S[999, 777], S[(999, 777) : (1, 999)], DType.of("u4")))
     >>> tile.read_run, tile.write_run, tile.blocks
-    ((1,), (0,), 143)
+    ((1,), (0,), 35)
     """
     large = turned_by(pair, WIDE, TALL, THREADS)
     if large is None:
