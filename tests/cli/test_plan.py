@@ -49,6 +49,9 @@ def test_bytes_and_time_are_said(tilewise):
     out = tilewise("plan", "transpose(8192, 8192)", "--dtype", "bf16").out.splitlines()
     assert out[1] == "  bytes  268435456 read and written"
     assert re.fullmatch(r"  time   \d\d\.\d us expected on an H200, a copy of as much \d\d\.\d us", out[2])
+    slower = tilewise("plan", "transpose(8192, 8192)", "--dtype", "bf16", "--device", "h100").out.splitlines()
+    assert "us expected on an H100, " in slower[2]
+    assert out[:2] + out[3:] == slower[:2] + slower[3:]
     small = tilewise("plan", "transpose(64, 64)", "--dtype", "bf16").out
     assert "; most of it is the launch\n" in small
 
@@ -174,7 +177,7 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("transpose(rows=4, rows=2, columns=3)",), "TW401", "such as 'transpose("),
         (("S[8 : 1@reg]", "S[8 : 1@reg]", "--tune"), "TW401", "any"),
         (("S[4]", "S[4]", "--aligned", "3"), "TW401", "a power of two, such as 16"),
-        (("S[4]", "S[4]", "--device", "none"), "TW601", "known: h200; leave it out"),
+        (("S[4]", "S[4]", "--device", "none"), "TW601", "known: h200 h100; leave it out"),
     ],
 )
 def test_what_is_not_understood(tilewise, words, code, hint):

@@ -51,7 +51,7 @@ def pair_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fill", metavar="V", help=fill)
     aligned = "bytes to which both storages are aligned, a power of two (256)"
     parser.add_argument("--aligned", metavar="N", type=int, help=aligned)
-    parser.add_argument("--device", metavar="D", help="whose times are expected: h200 (h200)")
+    parser.add_argument("--device", metavar="D", help="whose times are expected: h200 or h100 (h200)")
     arch = "between registers, the architecture that has the instructions, such as sm_80 (sm_90)"
     parser.add_argument("--arch", metavar="A", help=arch)
     shared = "between registers, bytes of shared memory that it takes at most (what a block can have)"

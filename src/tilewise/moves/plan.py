@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tilewise.moves.arrays.run import Bound
     from tilewise.moves.named import Named
 
-COPY_RATES = {"h200": 4.2e12}
+COPY_RATES = {"h200": 4.2e12, "h100": 3.0e12}
 """Bytes a second, read and written, of a copy from device memory to device memory (docs/move.md)."""
 
 LAUNCH = 2e-6

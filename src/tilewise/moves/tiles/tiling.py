@@ -71,7 +71,7 @@ SMALL_WHOLE, SMALL_SHIFTED, SMALL_BYTES = Aim(128, 64, 2048), Aim(128, 64, 2048,
 """For small tensors: of whole vectors, others, and bytes of these."""
 WHOLE_MIDDLE = Aim(256, 64, 16384)
 SHIFTED_MIDDLE = {8: (Aim(128, 64, 8192, 16),), 16: (Aim(256, 128, 16384),)}
-"""For tensors of some size: of whole vectors, and where both sides are shifted, by bits of an element."""
+"""For tensors of some size: of 8 or 16 bits in whole vectors, and by bits where both sides are shifted."""
 FEW = (Aim(128, 128, 8192), Aim(64, 128, 8192))
 LEAST = (Aim(64, 64, 4096), Aim(32, 32, 1024), Aim(16, 16, 256))
 """Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
@@ -173,14 +173,14 @@ def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
 
 
 def _for_few(pair: Pair, shifted: int, total: int) -> Iterator[Aim]:
-    """What is aimed at where large tiles would be too few."""
-    if pair.exchanged is not None or pair.spread or _splits(pair):
+    """What is aimed at where large tiles would be too few; elements of whole vectors were as fast in those."""
+    if pair.exchanged is not None or pair.spread or pair.bits == 8 * VECTOR or _splits(pair):
         return
     if total < SMALL:
         yield (SMALL_BYTES if pair.bits == 8 else SMALL_SHIFTED) if shifted else SMALL_WHOLE
     elif shifted == 2 and total < MIDDLE:
         yield from SHIFTED_MIDDLE.get(pair.bits, ())
-    elif not shifted and total < MIDDLE_WHOLE:
+    elif not shifted and pair.bits <= 16 and total < MIDDLE_WHOLE:
         yield WHOLE_MIDDLE
 
 
