@@ -173,7 +173,7 @@ def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
 
 
 def _for_few(pair: Pair, shifted: int, total: int) -> Iterator[Aim]:
-    """What is aimed at where large tiles would be too few; elements of whole vectors were as fast in those."""
+    """What is aimed at where large tiles would be too few; elements of 16 bytes were as fast in those."""
     if pair.exchanged is not None or pair.spread or pair.bits == 8 * VECTOR or _splits(pair):
         return
     if total < SMALL:
