@@ -12,6 +12,7 @@ from tilewise.gpu import tune
 from tilewise.moves.arrays import device, run
 from tilewise.moves.arrays import tuned as tuning
 from tilewise.moves.arrays.tuned import remembered, shape_class, tiles_of, traits, tuned
+from tilewise.moves.tiles.tile import Tile
 
 TURN = S[512, 256], S[(512, 256) : (1, 512)], "f32"
 
@@ -21,7 +22,7 @@ class Timed(Driver):
 
     def __init__(self, monkeypatch):
         super().__init__(monkeypatch)
-        self.times, self.freed = {}, []
+        self.times, self.freed, self.given = {}, [], 0
         words = {
             "cuDeviceGetName": lambda room, number: (0, b"made up\0\0"),
             "cuEventCreate": lambda flags: (0, object()),
@@ -29,13 +30,17 @@ class Timed(Driver):
             "cuEventRecord": lambda event, stream: (0,),
             "cuEventSynchronize": lambda event: (0,),
             "cuEventElapsedTime": self._elapsed,
-            "cuMemAlloc": lambda size: (0, 1 << 20),
+            "cuMemAlloc": self._memory,
             "cuMemFree": lambda held: (self.freed.append(held), (0,))[1],
             "cuCtxSynchronize": lambda: (0,),
         }
         for name, function in words.items():
             setattr(sys.modules["cuda.bindings.driver"], name, function)
         self.seen = 0
+
+    def _memory(self, size):
+        self.given += 1
+        return 0, 1 << 20
 
     def _elapsed(self, start, end):
         launched = [words for words in self.said[self.seen :] if words[0] == "move"]
@@ -104,8 +109,33 @@ def test_what_is_in_no_array_is_not_tuned():
 
 def test_memory_is_given_back(timed):
     tuned(plan(*TURN))
-    assert len(timed.freed) % 2 == 0
-    assert timed.freed
+    assert len(timed.freed) == timed.given > 2
+
+
+def test_the_device_is_busy_until_all_is_launched(timed):
+    tuned(plan(*TURN))
+    names = [words[0] for words in timed.said if words[0] in ("set", "move")]
+    launches = min(tuning.MOST, tuning.ROUND // (512 * 256 * 4))
+    sets = -(-launches * device.SET_FOR_A_LAUNCH // device.SET)
+    assert names[: sets + launches + 1] == ["set"] * sets + ["move"] * launches + ["set"]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [S[(4095, 4095) : (1, 4095)], S[(130, 3, 1153) : (1, 130, 390)], S[(300, 302) : (1, 300)]],
+    ids=str,
+)
+def test_tiles_of_4_bits_are_measured_of_all_kinds_and_told_apart(timed, target):
+    asked = plan(S[target.shape], target, "u4")
+    tiles = tiles_of(asked)
+    assert tiles[0] == asked.way
+    assert len({traits(tile) for tile in tiles}) == len(tiles)
+    kinds = {(type(tile).__name__, isinstance(tile, Tile) and tile.pair.spread) for tile in tiles}
+    assert {("Turned", False), ("Tile", True)} <= kinds
+    tuned(asked)
+    slowest_first(timed, asked)
+    assert tuned(asked).way == tiles[-1]
+    assert remembered(asked, 0).way == tiles[-1]
 
 
 def test_a_bound_plan_launches_what_is_remembered(timed):

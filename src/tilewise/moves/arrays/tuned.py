@@ -23,6 +23,7 @@ from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.plan import Plan
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import candidates
+from tilewise.moves.tiles.turned import Turned, turned_candidates
 
 VERSION = 1
 FILE = "moves.json"
@@ -35,6 +36,7 @@ GAIN = 0.98
 """Of the first candidate's time, what another may take at most to be remembered instead: less is chance."""
 
 Traits = tuple[int, ...]
+Tiled = Tile | Turned
 
 
 def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line: None) -> Plan:
@@ -49,7 +51,8 @@ def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line:
     plans = [replace(plan, way=tile, checked=False) for tile in tiles]
     seconds = _measured(plans, index)
     for own, taken in zip(tiles, seconds, strict=True):
-        told(f"{' x '.join(map(str, own.extents))}, {own.threads} threads: {taken * 1e6:.1f} us")
+        extents = " x ".join(map(str, own.named_extents["elements"]))
+        told(f"{extents}, {own.threads} threads: {taken * 1e6:.1f} us")
     best = min(range(len(tiles)), key=seconds.__getitem__)
     best = best if seconds[best] < GAIN * seconds[0] else 0
     _remember(name, shape_class(plan), traits(tiles[best]))
@@ -61,31 +64,38 @@ def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line:
 
 def remembered(plan: Plan, index: int) -> Plan:
     """The plan with the tile that is remembered for its class; as it was where none is."""
-    if not isinstance(plan.way, Tile) or not (known := _known()):
+    if not isinstance(plan.way, Tiled) or not (known := _known()):
         return plan
     wanted = known.get(name_of_device(index), {}).get(shape_class(plan))
     found = next((tile for tile in tiles_of(plan) if traits(tile) == wanted), None) if wanted else None
     return plan if found is None else replace(plan, way=found)
 
 
-def tiles_of(plan: Plan) -> list[Tile]:
+def tiles_of(plan: Plan) -> list[Tiled]:
     """The tiles that may be taken, none of them like another."""
-    if not isinstance(plan.way, Tile):
+    if not isinstance(plan.way, Tiled):
         return []
-    tiles = candidates(_pair(plan), plan.aligned)
+    pair = _pair(plan)
+    others, turned = candidates(pair, plan.aligned), turned_candidates(pair)
+    tiles: list[Tiled] = [*turned, *others] if isinstance(plan.way, Turned) else [*others, *turned]
     return [*{traits(tile): tile for tile in reversed(tiles)}.values()][::-1]
 
 
-def traits(tile: Tile) -> Traits:
+def traits(tile: Tiled) -> Traits:
     """What a tile is known by in other shapes of its class: threads, and bytes of its runs and of all.
+
+    Tiles of 4 bits that are turned, or spread, have a number more, which no other tile has.
 
     >>> from tilewise import S
     >>> from tilewise.moves import plan
     >>> traits(plan(S[8192, 8192], S[(8192, 8192) : (1, 8192)], "bf16").way)
     (512, 256, 256, 32768)
     """
+    if isinstance(tile, Turned):
+        return tile.threads, tile.wide // 2, tile.tall // 2, tile.wide * tile.tall // 2, 2
     read = prod(tile.extents[i] for i in tile.read_run) * tile.unit
-    return tile.threads, read, tile.run_elements * tile.unit, prod(tile.extents) * tile.unit
+    found = tile.threads, read, tile.run_elements * tile.unit, prod(tile.extents) * tile.unit
+    return (*found, 1) if tile.pair.spread else found
 
 
 def shape_class(plan: Plan) -> str:

@@ -28,6 +28,9 @@ WIDE, TALL, THREADS = 192, 480, 512
 SMALL = 128, 224, 512
 """The same where there are few tiles, so that every multiprocessor has work."""
 
+OTHERS = (192, 480, 512), (128, 480, 512), (256, 352, 512), (192, 480, 768), (64, 224, 256), (128, 96, 256)
+"""Those that were best for some, and are tried where a pair is measured."""
+
 FEW = 264
 """Tiles that are two for each multiprocessor."""
 
@@ -156,6 +159,22 @@ def turned_of(pair: Pair) -> Turned | None:
     if large.length(large.read_run) < SHORTEST[0] or large.length(large.write_run) < SHORTEST[1]:
         return None
     return turned_by(pair, *SMALL) if large.blocks < FEW else _evened(large)
+
+
+def turned_candidates(pair: Pair) -> list[Turned]:
+    """The tiles that may be taken for a pair, that of `turned_of` first; none where that has none.
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> pair = pair_of(S[999, 777], S[(999, 777) : (1, 999)], DType.of("u4"))
+    >>> turned_candidates(pair)[0] == turned_of(pair), len(turned_candidates(pair))
+    (True, 7)
+    """
+    first = turned_of(pair)
+    if first is None:
+        return []
+    others = (turned_by(pair, *own) for own in OTHERS)
+    return list(dict.fromkeys((first, *(_evened(tile) for tile in others if tile is not None))))
 
 
 def _evened(tile: Turned) -> Turned:
