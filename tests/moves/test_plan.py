@@ -264,3 +264,11 @@ def test_what_does_not_fit(ask, code, said):
         ask()
     assert refused.value.code == code
     assert refused.value.hint
+
+
+@pytest.mark.parametrize(("aligned", "code"), [(3, "TW401"), (2, "TW401"), (0, "TW401"), ("a", "TW101")])
+def test_storages_are_aligned_to_a_power_of_two_that_holds_elements(aligned, code):
+    for asked in (plan(*MEMORY, "f32").for_alignment, lambda own: plan(*MEMORY, "f32", aligned=own)):
+        with pytest.raises(LayoutError) as refused:
+            asked(aligned)
+        assert refused.value.code == code

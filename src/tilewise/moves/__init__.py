@@ -250,15 +250,23 @@ def _itemsize(x: Any) -> int:
     return storage_of(x).itemsize
 
 
-def tune(source: Layout | Named, target: Layout | None = None, dtype: Any = None, **asked: Any) -> Plan:
+def tune(
+    source: Layout | Named,
+    target: Layout | None = None,
+    dtype: DType | str | None = None,
+    *,
+    shape: Any = None,
+    fill: bytes | float = 0,
+    aligned: int = ALIGNED,
+) -> Plan:
     """The plan between two layouts with the tile that a GPU makes fastest, measured there and remembered.
 
-    It is asked as `plan` is. Moves of its class of shapes take that tile from then on, here and in other
-    processes.
+    It is asked as `plan` is of memory. Moves of its class of shapes take that tile from then on, here and in
+    other processes.
 
         refused  TW608 where there is no GPU
     """
-    return memory_plan(source, target, dtype, **asked).tuned()
+    return memory_plan(source, target, dtype, shape=shape, fill=fill, aligned=aligned).tuned()
 
 
 def __getattr__(name: str) -> Any:

@@ -158,6 +158,7 @@ class Plan:
         """The plan for storages that are aligned to as many bytes."""
         if aligned == self.aligned:
             return self
+        aligned = _known_alignment(aligned, self.dtype)
         return replace(self, way=way_of(self.pair, aligned), aligned=aligned)
 
     def bind(self) -> Bound:
