@@ -8,6 +8,7 @@ where a short run has vectors that reach into other rows, beyond its ends, that 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from math import gcd
 from typing import Any
 
@@ -44,12 +45,21 @@ class Rows:
         self._together = len(_LANES) // 2 if tile.unit == 8 else len(_LANES)
 
     def best(self, columns: int, stagger: Stagger | None = None) -> tuple[float, Tile]:
-        """The fewest wavefronts of a vector by an order of threads, with what padding weighs; the tile."""
+        """The fewest wavefronts of a vector by an order of threads, with what padding weighs; the tile.
+
+        requires       for a stagger a tile that is regular
+        postcondition  the tile with a stagger is regular
+        """
         words = self._words(columns, stagger)
         vectors = words.size // len(_LANES)
         costs = self._wavefronts(words) * (self.tile.vector / vectors) + self._extra
-        padding = int(costs.argmin())
+        padding = int(costs[: self._regular_paddings if stagger else None].argmin())
         return float(costs[padding]), replace(self.tile, padding=padding, columns=columns, stagger=stagger)
+
+    @cached_property
+    def _regular_paddings(self) -> int:
+        """How many of the paddings keep the tile regular: where they part two digits, the first, of 0."""
+        return len(self._extra) if replace(self.tile, padding=1).regular else 1
 
     def _words(self, columns: int, stagger: Stagger | None) -> Int64s:
         """[request, lane]: the words that lanes ask for together, with their rows, in order."""
