@@ -18,8 +18,8 @@ PADDINGS = {VECTOR: 8, WORD: 16}
 """How many paddings of a row are tried, by the bytes of a step."""
 
 STORES = {VECTOR: 0.0, WORD: 0.4}
-"""What stores by such steps cost of an element beside those by vectors, in wavefronts. What more costs than
-one wavefront for an element was tried on an H200 (docs/move.md)."""
+"""What stores by such steps cost for an element, beside those by vectors. All costs here are in wavefronts,
+and are what they were found to be by trying on an H200."""
 
 COLUMNS = {8: 0.0, 4: 10.0, 2: 20.0}
 """How many vectors of a target run neighbouring threads write, and what lines that are not whole cost one."""
@@ -39,12 +39,12 @@ STAGGERS = {
     Stagger(2, of_words=True): 0.5,
     Stagger(8, of_words=True): 0.5,
 }
-"""How threads may begin with other elements of their vectors, and what more addresses, and what puts elements
-in order again, cost of an element."""
+"""How threads may begin with other elements of their vectors, and what that costs for an element: more
+addresses, and what puts elements in order again."""
 
 
 def calmest(tile: Tile) -> Tile:
-    """The tile by the padding, the stores and the order of threads that cost the fewest wavefronts.
+    """The tile by the padding, the stores, the order of threads and their first elements that cost least.
 
     Tiles of whole vectors on both sides are swizzled instead.
 
@@ -85,7 +85,7 @@ class _Way:
     elements: int
     """Elements of a vector."""
     stores: float
-    """What stores cost of an element."""
+    """What stores cost for an element."""
     idle: float
     """By how much threads are more than vectors."""
 
@@ -97,7 +97,7 @@ class _Way:
 
 
 def _ways(tile: Tile) -> Iterator[tuple[float, _Way]]:
-    """What each may cost at least, and the ways."""
+    """The ways, each behind what it costs at least."""
     least = tile.vector * (2 if tile.unit == 8 else 1)
     for columns, idle in _orders(tile.write_vectors):
         for granule in PADDINGS:
@@ -108,7 +108,7 @@ def _ways(tile: Tile) -> Iterator[tuple[float, _Way]]:
 
 
 def _staggers(tile: Tile) -> list[Stagger | None]:
-    """How threads may begin: where nothing but the order of elements is free, with the first alone."""
+    """How threads may begin: with the first element, or with others where any order will do."""
     some = [own for own in STAGGERS if own.of_words or (tile.of_word > 1 and not tile.pair.spread)]
     return [None, *some] if tile.regular else [None]
 

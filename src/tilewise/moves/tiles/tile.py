@@ -345,7 +345,7 @@ class Tile:
 
     @property
     def regular(self) -> bool:
-        """Whether elements of a vector are always as far apart as each other, and gathered in any order."""
+        """Whether a vector's elements are always evenly apart, and may be gathered in any order."""
         gathered = self.words == 1 and not self.parted and not self.partial
         return gathered and self.unit <= 4 and len(self.merged(self.write_run, self.extents)) == 1
 

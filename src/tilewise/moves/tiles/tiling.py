@@ -64,7 +64,7 @@ HALVES_READ_SHIFTED = (Aim(256, 64, 32768), *HALVES_SHIFTED)
 LONG_BYTES, LONG_ROWS = Aim(384, 64, 8192, 16), Aim(512, 128, 16384)
 """Where digits are long: of bytes whose source alone is shifted, of wider elements where both sides are."""
 NARROW, NARROW_BYTES = 1280, Aim(128, 128, 16384)
-"""Bytes of a digit up to which rows of it are narrow; what is aimed at where those are no whole vectors."""
+"""Bytes of a digit below which rows of it are narrow; what is aimed at where those are no whole vectors."""
 SPLIT = (Aim(128, 64, 8192), Aim(256, 256, 16384), Aim(128, 64, 8192))
 """Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
 SMALL_WHOLE, SMALL_SHIFTED, SMALL_BYTES = Aim(128, 64, 2048), Aim(128, 64, 2048, 16), Aim(64, 32, 2048, 16)
@@ -196,8 +196,8 @@ def _is_narrow(pair: Pair) -> bool:
         max((digit.extent for digit in pair.digits or () if getattr(digit, name) == 1), default=0)
         for name in ("read", "write")
     )
-    parted = pair.bits == 8 and not pair.spread and reads % VECTOR != 0
-    return parted and NARROW_BYTES.read < reads < NARROW <= writes
+    odd = pair.bits == 8 and not pair.spread and reads % VECTOR != 0
+    return odd and NARROW_BYTES.read < reads < NARROW <= writes
 
 
 def _splits(pair: Pair) -> bool:
