@@ -15,9 +15,10 @@ from tilewise.moves import move, plan
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.tiles import turned
+from tilewise.moves.tiles.aims import Aim
 from tilewise.moves.tiles.conflicts import STAGGERS
 from tilewise.moves.tiles.tile import Tile
-from tilewise.moves.tiles.tiling import Aim, tile_for
+from tilewise.moves.tiles.tiling import tile_for
 from tilewise.moves.tiles.turned import FEW, Turned, turned_by
 from tilewise.moves.ways.bulk import Bulk
 

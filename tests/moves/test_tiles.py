@@ -18,9 +18,10 @@ from tilewise.moves.kernels import spelling
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.tiles import tile as tile_module
+from tilewise.moves.tiles.aims import Aim
 from tilewise.moves.tiles.conflicts import STAGGERS
 from tilewise.moves.tiles.tile import VECTOR, Tile
-from tilewise.moves.tiles.tiling import HALO, IDLE, Aim, tile_for
+from tilewise.moves.tiles.tiling import HALO, IDLE, tile_for
 
 
 def permuted(shape, order):
@@ -259,3 +260,37 @@ def test_a_tile_with_a_small_halo_is_taken_before_one_with_a_large():
     found = plan(*permuted((31, 17, 33, 67, 127), (4, 1, 3, 0, 2)), "bf16").way
     assert 1 < found.surplus <= HALO
     assert found.write_vectors * VECTOR <= IDLE * found.run_elements * found.unit
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "dtype", "extents", "threads"),
+    [
+        ((16384, 16384), (1, 0), "u8", (256, 256), 512),
+        ((4096, 4096), (1, 0), "u8", (64, 256), 512),
+        ((1024, 1024), (1, 0), "u8", (64, 128), 256),
+        ((16381, 16381), (1, 0), "u8", (128, 256), 512),
+        ((523775, 513), (1, 0), "u8", (128, 129), 256),
+        ((1447, 1447), (1, 0), "u8", (32, 64), 128),
+        ((4096, 8192), (1, 0), "bf16", (64, 128), 512),
+        ((16384, 8192), (1, 0), "bf16", (128, 128), 512),
+        ((4095, 4095), (1, 0), "bf16", (64, 128), 512),
+        ((9, 4095, 65, 63), (0, 2, 1, 3), "bf16", (1, 48, 3, 63), 256),
+        ((8191, 8191), (1, 0), "f32", (32, 128), 512),
+        ((64, 3, 1152, 1152), (0, 2, 3, 1), "u8", (1, 3, 2688), 128),
+    ],
+)
+def test_tiles_are_those_that_were_fastest(shape, order, dtype, extents, threads):
+    tile = plan(*permuted(shape, order), dtype).way
+    assert (tile.extents, tile.threads) == (extents, threads)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "bounds"),
+    [
+        ((12289, 21845), "u8", "512, 3"),
+        ((523775, 513), "u8", "256"),
+        ((8191, 8191), "f32", "512, MOVE_AT_ONCE / 512"),
+    ],
+)
+def test_registers_last_for_as_many_blocks_as_was_fastest(shape, dtype, bounds):
+    assert f"__launch_bounds__({bounds})" in plan(*permuted(shape, (1, 0)), dtype).kernel

@@ -10,7 +10,7 @@ from math import prod
 
 from tilewise.emit.parts.template import filled
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.kernels.spelling import TYPES, added, constant, fetching_vectors, split
+from tilewise.moves.kernels.spelling import TYPES, added, constant, fetching, split
 from tilewise.moves.kernels.terms import Terms
 
 _PART = """\
@@ -30,7 +30,7 @@ class Reading(Terms):
 
     def functions(self) -> Iterator[str]:
         """What reads a vector, and one of which the storage has a part."""
-        yield fetching_vectors()
+        yield fetching("V16")
         if self.tested:
             yield filled(_PART, {"bytes": self.storage})
 

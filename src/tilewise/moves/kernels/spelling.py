@@ -34,28 +34,24 @@ __device__ __forceinline__ $type fetched(const $pointer* at)
 """
 
 
-def fetching_vectors() -> str:
-    """The function by which kernels read 16 bytes of the source."""
-    slots = {
-        "bytes": 128,
-        "type": "V16",
-        "pointer": "u8",
-        "least": 750,
-        "loads": "v4.u32 {%0, %1, %2, %3}, [%4]",
-        "results": ", ".join(f'"=r"(x.x[{i}])' for i in range(4)),
-    }
-    return filled(_FETCHED, slots)
+_FETCHES = {
+    "V16": (128, 750, "u8", "v4.u32 {%0, %1, %2, %3}, [%4]", [f"x.x[{i}]" for i in range(4)]),
+    "u32": (256, 800, "u32", "u32 %0, [%1]", ["x"]),
+}
+"""By what is read: bytes that come along, the first architecture that can, the pointer, the instruction."""
 
 
-def fetching_words() -> str:
-    """The function by which kernels read a word of the source."""
+def fetching(kind: str) -> str:
+    """The function by which kernels read a vector, or a word, of the source."""
+    bytes_, least, pointer, loads, results = _FETCHES[kind]
+    told = ", ".join(f'"=r"({result})' for result in results)
     slots = {
-        "bytes": 256,
-        "type": "u32",
-        "pointer": "u32",
-        "least": 800,
-        "loads": "u32 %0, [%1]",
-        "results": '"=r"(x)',
+        "bytes": bytes_,
+        "type": kind,
+        "pointer": pointer,
+        "least": least,
+        "loads": loads,
+        "results": told,
     }
     return filled(_FETCHED, slots)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.emit.parts.template import filled
-from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, cast, counting, fetching_words
+from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, cast, counting, fetching
 from tilewise.moves.kernels.tile_kernel import AT_ONCE, STATIC
 from tilewise.moves.tiles.turned import Turned
 
@@ -129,7 +129,7 @@ def turned_kernel(tile: Turned, storage: int, name: str = NAME) -> str:
     text = _Text(tile, storage)
     slots = {
         "prelude": PRELUDE,
-        "fetched": fetching_words(),
+        "fetched": fetching("u32"),
         "threads": tile.threads,
         "together": AT_ONCE // tile.threads,
         "name": name,

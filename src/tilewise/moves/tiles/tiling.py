@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.pairs.pair import Pair, Side
+from tilewise.moves.tiles.aims import MIDDLE, OTHERS, SMALL, Aim, aims, bytes_of
 from tilewise.moves.tiles.conflicts import calmest
-from tilewise.moves.tiles.tile import LINE, VECTOR, Tile
+from tilewise.moves.tiles.runs import run_of, sides_of
+from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.traffic import begins_at
 
 ALIGNED = 256
@@ -30,67 +32,6 @@ IDLE = 1.3
 EVEN = 1.1
 """How much longer than a digit its tiles may be together; beyond that they are made as long as each other."""
 
-SMALL, MIDDLE, MIDDLE_WHOLE = 8 << 20, 48 << 20, 128 << 20
-"""Bytes of a tensor below which smaller tiles give every multiprocessor work; the last where all runs are
-whole vectors."""
-
-LONG = 4096
-"""Bytes of a digit from which on longer rows of it are worth more than more rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What is asked of a tile: bytes of its runs, bytes in all, and bytes for each thread of the block."""
-
-    read: int
-    write: int
-    bytes: int
-    share: int = 32
-
-
-WHOLE = (Aim(256, 256, 4096), Aim(256, 128, 4096))
-"""Where both sides have whole vectors; the others where one side, or both, have not."""
-ONE_SHIFTED = (Aim(256, 128, 8192),)
-BOTH_SHIFTED = (
-    Aim(256, 128, 16384),
-    Aim(256, 192, 16384),
-    Aim(256, 256, 16384),
-    Aim(128, 128, 16384),
-    Aim(64, 128, 16384),
-)
-HALVES_SHIFTED = (Aim(128, 128, 32768), Aim(64, 256, 32768))
-HALVES_READ_SHIFTED = (Aim(256, 64, 32768), *HALVES_SHIFTED)
-"""Where bytes exchange halves and some side has no whole vectors: a tile has two of each run."""
-LONG_BYTES, LONG_ROWS = Aim(384, 64, 8192, 16), Aim(512, 128, 16384)
-"""Where digits are long: of bytes whose source alone is shifted, of wider elements where both sides are."""
-NARROW, NARROW_BYTES = 1280, Aim(128, 128, 16384)
-"""Bytes of a digit below which rows of it are narrow; what is aimed at where those are no whole vectors."""
-SPLIT = (Aim(128, 64, 8192), Aim(256, 256, 16384), Aim(128, 64, 8192))
-"""Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
-SMALL_WHOLE, SMALL_SHIFTED, SMALL_BYTES = Aim(128, 64, 2048), Aim(128, 64, 2048, 16), Aim(64, 32, 2048, 16)
-"""For small tensors: of whole vectors, others, and bytes of these."""
-WHOLE_MIDDLE = Aim(256, 64, 16384)
-SHIFTED_MIDDLE = {8: (Aim(128, 64, 8192, 16),), 16: (Aim(256, 128, 16384),)}
-"""For tensors of some size: of 8 or 16 bits in whole vectors, and by bits where both sides are shifted."""
-FEW = (Aim(128, 128, 8192), Aim(64, 128, 8192))
-LEAST = (Aim(64, 64, 4096), Aim(32, 32, 1024), Aim(16, 16, 256))
-"""Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
-OTHERS = (
-    Aim(256, 128, 16384, 64),
-    Aim(256, 256, 16384, 64),
-    Aim(128, 256, 16384),
-    Aim(512, 128, 16384),
-    Aim(256, 256, 32768),
-    Aim(512, 64, 16384),
-    Aim(128, 512, 32768),
-    Aim(192, 64, 16384, 16),
-    Aim(192, 192, 8192, 16),
-    Aim(384, 64, 8192, 16),
-    Aim(512, 64, 8192),
-    Aim(256, 128, 16384, 128),
-    Aim(64, 64, 4096),
-)
-"""Tiles that were best for some, and are tried where a pair is measured."""
 THREADS = (128, 256, 512)
 """Threads that a block may have."""
 
@@ -134,7 +75,7 @@ def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]
 
 def _boxes_of(pair: Pair, aligned: int, more: Sequence[Aim]) -> Iterator[Tile]:
     if pair.digits:
-        tried = (_box(pair, aim, aligned) for aim in chain(_aims(pair, aligned, _bytes(pair)), more))
+        tried = (_box(pair, aim, aligned) for aim in chain(aims(pair, aligned), more))
         yield from (box for box in tried if box is not None)
 
 
@@ -142,112 +83,13 @@ def _by_waste(boxes: Iterator[Tile]) -> Iterator[Tile]:
     """The same, those first that read little more than they write, and whose threads all have work."""
     wasteful = []
     for box in boxes:
-        small = _bytes(box.pair) < (MIDDLE if box.unit == 1 else SMALL)
+        small = bytes_of(box.pair) < (MIDDLE if box.unit == 1 else SMALL)
         most = HALO_OF_SMALL if small else HALO
         if box.surplus <= most and box.write_vectors * VECTOR <= IDLE * box.run_elements * box.unit:
             yield box
         else:
             wasteful.append(box)
     yield from wasteful
-
-
-def _bytes(pair: Pair) -> int:
-    return prod(digit.extent for digit in pair.digits or ()) * pair.bits // 8
-
-
-def _aims(pair: Pair, aligned: int, total: int) -> Iterator[Aim]:
-    shifts = _shifts(pair, aligned)
-    shifted = sum(shifts)
-    yield from _for_few(pair, shifted, total)
-    if total >= SMALL:
-        if shifted and pair.exchanged is not None:
-            yield from HALVES_SHIFTED if shifts[1] else HALVES_READ_SHIFTED
-        yield from (SPLIT[shifted],) if _splits(pair) else ()
-        if _long(pair):
-            yield from (LONG_BYTES,) if pair.bits == 8 and shifts == (True, False) else ()
-            yield from (LONG_ROWS,) if pair.bits > 8 and shifted == 2 else ()
-        yield from (NARROW_BYTES,) if shifted and _is_narrow(pair) else ()
-        yield from (WHOLE, ONE_SHIFTED, BOTH_SHIFTED)[shifted]
-    yield from FEW
-    yield from LEAST
-
-
-def _for_few(pair: Pair, shifted: int, total: int) -> Iterator[Aim]:
-    """What is aimed at where large tiles would be too few; elements of 16 bytes were as fast in those."""
-    if pair.exchanged is not None or pair.spread or pair.bits == 8 * VECTOR or _splits(pair):
-        return
-    if total < SMALL:
-        yield (SMALL_BYTES if pair.bits == 8 else SMALL_SHIFTED) if shifted else SMALL_WHOLE
-    elif shifted == 2 and total < MIDDLE:
-        yield from SHIFTED_MIDDLE.get(pair.bits, ())
-    elif not shifted and pair.bits <= 16 and total < MIDDLE_WHOLE:
-        yield WHOLE_MIDDLE
-
-
-def _long(pair: Pair) -> bool:
-    """Whether the fastest digits of both sides are long."""
-    fastest = (digit for digit in pair.digits or () if 1 in (digit.read, digit.write))
-    return all(digit.extent * pair.bits // 8 >= LONG for digit in fastest)
-
-
-def _is_narrow(pair: Pair) -> bool:
-    """Whether bytes lie in short rows that are no whole vectors, and are to lie in longer ones."""
-    reads, writes = (
-        max((digit.extent for digit in pair.digits or () if getattr(digit, name) == 1), default=0)
-        for name in ("read", "write")
-    )
-    odd = pair.bits == 8 and not pair.spread and reads % VECTOR != 0
-    return odd and NARROW_BYTES.read < reads < NARROW <= writes
-
-
-def _splits(pair: Pair) -> bool:
-    """Whether a vector of the target goes over several values of a digit that does not divide it."""
-    vector = VECTOR * 8 // pair.bits
-    inner = next((digit.extent for digit in pair.digits or () if digit.write == 1), vector)
-    return inner < vector and vector % inner != 0
-
-
-def _shifts(pair: Pair, aligned: int) -> tuple[bool, bool]:
-    """Whether rows of the source, and of the target, begin elsewhere than at whole vectors."""
-    return tuple(_alignment(pair, side, name, aligned) < VECTOR for side, name in _sides(pair))  # type: ignore[return-value]
-
-
-def _sides(pair: Pair) -> tuple[tuple[Side, str], tuple[Side, str]]:
-    return (pair.source, "read"), (pair.target, "write")
-
-
-def _alignment(pair: Pair, side: Side, name: str, aligned: int) -> int:
-    """Bytes to which all rows of a side are aligned, were its run as long as can be."""
-    unit = pair.bits // 8
-    run = set(_run(pair, name, LINE // unit * 8))
-    steps = [getattr(digit, name) for i, digit in enumerate(pair.digits or ()) if i not in run]
-    return gcd(aligned, *(step * unit for step in (*steps, side.start, side.outer)))
-
-
-def _run(pair: Pair, name: str, wanted: int) -> dict[int, int]:
-    """{digit: extent} of a run on one side, the fastest first, of as many elements as are wanted.
-
-    Rows that are read may be a quarter shorter: whole rows are worth more than a part of the next.
-    """
-    run: dict[int, int] = {}
-    digits = pair.digits or ()
-    length = 1
-    enough = wanted * 3 // 4 if name == "read" else wanted
-    while length < enough:
-        following = [
-            i
-            for i, digit in enumerate(digits)
-            if getattr(digit, name) == length and i not in run and (i != pair.exchanged or name == "read")
-        ]
-        if not following:
-            break
-        missing, extent = -(-wanted // length), digits[following[0]].extent
-        taken = extent if 2 * extent <= 3 * missing else missing
-        run[following[0]] = taken
-        length *= taken
-        if taken != extent:
-            break
-    return run
 
 
 def tile_for(pair: Pair, aim: Aim, aligned: int = ALIGNED) -> Tile | None:
@@ -260,7 +102,7 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
     """The tile, but for its place in shared memory."""
     unit, digits = pair.bits // 8, pair.digits or ()
     reads, writes = (
-        _run(pair, name, max(1, far // unit)) for name, far in (("read", aim.read), ("write", aim.write))
+        run_of(pair, name, max(1, far // unit)) for name, far in (("read", aim.read), ("write", aim.write))
     )
     if unit < VECTOR and not (reads and writes):
         return None
@@ -274,9 +116,9 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
         unit < VECTOR and begins_at(pair, name, run, extents, aligned) < VECTOR
         for name, run in (("read", read_run), ("write", write_run))
     )
-    if any(shift and side.swizzles for shift, (side, _) in zip(shifts, _sides(pair), strict=True)):
+    if any(shift and side.swizzles for shift, (side, _) in zip(shifts, sides_of(pair), strict=True)):
         return None
-    if any(not _keeps_vectors(pair, side) for side, _ in _sides(pair)):
+    if any(not _keeps_vectors(pair, side) for side, _ in sides_of(pair)):
         return None
     tile = Tile(pair, tuple(extents), read_run, write_run, THREADS[0], shifts[0], shifts[1])
     tile = _evened(tile)

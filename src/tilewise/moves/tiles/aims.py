@@ -1,0 +1,140 @@
+"""What is asked of a tile, by what a pair is: what was fastest of its kind on an H200 (docs/move.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from tilewise.moves.pairs.pair import Pair
+from tilewise.moves.tiles.runs import shifts_of
+from tilewise.moves.tiles.tile import VECTOR
+
+SMALL, MIDDLE, MIDDLE_WHOLE = 8 << 20, 48 << 20, 128 << 20
+"""Bytes of a tensor below which smaller tiles give every multiprocessor work; the last where all runs are
+whole vectors."""
+
+LONG = 4096
+"""Bytes of a digit from which on longer rows of it are worth more than more rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What is asked of a tile: bytes of its runs, bytes in all, and bytes for each thread of the block."""
+
+    read: int
+    write: int
+    bytes: int
+    share: int = 32
+
+
+WHOLE = (Aim(256, 256, 4096), Aim(256, 128, 4096))
+"""Where both sides have whole vectors; the others where one side, or both, have not."""
+ONE_SHIFTED = (Aim(256, 128, 8192),)
+BOTH_SHIFTED = (
+    Aim(256, 128, 16384),
+    Aim(256, 192, 16384),
+    Aim(256, 256, 16384),
+    Aim(128, 128, 16384),
+    Aim(64, 128, 16384),
+)
+HALVES_SHIFTED = (Aim(128, 128, 32768), Aim(64, 256, 32768))
+HALVES_READ_SHIFTED = (Aim(256, 64, 32768), *HALVES_SHIFTED)
+"""Where bytes exchange halves and some side has no whole vectors: a tile has two of each run."""
+LONG_BYTES, LONG_ROWS = Aim(384, 64, 8192, 16), Aim(512, 128, 16384)
+"""Where digits are long: of bytes whose source alone is shifted, of wider elements where both sides are."""
+NARROW, NARROW_BYTES = 1280, Aim(128, 128, 16384)
+"""Bytes of a digit below which rows of it are narrow; what is aimed at where those are no whole vectors."""
+SPLIT = (Aim(128, 64, 8192), Aim(256, 256, 16384), Aim(128, 64, 8192))
+"""Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
+SMALL_WHOLE, SMALL_SHIFTED, SMALL_BYTES = Aim(128, 64, 2048), Aim(128, 64, 2048, 16), Aim(64, 32, 2048, 16)
+"""For small tensors: of whole vectors, others, and bytes of these."""
+WHOLE_MIDDLE = Aim(256, 64, 16384)
+SHIFTED_MIDDLE = {8: (Aim(128, 64, 8192, 16),), 16: (Aim(256, 128, 16384),)}
+"""For tensors of some size: of 8 or 16 bits in whole vectors, and by bits where both sides are shifted."""
+FEW = (Aim(128, 128, 8192), Aim(64, 128, 8192))
+LEAST = (Aim(64, 64, 4096), Aim(32, 32, 1024), Aim(16, 16, 256))
+"""Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
+OTHERS = (
+    Aim(256, 128, 16384, 64),
+    Aim(256, 256, 16384, 64),
+    Aim(128, 256, 16384),
+    Aim(512, 128, 16384),
+    Aim(256, 256, 32768),
+    Aim(512, 64, 16384),
+    Aim(128, 512, 32768),
+    Aim(192, 64, 16384, 16),
+    Aim(192, 192, 8192, 16),
+    Aim(384, 64, 8192, 16),
+    Aim(512, 64, 8192),
+    Aim(256, 128, 16384, 128),
+    Aim(64, 64, 4096),
+)
+"""Tiles that were best for some, and are tried where a pair is measured."""
+
+
+def bytes_of(pair: Pair) -> int:
+    """Bytes of all elements that are moved."""
+    return prod(digit.extent for digit in pair.digits or ()) * pair.bits // 8
+
+
+def aims(pair: Pair, aligned: int) -> Iterator[Aim]:
+    """What is aimed at, the best first.
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.digits import simplest
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> turned = S[8192, 8192], S[(8192, 8192) : (1, 8192)]
+    >>> next(aims(simplest(pair_of(*turned, DType.of("bf16"))), 256))
+    Aim(read=256, write=256, bytes=4096, share=32)
+    """
+    total = bytes_of(pair)
+    shifts = shifts_of(pair, aligned)
+    shifted = sum(shifts)
+    yield from _for_few(pair, shifted, total)
+    if total >= SMALL:
+        if shifted and pair.exchanged is not None:
+            yield from HALVES_SHIFTED if shifts[1] else HALVES_READ_SHIFTED
+        yield from (SPLIT[shifted],) if _splits(pair) else ()
+        if _long(pair):
+            yield from (LONG_BYTES,) if pair.bits == 8 and shifts == (True, False) else ()
+            yield from (LONG_ROWS,) if pair.bits > 8 and shifted == 2 else ()
+        yield from (NARROW_BYTES,) if shifted and _is_narrow(pair) else ()
+        yield from (WHOLE, ONE_SHIFTED, BOTH_SHIFTED)[shifted]
+    yield from FEW
+    yield from LEAST
+
+
+def _for_few(pair: Pair, shifted: int, total: int) -> Iterator[Aim]:
+    """What is aimed at where large tiles would be too few; elements of 16 bytes were as fast in those."""
+    if pair.exchanged is not None or pair.spread or pair.bits == 8 * VECTOR or _splits(pair):
+        return
+    if total < SMALL:
+        yield (SMALL_BYTES if pair.bits == 8 else SMALL_SHIFTED) if shifted else SMALL_WHOLE
+    elif shifted == 2 and total < MIDDLE:
+        yield from SHIFTED_MIDDLE.get(pair.bits, ())
+    elif not shifted and pair.bits <= 16 and total < MIDDLE_WHOLE:
+        yield WHOLE_MIDDLE
+
+
+def _long(pair: Pair) -> bool:
+    """Whether the fastest digits of both sides are long."""
+    fastest = (digit for digit in pair.digits or () if 1 in (digit.read, digit.write))
+    return all(digit.extent * pair.bits // 8 >= LONG for digit in fastest)
+
+
+def _is_narrow(pair: Pair) -> bool:
+    """Whether bytes lie in short rows that are no whole vectors, and are to lie in longer ones."""
+    reads, writes = (
+        max((digit.extent for digit in pair.digits or () if getattr(digit, name) == 1), default=0)
+        for name in ("read", "write")
+    )
+    odd = pair.bits == 8 and not pair.spread and reads % VECTOR != 0
+    return odd and NARROW_BYTES.read < reads < NARROW <= writes
+
+
+def _splits(pair: Pair) -> bool:
+    """Whether a vector of the target goes over several values of a digit that does not divide it."""
+    vector = VECTOR * 8 // pair.bits
+    inner = next((digit.extent for digit in pair.digits or () if digit.write == 1), vector)
+    return inner < vector and vector % inner != 0
