@@ -11,6 +11,7 @@ from tests.moves.test_source import PLANS, moved_plainly, stored
 from tilewise import S
 from tilewise.moves import plan
 from tilewise.moves.kernels.checked import Fault
+from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.source import kernel_source
 
 SMALL = (
@@ -21,10 +22,12 @@ SMALL = (
     "4 bits in long rows",
     "4 bits in rows of whole bytes",
     "no common digits",
-    "padded",
 )
 PADDED = {"padded": plan(S[30, 7] + 2, S[(30, 8) : (1, 64)], "s16", shape=(30, 7), fill=b"\1\2", aligned=2)}
-CHECKED = {name: replace((PLANS | PADDED)[name], checked=True) for name in SMALL}
+ROWS = PLANS["4 bits in long rows"]
+LARGE = {"4 bits in long rows, in large tiles": replace(ROWS, way=replace(ROWS.way, wide=192, tall=480))}
+PLAIN = {name: PLANS[name] for name in SMALL} | PADDED | LARGE
+CHECKED = {name: replace(own, checked=True) for name, own in PLAIN.items()}
 GUARD = 0xA5
 
 
@@ -54,6 +57,10 @@ def test_they_read_by_pointers_that_test():
     plain, checked = ("".join(own.kernel for own in plans) for plans in (PLANS.values(), CHECKED.values()))
     assert "asm volatile" in plain
     assert "asm volatile" not in checked
+
+
+def test_one_has_more_shared_memory_than_is_static():
+    assert [name for name, own in CHECKED.items() if own.shared_bytes > STATIC] == [*LARGE]
 
 
 def test_nvrtc_takes_them_all():
