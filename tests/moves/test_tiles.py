@@ -119,6 +119,22 @@ def test_threads_that_begin_with_other_elements_make_the_same_vectors(shape, dty
 
 
 @pytest.mark.parametrize(
+    ("shape", "dtype", "aim"),
+    [
+        ((322, 3, 12, 12), "u8", Aim(64, 64, 4096)),
+        ((159, 5, 4, 20), "bf16", Aim(64, 64, 8192)),
+        ((340, 3, 10, 4), "bf16", Aim(16, 128, 8192)),
+    ],
+)
+def test_a_run_that_goes_on_from_a_row_into_padded_ones_is_gathered_in_order(shape, dtype, aim):
+    tile = check(shape, (1, 3, 0, 2), dtype, aim)
+    assert (tile.write_run[0] in tile.read_run, tile.write_run[1] in tile.rows) == (True, True)
+    assert not tile.run_bytes % VECTOR
+    assert tile.padding
+    assert (tile.regular, tile.stagger) == (False, None)
+
+
+@pytest.mark.parametrize(
     ("shape", "first"),
     [
         ((519217, 517), 1),  # a row's next tile is 4057 blocks away otherwise

@@ -101,6 +101,7 @@ class Elements(Terms):
         """
         tile, stagger = self.tile, self.tile.stagger
         assert stagger is not None
+        assert tile.regular, "elements of a vector are not evenly apart"
         step, count = tile.pitches[tile.write_run[0]], 4 if stagger.of_words else tile.of_word
         base = added(*self.rows, *self.kept_run("k"), self.ahead * step)
         lines = [f"const int first = threadIdx.x / {stagger.threads} & {count - 1}, at = {base};"]
