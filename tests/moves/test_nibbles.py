@@ -14,7 +14,7 @@ from tilewise import S
 from tilewise.moves import move, plan
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes, spread
-from tilewise.moves.tiles import turned
+from tilewise.moves.tiles import tile as tile_module
 from tilewise.moves.tiles.aims import Aim
 from tilewise.moves.tiles.conflicts import STAGGERS
 from tilewise.moves.tiles.tile import Tile
@@ -168,7 +168,7 @@ def test_turned_tiles_follow_each_other_in_a_row_where_a_cache_forgets_between()
 
 @pytest.mark.parametrize(("shape", "order"), [((301, 203), (1, 0)), ((9, 11, 5, 31), (3, 1, 0, 2))])
 def test_turned_tiles_in_the_order_of_the_source_move_the_same(monkeypatch, shape, order):
-    monkeypatch.setattr(turned, "FORGOTTEN", 0)
+    monkeypatch.setattr(tile_module, "FORGOTTEN", 0)
     found = plan(*permuted(shape, order), "u4", fill=9)
     tile = turned_by(simplest(found.pair), 64, 32, 128)
     assert next(iter(tile.counts)) == tile.read_run

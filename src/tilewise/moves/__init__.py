@@ -256,8 +256,10 @@ def tune(
     dtype: DType | str | None = None,
     *,
     shape: Any = None,
+    device: str = "h200",
     fill: bytes | float = 0,
     aligned: int = ALIGNED,
+    checked: bool | None = None,
 ) -> Plan:
     """The plan between two layouts with the tile that a GPU makes fastest, measured there and remembered.
 
@@ -266,7 +268,10 @@ def tune(
 
         refused  TW608 where there is no GPU
     """
-    return memory_plan(source, target, dtype, shape=shape, fill=fill, aligned=aligned).tuned()
+    own = memory_plan(
+        source, target, dtype, shape=shape, device=device, fill=fill, aligned=aligned, checked=checked
+    )
+    return own.tuned()
 
 
 def __getattr__(name: str) -> Any:

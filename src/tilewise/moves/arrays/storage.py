@@ -127,8 +127,7 @@ class _NumPy(Library):
 
     def seen(self, array: Any) -> Storage:
         kind, shape = array.dtype, array.shape
-        if kind.hasobject:
-            refuse_objects(kind)
+        refuse_objects(kind)
         size = array.nbytes
         if size and not array.flags.c_contiguous:
             if min(array.strides) < 0:

@@ -40,6 +40,17 @@ RATE, SPREAD_RATE = 0.97, 0.65
 """Of a copy's rate, what tiles of whole sectors, and spread ones, were seen to reach (docs/move.md)."""
 
 
+def is_forgotten(between: int, along: int, touched: int) -> bool:
+    """Whether the cache forgets a sector between two neighbours of a row, and were they next would remember.
+
+    So many blocks come between them, each of which touches as many bytes; so many tiles lie along the row.
+
+    >>> is_forgotten(4093, 2, 1 << 16), is_forgotten(129, 64, 1 << 16), is_forgotten(4, 2029, 1 << 16)
+    (True, False, False)
+    """
+    return between > along and between * touched > FORGOTTEN
+
+
 @dataclass(frozen=True, slots=True)
 class Stagger:
     """Threads that begin with other elements of the vectors that they gather, and go on around."""
@@ -139,7 +150,7 @@ class Tile:
         along = self.read_run[-1] if self.read_shift else None
         if along in order:
             between = prod(self.counts[i] for i in order[: order.index(along)])
-            if between > self.counts[along] and between * self._touched > FORGOTTEN:
+            if is_forgotten(between, self.counts[along], self._touched):
                 order = [along, *(i for i in order if i != along)]
         return tuple(order)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.pair import Digit, Pair
-from tilewise.moves.tiles.tile import FORGOTTEN
+from tilewise.moves.tiles.tile import is_forgotten
 
 WORD = 8
 """Elements of a word."""
@@ -95,8 +95,7 @@ class Turned:
         others = sorted((i for i in range(len(self.digits)) if i not in within), key=self._step)
         down = {self.write_run: -(-self.length(self.write_run) // self.tall)}
         along = {self.read_run: -(-self.length(self.read_run) // self.wide)}
-        between = down[self.write_run]
-        far = between > along[self.read_run] and between * self.wide * self.tall > FORGOTTEN
+        far = is_forgotten(down[self.write_run], along[self.read_run], self.wide * self.tall)
         return (along | down if far else down | along) | {(i,): self.digits[i].extent for i in others}
 
     def _step(self, digit: int) -> int:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from tilewise.moves.pairs.pair import Digit, Pair
+from tilewise.moves.tiles.tile import VECTOR
 
 THREADS = 256
-VECTOR = 16
 WORD = 8
 """Elements of 4 bits that a thread has together, where the target has them side by side."""
 
