@@ -1,5 +1,6 @@
 """Tiles that are forced on small tensors, each with what makes it special, run as programs of threads."""
 
+import ctypes
 from dataclasses import replace
 from itertools import pairwise
 from math import prod
@@ -286,7 +287,10 @@ def test_a_tile_with_a_small_halo_is_taken_before_one_with_a_large():
         ((1024, 1024), (1, 0), "u8", (64, 128), 256),
         ((16381, 16381), (1, 0), "u8", (128, 256), 512),
         ((523775, 513), (1, 0), "u8", (128, 129), 256),
-        ((1447, 1447), (1, 0), "u8", (32, 64), 128),
+        ((1447, 1447), (1, 0), "u8", (96, 64), 512),
+        ((1024, 1023), (1, 0), "u8", (32, 64), 128),
+        ((1447, 1447), (1, 0), "f32", (32, 48), 256),
+        ((63, 65, 257, 255), (3, 2, 1, 0), "u8", (63, 2, 1, 128), 256),
         ((4096, 8192), (1, 0), "bf16", (64, 128), 512),
         ((16384, 8192), (1, 0), "bf16", (128, 128), 512),
         ((4095, 4095), (1, 0), "bf16", (64, 128), 512),
@@ -304,9 +308,45 @@ def test_tiles_are_those_that_were_fastest(shape, order, dtype, extents, threads
     ("shape", "dtype", "bounds"),
     [
         ((12289, 21845), "u8", "512, 3"),
-        ((523775, 513), "u8", "256"),
+        ((523775, 513), "u8", "256, 6"),
+        ((11587, 11587), "bf16", "512, 3"),
+        ((101, 517, 503), "u8", "256"),
         ((8191, 8191), "f32", "512, MOVE_AT_ONCE / 512"),
     ],
 )
 def test_registers_last_for_as_many_blocks_as_was_fastest(shape, dtype, bounds):
-    assert f"__launch_bounds__({bounds})" in plan(*permuted(shape, (1, 0)), dtype).kernel
+    order = tuple(reversed(range(len(shape))))
+    assert f"__launch_bounds__({bounds})" in plan(*permuted(shape, order), dtype).kernel
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "dtype", "aim"),
+    [
+        ((5, 61, 7, 90), (0, 3, 2, 1), "bf16", Aim(64, 64, 1024)),
+        ((170, 301), (1, 0), "u8", Aim(64, 64, 1024)),
+        ((301, 170), (1, 0), "f32", Aim(64, 64, 1024)),
+    ],
+)
+def test_tiles_with_edges_within_the_storage_test_no_vector(shape, order, dtype, aim):
+    found = forced(shape, order, dtype, aim)
+    blocks, threads, _ = found.launch
+    counted = f'extern "C" {{ u8 tests[{blocks}]; }}\n'
+    text = found.kernel.replace("V16 one =", "tests[blockIdx.x] = 1; V16 one =")
+    text = text.replace('extern "C"', counted + 'extern "C"', 1)
+    count = found.pair.source.size * found.pair.bits // 8
+    given, made = aligned(count), aligned(count)
+    given[:] = np.random.default_rng(count).integers(0, 256, count)
+    library = run(text, blocks, threads, given, made)
+    tests = sum((ctypes.c_ubyte * blocks).in_dll(library, "tests"))
+    assert made.tobytes() == turned(given, shape, order, found.pair.bits).tobytes()
+    assert 0 < tests < (blocks - whole_tiles(found.way)) / 2
+
+
+def whole_tiles(tile):
+    """How many tiles, with their halos, are within all digits."""
+    counts = []
+    for i, digit in enumerate(tile.digits):
+        own, halo = tile.extents[i], tile.held[i] - tile.extents[i]
+        begins = range(0, own * tile.counts[i], own)
+        counts.append(sum(begin >= halo and begin + own <= digit.extent for begin in begins))
+    return prod(counts)

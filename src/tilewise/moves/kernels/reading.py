@@ -1,6 +1,7 @@
 """From the source to shared memory: vectors, all of them under way at once.
 
-Only tiles that have an edge of the tensor, a fill, or an end of the storage, test what they read.
+Only tiles that have an end of the storage, or a fill, test what they read. Where a tile has rows that the
+tensor has not, others are read in their place.
 """
 
 from __future__ import annotations
@@ -42,16 +43,14 @@ class Reading(Terms):
         return self.sum("read", self.tile.block_order, "o", start)
 
     def lines(self) -> Iterator[str]:
-        """What reads the tile; one that has an edge of the tensor, or of the storage, tests every vector."""
+        """What reads the tile; one that has an end of the storage tests every vector."""
         if self.tile.read_shift:
             yield f"const int shift = {self.in_sector('source', 'from')};"
         if not self.tested:
             yield from self._plain_read()
             return
-        whole, inside = self.whole(), self.inside()
-        if whole:
-            yield f"const bool whole = {whole};"
-        yield f"if ({' && '.join((['whole'] if whole else []) + ([inside] if inside else []))}) {{"
+        yield from self.rows_there()
+        yield f"if ({self.inside()}) {{"
         yield from (f"    {line}" for line in self._plain_read())
         yield "} else {"
         yield from (f"    {line}" for line in self._guarded_read())
@@ -85,7 +84,8 @@ class Reading(Terms):
     def _read(self, name: str, *, load: bool = False, store: bool = False) -> Iterator[str]:
         """Loops over the vectors of the rows: from the source to registers, from there to shared memory."""
         tile, guarded = self.tile, name == "one"
-        for number, (first, vectors) in enumerate(self._parts):
+        parts = [(0, tile.run_vectors)] if guarded else self._parts
+        for number, (first, vectors) in enumerate(parts):
             yield from self.loop(tile.row_count * vectors, 1 if guarded else None)
             if tile.rows:
                 place = added(first, f"item % {vectors}")
@@ -99,18 +99,19 @@ class Reading(Terms):
             if beyond:
                 yield f"    if ({' || '.join(beyond)}) continue;"
             if load:
-                yield from self._load(value, first, guarded)
+                yield from self._load(value, first, vectors, guarded)
             if store:
-                yield from self._store(value, first)
+                yield from self._store(value, first, vectors)
             yield "}"
 
-    def _load(self, value: str, first: int, guarded: bool) -> Iterator[str]:
+    def _load(self, value: str, first: int, vectors: int, guarded: bool) -> Iterator[str]:
         tile = self.tile
-        terms = [self.term(f"q{i}", tile.digits[i].read * tile.unit) for i in tile.rows]
+        names = {i: f"q{i}" if guarded else self.there(i) for i in tile.rows}
+        terms = [self.term(name, tile.digits[i].read * tile.unit) for i, name in names.items()]
         if tile.read_shift:
             yield f"    {self.wide} place = {' + '.join(['from', *terms])};"
             yield f"    const int lead = {self.in_sector('source', 'place')};"
-            yield from self._beside("lead", first)
+            yield from self._beside("lead", first, vectors)
             place = f"place - lead + c * {tile.taken}"
         else:
             place = " + ".join(["from", *terms, "c * 16"])
@@ -133,8 +134,8 @@ class Reading(Terms):
     @property
     def _run_left(self) -> str:
         """How many positions of the last digit of a row the tensor has; a halo is before a tile's own."""
-        tile, last = self.tile, self.tile.read_run[-1]
-        return self.left(last, tile.halo if tile.halo and last == tile.write_run[-1] else 0)
+        last = self.tile.read_run[-1]
+        return self.left(last, self.halo_of(last))
 
     @property
     def _read_inner(self) -> int:
@@ -144,7 +145,7 @@ class Reading(Terms):
         """When a row is none of the tensor: nothing of it is written."""
         tile = self.tile
         for i in tile.rows:
-            halo = tile.halo if tile.halo and i == tile.write_run[-1] else 0
+            halo = self.halo_of(i)
             if i in tile.ragged or halo:
                 yield f"q{i} >= {self.left(i, halo)}"
             if halo:
@@ -165,7 +166,7 @@ class Reading(Terms):
             added(
                 self.origin(i),
                 names.get(i, f"q{i}" if i in tile.rows else 0),
-                -tile.halo if tile.halo and i == tile.write_run[-1] else 0,
+                -self.halo_of(i),
             )
             for i in range(len(tile.digits))
         ]
@@ -176,15 +177,15 @@ class Reading(Terms):
         yield f"        if ({beyond}) (({TYPES[tile.unit]}*)&one)[v] = {value};"
         yield "    }"
 
-    def _beside(self, begin: str, first: int) -> Iterator[str]:
+    def _beside(self, begin: str, first: int, vectors: int) -> Iterator[str]:
         """No vector that has nothing of its row, which begins so many bytes behind a sector's begin."""
         taken, run = self.tile.taken, self.tile.run_bytes
-        tests = [f"c * {taken} >= {begin} + {run}"] if first or run < taken or taken < SECTOR else []
-        tests += [f"c * {taken} + {taken} <= {begin}"] if taken < SECTOR else []
+        tests = [f"c * {taken} >= {begin} + {run}"] if (first + vectors) * taken > run else []
+        tests += [f"c * {taken} + {taken} <= {begin}"] if (first + 1) * taken < SECTOR else []
         if tests:
             yield f"    if ({' || '.join(tests)}) continue;"
 
-    def _store(self, value: str, first: int) -> Iterator[str]:
+    def _store(self, value: str, first: int, vectors: int) -> Iterator[str]:
         tile = self.tile
         rows, start = self.kept({i: f"q{i}" for i in tile.rows}), []
         if tile.read_shift:
@@ -195,7 +196,7 @@ class Reading(Terms):
                 if behind == "shift"
                 else f"    const int back = ({behind}) & 31;"
             )
-            yield from self._beside("back", first)
+            yield from self._beside("back", first, vectors)
             start = ["shift - back"]
         address = added(*start, *rows, f"c * {tile.taken}")
         if tile.swizzle_shift is not None:

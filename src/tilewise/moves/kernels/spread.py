@@ -6,7 +6,7 @@ here, so that a place of a storage is twice its byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilewise.moves.kernels.reading import Reading
 from tilewise.moves.kernels.spelling import added
@@ -85,10 +85,10 @@ class SpreadReading(Reading):
         parts = [f"spread({value}.x[{i}], {value}.x[{i + 1}])" for i in (0, 2)[: self.tile.taken // VECTOR]]
         return f"    V16 one[{len(parts)}] = {{{', '.join(parts)}}};"
 
-    def _store(self, value: str, first: int) -> Iterator[str]:
+    def _store(self, value: str, first: int, vectors: int) -> Iterator[str]:
         if value != "one":
             yield self._spread(value)
-        yield from super()._store("one", first)
+        yield from super()._store("one", first, vectors)
 
     def _stored(self, value: str, address: str) -> Iterator[str]:
         yield f"    const int to = {address};"
@@ -116,13 +116,15 @@ class SpreadWriting(Writing):
         yield f"    const {self.wide} to = {place};"
         yield f"    *(u64*)(target + (to >> 1)) = {_packed(value)};"
 
-    def _put_parts(self, value: str, place: str, whole: str, each: str) -> Iterator[str]:
+    def _put_parts(self, value: str, place: str, whole: str, own: Sequence[str]) -> Iterator[str]:
         yield f"    const {self.wide} to = {place};"
-        yield f"    u64 mask = {whole} ? ~0ull : 0;"
-        yield "    if (mask == 0)"
-        yield "        #pragma unroll"
-        yield f"        for (int v = 0; v < {self.tile.vector}; ++v) mask |= {each} ? 15ull << 4 * v : 0;"
-        yield f"    put((u32*)(target + (to >> 1)), {_packed(value)}, mask);"
+        yield f"    if ({whole}) *(u64*)(target + (to >> 1)) = {_packed(value)};"
+        yield "    else {"
+        yield from (f"        {line}" for line in own)
+        yield f"        put((u32*)(target + (to >> 1)), {_packed(value)}, own);"
+        yield "    }"
+
+    bits = 4
 
 
 def _packed(value: str) -> str:

@@ -80,10 +80,42 @@ class Terms:
             )
             inner *= self.tile.counts[i]
 
-    def reach(self) -> tuple[int, int]:
-        """The least and the greatest byte of a tile, from where it begins."""
-        steps = [(self.tile.held[i] - 1) * self.tile.digits[i].read * self.tile.unit for i in self.tile.rows]
-        return sum(min(0, step) for step in steps), sum(max(0, step) for step in steps) + self.tile.run_bytes
+    def rows_there(self) -> Iterator[str]:
+        """The first, and the last, value of digits of which rows are missing where the tensor ends."""
+        far, near = cast(self.far), "" if self.far == "int" else "(int)"
+        for i in self._cut:
+            halo, last = self.halo_of(i), self.tile.held[i] - 1
+            if halo:
+                yield f"const int first{i} = {near}max({halo} - {self.origin(i)}, {far}0);"
+            yield f"const int last{i} = {near}min({far}{last}, {self.left(i, halo - 1)});"
+
+    @property
+    def _cut(self) -> list[int]:
+        """Digits of rows that are not there in some tiles."""
+        return [i for i in self.tile.rows if i in self.tile.ragged or self.halo_of(i)]
+
+    def halo_of(self, digit: int) -> int:
+        """How many positions of a digit the tile has before its own."""
+        return self.tile.halo if self.tile.halo and digit == self.tile.write_run[-1] else 0
+
+    def there(self, digit: int) -> str:
+        """A row's digit, or that of a row that is there, where it is not."""
+        if digit not in self._cut:
+            return f"q{digit}"
+        own = f"max(q{digit}, first{digit})" if self.halo_of(digit) else f"q{digit}"
+        return f"min({own}, last{digit})"
+
+    def reach(self) -> tuple[str, str]:
+        """The least and the greatest byte of a tile that are there."""
+        ends: dict[bool, list[str | int]] = {True: ["from"], False: ["from"]}
+        for i in self.tile.rows:
+            step = self.tile.digits[i].read * self.tile.unit
+            cut = i in self._cut
+            first: str | int = self.term(f"first{i}", step) if cut and self.halo_of(i) else 0
+            last = self.term(f"last{i}", step) if cut else (self.tile.held[i] - 1) * step
+            ends[step >= 0].append(first)
+            ends[step < 0].append(last)
+        return added(*ends[True], -SECTOR), added(*ends[False], self.tile.run_bytes + SECTOR)
 
     def count(self, place: int, digits: Sequence[str]) -> str:
         """What digits, as text, count in a limit."""
@@ -128,15 +160,18 @@ class Terms:
         return " && ".join(tests)
 
     def inside(self) -> str:
-        """Whether all that the tile reads is in the storage, and nothing of it beyond a limit that fills."""
-        tile, tests = self.tile, []
+        """Whether all that the tile reads is in the storage, and nothing of it beyond a limit that fills.
+
+        Where a side is swizzled, places that are no element's may be swizzled anywhere.
+        """
+        tile = self.tile
+        source = tile.pair.source
+        tests = [self.whole()] if self.whole() and (source.swizzles or source.outer) else []
         for place, limit in enumerate(tile.pair.limits):
             tests += [f"{self.count(place, self.last)} < {limit.bound}"] if limit.fills else []
         if self.reads_past or tile.halo or tile.ragged or tile.pair.limits:
             low, high = self.reach()
-            tests.append(
-                f"{added('from', low - SECTOR)} >= 0 && {added('from', high + SECTOR)} <= {self.stored}"
-            )
+            tests.append(f"{low} >= 0 && {high} <= {self.stored}")
         return " && ".join(tests)
 
     @property
@@ -157,4 +192,4 @@ class Terms:
     @property
     def tested(self) -> bool:
         """Whether there are tiles that test what they read."""
-        return bool(self.whole() or self.inside())
+        return bool(self.inside())

@@ -15,10 +15,10 @@ STATIC = 48 * 1024
 """Bytes of shared memory that a kernel has without asking for them."""
 
 AT_ONCE, PARTED = 1536, 768
-"""Threads for which the registers of a multiprocessor are to last: that gather bytes, or turn words of 4
-bits; and that gather halves of bytes."""
+"""Threads for which the registers of a multiprocessor are to last: that gather elements of one or two bytes,
+or turn words of 4 bits; and that gather halves of bytes."""
 
-HELD = 6
+HELD = 6.5
 """Vectors of the source that a thread may hold at most for that, beside what it gathers."""
 
 _AT_ONCE = """\
@@ -111,9 +111,9 @@ def _bounds(tile: Tile) -> str:
         return f"{tile.threads}, MOVE_AT_ONCE / {tile.threads}"
     if tile.parted:
         return f"{tile.threads}, {PARTED // tile.threads}"
-    bytes_alone = tile.unit == tile.words == 1 and tile.nested and not tile.partial
+    gathered = tile.words == 1 and tile.unit <= 2 and not tile.partial
     few_held = tile.row_count * tile.run_vectors <= HELD * tile.threads
-    return f"{tile.threads}, {AT_ONCE // tile.threads}" if bytes_alone and few_held else f"{tile.threads}"
+    return f"{tile.threads}, {AT_ONCE // tile.threads}" if gathered and few_held else f"{tile.threads}"
 
 
 def _shared(tile: Tile) -> str:

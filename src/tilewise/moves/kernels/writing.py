@@ -10,7 +10,7 @@ from math import prod
 
 from tilewise.emit.parts.template import filled
 from tilewise.moves.kernels.elements import Elements
-from tilewise.moves.kernels.spelling import TYPES, added, split
+from tilewise.moves.kernels.spelling import TYPES, added, cast, split
 from tilewise.moves.tiles.tile import VECTOR
 
 TIMES = 2
@@ -55,10 +55,11 @@ class Writing(Elements):
 
     def lines(self) -> Iterator[str]:
         """What writes the tile; one that has an edge of the tensor tests every vector."""
-        if not self.whole():
+        whole = self.whole()
+        if not whole:
             yield from self._write(tested=False)
             return
-        yield "if (whole) {"
+        yield f"if ({whole}) {{"
         yield from (f"    {line}" for line in self._write(tested=False))
         yield "} else {"
         yield from (f"    {line}" for line in self._write(tested=True))
@@ -226,48 +227,69 @@ class Writing(Elements):
     def _put(self, value: str, place: str, tested: bool, k: str = "k") -> Iterator[str]:
         """A vector to a place of the target; one not all the run's, or beyond a limit, by its elements."""
         place = self.at(self.tile.pair.target, "target", place)
-        tests = list(self._tests(tested, k))
-        if tests:
-            whole, each = (" && ".join(parts) for parts in zip(*tests, strict=True))
-            yield from self._put_parts(value, place, whole, each)
-        else:
+        ends, limits = self._run_ends(tested), list(self._limits(tested, k))
+        if not ends and not limits:
             yield from self._put_whole(value, place)
+            return
+        whole = [f"{k} >= {ends[0]} && {k} + {self.tile.vector} <= {ends[1]}"] if ends else []
+        whole += [of_all for of_all, _ in limits]
+        own = list(self._own(ends, [of_each for _, of_each in limits], k))
+        yield from self._put_parts(value, place, " && ".join(whole), own)
 
     def _put_whole(self, value: str, place: str) -> Iterator[str]:
         yield f"    u8* to = target + {place};"
         yield f"    *(V16*)to = {value};"
 
-    def _put_parts(self, value: str, place: str, whole: str, each: str) -> Iterator[str]:
-        """All of a vector, or those elements v of which `each` holds."""
+    def _put_parts(self, value: str, place: str, whole: str, own: Sequence[str]) -> Iterator[str]:
+        """All of a vector, or those elements that are the run's own."""
         unit = TYPES[self.tile.unit]
         yield f"    u8* to = target + {place};"
         yield f"    if ({whole}) *(V16*)to = {value};"
-        yield "    else"
+        yield "    else {"
+        yield from (f"        {line}" for line in own)
         yield "        #pragma unroll"
         yield f"        for (int v = 0; v < {self.tile.vector}; ++v)"
-        yield f"            if ({each}) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
+        yield f"            if (own >> v & 1) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
+        yield "    }"
 
-    def _tests(self, tested: bool, k: str) -> Iterator[tuple[str, str]]:
-        """What has to hold of a whole vector at k, and of its element v, to be written."""
+    bits = 1
+    """Bits of an element in a mask of those that are to be written."""
+
+    def _own(self, ends: tuple[str, str] | None, limits: Sequence[str], k: str) -> Iterator[str]:
+        """A mask of the elements of a vector that are to be written."""
+        vector, each = self.tile.vector, self.bits
+        bits = each * vector
+        kind, letters = ("u32", "u") if bits <= 32 else ("u64", "ull")
+        every, one = (f"{(1 << count) - 1:#x}{letters}" for count in (bits, each))
+        if ends:
+            zero, most = f"{cast(self.far)}0", f"{cast(self.far)}{vector}"
+            cut = f"{every} >> {bits} - {each} * min(high, {most}) & {every} << {each} * max(low, {zero})"
+            yield f"const {self.far} low = {ends[0]} - {k}, high = {ends[1]} - {k};"
+            yield f"{kind} own = low < high && low < {vector} && high > 0 ? {cut} : 0;"
+        else:
+            yield f"{kind} own = {every};"
+        if limits:
+            yield "#pragma unroll"
+            yield f"for (int v = 0; v < {vector}; ++v)"
+            yield f"    if (!({' && '.join(limits)})) own &= ~({one} << {each} * v);"
+
+    def _run_ends(self, tested: bool) -> tuple[str, str] | None:
+        """The positions between which a run is the tensor's, where a vector may lie across."""
         tile = self.tile
-        last = tile.write_run[-1] if tile.write_run else None
-        ragged = tested and last is not None and last in tile.ragged
-        if tile.partial or ragged:
-            low = f"-{self.origin(last)} * {tile.write_inner}" if tile.halo and last is not None else "0"
-            high = str(tile.run_elements)
-            if ragged and last is not None:
-                high = f"{self.left(last)} * {tile.write_inner}"
-            yield (
-                f"{k} >= {low} && {k} + {tile.vector} <= {high}",
-                f"{k} + v >= {low} && {k} + v < {high}",
-            )
-        for place, limit in enumerate(tile.pair.limits):
+        last = tile.write_run[-1] if tile.write_run else 0
+        ragged = tested and bool(tile.write_run) and last in tile.ragged
+        if not (tile.partial or ragged):
+            return None
+        low = f"-{self.origin(last)} * {tile.write_inner}" if tile.halo else "0"
+        return low, f"{self.left(last)} * {tile.write_inner}" if ragged else str(tile.run_elements)
+
+    def _limits(self, tested: bool, k: str) -> Iterator[tuple[str, str]]:
+        """What holds of all of a vector, and of its element v, within limits."""
+        for place, limit in enumerate(self.tile.pair.limits):
             if tested and not limit.fills:
-                last_of_all = self._count_at(place, f"({k} + {tile.vector - 1})", self._resets(place))
-                yield (
-                    f"{last_of_all} < {limit.bound}",
-                    f"{self._count_at(place, f'({k} + v)')} < {limit.bound}",
-                )
+                furthest = self._count_at(place, f"({k} + {self.tile.vector - 1})", self._resets(place))
+                own = self._count_at(place, f"({k} + v)")
+                yield f"{furthest} < {limit.bound}", f"{own} < {limit.bound}"
 
     def _resets(self, place: int) -> dict[int, str]:
         """Digits of the write run that begin anew where a limit then counts less, at their last values."""

@@ -8,7 +8,7 @@ from math import prod
 
 from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.tiles.runs import shifts_of
-from tilewise.moves.tiles.tile import VECTOR
+from tilewise.moves.tiles.tile import LINE, VECTOR
 
 SMALL, MIDDLE, MIDDLE_WHOLE = 8 << 20, 48 << 20, 128 << 20
 """Bytes of a tensor below which smaller tiles give every multiprocessor work; the last where all runs are
@@ -46,9 +46,15 @@ LONG_BYTES, LONG_ROWS = Aim(384, 64, 8192, 16), Aim(512, 128, 16384)
 NARROW, NARROW_BYTES = 1280, Aim(128, 128, 16384)
 """Bytes of a digit below which rows of it are narrow; what is aimed at where those are no whole vectors."""
 SPLIT = (Aim(128, 64, 8192), Aim(256, 256, 16384), Aim(128, 64, 8192))
-"""Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted."""
-SMALL_WHOLE, SMALL_SHIFTED, SMALL_BYTES = Aim(128, 64, 2048), Aim(128, 64, 2048, 16), Aim(64, 32, 2048, 16)
-"""For small tensors: of whole vectors, others, and bytes of these."""
+"""Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted; the
+last also where runs of bytes are of several digits."""
+SMALL_WHOLE, SMALL_ODD = Aim(128, 64, 2048), Aim(128, 64, 2048, 16)
+SMALL_SHIFTED = {
+    (8, 1): Aim(64, 32, 2048, 16),
+    (8, 2): Aim(64, 96, 6144, 6),
+    (32, 2): Aim(192, 128, 6144, 24),
+}
+"""For small tensors: of whole vectors, and others, some by their bits and by how many sides are shifted."""
 WHOLE_MIDDLE = Aim(256, 64, 16384)
 SHIFTED_MIDDLE = {8: (Aim(128, 64, 8192, 16),), 16: (Aim(256, 128, 16384),)}
 """For tensors of some size: of 8 or 16 bits in whole vectors, and by bits where both sides are shifted."""
@@ -95,7 +101,7 @@ def aims(pair: Pair, aligned: int) -> Iterator[Aim]:
     if total >= SMALL:
         if shifted and pair.exchanged is not None:
             yield from HALVES_SHIFTED if shifts[1] else HALVES_READ_SHIFTED
-        yield from (SPLIT[shifted],) if _splits(pair) else ()
+        yield from (SPLIT[shifted],) if _splits(pair) or (shifted == 2 and _joins(pair)) else ()
         if _long(pair):
             yield from (LONG_BYTES,) if pair.bits == 8 and shifts == (True, False) else ()
             yield from (LONG_ROWS,) if pair.bits > 8 and shifted == 2 else ()
@@ -110,7 +116,7 @@ def _for_few(pair: Pair, shifted: int, total: int) -> Iterator[Aim]:
     if pair.exchanged is not None or pair.spread or pair.bits == 8 * VECTOR or _splits(pair):
         return
     if total < SMALL:
-        yield (SMALL_BYTES if pair.bits == 8 else SMALL_SHIFTED) if shifted else SMALL_WHOLE
+        yield SMALL_SHIFTED.get((pair.bits, shifted), SMALL_ODD) if shifted else SMALL_WHOLE
     elif shifted == 2 and total < MIDDLE:
         yield from SHIFTED_MIDDLE.get(pair.bits, ())
     elif not shifted and pair.bits <= 16 and total < MIDDLE_WHOLE:
@@ -131,6 +137,12 @@ def _is_narrow(pair: Pair) -> bool:
     )
     odd = pair.bits == 8 and not pair.spread and reads % VECTOR != 0
     return odd and NARROW_BYTES.read < reads < NARROW <= writes
+
+
+def _joins(pair: Pair) -> bool:
+    """Whether runs of bytes in the target are of several digits, the fastest of which is no line long."""
+    inner = next((digit.extent for digit in pair.digits or () if digit.write == 1), LINE)
+    return pair.bits == 8 and not pair.spread and inner < LINE
 
 
 def _splits(pair: Pair) -> bool:

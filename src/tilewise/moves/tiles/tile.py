@@ -26,7 +26,7 @@ from tilewise.moves.tiles.traffic import traffic
 VECTOR = 16
 """Bytes of the widest access of a thread."""
 
-FEW = 4
+FEW = 3
 """Vectors of the source that a thread holds in few registers, beside those that a row has at its end."""
 
 LINE = 128
