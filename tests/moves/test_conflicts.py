@@ -13,12 +13,13 @@ import pytest
 from tilewise import S
 from tilewise.check.banks import counted
 from tilewise.moves import plan
-from tilewise.moves.tiles.conflicts import COLUMNS, PADDINGS, STAGGERS, STORES, WHOLE_WARP, calmest
+from tilewise.moves.tiles.conflicts import COLUMNS, PADDINGS, STAGGERS, STORES, WHOLE_WARP, Way, calmest
 from tilewise.moves.tiles.paddings import PADDING_COST, SHIFTS, Rows
 from tilewise.moves.tiles.tile import Stagger, Tile
 
 SHIFTED = {
     "bytes, both sides": plan(S[16381, 16381], S[(16381, 16381) : (1, 16381)], "u8"),
+    "bytes, both sides, at other bytes of a word": plan(S[4091, 4093], S[(4091, 4093) : (1, 4091)], "u8"),
     "bytes, the source": plan(S[4096, 4093], S[(4096, 4093) : (1, 4096)], "u8"),
     "bytes, the target": plan(S[4093, 4096], S[(4093, 4096) : (1, 4093)], "u8"),
     "bytes, whole words": plan(S[4092, 4092], S[(4092, 4092) : (1, 4092)], "u8"),
@@ -124,22 +125,37 @@ def staggers(tile: Tile) -> list[Stagger | None]:
     return [None, *some] if tile.regular else [None]
 
 
+def ways(tile: Tile) -> list[Way]:
+    """All that a tile may be stored and gathered by."""
+    return [
+        Way(0, granule, columns, stagger, 0, 1)
+        for columns in orders(tile)
+        for granule in PADDINGS
+        for stagger in (staggers(tile) if granule >= tile.unit else ())
+    ]
+
+
+def padded(tile: Tile, way: Way, padding: int) -> Tile:
+    stored = way.granule == 4
+    return replace(tile, columns=way.columns, word_stores=stored, padding=padding, stagger=way.stagger)
+
+
 @pytest.mark.parametrize("name", SHIFTED)
 def test_paddings_cost_what_the_model_of_the_banks_counts(name):
     tile = unpadded(name)
-    for granule, paddings in PADDINGS.items():
-        rows = Rows(tile, granule, paddings) if granule >= tile.unit else None
-        for columns in orders(tile) if rows else ():
-            for stagger in staggers(tile):
-                found, padded = rows.best(columns, stagger)
-                assert (padded.columns, padded.word_stores, padded.stagger) == (
-                    columns,
-                    granule == 4,
-                    stagger,
-                )
-                own = filter(may_be, (replace(padded, padding=padding) for padding in range(paddings)))
-                assert found + beside(padded) == pytest.approx(cost(padded))
-                assert cost(padded) == pytest.approx(min(map(cost, own)))
+    asked = ways(tile)
+    for way, (found, padding) in zip(asked, Rows(tile, orders(tile)).best(asked), strict=True):
+        best = padded(tile, way, padding)
+        every = (padded(tile, way, own) for own in range(PADDINGS[way.granule]))
+        assert found + beside(best) == pytest.approx(cost(best))
+        assert cost(best) == pytest.approx(min(map(cost, filter(may_be, every))))
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+def test_ways_that_are_asked_together_cost_what_they_cost_alone(name):
+    tile = unpadded(name)
+    rows, asked = Rows(tile, orders(tile)), ways(tile)
+    assert rows.best(asked) == [rows.best([way])[0] for way in asked]
 
 
 @pytest.mark.parametrize("name", SHIFTED)
@@ -163,10 +179,9 @@ def test_threads_begin_with_other_elements_of_rows_that_are_regular_as_they_are_
     """Also where longer rows were better: without padding two digits may be one, which they part."""
     monkeypatch.setattr("tilewise.moves.tiles.paddings.PADDING_COST", -PADDING_COST)
     tile = unpadded(name)
-    for granule, count in PADDINGS.items():
-        rows = Rows(tile, granule, count)
-        for stagger in staggers(tile):
-            assert may_be(rows.best(tile.columns, stagger)[1])
+    asked = ways(tile)
+    for way, (_, padding) in zip(asked, Rows(tile, orders(tile)).best(asked), strict=True):
+        assert may_be(padded(tile, way, padding))
 
 
 def test_whole_vectors_are_planned_without_numpy():

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import pairwise
 from math import inf
 from operator import itemgetter
+from typing import NamedTuple
 
 from tilewise.hardware.memory.banks import WORD
 from tilewise.moves.tiles.tile import VECTOR, Stagger, Tile
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.moves.tiles.paddings import Rows
 
 PADDINGS = {VECTOR: 8, WORD: 16}
 """How many paddings of a row are tried, by the bytes of a step."""
@@ -42,6 +40,9 @@ STAGGERS = {
 """How threads may begin with other elements of their vectors, and what that costs for an element: more
 addresses, and what puts elements in order again."""
 
+TOGETHER = 0, 3, 13
+"""How many ways were asked before some are asked together: the next are more where the cheapest do not do."""
+
 
 def calmest(tile: Tile) -> Tile:
     """The tile by the padding, the stores, the order of threads and their first elements that cost least.
@@ -61,50 +62,48 @@ def calmest(tile: Tile) -> Tile:
         return replace(tile, columns=next(iter(orders), tile.write_vectors))
     from tilewise.moves.tiles.paddings import Rows  # NumPy comes with the first tile whose rows are padded
 
-    rows: dict[int, Rows] = {}
-    best, found = inf, tile
-    for lowest, way in sorted(_ways(tile), key=itemgetter(0)):
-        if lowest >= best:
+    rows = Rows(tile, [columns for columns, _ in _orders(tile.write_vectors)])
+    ways = sorted(_ways(tile), key=itemgetter(0))
+    best, found = inf, (ways[0], 0)
+    for first, end in pairwise((*TOGETHER, len(ways))):
+        asked = [way for way in ways[first:end] if way.least < best]
+        if not asked:
             break
-        if way.granule not in rows:
-            rows[way.granule] = Rows(tile, way.granule, PADDINGS[way.granule])
-        wavefronts, padded = rows[way.granule].best(way.columns, way.stagger)
-        cost = (wavefronts + way.more) * way.idle
-        if cost < best:
-            best, found = cost, padded
-    return found
+        for way, (wavefronts, padding) in zip(asked, rows.best(asked), strict=True):
+            cost = (wavefronts + way.more) * way.idle
+            if cost < best:
+                best, found = cost, (way, padding)
+    way, padding = found
+    stored = way.granule == WORD
+    return replace(tile, word_stores=stored, padding=padding, columns=way.columns, stagger=way.stagger)
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
+class Way(NamedTuple):
     """A way to store and to gather a tile, and what it costs beside the wavefronts of the gather."""
 
+    least: float
+    """What it costs at least, with those."""
     granule: int
     columns: int
     stagger: Stagger | None
-    elements: int
-    """Elements of a vector."""
-    stores: float
-    """What stores cost for an element."""
+    more: float
+    """Wavefronts of a vector: of stores, of lines that are not whole, and to put elements in order."""
     idle: float
     """By how much threads are more than vectors."""
 
-    @property
-    def more(self) -> float:
-        """Wavefronts of a vector: of stores, of lines that are not whole, and to put elements in order."""
-        order = 0.0 if self.stagger is None else STAGGERS[self.stagger]
-        return COLUMNS.get(self.columns, 0.0) + self.elements * (self.stores + order)
 
-
-def _ways(tile: Tile) -> Iterator[tuple[float, _Way]]:
-    """The ways, each behind what it costs at least."""
-    least = tile.vector * (2 if tile.unit == 8 else 1)
+def _ways(tile: Tile) -> Iterator[Way]:
+    """Those of a tile."""
+    unit, vector, staggers = tile.unit, tile.vector, _staggers(tile)
+    least, stored = vector * (2 if unit == 8 else 1), tile.taken / VECTOR
     for columns, idle in _orders(tile.write_vectors):
+        lines = COLUMNS.get(columns, 0.0)
         for granule in PADDINGS:
-            for stagger in _staggers(tile) if granule >= tile.unit else ():
-                stores = STORES[granule] * tile.taken / VECTOR
-                way = _Way(granule, columns, stagger, tile.vector, stores, idle)
-                yield round((least + way.more) * idle, 6), way
+            stores = STORES[granule] * stored
+            for stagger in staggers if granule >= unit else ():
+                order = 0.0 if stagger is None else STAGGERS[stagger]
+                more = lines + vector * (stores + order)
+                yield Way(round((least + more) * idle, 6), granule, columns, stagger, more, idle)
 
 
 def _staggers(tile: Tile) -> list[Stagger | None]:

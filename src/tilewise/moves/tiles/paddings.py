@@ -1,14 +1,17 @@
 """Rows of a tile in shared memory, padded in every way that is tried, and the wavefronts of each.
 
 Rows that lie a word further apart move a word of row r by r banks. So the different words of a request are
-looked up once, with their rows, and all paddings are asked of those together. Words of two rows count as two:
-where a short run has vectors that reach into other rows, beyond its ends, that is a wavefront too many.
+looked up once, with their rows, and all paddings are asked of those together; and so are all ways to store
+and to gather the tile, as NumPy takes as long for one as for some. Words of two rows count as two: where a
+short run has vectors that reach into other rows, beyond its ends, that is a wavefront too many.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from math import gcd
 from typing import Any
 
@@ -16,6 +19,7 @@ import numpy as np
 
 from tilewise.hardware.memory.banks import BANKS, WORD
 from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.tiles.conflicts import PADDINGS, Way
 from tilewise.moves.tiles.tile import Stagger, Tile
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
@@ -28,6 +32,7 @@ PADDING_COST = 0.01
 """Wavefronts that a byte weighs by which rows are longer."""
 
 _LANES = np.arange(32)
+_PADDINGS = np.arange(max(PADDINGS.values()))[:, None]
 _ROW = 32
 """The bit from which on a place in shared memory has its row; its byte, from 1 << 31 on, lies below."""
 _AGAIN = BANKS
@@ -35,95 +40,133 @@ _AGAIN = BANKS
 
 
 class Rows:
-    """The rows of a tile, stored by vectors or by words, to be padded by some of those."""
+    """The rows of a tile, stored by vectors or by words, to be padded and gathered in some ways."""
 
-    def __init__(self, tile: Tile, granule: int, paddings: int) -> None:
-        self.tile = replace(tile, word_stores=True) if granule == WORD else tile
-        self._further = np.arange(paddings, dtype=np.uint8)[:, None, None] * (self.tile.granule // WORD)
-        self._extra = np.arange(paddings) * (PADDING_COST * self.tile.granule)
-        self._steps = _steps(self.tile)
+    def __init__(self, tile: Tile, columns: Sequence[int]) -> None:
+        self._tile = tile
+        self._columns = columns
+        self._stored = {granule: replace(tile, word_stores=granule == WORD) for granule in PADDINGS}
+        self._steps = {granule: _steps(own) for granule, own in self._stored.items()}
         self._together = len(_LANES) // 2 if tile.unit == 8 else len(_LANES)
 
-    def best(self, columns: int, stagger: Stagger | None = None) -> tuple[float, Tile]:
-        """The fewest wavefronts of a vector by an order of threads, with what padding weighs; the tile.
+    def best(self, ways: Sequence[Way]) -> list[tuple[float, int]]:
+        """The fewest wavefronts of a vector by each way, with what padding weighs; and that padding.
 
         requires       for a stagger a tile that is regular
         postcondition  the tile with a stagger is regular
         """
-        words = self._words(columns, stagger)
-        vectors = words.size // len(_LANES)
-        costs = self._wavefronts(words) * (self.tile.vector / vectors) + self._extra
-        padding = int(costs[: self._regular_paddings if stagger else None].argmin())
-        return float(costs[padding]), replace(self.tile, padding=padding, columns=columns, stagger=stagger)
+        turns = [_turns(way.stagger, self._tile.of_word, self._elements[way.granule]) for way in ways]
+        words = self._words(ways, turns)
+        together = len(words) // sum(map(len, turns))
+        requests = [len(own) * together for own in turns]
+        further = _PADDINGS * np.array([way.granule // WORD for way in ways]).repeat(requests)
+        wavefronts = self._wavefronts(words, further.astype(np.uint8))
+        sums = np.add.reduceat(wavefronts, [0, *accumulate(requests[:-1])], axis=1).T.tolist()
+        return [self._least(way, *own) for way, *own in zip(ways, requests, sums, strict=True)]
+
+    def _least(self, way: Way, requests: int, wavefronts: list[int]) -> tuple[float, int]:
+        """What the padding costs that costs least, of those that a way may have, and which it is."""
+        vectors = requests * self._together // len(_LANES)
+        each, weight = self._tile.vector / vectors, PADDING_COST * way.granule
+        costs = [own * each + i * weight for i, own in enumerate(wavefronts[: self._paddings(way)])]
+        least = min(costs)
+        return least, costs.index(least)
+
+    def _paddings(self, way: Way) -> int:
+        """How many paddings a way may have: one where others part two digits, and those are to be one."""
+        return 1 if way.stagger and not self._regular[way.granule] else PADDINGS[way.granule]
 
     @cached_property
-    def _regular_paddings(self) -> int:
-        """How many of the paddings keep the tile regular: where they part two digits, the first, of 0."""
-        return len(self._extra) if replace(self.tile, padding=1).regular else 1
+    def _regular(self) -> dict[int, bool]:
+        """Whether the tile is regular when its rows are padded."""
+        return {granule: replace(own, padding=1).regular for granule, own in self._stored.items()}
 
-    def _words(self, columns: int, stagger: Stagger | None) -> Int64s:
+    @cached_property
+    def _elements(self) -> dict[int, int]:
+        """How many elements of a vector are looked at, by granules: those that may begin at other bytes.
+
+        With the next element all lanes go on by one step. They go to the same banks, only all further, where
+        that is whole words, or where all of them are at the same byte of a word.
+        """
+        run = self._tile.write_run
+        if len(run) > 1:
+            return dict.fromkeys(self._steps, max(1, WORD // self._tile.unit))
+        steps = self._steps.items()
+        return {own: 1 if self._in_phase(of) else WORD // gcd(WORD, of[run[0]]) for own, of in steps}
+
+    def _in_phase(self, steps: list[int]) -> bool:
+        """Whether all lanes are at the same byte of a word, wherever their rows of the target begin."""
+        tile = self._tile
+        back = steps[tile.write_run[0]] if tile.write_shift else 0
+        return all((steps[i] - tile.digits[i].write * back) % WORD == 0 for i in tile.write_row_extents)
+
+    def _words(self, ways: Sequence[Way], turns: Sequence[Int64s]) -> Int64s:
         """[request, lane]: the words that lanes ask for together, with their rows, in order."""
-        tile = self.tile
-        rest, column = np.divmod(_LANES, columns)
-        kept, targets = np.full(1, 1 << _ROW - 1), np.zeros(1, np.int64)
-        for i, extent in tile.write_row_extents.items():
-            rest, value = np.divmod(rest, extent)
-            kept = kept + self._steps[i] * value
-            targets = targets + value * tile.digits[i].write
-        begins = (column + rest * columns) * tile.vector + tile.halo * tile.write_inner
-        if tile.write_shift:
-            begins = begins - (targets + np.array(SHIFTS)[:, None]) % (SECTOR // tile.unit)
-        elements = self._staggered(stagger) if stagger else self._elements[:, None]
-        positions = elements[:, None] + begins
-        words = (kept + self._along(positions) >> 2).reshape(-1, self._together)
+        tile, counts = self._tile, [len(own) for own in turns]
+        granules, columns = (
+            np.array([own.index(asked) for asked in found]).repeat(counts)
+            for own, found in (
+                (list(self._steps), [way.granule for way in ways]),
+                (self._columns, [way.columns for way in ways]),
+            )
+        )
+        steps = np.array([*self._steps.values()])[granules, :, None, None]
+        begins, kept = self._lanes
+        positions, places = np.concatenate(turns)[:, None] + begins[columns], kept[granules, columns]
+        for i in tile.write_run[:-1]:
+            positions, value = np.divmod(positions, tile.extents[i])
+            places = places + value * steps[:, i]
+        places = places + positions * steps[:, tile.write_run[-1]]
+        words: Int64s = (places >> 2).reshape(-1, self._together)
         words.sort(axis=1)
         return words
 
-    @property
-    def _elements(self) -> Int64s:
-        """Elements of a vector that are looked at: those that may begin at other bytes."""
-        tile, run = self.tile, self.tile.write_run
-        if len(run) == 1:
-            return np.arange(WORD // gcd(WORD, self._steps[run[0]]))
-        return np.arange(max(1, WORD // tile.unit))
-
-    def _staggered(self, stagger: Stagger) -> Int64s:
-        """[request, lane]: the elements of their vectors that lanes ask for together.
-
-        Where they begin with other elements of each word, what one word has all have.
+    @cached_property
+    def _lanes(self) -> tuple[Int64s, Int64s]:
+        """[columns, shift, lane]: where in its target run each lane's vector begins;
+        [granule, columns, shift, lane]: the place in shared memory of that run's row.
         """
-        of_word, first = self.tile.of_word, _LANES // stagger.threads
-        within = np.arange(of_word)[:, None]
-        if not stagger.of_words:
-            return np.asarray((within + first) % of_word)
-        words = (np.arange(4)[:, None, None] + first) % 4
-        return (words * of_word + within).reshape(-1, len(_LANES))
+        tile, columns = self._tile, np.array(self._columns)[:, None]
+        steps = np.array([*self._steps.values()])[:, :, None, None]
+        rest, column = np.divmod(_LANES, columns)
+        kept, targets = np.full((len(steps), *rest.shape), 1 << _ROW - 1), np.zeros(rest.shape, np.int64)
+        for i, extent in tile.write_row_extents.items():
+            rest, value = np.divmod(rest, extent)
+            kept += steps[:, i] * value
+            targets += value * tile.digits[i].write
+        begins = ((column + rest * columns) * tile.vector + tile.halo * tile.write_inner)[:, None]
+        if tile.write_shift:
+            begins = begins - (targets[:, None] + np.array(SHIFTS)[:, None]) % (SECTOR // tile.unit)
+        return begins, kept[:, :, None]
 
-    def _along(self, positions: Int64s) -> Int64s:
-        """Places in shared memory of positions of the write run."""
-        *inner, last = self.tile.write_run
-        places = np.zeros(1, np.int64)
-        for i in inner:
-            positions, value = np.divmod(positions, self.tile.extents[i])
-            places = places + value * self._steps[i]
-        return places + positions * self._steps[last]
-
-    def _wavefronts(self, words: Int64s) -> Int64s:
-        """Those of all requests for each padding: the most words that one bank is asked for, each once."""
+    def _wavefronts(self, words: Int64s, further: Bytes) -> Int64s:
+        """[padding, request]: the most words that one bank is asked for, each once."""
         again = np.zeros(words.shape, np.uint8)
         again[:, 1:] = words[:, 1:] == words[:, :-1]
-        rows: Bytes = (words >> _ROW - 2).astype(np.uint8)
-        banks = self._further * rows
+        banks = further[:, :, None] * (words >> _ROW - 2).astype(np.uint8)
         banks += words.astype(np.uint8)
         banks &= BANKS - 1
         banks |= again * _AGAIN
         every = BANKS + _AGAIN
-        requests = len(banks) * len(words)
-        places = np.arange(0, requests * every, every).reshape(len(banks), len(words), 1) + banks
-        asked = np.bincount(places.ravel(), minlength=requests * every)
-        busiest = asked.reshape(requests, every)[:, :BANKS].max(axis=1)
-        wavefronts: Int64s = busiest.reshape(len(banks), -1).sum(axis=1)
-        return wavefronts
+        places = np.arange(0, further.size * every, every).reshape(*further.shape, 1) + banks
+        asked = np.bincount(places.ravel(), minlength=further.size * every)
+        busiest: Int64s = asked.reshape(*further.shape, every)[..., :BANKS].max(axis=2)
+        return busiest
+
+
+@lru_cache(maxsize=64)
+def _turns(stagger: Stagger | None, of_word: int, elements: int) -> Int64s:
+    """[request, lane]: the elements of their vectors that lanes ask for together.
+
+    Where they begin with other elements of each word, what one word has all have.
+    """
+    if stagger is None:
+        return np.arange(elements)[:, None] + 0 * _LANES
+    first = _LANES // stagger.threads
+    if not stagger.of_words:
+        return np.asarray((np.arange(of_word)[:, None] + first) % of_word)
+    words = (np.arange(4)[:, None, None] + first) % 4
+    return (words * of_word + np.arange(min(elements, of_word))[:, None]).reshape(-1, len(_LANES))
 
 
 def _steps(tile: Tile) -> list[int]:

@@ -67,10 +67,17 @@ def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]
         yield from _boxes_of(pair, aligned, more)
         return
     bytes_ = in_bytes(pair)
-    halves = [] if bytes_ is None else sorted(_boxes_of(bytes_, aligned, more), key=lambda box: box.parted)
-    yield from (box for box in halves if box.run_elements >= VECTOR)
+    parted, short = [], []
+    for box in () if bytes_ is None else _boxes_of(bytes_, aligned, more):
+        if box.run_elements < VECTOR:
+            short.append(box)
+        elif box.parted:
+            parted.append(box)
+        else:
+            yield box
+    yield from parted
     yield from _boxes_of(spread(pair), 2 * aligned, more)
-    yield from (box for box in halves if box.run_elements < VECTOR)
+    yield from sorted(short, key=lambda box: box.parted)
 
 
 def _boxes_of(pair: Pair, aligned: int, more: Sequence[Aim]) -> Iterator[Tile]:
