@@ -3,6 +3,7 @@
 import ctypes
 import re
 import sys
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -521,7 +522,7 @@ class Gpu(type(NUMPY)):
     name = "made up"
 
     def seen(self, array):
-        return super().seen(array)._replace(library=self, device=0)
+        return replace(super().seen(array), library=self, device=0)
 
     def empty(self, like, count, stream):
         return self.seen(np.empty(count, like.type).view(OnDevice))
@@ -552,6 +553,26 @@ def test_a_kernel_is_launched_once_for_a_move(driver, on_device):
         assert (blocks, threads) == turn.plan.for_alignment(low & -low).launch[:2]
         assert handle == (3 if stream is None else 9)
         assert addresses == [x.ctypes.data, made.ctypes.data]
+
+
+def test_a_launch_amid_another_has_arguments_of_its_own(driver, on_device):
+    """As another thread's may come when the first has its arguments, and has not been launched."""
+    arrays = [on_device(64, np.uint8, after) for after in (0, 1024, 2048, 3072)]
+    amid = [lambda: turn(*arrays[2:])]
+    sys.modules["cuda.bindings.driver"].cuCtxGetCurrent = lambda: (0, (amid.pop()(), 77)[1] if amid else 77)
+    turn = plan(S[8, 8], S[(8, 8) : (1, 8)], "u8").bind()
+    asked, amid = amid, []
+    turn(*arrays[:2])  # loads it
+    driver.said.clear()
+    amid = asked
+    turn(*arrays[:2])
+    turn(*arrays[:2])
+    addresses = [array.ctypes.data for array in arrays]
+    assert [said[-2:] for said in driver.said] == [
+        tuple(addresses[2:]),
+        tuple(addresses[:2]),
+        tuple(addresses[:2]),
+    ]
 
 
 def test_neighbours_are_copied_by_the_driver(driver, on_device):

@@ -80,6 +80,27 @@ def test_what_is_refused_of_tensors(torch, make, words, code):
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda torch: torch.zeros(2, dtype=torch.complex64).conj(),
+        lambda torch: torch.zeros(2, dtype=torch.complex64).conj().imag,
+        lambda torch: torch.quantize_per_tensor(torch.zeros(2), 0.1, 0, torch.quint8),
+        lambda torch: torch.zeros(2, requires_grad=True),
+    ],
+    ids=["conjugates", "negatives", "quantized", "gradients"],
+)
+def test_they_are_refused_again_and_after_others_of_their_type(torch, make):
+    x, turn = make(torch), plan(S[2], S[(2,) : (2,)], "u8").bind()
+    for kind in (torch.complex64, torch.float32):
+        turn(torch.zeros(2, dtype=kind), torch.ones(2, dtype=kind))
+    for _ in range(2):
+        with pytest.raises(LayoutError, match="TW704"):
+            turn(x)
+        with pytest.raises(LayoutError, match="TW704"):
+            turn(torch.zeros(2), x)
+
+
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "int8"])
 def test_arrays_of_jax_come_back_as_new_ones(jax, kind):
     x = jax.numpy.arange(32).astype(kind)

@@ -32,6 +32,18 @@ _TWO, _FOUR = ctypes.c_uint64 * 4, ctypes.c_uint64 * 8
 """So many arguments, and after them their addresses."""
 
 
+_FREE: list[tuple[Any, int]] = []
+"""Room for arguments that no launch has now: to make some takes longer than to write them."""
+
+
+def _two() -> tuple[Any, int]:
+    """Room for two arguments, and where their addresses are."""
+    cells = _TWO()
+    first = ctypes.addressof(cells)
+    cells[2], cells[3] = first, first + 8
+    return cells, first + 16
+
+
 class Loaded:
     """The kernel of a plan on one device: called with addresses, it is launched and not waited for."""
 
@@ -57,18 +69,22 @@ class Loaded:
             copy = self._driver.cuMemcpyDtoDAsync
             self._in_context(copy, target + way.write, source + way.read, way.bytes, stream)
             return
-        cells = _TWO(source, target)
-        first = ctypes.addressof(cells)
-        cells[2], cells[3] = first, first + 8
-        shared, arguments = self._shared, first + 16
+        try:
+            taken = _FREE.pop()  # nobody else's until it is given back
+        except IndexError:
+            taken = _two()
+        cells, arguments = taken
+        cells[0], cells[1] = source, target
+        shared = self._shared
         if int(self._current()[1]) != self._context:
             self._launch(self._function, self._blocks, self._threads, shared, stream, arguments)
-            return
-        (status,) = self._start(
-            self._function, self._blocks, 1, 1, self._threads, 1, 1, shared, stream, arguments, 0
-        )
-        if status:
-            raise _failed(status)
+        else:
+            (status,) = self._start(
+                self._function, self._blocks, 1, 1, self._threads, 1, 1, shared, stream, arguments, 0
+            )
+            if status:
+                raise _failed(status)
+        _FREE.append(taken)
 
     def fill(self, target: int, count: int, stream: int) -> None:
         """Fill that many bytes with the plan's element."""

@@ -199,16 +199,19 @@ class Bound:
         return made
 
     def _on_device(self, given: Storage, made: Storage, new: bool, stream: Any) -> None:
-        device, low = given.device, given.pointer | made.pointer | ALIGNED
+        device, source, target = given.device, given.pointer, made.pointer
         assert device is not None
-        ready = self._ready.get((device, low & -low)) or self._prepared(device, low & -low)
+        aligned = source | target | ALIGNED
+        aligned &= -aligned
+        ready = self._ready.get((device, aligned)) or self._prepared(device, aligned)
         handle = given.library.stream(device, stream)
-        if new and (ready.fills or made.size != self._writes):
+        if not new:
+            if ready.fills_apart:
+                self._fill_elements(given, made, stream)
+        elif ready.fills or made.size != self._writes:
             first = ready.fill_from
-            ready.fill(made.pointer + first, made.size - first, handle)
-        elif ready.fills_apart and not new:
-            self._fill_elements(given, made, stream)
-        ready(given.pointer, made.pointer, handle)
+            ready.fill(target + first, made.size - first, handle)
+        ready(source, target, handle)
 
     def _on_host(self, given: Storage, made: Storage, new: bool) -> None:
         source, target = row_of(given), row_of(made)
@@ -276,7 +279,7 @@ def _not_whole(name: str, storage: Storage, bound: Bound) -> LayoutError:
 
 def _check_target(given: Storage, made: Storage, bound: Bound) -> None:
     """Refuse an `out` that cannot take the result, or that the move would read while it writes."""
-    if (given.library, given.device) != (made.library, made.device):
+    if given.library is not made.library or given.device != made.device:
         raise LayoutError(
             "TW704",
             f"x is {_where(given)}, out is {_where(made)}",

@@ -6,9 +6,11 @@ No library is imported: who has an array of one has imported it.
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import isfinite
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +23,8 @@ from tilewise.moves.pairs.fills import element_of, is_no_bit, kept, no_element
 from tilewise.moves.types import given_type, refuse_objects
 
 
-class Storage(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Storage:
     """An array as bytes from its first element to its last one."""
 
     array: Any
@@ -165,7 +168,11 @@ class _Torch(Library):
     name = "torch"
 
     def seen(self, array: Any) -> Storage:
-        if not (array.is_cuda or array.is_cpu):
+        if array.is_cuda:
+            index = array.get_device()
+        elif array.is_cpu:
+            index = None
+        else:
             raise LayoutError(
                 "TW704", f"a tensor on {array.device} is not moved", hint="on the CPU, or an NVIDIA GPU"
             )
@@ -175,15 +182,16 @@ class _Torch(Library):
                 "the tensor needs gradients, and a move passes none",
                 hint="x.detach(), or torch.no_grad()",
             )
-        if array.is_conj() or array.is_neg():
+        kind = array.dtype
+        itemsize, is_complex = self._types.get(kind) or self._type(array)
+        if array.is_neg() or (is_complex and array.is_conj()):
             raise LayoutError(
                 "TW704",
                 "the tensor's bits are not its values: it is a lazy view",
                 hint="x.resolve_conj().resolve_neg()",
             )
-        if array.is_quantized or array.is_nested:
+        if array.is_nested:
             raise _of_several_parts(array)
-        itemsize = array.itemsize
         try:
             if array.is_contiguous():
                 size = array.nbytes
@@ -203,8 +211,16 @@ class _Torch(Library):
                 f"the {type(array).__name__} has no memory of its own: it stands for other tensors",
                 hint="move those that it is made of",
             )
-        index = array.get_device() if array.is_cuda else None
-        return Storage(array, self, index, pointer, size, array.dtype, itemsize)
+        return Storage(array, self, index, pointer, size, kind, itemsize)
+
+    _types: ClassVar[dict[Any, tuple[int, bool]]] = {}
+    """Bytes of an element, and whether it is complex, of each type that was seen; none is quantized."""
+
+    def _type(self, array: Any) -> tuple[int, bool]:
+        if array.is_quantized:
+            raise _of_several_parts(array)
+        found = self._types[array.dtype] = array.itemsize, array.dtype.is_complex
+        return found
 
     def steps(self, array: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return tuple(array.shape), array.stride()
@@ -226,12 +242,21 @@ class _Torch(Library):
 
     def written(self, out: Storage) -> None:
         """So that autograd refuses to go back through what it kept of the elements before."""
-        sys.modules["torch"].autograd.graph.increment_version(out.array)
+        self._raise_version(out.array)
+
+    @cached_property
+    def _raise_version(self) -> Callable[[Any], None]:
+        raised: Callable[[Any], None] = sys.modules["torch"].autograd.graph.increment_version
+        return raised
 
     def stream(self, device: int, stream: Any) -> int:
-        if stream is None:
-            return int(sys.modules["torch"]._C._cuda_getCurrentRawStream(device))  # no object is made
-        return handle_of(stream)
+        return self._current_stream(device) if stream is None else handle_of(stream)
+
+    @cached_property
+    def _current_stream(self) -> Callable[[int], int]:
+        """The handle of a device's stream, for which no object is made."""
+        current: Callable[[int], int] = sys.modules["torch"]._C._cuda_getCurrentRawStream
+        return current
 
     def element(self, fill: Any, kind: Any) -> bytes:
         if is_no_bit(fill):  # torch.export has no numbers of tensors that it traces
