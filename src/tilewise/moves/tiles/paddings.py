@@ -36,7 +36,7 @@ _PADDINGS = np.arange(max(PADDINGS.values()))[:, None]
 _ROW = 32
 """The bit from which on a place in shared memory has its row; its byte, from 1 << 31 on, lies below."""
 _AGAIN = BANKS
-"""Added to the bank of a word that a lane before has asked for."""
+"""In place of the bank of a word that a lane before has asked for."""
 
 
 class Rows:
@@ -147,7 +147,8 @@ class Rows:
         banks += words.astype(np.uint8)
         banks &= BANKS - 1
         banks |= again * _AGAIN
-        every = BANKS + _AGAIN
+        np.minimum(banks, _AGAIN, out=banks)
+        every = _AGAIN + 1
         places = np.arange(0, further.size * every, every).reshape(*further.shape, 1) + banks
         asked = np.bincount(places.ravel(), minlength=further.size * every)
         busiest: Int64s = asked.reshape(*further.shape, every)[..., :BANKS].max(axis=2)
