@@ -18,16 +18,12 @@ import numpy as np
 import pytest
 
 _HEAD = r"""
-#include <algorithm>
-#include <barrier>
-#include <cstdint>
-#include <thread>
-#include <vector>
-using std::max; using std::min;
+template <class T> static T max(T a, T b) { return a < b ? b : a; }
+template <class T> static T min(T a, T b) { return b < a ? b : a; }
 struct Dim { unsigned x, y, z; };
 static thread_local Dim threadIdx;
 static Dim blockIdx;
-static std::barrier<>* gate;
+static void (*meet)();
 #define __global__
 #define __host__
 #define __device__
@@ -37,11 +33,11 @@ static std::barrier<>* gate;
 #define __restrict__
 #define __shared__ static
 #define __align__(n) __attribute__((aligned(n)))
-static void __syncthreads() { gate->arrive_and_wait(); }
+static void __syncthreads() { meet(); }
 static void __syncwarp() {}
 static void spoiled(unsigned char* at, unsigned long bytes)
 {
-    if (threadIdx.x == 0) std::fill(at, at + bytes, 0xA5);
+    if (threadIdx.x == 0) __builtin_memset(at, 0xA5, bytes);
     __syncthreads();
 }
 static unsigned __byte_perm(unsigned a, unsigned b, unsigned order)
@@ -61,24 +57,40 @@ static unsigned atomicOr(unsigned* at, unsigned bits) { return __sync_fetch_and_
 """
 
 _TAIL = r"""
-extern "C" void run(const unsigned char* source, unsigned char* target, unsigned blocks)
+extern "C" void enter(unsigned thread, unsigned block, void (*gate)())
 {
-    std::barrier<> all(THREADS);
-    gate = &all;
+    threadIdx = {thread, 0, 0};
+    if (thread == 0) blockIdx = {block, 0, 0};
+    if (thread == 0) meet = gate;
+}
+"""
+
+_RUNNER = r"""
+#include <barrier>
+#include <thread>
+#include <vector>
+typedef unsigned char u8;
+static std::barrier<>* all;
+static void gate() { all->arrive_and_wait(); }
+extern "C" void run(void (*enter)(unsigned, unsigned, void (*)()), void (*kernel)(const u8*, u8*),
+                    unsigned blocks, unsigned count, const u8* source, u8* target)
+{
+    std::barrier<> own(count);
+    all = &own;
     std::vector<std::thread> threads;
-    for (unsigned t = 0; t < THREADS; ++t)
-        threads.emplace_back([=, &all] {
-            threadIdx = {t, 0, 0};
+    for (unsigned t = 0; t < count; ++t)
+        threads.emplace_back([=] {
             for (unsigned b = 0; b < blocks; ++b) {
-                if (t == 0) blockIdx = {b, 0, 0};
-                all.arrive_and_wait();
-                move(source, target);
-                all.arrive_and_wait();
+                enter(t, b, gate);
+                gate();
+                kernel(source, target);
+                gate();
             }
         });
     for (auto& thread : threads) thread.join();
 }
 """
+"""What runs the threads: the library's headers, which take a second, are compiled once and for no kernel."""
 
 _SHARED = re.compile(r"__shared__ (?:__align__\(\d+\) )?\w+ (\w+)(?:\[[^;]*\])?;")
 
@@ -87,22 +99,27 @@ _FOLDER = Path(tempfile.mkdtemp(prefix="tilewise-kernels-"))
 
 def run(text: str, blocks: int, threads: int, source: np.ndarray, target: np.ndarray) -> ctypes.CDLL:
     """Run a kernel named `move` of a source and a target on two arrays of bytes; the program it is in."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++ on this machine: kernels are not run on the CPU")
     dynamic = "extern __shared__ __align__(128) u8 tile[];"
     text = text.replace(dynamic, "__shared__ __align__(128) u8 tile[1 << 18];")
     text = _SHARED.sub(r"\g<0> spoiled((unsigned char*)\1, sizeof \1);", text)
-    program = _HEAD + text + _TAIL.replace("THREADS", str(threads))
+    kernel = _built(_HEAD + text + _TAIL)
+    ends = (ctypes.c_void_p(side.ctypes.data) for side in (source, target))
+    _built(_RUNNER).run(kernel.enter, kernel.move, blocks, threads, *ends)
+    return kernel
+
+
+def _built(program: str) -> ctypes.CDLL:
+    """The library of a program, compiled when it is first asked for."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++ on this machine: kernels are not run on the CPU")
     library = _FOLDER / f"{hashlib.sha256(program.encode()).hexdigest()[:24]}.so"
     if not library.exists():
         code = library.with_suffix(".cpp")
         code.write_text(program)
         options = ["-std=c++20", "-O1", "-w", "-fno-strict-aliasing", "-shared", "-fPIC", "-pthread"]
         subprocess.run([compiler, *options, "-o", str(library), str(code)], check=True)
-    loaded = ctypes.CDLL(str(library))
-    loaded.run(ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(target.ctypes.data), blocks)
-    return loaded
+    return ctypes.CDLL(str(library))
 
 
 def aligned(count: int, offset: int = 0) -> np.ndarray:

@@ -52,9 +52,14 @@ def test_nvrtc_takes_them_all(arch):
 
 
 PAPER = """
+#include <barrier>
 #include <cstring>
 #include <cstdlib>
 #include <functional>
+#include <thread>
+#include <vector>
+static std::barrier<> *all;
+static void gate() { all->arrive_and_wait(); }
 enum cudaError_t { cudaSuccess, cudaErrorMisalignedAddress };
 enum Attribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum Way { cudaMemcpyDeviceToDevice };
@@ -79,17 +84,18 @@ static cudaError_t cudaGetLastError() { return cudaSuccess; }
 static void launched(unsigned blocks, unsigned threads, int bytes, std::function<void()> kernel)
 {
     if (bytes > allowed) std::abort();
-    std::barrier<> all(threads);
-    gate = &all;
+    std::barrier<> own(threads);
+    all = &own;
+    meet = gate;
     std::vector<std::thread> some;
     for (unsigned t = 0; t < threads; ++t)
-        some.emplace_back([=, &all] {
+        some.emplace_back([=] {
             threadIdx = {t, 0, 0};
             for (unsigned b = 0; b < blocks; ++b) {
                 if (t == 0) blockIdx = {b, 0, 0};
-                all.arrive_and_wait();
+                gate();
                 kernel();
-                all.arrive_and_wait();
+                gate();
             }
         });
     for (auto &thread : some) thread.join();
