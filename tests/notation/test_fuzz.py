@@ -1,5 +1,6 @@
 """Whatever is typed: a layout, or a refusal with a code and a span in the text; nothing else, and soon."""
 
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,3 +97,5 @@ def test_coverage_guided():
     target = Path(__file__).with_name("fuzz_parser.py")
     done = run([sys.executable, target, "--runs", "1000"], capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-2_000:]
+    branches = [int(count) for count in re.findall(r"cov: (\d+)", done.stderr)]
+    assert branches[0] < branches[-1] > 500, "nothing guides it"
