@@ -125,7 +125,10 @@ def texts(moves: Moves, name: str, place: dict[str, int]) -> Iterator[tuple[list
     exec(source_of(moves.first_place, "python", name=function, arguments=moves.given).code, names)
     for move in moves.all():
         numbers = {own: str(number) for own, number in move.at}
-        text, in_loops = (moves.address(function, "first", own).replace("/", "//") for own in (numbers, {}))
+        text, in_loops = (
+            compile(moves.address(function, "first", own).replace("/", "//"), "<address>", "eval")
+            for own in (numbers, {})
+        )
         found = []
         for lane in range(LANES):
             values = {**place, **dict(move.at), "lane": lane}

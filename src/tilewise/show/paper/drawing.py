@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 LETTER = 0.6
 """The width of a letter of a monospaced font in its height; of another one it is a little less."""
@@ -48,7 +48,7 @@ class Text:
 
     def at(self, x: int, y: int) -> Text:
         """The same, moved."""
-        return replace(self, x=self.x + x, y=self.y + y)
+        return Text(self.x + x, self.y + y, self.text, *self.style)
 
     @property
     def style(self) -> tuple[int, str, str, bool, bool]:
@@ -69,7 +69,7 @@ class Part:
 
     def at(self, x: int, y: int) -> tuple[Item, ...]:
         """Its items, placed."""
-        return tuple(item.at(x, y) for item in self.items)
+        return tuple(item.at(x, y) for item in self.items) if x or y else self.items
 
 
 @dataclass(frozen=True, slots=True)
