@@ -10,6 +10,7 @@ def test_of_mine(layout): ...
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from tilewise.core.axes import Axis, m
@@ -47,7 +48,7 @@ def shapes(draw: st.DrawFn, *, max_size: int = 64, max_iters: int = 5, nested: b
     modes: list[Any] = []
     left = max_size
     for _ in range(draw(st.integers(0, max_iters))):
-        extent = draw(st.integers(1, min(left, 9)) | st.sampled_from([1, 2, 4, 8, 16, 32]))
+        extent = draw(_extents(min(left, 9)))
         if extent <= left:
             modes.append(extent)
             left //= extent
@@ -58,10 +59,23 @@ def shapes(draw: st.DrawFn, *, max_size: int = 64, max_iters: int = 5, nested: b
     return tuple(modes)
 
 
+# Hypothesis examines every strategy that is made: those that are drawn from again and again are made once.
+
+
+@lru_cache
+def _extents(most: int) -> st.SearchStrategy[int]:
+    return st.integers(1, most) | st.sampled_from([1, 2, 4, 8, 16, 32])
+
+
 def vectors(
     names: Sequence[Axis] = SOME_AXES, *, max_terms: int = 2, max_step: int = 70
 ) -> st.SearchStrategy[Vector]:
     """Strides, offsets and places: nearly always one term, 0 and negative steps among them."""
+    return _vectors(tuple(names), max_terms, max_step)
+
+
+@lru_cache
+def _vectors(names: tuple[Axis, ...], max_terms: int, max_step: int) -> st.SearchStrategy[Vector]:
     term = st.tuples(axes(names), st.integers(-max_step, max_step))
     return st.lists(term, max_size=max_terms).map(lambda terms: Vector(tuple(terms)))
 
@@ -91,17 +105,17 @@ def layouts(
     swizzled on one of the storage axes in `axes`.
     """
     shape = draw(shapes(max_size=max_size, max_iters=max_iters))
-    used = draw(st.lists(st.sampled_from(list(axes)), min_size=1, max_size=3, unique=True))
+    used = draw(_used(tuple(axes)))
     storage = [axis for axis in (used if swizzled is None else axes) if axis.kind == "storage"]
     chain: tuple[Swizzle, ...] = ()
     if storage and swizzled is not False:
         axis = draw(st.sampled_from(storage))
         least = 0 if swizzled is None else 1
-        chain = tuple(draw(st.lists(swizzles(axis=axis), min_size=least, max_size=2)))
+        chain = tuple(draw(_chains(axis, least)))
     copies: list[tuple[int, Vector]] = []
     if replicas is not False:
         least = 0 if replicas is None else 1
-        copies = draw(st.lists(st.tuples(st.integers(1, 4), vectors(used)), min_size=least, max_size=2))
+        copies = draw(_copies(tuple(used), least))
     return Layout(
         shape=shape,
         strides=tuple(draw(vectors(used)) for _ in leaves(shape)),
@@ -111,3 +125,18 @@ def layouts(
         outer=draw(vectors(used, max_terms=1, max_step=300)) if chain else Vector(),
         unit=draw(st.sampled_from(list(units))),
     )
+
+
+@lru_cache
+def _used(axes: tuple[Axis, ...]) -> st.SearchStrategy[list[Axis]]:
+    return st.lists(st.sampled_from(axes), min_size=1, max_size=3, unique=True)
+
+
+@lru_cache
+def _chains(axis: Axis, least: int) -> st.SearchStrategy[list[Swizzle]]:
+    return st.lists(swizzles(axis=axis), min_size=least, max_size=2)
+
+
+@lru_cache
+def _copies(axes: tuple[Axis, ...], least: int) -> st.SearchStrategy[list[tuple[int, Vector]]]:
+    return st.lists(st.tuples(st.integers(1, 4), vectors(axes)), min_size=least, max_size=2)
