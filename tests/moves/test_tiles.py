@@ -229,6 +229,41 @@ def test_blocks_of_the_source_that_reach_beyond_the_target_write_nothing_there(s
     assert move(given, source, target, shape=box, fill=5).tobytes() == wanted
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "padding", "later"), [(3, 13, 28, 0), (5, 13, 0, 1), (3, 21, 0, 1), (5, 29, 4, 3)]
+)
+def test_what_a_halo_has_before_its_tile_is_counted_in_limits(rows, columns, padding, later):
+    within = 4 * columns - 5
+    source = S[(rows, (columns, 4)) : (4, (4 * rows + padding, 1))]
+    asked = Case(source, S[(rows, within) : (1, rows)] + later, DType.of("u8"), (rows, within), 5)
+    found = plan(source, asked.target, "u8", shape=asked.shape)
+    tile = tile_for(simplest(found.pair, 2048), Aim(16, 32, 64, 128))
+    given, made = storage(asked, 1), aligned(found.sizes[1])
+    made[:] = 5
+    run(replace(found, way=tile).kernel, tile.blocks, tile.threads, given, made)
+    assert (tile.halo > 0, len(tile.write_run), tile.pair.limits[0].fills) == (True, 3, False)
+    assert made.tobytes() == expected(asked, given, made.size).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "box"),
+    [
+        (S[(64, (2, 4)) : (4, (256, 1))], S[(64, 7) : (1, 64)], (64, 7)),
+        (S[(64, (4, 4)) : (4, (256, 1))], S[(64, 13) : (1, 64)], (64, 13)),
+    ],
+)
+def test_turned_words_that_a_limit_parts_are_written_within_it(source, target, box):
+    found = plan(source, target, "u8", shape=box)
+    asked = Case(source, target, DType.of("u8"), box, 0)
+    given, room = aligned(found.sizes[0]), aligned(found.sizes[1] + 256)
+    given[:], room[:] = storage(asked, 1), 0xA5
+    run(found.kernel, found.launch[0], found.launch[1], given, room)
+    made = room[: found.sizes[1]]
+    assert (found.way.words, [limit.fills for limit in found.pair.limits]) == (4, [False])
+    assert made.tobytes() == expected(asked, given, made.size).tobytes()
+    assert {*room[made.size :]} == {0xA5}
+
+
 def test_no_tile_is_longer_than_its_digits():
     plans = [case(seed, 6000) for seed in range(400)]
     tiles = [

@@ -220,14 +220,17 @@ class Writing(Elements):
         for j in range(tile.words):
             further = (ahead + j * step) * tile.unit
             place = added("run", f"k * {tile.unit}", further)
+            column = {tile.read_run[0]: f"(j + {j})"}
             yield "    {"
-            yield from (f"    {line}" for line in self._put(f"out{j}", place, tested))
+            yield from (f"    {line}" for line in self._put(f"out{j}", place, tested, column=column))
             yield "    }"
 
-    def _put(self, value: str, place: str, tested: bool, k: str = "k") -> Iterator[str]:
+    def _put(
+        self, value: str, place: str, tested: bool, k: str = "k", column: dict[int, str] | None = None
+    ) -> Iterator[str]:
         """A vector to a place of the target; one not all the run's, or beyond a limit, by its elements."""
         place = self.at(self.tile.pair.target, "target", place)
-        ends, limits = self._run_ends(tested), list(self._limits(tested, k))
+        ends, limits = self._run_ends(tested), list(self._limits(tested, k, column or {}))
         if not ends and not limits:
             yield from self._put_whole(value, place)
             return
@@ -283,12 +286,13 @@ class Writing(Elements):
         low = f"-{self.origin(last)} * {tile.write_inner}" if tile.halo else "0"
         return low, f"{self.left(last)} * {tile.write_inner}" if ragged else str(tile.run_elements)
 
-    def _limits(self, tested: bool, k: str) -> Iterator[tuple[str, str]]:
-        """What holds of all of a vector, and of its element v, within limits."""
+    def _limits(self, tested: bool, k: str, column: dict[int, str]) -> Iterator[tuple[str, str]]:
+        """What holds of all of a vector, and of its element v, within limits; words have a column each."""
         for place, limit in enumerate(self.tile.pair.limits):
             if tested and not limit.fills:
-                furthest = self._count_at(place, f"({k} + {self.tile.vector - 1})", self._resets(place))
-                own = self._count_at(place, f"({k} + v)")
+                end = f"{k} + {self.tile.vector - 1}"
+                furthest = self._count_at(place, end, self._resets(place) | column)
+                own = self._count_at(place, f"{k} + v", column)
                 yield f"{furthest} < {limit.bound}", f"{own} < {limit.bound}"
 
     def _resets(self, place: int) -> dict[int, str]:
@@ -300,11 +304,18 @@ class Writing(Elements):
             most += (tile.extents[i] - 1) * count
         return {i: str(tile.extents[i] - 1) for i in tile.write_run[:found]}
 
-    def _count_at(self, place: int, position: str, last: dict[int, str] | None = None) -> str:
-        """What an element at a position of the write run counts in a limit, some digits at their last."""
+    def _count_at(self, place: int, position: str, known: dict[int, str]) -> str:
+        """What an element at a position of the write run counts in a limit, some digits being known.
+
+        A position before the tile's own is one of the halo's: counted from there, as divisions round to zero.
+        """
         tile = self.tile
-        names = self.row_names() | self.run_digits(tile.write_run, tile.extents, position) | (last or {})
-        return self.count(place, [added(self.origin(i), names.get(i, 0)) for i in range(len(tile.digits))])
+        halo = tile.halo if len(tile.write_run) > 1 else 0
+        position = f"({added(position, halo * tile.write_inner)})"
+        names = self.row_names() | self.run_digits(tile.write_run, tile.extents, position) | known
+        before = {tile.write_run[-1]: -halo} if halo else {}
+        digits = range(len(tile.digits))
+        return self.count(place, [added(self.origin(i), names.get(i, 0), before.get(i, 0)) for i in digits])
 
 
 def packed(unit: int) -> Iterator[str]:
