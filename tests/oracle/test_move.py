@@ -9,6 +9,7 @@ import pytest
 
 from tilewise import LayoutError, S, plan
 from tilewise.moves import move
+from tilewise.moves.arrays.storage import storage_of
 from tilewise.moves.named import tile_for_wgmma
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
@@ -99,6 +100,16 @@ def test_they_are_refused_again_and_after_others_of_their_type(torch, make):
             turn(x)
         with pytest.raises(LayoutError, match="TW704"):
             turn(torch.zeros(2), x)
+
+
+def test_a_tensor_is_quantized_whatever_its_type_says(torch):
+    """A view of a quantized tensor may have a plain type, and one of a plain tensor a quantized type."""
+    plain = torch.zeros(2, dtype=torch.uint8)
+    quantized = torch.quantize_per_tensor(torch.zeros(2), 0.1, 0, torch.quint8)
+    for seen, refused in ((plain, quantized.view(torch.uint8)), (plain.view(torch.quint8), quantized)):
+        assert storage_of(seen).size == 2
+        with pytest.raises(LayoutError, match="the tensor is quantized"):
+            storage_of(refused)
 
 
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "int8"])

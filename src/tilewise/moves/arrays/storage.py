@@ -190,7 +190,7 @@ class _Torch(Library):
                 "the tensor's bits are not its values: it is a lazy view",
                 hint="x.resolve_conj().resolve_neg()",
             )
-        if array.is_nested:
+        if array.is_nested or array.is_quantized:  # which no type tells: a view may have another
             raise _of_several_parts(array)
         try:
             if array.is_contiguous():
@@ -214,11 +214,9 @@ class _Torch(Library):
         return Storage(array, self, index, pointer, size, kind, itemsize)
 
     _types: ClassVar[dict[Any, tuple[int, bool]]] = {}
-    """Bytes of an element, and whether it is complex, of each type that was seen; none is quantized."""
+    """Bytes of an element, and whether it is complex, of each type that was seen."""
 
     def _type(self, array: Any) -> tuple[int, bool]:
-        if array.is_quantized:
-            raise _of_several_parts(array)
         found = self._types[array.dtype] = array.itemsize, array.dtype.is_complex
         return found
 
