@@ -61,6 +61,13 @@ def shapes(draw: st.DrawFn, *, max_size: int = 64, max_iters: int = 5, nested: b
 
 # Hypothesis examines every strategy that is made: those that are drawn from again and again are made once.
 
+_Kinds = tuple[tuple[Axis, bool | None], ...]
+
+
+def _with_kinds(axes: Sequence[Axis]) -> _Kinds:
+    """Axes, to find what is kept of them: alone, those of one name are equal, of whatever kind they are."""
+    return tuple((axis, axis.storage) for axis in axes)
+
 
 @lru_cache
 def _extents(most: int) -> st.SearchStrategy[int]:
@@ -71,12 +78,12 @@ def vectors(
     names: Sequence[Axis] = SOME_AXES, *, max_terms: int = 2, max_step: int = 70
 ) -> st.SearchStrategy[Vector]:
     """Strides, offsets and places: nearly always one term, 0 and negative steps among them."""
-    return _vectors(tuple(names), max_terms, max_step)
+    return _vectors(_with_kinds(names), max_terms, max_step)
 
 
 @lru_cache
-def _vectors(names: tuple[Axis, ...], max_terms: int, max_step: int) -> st.SearchStrategy[Vector]:
-    term = st.tuples(axes(names), st.integers(-max_step, max_step))
+def _vectors(names: _Kinds, max_terms: int, max_step: int) -> st.SearchStrategy[Vector]:
+    term = st.tuples(axes([axis for axis, _ in names]), st.integers(-max_step, max_step))
     return st.lists(term, max_size=max_terms).map(lambda terms: Vector(tuple(terms)))
 
 
@@ -105,7 +112,7 @@ def layouts(
     swizzled on one of the storage axes in `axes`.
     """
     shape = draw(shapes(max_size=max_size, max_iters=max_iters))
-    used = draw(_used(tuple(axes)))
+    used = draw(_used(_with_kinds(axes)))
     storage = [axis for axis in (used if swizzled is None else axes) if axis.kind == "storage"]
     chain: tuple[Swizzle, ...] = ()
     if storage and swizzled is not False:
@@ -115,7 +122,7 @@ def layouts(
     copies: list[tuple[int, Vector]] = []
     if replicas is not False:
         least = 0 if replicas is None else 1
-        copies = draw(_copies(tuple(used), least))
+        copies = draw(_copies(vectors(used), least))
     return Layout(
         shape=shape,
         strides=tuple(draw(vectors(used)) for _ in leaves(shape)),
@@ -128,8 +135,8 @@ def layouts(
 
 
 @lru_cache
-def _used(axes: tuple[Axis, ...]) -> st.SearchStrategy[list[Axis]]:
-    return st.lists(st.sampled_from(axes), min_size=1, max_size=3, unique=True)
+def _used(axes: _Kinds) -> st.SearchStrategy[list[Axis]]:
+    return st.lists(st.sampled_from([axis for axis, _ in axes]), min_size=1, max_size=3, unique=True)
 
 
 @lru_cache
@@ -138,5 +145,5 @@ def _chains(axis: Axis, least: int) -> st.SearchStrategy[list[Swizzle]]:
 
 
 @lru_cache
-def _copies(axes: tuple[Axis, ...], least: int) -> st.SearchStrategy[list[tuple[int, Vector]]]:
-    return st.lists(st.tuples(st.integers(1, 4), vectors(axes)), min_size=least, max_size=2)
+def _copies(steps: st.SearchStrategy[Vector], least: int) -> st.SearchStrategy[list[tuple[int, Vector]]]:
+    return st.lists(st.tuples(st.integers(1, 4), steps), min_size=least, max_size=2)
