@@ -94,7 +94,8 @@ extern "C" void run(void (*enter)(unsigned, unsigned, void (*)()), void (*kernel
 
 _SHARED = re.compile(r"__shared__ (?:__align__\(\d+\) )?\w+ (\w+)(?:\[[^;]*\])?;")
 
-_FOLDER = Path(tempfile.mkdtemp(prefix="tilewise-kernels-"))
+_FOLDER = tempfile.TemporaryDirectory(prefix="tilewise-kernels-")
+"""Is removed when the process ends."""
 
 
 def run(text: str, blocks: int, threads: int, source: np.ndarray, target: np.ndarray) -> ctypes.CDLL:
@@ -113,7 +114,7 @@ def _built(program: str) -> ctypes.CDLL:
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("no g++ on this machine: kernels are not run on the CPU")
-    library = _FOLDER / f"{hashlib.sha256(program.encode()).hexdigest()[:24]}.so"
+    library = Path(_FOLDER.name) / f"{hashlib.sha256(program.encode()).hexdigest()[:24]}.so"
     if not library.exists():
         code = library.with_suffix(".cpp")
         code.write_text(program)

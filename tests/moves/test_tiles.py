@@ -11,11 +11,12 @@ from tests.moves.pairs import Case, case
 from tests.moves.shim import aligned, run
 from tests.moves.test_move import expected, on_the_shim, storage
 
-from tilewise import DType, S
+from tilewise import DType, S, Swizzle
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves import move, plan
 from tilewise.moves.arrays.tuned import tiles_of
 from tilewise.moves.kernels import spelling
+from tilewise.moves.kernels.checked import Fault
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.tiles import tile as tile_module
@@ -375,6 +376,31 @@ def test_tiles_with_edges_within_the_storage_test_no_vector(shape, order, dtype,
     tests = sum((ctypes.c_ubyte * blocks).in_dll(library, "tests"))
     assert made.tobytes() == turned(given, shape, order, found.pair.bits).tobytes()
     assert 0 < tests < (blocks - whole_tiles(found.way)) / 2
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "dtype", "aim", "offset"),
+    [
+        (Swizzle(3, 2, -3) @ S[13, 40], S[(13, 40) : (1, 16)], "f32", Aim(64, 64, 1024), 0),
+        (Swizzle(3, 4, -4) @ S[27, 80], S[(27, 80) : (1, 32)], "u8", Aim(48, 32, 1024), 0),
+        (S[(90, 70) : (-70, 1)] + 89 * 70, S[(90, 70) : (1, 90)], "u8", Aim(32, 32, 512), 0),
+        (S[(90, 70) : (-70, 1)] + 89 * 70, S[(90, 70) : (1, 96)], "u8", Aim(32, 32, 512), 1),
+        (S[90, 70], S[(90, 70) : (1, 90)], "u8", Aim(32, 32, 512), 17),
+    ],
+    ids=["swizzled words", "swizzled bytes", "downwards", "downwards, with edges", "anywhere"],
+)
+def test_tiles_with_edges_read_within_the_storage(source, target, dtype, aim, offset):
+    asked = Case(source, target, DType.of(dtype), None, 0)
+    found = plan(source, target, dtype, aligned=offset & -offset or 256, checked=True)
+    tile = tile_for(simplest(found.pair, 2048), aim, offset & -offset or 256)
+    found = replace(found, way=tile)
+    own = storage(asked, 1)
+    given, made = aligned(own.size, offset), aligned(found.sizes[1], offset)
+    given[:] = own
+    fault = Fault.in_dll(run(found.kernel, *found.launch[:2], given, made), "move_fault")
+    assert tile.ragged
+    assert not fault.found, fault
+    assert made.tobytes() == expected(asked, own, target.max("m") + 1).tobytes()
 
 
 def whole_tiles(tile):
