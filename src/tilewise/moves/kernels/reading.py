@@ -1,7 +1,7 @@
 """From the source to shared memory: vectors, all of them under way at once.
 
-Only tiles that have an end of the storage, or a fill, test what they read. Where a tile has rows that the
-tensor has not, others are read in their place.
+Only tiles that have an end of the storage, or a fill, or an edge of a tensor that is swizzled, test what they
+read. Where others have rows that the tensor has not, the nearest that it has are read in their place.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Reading(Terms):
         return self.sum("read", self.tile.block_order, "o", start)
 
     def lines(self) -> Iterator[str]:
-        """What reads the tile; one that has an end of the storage tests every vector."""
+        """What reads the tile; one of which something may not be there tests every vector."""
         if self.tile.read_shift:
             yield f"const int shift = {self.in_sector('source', 'from')};"
         if not self.tested:

@@ -162,7 +162,8 @@ class Terms:
     def inside(self) -> str:
         """Whether all that the tile reads is in the storage, and nothing of it beyond a limit that fills.
 
-        Where a side is swizzled, places that are no element's may be swizzled anywhere.
+        Where the source is swizzled, a place that is no element's may be swizzled to anywhere: then the tile
+        has to be whole.
         """
         tile = self.tile
         source = tile.pair.source
