@@ -19,7 +19,7 @@ from tilewise.moves.tiles.aims import Aim
 from tilewise.moves.tiles.conflicts import STAGGERS
 from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import tile_for
-from tilewise.moves.tiles.turned import FEW, Turned, turned_by
+from tilewise.moves.tiles.turned import FEW_TILES, Turned, turned_by
 from tilewise.moves.ways.bulk import Bulk
 
 GUARD = 0xA5
@@ -178,7 +178,7 @@ def test_turned_tiles_in_the_order_of_the_source_move_the_same(monkeypatch, shap
 def test_few_turned_tiles_are_small_ones():
     small, large = (plan(*permuted((n, n), (1, 0)), "u4").way for n in (1447, 8191))
     assert (small.wide, small.tall) < (large.wide, large.tall)
-    assert replace(small, wide=large.wide, tall=large.tall).blocks < FEW <= large.blocks
+    assert replace(small, wide=large.wide, tall=large.tall).blocks < FEW_TILES <= large.blocks
 
 
 @pytest.mark.parametrize("stagger", [own for own in STAGGERS if own.of_words], ids=str)

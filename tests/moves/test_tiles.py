@@ -23,7 +23,7 @@ from tilewise.moves.tiles import tile as tile_module
 from tilewise.moves.tiles.aims import Aim
 from tilewise.moves.tiles.conflicts import STAGGERS
 from tilewise.moves.tiles.tile import VECTOR, Tile
-from tilewise.moves.tiles.tiling import HALO, IDLE, tile_for
+from tilewise.moves.tiles.tiling import HALO, SLACK, tile_for
 
 
 def permuted(shape, order):
@@ -312,7 +312,7 @@ def test_a_share_of_a_run_is_whole_sectors_where_that_takes_little():
 def test_a_tile_with_a_small_halo_is_taken_before_one_with_a_large():
     found = plan(*permuted((31, 17, 33, 67, 127), (4, 1, 3, 0, 2)), "bf16").way
     assert 1 < found.surplus <= HALO
-    assert found.write_vectors * VECTOR <= IDLE * found.run_elements * found.unit
+    assert found.write_vectors * VECTOR <= SLACK * found.run_elements * found.unit
 
 
 @pytest.mark.parametrize(

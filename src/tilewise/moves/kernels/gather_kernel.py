@@ -18,7 +18,7 @@ from tilewise.emit.functions import Index
 from tilewise.emit.parts.template import filled
 from tilewise.moves.kernels.spelling import NAME, PRELUDE, TYPES, swizzled
 from tilewise.moves.pairs.pair import Digit, Pair
-from tilewise.moves.ways.gather import WORD, Gather
+from tilewise.moves.ways.gather import IN_WORD, Gather
 
 _TEMPLATE = """\
 $prelude
@@ -102,10 +102,10 @@ def _word(gather: Gather, digits: list[Digit]) -> Iterator[str]:
         yield f"const long long q{place} = (long long)(rest % {digit.extent}ull); rest /= {digit.extent}ull;"
     start = pair.target.start + pair.target.outer
     yield f"const long long into = {_sum([0, *(digit.write for digit in others)], start)};"
-    yield f"const long long k = 8 * word - (long long)(2 * (u64)target + into & {WORD - 1});"
+    yield f"const long long k = 8 * word - (long long)(2 * (u64)target + into & {IN_WORD - 1});"
     yield "u32 out = 0, own = 0;"
     yield "#pragma unroll"
-    yield f"for (int v = 0; v < {WORD}; ++v) {{"
+    yield f"for (int v = 0; v < {IN_WORD}; ++v) {{"
     yield "    const long long q0 = k + v;"
     tests = ["q0 >= 0", f"q0 < {run.extent}"]
     for place, limit in enumerate(pair.limits):

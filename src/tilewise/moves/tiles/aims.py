@@ -58,7 +58,7 @@ SMALL_SHIFTED = {
 WHOLE_MIDDLE = Aim(256, 64, 16384)
 SHIFTED_MIDDLE = {8: (Aim(128, 64, 8192, 16),), 16: (Aim(256, 128, 16384),)}
 """For tensors of some size: of 8 or 16 bits in whole vectors, and by bits where both sides are shifted."""
-FEW = (Aim(128, 128, 8192), Aim(64, 128, 8192))
+FEWER = (Aim(128, 128, 8192), Aim(64, 128, 8192))
 LEAST = (Aim(64, 64, 4096), Aim(32, 32, 1024), Aim(16, 16, 256))
 """Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
 OTHERS = (
@@ -107,7 +107,7 @@ def aims(pair: Pair, aligned: int) -> Iterator[Aim]:
             yield from (LONG_ROWS,) if pair.bits > 8 and shifted == 2 else ()
         yield from (NARROW_BYTES,) if shifted and _is_narrow(pair) else ()
         yield from (WHOLE, ONE_SHIFTED, BOTH_SHIFTED)[shifted]
-    yield from FEW
+    yield from FEWER
     yield from LEAST
 
 

@@ -26,7 +26,7 @@ from tilewise.moves.tiles.traffic import traffic
 VECTOR = 16
 """Bytes of the widest access of a thread."""
 
-FEW = 3
+FEW_HELD = 3
 """Vectors of the source that a thread holds in few registers, beside those that a row has at its end."""
 
 LINE = 128
@@ -175,7 +175,7 @@ class Tile:
     def few_registers(self) -> bool:
         """Whether 32 registers are enough for a thread, so that all of a multiprocessor's run at once."""
         gathered = self.words == 1 and self.unit > 1 and not self.partial
-        return gathered and self.row_count * (self.run_bytes // VECTOR) <= FEW * self.threads
+        return gathered and self.row_count * (self.run_bytes // VECTOR) <= FEW_HELD * self.threads
 
     # -- reading -----------------------------------------------------------------------------------
 

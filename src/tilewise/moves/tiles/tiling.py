@@ -26,7 +26,7 @@ HALO, HALO_OF_SMALL = 1.34, 2.0
 """How much of a tile may be read at most, beside what it writes, where another has less: small tensors take
 no more time for it than for fewer threads."""
 
-IDLE = 1.3
+SLACK = 1.3
 """How much longer than its run a run's vectors may be together at most, where others are less."""
 
 EVEN = 1.1
@@ -92,7 +92,7 @@ def _by_waste(boxes: Iterator[Tile]) -> Iterator[Tile]:
     for box in boxes:
         small = bytes_of(box.pair) < (MIDDLE if box.unit == 1 else SMALL)
         most = HALO_OF_SMALL if small else HALO
-        if box.surplus <= most and box.write_vectors * VECTOR <= IDLE * box.run_elements * box.unit:
+        if box.surplus <= most and box.write_vectors * VECTOR <= SLACK * box.run_elements * box.unit:
             yield box
         else:
             wasteful.append(box)

@@ -16,7 +16,7 @@ from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.pair import Digit, Pair
 from tilewise.moves.tiles.tile import is_forgotten
 
-WORD = 8
+IN_WORD = 8
 """Elements of a word."""
 
 AHEAD = 32
@@ -31,7 +31,7 @@ SMALL = 128, 224, 512
 OTHERS = (192, 480, 512), (128, 480, 512), (256, 352, 512), (192, 480, 768), (64, 224, 256), (128, 96, 256)
 """Those that were best for some, and are tried where a pair is measured."""
 
-FEW = 264
+FEW_TILES = 264
 """Tiles that are two for each multiprocessor."""
 
 SHORTEST = 64, 128
@@ -69,12 +69,12 @@ class Turned:
     @property
     def run_pitch(self) -> int:
         """Words from run to run, an odd number: a vector may begin before the first element."""
-        return self.rows // WORD + 5
+        return self.rows // IN_WORD + 5
 
     @property
     def skew(self) -> int:
         """Words by which every 32 runs lie further apart, so that words of a row go to as many banks."""
-        return max(1, 32 * WORD // self.wide)
+        return max(1, 32 * IN_WORD // self.wide)
 
     @property
     def shared_bytes(self) -> int:
@@ -111,7 +111,7 @@ class Turned:
     kind = "tile"
     stays = fills_beyond = False
     changes_words = True
-    rate, vectors = RATE, (WORD // 2, AHEAD // 2)
+    rate, vectors = RATE, (IN_WORD // 2, AHEAD // 2)
     swizzle = None
 
     def alignment(self, aligned: int) -> int:
@@ -157,7 +157,7 @@ def turned_of(pair: Pair) -> Turned | None:
         return None
     if large.length(large.read_run) < SHORTEST[0] or large.length(large.write_run) < SHORTEST[1]:
         return None
-    return turned_by(pair, *SMALL) if large.blocks < FEW else _evened(large)
+    return turned_by(pair, *SMALL) if large.blocks < FEW_TILES else _evened(large)
 
 
 def turned_candidates(pair: Pair) -> list[Turned]:
@@ -180,7 +180,7 @@ def _evened(tile: Turned) -> Turned:
     """The tile with rows of which as many cover little more than a run of the source."""
     length = tile.length(tile.read_run)
     row = -(-length // -(-length // tile.wide))
-    return replace(tile, wide=-(-row // WORD) * WORD)
+    return replace(tile, wide=-(-row // IN_WORD) * IN_WORD)
 
 
 def turned_by(pair: Pair, wide: int, tall: int, threads: int) -> Turned | None:

@@ -9,7 +9,7 @@ from tilewise.moves.pairs.pair import Digit, Pair
 from tilewise.moves.tiles.tile import VECTOR
 
 THREADS = 256
-WORD = 8
+IN_WORD = 8
 """Elements of 4 bits that a thread has together, where the target has them side by side."""
 
 RATE = 0.04
@@ -51,7 +51,7 @@ class Gather:
     @property
     def run_words(self) -> int:
         """Words that a run of the target may be part of."""
-        return (self.digits[0].extent + 2 * WORD - 2) // WORD
+        return (self.digits[0].extent + 2 * IN_WORD - 2) // IN_WORD
 
     @property
     def elements(self) -> int:
@@ -68,7 +68,7 @@ class Gather:
 
     def alignment(self, aligned: int) -> int:
         """Bytes to which both pointers are to be: those of a vector of the target, or of a word."""
-        return self.vector * self.pair.bits // 8 or WORD * self.pair.bits // 8
+        return self.vector * self.pair.bits // 8 or IN_WORD * self.pair.bits // 8
 
     def sectors(self, aligned: int) -> None:
         """None: which sectors elements share that are taken one by one, a cache decides."""
@@ -104,7 +104,7 @@ def gather_of(pair: Pair, aligned: int = 256) -> Gather:
     """
     digits = _ordered(pair)
     if digits and pair.bits == 4 and digits[0].write == 1 and not pair.target.swizzles:
-        return Gather(pair, WORD)
+        return Gather(pair, IN_WORD)
     if not digits or pair.bits < 8 or pair.limits or digits[0].write != 1:
         return Gather(pair)
     unit, side = pair.bits // 8, pair.target
