@@ -25,7 +25,10 @@ from tilewise.moves.types import given_type, refuse_objects
 
 @dataclass(slots=True, eq=False)
 class Storage:
-    """An array as bytes from its first element to its last one."""
+    """An array as bytes from its first element to its last one.
+
+    Every call makes some, and to make a frozen one takes longer.
+    """
 
     array: Any
     library: Library

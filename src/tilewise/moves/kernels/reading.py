@@ -135,7 +135,7 @@ class Reading(Terms):
     def _run_left(self) -> str:
         """How many positions of the last digit of a row the tensor has; a halo is before a tile's own."""
         last = self.tile.read_run[-1]
-        return self.left(last, self.halo_of(last))
+        return self.left(last, self.tile.halo_of(last))
 
     @property
     def _read_inner(self) -> int:
@@ -145,7 +145,7 @@ class Reading(Terms):
         """When a row is none of the tensor: nothing of it is written."""
         tile = self.tile
         for i in tile.rows:
-            halo = self.halo_of(i)
+            halo = tile.halo_of(i)
             if i in tile.ragged or halo:
                 yield f"q{i} >= {self.left(i, halo)}"
             if halo:
@@ -166,7 +166,7 @@ class Reading(Terms):
             added(
                 self.origin(i),
                 names.get(i, f"q{i}" if i in tile.rows else 0),
-                -self.halo_of(i),
+                -self.tile.halo_of(i),
             )
             for i in range(len(tile.digits))
         ]

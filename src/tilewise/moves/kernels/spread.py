@@ -99,6 +99,8 @@ class SpreadReading(Reading):
 class SpreadWriting(Writing):
     """What writes a tile, and packs its vectors."""
 
+    bits = 4
+
     def functions(self) -> Iterator[str]:
         """None beside what spreads and packs."""
         yield from ()
@@ -123,8 +125,6 @@ class SpreadWriting(Writing):
         yield from (f"        {line}" for line in own)
         yield f"        put((u32*)(target + (to >> 1)), {_packed(value)}, own);"
         yield "    }"
-
-    bits = 4
 
 
 def _packed(value: str) -> str:

@@ -84,7 +84,7 @@ class Terms:
         """The first, and the last, value of digits of which rows are missing where the tensor ends."""
         far, near = cast(self.far), "" if self.far == "int" else "(int)"
         for i in self._cut:
-            halo, last = self.halo_of(i), self.tile.held[i] - 1
+            halo, last = self.tile.halo_of(i), self.tile.held[i] - 1
             if halo:
                 yield f"const int first{i} = {near}max({halo} - {self.origin(i)}, {far}0);"
             yield f"const int last{i} = {near}min({far}{last}, {self.left(i, halo - 1)});"
@@ -92,17 +92,13 @@ class Terms:
     @property
     def _cut(self) -> list[int]:
         """Digits of rows that are not there in some tiles."""
-        return [i for i in self.tile.rows if i in self.tile.ragged or self.halo_of(i)]
-
-    def halo_of(self, digit: int) -> int:
-        """How many positions of a digit the tile has before its own."""
-        return self.tile.halo if self.tile.halo and digit == self.tile.write_run[-1] else 0
+        return [i for i in self.tile.rows if i in self.tile.ragged or self.tile.halo_of(i)]
 
     def there(self, digit: int) -> str:
         """A row's digit, or that of a row that is there, where it is not."""
         if digit not in self._cut:
             return f"q{digit}"
-        own = f"max(q{digit}, first{digit})" if self.halo_of(digit) else f"q{digit}"
+        own = f"max(q{digit}, first{digit})" if self.tile.halo_of(digit) else f"q{digit}"
         return f"min({own}, last{digit})"
 
     def reach(self) -> tuple[str, str]:
@@ -111,7 +107,7 @@ class Terms:
         for i in self.tile.rows:
             step = self.tile.digits[i].read * self.tile.unit
             cut = i in self._cut
-            first: str | int = self.term(f"first{i}", step) if cut and self.halo_of(i) else 0
+            first: str | int = self.term(f"first{i}", step) if cut and self.tile.halo_of(i) else 0
             last = self.term(f"last{i}", step) if cut else (self.tile.held[i] - 1) * step
             ends[step >= 0].append(first)
             ends[step < 0].append(last)

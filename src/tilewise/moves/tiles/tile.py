@@ -163,13 +163,12 @@ class Tile:
     def ragged(self) -> tuple[int, ...]:
         """Digits whose last tile is not whole."""
         return tuple(
-            i
-            for i in self.block_order
-            if self.digits[i].extent % self.extents[i] or (self.halo and self._halo_on(i))
+            i for i in self.block_order if self.digits[i].extent % self.extents[i] or self.halo_of(i)
         )
 
-    def _halo_on(self, digit: int) -> bool:
-        return digit == self.write_run[-1]
+    def halo_of(self, digit: int) -> int:
+        """How many positions of a digit the tile reads before its own."""
+        return self.halo if self.halo and digit == self.write_run[-1] else 0
 
     @property
     def few_registers(self) -> bool:
