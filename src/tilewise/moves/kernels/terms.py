@@ -111,7 +111,14 @@ class Terms:
             last = self.term(f"last{i}", step) if cut else (self.tile.held[i] - 1) * step
             ends[step >= 0].append(first)
             ends[step < 0].append(last)
-        return added(*ends[True], -SECTOR), added(*ends[False], self.tile.run_bytes + SECTOR)
+        return added(*ends[True], -SECTOR), added(*ends[False], self.tile.run_bytes + SECTOR, self._further)
+
+    @property
+    def _further(self) -> int:
+        """How many bytes further a swizzle may put a vector, whose last bytes may be no element's."""
+        source = self.tile.pair.source
+        most = sum(swizzle.target for swizzle in source.swizzles) + source.outer
+        return most * self.tile.unit if self.reads_past else 0
 
     def count(self, place: int, digits: Sequence[str]) -> str:
         """What digits, as text, count in a limit."""
@@ -158,8 +165,8 @@ class Terms:
     def inside(self) -> str:
         """Whether all that the tile reads is in the storage, and nothing of it beyond a limit that fills.
 
-        Where the source is swizzled, a place that is no element's may be swizzled to anywhere: then the tile
-        has to be whole.
+        Where the source is swizzled, a row that is no element's may be swizzled to anywhere: then the tile has
+        to be whole.
         """
         tile = self.tile
         source = tile.pair.source
