@@ -165,7 +165,7 @@ class Terms:
     def inside(self) -> str:
         """Whether all that the tile reads is in the storage, and nothing of it beyond a limit that fills.
 
-        Where the source is swizzled, a row that is no element's may be swizzled to anywhere: then the tile has
+        Where the source is swizzled, a row that is no element's may be swizzled to anywhere: then the tile is
         to be whole.
         """
         tile = self.tile
