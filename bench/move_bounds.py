@@ -31,7 +31,7 @@ from tilewise.moves.tiles.tile import Tile
 class Reads(Reading):
     """What reads a tile, and stores nothing."""
 
-    def _store(self, value: str, first: int, vectors: int) -> Iterator[str]:
+    def _store(self, value: str, part: tuple[int, int]) -> Iterator[str]:
         yield "    ;"
 
 

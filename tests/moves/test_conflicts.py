@@ -13,7 +13,7 @@ import pytest
 from tilewise import S
 from tilewise.check.banks import counted
 from tilewise.moves import plan
-from tilewise.moves.tiles.conflicts import COLUMNS, PADDINGS, STAGGERS, STORES, WHOLE_WARP, Way, calmest
+from tilewise.moves.tiles.conflicts import COLUMNS, PADDINGS, STAGGERS, STORES, WHOLE_WARP, Gathering, calmest
 from tilewise.moves.tiles.paddings import PADDING_COST, SHIFTS, Rows
 from tilewise.moves.tiles.tile import Stagger, Tile
 
@@ -125,17 +125,17 @@ def staggers(tile: Tile) -> list[Stagger | None]:
     return [None, *some] if tile.regular else [None]
 
 
-def ways(tile: Tile) -> list[Way]:
+def ways(tile: Tile) -> list[Gathering]:
     """All that a tile may be stored and gathered by."""
     return [
-        Way(0, granule, columns, stagger, 0, 1)
+        Gathering(0, granule, columns, stagger, 0, 1)
         for columns in orders(tile)
         for granule in PADDINGS
         for stagger in (staggers(tile) if granule >= tile.unit else ())
     ]
 
 
-def padded(tile: Tile, way: Way, padding: int) -> Tile:
+def padded(tile: Tile, way: Gathering, padding: int) -> Tile:
     stored = way.granule == 4
     return replace(tile, columns=way.columns, word_stores=stored, padding=padding, stagger=way.stagger)
 

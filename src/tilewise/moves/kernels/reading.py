@@ -85,7 +85,8 @@ class Reading(Terms):
         """Loops over the vectors of the rows: from the source to registers, from there to shared memory."""
         tile, guarded = self.tile, name == "one"
         parts = [(0, tile.run_vectors)] if guarded else self._parts
-        for number, (first, vectors) in enumerate(parts):
+        for number, part in enumerate(parts):
+            first, vectors = part
             yield from self.loop(tile.row_count * vectors, 1 if guarded else None)
             if tile.rows:
                 place = added(first, f"item % {vectors}")
@@ -99,19 +100,19 @@ class Reading(Terms):
             if beyond:
                 yield f"    if ({' || '.join(beyond)}) continue;"
             if load:
-                yield from self._load(value, first, vectors, guarded)
+                yield from self._load(value, part, guarded)
             if store:
-                yield from self._store(value, first, vectors)
+                yield from self._store(value, part)
             yield "}"
 
-    def _load(self, value: str, first: int, vectors: int, guarded: bool) -> Iterator[str]:
+    def _load(self, value: str, part: tuple[int, int], guarded: bool) -> Iterator[str]:
         tile = self.tile
         names = {i: f"q{i}" if guarded else self.there(i) for i in tile.rows}
         terms = [self.term(name, tile.digits[i].read * tile.unit) for i, name in names.items()]
         if tile.read_shift:
             yield f"    {self.wide} place = {' + '.join(['from', *terms])};"
             yield f"    const int lead = {self.in_sector('source', 'place')};"
-            yield from self._beside("lead", first, vectors)
+            yield from self._beside("lead", part)
             place = f"place - lead + c * {tile.taken}"
         else:
             place = " + ".join(["from", *terms, "c * 16"])
@@ -143,11 +144,9 @@ class Reading(Terms):
 
     def _beyond(self) -> Iterator[str]:
         """When a row is none of the tensor: nothing of it is written."""
-        tile = self.tile
-        for i in tile.rows:
-            halo = tile.halo_of(i)
-            if i in tile.ragged or halo:
-                yield f"q{i} >= {self.left(i, halo)}"
+        for i in self.cut:
+            halo = self.tile.halo_of(i)
+            yield f"q{i} >= {self.left(i, halo)}"
             if halo:
                 yield f"q{i} < {halo} - {self.origin(i)}"
 
@@ -166,7 +165,7 @@ class Reading(Terms):
             added(
                 self.origin(i),
                 names.get(i, f"q{i}" if i in tile.rows else 0),
-                -self.tile.halo_of(i),
+                -tile.halo_of(i),
             )
             for i in range(len(tile.digits))
         ]
@@ -177,15 +176,15 @@ class Reading(Terms):
         yield f"        if ({beyond}) (({TYPES[tile.unit]}*)&one)[v] = {value};"
         yield "    }"
 
-    def _beside(self, begin: str, first: int, vectors: int) -> Iterator[str]:
+    def _beside(self, begin: str, part: tuple[int, int]) -> Iterator[str]:
         """No vector that has nothing of its row, which begins so many bytes behind a sector's begin."""
-        taken, run = self.tile.taken, self.tile.run_bytes
+        (first, vectors), taken, run = part, self.tile.taken, self.tile.run_bytes
         tests = [f"c * {taken} >= {begin} + {run}"] if (first + vectors) * taken > run else []
         tests += [f"c * {taken} + {taken} <= {begin}"] if (first + 1) * taken < SECTOR else []
         if tests:
             yield f"    if ({' || '.join(tests)}) continue;"
 
-    def _store(self, value: str, first: int, vectors: int) -> Iterator[str]:
+    def _store(self, value: str, part: tuple[int, int]) -> Iterator[str]:
         tile = self.tile
         rows, start = self.kept({i: f"q{i}" for i in tile.rows}), []
         if tile.read_shift:
@@ -196,7 +195,7 @@ class Reading(Terms):
                 if behind == "shift"
                 else f"    const int back = ({behind}) & 31;"
             )
-            yield from self._beside("back", first, vectors)
+            yield from self._beside("back", part)
             start = ["shift - back"]
         address = added(*start, *rows, f"c * {tile.taken}")
         if tile.swizzle_shift is not None:

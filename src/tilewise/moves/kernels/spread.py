@@ -85,10 +85,10 @@ class SpreadReading(Reading):
         parts = [f"spread({value}.x[{i}], {value}.x[{i + 1}])" for i in (0, 2)[: self.tile.taken // VECTOR]]
         return f"    V16 one[{len(parts)}] = {{{', '.join(parts)}}};"
 
-    def _store(self, value: str, first: int, vectors: int) -> Iterator[str]:
+    def _store(self, value: str, part: tuple[int, int]) -> Iterator[str]:
         if value != "one":
             yield self._spread(value)
-        yield from super()._store("one", first, vectors)
+        yield from super()._store("one", part)
 
     def _stored(self, value: str, address: str) -> Iterator[str]:
         yield f"    const int to = {address};"

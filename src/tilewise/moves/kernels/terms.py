@@ -83,20 +83,20 @@ class Terms:
     def rows_there(self) -> Iterator[str]:
         """The first, and the last, value of digits of which rows are missing where the tensor ends."""
         far, near = cast(self.far), "" if self.far == "int" else "(int)"
-        for i in self._cut:
+        for i in self.cut:
             halo, last = self.tile.halo_of(i), self.tile.held[i] - 1
             if halo:
                 yield f"const int first{i} = {near}max({halo} - {self.origin(i)}, {far}0);"
             yield f"const int last{i} = {near}min({far}{last}, {self.left(i, halo - 1)});"
 
     @property
-    def _cut(self) -> list[int]:
+    def cut(self) -> list[int]:
         """Digits of rows that are not there in some tiles."""
         return [i for i in self.tile.rows if i in self.tile.ragged or self.tile.halo_of(i)]
 
     def there(self, digit: int) -> str:
         """A row's digit, or that of a row that is there, where it is not."""
-        if digit not in self._cut:
+        if digit not in self.cut:
             return f"q{digit}"
         own = f"max(q{digit}, first{digit})" if self.tile.halo_of(digit) else f"q{digit}"
         return f"min({own}, last{digit})"
@@ -106,7 +106,7 @@ class Terms:
         ends: dict[bool, list[str | int]] = {True: ["from"], False: ["from"]}
         for i in self.tile.rows:
             step = self.tile.digits[i].read * self.tile.unit
-            cut = i in self._cut
+            cut = i in self.cut
             first: str | int = self.term(f"first{i}", step) if cut and self.tile.halo_of(i) else 0
             last = self.term(f"last{i}", step) if cut else (self.tile.held[i] - 1) * step
             ends[step >= 0].append(first)

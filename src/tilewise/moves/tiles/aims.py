@@ -129,24 +129,25 @@ def _long(pair: Pair) -> bool:
     return all(digit.extent * pair.bits // 8 >= LONG for digit in fastest)
 
 
+def _fastest(pair: Pair, name: str, otherwise: int) -> int:
+    """Elements of the digit whose neighbours lie side by side there; where there is none, so many."""
+    return next((digit.extent for digit in pair.digits or () if getattr(digit, name) == 1), otherwise)
+
+
 def _is_narrow(pair: Pair) -> bool:
     """Whether bytes lie in short rows that are no whole vectors, and are to lie in longer ones."""
-    reads, writes = (
-        max((digit.extent for digit in pair.digits or () if getattr(digit, name) == 1), default=0)
-        for name in ("read", "write")
-    )
+    reads, writes = (_fastest(pair, name, 0) for name in ("read", "write"))
     odd = pair.bits == 8 and not pair.spread and reads % VECTOR != 0
     return odd and NARROW_BYTES.read < reads < NARROW <= writes
 
 
 def _joins(pair: Pair) -> bool:
     """Whether runs of bytes in the target are of several digits, the fastest of which is no line long."""
-    inner = next((digit.extent for digit in pair.digits or () if digit.write == 1), LINE)
-    return pair.bits == 8 and not pair.spread and inner < LINE
+    return pair.bits == 8 and not pair.spread and _fastest(pair, "write", LINE) < LINE
 
 
 def _splits(pair: Pair) -> bool:
     """Whether a vector of the target goes over several values of a digit that does not divide it."""
     vector = VECTOR * 8 // pair.bits
-    inner = next((digit.extent for digit in pair.digits or () if digit.write == 1), vector)
+    inner = _fastest(pair, "write", vector)
     return inner < vector and vector % inner != 0

@@ -78,7 +78,7 @@ def calmest(tile: Tile) -> Tile:
     return replace(tile, word_stores=stored, padding=padding, columns=way.columns, stagger=way.stagger)
 
 
-class Way(NamedTuple):
+class Gathering(NamedTuple):
     """A way to store and to gather a tile, and what it costs beside the wavefronts of the gather."""
 
     least: float
@@ -92,7 +92,7 @@ class Way(NamedTuple):
     """By how much threads are more than vectors."""
 
 
-def _ways(tile: Tile) -> Iterator[Way]:
+def _ways(tile: Tile) -> Iterator[Gathering]:
     """Those of a tile."""
     unit, vector, staggers = tile.unit, tile.vector, _staggers(tile)
     least, stored = vector * (2 if unit == 8 else 1), tile.taken / VECTOR
@@ -103,7 +103,7 @@ def _ways(tile: Tile) -> Iterator[Way]:
             for stagger in staggers if granule >= unit else ():
                 order = 0.0 if stagger is None else STAGGERS[stagger]
                 more = lines + vector * (stores + order)
-                yield Way(round((least + more) * idle, 6), granule, columns, stagger, more, idle)
+                yield Gathering(round((least + more) * idle, 6), granule, columns, stagger, more, idle)
 
 
 def _staggers(tile: Tile) -> list[Stagger | None]:

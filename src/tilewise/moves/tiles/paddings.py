@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewise.hardware.memory.banks import BANKS, WORD
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.tiles.conflicts import PADDINGS, Way
+from tilewise.moves.tiles.conflicts import PADDINGS, Gathering
 from tilewise.moves.tiles.tile import Stagger, Tile
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
@@ -49,7 +49,7 @@ class Rows:
         self._steps = {granule: _steps(own) for granule, own in self._stored.items()}
         self._together = len(_LANES) // 2 if tile.unit == 8 else len(_LANES)
 
-    def best(self, ways: Sequence[Way]) -> list[tuple[float, int]]:
+    def best(self, ways: Sequence[Gathering]) -> list[tuple[float, int]]:
         """The fewest wavefronts of a vector by each way, with what padding weighs; and that padding.
 
         requires       for a stagger a tile that is regular
@@ -64,7 +64,7 @@ class Rows:
         sums = np.add.reduceat(wavefronts, [0, *accumulate(requests[:-1])], axis=1).T.tolist()
         return [self._least(way, *own) for way, *own in zip(ways, requests, sums, strict=True)]
 
-    def _least(self, way: Way, requests: int, wavefronts: list[int]) -> tuple[float, int]:
+    def _least(self, way: Gathering, requests: int, wavefronts: list[int]) -> tuple[float, int]:
         """What the padding costs that costs least, of those that a way may have, and which it is."""
         vectors = requests * self._together // len(_LANES)
         each, weight = self._tile.vector / vectors, PADDING_COST * way.granule
@@ -72,7 +72,7 @@ class Rows:
         least = min(costs)
         return least, costs.index(least)
 
-    def _paddings(self, way: Way) -> int:
+    def _paddings(self, way: Gathering) -> int:
         """How many paddings a way may have: one where others part two digits, and those are to be one."""
         return 1 if way.stagger and not self._regular[way.granule] else PADDINGS[way.granule]
 
@@ -100,7 +100,7 @@ class Rows:
         back = steps[tile.write_run[0]] if tile.write_shift else 0
         return all((steps[i] - tile.digits[i].write * back) % WORD == 0 for i in tile.write_row_extents)
 
-    def _words(self, ways: Sequence[Way], turns: Sequence[Int64s]) -> Int64s:
+    def _words(self, ways: Sequence[Gathering], turns: Sequence[Int64s]) -> Int64s:
         """[request, lane]: the words that lanes ask for together, with their rows, in order."""
         tile, counts = self._tile, [len(own) for own in turns]
         granules, columns = (
