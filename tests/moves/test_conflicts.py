@@ -13,7 +13,17 @@ import pytest
 from tilewise import S
 from tilewise.check.banks import counted
 from tilewise.moves import plan
-from tilewise.moves.tiles.conflicts import COLUMNS, PADDINGS, STAGGERS, STORES, WHOLE_WARP, Gathering, calmest
+from tilewise.moves.tiles.conflicts import (
+    COLUMNS,
+    EACH,
+    PADDINGS,
+    SHORT_RUN,
+    STAGGERS,
+    STORES,
+    WHOLE_WARP,
+    Gathering,
+    calmest,
+)
 from tilewise.moves.tiles.paddings import PADDING_COST, SHIFTS, Rows
 from tilewise.moves.tiles.tile import Stagger, Tile
 
@@ -106,13 +116,14 @@ def unpadded(name: str) -> Tile:
 def orders(tile: Tile) -> list[int]:
     vectors = tile.write_vectors
     found = [own for own in COLUMNS if vectors >= own] or [vectors]
+    found += [vectors] if vectors % 2 == 0 and vectors <= SHORT_RUN and vectors not in found else []
     return [*found, WHOLE_WARP] if vectors > 2 * WHOLE_WARP else found
 
 
 def with_idle(tile: Tile) -> float:
     """The cost where threads are more than vectors."""
     vectors = tile.write_vectors
-    return cost(tile) * -(-vectors // tile.columns) * tile.columns / vectors
+    return (cost(tile) + EACH) * -(-vectors // tile.columns) * tile.columns / vectors
 
 
 def may_be(tile: Tile) -> bool:

@@ -67,8 +67,9 @@ def check(shape, order, dtype, aim, **changed):
     ("shape", "order", "dtype", "aim", "nested"),
     [
         ((31, 2, 33, 3, 19), (4, 1, 3, 0, 2), "bf16", Aim(64, 256, 4096, 128), False),
-        ((31, 5, 33, 37), (3, 1, 0, 2), "u8", Aim(32, 256, 4096, 128), True),
-        ((31, 2, 33, 21), (3, 1, 0, 2), "f32", Aim(32, 256, 4096, 128), True),
+        ((31, 5, 33, 37), (3, 1, 0, 2), "u8", Aim(32, 256, 4096, 128), False),
+        ((31, 5, 33, 37), (3, 1, 0, 2), "u8", Aim(32, 320, 4096, 128), True),
+        ((31, 2, 33, 21), (3, 1, 0, 2), "f32", Aim(32, 320, 4096, 128), True),
     ],
 )
 def test_a_share_of_a_run_ends_within_a_sector(shape, order, dtype, aim, nested):
@@ -76,6 +77,23 @@ def test_a_share_of_a_run_ends_within_a_sector(shape, order, dtype, aim, nested)
     assert (tile.uneven, tile.write_shift, tile.nested) == (True, True, nested)
     assert 0 < tile.unread < tile.halo * tile.write_inner
     assert tile.surplus < prod(tile.held) / prod(tile.extents)
+    assert tile.write_vectors == most_vectors(tile)
+
+
+def most_vectors(tile: Tile) -> int:
+    """Vectors of the sectors that end in a run of a tile, wherever it begins."""
+    length = tile.run_elements * tile.unit
+    ends = ((begin, begin + length) for begin in range(0, SECTOR, tile.unit))
+    return max(end // SECTOR - begin // SECTOR for begin, end in ends) * (SECTOR // VECTOR)
+
+
+@pytest.mark.parametrize(("extent", "unit"), [(63, "u8"), (65, "u8"), (81, "bf16"), (33, "f32")])
+def test_no_thread_is_idle_at_the_end_of_a_short_run(extent, unit):
+    turn = plan(S[extent, 4001, 301], S[(extent, 4001, 301) : (1, extent, extent * 4001)], unit)
+    tile = turn.way
+    assert isinstance(tile, Tile)
+    assert tile.uneven
+    assert tile.write_vectors == most_vectors(tile)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,12 @@ WHOLE_WARP = 32
 WIDEST = 16
 """How many they write of a tile that is swizzled: runs of 256 bytes, for which two may meet in a bank."""
 
+SHORT_RUN = 20
+"""How many they write at most where all of a run's are neighbours: in pairs, those of a sector."""
+
+EACH = 12.0
+"""What a vector costs beside its wavefronts, so that threads had better not be idle."""
+
 IDLE = 1.125
 """By how much threads may be more than vectors where nothing else tells orders apart."""
 
@@ -70,7 +76,7 @@ def calmest(tile: Tile) -> Tile:
         if not asked:
             break
         for way, (wavefronts, padding) in zip(asked, rows.best(asked), strict=True):
-            cost = (wavefronts + way.more) * way.idle
+            cost = (wavefronts + EACH + way.more) * way.idle
             if cost < best:
                 best, found = cost, (way, padding)
     way, padding = found
@@ -103,7 +109,7 @@ def _ways(tile: Tile) -> Iterator[Gathering]:
             for stagger in staggers if granule >= unit else ():
                 order = 0.0 if stagger is None else STAGGERS[stagger]
                 more = lines + vector * (stores + order)
-                yield Gathering(round((least + more) * idle, 6), granule, columns, stagger, more, idle)
+                yield Gathering(round((least + EACH + more) * idle, 6), granule, columns, stagger, more, idle)
 
 
 def _staggers(tile: Tile) -> list[Stagger | None]:
@@ -115,5 +121,6 @@ def _staggers(tile: Tile) -> list[Stagger | None]:
 def _orders(vectors: int, widest: int = max(COLUMNS)) -> list[tuple[int, float]]:
     """Orders of threads, and by how much threads are more than vectors; a short run has one for each."""
     counts = [count for count in (widest, *COLUMNS) if vectors >= count] or [vectors]
+    counts += [vectors] if vectors % 2 == 0 and vectors <= SHORT_RUN else []
     counts += [WHOLE_WARP] if vectors > 2 * WHOLE_WARP else []
     return [(count, -(-vectors // count) * count / vectors) for count in dict.fromkeys(counts)]

@@ -299,9 +299,11 @@ class Tile:
 
     @property
     def write_vectors(self) -> int:
-        """Vectors of a write run, wherever it begins."""
-        slack = SECTOR // self.unit - 1 if self.write_shift and (self.uneven or not self.halo) else 0
-        slack += 0 if self.halo else self.lag
+        """Vectors of a write run, wherever it begins; with a halo those of the sectors that end in it."""
+        if self.halo:
+            sector = SECTOR // self.unit
+            return (self.run_elements + sector - 1) // sector * (SECTOR // VECTOR)
+        slack = self.lag + (SECTOR // self.unit - 1 if self.write_shift else 0)
         return -(-(self.run_elements + slack) // self.vector)
 
     @property
