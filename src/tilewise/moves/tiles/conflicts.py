@@ -76,7 +76,7 @@ def calmest(tile: Tile) -> Tile:
         if not asked:
             break
         for way, (wavefronts, padding) in zip(asked, rows.best(asked), strict=True):
-            cost = (wavefronts + EACH + way.more) * way.idle
+            cost = (wavefronts + way.more) * way.idle
             if cost < best:
                 best, found = cost, (way, padding)
     way, padding = found
@@ -93,7 +93,7 @@ class Gathering(NamedTuple):
     columns: int
     stagger: Stagger | None
     more: float
-    """Wavefronts of a vector: of stores, of lines that are not whole, and to put elements in order."""
+    """Wavefronts that a vector is worth: by itself, for stores, lines that are not whole, and its order."""
     idle: float
     """By how much threads are more than vectors."""
 
@@ -108,8 +108,8 @@ def _ways(tile: Tile) -> Iterator[Gathering]:
             stores = STORES[granule] * stored
             for stagger in staggers if granule >= unit else ():
                 order = 0.0 if stagger is None else STAGGERS[stagger]
-                more = lines + vector * (stores + order)
-                yield Gathering(round((least + EACH + more) * idle, 6), granule, columns, stagger, more, idle)
+                more = EACH + lines + vector * (stores + order)
+                yield Gathering(round((least + more) * idle, 6), granule, columns, stagger, more, idle)
 
 
 def _staggers(tile: Tile) -> list[Stagger | None]:
