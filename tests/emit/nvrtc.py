@@ -10,6 +10,9 @@ from pathlib import Path
 
 _SUCCESS = 0
 
+MINIMAL = "--minimal"
+"""An option that `tilewise.gpu` compiles with: programs that it runs are tested by it too."""
+
 
 def load(major: int | None = None) -> ctypes.CDLL | None:
     """The library of the system, or of a package nvidia-cuda-nvrtc, the newest; None where there is none.

@@ -32,6 +32,7 @@ class Compiler:
     def compile(self, text, kind, options, target, logs):
         assert (kind, target) == ("c++", "cubin")
         self.compiled.append((options.name, options.arch, text))
+        assert options.minimal
         if "mistake" in text:
             logs.write("line 1: a mistake")
             raise RuntimeError("NVRTC_ERROR_COMPILATION")

@@ -54,7 +54,7 @@ def cubin(source: Source, *, cache: Path | None = None) -> bytes:
     core = package("cuda.core")
     log = io.StringIO()
     try:
-        options = core.ProgramOptions(arch=source.arch, name=source.name)
+        options = core.ProgramOptions(arch=source.arch, name=source.name, minimal=True)
         code = bytes(core.Program(source.text, "c++", options).compile("cubin", logs=log).code)
     except Exception as error:  # the binding's own kinds; the log says more than they do
         raise CompileError(source.name, f"{log.getvalue()}\n{error}") from error
