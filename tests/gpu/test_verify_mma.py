@@ -179,7 +179,7 @@ def test_every_instruction_assembles():
     if library is None:
         pytest.skip("NVRTC is not installed")
     for group in programs(map(mma.probe_of, EVERY)):
-        code, said = nvrtc.compile_to_cubin(library, source(group), "--gpu-architecture=sm_90a", nvrtc.MINIMAL)
+        code, said = nvrtc.compile_to_cubin(library, source(group), "-arch=sm_90a", nvrtc.MINIMAL)
         assert said == ""
         assert all(this.kernel.encode() in code for this in group)
         assert len(group) <= TOGETHER

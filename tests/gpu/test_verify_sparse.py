@@ -149,7 +149,7 @@ def test_every_instruction_assembles():
         pytest.skip("NVRTC is not installed")
     some = [choice for choice in EVERY if choice.instruction.ordered or choice.selector == 0]
     for group in programs(choice.probe for choice in some):
-        code, _ = nvrtc.compile_to_cubin(library, source(group), "--gpu-architecture=sm_90a", nvrtc.MINIMAL)
+        code, _ = nvrtc.compile_to_cubin(library, source(group), "-arch=sm_90a", nvrtc.MINIMAL)
         assert all(this.kernel.encode() in code for this in group)
 
 
