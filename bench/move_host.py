@@ -190,14 +190,11 @@ def report(library: str, rounds: int) -> None:
     """The three tables of a library."""
     with tempfile.TemporaryDirectory() as cache:
         table(f"{library}: first call of a shape", in_a_process(cache, "first", library), 1e3, "ms")
-        modules = in_a_process(cache, "cached", library, next(iter(SHAPES)))["modules"]
         rows: dict[str, dict[str, float]] = {}
         for name in SHAPES:
+            modules = in_a_process(cache, "cached", library, name)["modules"]
             found = [in_a_process(cache, "cached", library, name, *modules) for _ in range(3)]
-            late = sorted({module for own in found for module in own["modules"]})
             rows[name] = {way: median(own[way] for own in found) for way in ("imports", "call")}
-            if late:
-                print(f"{name}: its first call imported {' '.join(late)}")
         table(f"{library}: a cached kernel in a new process", rows, 1e3, "ms")
         table(f"{library}: calls", in_a_process(cache, "calls", library, str(rounds)), 1e6, "us")
 

@@ -149,7 +149,8 @@ class Rows:
         banks |= again * _AGAIN
         np.minimum(banks, _AGAIN, out=banks)
         every = _AGAIN + 1
-        places = np.arange(0, further.size * every, every).reshape(*further.shape, 1) + banks
+        places = banks.astype(np.intp)  # as a sum of both types, they would take three times as long
+        places += np.arange(0, further.size * every, every).reshape(*further.shape, 1)
         asked = np.bincount(places.ravel(), minlength=further.size * every)
         busiest: Int64s = asked.reshape(*further.shape, every)[..., :BANKS].max(axis=2)
         return busiest
