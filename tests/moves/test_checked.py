@@ -25,7 +25,7 @@ SMALL = (
 )
 PADDED = {"padded": plan(S[30, 7] + 2, S[(30, 8) : (1, 64)], "s16", shape=(30, 7), fill=b"\1\2", aligned=2)}
 ROWS = PLANS["4 bits in long rows"]
-LARGE = {"4 bits in long rows, in large tiles": replace(ROWS, way=replace(ROWS.way, wide=192, tall=480))}
+LARGE = {"4 bits in long rows, in large tiles": replace(ROWS, chosen=replace(ROWS.way, wide=192, tall=480))}
 PLAIN = {name: PLANS[name] for name in SMALL} | PADDED | LARGE
 CHECKED = {name: replace(own, checked=True) for name, own in PLAIN.items()}
 GUARD = 0xA5

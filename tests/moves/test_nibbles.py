@@ -39,7 +39,7 @@ def drawn(seed):
     )
     pair = None if found.pair.digits is None else simplest(found.pair, 8 * found.aligned)
     if pair is not None and pair.bits == 4 and draw.random() < 0.7:
-        found = replace(found, way=_another(pair, found, draw))
+        found = replace(found, chosen=_another(pair, found, draw))
     return asked, found, offset
 
 
@@ -147,7 +147,7 @@ def test_rows_of_few_bytes_are_spread():
 )
 def test_turned_tiles_are_the_naive_moves(shape, order, sizes):
     found = plan(*permuted(shape, order), "u4", fill=9)
-    check_guarded(replace(found, way=turned_by(simplest(found.pair), *sizes)))
+    check_guarded(replace(found, chosen=turned_by(simplest(found.pair), *sizes)))
 
 
 def test_turned_runs_go_over_as_many_digits_as_make_them_long():
@@ -172,7 +172,7 @@ def test_turned_tiles_in_the_order_of_the_source_move_the_same(monkeypatch, shap
     found = plan(*permuted(shape, order), "u4", fill=9)
     tile = turned_by(simplest(found.pair), 64, 32, 128)
     assert next(iter(tile.counts)) == tile.read_run
-    check_guarded(replace(found, way=tile))
+    check_guarded(replace(found, chosen=tile))
 
 
 def test_few_turned_tiles_are_small_ones():
@@ -186,7 +186,7 @@ def test_threads_that_begin_with_other_words_pack_the_same_elements(stagger):
     found = plan(*permuted((3, 331, 3), (0, 2, 1)), "u4", fill=9)
     tile = tile_for(spread(simplest(found.pair)), Aim(64, 64, 1024), 512)
     assert tile.regular
-    check_guarded(replace(found, way=replace(tile, stagger=stagger)))
+    check_guarded(replace(found, chosen=replace(tile, stagger=stagger)))
 
 
 def check_guarded(found):
@@ -214,7 +214,7 @@ def check_guarded(found):
 )
 def test_spread_tiles_are_the_naive_moves(shape, order, aim):
     found = plan(*permuted(shape, order), "u4", fill=9)
-    check_guarded(replace(found, way=tile_for(spread(simplest(found.pair)), aim)))
+    check_guarded(replace(found, chosen=tile_for(spread(simplest(found.pair)), aim)))
 
 
 def test_a_thread_gathers_a_word_of_the_target():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from typing import NoReturn, get_type_hints
 
 import numpy as np
@@ -15,6 +16,7 @@ from tilewise import LayoutError, R, Refused, S, laneid, move, parse, plan, reg,
 from tilewise.hardware.limits import shared_bytes
 from tilewise.moves import Exchange, Plan, tune
 from tilewise.moves.exchange import exchange
+from tilewise.moves.ways.gather import Gather
 
 MEMORY = S[64, 96], S[(64, 96) : (1, 64)]
 FRAGMENTS = parse("wgmma.D(f32, n=64)"), S[(64, 64) : (1 @ reg, 1 @ tx)]
@@ -264,6 +266,14 @@ def test_what_does_not_fit(ask, code, said):
         ask()
     assert refused.value.code == code
     assert refused.value.hint
+
+
+def test_a_way_that_is_chosen_is_taken_by_storages_of_that_alignment():
+    found = plan(*MEMORY, "f32")
+    chosen = replace(found, chosen=Gather(found.pair))
+    assert isinstance(chosen.way, Gather)
+    assert chosen.for_alignment(chosen.aligned) == chosen != found
+    assert chosen.for_alignment(4) == found.for_alignment(4) != found
 
 
 @pytest.mark.parametrize(("aligned", "code"), [(3, "TW401"), (2, "TW401"), (0, "TW401"), ("a", "TW101")])

@@ -163,6 +163,21 @@ def test_what_is_remembered_has_a_bound(monkeypatch):
     assert len(run._known) <= 3
 
 
+def test_the_cpu_has_no_use_for_the_way_of_a_gpu(monkeypatch):
+    def asked(pair, aligned):
+        raise AssertionError("a tile was looked for")
+
+    monkeypatch.setattr(sys.modules["tilewise.moves.plan"], "way_of", asked)
+    assert move(np.arange(6), S[2, 3], S[(2, 3) : (1, 2)]).tolist() == [0, 3, 1, 4, 2, 5]
+    assert move(np.arange(4), S[4], S[4:2], fill=9).tolist() == [0, 9, 1, 9, 2, 9, 3]
+    padded = move(np.arange(6), S[2, 3], S[(2, 4) : (1, 2)], shape=(2, 3), fill=9)
+    assert padded.tolist() == [0, 3, 1, 4, 2, 5, 9, 9]
+    halves = move(np.array([0x21, 0x03], np.uint8), S[3], S[3], dtype="u4", fill=15)
+    assert halves.tolist() == [0x21, 0xF3]
+    with pytest.raises(AssertionError, match="a tile"):
+        _ = plan(S[2, 3], S[(2, 3) : (1, 2)], "u8").way
+
+
 # -- fills -----------------------------------------------------------------------------------------
 
 

@@ -40,7 +40,7 @@ def forced(shape, order, dtype, aim, **changed):
     found = plan(*permuted(shape, order), dtype)
     pair = simplest(found.pair, 2048)
     tile = tile_for(in_bytes(pair) if pair.bits == 4 else pair, aim)
-    return replace(found, way=replace(tile, **changed))
+    return replace(found, chosen=replace(tile, **changed))
 
 
 def turned(array, shape, order, bits):
@@ -182,7 +182,7 @@ def test_rows_that_end_in_a_halo_are_read_to_their_end():
     tile = tile_for(simplest(found.pair, 2048), Aim(32, 32, 256, 128))
     given, made = aligned(800), aligned(801)
     given[:] = np.random.default_rng(1).integers(0, 256, 800)
-    run(replace(found, way=tile).kernel, tile.blocks, tile.threads, given, made)
+    run(replace(found, chosen=tile).kernel, tile.blocks, tile.threads, given, made)
     assert (tile.read_run[-1], tile.read_shift, tile.halo) == (tile.write_run[-1], False, 16)
     assert made[1:].tobytes() == turned(given, (2, 200, 2), (2, 1, 0), 8).tobytes()
 
@@ -260,7 +260,7 @@ def test_what_a_halo_has_before_its_tile_is_counted_in_limits(rows, columns, pad
     tile = tile_for(simplest(found.pair, 2048), Aim(16, 32, 64, 128))
     given, made = storage(asked, 1), aligned(found.sizes[1])
     made[:] = 5
-    run(replace(found, way=tile).kernel, tile.blocks, tile.threads, given, made)
+    run(replace(found, chosen=tile).kernel, tile.blocks, tile.threads, given, made)
     assert (tile.halo > 0, len(tile.write_run), tile.pair.limits[0].fills) == (True, 3, False)
     assert made.tobytes() == expected(asked, given, made.size).tobytes()
 
@@ -412,7 +412,7 @@ def test_tiles_with_edges_read_within_the_storage(source, target, dtype, aim, of
     asked = Case(source, target, DType.of(dtype), None, 0)
     found = plan(source, target, dtype, aligned=offset & -offset or 256, checked=True)
     tile = tile_for(simplest(found.pair, 2048), aim, offset & -offset or 256)
-    found = replace(found, way=tile)
+    found = replace(found, chosen=tile)
     own = storage(asked, 1)
     given, made = aligned(own.size, offset), aligned(found.sizes[1], offset)
     given[:] = own

@@ -68,7 +68,7 @@ def test_a_launch_is_of_what_has_a_kernel(way):
 
 @pytest.mark.parametrize("way", EACH, ids=lambda way: way.__name__)
 def test_a_new_way_is_a_class_and_its_rows_in_the_tables(way, monkeypatch):
-    own = replace(EACH[way], way=Fifth(), checked=False)
+    own = replace(EACH[way], chosen=Fifth(), checked=False)
     with pytest.raises(KeyError):
         _ = own.kernel
     monkeypatch.setitem(text.KERNELS, Fifth, lambda way, storage, fill, name: f"{name} of {storage} bytes")

@@ -52,12 +52,18 @@ class Plan:
     pair: Pair
     dtype: DType
     device: str
-    way: Way
     fill: bytes
     aligned: int = ALIGNED
     """Bytes to which both storages are."""
     checked: bool = False
     """Whether the kernel tests every access of its storages."""
+    chosen: Way | None = None
+    """The way to take, where it is another than would be taken."""
+
+    @cached_property
+    def way(self) -> Way:
+        """How the elements go, found when it is first asked for: no move on the CPU does."""
+        return self.chosen or way_of(self.pair, self.aligned)
 
     @cached_property
     def kind(self) -> str:
@@ -90,12 +96,12 @@ class Plan:
     @property
     def fills(self) -> bool:
         """Whether the target is filled before the kernel writes it."""
-        return self._keeps_room or self._ends_amid
+        return self._keeps_room or self.ends_amid
 
     @property
     def fill_from(self) -> int:
         """The byte of the target from which on it is filled: the last, where no other has room."""
-        return self.sizes[1] - 1 if self._ends_amid and not self._keeps_room else 0
+        return self.sizes[1] - 1 if self.ends_amid and not self._keeps_room else 0
 
     @property
     def fills_apart(self) -> bool:
@@ -110,14 +116,14 @@ class Plan:
     @cached_property
     def _keeps_room(self) -> bool:
         """Whether the kernel leaves such places as they are."""
-        return not (self.way.fills_beyond and self._target_is_whole) and self.has_room
+        return self.has_room and not (self.way.fills_beyond and self._target_is_whole)
 
     @property
     def _target_is_whole(self) -> bool:
         return self.target.holes.count == 0 and self.target.min(self.target.axes[0]) == 0
 
     @property
-    def _ends_amid(self) -> bool:
+    def ends_amid(self) -> bool:
         """Whether the last byte of the target is not all an element's."""
         return self.pair.target.size * self.pair.bits % 8 != 0
 
@@ -159,7 +165,7 @@ class Plan:
         if aligned == self.aligned:
             return self
         aligned = _known_alignment(aligned, self.dtype)
-        return replace(self, way=way_of(self.pair, aligned), aligned=aligned)
+        return replace(self, aligned=aligned, chosen=None)
 
     def bind(self) -> Bound:
         """The plan as what is called with arrays: checked, compiled once, and launched.
@@ -341,7 +347,7 @@ def memory_plan(
         tested = os.environ.get("TILEWISE_CHECKED", "0") not in ("", "0")
     else:
         tested = of_kind(checked, bool, "True or False", "checked=True tests every access")
-    return Plan(pair, kind, device, way_of(pair, aligned), given_fill(fill, dtype, kind), aligned, tested)
+    return Plan(pair, kind, device, given_fill(fill, dtype, kind), aligned, tested)
 
 
 def between_registers(source: Layout, target: Layout) -> bool:

@@ -143,7 +143,7 @@ class Bound:
             -(-side.size * plan.dtype.bits // 8) for side in (plan.pair.source, plan.pair.target)
         )
         self._beyond = plan.pair.beyond > 0
-        self._fills = plan.fills or self._beyond
+        self._fills = plan.has_room or plan.ends_amid
 
     def __call__(self, x: Any, out: Any = None, *, stream: Any = None) -> Any:
         """The result in new storage, or in `out`; the bytes of x are read as elements of the plan's type."""

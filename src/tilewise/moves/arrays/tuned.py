@@ -48,7 +48,7 @@ def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line:
     tiles = tiles_of(plan)
     if len(tiles) < 2:
         return plan
-    plans = [replace(plan, way=tile, checked=False) for tile in tiles]
+    plans = [replace(plan, chosen=tile, checked=False) for tile in tiles]
     seconds = _measured(plans, index)
     for own, taken in zip(tiles, seconds, strict=True):
         extents = " x ".join(map(str, own.named_extents["elements"]))
@@ -59,7 +59,7 @@ def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line:
     from tilewise.moves.arrays.run import forget  # which asks here what is remembered
 
     forget()
-    return replace(plan, way=tiles[best])
+    return replace(plan, chosen=tiles[best])
 
 
 def remembered(plan: Plan, index: int) -> Plan:
@@ -68,7 +68,7 @@ def remembered(plan: Plan, index: int) -> Plan:
         return plan
     wanted = known.get(name_of_device(index), {}).get(shape_class(plan))
     found = next((tile for tile in tiles_of(plan) if traits(tile) == wanted), None) if wanted else None
-    return plan if found is None else replace(plan, way=found)
+    return plan if found is None else replace(plan, chosen=found)
 
 
 def tiles_of(plan: Plan) -> list[Tiled]:
