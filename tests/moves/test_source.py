@@ -14,9 +14,10 @@ from tests.moves import shim
 from tests.moves.pairs import WORDS, Case, naive
 
 from tilewise import LayoutError, R, Refused, S, Swizzle
+from tilewise.hardware.limits import BLOCKS
 from tilewise.moves import plan
 from tilewise.moves.named import core_matrices, pack_scales_128x4, permute, tile_for_wgmma, transpose
-from tilewise.moves.source import host_source, kernel_source, name_of
+from tilewise.moves.source import alignment, host_source, kernel_source, name_of
 
 PLANS = {
     "transpose": transpose(256, 128).plan("bf16"),
@@ -35,6 +36,8 @@ PLANS = {
     "copies and gaps": plan(S[30, 7], S[(30, 7) : (1, 32)] + R[2:256] + 5, "s16", fill=b"\x01\x02"),
     "swizzles that part vectors": plan(Swizzle(3, 0, 3) @ S[16, 64], S[(16, 64) : (1, 16)], "f16"),
     "no common digits": plan(S[(6, 4) : (9, 2)], S[(4, 6) : (1, 5)], "f32", fill=b"\0\0\x80\x3f"),
+    "no common digits, of 4 bits": plan(S[(6, 4) : (9, 2)], S[(4, 6) : (1, 5)], "u4", fill=b"\x33"),
+    "no digits, of 4 bits": plan(S[1], S[1] + 1, "u4"),
     "gaps of 16 bytes": plan(S[9], S[9:3], "b128", fill=bytes(range(16))),
 }
 COPY = plan(S[64], S[64] + 16, "f32", fill=b"\0\0\x80\x3f")
@@ -178,6 +181,25 @@ def test_pointers_that_are_not_aligned_are_refused(library):
     run = getattr(library, f"run_move_{number}")
     assert run(ctypes.c_void_p(source.ctypes.data + 8), ctypes.c_void_p(target.ctypes.data)) == 1
     assert set(target) == {0x5A}
+
+
+def test_words_of_a_fill_are_aligned_where_a_copy_has_no_kernel():
+    assert "(unsigned *)target" in host_source(COPY)
+    assert alignment(COPY) == 4
+    assert "Both pointers are multiples of 4 bytes" in host_source(COPY)
+    assert "% 4)\n        return cudaErrorMisalignedAddress" in host_source(COPY)
+    by_bytes = plan(S[64], S[64] + 16, "f32")
+    assert alignment(by_bytes) == 1
+    assert "Misaligned" not in host_source(by_bytes)
+
+
+@pytest.mark.parametrize("ask", [kernel_source, host_source], ids=["kernel", "host"])
+def test_a_kernel_has_no_more_blocks_than_a_grid(ask):
+    large = plan(S[1000003, 999983], S[(1000003, 999983) : (999979, 1000033)], "u8")
+    assert large.launch[0] > BLOCKS
+    with pytest.raises(Refused, match="a grid has at most 2147483647") as no:
+        ask(large)
+    assert no.value.code == "TW602"
 
 
 def test_a_copy_has_no_kernel():

@@ -34,6 +34,9 @@ THREAD_REGISTERS = 255
 THREADS = 1024
 """Threads that one block can have."""
 
+BLOCKS = (1 << 31) - 1
+"""Blocks that a grid can have along x."""
+
 _SHARED_KIB = {
     **dict.fromkeys((70, 72), 96),
     75: 64,

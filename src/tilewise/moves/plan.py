@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, of_kind
+from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.emit.names import checked as checked_name
+from tilewise.hardware.limits import BLOCKS
 from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.kernels.text import text_of
 from tilewise.moves.lines import lines_of_memory, steps_of_memory
@@ -136,6 +137,7 @@ class Plan:
 
     def code(self, name: str = NAME) -> str:
         """The kernel under that name."""
+        _refuse_beyond_a_grid(self.way)
         text = text_of(self.way, self.sizes[0], self.fill, checked_name(name, "a kernel"))
         if not (self.checked and text):
             return text
@@ -363,6 +365,15 @@ def between_registers(source: Layout, target: Layout) -> bool:
     from tilewise.moves.exchange import of_registers  # NumPy comes with it, and memory needs none
 
     return of_registers(source) and of_registers(target)
+
+
+def _refuse_beyond_a_grid(way: Way) -> None:
+    if way.blocks > BLOCKS:
+        raise Refused(
+            "TW602",
+            f"it takes {way.blocks} blocks of {way.threads} threads, and a grid has at most {BLOCKS}",
+            hint="move a part of the tensor at a time",
+        )
 
 
 def _known_width(dtype: DType) -> None:

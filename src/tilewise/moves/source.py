@@ -152,8 +152,8 @@ def _needed(plan: Plan, name: str) -> Iterator[str]:
     if plan.fills:
         filled_ = "last byte is" if plan.fill_from else f"{_target_bytes(plan)} bytes are"
         yield f"Before it, the target's {filled_} filled with {_bytes(plan)}."
-    if plan.kernel:
-        least = alignment(plan)
+    least = alignment(plan)
+    if plan.kernel or least > 1:
         where = f"are multiples of {least} bytes" if least > 1 else "may be any addresses"
         yield f"Both pointers {where}, and their memory does not overlap."
     if _tested(plan):
@@ -178,14 +178,15 @@ def _target_bytes(plan: Plan) -> int:
 
 
 def alignment(plan: Plan) -> int:
-    """Bytes to which both pointers are to be: no access is wider than a vector.
+    """Bytes to which both pointers are to be: no access is wider than a vector, nor than a word of the fill.
 
     >>> from tilewise import S
     >>> from tilewise.moves import plan
     >>> alignment(plan(S[64, 64], S[(64, 64) : (1, 64)], "bf16")), alignment(plan(S[64], S[64 : 2], "f32"))
     (16, 4)
     """
-    return plan.way.alignment(plan.aligned)
+    word = _fill_words(plan)[0] if plan.fills and not _even(plan) else 1
+    return max(word, plan.way.alignment(plan.aligned)) if plan.kernel else word
 
 
 # -- the host's part -------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ def alignment(plan: Plan) -> int:
 def _launch(plan: Plan, name: str) -> Iterator[str]:
     """The statements of the host: each call is followed by a look at what it answers."""
     least = alignment(plan)
-    if plan.kernel and least > 1:
+    if least > 1:
         yield f"if (((std::uintptr_t)source | (std::uintptr_t)target) % {least})"
         yield "    return cudaErrorMisalignedAddress;"
     declared = "cudaError_t "

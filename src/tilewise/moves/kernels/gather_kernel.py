@@ -44,7 +44,7 @@ def gather_kernel(gather: Gather, name: str = NAME) -> str:
     >>> from tilewise.moves.pairs.pair import pair_of
     >>> from tilewise.moves.ways.gather import gather_of
     >>> pair = pair_of(S[(6, 4) : (9, 2)], S[(4, 6) : (1, 5)], DType.of("f32"))
-    >>> pair.digits is None, "target)[place] = " in gather_kernel(gather_of(pair))
+    >>> pair.digits is None, "target)[into] = " in gather_kernel(gather_of(pair))
     (True, True)
     """
     apart = gather.pair.digits is None
@@ -79,7 +79,8 @@ def _by_digits(gather: Gather) -> Iterator[str]:
     if gather.in_words:
         yield from _word(gather, digits)
         return
-    yield "u64 rest = item;"
+    if digits:
+        yield "u64 rest = item;"
     for place, digit in enumerate(digits):
         extent = digit.extent // vector if place == 0 else digit.extent
         step = f" * {vector}" if place == 0 and vector > 1 else ""
@@ -190,12 +191,12 @@ def _by_index(gather: Gather) -> Iterator[str]:
         yield f"if (x >= {prod(pair.box)}ull) return;"
     copy = f", item % {copies}ull" if copies > 1 else ""
     yield f"const long long from = source_at({ours});"
-    yield f"const long long place = target_at({theirs}{copy});"
+    yield f"const long long into = target_at({theirs}{copy});"
     if pair.bits < 8:
-        yield from _narrow(pair.bits, "from", "place")
+        yield from _narrow(pair.bits, "from", "into")
         return
     kind = TYPES[pair.bits // 8]
-    yield f"(({kind}*)target)[place] = ((const {kind}*)source)[from];"
+    yield f"(({kind}*)target)[into] = ((const {kind}*)source)[from];"
 
 
 def _flat(layout: Layout, box: tuple[int, ...]) -> str:
