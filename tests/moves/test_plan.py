@@ -268,6 +268,15 @@ def test_what_does_not_fit(ask, code, said):
     assert refused.value.hint
 
 
+def test_copies_in_one_place_are_one():
+    same = S[64, 96] + R[2:0]
+    assert plan(S[64, 96], same, "bf16").kind == "view"
+    assert plan(MEMORY[0], MEMORY[1] + R[3:0], "bf16").kernel == plan(*MEMORY, "bf16").kernel
+    apart = S[(6, 4) : (9, 2)], S[(4, 6) : (1, 5)]
+    assert plan(apart[0], apart[1] + R[2:0], "f32").kernel == plan(*apart, "f32").kernel
+    assert move(np.arange(4), S[2, 2], S[(2, 2) : (1, 2)] + R[2:0] + R[2:4]).tolist() == [0, 2, 1, 3] * 2
+
+
 def test_a_way_that_is_chosen_is_taken_by_storages_of_that_alignment():
     found = plan(*MEMORY, "f32")
     chosen = replace(found, chosen=Gather(found.pair))

@@ -181,6 +181,15 @@ def test_the_cpu_has_no_use_for_the_way_of_a_gpu(monkeypatch):
 # -- fills -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("fill", [5, b"\x05", b"\x55"])
+def test_elements_of_4_bits_are_filled_alike_by_numbers_and_bytes_with_and_without_out(fill):
+    x, asked = np.array([0x21, 0x43, 0x65], np.uint8), {"shape": (2, 3), "dtype": "u4", "fill": fill}
+    into = np.zeros(4, np.uint8)
+    move(x, S[2, 3], S[2, 4], out=into, **asked)
+    assert into.tolist() == move(x, S[2, 3], S[2, 4], **asked).tolist() == [0x21, 0x53, 0x54, 0x56]
+    assert plan(S[2, 3], S[2, 4], **asked).kernel == plan(S[2, 3], S[2, 4], **asked | {"fill": 5}).kernel
+
+
 @pytest.mark.parametrize(
     ("fill", "dtype", "wanted"),
     [
@@ -204,6 +213,8 @@ def test_the_cpu_has_no_use_for_the_way_of_a_gpu(monkeypatch):
         (0, "e4m3fnuz", "00"),
         (b"\x38", "e4m3", "38"),
         (b"\x12\x34", "u16", "1234"),
+        (b"\x05", "u4", "55"),
+        (b"\x55", "u4", "55"),
     ],
 )
 def test_a_fill_is_the_bytes_of_an_element(fill, dtype, wanted):
@@ -257,6 +268,8 @@ def test_a_bf16_that_is_no_number_stays_none():
         (3.4028235e38, "tf32"),
         ("1", "e4m3"),
         (b"\0", "u16"),
+        (b"\x25", "u4"),
+        (b"\x50", "e2m1"),
     ],
 )
 def test_a_fill_that_the_type_does_not_hold_is_refused(fill, dtype):

@@ -24,8 +24,8 @@ _PACKED = {"f64": "<d", "f32": "<f", "xf32": "<f", "f16": "<e"}
 def element_of(fill: Any, dtype: DType) -> bytes:
     """The bytes of an element of that value; for elements of less than a byte, a byte full of them.
 
-    Bytes are taken as they are, and of 0 no bit is set, in every type. Numbers of floats are rounded to the
-    nearest one; what the type does not hold is refused.
+    Bytes are taken as they are, an element of less than a byte from the lowest bits, and of 0 no bit is set,
+    in every type. Numbers of floats are rounded to the nearest one; what the type does not hold is refused.
 
     >>> element_of(-1, DType.of("s16")), element_of(1.5, DType.of("bf16")), element_of(3, DType.of("u4"))
     (b'\xff\xff', b'\xc0?', b'3')
@@ -44,7 +44,7 @@ def element_of(fill: Any, dtype: DType) -> bytes:
                 f"the fill has {counted(len(fill), 'byte')}, an element of {dtype} has {size}",
                 hint="one element, as its bytes lie in memory",
             )
-        return bytes(fill)
+        return bytes(fill) if dtype.bits >= 8 else _alone(fill[0], dtype)
     if is_no_bit(fill):
         return bytes(size)
     if dtype.name in _PACKED:
@@ -52,6 +52,18 @@ def element_of(fill: Any, dtype: DType) -> bytes:
     if dtype.name[0] in "sub" and dtype.name[1:].isdigit():
         return _integer(fill, dtype)
     return packed(_rounded(fill, dtype), dtype)
+
+
+def _alone(byte: int, dtype: DType) -> bytes:
+    """The element that is alone in a byte, or that fills it already."""
+    full = packed(byte & (1 << dtype.bits) - 1, dtype)
+    if byte >> dtype.bits and byte != full[0]:
+        raise LayoutError(
+            "TW705",
+            f"the fill {byte:#04x} is two elements of {dtype} that differ",
+            hint="one element fills all: its bits are the lowest of the byte",
+        )
+    return full
 
 
 def given_fill(fill: Any, dtype: Any, kind: DType) -> bytes:

@@ -126,6 +126,7 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
     sides = _side(source, "source"), _side(target, "target")
     for side, name in zip(sides, ("source", "target"), strict=True):
         _refuse_beyond_64_bits(side, name, dtype)
+    target = _without_idle_copies(target)
     _refuse_meeting(target)
     box = _box(source, target, shape)
     return Pair((source, target), dtype.bits, box, *sides, *_digits(source, target, box))
@@ -143,6 +144,14 @@ def storage_size(layout: Layout, dtype: DType) -> int:
 
 def _in_elements(layout: Layout, dtype: DType) -> Layout:
     return layout if layout.unit == "element" else layout.in_elements(dtype)
+
+
+def _without_idle_copies(layout: Layout) -> Layout:
+    """The same map without the copies of elements that lie where these do."""
+    moving = tuple(it for it in layout.replica if it.stride.terms)
+    if len(moving) == len(layout.replica):
+        return layout
+    return layout.with_parts(layout.shape, layout.strides, moving, layout.offset)
 
 
 def _side(layout: Layout, name: str) -> Side:
