@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from tilewise import DType, LayoutError, Refused, S, move, plan
+from tilewise.check.match import match
 from tilewise.check.suggest import suggest
+from tilewise.core.dtypes import DTYPES
+from tilewise.hardware.modes import Mode
+from tilewise.hardware.operands import tiles
 from tilewise.moves import named
 from tilewise.simulate import scales
 
@@ -95,6 +99,31 @@ def test_tiles_are_those_that_suggest_takes(swizzle):
     assert named.tile_for_wgmma(128, 64, "bf16", swizzle).target.same(asked.tile).answer
 
 
+BY_WIDTH = {"b8": "s8", "b16": "f16", "s16": "f16", "u16": "f16", "b32": "tf32", "s32": "tf32", "u32": "tf32"}
+"""{a type that says a width alone: the one of wgmma that has it, in every major in which one has}."""
+
+
+def is_read(dtype, major):
+    """Whether wgmma reads a tile of that type, as `match` says."""
+    deep = tiles.extents(Mode.of("none"), major, DType.of(dtype))
+    rows, k = max(64, deep[0]), max(256 // DType.of(dtype).bits, deep[1])
+    tile = tiles.tile("none", major, dtype, rows, k)
+    return match(tile, operand="A", dtype=dtype).legal
+
+
+@pytest.mark.parametrize("major", ["k", "mn"])
+@pytest.mark.parametrize("dtype", [name for name, dtype in DTYPES.items() if 128 % dtype.bits == 0])
+def test_tiles_are_made_of_what_match_says_that_wgmma_reads(dtype, major):
+    own = BY_WIDTH.get(dtype, dtype)
+    if is_read(own, major):
+        assert named.tile_for_wgmma(64, 64, dtype, major=major).dtype.name == dtype
+        return
+    with pytest.raises(Refused, match=r"wgmma (does not multiply|reads)") as no:
+        named.tile_for_wgmma(64, 64, dtype, major=major)
+    assert no.value.code == "TW602"
+    assert no.value.hint
+
+
 def test_tiles_are_filled_up_to_whole_atoms():
     x = array(100, 72)
     found = named.tile_for_wgmma(100, 72, "bf16").move(x, fill=7)
@@ -171,7 +200,7 @@ def test_another_name_of_the_same_width_is_taken():
     [
         (named.tile_for_wgmma(64, 64, "bf16"), np.float32, "16 bits", "4 bytes"),
         (named.pack_scales_128x4(64, 64), np.int64, "8 bits", "8 bytes"),
-        (named.tile_for_wgmma(8, 64, "e2m1"), np.uint16, "4 bits", "2 bytes"),
+        (named.core_matrices(8, 48, "e2m1"), np.uint16, "4 bits", "2 bytes"),
     ],
 )
 def test_an_array_of_another_width_than_the_name_says_is_refused(asked, pair, kind, own, given):
@@ -189,7 +218,7 @@ def test_a_type_that_is_asked_for_is_held_to_the_name():
 
 
 def test_halves_of_bytes_are_what_the_name_says():
-    pair, x = named.tile_for_wgmma(8, 64, "e2m1"), array(8, 32, dtype=np.uint8)
+    pair, x = named.core_matrices(8, 48, "e2m1"), array(8, 24, dtype=np.uint8)
     assert move(x, pair, fill=6).tobytes() == move(x, pair, dtype="e2m1", fill=6).tobytes()
 
 

@@ -10,7 +10,7 @@ import pytest
 from tilewise import LayoutError, S, plan
 from tilewise.moves import move
 from tilewise.moves.arrays.storage import storage_of
-from tilewise.moves.named import tile_for_wgmma
+from tilewise.moves.named import core_matrices
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
@@ -195,7 +195,7 @@ def test_elements_of_ml_dtypes_are_moved_as_they_lie(ml_dtypes, kind):
 @pytest.mark.parametrize("kind", ["float4_e2m1fn", "int4", "uint4"])
 def test_elements_with_a_byte_each_are_not_read_as_packed_ones(ml_dtypes, kind):
     x = np.zeros(64 * 64, getattr(ml_dtypes, kind))
-    tiles = tile_for_wgmma(64, 64, "e2m1")
+    tiles = core_matrices(64, 64, "e2m1")
     for words in ((tiles,), (S[64], S[64])):
         with pytest.raises(LayoutError, match=f"TW106: .*4 bits.*{kind} have a byte each"):
             move(x, *words, dtype=None if words == (tiles,) else "e2m1")

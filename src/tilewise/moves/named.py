@@ -14,7 +14,7 @@ from operator import mul
 from typing import Any
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, of_kind
+from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.core.integers import as_extent, as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
@@ -22,7 +22,8 @@ from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.operands import tiles
 from tilewise.hardware.tcgen05.scales import blocks
-from tilewise.moves.types import given_type
+from tilewise.hardware.wgmma.instructions import INPUTS, Input, check_major_word
+from tilewise.moves.types import given_type, says_a_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Named:
     def element_of(self, itemsize: int, dtype: DType | str | None = None) -> DType | str | None:
         """What elements of an array of so many bytes are; None where they are what the array has.
 
-        >>> tile_for_wgmma(64, 64, "bf16").element_of(2), tile_for_wgmma(64, 64, "e2m1").element_of(1)
+        >>> tile_for_wgmma(64, 64, "bf16").element_of(2), core_matrices(64, 64, "e2m1").element_of(1)
         (None, e2m1)
         """
         if dtype is not None:
@@ -243,17 +244,21 @@ def tile_for_wgmma(
     as weights, comes to shared memory by copies of bytes: down the rows first, every 8 rows of one atom's
     width are one run.
 
+        requires  a type that wgmma multiplies, in a major in which it reads it; b16, u16 and such, which say
+                  no more than a width, stand for the types that are as wide
+
     >>> print(tile_for_wgmma(128, 64, "bf16").target)
     Swizzle<3,3,3> o S[((16, 8), (1, 64)) : ((512, 64), (8192, 1))]
     >>> tile_for_wgmma(100, 72, "bf16").shape, tile_for_wgmma(100, 72, "bf16").target.size
     ((100, 72), 13312)
+    >>> tile_for_wgmma(128, 64, "e4m3", major="mn")
+    Traceback (most recent call last):
+    tilewise.Refused: TW602: wgmma reads e4m3 K-major alone
+      hint: leave out major, or say k: only f16 and bf16 have the transpose bit
     """
-    mode, element = Mode.of(swizzle), given_type(dtype)
-    extents = as_extent(rows), as_extent(columns)
-    deep = tiles.extents(mode, major, element)
-    whole = [-(-extent // step) * step for extent, step in zip(extents, deep, strict=True)]
-    target = tiles.tile(mode, major, element, whole[0], whole[1], order)
-    return Named(_rows(extents), target, _box(extents, target), element)
+    element = given_type(dtype)
+    _check_read_by_wgmma(element, check_major_word(major))
+    return _tiled(rows, columns, element, Mode.of(swizzle), major, order)
 
 
 def core_matrices(rows: int, columns: int, dtype: DType | str) -> Named:
@@ -262,7 +267,7 @@ def core_matrices(rows: int, columns: int, dtype: DType | str) -> Named:
     >>> print(core_matrices(16, 16, "bf16").target)
     S[((2, 8), (2, 8)) : ((64, 8), (128, 1))]
     """
-    return tile_for_wgmma(rows, columns, dtype, "none")
+    return _tiled(rows, columns, given_type(dtype), Mode.of("none"), "k", "mn")
 
 
 NAMES: dict[str, Callable[..., Named]] = {
@@ -279,6 +284,28 @@ NAMES: dict[str, Callable[..., Named]] = {
     )
 }
 """Every named move by its name."""
+
+
+def _tiled(rows: int, columns: int, element: DType, mode: Mode, major: str, order: str) -> Named:
+    """A row-major matrix to a tile of whole atoms."""
+    extents = as_extent(rows), as_extent(columns)
+    deep = tiles.extents(mode, major, element)
+    whole = [-(-extent // step) * step for extent, step in zip(extents, deep, strict=True)]
+    target = tiles.tile(mode, major, element, whole[0], whole[1], order)
+    return Named(_rows(extents), target, _box(extents, target), element)
+
+
+def _check_read_by_wgmma(element: DType, major: str) -> None:
+    """Refuse a type that wgmma does not multiply, or does not read in that major."""
+    as_wide = [row for row in INPUTS.values() if row.dtype.bits == element.bits]
+    by_width = element.name not in INPUTS and says_a_width(element) and as_wide
+    if not any(major in row.majors for row in by_width or [Input.of(element)]):
+        raise Refused(
+            "TW602",
+            f"wgmma reads {element} K-major alone",
+            witness={"dtype": element.name, "major": major},
+            hint="leave out major, or say k: only f16 and bf16 have the transpose bit",
+        )
 
 
 def _listed(modes: Sequence[int] | int) -> tuple[int, ...]:

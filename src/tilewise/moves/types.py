@@ -85,6 +85,15 @@ def words_of(itemsize: int) -> DType:
     return DType.of(f"b{8 * itemsize}")
 
 
+def says_a_width(dtype: DType) -> bool:
+    """Whether a type is of whole numbers or of bits, which hold whatever is as wide.
+
+    >>> [name for name in ("b16", "u16", "s32", "bf16", "ue8m0") if says_a_width(DType.of(name))]
+    ['b16', 'u16', 's32']
+    """
+    return dtype.name[0] in "bsu" and dtype.name[1:].isdigit()
+
+
 def refuse_objects(kind: Any) -> None:
     """Refuse a type of NumPy whose elements are references to what lies elsewhere."""
     if getattr(kind, "hasobject", False):

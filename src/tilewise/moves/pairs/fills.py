@@ -9,7 +9,7 @@ from math import copysign
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import counted
-from tilewise.moves.types import type_of_arrays
+from tilewise.moves.types import says_a_width, type_of_arrays
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def element_of(fill: Any, dtype: DType) -> bytes:
         return bytes(size)
     if dtype.name in _PACKED:
         return _float(fill, dtype.name, _PACKED[dtype.name])
-    if dtype.name[0] in "sub" and dtype.name[1:].isdigit():
+    if says_a_width(dtype):
         return _integer(fill, dtype)
     return packed(_rounded(fill, dtype), dtype)
 
