@@ -50,7 +50,7 @@ def with_extents(own, larger):
     class Broken(type(own)):
         sizes = own.sizes
 
-    return Broken(larger.pair, own.dtype, own.device, larger.way, own.fill, checked=True)
+    return Broken(larger.pair, own.dtype, own.device, own.fill, checked=True, chosen=larger.way)
 
 
 def test_they_read_by_pointers_that_test():
