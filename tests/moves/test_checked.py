@@ -135,9 +135,9 @@ def test_a_vector_that_is_not_aligned_is_caught():
 def test_the_environment_asks_for_them(monkeypatch):
     asked = S[8, 4], S[(8, 4) : (1, 8)], "f32"
     found = []
-    for word in ("1", "0", ""):
+    for word in ("1", "true", "On", "0", "", "false", "False", "OFF", "no", " off "):
         monkeypatch.setenv("TILEWISE_CHECKED", word)
         found.append(plan(*asked).checked)
-    assert found == [True, False, False]
+    assert found == [True] * 3 + [False] * 7
     assert not plan(*asked, checked=False).checked
     assert "At<" not in plan(*asked).kernel

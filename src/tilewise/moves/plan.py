@@ -34,6 +34,9 @@ COPY_RATES = {"h200": 4.2e12, "h100": 3.0e12}
 LAUNCH = 2e-6
 """Seconds of a launch that nothing hides."""
 
+OFF = ("", "0", "false", "no", "off")
+"""What TILEWISE_CHECKED says where nothing is to be checked, in any case."""
+
 
 @dataclass(frozen=True, repr=False)
 class Plan:
@@ -346,7 +349,7 @@ def memory_plan(
     aligned = _known_alignment(aligned, kind)
     pair = pair_of(source, target, kind, shape)
     if checked is None:
-        tested = os.environ.get("TILEWISE_CHECKED", "0") not in ("", "0")
+        tested = os.environ.get("TILEWISE_CHECKED", "").strip().lower() not in OFF
     else:
         tested = of_kind(checked, bool, "True or False", "checked=True tests every access")
     return Plan(pair, kind, device, given_fill(fill, dtype, kind), aligned, tested)
