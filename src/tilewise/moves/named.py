@@ -29,7 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.moves.plan import Plan
 
-LAYOUT = "such as S[(4, 8) : (8, 1)], or one named move; parse() reads texts"
+LAYOUT = "such as S[(4, 8) : (8, 1)]; parse() reads texts"
 """How a layout is given."""
 
 SCALE = DType.of("b8")
@@ -137,7 +137,7 @@ def whole_move(source: Any, target: Any, shape: Any) -> Named:
     if not isinstance(source, Named):
         sides = (source, "the source"), (target, "the target")
         for layout, name in sides[::-1] if source is None else sides:  # an array may be its own source
-            of_kind(layout, Layout, f"a layout for {name}", LAYOUT)
+            of_kind(layout, Layout, f"a layout for {name}", _given(layout))
     for given, word in ((target, "target"), (shape, "box")):
         if given is not None:
             raise LayoutError(
@@ -147,6 +147,15 @@ def whole_move(source: Any, target: Any, shape: Any) -> Named:
             )
     move: Named = source
     return move
+
+
+def _given(wrong: Any) -> str:
+    """How the layouts of a move are given, and a named move in their place."""
+    name = wrong.partition("(")[0].strip() if isinstance(wrong, str) else ""
+    if name in NAMES:
+        return f"a named move is no text: from tilewise.moves.named import {name}, and {name}(...) is one"
+    whole = "a named move is given in place of both layouts"
+    return f"{LAYOUT}; {whole}: from tilewise.moves.named import transpose, and transpose(2, 3) is one"
 
 
 # -- arrays ----------------------------------------------------------------------------------------

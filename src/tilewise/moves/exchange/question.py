@@ -40,6 +40,14 @@ MOST_PLACES = 1 << 20
 NOBODY = -1
 """The value of a unit that holds nothing, or that nothing is wanted in."""
 
+_FURTHER = {
+    "laneid": "warpid beside it counts further warps, or tx in its place the threads of a block",
+    "wid_in_wg": "wgid beside it counts further warpgroups, or warpid in its place the warps of a block",
+    "tid_in_wg": "wgid beside it counts further warpgroups, or tx in its place the threads of a block",
+    "reg": "reg counts elements of one thread",
+}
+"""{an axis: what goes on where it ends}."""
+
 _OF_A_WARP = {"laneid"}
 _OF_A_WARPGROUP = {"laneid", "wid_in_wg", "tid_in_wg"}
 
@@ -242,7 +250,9 @@ def _check(columns: dict[str, Int64s], side: str, dtype: DType) -> None:
                 "TW203",
                 f"the {side} has an element at {outside}@{name}, and {name} is 0 to "
                 f"{limits.get(name, MOST_THREADS) - 1}",
-                hint="reg counts elements of one thread" if name == "reg" else "",
+                hint="places count from 0"
+                if low < 0
+                else _FURTHER.get(name, "a block has 1024 threads at most"),
             )
 
 
