@@ -153,10 +153,19 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("S[4]", "S[4 : -1]"), "TW701", "a storage begins at address zero"),
         (("S[4]", "S[4 : 1@laneid]"), "TW701", "both are layouts on m alone"),
         (("S[4]",), "TW401", "SRC DST, or a named move: transpose "),
-        (("transpos(4, 4)",), "TW401", "such as 'transpose(8192, 4096)'"),
+        (("transpos(4, 4)",), "TW401", "did you mean transpose? such as 'transpose(8192, 4096)'"),
+        (("pack_scales(4, 4)",), "TW401", "did you mean pack_scales_128x4 or unpack_scales_128x4? such as"),
+        (("tile(4, 4)",), "TW401", "SRC DST, or a named move: transpose "),
+        (("transpos(4, 4)", "S[16]"), "TW401", "did you mean transpose? such as"),
+        (("S[16]", "transpos(4, 4)"), "TW401", "did you mean transpose? such as"),
+        (("S[16]", "wgmma.E"), "TW601", "did you mean wgmma."),
         (("transpose",), "TW401", "such as 'transpose(8192, 4096)'"),
         (("transpose(4)",), "TW401", "such as 'transpose(8192, 4096)'"),
-        (("transpose(4, 4, row=4)",), "TW401", "such as 'transpose(8192, 4096)'"),
+        (
+            ("transpose(4, 4, row=4)",),
+            "TW401",
+            "such as 'transpose(8192, 4096)'; its arguments are rows, columns",
+        ),
         (("permute(2, 3)",), "TW202", "such as 0: every mode once"),
         (("permute((2, 3), (1, 0)",), "TW004", ""),
         (("transpose(4, 4",), "TW004", "such as 'transpose(8192, 4096)'"),
@@ -167,7 +176,18 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("S[4]", "S[4]", "--fill", "--host"), "TW401", "tilewise plan --help shows"),
         (("transpose(4, 4)", "S[16]"), "TW401", "such as 'transpose(8192, 4096)'"),
         (("transpose(4, 4)", "--shape", "2,2"), "TW401", "such as 'transpose(8192, 4096)'"),
-        (("-", "-"), "TW401", ""),
+        (("-", "-"), "TW401", "write the other one as text"),
+        (("S[16]", "transpose(4, 4)"), "TW401", "such as 'transpose(8192, 4096)'"),
+        (
+            ("S[4, 4]", "S[4, 4]", "--shape", "S[(4, 4)]"),
+            "TW004",
+            "a shape is its extents alone: --shape 8,8",
+        ),
+        (("S[128 : 1@laneid]", "S[128 : 1@laneid]"), "TW203", "warpid beside it counts further warps, or tx"),
+        (("S[256 : 1@tid_in_wg]", "S[256 : 1@tid_in_wg]"), "TW203", "wgid beside it counts"),
+        (("S[5 : 1@wid_in_wg]", "S[5 : 1@wid_in_wg]"), "TW203", "wgid beside it counts"),
+        (("S[2048 : 1@tx]", "S[2048 : 1@tx]"), "TW203", "a block has 1024 threads at most"),
+        (("S[8 : 1@reg] + -1@reg", "S[8 : 1@reg]"), "TW203", "places count from 0"),
         (("S[4]", "S[4 : 2]", "--fill", "300"), "TW705", "a whole number from 0 to 255"),
         (("S[4]", "S[4 : 2]", "--fill", "0x100"), "TW705", "bits from 0 to 0xff"),
         (("S[4]", "S[4 : 2]", "--fill", "1.5"), "TW705", "a whole number from 0 to 255"),
@@ -186,6 +206,53 @@ def test_what_is_not_understood(tilewise, words, code, hint):
     error = run.json["error"]
     assert error["code"] == code
     assert hint == "any" or error["hint"].startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("transpos(4, 4)",), "no move has the name transpos"),
+        (("transpos",), "no move has the name transpos"),
+        (("transpos(4, 4",), "no move has the name transpos"),
+        (("S[16]", "transpos(4, 4)"), "no move has the name transpos"),
+        (("wgmma.D(f32, n=64)",), "wgmma.D(f32, n=64) is one layout, and a move has two"),
+        (("nothing",), "no move has the name nothing"),
+        (("-",), "- is one layout, and a move has two"),
+        (("SWIZZLE_128B(u8) o (8, 8):(8, 1)",), "SWIZZLE_128B is no word of CuTe's dialect"),
+        (("wgmma.E(f32)",), "the catalogue has no entry wgmma.E"),
+        (("S[16]", "transpose(4, 4)"), "transpose is a whole move: it takes no SRC"),
+        (("transpose(4, cols=4)",), "transpose has no argument cols"),
+        (("tile_for_wgmma(64, 64, u8, swizle=64B)",), "tile_for_wgmma has no argument swizle"),
+    ],
+)
+def test_what_is_wrong_with_a_named_move_is_said(tilewise, words, said):
+    run = tilewise("plan", *words, "--dtype", "u8", "--json")
+    assert run.code == 2
+    assert run.json["error"]["message"].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill"), [("e5m2fnuz", "1"), ("e4m3", "1000"), ("e2m1", "1000"), ("f16", "1e6")]
+)
+def test_bits_fill_where_a_number_does_not(tilewise, dtype, fill):
+    words = ("plan", "S[8]", "S[8 : 2]", "--dtype", dtype)
+    error = tilewise(*words, "--fill", fill, "--json").json["error"]
+    assert error["code"] == "TW705"
+    (option,) = re.findall(r"--fill 0x\w+$", error["hint"])
+    assert tilewise(*words, *option.split()).code == 0
+
+
+@pytest.mark.parametrize("axes", ["(4, 32) : (1@warpid, 1@laneid)", "128 : 1@tx"])
+def test_threads_beyond_a_warp_are_counted_as_the_hint_says(tilewise, axes):
+    assert tilewise("plan", f"S[{axes}]", f"S[{axes}]", "--dtype", "f16").code == 0
+
+
+@pytest.mark.parametrize("shape", ["30x5", "30 X 5", " 30x5 "])
+def test_a_box_may_be_spelled_with_an_x(tilewise, shape):
+    words = ("plan", "S[30, 5]", "S[(38, 8) : (8, 1)]", "--dtype", "u8", "--json", "--shape")
+    assert tilewise(*words, shape).json == tilewise(*words, "30,5").json
+    hexadecimal = tilewise("plan", "S[16]", "S[20]", "--dtype", "u8", "--json", "--shape", "0x10")
+    assert hexadecimal.json["shape"] == [16]
 
 
 def test_a_value_may_begin_with_a_minus(tilewise):

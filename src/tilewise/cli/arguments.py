@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -26,6 +27,9 @@ or - for standard input, where another command's answer in JSON will do as well.
 
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
+
+_BY = re.compile(r"\s*[1-9]\d*(\s*[xX]\s*\d+)+\s*")
+"""Extents with x between them; 0x10 is a number."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -261,11 +265,15 @@ def _standard_input() -> str:
         raise LayoutError("TW402", f"standard input is not UTF-8 text: {error.reason}") from None
 
 
-def two_texts(args: argparse.Namespace) -> list[str]:
-    """The texts of A and B, of which one may come from standard input."""
-    if args.a == args.b == "-":
-        raise LayoutError("TW401", "only one layout can come from standard input")
-    return [text_from(args.a), text_from(args.b)]
+def two_texts(one: str, other: str) -> list[str]:
+    """The texts of two layouts, of which one may come from standard input."""
+    if one == other == "-":
+        raise LayoutError(
+            "TW401",
+            "only one layout can come from standard input",
+            hint="write the other one as text, such as 'S[(8, 4) : (4, 1)]'",
+        )
+    return [text_from(one), text_from(other)]
 
 
 def _document(text: str) -> Layout:
@@ -311,9 +319,23 @@ def _mirrored(modes: Any) -> Any:
 
 def shape_from(args: argparse.Namespace) -> Any:
     """The value of --shape, or None."""
+    return None if args.shape is None else _shape("--shape", args.shape, args)
+
+
+def _shape(option: str, text: str, args: argparse.Namespace) -> Any:
+    """The shape that an option gives; its extents may stand with x between them, as in 64x64."""
     from tilewise.notation import parse_shape
 
-    return None if args.shape is None else parse_shape(args.shape, let_from(args))
+    by = _BY.fullmatch(text)
+    try:
+        return parse_shape(text.lower().replace("x", ",") if by else text, let_from(args))
+    except LayoutError as error:
+        if error.hint:
+            raise
+        hint = f"a shape is its extents alone: {option} 8,8"
+        raise LayoutError(
+            error.code, error.message, hint=hint, span=error.span, source=error.source
+        ) from None
 
 
 def shape_option(parser: argparse.ArgumentParser) -> None:
@@ -336,6 +358,4 @@ def permute_from(args: argparse.Namespace) -> Any:
 
 def reshape_from(args: argparse.Namespace) -> Any:
     """The value of --reshape, or None."""
-    from tilewise.notation import parse_shape
-
-    return None if args.reshape is None else parse_shape(args.reshape, let_from(args))
+    return None if args.reshape is None else _shape("--reshape", args.reshape, args)

@@ -45,6 +45,8 @@ SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"regroup\(\(0, 1\), 2\)", "regroup 0,1 2"),
     (r"\(1, 0\) swaps two", "1,0 swaps two"),
     (r"\bbroadcast\(1\)", "broadcast LAYOUT 1"),
+    (r"\bits bits: the bytes of one element", "its bits, such as --fill 0x3"),
+    (r"\ba value that the type holds, or the bytes of one element", "a value that it holds, or --fill 0x3"),
 )
 """(what a hint says in Python, how it is written in a shell)."""
 

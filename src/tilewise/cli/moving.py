@@ -7,7 +7,7 @@ import re
 from math import isinf
 
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, shape_from, text_from
+from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, shape_from, two_texts
 from tilewise.cli.hints import in_a_shell, witness_text
 from tilewise.core.errors import LayoutError, Refused
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.core.dtypes import DType
+    from tilewise.core.layout import Layout
     from tilewise.moves import Exchange, Plan
     from tilewise.moves.named import Named
 
@@ -103,10 +104,8 @@ def _asked(args: argparse.Namespace) -> Named:
         return named
     if args.dtype is None:
         raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype bf16")
-    if args.source == args.target == "-":
-        raise LayoutError("TW401", "only one layout can come from standard input")
-    texts = [text_from(text) for text in (args.source, args.target)]
-    source, target = (layout_from(text, args) for text in texts)
+    texts = two_texts(args.source, args.target)
+    source, target = (_layout(text, args) for text in texts)
     shape = shape_from(args)
     if shape is None and all(in_cute(text, args.dialect) for text in texts):
         from tilewise.notation.cute import leftmost_fastest
@@ -119,14 +118,12 @@ def _named(args: argparse.Namespace) -> Named | None:
     """The named move that SRC calls; None where it is a layout."""
     from tilewise.moves.named import NAMES
 
-    found = _CALL.fullmatch(args.source)
-    name = found[1] if found else args.source.partition("(")[0].strip()
+    found, name = _CALL.fullmatch(args.source), _name(args.source)
     known = name in NAMES
     if known and not found and "(" in args.source:
         raise LayoutError("TW004", f"the call of {name} does not end with ')'", hint=_example(name))
-    if args.target is None and not known:
-        raise LayoutError("TW401", f"{args.source} is one layout, and a move has two", hint=_meant(name))
     if not known:
+        _check_two_layouts(args)
         return None
     for option, value in (("DST", args.target), ("--shape", args.shape)):
         if value is not None:
@@ -136,13 +133,53 @@ def _named(args: argparse.Namespace) -> Named | None:
     return _made(name, found[2], let_from(args))
 
 
-def _meant(name: str) -> str:
+def _name(text: str) -> str:
+    """The name that a text calls, or may be; of a layout no move's."""
+    return text.partition("(")[0].strip()
+
+
+def _check_two_layouts(args: argparse.Namespace) -> None:
+    """Refuse a SRC that is one layout and no more, or no move's name, and a DST that is a whole move."""
+    from tilewise.moves.named import NAMES
+
+    if args.target is not None:
+        if (name := _name(args.target)) in NAMES:
+            raise LayoutError("TW401", f"{name} is a whole move: it takes no SRC", hint=_example(name))
+        return
+    if args.source.strip() != "-":
+        _layout(args.source, args)
+    raise LayoutError("TW401", f"{args.source} is one layout, and a move has two", hint=_known())
+
+
+def _layout(text: str, args: argparse.Namespace) -> Layout:
+    """The layout of a text; a word that is none, alone or near to a move's name, is meant to be one."""
+    try:
+        return layout_from(text, args)
+    except LayoutError as error:
+        name, alone = _name(text), args.target is None and error.code in ("TW001", "TW601")
+        if _near(name) or (alone and name.isidentifier()):
+            raise _no_move(name) from None
+        raise
+
+
+def _no_move(name: str) -> LayoutError:
+    near = _near(name)
+    meant = f"did you mean {' or '.join(near)}? {_example(near[0])}" if near else _known()
+    return LayoutError("TW401", f"no move has the name {name}", hint=meant)
+
+
+def _near(name: str) -> list[str]:
     from difflib import get_close_matches
 
     from tilewise.moves.named import NAMES
 
-    near = get_close_matches(name, NAMES, n=1)
-    return _example(near[0]) if near else "SRC DST, or a named move: " + " ".join(NAMES)
+    return get_close_matches(name, NAMES, n=2, cutoff=0.7)
+
+
+def _known() -> str:
+    from tilewise.moves.named import NAMES
+
+    return "SRC DST, or a named move: " + " ".join(NAMES)
 
 
 def _example(name: str) -> str:
@@ -157,12 +194,17 @@ def _made(name: str, text: str, let: dict[str, int]) -> Named:
 
     given, named = _arguments(name, text, let)
     signature = inspect.signature(NAMES[name])
+    own = signature.parameters
+    for word in named:
+        if word not in own:
+            has = f"{_example(name)}; its arguments are {', '.join(own)}"
+            raise LayoutError("TW401", f"{name} has no argument {word}", hint=has)
     try:
         bound = signature.bind(*given, **named)
     except TypeError as error:
         raise LayoutError("TW401", f"{name}: {error}", hint=_example(name)) from None
-    for own, found in bound.arguments.items():
-        if isinstance(found, str) and "str" not in signature.parameters[own].annotation:
+    for word, found in bound.arguments.items():
+        if isinstance(found, str) and "str" not in own[word].annotation:
             raise LayoutError("TW007", f"'{found}' has no value", hint=f"give it one: --let {found}=64")
     return NAMES[name](*given, **named)
 

@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """The class, how, what moves; not decided; or no, where A cannot be read as asked."""
-    texts = two_texts(args)
+    texts = two_texts(args.a, args.b)
     a, b = (
         layout_from(text, argparse.Namespace(**vars(args) | {"dtype": dtype or args.dtype}))
         for text, dtype in zip(texts, (args.dtype_a, args.dtype_b), strict=True)

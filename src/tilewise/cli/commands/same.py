@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """Yes, no with the first difference, or not decided."""
-    texts = two_texts(args)
+    texts = two_texts(args.a, args.b)
     a, b = (layout_from(text, args) for text in texts)
     dialects = [in_cute(text, args.dialect) for text in texts]
     turned = all(dialects)
