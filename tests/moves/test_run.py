@@ -129,6 +129,19 @@ def test_out_is_whole_elements():
         move(np.zeros(6, np.uint8), S[3], S[3], np.zeros(7, np.uint8), dtype="u16")
 
 
+def test_a_bound_plan_of_4_bits_refuses_elements_of_a_byte_each(monkeypatch):
+    sides, x = (S[2, 4], S[(2, 4) : (1, 2)]), np.array([0x10, 0x32, 0x54, 0x76], np.uint8)
+    ready = plan(*sides, "s4").bind()
+    assert ready(x).tolist() == move(x, *sides, dtype="s4").tolist() == [0x40, 0x51, 0x62, 0x73]
+    monkeypatch.setattr(
+        "tilewise.moves.arrays.run.storage_of", lambda array: replace(NUMPY.seen(array), type="int4")
+    )
+    for asked in (lambda: ready(x), lambda: move(x, *sides, dtype="s4")):
+        with pytest.raises(LayoutError, match="two to a byte") as refused:
+            asked()
+        assert refused.value.code == "TW106"
+
+
 def test_a_bound_plan_says_which():
     assert repr(plan(S[4], S[4:2], "u8").bind()) == "<Bound of <Plan gather: u8 from S[4 : 1] to S[4 : 2]>>"
 

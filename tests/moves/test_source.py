@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ PAPER = """
 #include <vector>
 static std::barrier<> *all;
 static void gate() { all->arrive_and_wait(); }
-enum cudaError_t { cudaSuccess, cudaErrorMisalignedAddress };
+enum cudaError_t { cudaSuccess, cudaErrorMisalignedAddress, cudaErrorIllegalAddress };
 enum Attribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum Way { cudaMemcpyDeviceToDevice };
 typedef struct stream *cudaStream_t;
@@ -84,6 +85,17 @@ static cudaError_t cudaMemcpyAsync(void *to, const void *of, size_t bytes, Way, 
     return cudaSuccess;
 }
 static cudaError_t cudaGetLastError() { return cudaSuccess; }
+static cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+template <class T> cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes)
+{
+    std::memcpy(to, &symbol, bytes);
+    return cudaSuccess;
+}
+template <class T> cudaError_t cudaMemcpyToSymbol(T &symbol, const void *of, size_t bytes)
+{
+    std::memcpy(&symbol, of, bytes);
+    return cudaSuccess;
+}
 static void launched(unsigned blocks, unsigned threads, int bytes, std::function<void()> kernel)
 {
     if (bytes > allowed) std::abort();
@@ -116,10 +128,16 @@ def on_paper(own, name):
     text = launch.sub(r"launched(\2, \3, \4, [=] { \1(\5); });", text)
     assert "<<<" not in text
     called = f"{{ return launch_{name}(source, target, nullptr); }}"
-    return f'{text}extern "C" int run_{name}(const void *source, void *target) {called}\n'
+    found = f'extern "C" int found_{name}() {{ return {name}_parts::{name}_fault.found; }}\n' * own.checked
+    return f'{text}extern "C" int run_{name}(const void *source, void *target) {called}\n{found}'
 
 
-ON_PAPER = {name: own for name, own in PLANS.items() if own.launch[0] <= 32} | {"a copy": COPY}
+SHORT, LONG = (plan(S[64, 6], S[(64, 6) : (1, pitch)], "bf16", checked=True) for pitch in (64, 72))
+BEYOND = replace(SHORT, chosen=LONG.way)
+"""A kernel for a larger target than there is."""
+
+CHECKED = {"checked": SHORT, "checked, and beyond": BEYOND}
+ON_PAPER = {name: own for name, own in PLANS.items() if own.launch[0] <= 32} | {"a copy": COPY} | CHECKED
 
 
 def stored(own):
@@ -165,13 +183,24 @@ def library(tmp_path_factory):
     return ctypes.CDLL(str(folder / "program.so"))
 
 
-@pytest.mark.parametrize("name", ON_PAPER)
+@pytest.mark.parametrize("name", [name for name in ON_PAPER if "beyond" not in name])
 def test_files_move_what_a_move_moves(library, name):
     own, number = ON_PAPER[name], [*ON_PAPER].index(name)
     source, target = stored(own)
     run = getattr(library, f"run_move_{number}")
     assert run(ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(target.ctypes.data)) == 0
     assert target.tobytes() == moved_plainly(own, source, target.size).tobytes()
+
+
+def test_what_is_beyond_a_storage_is_told_each_time_and_forgotten(library, capfd):
+    number = [*ON_PAPER].index("checked, and beyond")
+    run, found = (getattr(library, f"{word}_move_{number}") for word in ("run", "found"))
+    source, target = stored(BEYOND)
+    for _ in range(2):
+        assert run(ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(target.ctypes.data)) == 2
+        assert found() == 0
+        said = capfd.readouterr().err
+        assert re.search(r"16 bytes at byte \d+ of the target, which has 768: thread \d+ of", said), said
 
 
 def test_pointers_that_are_not_aligned_are_refused(library):

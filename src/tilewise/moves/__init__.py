@@ -153,7 +153,7 @@ def plan(
     if arch is not None:
         raise LayoutError(
             "TW401",
-            "a move in memory is planned for no architecture: its kernel is for all of them",
+            "a move in memory is planned for no architecture: its kernel is for each that has room for it",
             hint="leave out arch=",
         )
     return memory_plan(source, target, dtype, **of_memory)

@@ -61,9 +61,15 @@ if (status != cudaSuccess)
 status = cudaMemcpyFromSymbol(&fault, ${name}_parts::${name}_fault, sizeof(fault));
 if (status != cudaSuccess || !fault.found)
     return status;
-const char *const side = fault.in_target ? "target" : "source";
-std::fprintf(stderr, "$name: %u bytes at byte %lld of the %s, which has %lld: thread %u of block %u\\n",
-             fault.bytes, fault.at, side, fault.size, fault.thread, fault.block);
+const ${name}_parts::Fault none = {};
+status = cudaMemcpyToSymbol(${name}_parts::${name}_fault, &none, sizeof(none));
+if (status != cudaSuccess)
+    return status;
+const bool within = fault.at >= 0 && fault.at + fault.bytes <= fault.size;
+std::fprintf(stderr, "$name: %u bytes at byte %lld of the %s, which %s %lld: thread %u of block %u\\n",
+             fault.bytes, fault.at, fault.in_target ? "target" : "source",
+             within ? "is no multiple of" : "has", within ? fault.bytes : fault.size,
+             fault.thread, fault.block);
 return cudaErrorIllegalAddress;
 """
 

@@ -152,7 +152,10 @@ class Bound:
 
             plan = self.plan
             return moved(x, *plan.pair.layouts, out, plan.dtype, plan.pair.box, plan.fill)
-        return self._moved(storage_of(x), out, stream)
+        given = storage_of(x)
+        if self.plan.dtype.bits < 8:
+            refuse_apart(given.type, self.plan.dtype)
+        return self._moved(given, out, stream)
 
     def __repr__(self) -> str:
         return f"<Bound of {self.plan!r}>"

@@ -67,8 +67,8 @@ class Gather:
         return -(-self.items // self.threads)
 
     def alignment(self, aligned: int) -> int:
-        """Bytes to which both pointers are to be: those of a vector of the target, or of a word."""
-        return self.vector * self.pair.bits // 8 or IN_WORD * self.pair.bits // 8
+        """Bytes to which both pointers are to be: those of a vector, or word, of the target."""
+        return min(aligned, max(1, self.vector * self.pair.bits // 8))
 
     def sectors(self, aligned: int) -> None:
         """None: which sectors elements share that are taken one by one, a cache decides."""
