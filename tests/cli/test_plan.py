@@ -176,6 +176,7 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("S[4]", "S[4]", "--fill", "--host"), "TW401", "tilewise plan --help shows"),
         (("transpose(4, 4)", "S[16]"), "TW401", "such as 'transpose(8192, 4096)'"),
         (("transpose(4, 4)", "--shape", "2,2"), "TW401", "such as 'transpose(8192, 4096)'"),
+        (("S[6]", "S[6 : 2**62]"), "TW004", "no powers are read: write the number, such as"),
         (("-", "-"), "TW401", "write the other one as text"),
         (("S[16]", "transpose(4, 4)"), "TW401", "such as 'transpose(8192, 4096)'"),
         (

@@ -223,6 +223,8 @@ def no_number(cursor: Cursor, token: Token) -> LayoutError:
         hint = "say how many steps: 1@laneid"
     elif token.text in ("[", "{"):
         hint = "tuples stand in parentheses: (8, 4)"
+    elif token.text == cursor.behind.text == "*":
+        hint = "no powers are read: write the number, such as 1024 or 0x400"
     return cursor.error("TW004", f"expected a number, found {token}", token.span, hint)
 
 

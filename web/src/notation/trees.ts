@@ -177,6 +177,9 @@ export function noNumber(cursor: Cursor, token: Token): LayoutError {
   let hint = "";
   if (token.text === "@") hint = "say how many steps: 1@laneid";
   if (token.text === "[" || token.text === "{") hint = "tuples stand in parentheses: (8, 4)";
+  if (token.text === "*" && cursor.behind.text === "*") {
+    hint = "no powers are read: write the number, such as 1024 or 0x400";
+  }
   return cursor.error("TW004", `expected a number, found ${quoted(token)}`, hint, spanOf(token));
 }
 
