@@ -45,6 +45,15 @@ def test_without_a_source_the_array_is_read_by_its_strides():
     assert move(array, None, S[3, 4]).reshape(3, 4).tolist() == array.tolist()
 
 
+def test_an_axis_of_one_element_steps_nowhere():
+    pairs = np.arange(8.0).reshape(4, 1, 2)[::2, ::-1]
+    alone = np.zeros(2, [("a", "i4"), ("b", "i2")])["a"][:1]
+    assert (pairs.strides, alone.strides) == ((32, -16, 8), (6,))
+    assert move(pairs, None, S[2, 1, 2]).tolist() == [0, 1, 4, 5]
+    assert move(pairs, S[(2, 2) : (4, 1)], S[4]).tolist() == [0, 1, 4, 5]
+    assert move(alone, None, S[1]).tolist() == [0]
+
+
 def test_the_same_layouts_move_arrays_of_other_strides():
     target = S[3, 4]
     for array in (np.arange(12).reshape(3, 4), np.arange(12).reshape(4, 3).T):

@@ -136,13 +136,11 @@ class _NumPy(Library):
         refuse_objects(kind)
         size = array.nbytes
         if size and not array.flags.c_contiguous:
-            if min(array.strides) < 0:
-                raise _before_first()
-            size = kind.itemsize + sum((n - 1) * step for n, step in zip(shape, array.strides, strict=True))
+            size = kind.itemsize + reach(shape, array.strides)
         return Storage(array, self, None, array.ctypes.data, size, kind, kind.itemsize)
 
     def steps(self, array: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        rests = [step % array.itemsize for step in array.strides]
+        rests = [step % array.itemsize for n, step in zip(array.shape, array.strides, strict=True) if n > 1]
         if any(rests):
             raise LayoutError(
                 "TW704",
@@ -199,8 +197,7 @@ class _Torch(Library):
             if array.is_contiguous():
                 size = array.nbytes
             else:
-                steps = zip(array.shape, array.stride(), strict=True)
-                size = itemsize * (1 + sum((n - 1) * step for n, step in steps)) if array.numel() else 0
+                size = itemsize * (1 + reach(array.shape, array.stride())) if array.numel() else 0
             pointer = array.data_ptr()
         except RuntimeError as error:
             raise LayoutError(
@@ -281,10 +278,7 @@ class _CuPy(Library):
     def seen(self, array: Any) -> Storage:
         size = array.nbytes
         if size and not array.flags.c_contiguous:
-            if min(array.strides) < 0:
-                raise _before_first()
-            reach = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
-            size = array.itemsize + reach
+            size = array.itemsize + reach(array.shape, array.strides)
         return Storage(array, self, array.device.id, array.data.ptr, size, array.dtype, array.itemsize)
 
     steps = _NumPy.steps
@@ -310,6 +304,22 @@ class _CuPy(Library):
 
 
 NUMPY, TORCH, CUPY = _NumPy(), _Torch(), _CuPy()
+
+
+def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """How far the last element lies behind the first, which none may precede; an axis of one steps nowhere.
+
+    >>> reach((2, 1, 2), (8, -2, 1))
+    9
+    """
+    ways = [(n - 1) * step for n, step in zip(shape, strides, strict=True)]
+    if min(ways, default=0) < 0:
+        raise LayoutError(
+            "TW701",
+            "the array steps down: its elements lie before its first one",
+            hint="pass the storage from its lowest element, and say the steps in the source layout",
+        )
+    return sum(ways)
 
 
 def as_type(fill: Any, kind: np.dtype[Any]) -> bytes:
@@ -403,12 +413,4 @@ def _of_several_parts(tensor: Any) -> LayoutError:
         )
     return LayoutError(
         "TW704", "the tensor is nested: it is several, each with a shape", hint="move each of x.unbind()"
-    )
-
-
-def _before_first() -> LayoutError:
-    return LayoutError(
-        "TW701",
-        "the array steps down: its elements lie before its first one",
-        hint="pass the storage from its lowest element, and say the steps in the source layout",
     )
