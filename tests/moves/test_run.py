@@ -12,7 +12,7 @@ import pytest
 import tilewise
 from tilewise import LayoutError, Refused, S, Swizzle, laneid, plan
 from tilewise.moves import move
-from tilewise.moves.arrays import device
+from tilewise.moves.arrays import device, exchanged
 from tilewise.moves.arrays.run import bound_of
 from tilewise.moves.arrays.storage import NUMPY, handle_of
 from tilewise.moves.kernels.checked import BeyondStorage, Fault
@@ -198,6 +198,111 @@ def test_the_cpu_has_no_use_for_the_way_of_a_gpu(monkeypatch):
     assert halves.tolist() == [0x21, 0xF3]
     with pytest.raises(AssertionError, match="a tile"):
         _ = plan(S[2, 3], S[(2, 3) : (1, 2)], "u8").way
+
+
+# -- arrays that are known by DLPack ---------------------------------------------------------------
+
+
+class Spoken:
+    """An array of a library of which nothing is known but DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **asked):
+        return self.array.__dlpack__(**asked)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __array_namespace__(self):
+        return SimpleNamespace(asarray=type(self))
+
+
+class Converted(Spoken):
+    """One that NumPy converts as well."""
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+class Nameless:
+    """One that has no library for a result."""
+
+    __dlpack__, __dlpack_device__ = Spoken.__dlpack__, Spoken.__dlpack_device__
+
+
+LIBRARIES = pytest.mark.parametrize("library", [np.asarray, Spoken, Converted])
+"""All of them are read as NumPy's own arrays are."""
+
+
+def repeated(array, count):
+    """As `np.broadcast_to` has it, but not read-only, which DLPack did not say before its version 1."""
+    return np.lib.stride_tricks.as_strided(array, (count,), (0,))
+
+
+@pytest.mark.parametrize("library", [Spoken, Converted])
+def test_a_result_is_handed_to_the_library_that_the_array_names(library):
+    made = move(library(np.arange(12)), *TURN)
+    assert type(made) is library
+    assert made.array.tolist() == move(np.arange(12), *TURN).tolist()
+
+
+@LIBRARIES
+def test_arrays_of_all_libraries_are_read_by_their_own_strides(library):
+    row = np.arange(8.0)
+    views = row[::2], row[5:], repeated(row[5:], 3), row.reshape(2, 4).T, row.reshape(4, 1, 2)[::2, ::-1]
+    for view in views:
+        made = move(library(view), None, S[view.shape])
+        assert np.array_equal(getattr(made, "array", made), view.ravel())
+
+
+@LIBRARIES
+@pytest.mark.parametrize(
+    ("view", "source", "code", "said"),
+    [
+        (np.arange(6.0)[::-1], S[6], "TW701", "steps down"),
+        (np.arange(6.0)[::-1], None, "TW701", "steps down"),
+        (np.arange(6.0).reshape(2, 3)[:, ::-1], S[6], "TW701", "steps down"),
+        (repeated(np.arange(6.0)[5:], 6), S[6], "TW704", "8 bytes.*reaches 48"),
+        (np.arange(6.0)[::2], S[6], "TW704", "40 bytes.*reaches 48"),
+        (np.zeros(0), S[6], "TW704", "0 bytes.*reaches 48"),
+    ],
+)
+def test_no_memory_beyond_a_view_is_read(library, view, source, code, said):
+    with refused(code, said):
+        move(library(view), source, S[6])
+
+
+@pytest.mark.parametrize(
+    ("library", "said"), [(Spoken, "NumPy does not read the Spoken"), (Converted, "type object")]
+)
+def test_objects_are_not_moved(library, said):
+    with refused("TW704", said):
+        move(library(np.array([None])), S[1], S[1], dtype="b64")
+
+
+def test_what_numpy_does_not_read_is_refused(monkeypatch):
+    def unread(self, **asked):
+        raise BufferError("bfloat16 is not known\n")
+
+    monkeypatch.setattr(Spoken, "__dlpack__", unread)
+    with refused("TW704", "NumPy does not read the Spoken: bfloat16 is not known"):
+        move(Spoken(np.zeros(6)), S[6], S[6])
+
+
+def test_an_array_on_a_gpu_that_steps_down_is_refused(monkeypatch):
+    monkeypatch.setattr(exchanged, "_own", lambda index: (None, SimpleNamespace(handle=0)))
+    monkeypatch.setattr(Spoken, "__dlpack_device__", lambda self: (2, 0))
+    monkeypatch.setattr(Spoken, "__dlpack__", lambda self, stream: self.array.__dlpack__())
+    for source in (S[6], None):
+        with refused("TW701", "steps down"):
+            move(Spoken(np.arange(6.0)[::-1]), source, S[6])
+
+
+def test_an_array_that_names_no_library_for_its_result_is_refused():
+    with refused("TW704", "Nameless", "__array_namespace__", r"np\.from_dlpack\("):
+        move(Nameless(), S[6], S[6])
 
 
 # -- fills -----------------------------------------------------------------------------------------

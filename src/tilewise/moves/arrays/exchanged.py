@@ -6,6 +6,7 @@ the array, and returns when the result is there.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from tilewise.bridge.dlpack import read_capsule, tensor_in
 from tilewise.core.errors import LayoutError
 from tilewise.gpu import device as devices
-from tilewise.moves.arrays.storage import Library, Storage, as_type
+from tilewise.moves.arrays.storage import NUMPY, Library, Storage, as_type, first_line, reach
 
 _CPU, _CUDA = 1, 2
 
@@ -28,10 +29,8 @@ class _Exchanged(Library):
     def seen(self, array: Any) -> Storage:
         place, index = array.__dlpack_device__()
         if place == _CPU:
-            host = np.asarray(array)
-            return Storage(
-                (array, host), self, None, host.ctypes.data, host.nbytes, host.dtype, host.itemsize
-            )
+            host = _on_host(array)
+            return replace(NUMPY.seen(host), array=(array, host), library=self)
         if place != _CUDA:
             raise LayoutError(
                 "TW704",
@@ -42,8 +41,7 @@ class _Exchanged(Library):
         said = read_capsule(capsule)
         itemsize = said.bits // 8
         strides = _strides(said.shape, said.strides)
-        reach = sum((n - 1) * step for n, step in zip(said.shape, strides, strict=True))
-        size = itemsize * (1 + reach) if prod(said.shape) else 0
+        size = itemsize * (1 + reach(said.shape, strides)) if prod(said.shape) else 0
         return Storage(
             (array, capsule), self, int(index), said.data + said.byte_offset, size, array.dtype, itemsize
         )
@@ -51,7 +49,7 @@ class _Exchanged(Library):
     def steps(self, array: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
         _, held = array
         if isinstance(held, np.ndarray):
-            return held.shape, tuple(step // held.itemsize for step in held.strides)
+            return NUMPY.steps(held)
         said = read_capsule(held)
         return said.shape, _strides(said.shape, said.strides)
 
@@ -86,6 +84,22 @@ class _Exchanged(Library):
             return names.asarray(result)
         _own(made.device)[1].sync()
         return names.from_dlpack(_Typed(result, tensor_in(held).dtype, made.size // made.itemsize))
+
+
+def _on_host(array: Any) -> np.ndarray[Any, Any]:
+    """The array as NumPy's.
+
+    `__array__` comes first: it gives types that NumPy does not read from DLPack, such as bfloat16. Without it
+    `np.asarray` would make one object of the array.
+    """
+    try:
+        return np.asarray(array) if hasattr(array, "__array__") else np.from_dlpack(array)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise LayoutError(
+            "TW704",
+            f"NumPy does not read the {type(array).__name__}: {first_line(error)}",
+            hint="on the CPU an array is moved as NumPy reads it, by __array__ or by __dlpack__",
+        ) from error
 
 
 class _Typed:

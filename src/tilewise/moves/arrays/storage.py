@@ -74,14 +74,21 @@ def _library_of(array: Any) -> Library:
         )
     if isinstance(array, np.ndarray):
         return NUMPY
-    if hasattr(array, "__dlpack__") and hasattr(array, "__array_namespace__"):
+    if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
+        if not hasattr(array, "__array_namespace__"):
+            raise LayoutError(
+                "TW704",
+                f"{type(array).__name__} speaks DLPack, and has no __array_namespace__ that takes the result",
+                hint="np.from_dlpack(x), or on a GPU torch.from_dlpack(x): the same memory, as theirs",
+            )
         from tilewise.moves.arrays.exchanged import EXCHANGED
 
         return EXCHANGED
     raise LayoutError(
         "TW704",
         f"{type(array).__name__} is no array that can be moved",
-        hint="an array of NumPy, torch, CuPy or JAX, or one with __dlpack__ and __array_namespace__",
+        hint="an array of NumPy, torch, CuPy or JAX, or one with __dlpack__, __dlpack_device__ and "
+        "__array_namespace__",
     )
 
 
