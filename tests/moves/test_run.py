@@ -70,6 +70,22 @@ def test_a_shape_may_be_a_list():
     assert move(np.arange(6), None, S[6], shape=[6]).tolist() == list(range(6))
 
 
+@pytest.mark.parametrize(
+    ("shape", "near"),
+    [(6, 6.0), ((2, 3), (2.0, 3)), (((2, 3), 1), ((2, 3), True)), ([2, 3], [2, 3.0]), (np.int64(6), 6.0)],
+)
+@pytest.mark.parametrize("other", [False, True])
+def test_a_shape_that_equals_one_of_a_call_before_is_refused_as_ever(shape, near, other):
+    """Layouts that are equal have plans together, and calls of their own."""
+    source = S[shape]
+    target = source + 0 if other else source
+    x = np.arange(6)
+    for _ in range(2):
+        assert move(x, source, source, shape=shape).tolist() == x.tolist()
+        with refused("TW101", "extent"):
+            move(x, source, target, shape=near)
+
+
 def test_storage_beyond_the_last_whole_element_is_filled():
     given = np.arange(1, 3, dtype=np.uint32)
     assert move(given, S[5], S[5], dtype="u8", fill=9).view(np.uint8).tolist() == [1, 0, 0, 0, 2, 9, 9, 9]
@@ -534,6 +550,7 @@ def test_storage_that_begins_inside_an_element_is_refused(name):
         (np.arange(12), S[12], S[12], {"dtype": "e2m3"}, "TW602", "6 bits"),
         (np.arange(12), S[12], S[12], {"shape": (2.5,)}, "TW101", "2.5"),
         (np.arange(12), S[12], S[12], {"shape": "twelve"}, "TW101", "twelve"),
+        (np.arange(12), S[12], S[12], {"shape": 10**5000}, "TW005", "digits"),
         (np.arange(12), "S[12]", S[12], {}, "TW107", "a layout for the source"),
         (np.arange(12), S[12], (12,), {}, "TW107", "a layout for the target"),
         (np.zeros(0), None, S[1], {}, "TW704", "no element"),

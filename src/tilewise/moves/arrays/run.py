@@ -14,6 +14,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import Shape, as_shape
 from tilewise.moves.arrays.storage import (
     Storage,
     check_own_width,
@@ -59,11 +60,12 @@ def moved(
         fill = _element(fill, given, dtype)
     exact = fill if fill.__class__ is int else repr(fill)  # -0.0 is 0, and NaN is not itself
     try:
-        key = (id(source), id(target), steps, given.type, dtype, shape, exact)
+        box = None if shape is None else repr(shape)  # 6.0 is 6, and no extent
+        key = (id(source), id(target), steps, given.type, dtype, shape, box, exact)
         known = _known.get(key)
-    except TypeError:  # a shape as a list
+    except (TypeError, ValueError):  # a shape as a list, or beyond all reading
         kind = dtype if dtype is None or type_of_arrays(dtype) is not None else DType.of(dtype)
-        return moved(x, source, target, out, kind, as_tuple(shape), fill, stream)
+        return moved(x, source, target, out, kind, as_box(shape), fill, stream)
     if known is None:
         if steps is not None and dtype is not None:
             check_own_width(given.itemsize, dtype)
@@ -92,7 +94,7 @@ def _remember(
     element = _element(fill, given, dtype)
     if len(_known) >= REMEMBERED:
         _known.clear()
-    _known[key] = bound_of(source, target, kind, shape, element), source, target
+    _known[key] = bound_of(source, target, kind, as_box(shape), element), source, target
     return _known[key]
 
 
@@ -115,13 +117,17 @@ def forget() -> None:
     bound_of.cache_clear()
 
 
-def as_tuple(shape: Any) -> Any:
-    """A shape that can be remembered."""
-    if isinstance(shape, list | tuple):
-        return tuple(map(as_tuple, shape))
-    if shape.__hash__ is None:
+def as_box(shape: Any) -> Shape | None:
+    """The box that a shape says, to be remembered: its extents are integers, and not what equals some.
+
+    >>> as_box([2, (3, 4)]), as_box(6), as_box(None)
+    ((2, (3, 4)), (6,), None)
+    """
+    if shape is None:
+        return None
+    if shape.__hash__ is None and not isinstance(shape, list):
         raise LayoutError("TW702", f"{shape!r} is no shape", hint="a tuple of extents, such as (128, 64)")
-    return shape
+    return as_shape(shape)
 
 
 class Bound:

@@ -14,7 +14,7 @@ from typing import Any
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import of_kind
 from tilewise.core.layout import Layout
-from tilewise.moves.arrays.run import Bound, as_tuple, bound_of
+from tilewise.moves.arrays.run import Bound, as_box, bound_of
 from tilewise.moves.arrays.storage import TORCH, check_own_width, own_layout
 from tilewise.moves.pairs.fills import given_fill
 from tilewise.moves.pairs.pair import storage_size
@@ -72,7 +72,7 @@ def _spelled(
         "" if layout is None else str(layout if layout.unit == "element" else layout.in_elements(words))
         for layout in (source, target)
     ]
-    return texts[0], texts[1], words.name, repr(as_tuple(shape)), element.hex()
+    return texts[0], texts[1], words.name, repr(as_box(shape)), element.hex()
 
 
 def _move(x: Any, source: str, target: str, dtype: str, shape: str, fill: str) -> Any:
