@@ -449,9 +449,23 @@ def test_what_is_no_number_is_moved_and_filled(x, fill, filled):
     assert move(x, S[2], S[2:2] + 1, fill=fill).tolist() == wanted.tolist()
 
 
+@pytest.mark.parametrize("kind", ["M8", "m8"])
+@pytest.mark.parametrize("unit", ["", "[s]", "[D]"])
+def test_no_time_fills_times_of_every_unit(kind, unit):
+    x, nothing = np.zeros(1, f"{kind}[s]"), np.array("NaT", kind + unit)
+    for fill in (nothing, nothing[()]):
+        for words in ({}, {"dtype": x.dtype}):
+            assert np.isnat(move(x, S[1], S[1] + 1, fill=fill, **words)).tolist() == [True, False]
+
+
 @pytest.mark.parametrize(
     ("x", "fill"),
     [
+        (np.zeros(1, "M8[s]"), np.timedelta64("NaT")),
+        (np.zeros(1, "m8[s]"), np.datetime64("NaT", "s")),
+        (np.zeros(1, "M8[s]"), np.array(["NaT", "NaT"], "M8")),
+        (np.zeros(1, "i8"), np.datetime64("NaT")),
+        (np.zeros(1, "f8"), np.timedelta64("NaT")),
         (np.array(["a", "b"]), 5),
         (np.array(["a", "b"]), "longer"),
         (np.array([1, 2], "M8[D]"), 5),

@@ -340,12 +340,20 @@ def as_type(fill: Any, kind: np.dtype[Any]) -> bytes:
     try:
         with np.errstate(all="ignore"):
             made = np.array([fill], kind)
-        is_kept = made.shape == (1,) and kept(fill, made.item()) and not _is_clamped(fill, made)
+        is_kept = made.shape == (1,) and (
+            _is_no_time(fill, made) or (kept(fill, made.item()) and not _is_clamped(fill, made))
+        )
     except (OverflowError, TypeError, ValueError) as error:
         raise no_element(fill, str(kind)) from error
     if not is_kept:
         raise no_element(fill, str(kind))
     return made.tobytes()
+
+
+def _is_no_time(fill: Any, made: np.ndarray[Any, Any]) -> bool:
+    """Whether a fill is NaT, which every unit of its kind has, and which equals nothing."""
+    kind = getattr(getattr(fill, "dtype", None), "kind", None)
+    return kind in ("m", "M") and kind == made.dtype.kind and bool(np.isnat(fill))
 
 
 def _is_clamped(fill: Any, made: np.ndarray[Any, Any]) -> bool:
