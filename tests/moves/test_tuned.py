@@ -22,7 +22,7 @@ class Timed(Driver):
 
     def __init__(self, monkeypatch):
         super().__init__(monkeypatch)
-        self.times, self.freed, self.given = {}, [], 0
+        self.times, self.freed, self.given, self.room = {}, [], [], None
         words = {
             "cuDeviceGetName": lambda room, number: (0, b"made up\0\0"),
             "cuEventCreate": lambda flags: (0, object()),
@@ -39,7 +39,9 @@ class Timed(Driver):
         self.seen = 0
 
     def _memory(self, size):
-        self.given += 1
+        if len(self.given) == self.room:
+            return (2,)
+        self.given.append(size)
         return 0, 1 << 20
 
     def _elapsed(self, start, end):
@@ -109,7 +111,31 @@ def test_what_is_in_no_array_is_not_tuned():
 
 def test_memory_is_given_back(timed):
     tuned(plan(*TURN))
-    assert len(timed.freed) == timed.given > 2
+    assert len(timed.freed) == len(timed.given) > 2
+
+
+def test_a_broadcast_is_measured_on_as_much_memory_as_others(timed):
+    """All but nothing of it is read: it is what is written that counts."""
+    asked = plan(S[(4096, 1024) : (0, 1)], S[4096, 1024], "f32")
+    tuned(asked)
+    _, *buffers = timed.given
+    assert buffers == [*asked.sizes] * (tuning.ROUND // asked.sizes[1])
+
+
+@pytest.mark.parametrize("what", ["memory", "event"])
+def test_a_clock_that_cannot_be_made_is_left_as_it_was_entered(timed, monkeypatch, what):
+    """With all memory given back, and the context that was current before."""
+    driver, made, gone = sys.modules["cuda.bindings.driver"], [], []
+    monkeypatch.setattr(
+        driver, "cuEventCreate", lambda flags: (2,) if made else (0, made.append("event") or "event")
+    )
+    monkeypatch.setattr(driver, "cuEventDestroy", lambda event: (gone.append(event), (0,))[1])
+    timed.room = 0 if what == "memory" else None
+    with pytest.raises(RuntimeError, match="answered 2"):
+        tuned(plan(*TURN))
+    assert [words[0] for words in timed.said] == ["push", "pop"]
+    assert len(timed.freed) == len(timed.given) == (what == "event")
+    assert gone == made == ["event"] * (what == "event")
 
 
 def test_the_device_is_busy_until_all_is_launched(timed):

@@ -191,11 +191,17 @@ class Clock:
     def __init__(self, index: int) -> None:
         self._driver, self._context = devices.package("cuda.bindings.driver"), _context(index)
         self._held: list[Any] = []
+        self._events: list[Any] = []
 
     def __enter__(self) -> Clock:
         _checked(self._driver.cuCtxPushCurrent(self._context))
-        self._set = self.memory(SET)
-        self._events = [_checked(self._driver.cuEventCreate(0))[0] for _ in range(2)]
+        try:
+            self._set = self.memory(SET)
+            for _ in range(2):
+                self._events += _checked(self._driver.cuEventCreate(0))
+        except BaseException:  # who is not entered is not left
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -28,7 +28,7 @@ from tilewise.moves.tiles.turned import Turned, turned_candidates
 VERSION = 1
 FILE = "moves.json"
 ROUND = 256 << 20
-"""Bytes of all sources of a round together, so that none of them stays in a cache."""
+"""Bytes of all sources, or all targets, of a round together, so that none of them stays in a cache."""
 MOST = 64
 """Buffers of a round, however small they are."""
 ROUNDS = 9
@@ -156,7 +156,7 @@ def _measured(plans: Sequence[Plan], index: int) -> list[float]:
     kernels = [loaded(own, index) for own in plans]
     with Clock(index) as clock:
         read, written = plans[0].sizes
-        count = max(1, min(MOST, ROUND // read))
+        count = max(1, min(MOST, ROUND // max(read, written)))
         buffers = [(clock.memory(read), clock.memory(written)) for _ in range(count)]
         samples: list[list[float]] = [[] for _ in plans]
         for _ in range(ROUNDS + 1):
