@@ -1,6 +1,9 @@
 """Compiling: kept by what was compiled, in order, with the compiler's log; NVIDIA's packages are made up."""
 
+import os
 import sys
+import threading
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -8,7 +11,7 @@ import pytest
 
 from tilewise import LayoutError
 from tilewise.gpu import compile as compiling
-from tilewise.gpu.compile import CompileError, Source, cache_folder, cubin, cubins
+from tilewise.gpu.compile import CompileError, Source, cache_folder, cubin, cubins, keep
 
 
 class Compiler:
@@ -129,6 +132,61 @@ def test_a_cache_that_cannot_be_written_costs_time_alone(compiler, tmp_path):
     assert len(compiler.compiled) == 2
 
 
+def test_a_file_that_is_found_is_whole_whoever_else_writes_it(tmp_path, monkeypatch):
+    """Others have their parts of it elsewhere, though they have our process's number, as in a container."""
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    kept, codes, wrong = tmp_path / "one.cubin", [bytes([own]) * (1 << 20) for own in range(4)], []
+    keep(kept, codes[0])
+    done = threading.Event()
+
+    def read():
+        while not done.is_set():
+            if kept.read_bytes() not in codes:
+                wrong.append("unfinished")
+
+    def write(code):
+        for _ in range(20):
+            keep(kept, code)
+
+    reader, *writers = [
+        threading.Thread(target=read),
+        *(threading.Thread(target=write, args=(c,)) for c in codes),
+    ]
+    for thread in (reader, *writers):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    done.set()
+    reader.join()
+    assert wrong == []
+    assert list(tmp_path.iterdir()) == [kept]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
+def test_no_part_is_left_of_what_could_not_be_written(tmp_path, monkeypatch, error):
+    def failed(part, path):
+        raise error
+
+    monkeypatch.setattr(Path, "replace", failed)
+    with pytest.raises(KeyboardInterrupt) if isinstance(error, KeyboardInterrupt) else nullcontext():
+        keep(tmp_path / "one.cubin", b"code")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_kept_may_be_read_by_whom_the_folder_is_shared_with(tmp_path):
+    keep(tmp_path / "one.cubin", b"code")
+    (tmp_path / "plain").write_bytes(b"code")
+    assert (tmp_path / "one.cubin").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_file_without_code_is_none(compiler, tmp_path):
+    """As one may be left by a machine that went down."""
+    cubin(Source("k", "abc"), cache=tmp_path)
+    (kept,) = tmp_path.glob("*.cubin")
+    kept.write_bytes(b"")
+    assert cubin(Source("k", "abc"), cache=tmp_path) == kept.read_bytes() == b"cba"
+
+
 def test_a_mistake_comes_with_the_log(compiler, tmp_path):
     with pytest.raises(CompileError, match="k does not compile: line 1: a mistake") as caught:
         cubin(Source("k", "mistake"), cache=tmp_path)
@@ -180,3 +238,29 @@ def test_the_cache_is_where_the_user_keeps_such_things(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder().name == "tilewise"
     assert cache_folder().is_relative_to(Path.home())
+
+
+@pytest.fixture
+def homeless(monkeypatch):
+    """A user without a home, as in a container that is run under any number."""
+
+    def none():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("TILEWISE_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", none)
+
+
+@pytest.mark.parametrize(("name", "folder"), [("TILEWISE_CACHE", "."), ("XDG_CACHE_HOME", "tilewise")])
+def test_a_folder_that_is_named_is_taken_without_a_home(homeless, monkeypatch, tmp_path, name, folder):
+    monkeypatch.setenv(name, str(tmp_path))
+    assert cache_folder() == tmp_path / folder
+
+
+def test_without_a_home_nothing_is_kept_and_nothing_of_anybody_is_read(homeless, compiler):
+    for _ in range(2):
+        assert cubin(Source("k", "abc")) == b"cba"
+    assert len(compiler.compiled) == 2
+    with pytest.raises(NotADirectoryError):
+        cache_folder().mkdir(parents=True)

@@ -47,10 +47,9 @@ def cubin(source: Source, *, cache: Path | None = None) -> bytes:
     """
     folder = cache or cache_folder()
     kept = folder / f"{_key(source, _compiler_version(folder))}.cubin"
-    try:
-        return kept.read_bytes()
-    except OSError:
-        pass
+    with suppress(OSError):
+        if code := kept.read_bytes():
+            return code
     core = package("cuda.core")
     log = io.StringIO()
     try:
@@ -58,7 +57,7 @@ def cubin(source: Source, *, cache: Path | None = None) -> bytes:
         code = bytes(core.Program(source.text, "c++", options).compile("cubin", logs=log).code)
     except Exception as error:  # the binding's own kinds; the log says more than they do
         raise CompileError(source.name, f"{log.getvalue()}\n{error}") from error
-    _keep(kept, code)
+    keep(kept, code)
     return code
 
 
@@ -81,12 +80,40 @@ def cubins(
 
 
 def cache_folder() -> Path:
-    """Where machine code is kept: $TILEWISE_CACHE, or `tilewise` in the user's cache folder."""
+    """Where machine code is kept: $TILEWISE_CACHE, or `tilewise` in the user's cache folder.
+
+    Without a home it is none that could be: in a folder for all, machine code may be anybody's.
+    """
     if named := os.environ.get("TILEWISE_CACHE"):
         return Path(named)
-    home = Path.home()
+    return _user_folder() / "tilewise"
+
+
+def _user_folder() -> Path:
+    if named := os.environ.get("XDG_CACHE_HOME"):
+        return Path(named)
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return Path(os.devnull)
     usual = {"win32": home / "AppData/Local", "darwin": home / "Library/Caches"}.get(sys.platform)
-    return Path(os.environ.get("XDG_CACHE_HOME") or usual or home / ".cache") / "tilewise"
+    return usual or home / ".cache"
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; a folder that cannot be written to costs time alone.
+
+    Its part has a name of its own: other threads, and processes of the same number in other containers,
+    may write the same file.
+    """
+    part = path.with_suffix(f".{os.urandom(8).hex()}")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_bytes(content)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def _cores() -> int:
@@ -119,7 +146,7 @@ def _compiler_version(folder: Path) -> str:
         library = package("cuda.pathfinder").load_nvidia_dynamic_lib("nvrtc").abs_path
         said = "\n".join((version, library, _stamp(library))).encode()
         if not note.exists() or note.read_bytes() != said:
-            _keep(note, said)
+            keep(note, said)
     return version
 
 
@@ -127,18 +154,6 @@ def _stamp(file: str) -> str:
     """What changes with a file."""
     found = Path(file).stat()
     return f"{found.st_size} {found.st_mtime_ns}"
-
-
-def _keep(path: Path, code: bytes) -> None:
-    """Write a file whole or not at all; a folder that cannot be written to costs time alone."""
-    part = path.with_suffix(f".{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(code)
-        part.replace(path)
-    except OSError:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def _told(done: Callable[[str], None], name: str, code: bytes) -> bytes:

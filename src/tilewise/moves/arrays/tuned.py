@@ -7,16 +7,14 @@ bytes of its runs, so that it is found again among the candidates of another sha
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from tilewise.gpu.compile import cache_folder
+from tilewise.gpu.compile import cache_folder, keep
 from tilewise.moves.arrays.device import Clock, loaded, name_of_device
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.pair import Pair
@@ -201,11 +199,4 @@ def _remember(device: str, own: str, found: Traits) -> None:
     known = _known()
     known.setdefault(device, {})[own] = found
     said: dict[str, Any] = {"version": VERSION, "devices": known}
-    path = _path()
-    part = path.with_suffix(f".{os.getpid()}")
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(said, indent=1), encoding="utf-8")
-        part.replace(path)
-    with suppress(OSError):
-        part.unlink(missing_ok=True)
+    keep(_path(), json.dumps(said, indent=1).encode())
