@@ -1,5 +1,7 @@
 """`move` on the CPU against the naive move, and the kernels' texts against `move`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.moves.pairs import WORDS, case, naive
@@ -50,6 +52,29 @@ def test_moves_are_the_naive_moves(seed):
     given = source if asked.dtype.bits < 8 else source.view(WORDS[asked.dtype.bits])
     found = move(given, asked.source, asked.target, dtype=asked.dtype, shape=asked.shape, fill=element(asked))
     assert found.view(np.uint8).tobytes() == expected(asked, source, room).tobytes(), str(asked)
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(240) if case(seed, 600).shape])
+def test_out_has_the_fill_in_elements_beyond_the_box_and_keeps_its_holes(seed):
+    """The naive move of one fill to all elements, and then of the box."""
+    asked = case(seed, 600)
+    source, kind = storage(asked, seed), WORDS[asked.dtype.bits] if asked.dtype.bits >= 8 else np.uint8
+    room = -(-(asked.target.max("m") + 1) * asked.dtype.bits // 8)
+    out = np.random.default_rng(seed).integers(0, 256, room, dtype=np.uint8)
+    wanted = elements(out, asked.dtype.bits).copy()
+    fill = elements(np.frombuffer(element(asked), np.uint8), asked.dtype.bits)
+    naive(replace(asked, source=S[asked.target.size : 0], shape=None), fill, wanted)
+    naive(asked, elements(source, asked.dtype.bits), wanted)
+    found = move(
+        source.view(kind),
+        asked.source,
+        asked.target,
+        out.view(kind),
+        dtype=asked.dtype,
+        shape=asked.shape,
+        fill=element(asked),
+    )
+    assert elements(found.view(np.uint8), asked.dtype.bits).tobytes() == wanted.tobytes(), str(asked)
 
 
 def on_the_shim(asked, source, room, offset=0):

@@ -12,7 +12,7 @@ import pytest
 import tilewise
 from tilewise import LayoutError, Refused, S, Swizzle, laneid, plan
 from tilewise.moves import move
-from tilewise.moves.arrays import device, exchanged
+from tilewise.moves.arrays import device, exchanged, run
 from tilewise.moves.arrays.run import bound_of
 from tilewise.moves.arrays.storage import NUMPY, handle_of
 from tilewise.moves.kernels.checked import BeyondStorage, Fault
@@ -116,6 +116,19 @@ def test_elements_beyond_the_box_are_filled_where_no_digits_are_common(given):
     assert found.tolist() == wanted
 
 
+def test_elements_beyond_the_box_are_filled_by_a_move_that_is_made_once(monkeypatch):
+    made, once = [], run.memory_plan
+    monkeypatch.setattr(
+        run, "memory_plan", lambda *words, **asked: made.append(words) or once(*words, **asked)
+    )
+    padded = plan(S[2, 3], S[(2, 4) : (6, 1)], "s32", shape=(2, 3), fill=7).bind()
+    for first in (0, 10):
+        x, out = np.arange(first, first + 6, dtype=np.int32), np.full(10, 9, np.int32)
+        padded(x, out)
+        assert out.tolist() == [*x[:3], 7, 9, 9, *x[3:], 7]
+    assert len(made) == 1
+
+
 def test_a_bound_plan_moves_arrays_of_any_type_of_its_width():
     turn = plan(*TURN, "f32").bind()
     for kind in (np.float32, np.int32):
@@ -192,9 +205,16 @@ def test_calls_are_remembered_by_the_layouts_and_found_again(monkeypatch):
     assert len(made) == 3
 
 
-def test_what_is_remembered_has_a_bound(monkeypatch):
-    from tilewise.moves.arrays import run
+def test_what_another_thread_forgets_amid_a_call_is_moved_all_the_same(monkeypatch):
+    class Forgetful(dict):
+        def __setitem__(self, key, value):
+            """As if another had emptied it right after."""
 
+    monkeypatch.setattr(run, "_known", Forgetful())
+    assert move(np.arange(12), *TURN)[:4].tolist() == [0, 4, 8, 1]
+
+
+def test_what_is_remembered_has_a_bound(monkeypatch):
     monkeypatch.setattr(run, "REMEMBERED", 3)
     for count in range(1, 9):
         move(np.arange(count), S[count], S[count])
@@ -801,6 +821,17 @@ def test_elements_beyond_the_box_are_filled_by_whoever_moves(driver, on_device, 
     x, out = on_device(64, np.uint8, after), on_device(64, np.uint8, 4096 + after)
     assert move(x, source, target, out, shape=(38,), fill=7) is out
     assert [words[0] for words in driver.said] == kernels
+
+
+def test_a_fill_of_elements_loads_no_kernel_that_is_not_launched(driver, on_device, monkeypatch):
+    loaded, once = [], device.loaded
+    monkeypatch.setattr(device, "loaded", lambda own, index: loaded.append(own.kernel) or once(own, index))
+    padded = plan(S[38] + 16, Swizzle(1, 4, 4) @ S[((5, 8),) : ((8, 1),)], "u8", shape=(38,), fill=7).bind()
+    for _ in range(2):
+        padded(on_device(64, np.uint8, 1), on_device(64, np.uint8, 4097))
+    ours, filling = loaded
+    assert ours == padded.plan.for_alignment(1).kernel != filling
+    assert [words[0] for words in driver.said] == ["set", "move", "move"] * 2
 
 
 def test_a_checked_kernel_is_waited_for_and_its_fault_is_raised_once(driver, on_device):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -94,8 +94,8 @@ def _remember(
     element = _element(fill, given, dtype)
     if len(_known) >= REMEMBERED:
         _known.clear()
-    _known[key] = bound_of(source, target, kind, as_box(shape), element), source, target
-    return _known[key]
+    made = _known[key] = bound_of(source, target, kind, as_box(shape), element), source, target
+    return made
 
 
 def _element(fill: Any, given: Storage, dtype: Any) -> bytes:
@@ -216,7 +216,9 @@ class Bound:
         handle = given.library.stream(device, stream)
         if not new:
             if ready.fills_apart:
-                self._fill_elements(given, made, stream)
+                one = given.library.empty(given, -(-len(self.plan.fill) // given.itemsize), stream)
+                ready.fill(one.pointer, len(self.plan.fill), handle)
+                self._filling._on_device(one, made, False, stream)
         elif ready.fills or made.size != self._writes:
             first = ready.fill_from
             ready.fill(target + first, made.size - first, handle)
@@ -224,29 +226,19 @@ class Bound:
 
     def _on_host(self, given: Storage, made: Storage, new: bool) -> None:
         source, target = row_of(given), row_of(made)
+        written = target[: self._writes]
         if new and (self._fills or made.size != self._writes):
             fill_bytes(target, self.plan.fill)
         elif self._beyond and not new:
-            self._fill_elements(given, made, None)
-        move_bytes(source, target[: self._writes], self.plan.pair)
+            move_bytes(np.frombuffer(self.plan.fill, np.uint8), written, self._filling.plan.pair)
+        move_bytes(source, written, self.plan.pair)
 
-    def _fill_elements(self, given: Storage, made: Storage, stream: Any) -> None:
-        """Fill all elements of a target, and nothing between them: one element is moved to all."""
+    @cached_property
+    def _filling(self) -> Bound:
+        """One element, moved to all elements of the target and to nothing between them."""
         target = self.plan.pair.layouts[1]
-        one = given.library.empty(given, -(-len(self.plan.fill) // given.itemsize), stream)
-        filled = Bound(memory_plan(_all_one(target), target, self.plan.dtype, checked=self.plan.checked))
-        if given.device is None:
-            row_of(one)[: len(self.plan.fill)] = np.frombuffer(self.plan.fill, np.uint8)
-        else:
-            handle = given.library.stream(given.device, stream)
-            self._prepared(given.device, ALIGNED).fill(one.pointer, len(self.plan.fill), handle)
-        filled._moved(one, made.array, stream)
-
-
-@lru_cache(maxsize=256)
-def _all_one(target: Layout) -> Layout:
-    """One element, as often as the target has some."""
-    return S[(target.size,) : (0,)]
+        one = S[(target.size,) : (0,)]
+        return Bound(memory_plan(one, target, self.plan.dtype, checked=self.plan.checked))
 
 
 def row_of(storage: Storage) -> np.ndarray[Any, np.dtype[np.uint8]]:
