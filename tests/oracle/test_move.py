@@ -9,6 +9,7 @@ import pytest
 
 from tilewise import LayoutError, S, plan
 from tilewise.moves import move
+from tilewise.moves.arrays.run import bound_of
 from tilewise.moves.arrays.storage import storage_of
 from tilewise.moves.named import core_matrices
 
@@ -152,6 +153,23 @@ def test_other_layouts_in_the_same_place_are_seen(torch):
     for rows in (8, 4, 2):
         words = S[rows, 32 // rows], S[(rows, 32 // rows) : (1, rows)]
         assert compiled(x, *words).equal(move(x, *words))
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_bound_plan_that_is_checked_is_so_where_it_is_compiled(torch, monkeypatch, checked):
+    import tilewise.moves.arrays.traced
+
+    ready, asked = plan(SOURCE, TARGET, "f32", checked=checked).bind(), []
+    monkeypatch.setattr(
+        tilewise.moves.arrays.traced,
+        "bound_of",
+        lambda *words: asked.append(bound_of(*words)) or asked[-1],
+    )
+    torch._dynamo.reset()
+    x, out = torch.arange(32.0), torch.zeros(32)
+    assert torch.compile(lambda x: ready(x) * 2, fullgraph=True, backend="aot_eager")(x).equal(ready(x) * 2)
+    assert torch.compile(lambda x: ready(x, out) * 2, fullgraph=True, backend="aot_eager")(x).equal(out * 2)
+    assert [bound.plan.checked for bound in asked] == [checked, checked]
 
 
 def test_the_operator_is_one_that_torch_approves(torch):

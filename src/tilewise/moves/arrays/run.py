@@ -106,9 +106,11 @@ def _element(fill: Any, given: Storage, dtype: Any) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def bound_of(source: Layout, target: Layout, dtype: DType, shape: Any, fill: bytes) -> Bound:
+def bound_of(
+    source: Layout, target: Layout, dtype: DType, shape: Any, fill: bytes, checked: bool | None = None
+) -> Bound:
     """A move that is ready for arrays of one type; the last ones are kept."""
-    return Bound(memory_plan(source, target, dtype, shape=shape, fill=fill))
+    return Bound(memory_plan(source, target, dtype, shape=shape, fill=fill, checked=checked))
 
 
 def forget() -> None:
@@ -157,7 +159,7 @@ class Bound:
             from tilewise.moves.arrays.traced import moved
 
             plan = self.plan
-            return moved(x, *plan.pair.layouts, out, plan.dtype, plan.pair.box, plan.fill)
+            return moved(x, *plan.pair.layouts, out, plan.dtype, plan.pair.box, plan.fill, plan.checked)
         given = storage_of(x)
         if self.plan.dtype.bits < 8:
             refuse_apart(given.type, self.plan.dtype)

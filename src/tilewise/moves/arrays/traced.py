@@ -32,14 +32,15 @@ def moved(
     dtype: DType | str | None,
     shape: Any,
     fill: Any,
+    checked: bool | None = None,
 ) -> Any:
-    """What `move` does of a tensor that torch traces."""
+    """What `move` does of a tensor that torch traces; where `checked` is None, the environment says it."""
     layouts = None if source is None else id(source), id(target)
     kind = dtype.name if isinstance(dtype, DType) else dtype
     words = _constant(*layouts, x.dtype, kind, shape, fill)
     if out is None:
-        return torch.ops.tilewise.move(x, *words)
-    torch.ops.tilewise.move_into(x, out, *words)
+        return torch.ops.tilewise.move(x, *words, checked)
+    torch.ops.tilewise.move_into(x, out, *words, checked)
     return out
 
 
@@ -75,24 +76,27 @@ def _spelled(
     return texts[0], texts[1], words.name, repr(as_box(shape)), element.hex()
 
 
-def _move(x: Any, source: str, target: str, dtype: str, shape: str, fill: str) -> Any:
-    return _bound(x, source, target, dtype, shape, fill)(x)
+def _move(x: Any, *words: Any) -> Any:
+    return _bound(x, *words)(x)
 
 
-def _move_into(x: Any, out: Any, source: str, target: str, dtype: str, shape: str, fill: str) -> None:
-    _bound(x, source, target, dtype, shape, fill)(x, out)
+def _move_into(x: Any, out: Any, *words: Any) -> None:
+    _bound(x, *words)(x, out)
 
 
-def _made(x: Any, source: str, target: str, dtype: str, shape: str, fill: str) -> Any:
+def _made(x: Any, source: str, target: str, dtype: str, *words: Any) -> Any:
     """New storage for the result, where only its size is asked for."""
     kind = DType.of(dtype)
     size = -(-storage_size(_read(target), kind) * kind.bits // 8)
     return torch.empty(-(-size // x.itemsize), dtype=x.dtype, device=x.device)
 
 
-def _bound(x: Any, source: str, target: str, dtype: str, shape: str, fill: str) -> Bound:
+def _bound(
+    x: Any, source: str, target: str, dtype: str, shape: str, fill: str, checked: bool | None = None
+) -> Bound:
     layout = _read(source) if source else own_layout(TORCH.steps(x))
-    return bound_of(layout, _read(target), DType.of(dtype), literal_eval(shape), bytes.fromhex(fill))
+    words = literal_eval(shape), bytes.fromhex(fill), checked
+    return bound_of(layout, _read(target), DType.of(dtype), *words)
 
 
 @lru_cache(maxsize=1024)
@@ -105,7 +109,7 @@ def _register() -> None:
 
     Their words are constant where torch traces.
     """
-    asked = "str source, str target, str dtype, str shape, str fill"
+    asked = "str source, str target, str dtype, str shape, str fill, bool? checked=None"
     exact = (torch.Tag.needs_exact_strides,)
     new = torch.library.custom_op(
         "tilewise::move", _move, mutates_args=(), schema=f"(Tensor x, {asked}) -> Tensor", tags=exact
