@@ -541,6 +541,7 @@ def read_only():
         (np.zeros(12, np.float64), "int64.*float64"),
         (np.zeros(12, np.int32), "int64.*int32"),
         ([0] * 12, "list is no array"),
+        (np.ndarray, "type is no array"),
     ],
 )
 def test_an_out_that_cannot_take_the_result_is_refused(out, said):

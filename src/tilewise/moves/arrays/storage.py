@@ -74,7 +74,7 @@ def _library_of(array: Any) -> Library:
         )
     if isinstance(array, np.ndarray):
         return NUMPY
-    if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
+    if hasattr(kind := type(array), "__dlpack__") and hasattr(kind, "__dlpack_device__"):
         if not hasattr(array, "__array_namespace__"):
             raise LayoutError(
                 "TW704",
