@@ -18,9 +18,6 @@ from tilewise.core.gf2 import Basis
 from tilewise.hardware.limits import LANE_BITS
 from tilewise.moves.exchange.question import Int64s, Question
 
-_NEAR = 2
-"""Bits of a place at most, of those that a map is fitted to before it is held against all."""
-
 
 @dataclass(frozen=True)
 class Side:

@@ -25,7 +25,6 @@ ROW = 16
 """Bytes of the widest vector, and of a row of a matrix."""
 
 _BANK_BITS = BANKS.bit_length() - 1
-_WORD_BITS = WORD.bit_length() - 1
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -131,8 +131,6 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
     tile = _evened(tile)
     tile = replace(tile, threads=_threads(tile, aim.share))
     if tile.halo and tile.write_run[-1] in read_run:
-        if tile.write_run[-1] != read_run[-1]:
-            return None
         begins = tile.halo * digits[read_run[-1]].read * unit
         tile = replace(tile, read_shift=shifts[0] or begins % VECTOR != 0)
         if tile.read_shift and pair.source.swizzles:
