@@ -91,7 +91,7 @@ class Plan:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Bytes of the source, and of the target, from their first element to their last."""
+        """Bytes of the source, and of the target, from address zero to the end of their last element."""
         read, written = (-(-side.size * self.pair.bits // 8) for side in (self.pair.source, self.pair.target))
         return read, written
 

@@ -147,9 +147,7 @@ class Bound:
         self.plan = plan
         self._ready: dict[tuple[int, int], Loaded] = {}
         self._unit = max(1, plan.dtype.bits // 8)
-        self._reads, self._writes = (
-            -(-side.size * plan.dtype.bits // 8) for side in (plan.pair.source, plan.pair.target)
-        )
+        self._reads, self._writes = plan.sizes
         self._beyond = plan.pair.beyond > 0
         self._fills = plan.has_room or plan.ends_amid
 

@@ -100,8 +100,8 @@ class Pair:
         read, written = _taken(replace(source, replica=()) if source.replica else source), _taken(target)
         if self.box is not None:
             read = min(prod(self.box), read or prod(self.box))
-        counted = (read or self.layouts[0].size) + (written or self.layouts[1].size)
-        return -(-counted * self.bits // 8)
+        touched = (read or self.layouts[0].size) + (written or self.layouts[1].size)
+        return -(-touched * self.bits // 8)
 
 
 def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> Pair:

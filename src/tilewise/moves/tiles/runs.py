@@ -10,7 +10,8 @@ from tilewise.moves.tiles.tile import LINE, VECTOR
 
 def shifts_of(pair: Pair, aligned: int) -> tuple[bool, bool]:
     """Whether rows of the source, and of the target, begin elsewhere than at whole vectors."""
-    return tuple(_alignment(pair, side, name, aligned) < VECTOR for side, name in sides_of(pair))  # type: ignore[return-value]
+    reads, writes = (_alignment(pair, side, name, aligned) < VECTOR for side, name in sides_of(pair))
+    return reads, writes
 
 
 def sides_of(pair: Pair) -> tuple[tuple[Side, str], tuple[Side, str]]:

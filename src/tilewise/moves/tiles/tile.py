@@ -212,7 +212,10 @@ class Tile:
 
     @property
     def taken(self) -> int:
-        """Bytes of shared memory that a vector of the source becomes: half of one, where it is spread."""
+        """Bytes of shared memory that one read of the source becomes.
+
+        Spread, they are twice as many as are read: a vector where rows begin anywhere, half of one elsewhere.
+        """
         return 2 * VECTOR if self.pair.spread and self.read_shift else VECTOR
 
     @property
