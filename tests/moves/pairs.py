@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from tilewise import DType, Layout, R, S, Swizzle
+from tilewise import DType, Layout, O, R, S, Swizzle
 
 WORDS = {8: "u1", 16: "u2", 32: "u4", 64: "u8", 128: "c16"}
 
@@ -172,11 +172,13 @@ def _blocked(draw: random.Random, shape: tuple[int, ...]) -> Layout:
 
 
 def _dressed(draw: random.Random, layout: Layout) -> Layout:
-    """The layout with an offset, or swizzled, now and then."""
+    """The layout with an offset, or swizzled, now and then, and then with one behind the swizzle as well."""
     if draw.random() < 0.15:
         layout = layout + draw.randint(1, 40)
     if draw.random() < 0.15:
         layout = Swizzle(draw.randint(1, 3), draw.randint(0, 4), draw.choice([3, 3, 4, -3])) @ layout
+        if draw.random() < 0.4:
+            layout = O[draw.choice([1, 2, 3, 8, 16, 24])] @ layout
     return layout
 
 
