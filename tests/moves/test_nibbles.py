@@ -1,6 +1,7 @@
 """Elements of 4 bits that part: tiles of bytes that exchange halves, run as programs of threads."""
 
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.moves.test_tiles import check, permuted
 
 from tilewise import S
 from tilewise.moves import move, plan
+from tilewise.moves.kernels import spelling
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.nibbles import in_bytes, spread
 from tilewise.moves.tiles import tile as tile_module
@@ -173,6 +175,46 @@ def test_turned_tiles_in_the_order_of_the_source_move_the_same(monkeypatch, shap
     tile = turned_by(simplest(found.pair), 64, 32, 128)
     assert next(iter(tile.counts)) == tile.read_run
     check_guarded(replace(found, chosen=tile))
+
+
+COUNTS = {
+    "far": re.compile(r"const (\w+|long long) (?:along|across) = "),
+    "near": re.compile(r"(\w+|long long) (?:at\[8\];|run = )"),
+    "wide": re.compile(r"const (\w+|long long) (?:from|place) = "),
+}
+"""What counts along a run, between places of a tile, and in a storage, by its type."""
+
+
+def counted_by(text):
+    """The types that count in the kernel of a turned tile."""
+    return {name: {own.split()[0] for own in pattern.findall(text)} for name, pattern in COUNTS.items()}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "types"),
+    [
+        (*permuted((301, 203), (1, 0)), ("int", "int", "int")),
+        (*permuted((20000, 301, 203), (0, 2, 1)), ("int", "int", "long")),
+        (*permuted((3 << 30, 301), (1, 0)), ("long", "long", "long")),
+        (*permuted((301, 3 << 30), (1, 0)), ("long", "long", "long")),
+        (S[(301, 203) : (1 << 32, 1)], S[(301, 203) : (1, 301)], ("int", "long", "long")),
+        (S[301, 203], S[(301, 203) : (1, 1 << 32)], ("int", "long", "long")),
+    ],
+    ids=str,
+)
+def test_turned_tiles_count_by_64_bits_beyond_31(source, target, types):
+    found = plan(source, target, "u4")
+    assert isinstance(found.way, Turned)
+    assert counted_by(found.kernel) == {name: {own} for name, own in zip(COUNTS, types, strict=True)}
+
+
+@pytest.mark.parametrize(("shape", "order"), [((301, 203), (1, 0)), ((9, 3, 11, 7), (3, 2, 1, 0))])
+def test_turned_tiles_that_count_by_64_bits_move_the_same(monkeypatch, shape, order):
+    monkeypatch.setattr(spelling, "INT", 64)
+    found = plan(*permuted(shape, order), "u4", fill=9)
+    found = replace(found, chosen=turned_by(simplest(found.pair), 64, 96, 128))
+    assert counted_by(found.kernel)["far"] == {"long"}
+    check_guarded(found)
 
 
 def test_few_turned_tiles_are_small_ones():

@@ -284,6 +284,24 @@ def test_turned_words_that_a_limit_parts_are_written_within_it(source, target, b
     assert {*room[made.size :]} == {0xA5}
 
 
+@pytest.mark.parametrize(
+    ("dtype", "fill"), [("b128", bytes(range(16))), ("b64", bytes(range(8))), ("u8", b"\5")], ids=str
+)
+def test_a_tile_of_vectors_fills_what_is_beyond_the_box(dtype, fill):
+    """The fill of 16 bytes is four words that differ, in their order."""
+    wide = 16 // len(fill)
+    target = S[(32, 8, wide) : (wide, 32 * wide, 1)]
+    found = plan(S[30, 7, wide], target, dtype, shape=(30, 7, wide), fill=fill, checked=True)
+    given, made = aligned(found.sizes[0]), aligned(found.sizes[1])
+    given[:] = np.random.default_rng(1).integers(0, 256, given.size)
+    wanted = np.resize(np.frombuffer(fill, np.uint8), (8, 32, 16))
+    wanted[:7, :30] = given.reshape(30, 7, 16).transpose(1, 0, 2)
+    fault = Fault.in_dll(run(found.kernel, *found.launch[:2], given, made), "move_fault")
+    assert (found.kind, found.way.unit, found.fills) == ("tile", 16, False)
+    assert not fault.found, fault
+    assert made.tobytes() == wanted.tobytes()
+
+
 def test_no_tile_is_longer_than_its_digits():
     plans = [case(seed, 6000) for seed in range(400)]
     tiles = [
