@@ -8,7 +8,7 @@ from tests.emit import nvrtc
 from tests.moves import shim
 from tests.moves.test_source import PLANS, moved_plainly, stored
 
-from tilewise import S, Swizzle
+from tilewise import O, S, Swizzle
 from tilewise.moves import plan
 from tilewise.moves.kernels.checked import Fault
 from tilewise.moves.kernels.tile_kernel import STATIC
@@ -86,12 +86,13 @@ def test_they_move_the_same_and_keep_no_fault(name):
 @pytest.mark.parametrize(
     ("row", "pitch", "dtype"), [(3, 4, "f32"), (5, 8, "u16"), (9, 16, "u8"), (10, 16, "u4")]
 )
-def test_a_row_that_is_swizzled_to_the_end_is_read_to_its_end(row, pitch, dtype):
+@pytest.mark.parametrize("later", [0, 16])
+def test_a_row_that_is_swizzled_to_the_end_is_read_to_its_end(row, pitch, dtype, later):
     rows = S[(55, row) : (pitch, 1)] + 2 * pitch
-    source = Swizzle(3, pitch.bit_length() - 1, 3) @ rows
+    source = O[later * pitch] @ Swizzle(3, pitch.bit_length() - 1, 3) @ rows
     own = plan(source, S[(55, row) : (1, 55)], dtype, checked=True)
     given, made = stored(own)
-    assert (own.kind, source.max("m") - rows.max("m")) == ("tile", 7 * pitch)
+    assert (own.kind, source.max("m") - rows.max("m")) == ("tile", (7 + later) * pitch)
     assert kept(own, given, made).found == 0
     assert made.tobytes() == moved_plainly(own, given, made.size).tobytes()
 
