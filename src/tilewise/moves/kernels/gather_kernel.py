@@ -101,8 +101,7 @@ def _word(gather: Gather, digits: list[Digit]) -> Iterator[str]:
     yield f"const long long word = (long long)(rest % {gather.run_words}ull); rest /= {gather.run_words}ull;"
     for place, digit in enumerate(others, 1):
         yield f"const long long q{place} = (long long)(rest % {digit.extent}ull); rest /= {digit.extent}ull;"
-    start = pair.target.start + pair.target.outer
-    yield f"const long long into = {_sum([0, *(digit.write for digit in others)], start)};"
+    yield f"const long long into = {_sum([0, *(digit.write for digit in others)], pair.target.start)};"
     yield f"const long long k = 8 * word - (long long)(2 * (u64)target + into & {IN_WORD - 1});"
     yield "u32 out = 0, own = 0;"
     yield "#pragma unroll"

@@ -42,7 +42,7 @@ class Terms:
             yield sum(digit.extent * abs(digit.counts[place]) for digit in tile.digits)
 
     def at(self, side: Side, name: str, address: str) -> str:
-        return f"{name}_at({address})" if side.swizzles or side.outer else address
+        return f"{name}_at({address})" if side.swizzles else address
 
     def in_sector(self, name: str, place: str) -> str:
         """How many bytes of a tile a place lies behind the begin of its sector."""
@@ -169,8 +169,7 @@ class Terms:
         to be whole.
         """
         tile = self.tile
-        source = tile.pair.source
-        tests = [self.whole()] if self.whole() and (source.swizzles or source.outer) else []
+        tests = [self.whole()] if self.whole() and tile.pair.source.swizzles else []
         for place, limit in enumerate(tile.pair.limits):
             tests += [f"{self.count(place, self.last)} < {limit.bound}"] if limit.fills else []
         if self.reads_past or tile.halo or tile.ragged or tile.pair.limits:

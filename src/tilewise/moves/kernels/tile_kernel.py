@@ -95,7 +95,7 @@ def _functions(reading: Reading) -> Iterator[str]:
         yield f"__device__ __forceinline__ int kept(int x) {{ return x ^ (x >> {shift} & 0x70); }}"
     sides = (("source_at", tile.pair.source), ("target_at", tile.pair.target))
     for name, side in sides:
-        if side.swizzles or side.outer:
+        if side.swizzles:
             yield f"__device__ __forceinline__ {reading.wide} {name}({reading.wide} x)"
             yield "{"
             for swizzle in reversed(side.swizzles):

@@ -55,7 +55,10 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One storage: the address of element zero, what permutes the addresses, how many elements there are."""
+    """One storage: the address of element zero, what permutes the addresses, how many elements there are.
+
+    `outer` is added to what is permuted; it is none where nothing is.
+    """
 
     start: int
     size: int

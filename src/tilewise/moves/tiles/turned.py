@@ -185,8 +185,7 @@ def _evened(tile: Turned) -> Turned:
 
 def turned_by(pair: Pair, wide: int, tall: int, threads: int) -> Turned | None:
     """The tile of those extents."""
-    sides = pair.source, pair.target
-    if pair.bits != 4 or pair.limits or any(side.swizzles or side.outer for side in sides):
+    if pair.bits != 4 or pair.limits or pair.source.swizzles or pair.target.swizzles:
         return None
     reads, writes = _runs(pair.digits or (), wide, tall)
     return Turned(pair, reads, writes, wide, tall, threads) if reads and writes else None

@@ -57,8 +57,7 @@ def bulk_of(pair: Pair) -> Bulk | None:
     digits = pair.digits or ()
     if pair.bits < 8 or pair.limits or len(digits) > 1 or any(d.read != 1 or d.write != 1 for d in digits):
         return None
-    sides = (pair.source, pair.target)
-    if any(side.swizzles or side.outer for side in sides):
+    if pair.source.swizzles or pair.target.swizzles:
         return None
     unit = pair.bits // 8
     count = prod(digit.extent for digit in digits)
