@@ -8,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.moves import shim
 
 import tilewise
 from tilewise import LayoutError, Refused, S, Swizzle, laneid, plan
@@ -16,6 +17,7 @@ from tilewise.moves.arrays import device, exchanged, run
 from tilewise.moves.arrays.run import bound_of
 from tilewise.moves.arrays.storage import NUMPY, handle_of
 from tilewise.moves.kernels.checked import BeyondStorage, Fault
+from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.pairs.fills import element_of, packed
 from tilewise.simulate.numbers import decode
 
@@ -189,6 +191,13 @@ def test_fills_that_are_printed_alike_are_kept_apart():
     with np.printoptions(precision=3):
         made = [move(x, source, target, fill=np.array(fill))[0] for fill in (0.12345, 0.12346)]
     assert made == [0.12345, 0.12346]
+
+
+def test_types_that_are_said_of_the_same_array_are_kept_apart():
+    x, source, target = np.arange(32, dtype=np.uint8), S[2, 2], S[(2, 2) : (1, 2)]
+    for dtype, read in (("u8", "u1"), ("u16", "u2"), (None, "u1"), ("u64", "u8"), ("u32", "u4")):
+        wanted = x.view(read)[:4].reshape(2, 2).T.tobytes()
+        assert move(x, source, target, dtype=dtype).tobytes() == wanted
 
 
 def test_calls_are_remembered_by_the_layouts_and_found_again(monkeypatch):
@@ -520,10 +529,12 @@ def test_out_that_shares_memory_with_the_source_is_refused(part):
         move(memory[:12], *TURN, memory[part])
 
 
-def test_neighbours_share_no_memory():
+@pytest.mark.parametrize(("given", "out"), [(slice(0, 12), slice(12, 24)), (slice(12, 24), slice(0, 12))])
+def test_neighbours_share_no_memory(given, out):
     memory = np.arange(24)
-    move(memory[:12], *TURN, memory[12:])
-    assert memory[12:15].tolist() == [0, 4, 8]
+    wanted = memory[given].reshape(3, 4).T.flatten().tolist()
+    move(memory[given], *TURN, memory[out])
+    assert memory[out].tolist() == wanted
 
 
 def read_only():
@@ -801,6 +812,43 @@ def test_bytes_that_are_all_the_same_are_the_drivers(driver, on_device):
     assert driver.said[0] == ("set", made.ctypes.data, 0, 32, 3)
 
 
+_FILLS = """
+typedef unsigned long long u64;
+static const Dim gridDim = {BLOCKS, 1, 1}, blockDim = {THREADS, 1, 1};
+extern "C" { int torn; }
+static u64* whole(unsigned char* at) { torn |= (u64)at % 8 != 0; return (u64*)at; }
+"""
+_CALLED = """
+extern "C" void move(const u8* asked, u8* target)
+{
+    const u64* words = (const u64*)asked;
+    fill(target, words[0], words[1], words[2]);
+}
+"""
+
+
+@pytest.mark.parametrize("size", [2, 4, 8, 16])
+@pytest.mark.parametrize("after", [0, 2, 5, 8])
+@pytest.mark.parametrize("count", [1, 8, 30, 4099])
+def test_the_kernel_of_a_fill_writes_an_element_again_and_again(driver, size, after, count):
+    """As it is launched, run on the CPU, and by a grid that has to go around; words of 8 bytes lie whole."""
+    element = bytes(range(1, size + 1))
+    loaded = device.loaded(plan(S[4], S[4], f"b{8 * size}", fill=element), 0)
+    room = shim.aligned(after + count + 16)
+    target = room[after : after + count]
+    loaded.fill(target.ctypes.data, count, 3)
+    ((name, blocks, threads, shared, _, at, *asked),) = driver.said
+    assert (name, shared, at) == ("fill", 0, target.ctypes.data)
+    for grid in {1, blocks}:
+        room[:] = 0xA5
+        head = _FILLS.replace("BLOCKS", str(grid)).replace("THREADS", str(threads))
+        text = head + device._FILL.replace("*(u64*)", "*whole") + _CALLED
+        program = shim.run(text, grid, threads, np.array(asked, np.uint64), target)
+        assert target.tobytes() == (element * count)[:count]
+        assert {*room[:after], *room[after + count :]} == {0xA5}
+        assert ctypes.c_int.in_dll(program, "torn").value == 0
+
+
 def test_out_is_not_filled_between_its_elements(driver, on_device):
     whole = on_device(256)
     move(whole[:4], S[4], S[4] + 4, whole[64:])
@@ -850,6 +898,55 @@ def test_a_checked_kernel_is_waited_for_and_its_fault_is_raised_once(driver, on_
 def test_a_copy_of_memory_is_as_it_is_when_it_is_checked(driver, on_device):
     plan(S[64] + 0, S[8, 8], "f32", checked=True).bind()(on_device(64))
     assert [words[0] for words in driver.said] == ["copy"]
+
+
+LARGE = plan(S[32768, 1024], S[(32768, 1024) : (1, 32768)], "u4")
+"""Its tile has more shared memory than a kernel is given without asking."""
+
+
+@pytest.mark.parametrize("asked", [LARGE, plan(S[64, 32], S[(64, 32) : (1, 64)], "f32")], ids=str)
+def test_a_tile_has_its_shared_memory(driver, asked):
+    """As the kernel's own, or asked for and given with the launch."""
+    dynamic = asked.shared_bytes if asked.shared_bytes > STATIC else 0
+    assert ("extern __shared__" in asked.kernel) == (dynamic > 0) == (asked is LARGE)
+    device.loaded(asked, 0)(1 << 20, 2 << 20, 3)
+    blocks, threads, _ = asked.launch
+    launched = "move", blocks, threads, dynamic, 3, 1 << 20, 2 << 20
+    assert driver.said == [*([("shared", dynamic)] if dynamic else []), launched]
+
+
+@pytest.mark.parametrize(("one", "other", "aligned"), [(0, 1, 1), (1, 0, 1), (0, 4, 4), (8, 0, 8), (4, 6, 2)])
+def test_a_plan_is_for_what_is_aligned_least(driver, on_device, one, other, aligned):
+    turn = plan(S[64, 32], S[(64, 32) : (1, 64)], "u8").bind()
+    turn(on_device(2048, np.uint8, one), on_device(2048, np.uint8, 4096 + other))
+    assert list(turn._ready) == [(0, aligned)]
+
+
+def test_bytes_behind_the_last_whole_element_are_filled_before(driver, on_device):
+    made = move(on_device(3, np.uint32), S[3, 3], S[(3, 3) : (1, 3)], dtype="u8", fill=9)
+    assert (made.nbytes, driver.said[0]) == (12, ("set", made.ctypes.data, 9, 12, 3))
+    assert [words[0] for words in driver.said] == ["set", "move"]
+
+
+@pytest.mark.parametrize("context", [77, 5])
+@pytest.mark.parametrize("fill", [0, 1.5])
+def test_a_launch_that_the_driver_refuses_is_raised(driver, on_device, context, fill):
+    """Of a move, and of a fill before it."""
+    driver.context = context
+    x, target = on_device(64), S[(8, 8) : (1, 8)] + (4 if fill else 0)
+    move(x, S[8, 8], target, fill=fill)
+    refuse, launched = lambda *words: (driver._say("launch"), (719,))[1], driver.said
+    bound = plan(S[8, 8], target, "f32", fill=fill).bind()
+    sys.modules["cuda.bindings.driver"].cuLaunchKernel = refuse
+    launched.clear()
+    with pytest.raises(RuntimeError, match="answered 719"):
+        bound(x)
+    words, wanted = (
+        [words[0] for words in launched],
+        ["launch"] if context == 77 else ["push", "launch", "pop"],
+    )
+    assert words[-len(wanted) :] == wanted
+    assert words.count("launch") == 1
 
 
 def test_another_context_is_left_as_it_was(driver, on_device):
