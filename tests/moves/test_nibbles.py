@@ -125,6 +125,14 @@ def test_a_box_of_whole_bytes_exchanges_halves(source, target, box, wanted):
     assert way(source, target, box) == wanted
 
 
+def test_a_limit_of_both_digits_of_a_byte_parts_some():
+    source, target = S[((64, 32),) : ((32, 1),)], S[((64, 32),) : ((1, 64),)]
+    assert [way(source, target, box) for box in (None, (2048,), (2016,))] == ["halves", "halves", "spread"]
+    found = plan(source, target, "u4", shape=(2016,), fill=9)
+    assert sorted(digit.counts for digit in found.pair.digits) == [(1,), (32,)]
+    check_guarded(found)
+
+
 def test_rows_that_begin_amid_bytes_are_turned_or_spread():
     source, target = permuted((256, 96), (1, 0))
     others = target, target + 64, target + 34, target + 33, S[(256, 96) : (1, 257)]
@@ -240,7 +248,8 @@ def check_guarded(found):
     if found.fills:
         target[found.fill_from :] = found.fill[0]
     run(found.kernel, found.launch[0], found.launch[1], given, room[256:])
-    assert target.tobytes() == move(given, found.source, found.target, dtype="u4", fill=9).tobytes()
+    made = move(given, found.source, found.target, dtype="u4", shape=found.pair.box, fill=9)
+    assert target.tobytes() == made.tobytes()
     assert {*room[:256], *room[256 + written :]} == {GUARD}
 
 

@@ -73,9 +73,7 @@ def spread(pair: Pair) -> Pair:
 
 
 def _limits(pair: Pair, a: Digit, b: Digit) -> tuple[Limit, ...] | None:
-    """The limits in bytes; None where one of them parts a byte."""
-    if any(map(min, a.counts, b.counts)):
-        return None
+    """The limits in bytes; None where one of them parts a byte, as one does that counts both digits."""
     limits = halved_limits(pair, a)
     return None if limits is None else halved_limits(replace(pair, limits=limits), b)
 
