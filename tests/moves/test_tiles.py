@@ -187,6 +187,16 @@ def test_rows_that_end_in_a_halo_are_read_to_their_end():
     assert made[1:].tobytes() == turned(given, (2, 200, 2), (2, 1, 0), 8).tobytes()
 
 
+def test_a_halo_that_shifts_rows_has_none_that_are_swizzled():
+    source, target = S[3, 200, 2], S[(3, 200, 2) : (1, 3, 600)] + 1
+    plain, swizzled = (
+        tile_for(simplest(plan(own, target, "u8").pair, 2048), Aim(32, 48, 256, 128))
+        for own in (source, Swizzle(1, 4, 2) @ source)
+    )
+    assert (plain.read_run[-1], plain.halo * 2 % VECTOR, plain.read_shift) == (plain.write_run[-1], 6, True)
+    assert swizzled is None
+
+
 @pytest.mark.parametrize(
     ("shape", "order"),
     [((64, 96), (1, 0)), ((96, 160), (1, 0)), ((4, 32, 5, 64), (3, 0, 2, 1)), ((3, 64, 64), (2, 0, 1))],

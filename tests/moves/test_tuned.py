@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.moves.test_run import Driver
 
-from tilewise import LayoutError, S, parse, plan
+from tilewise import LayoutError, O, S, Swizzle, parse, plan
 from tilewise.gpu import tune
 from tilewise.moves.arrays import device, run
 from tilewise.moves.arrays import tuned as tuning
@@ -238,6 +238,29 @@ def test_a_folder_in_the_place_of_the_file_is_no_error(timed, tmp_path):
 def test_what_has_no_tile_has_nothing_to_choose(timed):
     for asked in (plan(S[64], S[64] + 16, "f32"), plan(S[64:2], S[64:3], "f32")):
         assert tuned(asked) is asked
+
+
+def test_a_class_has_where_storages_begin_what_permutes_them_and_limits():
+    source, target = S[64, 48], S[(64, 48) : (1, 64)]
+    rows, cropped, blocks = (60, 48), S[(60, 48) : (1, 64)], S[((4, 16), 48) : ((800, 48), 1)]
+    swizzle = Swizzle(2, 4, 4)
+    asked = [
+        (source, target, None),
+        (source + 1, target, None),
+        (source, target + 2, None),
+        (swizzle @ source, target, None),
+        (source, swizzle @ target, None),
+        (Swizzle(3, 4, 4) @ source, target, None),
+        (O[2] @ swizzle @ source, target, None),
+        (S[60, 48], target, rows),
+        (S[60, 48], target, (20, 48)),
+        (blocks, target, rows),
+        (blocks, cropped, rows),
+    ]
+    classes = [shape_class(plan(*sides, "f32", shape=box)) for *sides, box in asked]
+    assert len({*classes}) == len(asked)
+    assert shape_class(plan(source + 8, target + 4, "f32")) == classes[0]
+    assert shape_class(plan(S[60, 48], target, "f32", shape=(59, 48))) == classes[7]
 
 
 def test_a_checked_plan_stays_one(timed):
