@@ -11,7 +11,7 @@ from tests.moves.shim import aligned, run
 from tests.moves.test_move import element, expected, storage
 from tests.moves.test_tiles import check, permuted
 
-from tilewise import S
+from tilewise import O, S, Swizzle
 from tilewise.moves import move, plan
 from tilewise.moves.kernels import spelling
 from tilewise.moves.pairs.digits import simplest
@@ -131,6 +131,17 @@ def test_a_limit_of_both_digits_of_a_byte_parts_some():
     found = plan(source, target, "u4", shape=(2016,), fill=9)
     assert sorted(digit.counts for digit in found.pair.digits) == [(1,), (32,)]
     check_guarded(found)
+
+
+@pytest.mark.parametrize(
+    ("later", "wanted"), [(0, "halves"), (32, "halves"), (16, "spread"), (2, "bytes"), (1, "bytes")]
+)
+def test_halves_are_exchanged_where_what_is_behind_a_swizzle_is_whole_vectors(later, wanted):
+    rows, columns = permuted((128, 96), (1, 0))
+    apart = O[later] @ Swizzle(2, 5, 3)
+    for sides in ((apart @ rows, columns), (rows, apart @ columns)):
+        assert way(*sides) == wanted
+        check_guarded(plan(*sides, "u4", fill=9))
 
 
 def test_rows_that_begin_amid_bytes_are_turned_or_spread():
