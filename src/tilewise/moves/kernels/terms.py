@@ -36,7 +36,7 @@ class Terms:
         yield from (digit.extent for digit in tile.digits)
         for run in filter(None, (tile.read_run, tile.write_run)):
             inner = prod(tile.held[i] for i in run[:-1]) * tile.unit
-            yield (tile.digits[run[-1]].extent + tile.halo) * inner
+            yield tile.digits[run[-1]].extent * inner
         for place, limit in enumerate(tile.pair.limits):
             yield limit.bound
             yield sum(digit.extent * abs(digit.counts[place]) for digit in tile.digits)
