@@ -11,7 +11,7 @@ from tests.moves.pairs import Case, case
 from tests.moves.shim import aligned, run
 from tests.moves.test_move import expected, on_the_shim, storage
 
-from tilewise import DType, S, Swizzle
+from tilewise import DType, O, S, Swizzle
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves import move, plan
 from tilewise.moves.arrays.tuned import tiles_of
@@ -425,16 +425,21 @@ def test_tiles_with_edges_within_the_storage_test_no_vector(shape, order, dtype,
     assert 0 < tests < (blocks - whole_tiles(found.way)) / 2
 
 
+BEFORE = O[-256] @ Swizzle(3, 4, -4) @ (S[(54, 80) : (128, 1)] + 1280)
+"""No element is swizzled to the 256 bytes before the storage, but what is behind some rows is."""
+
+
 @pytest.mark.parametrize(
     ("source", "target", "dtype", "aim", "offset"),
     [
         (Swizzle(3, 2, -3) @ S[13, 40], S[(13, 40) : (1, 16)], "f32", Aim(64, 64, 1024), 0),
         (Swizzle(3, 4, -4) @ S[27, 80], S[(27, 80) : (1, 32)], "u8", Aim(48, 32, 1024), 0),
+        (BEFORE, S[(54, 80) : (1, 64)], "u8", Aim(48, 32, 1024), 0),
         (S[(90, 70) : (-70, 1)] + 89 * 70, S[(90, 70) : (1, 90)], "u8", Aim(32, 32, 512), 0),
         (S[(90, 70) : (-70, 1)] + 89 * 70, S[(90, 70) : (1, 96)], "u8", Aim(32, 32, 512), 1),
         (S[90, 70], S[(90, 70) : (1, 90)], "u8", Aim(32, 32, 512), 17),
     ],
-    ids=["swizzled words", "swizzled bytes", "downwards", "downwards, with edges", "anywhere"],
+    ids=["swizzled words", "swizzled bytes", "before", "downwards", "downwards, with edges", "anywhere"],
 )
 def test_tiles_with_edges_read_within_the_storage(source, target, dtype, aim, offset):
     asked = Case(source, target, DType.of(dtype), None, 0)
