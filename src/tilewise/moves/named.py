@@ -309,9 +309,10 @@ def _check_read_by_wgmma(element: DType, major: str) -> None:
     as_wide = [row for row in INPUTS.values() if row.dtype.bits == element.bits]
     by_width = element.name not in INPUTS and says_a_width(element) and as_wide
     if not any(major in row.majors for row in by_width or [Input.of(element)]):
+        read = f"elements of {element.bits} bits, as {element} are," if by_width else f"{element}"
         raise Refused(
             "TW602",
-            f"wgmma reads {element} K-major alone",
+            f"wgmma reads {read} K-major alone",
             witness={"dtype": element.name, "major": major},
             hint="leave out major, or say k: only f16 and bf16 have the transpose bit",
         )

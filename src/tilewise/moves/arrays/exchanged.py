@@ -98,7 +98,7 @@ def _on_host(array: Any) -> np.ndarray[Any, Any]:
         raise LayoutError(
             "TW704",
             f"NumPy does not read the {type(array).__name__}: {first_line(error)}",
-            hint="on the CPU an array is moved as NumPy reads it, by __array__ or by __dlpack__",
+            hint="on the CPU NumPy reads an array by __array__, or by __dlpack__ where it has none",
         ) from error
 
 

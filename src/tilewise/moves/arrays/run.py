@@ -63,7 +63,10 @@ def moved(
         box = None if shape is None else repr(shape)  # 6.0 is 6, and no extent
         key = (id(source), id(target), steps, given.type, dtype, shape, box, exact)
         known = _known.get(key)
-    except (TypeError, ValueError):  # a shape as a list, or beyond all reading
+    except ValueError:  # a shape of more digits than are read, by which plans refuse it
+        as_box(shape)
+        raise
+    except TypeError:  # a shape as a list
         kind = dtype if dtype is None or type_of_arrays(dtype) is not None else DType.of(dtype)
         return moved(x, source, target, out, kind, as_box(shape), fill, stream)
     if known is None:
