@@ -43,7 +43,7 @@ def copied(side: Copied, bits: int, base: int) -> Map:
     per = bits if bits < 8 else bits // 8
     start = base * 8 if bits < 8 else base
     for row, column in product(range(rows), range(k)):
-        flat = layout.before_swizzle(layout.flat_index(row * k + column))[0] * per
+        flat = layout.before_swizzle(layout.flat_index(row, column))[0] * per
         if side.absolute:
             flat += start
         for swizzle in reversed(layout.swizzles):

@@ -199,9 +199,9 @@ def test_layouts_are_read_as_by_every_command(tilewise):
         (["split", "(6,4):(4,1)", "0", "2", "3"], "(2,3,4):(4,8,1)"),
         (["regroup", "(6,4,2):(8,2,1)", "0,1", "2"], "((6,4),2):((8,2),1)"),
         (["refinement", "(4,6):(6,1)", "(8,3):(3,1)"], ["(4,2,3):(6,1,2)", "(4,2,3):(3,12,1)"]),
-        (["slice", "(4,8):(1,5)", "1,2:4"], "S[2 : 5] + 11"),
+        (["slice", "(4,8):(1,5)", "1,2:4"], "11 o 2:5"),
         (["slice", "(4,8):(1,5)", ":,0:4"], "(4,4):(1,5)"),
-        (["slice", "(4,(2,3)):(1,(40,8))", "0,:"], "(2,3):(40,8)"),
+        (["slice", "(4,(2,3)):(1,(40,8))", "0,:"], "((2,3)):((40,8))"),
         (["tile", "2,3", "(4,4):(1,4)"], "((4,2),(4,3)):((1,16),(4,32))"),
         (["unpack", "(8,64):(64,1)", "2"], "(8,128):(128,1)"),
         (["recast", "(64,8):(1,64)", "bf16", "f32"], "(32,8):(1,32)"),
@@ -217,15 +217,17 @@ def test_cutes_dialect(tilewise, words, result):
     assert forced.json["result"] == result
 
 
-def test_a_text_of_each_dialect_counts_row_major(tilewise):
-    """As for `same`: CuTe's order is for texts that are all CuTe's."""
-    assert tilewise("algebra", "same", "(4,8):(8,1)", "S[32 : 1]").out == "yes\n"
-    assert tilewise("algebra", "compose", "(4,8):(8,1)", "S[32 : 1]").out == "S[32 : 1]\n"
+def test_each_text_of_a_question_counts_in_its_own_order(tilewise):
+    assert tilewise("algebra", "same", "(4,8):(8,1)", "S[32 : 1]").code == 1
+    assert tilewise("algebra", "same", "(4,8):(1,4)", "S[32 : 1]").out == "yes\n"
+    assert tilewise("algebra", "same", "(4,8):(8,1)", "S[(4, 8) : (8, 1)]").out == "yes\n"
+    assert tilewise("algebra", "compose", "(4,8):(8,1)", "S[32 : 1]").out == "S[(8, 4) : (1, 8)]\n"
 
 
-def test_what_cute_cannot_say_is_said_in_this_notation(tilewise):
+def test_an_offset_of_a_cute_layout_is_written_before_it(tilewise):
     run = tilewise("algebra", "slice", "((2,2),4):((1,8),2)", "1:3,1", "--json")
-    assert run.json["result"] == "S[2 : 7] + 3"
+    assert (run.json["result"], run.json["order"]) == ("3 o 2:7", "cute")
+    assert tilewise("at", run.json["result"], "1").out == "1 -> 10@m\n"
 
 
 @pytest.mark.parametrize(

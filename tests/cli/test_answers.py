@@ -306,13 +306,17 @@ def test_same_of_two_cute_texts_counts_from_the_left(tilewise):
     assert tilewise("same", "(4,4):(1,4)", "16:1").code == 0
     no = tilewise("same", "(4,4):(4,1)", "16:1", "--json")
     assert (no.code, no.json["flat"], no.json["witness"]) == (1, 1, [1, 0])
-    assert tilewise("same", "(4,4):(4,1)", "S[16 : 1]").code == 0
+    assert no.json["order"] == "cute"
 
 
-def test_same_says_in_which_order_it_counted(tilewise):
-    note = tilewise("same", "S[32 : 1]", "(4,8):(1,4)", "--json").json["note"]
-    assert note.endswith("in CuTe's order for the CuTe text they are the same")
-    assert "in CuTe's order" not in tilewise("same", "S[32 : 2]", "(4,8):(1,4)", "--json").json["note"]
+def test_same_asks_texts_of_both_kinds_in_their_own_order(tilewise):
+    assert tilewise("same", "(4,4):(4,1)", "S[16 : 1]").code == 1
+    by_flat = tilewise("same", "S[32 : 1]", "(4,8):(1,4)", "--json")
+    assert (by_flat.code, by_flat.json["note"][:22]) == (0, "compared by flat index")
+    by_mode = tilewise("same", "(4,8):(8,1)", "S[(4, 8) : (8, 1)]", "--json")
+    assert (by_mode.code, by_mode.json["note"][:23]) == (0, "compared by coordinates")
+    no = tilewise("same", "(4,8):(8,1)", "S[(4, 8) : (8, 2)]", "--json").json
+    assert (no["witness"], no["flat"], no["a"], no["b"]) == ([0, 1], 4, [{"m": 1}], [{"m": 2}])
     assert "note" not in tilewise("same", "32:2", "(4,8):(1,4)", "--json").json
 
 

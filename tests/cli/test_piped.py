@@ -207,7 +207,7 @@ def test_what_holds_no_descriptor(tilewise, text, code):
 def test_help_describes_options_for_the_operation_alone(tilewise):
     shown = tilewise("algebra", "pack", "--help").out
     assert "--axis AXIS     along this storage axis\n" in shown
-    for word in ("--let NAME=N", "--dtype T", "--json", "the leftmost mode fastest"):
+    for word in ("--let NAME=N", "--dtype T", "--json", "the leftmost digit"):
         assert word in shown
     assert "--shape SHAPE   the result's\n" in tilewise("algebra", "from_bases", "--help").out
     assert "OUTER is the first word" in tilewise("algebra", "tile", "--help").out

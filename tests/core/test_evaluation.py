@@ -84,6 +84,7 @@ def test_an_outer_offset_means_the_same_folded_or_not(shape, stride, chain, oute
         offset=plain.offset,
         swizzles=tuple(chain),
         outer=outer,
+        order="row",
     )
     layout = Layout(plain.shape, plain.strides, swizzles=tuple(chain), outer=outer)
     assert listed(layout) == naive_map(written)

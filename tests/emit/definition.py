@@ -43,7 +43,8 @@ class Calls:
 
 def calls_of(layout: Layout, lang: str, name: str, form: dict[str, bool], rng: Random) -> Calls:
     """The calls of one form of a layout's function; raises what `source_of` raises."""
-    source = source_of(layout, lang, name=name, **form)
+    counted = layout.in_order("cute" if form.get("leftmost_fastest") else "row")
+    source = source_of(counted, lang, name=name, inverse=form["inverse"], flat=form["flat"])
     every = range(layout.size)
     indices = every if layout.size <= MOST_INDICES else sorted({0, every[-1], *rng.sample(every, SAMPLE)})
     asked = [_index(layout, flat, form) for flat in indices]

@@ -91,7 +91,7 @@ def test_worked_examples_digit_for_digit(number):
     assert (drawn.major, drawn.mode.name, drawn.canonical) == (major, mode, FORMS[major, mode].cute)
     typed = printed.replace(" o ", f" o smem_ptr[{8 * size}b](unset) o ")
     assert drawn.layout.same(parse(typed)).answer
-    assert drawn.layout.shape == parse(typed).shape
+    assert drawn.layout.shape == parse(typed).in_order("row").shape
     assert find("wgmma.canonical")(mode, major, dtype).facts["as_printed"] == printed
     assert find("wgmma.canonical")(mode, major, dtype).facts["encoded"] == {
         "lbo": lbo_encoded,

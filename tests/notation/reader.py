@@ -248,13 +248,8 @@ class Words:
         extents, strides = self.cute_shape(shape), self.cute_steps(steps)
         extents = extents if isinstance(extents, tuple) else (extents,)
         strides = strides if isinstance(strides, tuple) else (strides,)
-        paired(extents, strides)
-        mirrored = [(turned(mode), turned(step)) for mode, step in zip(extents, strides, strict=True)]
         return Layout(
-            tuple(mode for mode, _ in mirrored),
-            paired(tuple(mode for mode, _ in mirrored), tuple(step for _, step in mirrored)),
-            offset=offset,
-            swizzles=tuple(swizzles),
+            extents, paired(extents, strides), offset=offset, swizzles=tuple(swizzles), order="cute"
         )
 
     def cute_swizzle(self, tree):
@@ -293,7 +288,7 @@ class Words:
 
 
 def rebuilt(layout, **changes):
-    fields = ("shape", "strides", "replica", "offset", "swizzles", "outer", "unit")
+    fields = ("shape", "strides", "replica", "offset", "swizzles", "outer", "unit", "order")
     return Layout(**({name: getattr(layout, name) for name in fields} | changes))
 
 
@@ -331,11 +326,6 @@ def unwrapped(entry):
     while isinstance(entry, tuple) and len(entry) == 1:
         entry = entry[0]
     return entry
-
-
-def turned(entry):
-    """A mode with its digits in the other order, at every level."""
-    return tuple(turned(inner) for inner in reversed(entry)) if isinstance(entry, tuple) else entry
 
 
 def counted(swizzle, width):

@@ -34,7 +34,8 @@ def evaluated(source, layout):
 
 def assert_comes_back(layout):
     text = str(layout)
-    assert read_again(text, layout) == layout, text
+    again = read_again(text, layout)
+    assert again == layout or (layout.order == "cute" and again == layout.in_order("row")), text
     assert str(read_again(text, layout)) == text
     if not {axis.name for axis in layout.axes} & set("SRO"):  # an axis S hides the builder S in Python
         assert evaluated(repr(layout), layout) == layout, repr(layout)
@@ -98,7 +99,7 @@ def assert_cute_comes_back_or_is_refused(layout):
     assert is_cute(text)
     again = parse(text, unit=layout.unit)
     assert extents_of(again.shape) == extents_of(layout.shape), text
-    assert naive_map(again) == naive_map(layout), text
+    assert naive_map(again.in_order("row")) == naive_map(layout.in_order("row")), text
     return True
 
 
@@ -138,7 +139,7 @@ def test_cute_texts_come_back(rng):
 )
 def test_spellings_in_cute(layout, text):
     assert to_cute(layout) == text
-    assert naive_map(parse(text)) == naive_map(layout)
+    assert parse(text).in_order("row") == layout
 
 
 @pytest.mark.parametrize(

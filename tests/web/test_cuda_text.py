@@ -18,7 +18,6 @@ from tests.web.test_golden_layouts import CHECK
 
 from tilewise.core.canonical import merged_replica
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import coordinates
 
 EVERY = 6
 """Of the golden layouts that have points, each sixth."""
@@ -75,7 +74,7 @@ def _run(compiler: str, path: Path, written: list[tuple[Layout, dict[str, Any], 
         lines = []
         for flat, copy in product(kept["flats"], range(_copies(layout))):
             given = [
-                *coordinates(int(flat), layout.shape),
+                *layout.coordinates(int(flat)),
                 *([copy] if merged_replica(layout.replica)[0] else []),
             ]
             lines.append(f"  {{ {taken} = place_of({', '.join(f'{x}ull' for x in given)}); {shown} }}")

@@ -17,6 +17,7 @@ from tilewise.core.axes import STORAGE
 from tilewise.core.canonical import canonical
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import UNITS, Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import coordinates, extents_of, spell
 from tilewise.core.vectors import Vector, as_vector
 
@@ -267,6 +268,8 @@ def strides_of(layout: Layout, shape: Any = None) -> tuple[tuple[int, ...], tupl
       hint: in shape (4, 2, 2, 4) it has strides
     """
     _check_layout(layout)
+    if layout.order != "row":
+        return strides_of(by_coordinates(layout, shape), shape)
     asked = extents_of(layout.asked_in(shape))
     axis = _only_axis(layout)
     start = layout.place(0)[axis]

@@ -20,6 +20,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout, as_layout
+from tilewise.core.orders import by_coordinates
 from tilewise.hardware.engines import ENGINES as WITH_DESCRIPTORS
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import CHUNK, Mode
@@ -117,6 +118,8 @@ class Mismatch:
     reasons: tuple[Reason, ...]
     question: Any = field(default=None, repr=False, compare=False)
     """What was asked, for `nearest`: None where the layout is no operand at all."""
+    order: str = "row"
+    """The order in which the tile was given."""
 
     legal = False
 
@@ -126,7 +129,8 @@ class Mismatch:
     @cached_property
     def nearest(self) -> tuple[Near, ...]:
         """The nearest layouts that work, the cheapest first."""
-        return self.question.nearest(self.reasons) if self.question else ()
+        found = self.question.nearest(self.reasons) if self.question else ()
+        return tuple([replace(near, layout=near.layout.in_order(self.order)) for near in found])
 
 
 @dataclass(frozen=True)
@@ -264,12 +268,17 @@ def match(
         options = {name: value for name, value in known.items() if value is not None}
 
         def ask(tile: Layout) -> Match | Feed | Mismatch:
-            return _read(of, as_layout(tile), operand, dtype, major, base, pattern, options)
+            return _read(of, tile, operand, dtype, major, base, pattern, options)
 
+    order = as_layout(layout).order
+    layout = by_coordinates(layout)
     found = ask(layout)
-    if not isinstance(found, Mismatch) or found.reasons[0].rule != "rank":
+    if not isinstance(found, Mismatch):
         return found
-    return with_groupings(found, as_layout(layout), lambda tile: bool(ask(tile).legal))
+    found = replace(found, order=order)
+    if found.reasons[0].rule != "rank":
+        return found
+    return with_groupings(found, layout, lambda tile: bool(ask(tile).legal))
 
 
 def _read(

@@ -411,7 +411,7 @@ def departed(layout: Layout, deep: int) -> Layout | None:
         postcondition  departed(layout, deep) at (mn * MN + i, k * K + j) is layout at (j * MN + i, mn, k, 0)
 
     >>> from tilewise import parse
-    >>> print(departed(parse("((_64,_16),_2,_4,_3):((_64,_1),_4096,_16,_8192)"), 16))
+    >>> print(departed(parse("((_64,_16),_2,_4,_3):((_64,_1),_4096,_16,_8192)").in_order("row"), 16))
     S[(128, 64) : (64, 1)]
     >>> departed(parse("S[(4, 128, 64) : (8192, 64, 1)]"), 16)
     """

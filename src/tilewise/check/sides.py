@@ -21,6 +21,7 @@ from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, leaves, spell
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.units import converted
@@ -186,7 +187,8 @@ class Copied:
                 f"every element has {self.layout.copies} places",
                 hint="compare one copy of the tile at a time: drop R[...]",
             )
-        return self.layout.relabel({axes[0]: m}) if axes and axes[0].name != "m" else self.layout
+        layout = by_coordinates(self.layout)
+        return layout.relabel({axes[0]: m}) if axes and axes[0].name != "m" else layout
 
 
 # -- TMA -------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, as_int, counted
 from tilewise.core.layout import Layout, as_layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import spell
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.limits import SHARED_BYTES
@@ -73,7 +74,7 @@ def asked(
     >>> question.tensor.shape, question.tensor.strides, question.tile.size, question.elements
     ((64, 128), (128, 1), 1024, 2)
     """
-    tile, extents = as_layout(tile), tuple(as_extent(extent) for extent in shape)
+    tile, extents = by_coordinates(as_layout(tile)), tuple(as_extent(extent) for extent in shape)
     steps = steps_of(extents, strides)
     starts = None if at is None else tuple(as_int(n, "a coordinate") for n in at)
     _check_rank(extents)

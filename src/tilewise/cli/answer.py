@@ -11,6 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tilewise.core.layout import Layout
+
+IN_THEIR_ORDERS = "a layout in CuTe's notation counts the leftmost digit fastest, the other one row-major"
+
 YES, NO, NOT_UNDERSTOOD, UNDECIDED = 0, 1, 2, 3
 
 
@@ -38,6 +42,11 @@ class Answer:
 def place_data(place: Vector) -> dict[str, int]:
     """A place as JSON."""
     return place.as_dict()
+
+
+def order_data(*layouts: Layout) -> dict[str, str]:
+    """Return `"order": "cute"` where a layout counts in CuTe's order, nothing else."""
+    return {"order": "cute"} if any(layout.order == "cute" for layout in layouts) else {}
 
 
 def witness_data(witness: Any) -> Any:

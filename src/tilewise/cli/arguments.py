@@ -299,22 +299,9 @@ def layout_and_index(args: argparse.Namespace) -> tuple[Layout, int, tuple[int, 
     """LAYOUT, INDEX as a flat index, and as one number a mode of the shape that is asked in."""
     from tilewise.notation import parse_index
 
-    text = text_from(args.layout)
-    layout, shape = layout_from(text, args), shape_from(args)
-    index = parse_index(args.index, let_from(args))
-    if in_cute(text, args.dialect):
-        shape, index = (_mirrored(part) for part in (shape, index))
-    flat = layout.flat_index(index, shape=shape)
+    layout, shape = layout_from(args.layout, args), shape_from(args)
+    flat = layout.flat_index(parse_index(args.index, let_from(args)), shape=shape)
     return layout, flat, layout.coordinates(flat, shape)
-
-
-def _mirrored(modes: Any) -> Any:
-    """What stands inside modes in the other order, as CuTe counts it; the modes in theirs."""
-
-    def turned(part: Any) -> Any:
-        return tuple(map(turned, reversed(part))) if isinstance(part, tuple) else part
-
-    return tuple(map(turned, modes)) if isinstance(modes, tuple) else modes
 
 
 def shape_from(args: argparse.Namespace) -> Any:

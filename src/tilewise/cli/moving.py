@@ -7,7 +7,7 @@ import re
 from math import isinf
 
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import in_cute, layout_from, layout_options, let_from, shape_from, two_texts
+from tilewise.cli.arguments import layout_from, layout_options, let_from, shape_from, two_texts
 from tilewise.cli.hints import in_a_shell, witness_text
 from tilewise.core.errors import LayoutError, Refused
 
@@ -106,12 +106,7 @@ def _asked(args: argparse.Namespace) -> Named:
         raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype bf16")
     texts = two_texts(args.source, args.target)
     source, target = (_layout(text, args) for text in texts)
-    shape = shape_from(args)
-    if shape is None and all(in_cute(text, args.dialect) for text in texts):
-        from tilewise.notation.cute import leftmost_fastest
-
-        source, target = leftmost_fastest(source), leftmost_fastest(target)
-    return Named(source, target, shape)
+    return Named(source, target, shape_from(args))
 
 
 def _named(args: argparse.Namespace) -> Named | None:

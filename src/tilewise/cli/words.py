@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewise.cli.arguments import in_cute, layout_from, let_from, text_from
+from tilewise.cli.arguments import layout_from, let_from, text_from
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 
@@ -24,27 +24,13 @@ _CALL = re.compile(r"\s*[A-Za-z]\w*\.[A-Za-z]")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How an operation is asked: its options, and whether flat indices count as CuTe's do."""
+    """The options of an operation, and the order in which tables count that name none."""
 
     options: Mapping[str, Any]
-    cute: bool = False
+    order: str = "row"
 
     def __getitem__(self, option: str) -> Any:
         return self.options.get(option)
-
-    def flat(self, layout: Any) -> Any:
-        """The layout in the order of its flat index, or back from it; what is no layout stays."""
-        if not self.cute or not isinstance(layout, Layout):
-            return layout
-        from tilewise.notation.cute import leftmost_fastest
-
-        return leftmost_fastest(layout)
-
-    def shape(self, shape: Any) -> Any:
-        """A shape in the order of the flat index."""
-        if not self.cute or not isinstance(shape, tuple):
-            return shape
-        return tuple(self.shape(part) for part in reversed(shape))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +62,11 @@ def paired(words: Sequence[Word], given: Sequence[str]) -> list[tuple[Word, str]
 
 
 class Reader:
-    """Reads words as the options say, and remembers which layouts were in CuTe's dialect."""
+    """Reads words as the options say."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
         self.let = let_from(args)
-        self.in_cute: list[bool] = []
-
-    @property
-    def cute(self) -> bool:
-        """Whether all layouts were CuTe's; without layouts, whether --dialect says so."""
-        return all(self.in_cute) if self.in_cute else self.args.dialect == "cute"
-
-    @property
-    def mixed(self) -> bool:
-        """Whether some layouts were CuTe's, and some not."""
-        return any(self.in_cute) and not self.cute
 
     def read(self, name: str, text: str) -> Any:
         """The value of a word or of an option."""
@@ -100,9 +75,7 @@ class Reader:
 
     def layout(self, text: str) -> Layout:
         """A layout in either dialect, or a document."""
-        layout = layout_from(text, self.args)
-        self.in_cute.append(in_cute(text, self.args.dialect))
-        return layout
+        return layout_from(text, self.args)
 
     def tiler(self, text: str) -> Any:
         """A layout, an extent, `_`, or a shape: a tuple of extents by mode."""

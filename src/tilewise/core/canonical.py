@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewise.core.orders import turned
 from tilewise.core.swizzles import Swizzle, period_of
 from tilewise.core.vectors import Vector
 
@@ -29,6 +30,8 @@ def canonical(layout: Layout) -> Layout:
     >>> canonical(Swizzle(3, 3, 3) @ S[(8, 8) : (8, 1)])
     S[64 : 1]
     """
+    if layout.order != "row":
+        return turned(canonical(turned(layout)))
     shard = merged_shard(layout.shard)
     replica, start = merged_replica(layout.replica)
     swizzles, outer = layout.swizzles, layout.outer

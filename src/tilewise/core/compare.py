@@ -27,6 +27,7 @@ from tilewise.core.canonical import canonical, merged_replica, merged_shard
 from tilewise.core.facts import disjoint_copies, taken_bits
 from tilewise.core.gf2 import Basis, affine_map
 from tilewise.core.layout import MAX_COPIES, Layout
+from tilewise.core.orders import aligned, paired_by_modes
 from tilewise.core.parting import first_parting
 from tilewise.core.shapes import leaves
 from tilewise.core.solve import BudgetSpent
@@ -68,10 +69,13 @@ _OPEN = _Finding(None)
 
 
 def same(a: Layout, b: Layout) -> Comparison:
-    """Whether two layouts place every flat index alike.
+    """Return whether two layouts place every element alike.
+
+    Elements are paired by flat index, each layout asked in its own order. Two layouts that count in
+    different orders, with modes of the same extents, are paired by coordinates.
 
         witness  the smallest flat index whose places differ; of other sizes, the first that only
-                 one layout has
+                 one layout has. Where coordinates are paired it is the index of a, and row-major first
 
     >>> from tilewise import S, Swizzle
     >>> same(S[(2**25, 2**25) : (2**25, 1)], S[2**50 : 1]).answer
@@ -85,7 +89,13 @@ def same(a: Layout, b: Layout) -> Comparison:
         return _sizes_differ(a, b)
     if a == b:
         return Comparison(True)
-    return _comparison(a, b, _compare(canonical(a), canonical(b)))
+    one, other = aligned(a, b)
+    found = _compare(canonical(one), canonical(other))
+    if found.witness is not None and paired_by_modes(a, b):
+        index = one.coordinates(found.witness)
+        found = replace(found, witness=a.flat_index(index))
+        return _comparison(found, *(_shown(side, side.flat_index(index)) for side in (a, b)))
+    return _comparison(found, *(_shown(side, found.witness) for side in (a, b)))
 
 
 def agree(one: Layout, other: Layout) -> bool | None:
@@ -120,7 +130,7 @@ def _least_swizzled(layout: Layout) -> Layout:
     return canonical(swizzle_chain(layout))
 
 
-def _comparison(a: Layout, b: Layout, found: _Finding) -> Comparison:
+def _comparison(found: _Finding, a: tuple[Vector, ...], b: tuple[Vector, ...]) -> Comparison:
     if found.answer:
         return Comparison(True)
     if found.witness is None:
@@ -131,8 +141,8 @@ def _comparison(a: Layout, b: Layout, found: _Finding) -> Comparison:
         False,
         f"they differ at flat index {found.witness}",
         found.witness,
-        _shown(a, found.witness),
-        _shown(b, found.witness),
+        a,
+        b,
         found.first,
     )
 
@@ -148,9 +158,9 @@ def _sizes_differ(a: Layout, b: Layout) -> Comparison:
     )
 
 
-def _shown(layout: Layout, flat: int) -> tuple[Vector, ...]:
+def _shown(layout: Layout, flat: int | None) -> tuple[Vector, ...]:
     """The places of an index; none where it is past the end, or has too many to list."""
-    listable = flat < layout.size and _most_copies(layout) <= MAX_COPIES
+    listable = flat is not None and flat < layout.size and _most_copies(layout) <= MAX_COPIES
     return layout.places(flat) if listable else ()
 
 

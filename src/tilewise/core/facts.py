@@ -17,7 +17,6 @@ from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import NotDecided
 from tilewise.core.gf2 import affine_map
 from tilewise.core.integers import number_text
-from tilewise.core.shapes import coordinates
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, Range, Vec, meeting, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
 from tilewise.core.vectors import Vector, point
@@ -318,7 +317,7 @@ def _shared(layout: Layout, digits: dict[int, int], copies: dict[int, int]) -> V
         at = [a + s for a, s in zip(at, step, strict=True)]
     place = point(layout.axes, layout.after_swizzle(tuple(at)))
     one, other = sorted((one, other))
-    spelled = [coordinates(flat, layout.shape) for flat in (one, other)]
+    spelled = [layout.coordinates(flat) for flat in (one, other)]
     return Verdict(False, f"{spelled[0]} and {spelled[1]} share {place}", (one, other, place))
 
 

@@ -9,7 +9,6 @@ from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.facts import lanes_of
 from tilewise.core.integers import as_int
-from tilewise.core.shapes import coordinates
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, solutions
 from tilewise.core.swizzles import undo_chain
 from tilewise.core.vectors import Vector, point
@@ -27,18 +26,18 @@ def indices_at(
     layout: Layout, place: Mapping[str, int], shape: Any, limit: int | None
 ) -> tuple[tuple[int, ...], ...]:
     """`Layout.who`: the indices of the place, sorted."""
-    asked = layout.asked_in(shape)
+    layout.asked_in(shape)
     found = _collected((flat for flat, _ in _held(layout, place)), limit)
-    return tuple(coordinates(flat, asked) for flat in sorted(found))
+    return tuple([layout.coordinates(flat, shape) for flat in sorted(found)])
 
 
 def matches_at(
     layout: Layout, place: Mapping[str, int], shape: Any, limit: int | None
 ) -> tuple[tuple[tuple[int, ...], Vector], ...]:
     """`Layout.matches`: (index, place) of everything at the place, sorted."""
-    asked = layout.asked_in(shape)
-    found = _collected(_held(layout, place), limit)
-    return tuple((coordinates(flat, asked), point(layout.axes, at)) for flat, at in sorted(found))
+    layout.asked_in(shape)
+    found = sorted(_collected(_held(layout, place), limit))
+    return tuple([(layout.coordinates(flat, shape), point(layout.axes, at)) for flat, at in found])
 
 
 def is_partial(layout: Layout, place: Mapping[str, int]) -> bool:

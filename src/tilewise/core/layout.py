@@ -26,13 +26,13 @@ from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_extent
 from tilewise.core.shapes import (
     MAX_ITERS,
+    ORDERS,
     Shape,
     all_extents,
     as_shape,
     coordinates,
     extents_of,
     flat_index,
-    leaves,
     size_of,
     spell,
 )
@@ -127,6 +127,7 @@ class Layout(Algebra):
     swizzles: tuple[Swizzle, ...] = ()
     outer: Vector = ZERO
     unit: str = "element"
+    order: str = "row"
 
     __array_ufunc__ = None  # NumPy integers on the left of `+` then ask us
 
@@ -157,6 +158,8 @@ class Layout(Algebra):
             raise LayoutError("TW005", f"a chain of more than {MAX_SWIZZLES} swizzles")
         if self.unit not in UNITS:
             raise LayoutError("TW106", f"unknown unit {self.unit!r}", hint="known: " + " ".join(UNITS))
+        if self.order not in ORDERS:
+            raise LayoutError("TW008", f"unknown order {self.order!r}", hint="known: " + " ".join(ORDERS))
         if len(self.swizzles) > 1 and len({swizzle.axis for swizzle in self.swizzles}) > 1:
             raise LayoutError(
                 "TW104",
@@ -205,6 +208,7 @@ class Layout(Algebra):
             swizzles=self.swizzles,
             outer=self.outer,
             unit=self.unit,
+            order=self.order,
         )
         return made
 
@@ -213,13 +217,13 @@ class Layout(Algebra):
     @cached_property
     def shard(self) -> tuple[Iter, ...]:
         """D: the iters of the index, slowest first."""
-        return tuple(map(Iter, leaves(self.shape), self.strides))
+        return tuple([Iter(extent, stride) for extent, stride in self.digits])
 
     @cached_property
     def digits(self) -> tuple[tuple[int, Vector], ...]:
         """(extent, stride) of every digit of the index, slowest first: the shard as plain pairs."""
-        nested = len(self.shape) != len(self.strides)
-        return tuple(zip(leaves(self.shape) if nested else self.shape, self.strides, strict=True))  # type: ignore[arg-type]
+        digits = tuple(zip(all_extents(self.shape), self.strides, strict=True))
+        return digits if self.order == "row" else digits[::-1]
 
     @cached_property
     def size(self) -> int:
@@ -326,9 +330,10 @@ class Layout(Algebra):
     # -- evaluation --------------------------------------------------------------------------------
 
     def flat_index(self, *index: Any, shape: Any = None) -> int:
-        """The flat row-major integer of an index: flat, one number a mode, or the nested profile.
+        """Return the flat integer of an index: flat, one number a mode, or the nested profile.
 
-        With `shape`, the index is one of that shape, which must have the layout's size.
+        It counts in the layout's order. With `shape`, the index is one of that shape, which must have the
+        layout's size.
 
         >>> from tilewise import S
         >>> S[(8, 8) : (8, 1)].flat_index(1, 2, 3, shape=(4, 4, 4))
@@ -338,13 +343,15 @@ class Layout(Algebra):
             flat = self._plain_index(index)
             if flat is not None:
                 return flat
-        return flat_index(index, self.asked_in(shape))
+        return flat_index(index, self.asked_in(shape), self.order)
 
     def _plain_index(self, index: tuple[Any, ...]) -> int | None:
         """The flat index of plain numbers within their extents: most of all questions, answered fast."""
         extents = self._extents if len(index) == len(self._extents) else (self.size,)
         if len(index) != len(extents):
             return None
+        if self.order != "row":
+            index, extents = index[::-1], extents[::-1]
         flat = 0
         for number, extent in zip(index, extents, strict=True):
             if type(number) is not int or not 0 <= number < extent:
@@ -371,7 +378,7 @@ class Layout(Algebra):
 
     def coordinates(self, flat: int, shape: Any = None) -> tuple[int, ...]:
         """One number a top-level mode of the shape, for a flat index."""
-        return coordinates(self.flat_index(flat), self.asked_in(shape))
+        return coordinates(self.flat_index(flat), self.asked_in(shape), self.order)
 
     def places(self, *index: Any, shape: Any = None) -> tuple[Vector, ...]:
         """Every place of an element: its distinct copies, sorted by the axes' order.
@@ -443,9 +450,7 @@ class Layout(Algebra):
         position = {axis: i for i, axis in enumerate(self.axes)}
         return tuple(
             (extent, tuple((position[axis], steps) for axis, steps in stride.terms if steps))
-            for extent, stride in zip(
-                reversed(tuple(leaves(self.shape))), reversed(self.strides), strict=True
-            )
+            for extent, stride in reversed(self.digits)
             if extent > 1
         )
 
@@ -590,6 +595,9 @@ class Layout(Algebra):
     def same(self, other: Layout) -> Comparison:
         """Whether two layouts are the same map, by flat index; false carries the first difference.
 
+        Of two layouts that count in different orders, coordinates are compared where their modes have the
+        same extents, and else each is asked by its own flat index.
+
         >>> from tilewise import S
         >>> bool(S[(4, 4) : (4, 1)].same(S[16 : 1]))
         True
@@ -614,6 +622,30 @@ class Layout(Algebra):
         S[(8, 64) : (64, 1)]
         """
         return replace(self, unit=unit)
+
+    def ordered(self, order: str) -> Layout:
+        """Return the layout with the same shape and strides, asked in another order: "row" or "cute".
+
+        It converts nothing; `in_order` does.
+
+        >>> from tilewise import S
+        >>> S[(4, 8) : (1, 4)].ordered("cute").place(5)
+        5@m
+        """
+        return replace(self, order=order)
+
+    def in_order(self, order: str) -> Layout:
+        """Return the layout asked in another order, with the same place at every coordinate of its modes.
+
+        >>> from tilewise import S, parse
+        >>> print(S[((2, 8), (4, 4)) : ((64, 8), (4, 1))].in_order("cute"))
+        ((8,2),(4,4)):((8,64),(1,4))
+        >>> parse("((8,2),(4,4)):((8,64),(1,4))").in_order("row")
+        S[((2, 8), (4, 4)) : ((64, 8), (4, 1))]
+        """
+        from tilewise.core.orders import mirrored
+
+        return self.ordered(order) if order == self.order or order not in ORDERS else mirrored(self)
 
     def in_bytes(self, dtype: DType | str) -> Layout:
         """Every element at its first byte.
@@ -667,7 +699,7 @@ class Layout(Algebra):
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.shape, self.strides, self.replica, self.offset, self.swizzles, self.outer)
-        return Layout, (*fields, self.unit)
+        return Layout, (*fields, self.unit, self.order)
 
 
 def as_layout(value: Any) -> Layout:

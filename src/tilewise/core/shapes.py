@@ -1,7 +1,10 @@
-"""Nested shapes and the three forms of an index, row-major at every level.
+"""Nested shapes and the three forms of an index.
 
 A shape is a tuple of modes; a mode is an extent or a tuple of modes. `8`, `(8)` and `(8,)` are one
 shape. An index is a flat integer, one number a top-level mode, or the nested profile itself.
+
+A flat integer counts in one of two orders, the same at every level: "row" has the rightmost digit
+fastest, "cute" the leftmost, as CuTe counts.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 Mode: TypeAlias = "int | tuple[Mode, ...]"
 Shape: TypeAlias = tuple[Mode, ...]
 
+ORDERS = ("row", "cute")
 MAX_NESTING = 64
 MAX_ITERS = 1_024
 _LARGEST_SIZE = 10**MAX_DIGITS
@@ -97,23 +101,36 @@ def extents_of(shape: Shape) -> tuple[int, ...]:
     return tuple([mode if isinstance(mode, int) else size_of(mode) for mode in shape])
 
 
-def flat_index(index: Any, shape: Shape) -> int:
-    """The flat row-major integer of an index in any of its three forms.
+def mirrored(mode: Any) -> Any:
+    """Return a shape, a mode or an index with its parts in reverse at every level: as the other order counts.
+
+    >>> mirrored(((4, 2), 8))
+    (8, (2, 4))
+    """
+    return tuple([mirrored(part) for part in reversed(mode)]) if isinstance(mode, tuple | list) else mode
+
+
+def flat_index(index: Any, shape: Shape, order: str = "row") -> int:
+    """Return the flat integer of an index in any of its three forms.
 
     >>> [flat_index(i, ((4, 2), (2, 4))) for i in (37, (4, 5), ((2, 0), (1, 1)))]
+    [37, 37, 37]
+    >>> [flat_index(i, ((2, 4), (4, 2)), "cute") for i in (37, (5, 4), ((1, 2), (0, 1)))]
     [37, 37, 37]
     """
     if not isinstance(index, tuple | list):
         return _checked(index, size_of(shape), "index", shape)
     if len(index) == 1 and (len(shape) != 1 or _fits(index[0], shape)):
-        return flat_index(index[0], shape)
+        return flat_index(index[0], shape, order)
     if len(index) != len(shape):
         raise LayoutError(
             "TW201",
             f"an index of {len(index)} numbers for a shape of {len(shape)} modes, {spell(shape)}",
             hint="give one flat number, one number a mode, or the nested profile",
         )
-    return _flat(index[0], shape[0], "index") if len(index) == 1 else _flat(index, shape, "index")
+    if len(index) == 1:
+        return _flat(index[0], shape[0], "index", order)
+    return _flat(index, shape, "index", order)
 
 
 def _fits(index: Any, shape: Shape) -> bool:
@@ -124,7 +141,7 @@ def _fits(index: Any, shape: Shape) -> bool:
     return isinstance(mode, int) or len(index) != len(mode)
 
 
-def _flat(coordinate: Any, mode: Mode, where: str) -> int:
+def _flat(coordinate: Any, mode: Mode, where: str, order: str) -> int:
     if not isinstance(coordinate, tuple | list):
         return _checked(coordinate, size_of(mode), where, mode)
     if isinstance(mode, int) or len(coordinate) != len(mode):
@@ -135,9 +152,15 @@ def _flat(coordinate: Any, mode: Mode, where: str) -> int:
             hint="a nested index follows the shape's own nesting",
         )
     flat = 0
-    for position, (part, inner) in enumerate(zip(coordinate, mode, strict=True)):
-        flat = flat * size_of(inner) + _flat(part, inner, f"{where}[{position}]")
+    for position in _slowest_first(len(mode), order):
+        part = _flat(coordinate[position], mode[position], f"{where}[{position}]", order)
+        flat = flat * size_of(mode[position]) + part
     return flat
+
+
+def _slowest_first(count: int, order: str) -> range:
+    """Return the positions of a mode's parts, the slowest first."""
+    return range(count) if order == "row" else range(count - 1, -1, -1)
 
 
 def _checked(value: SupportsIndex, size: int, where: str, mode: Mode) -> int:
@@ -151,17 +174,17 @@ def _checked(value: SupportsIndex, size: int, where: str, mode: Mode) -> int:
     return number
 
 
-def coordinates(flat: int, shape: Shape) -> tuple[int, ...]:
-    """One number a top-level mode.
+def coordinates(flat: int, shape: Shape, order: str = "row") -> tuple[int, ...]:
+    """Return one number a top-level mode.
 
-    >>> coordinates(37, ((4, 2), (2, 4)))
-    (4, 5)
+    >>> coordinates(37, ((4, 2), (2, 4))), coordinates(37, (8, 8), "cute")
+    ((4, 5), (5, 4))
     """
-    result = []
-    for extent in reversed(extents_of(shape)):
-        flat, digit = divmod(flat, extent)
-        result.append(digit)
-    return tuple(reversed(result))
+    extents = extents_of(shape)
+    result = [0] * len(extents)
+    for position in reversed(_slowest_first(len(extents), order)):
+        flat, result[position] = divmod(flat, extents[position])
+    return tuple(result)
 
 
 def counted(extents: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -1,7 +1,8 @@
-"""The canonical text of a layout, and its spelling in Python. `parse(str(L)) == L`.
+"""The canonical text of a layout, in the notation or in CuTe's, and its spelling in Python.
 
-`@m` is written only where another axis is named. A swizzle's operand stands in parentheses when it
-is a sum, so that the reader sees what the XOR acts on.
+`parse(str(L)) == L`. A layout that counts in CuTe's order is written as CuTe writes it, and in the notation
+where CuTe has no words for it. `@m` is written only where another axis is named. A swizzle's operand stands
+in parentheses when it is a sum, so that the reader sees what the XOR acts on.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tilewise.core.axes import m
-from tilewise.core.shapes import Mode, spell
+from tilewise.core.errors import LayoutError
+from tilewise.core.shapes import Mode, leaves, spell
 from tilewise.core.vectors import Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.layout import Iter, Layout
+
+BASIS = "e"
+"""CuTe's basis stride `1@0` steps along axis e0."""
 
 
 def layout_text(layout: Layout) -> str:
@@ -26,6 +31,11 @@ def layout_text(layout: Layout) -> str:
     >>> print(O[128@m] @ Swizzle(3, 4, 3) @ (S[8 : 128] - 128@m))
     O[128] o Swizzle<3,4,3> o (S[8 : 128] - 128)
     """
+    if layout.order == "cute":
+        try:
+            return cute_text(layout, strict=False)
+        except LayoutError:
+            layout = layout.in_order("row")
     return _joined(layout, " o ", str, named=any(axis != m for axis in layout.axes))
 
 
@@ -37,10 +47,72 @@ def layout_python(layout: Layout) -> str:
     Swizzle(3, 3, 3) @ (S[(8, 128) : (128, 1)] + 5)
     """
     text = _joined(layout, " @ ", repr, named=any(axis != m for axis in layout.axes))
-    if layout.unit == "element":
-        return text
+    calls = f".counted({layout.unit!r})" if layout.unit != "element" else ""
+    calls += f".ordered({layout.order!r})" if layout.order != "row" else ""
     is_sum = layout.swizzles or layout.replica or layout.offset.terms
-    return f"({text}).counted({layout.unit!r})" if is_sum else f"{text}.counted({layout.unit!r})"
+    return f"({text}){calls}" if calls and is_sum else text + calls
+
+
+def cute_text(layout: Layout, strict: bool = True) -> str:
+    """Return the layout in CuTe's notation; it is refused where CuTe has no words for it.
+
+    Unless `strict`, it has words that `parse` reads and CuTe does not write: an offset without a swizzle, and
+    the axis of a stride of 0.
+
+    >>> from tilewise import S, Swizzle
+    >>> cute_text(S[((2, 8), (4, 4)) : ((64, 8), (4, 1))])
+    '((8,2),(4,4)):((8,64),(1,4))'
+    >>> cute_text(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)])
+    'Sw<3,3,3> o 0 o (8,64):(64,1)'
+    """
+    if layout.unit != "element":
+        raise _unsayable(f"CuTe's strides count elements, not {layout.unit}s", "convert it: --dtype bf16")
+    if layout.replica:
+        raise _unsayable("CuTe has no replicas: a layout has one place an index")
+    if layout.outer:
+        raise _unsayable("CuTe has no offset outside a swizzle")
+    if layout.swizzled_axis not in (None, m):
+        raise _unsayable("CuTe swizzles linear offsets alone")
+    if any(steps for axis, steps in layout.offset.terms if axis != m):
+        raise _unsayable(f"CuTe's offset is a number, not {layout.offset}")
+    if strict and layout.offset and not layout.swizzles:
+        raise _unsayable(
+            f"a CuTe layout sends 0 to 0; add {layout.offset} to the pointer",
+            "the layout without its offset can",
+        )
+    layout = layout.in_order("cute")
+    extents = _nested(layout.shape, map(str, leaves(layout.shape)))
+    strides = [_cute_stride(stride.nonzero if strict else stride) for stride in layout.strides]
+    text = f"{extents}:{_nested(layout.shape, iter(strides))}"
+    if layout.swizzles or layout.offset:
+        text = f"{layout.offset['m']} o {text}"
+    return "".join([f"Sw<{sw.bits},{sw.base},{sw.shift}> o " for sw in layout.swizzles]) + text
+
+
+def _cute_stride(stride: Vector) -> str:
+    if not stride.terms:
+        return "0"
+    (axis, steps), *more = stride.terms
+    if more:
+        raise _unsayable(f"{stride} moves on two axes in one step")
+    if axis == m:
+        return str(steps)
+    number = axis.name.removeprefix(BASIS)
+    if axis.name != number and number.isascii() and number.isdigit() and number == str(int(number)):
+        return f"{steps}@{number}"
+    raise _unsayable(f"CuTe has no axis {axis}", f"rename it to a basis, such as {BASIS}0")
+
+
+def _unsayable(reason: str, hint: str = "") -> LayoutError:
+    return LayoutError("TW008", reason, hint=hint)
+
+
+def _nested(mode: Mode, words: Iterator[str], top: bool = True) -> str:
+    if isinstance(mode, int):
+        return next(words)
+    if top and len(mode) == 1 and isinstance(mode[0], int):
+        return next(words)
+    return "(" + ",".join([_nested(inner, words, False) for inner in mode]) + ")"
 
 
 def _joined(layout: Layout, o: str, swizzle_text: Callable[[object], str], named: bool) -> str:

@@ -1,7 +1,4 @@
-"""CuTe: the layout itself as a static C++ value, coordinates kept.
-
-CuTe counts the digits inside a mode from the left, so they are mirrored, as `notation.cute` does.
-"""
+"""CuTe: the layout itself as a static C++ value, coordinates kept."""
 
 from __future__ import annotations
 
@@ -13,10 +10,11 @@ from tilewise.core.algebra.modes import permute
 from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
+from tilewise.core.orders import turned
 from tilewise.core.shapes import Mode, leaves
 from tilewise.core.vectors import Vector
 from tilewise.emit.functions import Function, Index
-from tilewise.notation.cute import leftmost_fastest, mirror, to_cute
+from tilewise.notation import to_cute
 
 _LARGEST_INT = (1 << 31) - 1
 
@@ -53,8 +51,7 @@ def _inverse(layout: Layout, index: Index) -> Layout:
 
 def _as_one_mode(layout: Layout) -> Layout:
     """Asked with a flat row-major index: CuTe's flat index runs from the left."""
-    digits = replace(layout, shape=tuple(leaves(layout.shape)))
-    return leftmost_fastest(digits)
+    return turned(replace(layout, shape=tuple(leaves(layout.shape))))
 
 
 def _check(layout: Layout) -> None:
@@ -67,10 +64,10 @@ def _check(layout: Layout) -> None:
 
 
 def _layout_text(layout: Layout) -> str:
-    modes, strides = mirror(layout.shape, iter(layout.strides))
-    extents = _nested("make_shape", modes, map(_number, leaves(modes)))
-    steps = _nested("make_stride", modes, map(_step, strides))
-    if not modes:
+    layout = layout.in_order("cute")
+    extents = _nested("make_shape", layout.shape, map(_number, leaves(layout.shape)))
+    steps = _nested("make_stride", layout.shape, map(_step, layout.strides))
+    if not layout.shape:
         extents, steps = "Int<1>{}", "Int<0>{}"
     text = f"make_layout(\n    {extents},\n    {steps})"
     for position, swizzle in enumerate(reversed(layout.swizzles)):

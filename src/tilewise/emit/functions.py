@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewise.core.orders import by_flat_index
 from tilewise.core.shapes import coordinates, extents_of
 from tilewise.emit.expressions import Expr, Variable, parts_of
 
@@ -47,9 +48,7 @@ class Index:
         """The layout whose row-major flat index is this one."""
         if not (self.flat and self.leftmost_fastest):
             return layout
-        from tilewise.notation.cute import leftmost_fastest
-
-        return leftmost_fastest(layout)
+        return by_flat_index(layout.in_order("cute"))
 
     def of(self, layout: Layout, row_major: int) -> int:
         """A row-major flat index in the order of this one.

@@ -8,6 +8,7 @@ from importlib import import_module
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.emit.functions import Function, Index, Range
 from tilewise.emit.names import checked
 
@@ -43,14 +44,13 @@ def source_of(
     flat: bool | None = None,
     name: str | None = None,
     arguments: Sequence[str] = (),
-    leftmost_fastest: bool = False,
     text: str = "",
 ) -> Source:
     """The function from an index to its place, or with `inverse` from a place to the index there.
 
     An index is one argument a mode, and with `flat` one number; the inverse gives a flat index unless
-    `flat` is False. A flat index is row-major, or with `leftmost_fastest` counts as CuTe does. Copies are
-    numbered by a last argument, `copy`. The comment shows the layout, or `text` for it.
+    `flat` is False. A flat index counts in the layout's order. Copies are numbered by a last argument,
+    `copy`. The comment shows the layout, or `text` for it.
 
         requires       arguments in range; for the inverse, a place that holds an element
         refused        TW302 beyond 64-bit integers, TW505 where there is no inverse, TW008 in CuTe
@@ -74,9 +74,10 @@ def source_of(
             hint="parse(text) makes one of text" if isinstance(layout, str) else None,
         )
     called = checked(name or ("index_of" if inverse else "place_of"), "a function")
-    index = Index(inverse if flat is None else flat, leftmost_fastest)
+    index = Index(inverse if flat is None else flat, layout.order == "cute")
     names = [arguments] if isinstance(arguments, str) else arguments
-    function = replace(_function(layout, called, inverse, index, names), text=text)
+    function = _function(by_coordinates(layout), called, inverse, index, names)
+    function = replace(function, text=text or str(layout))
     code = _writer(lang)(function) if lang in _WRITERS else _in_cute(function, inverse, index)
     return Source(lang, called, code, function.arguments, function.results)
 

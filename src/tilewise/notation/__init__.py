@@ -17,14 +17,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.notation.cute import leftmost_fastest, to_cute
+    from tilewise.notation.cute import to_cute
     from tilewise.notation.document import from_json, to_json
     from tilewise.notation.paper import to_latex, to_markdown
 
 __all__ = [
     "from_json",
     "is_cute",
-    "leftmost_fastest",
     "parse",
     "parse_index",
     "parse_place",
@@ -38,12 +37,11 @@ __all__ = [
 ]
 
 _WRITERS = {
-    "leftmost_fastest": "cute",
-    "to_cute": "cute",
     "from_json": "document",
     "to_json": "document",
     "to_latex": "paper",
     "to_markdown": "paper",
+    "to_cute": "cute",
 }
 
 

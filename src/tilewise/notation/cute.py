@@ -2,33 +2,33 @@
 
     ((8,2),(4,4)):((8,64),(1,4))        Sw<3,4,3> o _0 o (_8,_64):(_64,_1)        (4,8):(1@0,1@1)
 
-Coordinates are kept: mode i is dimension i. CuTe counts the digits inside a mode from the left, this
-notation from the right, so they are mirrored, at every level. `smem_ptr[16b]` says that the swizzle
-before it acts on bytes while the strides count 16-bit elements: then it is converted.
+The layout has CuTe's order: its index counts with the leftmost digit fastest, at every level. `str` writes
+such a layout in this notation. `smem_ptr[16b]` says that the swizzle before it acts on bytes while the
+strides count 16-bit elements: then it is converted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from dataclasses import dataclass
+from itertools import pairwise
 
-from tilewise.core.axes import KNOWN, Axis, m
-from tilewise.core.errors import LayoutError
+from tilewise.core.axes import KNOWN, Axis
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import Mode, Shape, leaves
 from tilewise.core.swizzles import Swizzle
+from tilewise.core.text import BASIS
+from tilewise.core.text import cute_text as to_cute
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Token
 from tilewise.notation.trees import Leaf, Names, congruent, literal, no_number, shape_of, tree
+
+__all__ = ["CuteParser", "looks_like_cute", "pointer_bits", "to_cute"]
 
 _SWIZZLES = ("Sw", "Swizzle", "S")
 _POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr")
 _ATTACHED = tuple(f"_{pointer}" for pointer in _POINTERS)  # `Sw<3,4,3>_smem_ptr[16b](...)`
 _TYPED = re.compile(r"ptr\s*\[\s*(\d{1,5})b\s*\]")
 _POINTED = "such as smem_ptr[16b](unset) o (8,64):(64,1)"
-_BASIS = "e"
 _OWN_LETTERS = ("S", "R", "O")
 
 
@@ -158,8 +158,7 @@ class CuteParser:
         with cursor.blame(start):
             modes = shape_of(cursor, shape)
             vectors = congruent(cursor, shape, strides, "the layout")
-            mirrored, order = mirror(modes, iter(vectors))
-            return Layout(mirrored, order, unit=self.unit)
+            return Layout(modes, vectors, unit=self.unit, order="cute")
 
     def integer(self, cursor: Cursor) -> Leaf:
         """`8` or `_8`."""
@@ -177,7 +176,7 @@ class CuteParser:
             raise cursor.error(
                 "TW008", "CuTe has no named axes", mode.span, f"write S[...] with strides on @{mode.text}"
             )
-        axis = Axis(f"{_BASIS}{self.number()}")
+        axis = Axis(f"{BASIS}{self.number()}")
         if cursor.next.text == "@":
             raise cursor.error(
                 "TW008",
@@ -210,106 +209,6 @@ class CuteParser:
                 "write a name and give it a value: --let",
             )
         raise no_number(cursor, token)
-
-
-def mirror(shape: Shape, strides: Iterator[Vector]) -> tuple[Shape, tuple[Vector, ...]]:
-    """The digits inside every mode in the other order, the modes in theirs. It undoes itself.
-
-    >>> mirror(((8, 2), 4), iter((8, 64, 1)))
-    (((2, 8), 4), (64, 8, 1))
-    """
-    modes: list[Mode] = []
-    order: list[Vector] = []
-    for mode in shape:
-        turned, vectors = _mirror_mode(mode, strides)
-        modes.append(turned)
-        order += vectors
-    return tuple(modes), tuple(order)
-
-
-def _mirror_mode(mode: Mode, strides: Iterator[Vector]) -> tuple[Mode, list[Vector]]:
-    if isinstance(mode, int):
-        return mode, [next(strides)]
-    parts = [_mirror_mode(inner, strides) for inner in mode]
-    turned = tuple(part for part, _ in reversed(parts))
-    return turned, [stride for _, vectors in reversed(parts) for stride in vectors]
-
-
-def leftmost_fastest(layout: Layout) -> Layout:
-    """The layout with its modes in the other order, so that flat indices count as CuTe's do.
-
-    >>> from tilewise import S
-    >>> leftmost_fastest(S[(4, (2, 3)) : (1, (12, 4))])
-    S[((2, 3), 4) : ((12, 4), 1)]
-    """
-    strides = iter(layout.strides)
-    grouped = [tuple(islice(strides, sum(1 for _ in leaves(mode)))) for mode in layout.shape]
-    return replace(
-        layout,
-        shape=layout.shape[::-1],
-        strides=tuple(stride for group in reversed(grouped) for stride in group),
-    )
-
-
-def to_cute(layout: Layout) -> str:
-    """The layout in CuTe's notation; refused where CuTe has no words for it.
-
-    >>> from tilewise import S, Swizzle
-    >>> to_cute(S[((2, 8), (4, 4)) : ((64, 8), (4, 1))])
-    '((8,2),(4,4)):((8,64),(1,4))'
-    >>> to_cute(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)])
-    'Sw<3,3,3> o 0 o (8,64):(64,1)'
-    """
-    if layout.unit != "element":
-        raise _unsayable(f"CuTe's strides count elements, not {layout.unit}s", "convert it: --dtype bf16")
-    if layout.replica:
-        raise _unsayable("CuTe has no replicas: a layout has one place an index")
-    if layout.outer:
-        raise _unsayable("CuTe has no offset outside a swizzle")
-    if layout.swizzled_axis not in (None, m):
-        raise _unsayable("CuTe swizzles linear offsets alone")
-    if any(steps for axis, steps in layout.offset.terms if axis != m):
-        raise _unsayable(f"CuTe's offset is a number, not {layout.offset}")
-    if layout.offset and not layout.swizzles:
-        raise _unsayable(
-            f"a CuTe layout sends 0 to 0; add {layout.offset} to the pointer",
-            "the layout without its offset can",
-        )
-    modes, strides = mirror(layout.shape, iter(layout.strides))
-    steps = iter([_stride_text(stride) for stride in strides])
-    extents = _nested(modes, map(str, leaves(modes)))
-    text = f"{extents}:{_nested(modes, steps)}"
-    for position, swizzle in enumerate(reversed(layout.swizzles)):
-        between = f"{layout.offset['m']} o " if position == 0 else ""
-        text = f"Sw<{swizzle.bits},{swizzle.base},{swizzle.shift}> o {between}{text}"
-    return text
-
-
-def _stride_text(stride: Vector) -> str:
-    moving = stride.nonzero.terms
-    if not moving:
-        return "0"
-    (axis, steps), *more = moving
-    if more:
-        raise _unsayable(f"{stride} moves on two axes in one step")
-    if axis == m:
-        return str(steps)
-    number = axis.name.removeprefix(_BASIS)
-    if axis.name != number and number.isascii() and number.isdigit() and number == str(int(number)):
-        return f"{steps}@{number}"
-    raise _unsayable(f"CuTe has no axis {axis}", f"rename it to a basis, such as {_BASIS}0")
-
-
-def _unsayable(reason: str, hint: str = "") -> LayoutError:
-    return LayoutError("TW008", reason, hint=hint)
-
-
-def _nested(mode: Mode, words: Iterator[str], top: bool = True) -> str:
-    if isinstance(mode, int):
-        return next(words)
-    if top and len(mode) == 1 and isinstance(mode[0], int):
-        return next(words)
-    return "(" + ",".join(_nested(inner, words, False) for inner in mode) + ")"
 
 
 def looks_like_cute(cursor: Cursor) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCHEMA = 1
-_KEYS = ("schema", "shape", "strides", "replica", "offset", "swizzles", "outer", "unit", "storage")
+_KEYS = ("schema", "shape", "strides", "replica", "offset", "swizzles", "outer", "unit", "storage", "order")
 
 
 def to_json(layout: Layout) -> dict[str, Any]:
@@ -37,6 +37,7 @@ def to_json(layout: Layout) -> dict[str, Any]:
         "outer": layout.outer.as_dict(),
         "unit": layout.unit,
         "storage": own,
+        **({} if layout.order == "row" else {"order": layout.order}),
     }
 
 
@@ -94,6 +95,7 @@ def _layout(document: Mapping[str, Any]) -> Layout:
         ),
         outer=vector(document.get("outer", {})),
         unit=document.get("unit", "element"),
+        order=document.get("order", "row"),
     )
 
 

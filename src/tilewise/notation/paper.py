@@ -17,7 +17,7 @@ def to_latex(layout: Layout) -> str:
     >>> print(to_latex(S[(8, 4) : (4@laneid, 1@laneid)]))
     \mathrm{S}\left[(8, 4) : (4\,@\,\mathtt{laneid}, 1\,@\,\mathtt{laneid})\right]
     """
-    text = str(layout)
+    text = str(layout.in_order("row"))
     text = re.sub(r"@(\w+)", lambda name: r"\,@\,\mathtt{" + _SPECIAL.sub(r"\\\1", name[1]) + "}", text)
     text = re.sub(r"\b([SRO])\[", r"\\mathrm{\1}\\left[", text).replace("]", r"\right]")
     text = re.sub(r"Swizzle<(\d+),(\d+),(-?\d+)>", r"\\mathrm{Swizzle}\\langle \1, \2, \3 \\rangle", text)

@@ -31,14 +31,16 @@ def parse(
 
         postcondition  parse(str(L)) == L, with the storage axes and the unit of L where it has such
 
+    A layout in CuTe's notation counts its index as CuTe does, the leftmost digit fastest.
+
     `storage` names axes of your own that hold elements; `let` gives values to names. With `unit`
     "byte" or "bit" strides, offsets and swizzle count those; a `dtype` then converts to elements. A
     `catalog` makes layouts of calls such as `wgmma.D(f32, n=64)`; `tilewise.parse` has the hardware's.
 
     >>> parse("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]").place(5, 3, 1)
     23@laneid + 1@reg
-    >>> parse("((8,2),(4,4)):((8,64),(1,4))")
-    S[((2, 8), (4, 4)) : ((64, 8), (4, 1))]
+    >>> print(parse("((8,2),(4,4)):((8,64),(1,4))"))
+    ((8,2),(4,4)):((8,64),(1,4))
     >>> parse("SWIZZLE_128B o S[(8, K) : (K, 1)]", dtype="bf16", let={"K": 64})
     Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]
     """

@@ -12,6 +12,7 @@ from tilewise.core.axes import STORAGE
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of
 from tilewise.core.units import converted
 from tilewise.hardware.memory.banks import WAVEFRONT
@@ -69,6 +70,7 @@ def corner_of(layout: Layout, dtype: DType | None = None, base: int = 0) -> Grid
     >>> [cell.text for cell in corner.cells[1]], [cell.colour for cell in corner.cells[1]]
     (['64', '65', '66', '67', '68', '69', '70', '71'], [0, 0, 0, 0, 1, 1, 1, 1])
     """
+    layout = by_coordinates(layout)
     grid = replace(grid_of(layout, width=_WIDE, most=(ROWS, COLUMNS)), note="")
     memory = None if dtype is None else Memory.of(layout, dtype, base)
     if memory is None:
@@ -94,6 +96,7 @@ def chunks_of(layout: Layout, dtype: DType, base: int = 0) -> Grid | None:
     1 0 3 2 5 4 7 6
     2 3 0 1 6 7 4 5
     """
+    layout = by_coordinates(layout)
     memory = Memory.of(layout, dtype, base)
     if memory is None:
         return None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tilewise.core.axes import Axis
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import leaves
 from tilewise.core.swizzles import Swizzle
 
@@ -37,6 +38,7 @@ def formulas_of(layout: Layout) -> tuple[str, ...]:
     >>> formulas_of(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)])
     ('m = x ^ (x>>3 & 56), x = 64*i + j',)
     """
+    layout = by_coordinates(layout)
     return tuple(_formula(layout, layout.axis(name)) for name in layout.moving)
 
 

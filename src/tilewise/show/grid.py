@@ -12,6 +12,7 @@ from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.facts import plain_extremes
 from tilewise.core.layout import Iter, Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
 from tilewise.show.scene.colours import colour_of
@@ -77,6 +78,7 @@ def grid_of(
     >>> [cell.text for cell in grid.cells[1]]
     ['4', '5', '6', '7', '12', '13', '14', '15']
     """
+    text, layout = str(layout), by_coordinates(layout, shape)
     seen = most[0], min(most[1], max(1, width // LEAST))
     scene = _scene(_thinned(layout), _part(layout, shape, window, seen), colour)
     (panel,) = scene.panels
@@ -84,7 +86,7 @@ def grid_of(
     filled = [Cell(place_text(scene, i, scene.copies), colour) for i, colour in enumerate(colours)]
     rows, columns = panel.cells
     whole = Grid(
-        title=str(layout),
+        title=text,
         key=_key(scene),
         row_labels=tuple(head_text(panel.row_heads, row) for row in range(rows)),
         column_labels=tuple(head_text(panel.column_heads, column) for column in range(columns)),

@@ -18,6 +18,7 @@ from tilewise.core.axes import STORAGE
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of
 from tilewise.show.corner import chunks_of, corner_of
 from tilewise.show.facts import facts_of
@@ -244,6 +245,7 @@ def costs_of(
 
 def _column_major(layout: Layout) -> bool:
     """Whether the first step down is to the neighbour in memory, and that along is not."""
+    layout = by_coordinates(layout)
     rows, columns = extents_of(layout.shape)
     start, *steps = (layout.points(flat)[0][0] for flat in (0, columns * (rows > 1), int(columns > 1)))
     return steps[0] - start == 1 and steps[1] - start != 1

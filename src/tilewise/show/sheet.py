@@ -144,11 +144,11 @@ class _Table:
             codes = self._lanes[own]
             agree = codes == np.take_along_axis(codes, lead, axis=1)
         else:
-            flats = self.elements.flats[own]
-            start = np.take_along_axis(flats, lead, axis=1)
+            numbers = self.elements.places.numbers[own]
+            start = np.take_along_axis(numbers, lead, axis=1)
             row = self.elements.scene.shape[-1] if self.elements.scene.shape else 1
             steps = np.arange(share) // self.covers - lead // self.covers
-            agree = (flats - start == steps) & (flats // row == start // row)
+            agree = (numbers - start == steps) & (numbers // row == start // row)
         full = self.elements.faded.any() or (lit.any(axis=1) == lit.all(axis=1)).all()
         return bool(full and (agree | ~lit).all())
 

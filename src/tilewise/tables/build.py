@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import extents_of
+from tilewise.core.orders import turned
+from tilewise.core.shapes import extents_of, mirrored
 from tilewise.core.vectors import ZERO, Vector
 from tilewise.tables.column import Column, column_of, sort_copies
 from tilewise.tables.digits import Int64s, Run, dealt, digits_of
@@ -72,6 +73,8 @@ def table(layout: Layout, *, shape: Any = None, window: Any = None) -> Table:
     """
     asked = layout.asked_in(shape)
     ends = as_window(window, asked)
+    if layout.order != "row":
+        return _in_reverse(table(turned(layout), shape=mirrored(asked), window=ends[::-1]))
     counts = [stop - start for start, stop in ends]
     elements, axes = prod(counts), layout.axes
     refuse_too_many(elements * len(axes), "the table", NARROWER)
@@ -90,6 +93,16 @@ def table(layout: Layout, *, shape: Any = None, window: Any = None) -> Table:
         array.flags.writeable = False
     names = tuple(axis.name for axis in axes)
     return Table(ends, names, copies, dict(zip(names, shaped, strict=True)))
+
+
+def _in_reverse(found: Table) -> Table:
+    """Return a table with its modes in reverse."""
+    modes = len(found.window)
+    columns = {
+        axis: column.transpose(*reversed(range(modes)), *range(modes, column.ndim))
+        for axis, column in found.columns.items()
+    }
+    return Table(found.window[::-1], found.axes, found.copies, columns)
 
 
 def _write(out: Int64s, parts: Sequence[OuterSum | Listing], column: Column) -> None:

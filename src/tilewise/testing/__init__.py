@@ -42,7 +42,9 @@ def naive_places(layout: Layout, flat: int) -> frozenset[Place]:
 
 def _reader(layout: Layout) -> Callable[[int], frozenset[Place]]:
     """The places of a flat index, with the fields of the layout read once."""
-    digits = list(zip(naive_extents(layout.shape), map(_steps, layout.strides), strict=True))[::-1]
+    digits = list(zip(naive_extents(layout.shape), map(_steps, layout.strides), strict=True))
+    if layout.order == "row":
+        digits.reverse()
     outer = _steps(layout.outer)
     added = []
     for r in product(*(range(copies.extent) for copies in layout.replica)):

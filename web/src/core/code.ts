@@ -5,6 +5,7 @@ import { merged, runsOf, type Run } from "./copies";
 import { plainExtremes } from "./facts";
 import { modulo } from "./integers";
 import type { Layout } from "./layout";
+import { byCoordinates } from "./orders";
 import { leavesOf } from "./shapes";
 import { periodOf, type Swizzle } from "./swizzles";
 import { print } from "./text";
@@ -43,13 +44,14 @@ const ADDRESS = "address";
  * element; null where 64 bits do not hold the numbers. Arithmetic is unsigned and may wrap; a result that can
  * be negative is converted at the end.
  */
-export function cudaIndex(layout: Layout): string | null {
-  const { start, runs } = merged(runsOf(layout.replica, layout.axes.map((axis) => axis.name)));
-  const given = argumentsOf(layout, runs);
+export function cudaIndex(written: Layout): string | null {
+  const layout = byCoordinates(written);
+  const { start, runs } = merged(runsOf(layout.replica, written.axes.map((axis) => axis.name)));
+  const given = argumentsOf(layout, runs, written.axes.map((axis) => axis.name));
   const types = typesFor(layout, given);
   if (!types) return null;
 
-  const results = layout.axes.map(({ name }, axis): Result => {
+  const results = written.axes.map(({ name }, axis): Result => {
     const constant = (layout.offset[name] ?? 0n) + (start[axis] ?? 0n);
     const terms = given.flatMap((argument) => products(argument, axis));
     const isSwizzled = layout.swizzledAxis?.name === name;
@@ -63,7 +65,7 @@ export function cudaIndex(layout: Layout): string | null {
     return { field, type: types.signed, text: `(${types.signed})(${last})`, steps };
   });
   const lines = definition(given, results, types.unsigned);
-  return [`// ${print(layout)}`, ...rangesOf(given), ...lines].join("\n");
+  return [`// ${print(written)}`, ...rangesOf(given), ...lines].join("\n");
 }
 
 /** The narrowest types that hold all numbers. */
@@ -96,10 +98,10 @@ function definition(given: readonly Argument[], results: readonly Result[], type
   ];
 }
 
-function argumentsOf(layout: Layout, copies: readonly Run[]): Argument[] {
+function argumentsOf(layout: Layout, copies: readonly Run[], axes: readonly string[]): Argument[] {
   const count = layout.shape.length;
   const names = count <= 3 ? ["i", "j", "k"] : layout.shape.map((_, n) => `i${n}`);
-  const runs = runsOf(layout.digits, layout.axes.map((axis) => axis.name));
+  const runs = runsOf(layout.digits, axes);
   let at = 0;
   const modes = layout.shape.map((mode, n) => ({
     name: names[n]!,

@@ -3,7 +3,8 @@
  *
  *     L(x) = { P + Sw(D(x) + r + O) : r in R }
  *
- * The numbers are exact. `digits` are D, slowest first; `replica` is R, `offset` O, `outer` P.
+ * The numbers are exact. `digits` are D, slowest first; `replica` is R, `offset` O, `outer` P. A layout in CuTe's
+ * notation has its shape and strides as they are written, and its index counts as CuTe does.
  */
 
 import type { Axis } from "./axes";
@@ -11,7 +12,7 @@ import { axisOf } from "./axes";
 import { copiesOf, type Point } from "./copies";
 import { LayoutError } from "./errors";
 import { modulo } from "./integers";
-import { leavesOf, MAX_ITERS, shapeOf, sizeOf, type Shape } from "./shapes";
+import { leavesOf, MAX_ITERS, shapeOf, sizeOf, type Order, type Shape } from "./shapes";
 import { periodOf, type Swizzle } from "./swizzles";
 import { moves, spelledVector, termsOf, vectorOf, ZERO, type Vector } from "./vectors";
 
@@ -31,6 +32,7 @@ export interface Parts {
   readonly outer?: Vector;
   /** Axes of your own that hold elements. */
   readonly storage?: ReadonlySet<string>;
+  readonly order?: Order;
 }
 
 const MAX_SWIZZLES = 64;
@@ -39,6 +41,8 @@ const NONE: ReadonlySet<string> = new Set();
 /** A layout, checked, with the outer offset moved inside wherever the swizzles let it through. */
 export class Layout {
   readonly shape: Shape;
+  readonly strides: readonly Vector[];
+  readonly order: Order;
   readonly digits: readonly Iter[];
   readonly replica: readonly Iter[];
   readonly offset: Vector;
@@ -53,7 +57,10 @@ export class Layout {
   constructor(parts: Parts) {
     this.shape = shapeOf(parts.shape);
     const extents = leavesOf(this.shape);
-    this.digits = parts.strides.map((stride, i) => ({ extent: extents[i] ?? 1n, stride }));
+    this.strides = parts.strides;
+    this.order = parts.order ?? "row";
+    const digits = parts.strides.map((stride, i) => ({ extent: extents[i] ?? 1n, stride }));
+    this.digits = this.order === "row" ? digits : digits.reverse();
     this.replica = parts.replica ?? [];
     this.swizzles = parts.swizzles ?? [];
     this.storage = parts.storage ?? NONE;
@@ -86,9 +93,8 @@ export class Layout {
 
   /** What is written, with other values for some of it. */
   with(changed: Partial<Parts>): Layout {
-    const { shape, replica, offset, swizzles, outer, storage } = this;
-    const strides = this.digits.map((digit) => digit.stride);
-    return new Layout({ shape, strides, replica, offset, swizzles, outer, storage, ...changed });
+    const { shape, strides, replica, offset, swizzles, outer, storage, order } = this;
+    return new Layout({ shape, strides, replica, offset, swizzles, outer, storage, order, ...changed });
   }
 
   /** O[outer] o swizzles o this. */
@@ -116,7 +122,7 @@ export class Layout {
   }
 
   #named(): Axis[] {
-    const strides = [...this.digits, ...this.replica].map((iter) => iter.stride);
+    const strides = [...this.strides, ...this.replica.map((iter) => iter.stride)];
     const swizzled = this.swizzles.map((swizzle) => swizzle.axis.name);
     const inside = [...strides, this.offset].flatMap((vector) => Object.keys(vector));
     const names = [...inside, ...swizzled, ...Object.keys(this.outer)];

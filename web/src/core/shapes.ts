@@ -1,10 +1,13 @@
-/** Nested shapes, row-major at every level. `8`, `(8)` and `(8,)` are one shape. */
+/** Nested shapes. `8`, `(8)` and `(8,)` are one shape. */
 
 import { LayoutError } from "./errors";
 import { isTooLarge, MAX_DIGITS } from "./integers";
 
 export type Mode = bigint | readonly Mode[];
 export type Shape = readonly Mode[];
+
+/** How an index counts: with the rightmost digit fastest, or with the leftmost, as CuTe does. */
+export type Order = "row" | "cute";
 
 export const MAX_NESTING = 64;
 export const MAX_ITERS = 1_024;
@@ -49,12 +52,20 @@ export function extentsOf(shape: Shape): bigint[] {
 }
 
 /** One number a top-level mode, for a flat index. */
-export function coordinatesOf(flat: bigint, shape: Shape): bigint[] {
-  return extentsOf(shape).reduceRight<bigint[]>((found, extent) => {
-    found.unshift(flat % extent);
+export function coordinatesOf(flat: bigint, shape: Shape, order: Order = "row"): bigint[] {
+  const extents = extentsOf(shape);
+  const fastestFirst = order === "row" ? extents.reverse() : extents;
+  const found = fastestFirst.map((extent) => {
+    const digit = flat % extent;
     flat /= extent;
-    return found;
-  }, []);
+    return digit;
+  });
+  return order === "row" ? found.reverse() : found;
+}
+
+/** A mode with its parts in reverse, at every level. */
+export function mirroredMode(mode: Mode): Mode {
+  return typeof mode === "bigint" ? mode : mode.map(mirroredMode).reverse();
 }
 
 /** A shape as it is written, without the outer comma where none is needed. */

@@ -1,18 +1,17 @@
 /**
- * CuTe's notation, read and written.
+ * CuTe's notation, read.
  *
  *     ((8,2),(4,4)):((8,64),(1,4))        Sw<3,4,3> o _0 o (_8,_64):(_64,_1)        (4,8):(1@0,1@1)
  *
- * Coordinates are kept. CuTe counts the digits inside a mode from the left, this notation from the right, so
- * they are mirrored, at every level. A typed pointer says that the swizzle before it acts on bytes.
+ * The layout counts as CuTe does, the leftmost digit fastest. A typed pointer says that the swizzle before it acts
+ * on bytes.
  */
 
 import { axisOf, isKnown } from "../core/axes";
 import { Layout } from "../core/layout";
 import { modulo } from "../core/integers";
-import type { Mode, Shape } from "../core/shapes";
 import { scaledSwizzle, swizzleOf, type Swizzle } from "../core/swizzles";
-import { moves, termsOf, vectorOf, type Vector } from "../core/vectors";
+import { vectorOf, type Vector } from "../core/vectors";
 import { quoted, spanOf, type Cursor } from "./tokens";
 import { congruent, literal, noNumber, shapeOfTree, tree, valueOf, type Leaf, type Names } from "./trees";
 
@@ -130,8 +129,8 @@ export class CuteParser {
     }
     return cursor.blame(start, () => {
       const modes = shapeOfTree(cursor, shape);
-      const [turned, order] = mirrored(modes, congruent(cursor, shape, strides, "the layout"));
-      return new Layout({ shape: turned, strides: order, storage: this.names.storage });
+      const vectors = congruent(cursor, shape, strides, "the layout");
+      return new Layout({ shape: modes, strides: vectors, storage: this.names.storage, order: "cute" });
     });
   }
 
@@ -185,52 +184,6 @@ export class CuteParser {
 
 function onM(steps: bigint): Vector {
   return vectorOf(steps ? [["m", steps]] : []);
-}
-
-/** The digits inside every mode in the other order, the modes in theirs. It undoes itself. */
-function mirrored(shape: Shape, strides: readonly Vector[]): [Shape, Vector[]] {
-  const rest = strides.values();
-  const modes = shape.map((mode) => mirroredMode(mode, rest));
-  return [modes.map(([mode]) => mode), modes.flatMap(([, order]) => order)];
-}
-
-function mirroredMode(mode: Mode, strides: Iterator<Vector>): [Mode, Vector[]] {
-  if (typeof mode === "bigint") return [mode, [strides.next().value as Vector]];
-  const parts = mode.map((inner) => mirroredMode(inner, strides)).reverse();
-  return [parts.map(([part]) => part), parts.flatMap(([, order]) => order)];
-}
-
-/** The layout in CuTe's notation, or null where CuTe has no words for it. */
-export function printCute(layout: Layout): string | null {
-  const { offset, swizzles } = layout;
-  const isOdd = termsOf(offset).some(([axis, steps]) => axis !== "m" && steps);
-  const isElsewhere = layout.swizzledAxis !== null && layout.swizzledAxis.name !== "m";
-  const isUnsayable = layout.replica.length > 0 || moves(layout.outer) || isElsewhere || isOdd;
-  if (isUnsayable || (moves(offset) && !swizzles.length)) return null;
-  const [modes, strides] = mirrored(layout.shape, layout.digits.map((digit) => digit.stride));
-  const steps = strides.map(spelledStride);
-  if (steps.includes(null)) return null;
-  const plain = `${nested(modes, null)}:${nested(modes, (steps as string[]).values())}`;
-  const chain = swizzles.map(({ bits, base, shift }) => `Sw<${bits},${base},${shift}> o `).join("");
-  return swizzles.length ? `${chain}${offset["m"] ?? 0n} o ${plain}` : plain;
-}
-
-/** `8`, or `1@0` for a step on axis e0; null for others. */
-function spelledStride(stride: Vector): string | null {
-  const [first, ...more] = termsOf(stride).filter(([, steps]) => steps);
-  if (!first) return "0";
-  const [axis, steps] = first;
-  if (more.length) return null;
-  if (axis === "m") return `${steps}`;
-  const [, basis] = /^e(0|[1-9][0-9]*)$/.exec(axis) ?? [];
-  return basis ? `${steps}@${basis}` : null;
-}
-
-/** The extents of a mode, or words in their places. */
-function nested(mode: Mode, words: Iterator<string> | null, top = true): string {
-  if (typeof mode === "bigint") return words ? (words.next().value as string) : `${mode}`;
-  if (top && mode.length === 1 && typeof mode[0] === "bigint") return nested(mode[0], words);
-  return `(${mode.map((inner) => nested(inner, words, false)).join(",")})`;
 }
 
 /** Whether a text is in CuTe's dialect: it has no `S[`, `R[` or `O[`, and begins as CuTe's do. */

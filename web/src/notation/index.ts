@@ -7,8 +7,7 @@ import { Parser } from "./parser";
 import { Cursor } from "./tokens";
 
 export { LayoutError as NotationError } from "../core/errors";
-export { print, pythonText } from "../core/text";
-export { printCute } from "./cute";
+export { print, printCute, pythonText } from "../core/text";
 
 /** What words of a text mean. */
 export interface Reading {

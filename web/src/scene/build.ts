@@ -1,7 +1,8 @@
 /** From a layout to everything that a view draws of it. */
 
-import { LayoutError, dtypeOf, extentsOf, print, type Layout, type Shape } from "../core";
+import { LayoutError, byCoordinates, dtypeOf, extentsOf, print, type Layout, type Order, type Shape } from "../core";
 import { askedOf } from "./access";
+import { turnedIndex } from "./cells";
 import { colourOf } from "./colours";
 import { difference } from "./compare";
 import { gathered } from "./gather";
@@ -28,8 +29,9 @@ export function sceneOf(layout: Layout, options: Options = {}): Scene {
 }
 
 /** The same in pieces. */
-export function* sceneWork(layout: Layout, options: Options = {}): Work<Scene> {
+export function* sceneWork(written: Layout, options: Options = {}): Work<Scene> {
   const { dtype = null, shape, window, access = null, base = 0 } = options;
+  const layout = byCoordinates(written, shape);
   const element = dtype === null ? null : dtypeOf(dtype);
   const part = logicalOf(layout, shape, window);
   const found = yield* gathered(layout, part);
@@ -37,7 +39,7 @@ export function* sceneWork(layout: Layout, options: Options = {}): Work<Scene> {
   const bits = element?.bits ?? null;
   const [panels, hints] = panelsOf({ layout, logical: part, axes: found.axes, bits, base });
   const asked = access === null ? null : yield* askedOf(layout, access, element, base);
-  const expression = print(layout);
+  const expression = print(written);
   const notes = yield* notesOf(part, found, bits);
   return {
     title: options.title ?? expression,
@@ -55,9 +57,17 @@ export function* sceneWork(layout: Layout, options: Options = {}): Work<Scene> {
     bits,
     base,
     access: asked?.name ?? null,
-    steps: asked?.steps ?? copySteps(found.copies),
+    steps: asked ? counted(asked.steps, part.shape, written.order) : copySteps(found.copies),
     notes: [...notes, ...hints, ...(asked?.notes ?? [])],
+    order: written.order,
   };
+}
+
+/** Steps with their elements counted in an order. */
+function counted(steps: readonly Step[], shape: Shape, order: Order): readonly Step[] {
+  if (order === "row") return steps;
+  const extents = extentsOf(shape).map(Number);
+  return steps.map((step) => ({ ...step, elements: step.elements.map((flat) => turnedIndex(flat, extents)) }));
 }
 
 /** A document of these scenes; of two the words say what has to move from the first to the second. */

@@ -11,7 +11,18 @@ export function headValues(heads: Heads, position: number): number[] {
   });
 }
 
-/** Columns of the whole logical grid: flat index = row * columns + column. */
+/** A row-major index of extents as CuTe counts it, with the leftmost fastest. */
+export function turnedIndex(index: number, extents: readonly number[]): number {
+  let [rest, weight, found] = [index, extents.reduce((size, extent) => size * extent, 1), 0];
+  for (const extent of [...extents].reverse()) {
+    weight /= extent;
+    found += (rest % extent) * weight;
+    rest = Math.floor(rest / extent);
+  }
+  return found;
+}
+
+/** Columns of the whole logical grid: row-major index = row * columns + column. */
 export function gridColumns(scene: Scene): number {
   return scene.columns.reduce((product, extent) => product * extent, 1);
 }
@@ -26,15 +37,17 @@ export function elementsOf(scene: Scene): number {
 export function flatOf(scene: Scene, position: number): number {
   const [[top], [left, right]] = scene.window;
   const wide = right - left;
-  return (top + Math.floor(position / wide)) * gridColumns(scene) + left + (position % wide);
+  const index = (top + Math.floor(position / wide)) * gridColumns(scene) + left + (position % wide);
+  return scene.order === "cute" ? turnedIndex(index, scene.shape) : index;
 }
 
 /** The position in the scene of a flat index; -1 where the window does not have it. */
 export function positionOf(scene: Scene, flat: number): number {
   const [[top, bottom], [left, right]] = scene.window;
   const columns = gridColumns(scene);
-  const row = Math.floor(flat / columns);
-  const column = flat - row * columns;
+  const index = scene.order === "cute" ? turnedIndex(flat, [...scene.shape].reverse()) : flat;
+  const row = Math.floor(index / columns);
+  const column = index - row * columns;
   if (row < top || row >= bottom || column < left || column >= right) return -1;
   const position = (row - top) * (right - left) + column - left;
   return position < elementsOf(scene) ? position : -1;

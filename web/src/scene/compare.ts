@@ -1,6 +1,6 @@
 /** Two layouts of one tensor, element by element: what stays, and what has to move. */
 
-import { elementsOf, gridColumns } from "./cells";
+import { elementsOf, flatOf, gridColumns } from "./cells";
 import { PIECE, inPieces, pause, type Work } from "./pieces";
 import type { Axis, Scene } from "./types";
 
@@ -58,12 +58,31 @@ export function* difference(first: Scene, second: Scene): Work<string> {
   const [here, there] = [elementsOf(first), elementsOf(second)];
   if (isWhole(first) && isWhole(second)) {
     if (here !== there) return `They have ${here} and ${there} elements, and are not of one tensor.`;
-    return yield* new Pair(first, second).words();
+    const isTurned = String(first.shape) !== String(second.shape);
+    const [one, other] = isTurned ? [byFlatIndex(first), byFlatIndex(second)] : [first, second];
+    return yield* new Pair(one, other, one !== first).words();
   }
   const alike = JSON.stringify(first.window) === JSON.stringify(second.window);
   return alike && gridColumns(first) === gridColumns(second) && here === there
     ? `In this window: ${yield* new Pair(first, second).words()}`
     : "";
+}
+
+/** A whole scene with its elements in the order of their flat indices, its modes to fit. */
+function byFlatIndex(scene: Scene): Scene {
+  if (scene.order !== "cute") return scene;
+  const { copies } = scene;
+  const places = Object.fromEntries(
+    Object.entries(scene.places).map(([axis, values]) => {
+      const turned = new Float64Array(values.length);
+      for (let position = 0; position < values.length / copies; position++) {
+        const flat = flatOf(scene, position);
+        for (let copy = 0; copy < copies; copy++) turned[flat * copies + copy] = values[position * copies + copy]!;
+      }
+      return [axis, turned];
+    }),
+  );
+  return { ...scene, shape: [...scene.shape].reverse(), places, order: "row" };
 }
 
 function isWhole(scene: Scene): boolean {
@@ -85,6 +104,8 @@ class Pair {
   constructor(
     private readonly first: Scene,
     private readonly second: Scene,
+    /** The first has its modes in reverse. */
+    private readonly turned = false,
   ) {
     [this.ours, this.theirs, this.respelled] = spelledAlike(first, second);
     this.names = [...new Set([...this.ours.keys(), ...this.theirs.keys()])];
@@ -153,7 +174,9 @@ class Pair {
     const { shape } = this.first;
     if (this.first.copies !== this.second.copies || shape.length > MOST_MODES || !isWhole(this.first)) return null;
     for (const order of orders(shape.length)) {
-      if (String(order.map((mode) => shape[mode])) === String(this.second.shape) && (yield* this.isIn(order))) return order;
+      if (String(order.map((mode) => shape[mode])) === String(this.second.shape) && (yield* this.isIn(order))) {
+        return this.turned ? order.map((mode) => shape.length - 1 - mode).reverse() : order;
+      }
     }
     return null;
   }

@@ -1,6 +1,6 @@
 /** What Python says of many accesses, held against this builder: for tests, not in the bundle. */
 
-import { LayoutError, dtypeOf } from "../core";
+import { LayoutError, byCoordinates, dtypeOf } from "../core";
 import { read } from "../notation";
 import { askedOf } from "./access";
 import { atOnce } from "./pieces";
@@ -45,7 +45,7 @@ export function askedDifferences(golden: GoldenAsked): string[] {
 
 function answered({ e, dtype, access, base = 0 }: Case): Partial<Case> {
   try {
-    const { name, steps, notes } = atOnce(askedOf(read(e), access, dtypeOf(dtype), base));
+    const { name, steps, notes } = atOnce(askedOf(byCoordinates(read(e)), access, dtypeOf(dtype), base));
     return {
       name,
       notes: notes.map(({ kind, text }) => (steps.length ? `${kind}: ${text}` : kind)),

@@ -1,7 +1,7 @@
 /** What the lanes of a warp ask of a tile: rows, columns, matrices, or what a layout says. */
 
-import { LayoutError, extentsOf, extremes, print, spelledShape, table, type Layout } from "../core";
-import { isCute, read } from "../notation";
+import { LayoutError, byCoordinates, extentsOf, extremes, print, spelledShape, table, type Layout } from "../core";
+import { read } from "../notation";
 import { hardware } from "./hardware";
 import { movingOf, type Stored } from "./stored";
 
@@ -141,10 +141,11 @@ function contiguousDown(stored: Stored, rows: number, columns: number, held: num
 
 /** (lane), (lane, element) or (request, lane, element) to elements of the tile; CuTe's indices count the first mode fastest. */
 function ofLayout(text: string, stored: Stored): Pattern {
-  const layout = read(text);
+  const written = read(text);
+  const layout = byCoordinates(written);
   const extents = extentsOf(layout.shape).map(Number);
   const weights = weightsOf(layout, stored);
-  const cute = isCute(text) && weights.get("m");
+  const cute = written.order === "cute" && weights.get("m");
   if (!extents.length || extents.length > 3) {
     const reason = `an access has the modes (lane, element) or (request, lane, element), not ${spelledShape(layout.shape)}`;
     throw new LayoutError("TW202", reason);
@@ -170,7 +171,7 @@ function ofLayout(text: string, stored: Stored): Pattern {
     for (const [axis, weight] of weights) index += weight * Number(columns[axis]![at]);
     return cute ? inRowMajorOrder(index, stored) : index;
   };
-  return { name: cute ? text : print(layout), operation: "ld", bytes: null, index: vectorsOf(requests, lanes, held, flat) };
+  return { name: print(written), operation: "ld", bytes: null, index: vectorsOf(requests, lanes, held, flat) };
 }
 
 /** What a step is worth on every axis that moves: on m an index, on e0, e1, ... a coordinate of that mode. */

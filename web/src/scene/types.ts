@@ -121,6 +121,8 @@ export interface Scene {
   access: string | null;
   steps: readonly Step[];
   notes: readonly Note[];
+  /** How flat indices count. */
+  order: "row" | "cute";
 }
 
 export interface Document {

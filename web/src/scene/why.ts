@@ -1,7 +1,7 @@
 /** From an index to its places, step by step: the definition, with the numbers filled in. */
 
 import { LayoutError, coordinatesOf, points, sizeOf, spelledShape, spelledSwizzle, spelledVector, vectorOf } from "../core";
-import type { Layout, Shape, Swizzle, Vector } from "../core";
+import type { Layout, Order, Shape, Swizzle, Vector } from "../core";
 import { applied, undone } from "../core/swizzles";
 
 /** One step of an explanation. */
@@ -20,7 +20,7 @@ export function whyOf(layout: Layout, flat: bigint, shape: Shape = layout.shape)
   const sum = beforeSwizzle(layout, flat, false);
   const places = points(layout, flat).map((place) => spelledVector(place));
   const steps: Why[] = [
-    { name: "index", lines: [indexLine(flat, shape)] },
+    { name: "index", lines: [indexLine(flat, shape, layout.order)] },
     { name: "digits", lines: aligned(digits.map(({ formula, digit, extent }) => [formula, `= ${digit}`, `of ${extent}`])) },
     { name: "strides", lines: strideLines(layout, digits.map(({ digit }) => digit)) },
     { name: "sum", lines: [spelledVector(sum)] },
@@ -37,8 +37,8 @@ function hasTerms(vector: Vector): boolean {
   return Object.keys(vector).length > 0;
 }
 
-function indexLine(flat: bigint, shape: Shape): string {
-  const index = coordinatesOf(flat, shape);
+function indexLine(flat: bigint, shape: Shape, order: Order): string {
+  const index = coordinatesOf(flat, shape, order);
   const written = index.length === 1 ? `${index[0]}` : `(${index.join(", ")})`;
   return `${written} in ${spelledShape(shape)} is element ${flat}`;
 }

@@ -37,7 +37,7 @@ export class Lit {
     this.how = new Uint8Array(this.count);
     this.copies = scene.copies;
     const [[top], [left, right]] = scene.window;
-    this.whole = top === 0 && left === 0 && right === gridColumns(scene);
+    this.whole = top === 0 && left === 0 && right === gridColumns(scene) && scene.order !== "cute";
   }
 
   /** Find the colours of all elements. */

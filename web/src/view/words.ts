@@ -11,13 +11,16 @@ const SAMPLES = 65;
 
 /** The coordinates of an element: `3, 5`. */
 export function coordinates(scene: Scene, flat: number): number[] {
-  const found: number[] = [];
-  for (let rest = flat, mode = scene.shape.length - 1; mode >= 0; mode--) {
-    const extent = scene.shape[mode]!;
-    found.unshift(mode === 0 ? rest : rest % extent);
+  if (!scene.shape.length) return [flat];
+  let rest = flat;
+  const isRow = scene.order !== "cute";
+  const fastestFirst = isRow ? [...scene.shape].reverse() : scene.shape;
+  const found = fastestFirst.map((extent, at) => {
+    const digit = at === fastestFirst.length - 1 ? rest : rest % extent;
     rest = Math.floor(rest / extent);
-  }
-  return found.length ? found : [flat];
+    return digit;
+  });
+  return isRow ? found.reverse() : found;
 }
 
 /** Owners first, then storage: the order in which places are said. */

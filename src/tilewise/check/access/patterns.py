@@ -15,6 +15,7 @@ from tilewise.core.axes import m
 from tilewise.core.builders import S
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, spell
 from tilewise.core.vectors import ZERO, Vector, along
 from tilewise.hardware.limits import LANES
@@ -88,8 +89,11 @@ def pattern_from(layout: Layout, stored: Stored, name: str = "", operation: str 
     """
     from tilewise.check.access.fragments import in_fragments, is_fragment
 
+    name = name or str(layout)
+    if layout.order != "row":
+        layout = _in_row_major_order(by_coordinates(layout), stored)
     index = in_fragments(stored, layout) if is_fragment(layout) else _indices(layout, stored)
-    return Pattern(name or str(layout), operation, lambda elements: in_vectors(index, elements))
+    return Pattern(name, operation, lambda elements: in_vectors(index, elements))
 
 
 def _matrices(name: str, instruction: str, stored: Stored) -> Pattern:
@@ -114,11 +118,9 @@ def _of_call(name: str, call: str, stored: Stored) -> Pattern:
 
 def _of_text(text: str, stored: Stored) -> Pattern:
     from tilewise.hardware.calls import parse
-    from tilewise.notation import is_cute
 
     try:
-        layout = parse(text)
-        return pattern_from(_in_row_major_order(layout, stored) if is_cute(text) else layout, stored)
+        return pattern_from(parse(text), stored)
     except LayoutError as error:
         if error.code in ("TW001", "TW002", "TW004", "TW007") and not any(sign in text for sign in "[("):
             raise _unknown(text) from None

@@ -10,6 +10,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout, as_layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, spell
 from tilewise.core.vectors import along
 
@@ -41,7 +42,7 @@ class Stored:
 
         refused  TW610 elements with copies, or whose places are no addresses
         """
-        return _stored(as_layout(layout), DType.of(dtype), as_int(base, "a base"))
+        return _stored(by_coordinates(as_layout(layout)), DType.of(dtype), as_int(base, "a base"))
 
     @property
     def step(self) -> int:

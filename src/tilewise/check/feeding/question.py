@@ -19,6 +19,7 @@ from tilewise.check.operand import Operand, Reader, Reason, Unreadable, operand_
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout, as_layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.limits import REGISTER_BITS
@@ -216,7 +217,7 @@ def feed(
     >>> print(feed(S[(16, 16) : (18, 1)], operand="A", shape="m16n8k16", dtype="f16").form)
     ld.shared.b32
     """
-    layout = as_layout(layout)
+    layout = by_coordinates(as_layout(layout))
     _check_operand(operand)
     check_place(base, pattern)
     this = Instruction(Shape.of(shape), sparse, products)

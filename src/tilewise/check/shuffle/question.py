@@ -16,6 +16,8 @@ from tilewise.check.shuffle.transfer import Transfer, transfer
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout, as_layout
+from tilewise.core.orders import aligned, paired_by_modes, turned_modes
+from tilewise.core.shapes import mirrored
 from tilewise.hardware.limits import LANES
 
 TYPE_CHECKING = False
@@ -140,7 +142,11 @@ def shuffle(
         except LayoutError:
             return ""
 
-    source = read_as(as_layout(source), as_layout(target), reshape, permute, told)
+    by_flat = as_layout(source).order != "row" and not paired_by_modes(source, as_layout(target))
+    source, target = aligned(source, target)
+    if by_flat:
+        reshape, permute = mirrored(reshape), None if permute is None else turned_modes(permute)
+    source = read_as(source, target, reshape, permute, told)
     table = transfer(source, target, element)
     coarse = table.coarser()
     tried = list(_tried(coarse, given))

@@ -21,6 +21,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, size_of
 from tilewise.core.vectors import along
 from tilewise.hardware.memory.banks import WORD, Operation
@@ -52,6 +53,8 @@ class Found:
     dtype: DType = field(repr=False)
     base: int = field(default=0, repr=False)
     """The tile's address."""
+    order: str = field(default="row", repr=False)
+    """The order in which the tile was given."""
 
     @property
     def family(self) -> str:
@@ -61,12 +64,12 @@ class Found:
     @property
     def layout(self) -> Layout:
         """The layout, in elements."""
-        return self.candidate.layout
+        return self.candidate.layout.in_order(self.order)
 
     @cached_property
     def readers(self) -> Readers:
         """Whether TMA and wgmma take it."""
-        return readers(self.layout, self.dtype, self.base)
+        return readers(self.candidate.layout, self.dtype, self.base)
 
 
 @dataclass(frozen=True)
@@ -238,7 +241,8 @@ class _Search:
     def __init__(
         self, tile: Layout, dtype: DType, asked: tuple[Asked, ...], budget: int, base: int = 0
     ) -> None:
-        self.tile, self.dtype, self.asked, self.budget, self.base = tile, dtype, asked, budget, base
+        self.tile, self.order = by_coordinates(tile), tile.order
+        self.dtype, self.asked, self.budget, self.base = dtype, asked, budget, base
         self.size = dtype.bits // 8
         self.points: Points | None = points_of(asked)
         self.free = sum(one.free for one in asked)
@@ -339,7 +343,8 @@ class _Search:
         assert each is not None, "a layout was chosen that an access refuses"
         wavefronts, ideals = (tuple(counts) for counts in zip(*each, strict=True))
         cost, span = self._weighted(wavefronts), candidate.layout.span(m)
-        return Found(candidate, wavefronts, ideals, cost, span * self.size, self.dtype, self.base)
+        bytes = span * self.size
+        return Found(candidate, wavefronts, ideals, cost, bytes, self.dtype, self.base, self.order)
 
     def _cost(self, layout: Layout) -> int | None:
         """The weighted wavefronts; None where an access cannot be made."""

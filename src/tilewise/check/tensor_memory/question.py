@@ -14,6 +14,7 @@ from tilewise.check.tensor_memory.words import Words
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout, as_layout
+from tilewise.core.orders import by_coordinates
 from tilewise.hardware.catalog.entry import Built
 from tilewise.hardware.tcgen05.loads import Form
 
@@ -100,7 +101,7 @@ def plan(
     ('16x256b', (0, 1, 2, 3))
     """
     words = _words(layout, dtype, taken)
-    wanted = None if to is None else Wanted.of(as_layout(to), words)
+    wanted = None if to is None else Wanted.of(by_coordinates(as_layout(to)), words)
     every = [*ways_of(words, store, form, wanted.threads if wanted else None)]
     ways = tuple(way for way in every if not way.problem)
     found = Plan(words, ways, tuple(way for way in every if way.problem), store, to)
@@ -115,7 +116,7 @@ def _words(layout: Layout | Built, dtype: DType | str | None, taken: int) -> Wor
         return Words.of(layout.layout, dtype or layout.dtype or "b32", taken or held)
     if dtype is None:
         raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="f32"')
-    return Words.of(as_layout(layout), dtype, taken)
+    return Words.of(by_coordinates(as_layout(layout)), dtype, taken)
 
 
 def _fitting(found: Plan, wanted: Wanted) -> Plan:

@@ -7,8 +7,9 @@
   tilewise algebra --list
   tilewise algebra complement --help
 
---list shows every operation with its words; OP --help its law, and an example. Where all layouts are in
-CuTe's dialect, flat indices count as CuTe's do, the leftmost mode fastest, and so does the answer.
+--list shows every operation with its words; OP --help its law, and an example. A layout in CuTe's notation
+counts as CuTe does, the leftmost digit fastest. The answer counts as the first layout, and of a composition
+A o B as B.
 
 A refusal is an answer, with exit code 1: the reason, and a witness that shows it.
 """
@@ -19,7 +20,7 @@ import argparse
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
+from tilewise.cli.answer import IN_THEIR_ORDERS, NO, UNDECIDED, YES, Answer, order_data, witness_data
 from tilewise.cli.arguments import Parser, layout_options
 from tilewise.cli.commands import SUMMARIES
 from tilewise.cli.hints import ALIASES, in_a_shell, witness_text
@@ -43,9 +44,8 @@ _OF_ALL = (
     ("--json", "answer in JSON"),
 )
 _ORDER = """\
-Layouts are read as by every command. Where all are texts in CuTe's dialect, flat indices count as CuTe's
-do, the leftmost mode fastest."""
-_ROW_MAJOR = "flat indices count row-major, as wherever not all layouts are CuTe's"
+Layouts are read as by every command. One in CuTe's notation counts as CuTe does, the leftmost digit
+fastest."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -134,8 +134,13 @@ def _run(operation: Operation, args: argparse.Namespace) -> Answer:
     reader = Reader(args)
     options = _given_options(operation, reader)
     values = [reader.read(word.name, text) for word, text in pairs]
-    found = _found(operation, Asked(options, reader.cute), values)
-    return found.noted(_other_order(operation, options, values, found)) if reader.mixed else found
+    order = "cute" if args.dialect == "cute" else "row"
+    found = _found(operation, Asked(options, order), values)
+    in_orders = {value.order for value in values if isinstance(value, Layout)}
+    if len(in_orders) < 2 or "result" not in found.data:
+        return found
+    counts = "as CuTe does" if found.data.get("order") == "cute" else "row-major"
+    return found.noted(f"{IN_THEIR_ORDERS}; the answer counts {counts}")
 
 
 def _found(operation: Operation, asked: Asked, values: Sequence[Any]) -> Answer:
@@ -146,24 +151,10 @@ def _found(operation: Operation, asked: Asked, values: Sequence[Any]) -> Answer:
     except NotDecided as open_question:
         data = {"op": operation.name, "result": None, "reason": open_question.message}
         return Answer(data, open_question.message, UNDECIDED)
-    found = _answered(operation, result, asked)
+    found = _answered(operation, result)
     if operation.tells:
         found.data.update(operation.tells(asked, *values))
     return found
-
-
-def _other_order(
-    operation: Operation, options: Mapping[str, Any], values: Sequence[Any], here: Answer
-) -> str:
-    """What CuTe's order would have answered, where that is another thing and layouts are of both dialects."""
-    cute = Asked(options, cute=True)
-    try:
-        result = operation.run(cute, *values)
-    except LayoutError:
-        return f"{_ROW_MAJOR}; in CuTe's order there is no answer" if here.code == YES else ""
-    if _answered(operation, result, Asked(options)).data["result"] == here.data["result"]:
-        return ""
-    return f"{_ROW_MAJOR}; in CuTe's order the answer is {_answered(operation, result, cute).text}"
 
 
 def _given_options(operation: Operation, reader: Reader) -> dict[str, Any]:
@@ -201,11 +192,11 @@ def _refused(operation: Operation, no: Refused) -> Answer:
 # -- results ---------------------------------------------------------------------------------------
 
 
-def _answered(operation: Operation, result: Any, asked: Asked) -> Answer:
+def _answered(operation: Operation, result: Any) -> Answer:
     data: dict[str, Any] = {"op": operation.name}
     kind = type(result).__name__  # by name: other operations do not load their modules
     if kind == "Slices":
-        return _slices(data, result, asked)
+        return _slices(data, result)
     if kind == "Holes":
         return _holes(data, result)
     if isinstance(result, Verdict):
@@ -213,7 +204,8 @@ def _answered(operation: Operation, result: Any, asked: Asked) -> Answer:
     layouts = [part for part in _parts(result) if isinstance(part, Layout)]
     units = {layout.unit for layout in layouts} - {"element"}
     storage = {axis.name for layout in layouts for axis in layout.axes if axis.storage and axis.facts is None}
-    data["result"] = plain(result, asked)
+    data["result"] = plain(result)
+    data |= order_data(*layouts)
     if units:
         data["unit"] = units.pop()
     if storage:
@@ -222,7 +214,7 @@ def _answered(operation: Operation, result: Any, asked: Asked) -> Answer:
         width = max(map(len, result), default=0)
         lines = [f"{name:<{width}}  {' '.join(map(str, numbers))}" for name, numbers in result.items()]
     else:
-        lines = [_spelled(part, asked) for part in _parts(result)]
+        lines = [str(part) for part in _parts(result)]
     return Answer(data, "\n".join(lines) or "none")
 
 
@@ -244,8 +236,9 @@ def _holes(data: dict[str, Any], holes: Holes) -> Answer:
     return Answer(data | {"witness": witness_data(holes.witness)}, f"{holes.count}{such_as}")
 
 
-def _slices(data: dict[str, Any], pieces: Slices, asked: Asked) -> Answer:
-    listed = [{"box": witness_data(piece.box), "layout": _spelled(piece.layout, asked)} for piece in pieces]
+def _slices(data: dict[str, Any], pieces: Slices) -> Answer:
+    listed = [{"box": witness_data(piece.box), "layout": str(piece.layout)} for piece in pieces]
+    data |= order_data(*(piece.layout for piece in pieces))
     if len(listed) == 1:
         return Answer(data | {"result": listed[0]["layout"], "box": listed[0]["box"]}, listed[0]["layout"])
     boxes = [",".join(f"{first}:{last}" for first, last in piece.box) for piece in pieces]
@@ -258,26 +251,14 @@ def _parts(result: Any) -> Sequence[Any]:
     return result if isinstance(result, tuple | list) else (result,)
 
 
-def _spelled(value: Any, asked: Asked) -> str:
-    """A value for people: a layout in CuTe's dialect where it was asked in it and has words for it."""
-    if isinstance(value, Layout) and asked.cute:
-        from tilewise.notation import to_cute
-
-        try:
-            return to_cute(value if value.shape else value.reshape(1))
-        except LayoutError:
-            return str(value)
-    return str(value)
-
-
-def plain(value: Any, asked: Asked) -> Any:
-    """A result as JSON has it: layouts and swizzles as their texts, in the dialect that was asked in."""
+def plain(value: Any) -> Any:
+    """A result as JSON has it: layouts and swizzles as their texts."""
     if isinstance(value, Layout):
-        return _spelled(value, asked)
+        return str(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(part, asked) for key, part in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, tuple | list):
-        return [plain(part, asked) for part in value]
+        return [plain(part) for part in value]
     return witness_data(value)
 
 

@@ -6,8 +6,8 @@
   tilewise at '((8,2),(4,4)):((8,64),(1,4))' '(1,1),(2,1)'
   tilewise at 'SWIZZLE_128B o S[(64, 64) : (64, 1)]' 37,21 --dtype bf16 --base 0x1080
 
-INDEX is a flat row-major integer, one number a mode, or nested as the layout is written: of a text in
-CuTe's dialect what stands inside a mode counts from the left.
+INDEX is a flat integer, one number a mode, or nested as the layout is written. A flat integer counts
+row-major; of a layout in CuTe's notation it counts as CuTe does, the leftmost digit fastest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import base_option, buffer_from
-from tilewise.cli.answer import Answer, index_text, place_data
+from tilewise.cli.answer import Answer, index_text, order_data, place_data
 from tilewise.cli.arguments import layout_and_index, one_index
 
 
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> Answer:
     """The distinct places of one index, and their bytes where those are asked for."""
     layout, flat, index = layout_and_index(args)
-    data: dict[str, object] = {"index": list(index)}
+    data: dict[str, object] = {"index": list(index), **order_data(layout)}
     if not args.bytes and args.base is None:
         places = layout.places(flat)
         notes = [""] * len(places)

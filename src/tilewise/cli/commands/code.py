@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from tilewise.cli.addresses import base_option, buffer_from
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import in_cute, layout_from, let_from, one_layout, text_from
+from tilewise.cli.arguments import layout_from, let_from, one_layout, text_from
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import Refused
 from tilewise.emit import LANGUAGES, source_of
@@ -59,7 +59,6 @@ def answer(args: argparse.Namespace) -> Answer:
             flat=True if args.flat else False if args.coordinates else None,
             name=args.name,
             arguments=args.args.split(",") if args.args else (),
-            leftmost_fastest=in_cute(text, args.dialect),
             text=spelled,
         )
     except Refused as no:

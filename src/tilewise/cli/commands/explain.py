@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import Answer, place_data
+from tilewise.cli.answer import Answer, order_data, place_data
 from tilewise.cli.arguments import (
     filled_in,
     layout_and_index,
@@ -94,6 +94,7 @@ def _steps(args: argparse.Namespace) -> Answer:
     data = {
         "index": list(index),
         "flat": flat,
+        **order_data(layout),
         "steps": [{"step": step.name, "lines": list(step.lines)} for step in steps],
         "places": [place_data(place) for place in layout.places(flat)],
     }

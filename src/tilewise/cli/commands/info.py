@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from tilewise.cli.answer import UNDECIDED, YES, Answer, place_data
+from tilewise.cli.answer import UNDECIDED, YES, Answer, order_data, place_data
 from tilewise.cli.arguments import layout_from, one_layout, text_from
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
@@ -65,6 +65,7 @@ def answer(args: argparse.Namespace) -> Answer:
         "swizzle": _swizzle(layout),
         "text": {"tilewise": str(layout), "cute": _cute(layout), "latex": to_latex(layout)},
     }
+    data |= order_data(layout)
     if layout.unit != "element":
         data["unit"] = layout.unit
     witnesses = _witnesses(layout)

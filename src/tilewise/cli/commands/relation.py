@@ -17,7 +17,6 @@ import argparse
 
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
 from tilewise.cli.arguments import (
-    in_cute,
     layout_from,
     layout_options,
     permute_from,
@@ -30,7 +29,6 @@ from tilewise.core.layout import Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from tilewise.core.algebra.relations import Relation
@@ -54,9 +52,14 @@ def answer(args: argparse.Namespace) -> Answer:
         layout_from(text, argparse.Namespace(**vars(args) | {"dtype": dtype or args.dtype}))
         for text, dtype in zip(texts, (args.dtype_a, args.dtype_b), strict=True)
     )
-    turned = all(in_cute(text, args.dialect) for text in texts)
     try:
-        found = _related(a, b, args, turned)
+        found = a.relation(
+            b,
+            permute=permute_from(args),
+            reshape=reshape_from(args),
+            dtype_a=args.dtype_a,
+            dtype_b=args.dtype_b,
+        )
     except Refused as no:
         data = {"class": None, "reason": no.reason, "witness": witness_data(no.witness)}
         return Answer(
@@ -111,48 +114,3 @@ def _read_as(args: argparse.Namespace, a: Layout, b: Layout) -> str:
     if given or fit(*shapes):
         return "".join(given)
     return f" --reshape {','.join(map(str, shapes[1]))}"
-
-
-# -- the order of CuTe's flat index ----------------------------------------------------------------
-
-
-def _related(a: Layout, b: Layout, args: argparse.Namespace, turned: bool) -> Relation:
-    """The relation; of two CuTe texts in CuTe's order, the leftmost mode fastest."""
-    permute, reshape = permute_from(args), reshape_from(args)
-    if not turned:
-        return a.relation(b, permute=permute, reshape=reshape, dtype_a=args.dtype_a, dtype_b=args.dtype_b)
-    from dataclasses import replace
-
-    from tilewise.core.algebra.relations import view_sentence
-    from tilewise.notation.cute import leftmost_fastest
-
-    found = leftmost_fastest(a).relation(
-        leftmost_fastest(b),
-        permute=None if permute is None else _turned_order(permute),
-        reshape=None if reshape is None else _turned_shape(reshape),
-        dtype_a=args.dtype_a,
-        dtype_b=args.dtype_b,
-    )
-    via = _turned(found.via)
-    sentence = view_sentence(via) if found.kind == "view" else found.sentence
-    reading = None if found.reading is None else _turned(found.reading)
-    return replace(found, via=via, sentence=sentence, reading=reading)
-
-
-def _turned(via: Mapping[str, Any]) -> dict[str, Any]:
-    result = dict(via)
-    if "reshape" in via:
-        result["reshape"] = list(reversed(via["reshape"]))
-    if "permute" in via:
-        result["permute"] = _turned_order(via["permute"])
-    return result
-
-
-def _turned_order(order: Any) -> list[int]:
-    """A permutation of modes that are counted from the other end."""
-    modes = order if isinstance(order, tuple | list) else [order]
-    return [len(modes) - 1 - mode for mode in reversed(modes)]
-
-
-def _turned_shape(shape: Any) -> Any:
-    return tuple(_turned_shape(part) for part in reversed(shape)) if isinstance(shape, tuple) else shape

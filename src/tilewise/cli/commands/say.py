@@ -29,7 +29,7 @@ def _notations() -> dict[str, Callable[[Layout], str]]:
     from tilewise.notation import to_cute, to_json, to_latex, to_markdown
 
     return {
-        "tilewise": str,
+        "tilewise": lambda layout: str(layout.in_order("row")),
         "python": repr,
         "cute": to_cute,
         "latex": to_latex,

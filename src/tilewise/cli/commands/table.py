@@ -17,7 +17,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from tilewise.cli.answer import Answer
+from tilewise.cli.answer import Answer, order_data
 from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
 from tilewise.core.errors import LayoutError
 
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """Every place of every index, in row-major order."""
+    """Every place of every index, in the order in which the layout counts."""
     from tilewise.notation import parse_window
 
     layout = layout_from(args.layout, args)
@@ -58,11 +58,13 @@ def answer(args: argparse.Namespace) -> Answer:
     listed = table(layout, shape=shape, window=window)
     if args.npy is not None:
         return _saved(listed, args.npy)
-    rows = _rows(listed)
+    indices, rows = _indices(listed, layout.order), _rows(listed, layout.order)
     data: dict[str, Any] = {"shape": list(listed.shape), "axes": list(listed.axes), "places": rows}
+    data |= order_data(layout)
     if window is not None:
         data["window"] = [list(pair) for pair in listed.window]
-    return Answer(data, lambda: _print_csv(listed, rows) if args.csv else _print(listed, rows))
+    write = _print_csv if args.csv else _print
+    return Answer(data, lambda: write(listed, indices, rows))
 
 
 def _places_asked(layout: Layout, shape: Any, window: Any) -> int:
@@ -79,32 +81,37 @@ def _places_asked(layout: Layout, shape: Any, window: Any) -> int:
     return prod(max(0, stop - start) for start, stop in ends) * layout.copies
 
 
-def _rows(listed: Table) -> list[list[list[int]]]:
+def _rows(listed: Table, order: str) -> list[list[list[int]]]:
     """For every index its distinct copies, each as steps on the axes."""
-    count = prod(listed.shape)
-    columns = [listed.columns[axis].reshape(count, listed.copies).tolist() for axis in listed.axes]
+    modes = range(len(listed.shape))
+    columns = []
+    for axis in listed.axes:
+        column = listed.columns[axis].reshape(*listed.shape, listed.copies)
+        slowest_first = column if order == "row" else column.transpose(*reversed(modes), len(modes))
+        columns.append(slowest_first.reshape(-1, listed.copies).tolist())
     return [[list(place) for place in zip(*copies, strict=True)] for copies in zip(*columns, strict=True)]
 
 
-def _indices(listed: Table) -> Iterator[tuple[int, ...]]:
-    return product(*(range(start, stop) for start, stop in listed.window))
+def _indices(listed: Table, order: str) -> Iterator[tuple[int, ...]]:
+    ranges = [range(start, stop) for start, stop in listed.window]
+    return product(*ranges) if order == "row" else (index[::-1] for index in product(*reversed(ranges)))
 
 
-def _print(listed: Table, rows: list[list[list[int]]]) -> None:
+def _print(listed: Table, indices: Iterator[tuple[int, ...]], rows: list[list[list[int]]]) -> None:
     print("index", ", ".join(listed.axes) + (" | ..." if listed.copies > 1 else ""), sep="  ->  ")
     sys.stdout.writelines(
         f"{','.join(map(str, index))}  ->  {' | '.join(', '.join(map(str, place)) for place in places)}\n"
-        for index, places in zip(_indices(listed), rows, strict=True)
+        for index, places in zip(indices, rows, strict=True)
     )
 
 
-def _print_csv(listed: Table, rows: list[list[list[int]]]) -> None:
+def _print_csv(listed: Table, indices: Iterator[tuple[int, ...]], rows: list[list[list[int]]]) -> None:
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
     modes = [f"i{k}" for k in range(len(listed.shape))]
     writer.writerow([*modes, *listed.axes])
-    for index, places in zip(_indices(listed), rows, strict=True):
+    for index, places in zip(indices, rows, strict=True):
         writer.writerows([*index, *place] for place in places)
 
 

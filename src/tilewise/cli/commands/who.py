@@ -18,7 +18,7 @@ import argparse
 from math import prod
 
 from tilewise.cli.addresses import Buffer, address_from, base_option, buffer_from
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, place_data
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, order_data, place_data
 from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import number_text
@@ -104,14 +104,17 @@ def _found(
     from tilewise.core.inverse import is_partial
 
     exact = len(places) == 1 and not is_partial(layout, places[0])
-    data: dict[str, Any] = {"place": places[0]}
+    data: dict[str, Any] = {"place": places[0], **order_data(layout)}
     shape, more = shape_from(args), None if args.limit is None else args.limit + 1
     try:
         matches = {m for place in places for m in layout.matches(place, shape=shape, limit=more)}
     except NotDecided as error:
         key = "indices" if exact else "matches"
         return [], data | {key: None, "reason": error.message}, UNDECIDED
-    found = sorted(matches, key=lambda match: (match[0], [steps for _, steps in match[1].terms]))
+    found = sorted(
+        matches,
+        key=lambda match: (layout.flat_index(match[0], shape=shape), [steps for _, steps in match[1].terms]),
+    )
     if args.limit is not None:
         data["more"] = len(found) > args.limit
         found = found[: args.limit]

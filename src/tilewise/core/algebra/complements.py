@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tilewise.core import orders
 from tilewise.core.axes import Axis
 from tilewise.core.errors import Refused
 from tilewise.core.integers import as_extent
@@ -33,6 +34,7 @@ Step = tuple[int, int]
 _ELEMENTS = Layout((), ())
 
 
+@orders.by_flat
 def complement(layout: Layout, size: SupportsIndex | None = None, weak: bool = False) -> Layout:
     """The layout C whose translates of L, moved to begin at 0, fill [0, size): each place once.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
 
+from tilewise.core import orders
 from tilewise.core.algebra.levels import (
     Code,
     Digit,
@@ -54,7 +55,8 @@ def compose(outer: Layout, inner: Any, modes: Sequence[str] | None = None) -> La
     `inner` places its elements at flat indices of `outer`, on one axis. With `modes`, the axes named
     there are coordinates of outer's modes, one name a mode; CuTe's e0, e1, ... are so without being
     named. A tuple composes mode by mode: a layout, an extent n (for n : 1), or None to keep the mode;
-    `...` keeps all that are not named.
+    `...` keeps all that are not named. The result counts as `inner` does; in CuTe's order outer's last mode
+    goes on beyond its extent, as CuTe's does.
 
         requires       every index that inner names is one of outer's
         postcondition  compose(A, B).places(x) == union of A.places(i) over the indices i at B.places(x)
@@ -73,6 +75,8 @@ def compose(outer: Layout, inner: Any, modes: Sequence[str] | None = None) -> La
         if isinstance(inner, tuple | list):
             return _by_mode(outer, tuple(inner))
         inner = as_tiler(inner)
+    if orders.in_cute((outer, inner)):
+        return _in_their_orders(outer, inner, modes)
     if inner.unit != "element":
         raise LayoutError(
             "TW106", f"indices are counted in elements, and the inner layout counts {inner.unit}s"
@@ -101,6 +105,28 @@ def as_tiler(value: Any) -> Layout:
     return Layout((as_extent(value),), (as_vector(1),))
 
 
+def _in_their_orders(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
+    """Return the composition where a layout counts in CuTe's order: each is asked in its own."""
+    rows = orders.by_flat_index(inner)
+    by_name = modes is not None or (inner.moving and all(map(_is_basis, inner.moving)))
+    if by_name:
+        made = compose(orders.by_coordinates(outer), rows, modes)
+    else:
+        whole = orders.by_flat_index(outer)
+        made = compose(_endless(whole, rows) if outer.order == "cute" else whole, rows)
+    return made if inner.order == "row" else orders.turned(made)
+
+
+def _endless(outer: Layout, inner: Layout) -> Layout:
+    """Return the layout with its slowest digit as long as `inner` asks: so CuTe's last mode goes on."""
+    last = inner.max() if inner.moving == (m.name,) else 0
+    if last < outer.size or not outer.shape:
+        return outer
+    first, *others = leaves(outer.shape)
+    extents = -(-(last + 1) // (outer.size // first)), *others
+    return outer.with_parts(extents, outer.strides, outer.replica, outer.offset)
+
+
 # -- mode by mode ----------------------------------------------------------------------------------
 
 
@@ -112,6 +138,8 @@ def _by_mode(outer: Layout, tilers: tuple[Any, ...]) -> Layout:
     replica, offset = list(outer.replica), outer.offset
     for part, tiler in zip(parts, tilers + (None,) * (len(parts) - len(tilers)), strict=True):
         tiled = part if tiler is None else compose(part, tiler)
+        if tiled.order != outer.order:
+            tiled = orders.turned(tiled)
         if tiled.swizzles:
             raise Refused(
                 "TW504",
@@ -167,7 +195,8 @@ def mode_layouts(layout: Layout) -> list[Layout]:
     for mode in layout.shape:
         count = sum(1 for _ in leaves(mode))
         shape = mode if isinstance(mode, tuple) else (mode,)
-        parts.append(Layout(shape, layout.strides[start : start + count], unit=layout.unit))
+        strides = layout.strides[start : start + count]
+        parts.append(Layout(shape, strides, unit=layout.unit, order=layout.order))
         start += count
     return parts
 

@@ -11,6 +11,7 @@ do not fill A exactly there is no answer.
 
 from __future__ import annotations
 
+from tilewise.core import orders
 from tilewise.core.algebra.complements import complement
 from tilewise.core.algebra.composition import as_tiler, compose
 from tilewise.core.algebra.pieces import Cut, acting, one_mode, split_evenly
@@ -73,6 +74,7 @@ def flat_divide(layout: Layout, tiler: Any) -> Layout:
     return Cut.of(layout, tiler, _in_tiles).flat()
 
 
+@orders.by_flat_in_modes
 def _in_tiles(layout: Layout, tiler: Any) -> Layout:
     """`logical_divide` by one tiler of the flat index: a layout of two modes."""
     inner = acting(as_tiler(tiler))

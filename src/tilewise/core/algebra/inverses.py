@@ -13,10 +13,12 @@ Copies are further digits, of which the index does not depend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from itertools import islice, product
 from math import prod
 
+from tilewise.core.algebra.modes import flatten
 from tilewise.core.algebra.readback import (
     Digit,
     ReadBack,
@@ -31,6 +33,7 @@ from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica, merged_shard
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
+from tilewise.core.orders import mirrored, turned
 from tilewise.core.shapes import all_extents
 from tilewise.core.solve import BudgetSpent, solutions
 from tilewise.core.swizzles import undo_chain
@@ -50,6 +53,20 @@ _INDICES = Layout((), ())
 _WHO = "ask place by place: who answers each, and needs no layout"
 
 
+def _of_its_index(inverse: Callable[..., Layout]) -> Callable[..., Layout]:
+    """Return an inverse to flat indices in the layout's own order, which counts places in it as well."""
+
+    @wraps(inverse)
+    def asked(layout: Layout, axes: Any = None) -> Layout:
+        if layout.order == "row":
+            return inverse(layout, axes)
+        made = inverse(turned(layout), layout.axes if axes is None else axes)
+        return mirrored(made) if len(made.shape) > 1 else turned(flatten(made))
+
+    return asked
+
+
+@_of_its_index
 def left_inverse(layout: Layout, axes: Any = None) -> Layout:
     """G with G(place) == index, for every place of every element.
 
@@ -77,6 +94,7 @@ def left_inverse(layout: Layout, axes: Any = None) -> Layout:
     return _reading(layout, axes, still=False)
 
 
+@_of_its_index
 def quasi_inverse(layout: Layout, axes: Any = None) -> Layout:
     """G with G(place) == the smallest index that has the place: `left_inverse` where elements share.
 
@@ -280,6 +298,7 @@ def _written(base: int, reads: Sequence[ReadBack]) -> Layout:
 # -- indices of a box of places --------------------------------------------------------------------
 
 
+@_of_its_index
 def right_inverse(layout: Layout, axes: Any = None) -> Layout:
     """G with L(G(place)) == place, for all places of a box from 0 on.
 

@@ -18,19 +18,20 @@ from dataclasses import replace
 from itertools import islice, pairwise
 from math import prod
 
+from tilewise.core import orders
 from tilewise.core.canonical import merged_shard
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
-from tilewise.core.layout import Iter
-from tilewise.core.shapes import Mode, as_shape, leaves, size_of, spell
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.shapes import Mode, as_shape, leaves, mirrored, size_of, spell
 from tilewise.core.vectors import ZERO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from tilewise.core.layout import Layout
     from tilewise.core.shapes import Shape
+    from tilewise.core.vectors import Vector
 
     Filled: TypeAlias = tuple[Mode, Sequence[Iter]]
 
@@ -52,8 +53,19 @@ def coalesce(layout: Layout, by_mode: bool = False) -> Layout:
     >>> coalesce(S[((2, 4), (1, 3)) : ((12, 3), (7, 1))], by_mode=True)
     S[(8, 3) : (3, 1)]
     """
-    if not by_mode:
-        return _made_of(layout, [(it.extent, [it]) for it in merged_shard(layout.shard)])
+    if by_mode:
+        return _merged_by_mode(layout)
+    merged = _merged(layout)
+    return merged if merged.shape or layout.order == "row" else merged.reshape(1)  # CuTe's is 1:0
+
+
+@orders.by_flat
+def _merged(layout: Layout) -> Layout:
+    return _made_of(layout, [(it.extent, [it]) for it in merged_shard(layout.shard)])
+
+
+@orders.by_mode
+def _merged_by_mode(layout: Layout) -> Layout:
     merged = [merged_shard(tuple(digits)) or [_STILL] for _, digits in modes_of(layout)]
     return _made_of(layout, [(_joined(digits), digits) for digits in merged])
 
@@ -95,13 +107,13 @@ def reshape(layout: Layout, *shape: Any) -> Layout:
     """
     asked = _asked(shape, layout.size, "the layout")
     digits = merged_shard(layout.shard)
-    clash = _clash(digits, asked)
+    clash = _clash(digits, _slowest_first(asked, layout))
     if clash is not None:
         hint = (
             f"no digits of that shape are the same map; an index of it can be asked with shape={spell(asked)}"
         )
         raise _unfit("the map", asked, clash, hint)
-    return _made_of(layout, _filled(digits, asked))
+    return _reshaped(layout, digits, asked)
 
 
 def group(layout: Layout, *shape: Any) -> Layout:
@@ -123,16 +135,19 @@ def group(layout: Layout, *shape: Any) -> Layout:
     """
     asked = _asked(shape, layout.size, "the layout")
     digits = [it for it in layout.shard if it.extent > 1]
-    clash = _clash(digits, asked)
+    ordered = _slowest_first(asked, layout)
+    clash = _clash(digits, ordered)
     if clash is not None:
-        merging_helps = _clash(merged_shard(layout.shard), asked) is None
+        merging_helps = _clash(merged_shard(layout.shard), ordered) is None
         hint = "reshape merges digits first, and has an answer" if merging_helps else ""
         raise _unfit("a digit", asked, clash, hint or "merging digits first does not help either")
-    return _made_of(layout, _filled(digits, asked))
+    return _reshaped(layout, digits, asked)
 
 
 def split(layout: Layout, mode: int, *extents: Any) -> Layout:
     """One mode as several, the first slowest; one extent may be -1. The other modes stay.
+
+    In CuTe's order the first is the fastest.
 
         postcondition  split(L, k, a, b)(.., i, j, ..) == L(.., i b + j, ..)
         refused        TW503 where the mode steps at a place that does not fit: with the asked one it
@@ -146,14 +161,17 @@ def split(layout: Layout, mode: int, *extents: Any) -> Layout:
     whole = modes_of(layout)
     extent, written = whole[position]
     asked = _asked(extents, size_of(extent), f"mode {position}")
-    digits = merged_shard(tuple(written))
-    clash = _clash(digits, asked)
+    one = Layout(*_parts_of([(extent, written)]), order=layout.order)
+    digits = merged_shard(one.shard)
+    clash = _clash(digits, _slowest_first(asked, layout))
     if clash is not None:
         hint = f"no digits of that shape are the same map along mode {position}"
         raise _unfit(f"mode {position}", asked, clash, hint)
-    return _made_of(layout, [*whole[:position], *_filled(digits, asked), *whole[position + 1 :]])
+    parts = modes_of(_reshaped(one, digits, asked))
+    return _made_of(layout, [*whole[:position], *parts, *whole[position + 1 :]])
 
 
+@orders.by_flat
 def refinement(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     """Both maps over one flat shape: the coarsest that has the digits of both.
 
@@ -252,14 +270,30 @@ def modes_of(layout: Layout) -> list[Filled]:
     >>> modes_of(S[((2, 3), 4) : ((12, 4), 1)])[0]
     ((2, 3), (Iter(extent=2, stride=12@m), Iter(extent=3, stride=4@m)))
     """
-    digits = iter(layout.shard)
+    digits = map(Iter, leaves(layout.shape), layout.strides)
     return [(mode, tuple(islice(digits, sum(1 for _ in leaves(mode))))) for mode in layout.shape]
 
 
 def _made_of(layout: Layout, modes: Sequence[Filled]) -> Layout:
-    shape = as_shape([mode for mode, _ in modes])
-    strides = tuple([it.stride for _, digits in modes for it in digits])
+    return layout.with_parts(*_parts_of(modes), layout.replica, layout.offset)
+
+
+def _parts_of(modes: Sequence[Filled]) -> tuple[Shape, tuple[Vector, ...]]:
+    """Return the shape of modes, and their strides."""
+    return as_shape([mode for mode, _ in modes]), tuple([it.stride for _, digits in modes for it in digits])
+
+
+def _reshaped(layout: Layout, digits: Sequence[Iter], asked: Shape) -> Layout:
+    """Return the layout of these digits, slowest first, in a shape that none of them clashes with."""
+    shape, strides = _parts_of(_filled(digits, _slowest_first(asked, layout)))
+    if layout.order != "row":
+        shape, strides = mirrored(shape), strides[::-1]
     return layout.with_parts(shape, strides, layout.replica, layout.offset)
+
+
+def _slowest_first(shape: Shape, layout: Layout) -> Shape:
+    """Return a shape in the layout's order with its slowest digit first."""
+    return shape if layout.order == "row" else mirrored(shape)
 
 
 def _joined(digits: Sequence[Iter]) -> Mode:
@@ -389,6 +423,6 @@ def _mode_number(layout: Layout, mode: int) -> int:
         raise LayoutError(
             "TW201",
             f"mode {number} of a layout of {rank} modes, {spell(layout.shape)}",
-            hint="modes count from 0, the slowest",
+            hint="modes count from 0, the leftmost",
         )
     return number

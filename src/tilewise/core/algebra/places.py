@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
+from tilewise.core import orders
 from tilewise.core.axes import OWNER, SPLITS, STORAGE, Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, as_int
@@ -147,6 +148,7 @@ class _Split:
         return f"{self.axis} = {self.count} {self.high} + {self.low}"
 
 
+@orders.by_mode
 def split_axis(layout: Layout, axis: Axis | str, into: Sequence[Any] | None = None) -> Layout:
     """One axis as two: t on `axis` becomes (t // n) on the high one and t % n on the low one.
 
@@ -171,6 +173,7 @@ def split_axis(layout: Layout, axis: Axis | str, into: Sequence[Any] | None = No
     return replace(_split_plain(plain, split), swizzles=swizzles, outer=outer)
 
 
+@orders.by_mode
 def fuse_axes(layout: Layout, axes: Sequence[Any], into: Axis | str | None = None) -> Layout:
     """Axes as one: h on the high one and l on the low one become n h + l.
 
@@ -394,6 +397,7 @@ def _on(swizzle: Swizzle, axis: Axis) -> Swizzle:
 # -- what one owner holds --------------------------------------------------------------------------
 
 
+@orders.by_mode
 def footprint(layout: Layout, *axes: Axis | str) -> Layout:
     """What one owner holds: the layout without the axes that tell owners apart.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from tilewise.core import orders
 from tilewise.core.algebra.complements import Image, image_of, repeated, tiling_of
 from tilewise.core.algebra.composition import as_tiler, compose
 from tilewise.core.algebra.modes import coalesce
@@ -107,9 +108,9 @@ def raked_product(layout: Layout, other: Any) -> Layout:
 def tile_to_shape(block: Layout, shape: Any, order: Sequence[int] | None = None) -> Layout:
     """Blocks up to a whole shape: the modes of the result are those of `shape`.
 
-    Blocks lie in row-major order, or as `order` says: order[i] ranks mode i by its stride, so blocks
-    beside each other along the mode of the lowest rank are neighbours in memory. CuTe's Step<_1, _2>, and
-    its own default, are order (0, 1); its Step<_2, _1> is (1, 0), which is row-major.
+    Blocks lie in the order in which the block counts, or as `order` says: order[i] ranks mode i by its
+    stride, so blocks beside each other along the mode of the lowest rank are neighbours in memory. CuTe's
+    Step<_1, _2>, and its own default, are order (0, 1); its Step<_2, _1> is (1, 0), which is row-major.
 
         requires       every mode of the block divides that of the shape
         postcondition  coalesce(blocked_product(block, the blocks in order), by mode)
@@ -140,7 +141,9 @@ def tile_to_shape(block: Layout, shape: Any, order: Sequence[int] | None = None)
                 hint=_next_multiples(extent, part),
             )
     counts = [extent // part for extent, part in zip(extents, modes, strict=True)]
-    grid = _ordered(counts, _ranks(order, len(counts)))
+    if order is None and block.order != "row":
+        order = range(len(counts))
+    grid = _ordered(counts, _ranks(order, len(counts))).in_order(block.order)
     return coalesce(blocked_product(block, grid), by_mode=True)
 
 
@@ -186,6 +189,7 @@ def _cut(layout: Layout, other: Any) -> Cut:
     return Cut.of(layout, other, _repeated)
 
 
+@orders.by_flat_in_modes
 def _repeated(layout: Layout, other: Any) -> Layout:
     """The logical product with one layout: two modes."""
     image = image_of(layout)
@@ -234,6 +238,7 @@ def _check_periods(layout: Layout, repeats: Layout) -> None:
 
 def _interleaved(layout: Layout, other: Any, outer_first: bool) -> Layout:
     """The product with the modes of block and repetitions paired."""
+    slow_first = outer_first == (layout.order == "row")  # in CuTe's order the fast part stands first
     numbers = as_tiler(other)
     product = _repeated(layout, numbers)
     block, repeats = Piece(product.shape, product.strides).modes
@@ -242,5 +247,5 @@ def _interleaved(layout: Layout, other: Any, outer_first: bool) -> Layout:
     pieces = []
     for i in range(max(len(inner), len(outer))):
         pair = [*outer[i : i + 1], *inner[i : i + 1]]
-        pieces.append(joined(pair if outer_first else pair[::-1]))
+        pieces.append(joined(pair if slow_first else pair[::-1]))
     return layout_of(pieces, product)

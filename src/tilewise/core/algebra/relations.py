@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
+from tilewise.core import orders
 from tilewise.core.algebra.moves import MAX_LISTED, Movement, moving_names, projected
 from tilewise.core.algebra.views import dressed_alike, find_digits, find_modes
 from tilewise.core.axes import DEVICE, KNOWN, SPLITS, STORAGE, Axis
@@ -161,7 +162,22 @@ def relation(
         a = _reshaped(a, reshape, permute is not None, via)
     if permute is not None:
         a = _permuted(a, permute, via)
-    return _Question(a, b, via, search=permute is None).answer()
+    found = _Question(*orders.aligned(a, b), via, search=permute is None).answer()
+    if permute is not None or a.order == "row" or orders.paired_by_modes(a, b):
+        return found
+    return _with_modes_turned(found, reshape is not None)
+
+
+def _with_modes_turned(found: Relation, reshaped: bool) -> Relation:
+    """Return what was found of a turned layout, with its modes counted from the left again."""
+    via, reading = dict(found.via), None if found.reading is None else dict(found.reading)
+    for said in (via, reading or {}):
+        if "permute" in said:
+            said["permute"] = list(orders.turned_modes(said["permute"]))
+        if "reshape" in said and not (said is via and reshaped):
+            said["reshape"] = said["reshape"][::-1]
+    sentence = view_sentence(via) if found.kind == "view" else found.sentence
+    return replace(found, via=via, reading=reading, sentence=sentence)
 
 
 # -- what is given ---------------------------------------------------------------------------------

@@ -85,6 +85,9 @@ def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
     """
     if shape is not None:
         layout = reshape(layout, shape)
+    if layout.order != "row":
+        pieces_in_row = slices(layout.in_order("row"), *region)
+        return Slices([Piece(piece.box, piece.layout.in_order(layout.order)) for piece in pieces_in_row])
     intervals, picked = _region(layout, region)
     code = _code(layout)
     modes = [_Mode(part, code) for part in mode_layouts(layout)]

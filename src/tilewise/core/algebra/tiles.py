@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from itertools import islice, product
 from math import prod
 
+from tilewise.core import orders
 from tilewise.core.algebra.sums import FAST, SLOW, check_units, settled, summed
 from tilewise.core.axes import Axis
 from tilewise.core.canonical import merged_replica, merged_shard
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.shapes import Mode, as_shape, coordinates, extents_of, flat_index, leaves, spell
+from tilewise.core.shapes import Mode, as_shape, coordinates, extents_of, flat_index, leaves, mirrored, spell
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import ZERO, Vector
 
@@ -42,8 +43,9 @@ def tile(outer: Any, inner: Layout) -> Layout:
     """`inner` laid out again and again by `outer`: (x, y) -> outer(x) .* span(inner) + inner(y).
 
     On every axis the span is 1 + max - min of inner, copies counted, the offset not; it scales outer's
-    strides, copies and offset. An outer that is an extent or a shape is a row-major grid on the storage
-    axis that inner moves on; where its rank is not inner's, the smaller has extents of 1 in front.
+    strides, copies and offset. An outer that is an extent or a shape is a grid on the storage axis that
+    inner moves on, its tiles counted as inner counts; where its rank is not inner's, the smaller has
+    extents of 1 as its slowest modes.
 
         requires       as many modes in both
         postcondition  mode i is (outer's, inner's); copies of both, offsets added
@@ -57,11 +59,19 @@ def tile(outer: Any, inner: Layout) -> Layout:
     S[((2, 4),) : ((4, 1),)] + R[2 : 8] + 23
     """
     if isinstance(inner, Layout) and not isinstance(outer, Layout):
+        if inner.order != "row":
+            return orders.turned(tile(mirrored(outer), orders.turned(inner)))
         outer, inner = _as_grid(outer, inner)
+    return _tiled(outer, inner)
+
+
+@orders.by_mode
+def _tiled(outer: Layout, inner: Layout) -> Layout:
     _check(outer, inner)
     return _side_by_side(_stretched(outer, _spans(inner, outer.axes)), inner)
 
 
+@orders.by_mode
 def direct_sum(a: Layout, b: Layout) -> Layout:
     """Both layouts side by side in every mode, steps as they are: (x, y) -> a(x) + b(y).
 
@@ -166,6 +176,7 @@ def _times(vector: Vector, scale: Scale) -> Vector:
 # -- taking apart ----------------------------------------------------------------------------------
 
 
+@orders.by_mode
 def untile(whole: Layout, inner: Layout) -> Layout:
     """The outer layout of which `whole` is the tiling by `inner`.
 
@@ -186,6 +197,7 @@ def untile(whole: Layout, inner: Layout) -> Layout:
     return Parting(whole, inner, scale, part_is_fast=True).rest()
 
 
+@orders.by_mode
 def untile_outer(whole: Layout, outer: Layout) -> Layout:
     """The tile of which `whole` is the tiling by `outer`.
 
@@ -209,6 +221,7 @@ def untile_outer(whole: Layout, outer: Layout) -> Layout:
     raise refusal
 
 
+@orders.by_mode
 def direct_rest(whole: Layout, part: Layout, right: bool = True) -> Layout:
     """The other summand: `whole` is the direct sum of it and `part`, the part on the right or the left.
 

@@ -9,8 +9,11 @@ Owners and lanes of tensor memory count no elements and are never scaled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from math import gcd
 
+from tilewise.core.algebra.modes import modes_of, permute, split
 from tilewise.core.algebra.sums import FAST, SLOW, settled, summed
 from tilewise.core.algebra.tiles import Parting
 from tilewise.core.axes import STORAGE, Axis, m
@@ -18,15 +21,43 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
+from tilewise.core.orders import mirrored
 from tilewise.core.shapes import size_of
 from tilewise.core.units import storage_scaled, unit_bits
 from tilewise.core.vectors import ZERO, Vector, point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import SupportsIndex
+    from typing import Any, SupportsIndex
 
 
+def _along_the_fastest(operation: Callable[..., Layout]) -> Callable[..., Layout]:
+    """Return an operation on the last mode; in CuTe's order, on the mode whose first step is 1."""
+
+    @wraps(operation)
+    def asked(layout: Layout, *given: Any, **named: Any) -> Layout:
+        if layout.order == "row":
+            return operation(layout, *given, **named)
+        rank, fastest = len(layout.shape), _unit_mode(layout)
+        order = [*(mode for mode in range(rank) if mode != fastest), *range(fastest, min(rank, fastest + 1))]
+        made = operation(permute(mirrored(layout), order), *given, **named)
+        if len(made.shape) == rank > 0:
+            made = split(made, rank - 1, size_of(made.shape[-1]))
+            made = permute(made, [order.index(mode) for mode in range(rank)])
+        return mirrored(made)
+
+    return asked
+
+
+def _unit_mode(layout: Layout) -> int:
+    """Return the mode of the first step of 1, or 0."""
+    for position, (_, digits) in enumerate(modes_of(layout)):
+        if any(it.extent > 1 and abs(steps) == 1 for it in digits for _, steps in it.stride.terms):
+            return position
+    return 0
+
+
+@_along_the_fastest
 def unpack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None) -> Layout:
     """Every element as `count` neighbouring ones, which follow the last mode as its fastest digit.
 
@@ -47,6 +78,7 @@ def unpack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None)
     return _unpacked(_scaled_up(layout, count), count, Vector(((along, 1),)))
 
 
+@_along_the_fastest
 def pack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None) -> Layout:
     """Every `count` neighbouring elements of the last mode as one.
 
@@ -74,6 +106,7 @@ def pack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None) -
     return _packed(layout, count, Vector(((along, 1),)), scale)
 
 
+@_along_the_fastest
 def recast(layout: Layout, old: DType | str, new: DType | str, axis: Axis | str | None = None) -> Layout:
     """The same bytes as elements of another width.
 

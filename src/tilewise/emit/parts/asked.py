@@ -6,6 +6,7 @@ from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of
 
 
@@ -28,5 +29,6 @@ def on_m(layout: Layout, dtype: DType) -> Layout:
     >>> print(on_m(parse("S[(2, 4) : (16@buf, 2@buf)]", storage=["buf"], unit="byte"), DType.of("f16")))
     S[(2, 4) : (8, 1)]
     """
+    layout = by_coordinates(layout)
     plain = layout if layout.unit == "element" else layout.in_elements(dtype)
     return plain.relabel({plain.axes[0]: m})

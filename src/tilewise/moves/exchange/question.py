@@ -15,6 +15,7 @@ from tilewise.core.axes import SPLITS
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
+from tilewise.core.orders import aligned
 from tilewise.core.shapes import spell
 from tilewise.hardware.limits import LANES, REGISTER_BITS, THREAD_REGISTERS
 from tilewise.moves.pairs.pair import how_many
@@ -165,6 +166,7 @@ def question(source: Layout, target: Layout, dtype: DType | str) -> Question:
             f"the source has {how_many(source)}, the target {how_many(target)}",
             hint="give layouts of one tensor, such as two tiles of D for one of A",
         )
+    source, target = aligned(source, target)
     sides = [_Places.of(*side, kind) for side in ((source, "source"), (target, "target"))]
     names = set[str]().union(*(axes_of(layout) for layout in (source, target)))
     scope = "warp" if names <= _OF_A_WARP else "warpgroup" if names <= _OF_A_WARPGROUP else "block"

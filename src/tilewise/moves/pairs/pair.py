@@ -18,6 +18,7 @@ from tilewise.core.axes import STORAGE
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
+from tilewise.core.orders import aligned, by_coordinates
 from tilewise.core.shapes import as_shape, extents_of, leaves, spell
 from tilewise.core.swizzles import Swizzle
 
@@ -125,6 +126,10 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
     >>> [(digit.extent, digit.counts) for digit in padded.digits], padded.limits
     ([(8, (1,)), (4, (0,))], (Limit(bound=5, fills=True),))
     """
+    if shape is None:
+        source, target = aligned(source, target)
+    else:
+        source, target = by_coordinates(source), by_coordinates(target)
     source, target = _in_elements(source, dtype), _in_elements(target, dtype)
     sides = _side(source, "source"), _side(target, "target")
     for side, name in zip(sides, ("source", "target"), strict=True):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout, as_layout
-from tilewise.core.shapes import extents_of
+from tilewise.core.orders import by_coordinates
+from tilewise.core.shapes import coordinates, extents_of, flat_index
 from tilewise.show.scene.colours import colour_of
 from tilewise.show.scene.gather import places_of
-from tilewise.show.scene.logical import FAR, logical_of
+from tilewise.show.scene.logical import FAR, Logical, logical_of
 from tilewise.show.scene.model import Axis, Document, Scene, Step
 from tilewise.show.scene.notes import notes_of
 from tilewise.show.scene.panels import Part, panels_of
@@ -46,7 +48,7 @@ def scene_of(
     >>> [note.text for note in scene.notes]
     ['64 elements at laneid = 0..31, reg = 0..1', 'one to one, without holes']
     """
-    layout = as_layout(layout)
+    text, order, layout = str(as_layout(layout)), layout.order, by_coordinates(layout, shape)
     element = None if dtype is None else DType.of(dtype)
     part = logical_of(layout, shape, window)
     copies, places = places_of(layout, part)
@@ -64,9 +66,11 @@ def scene_of(
         from tilewise.show.scene.steps import asked_of
 
         asked = asked_of(layout, access, element, base)
+        if order != "row":
+            asked = replace(asked, steps=tuple(_counted(asked.steps, part, order)))
     return Scene(
-        title=str(layout) if title is None else title,
-        expression=str(layout),
+        title=text if title is None else title,
+        expression=text,
         shape=extents_of(part.shape),
         rows=part.rows,
         columns=part.columns,
@@ -82,6 +86,7 @@ def scene_of(
         access=None if asked is None else asked.name,
         steps=tuple(_copies(copies)) if asked is None else asked.steps,
         notes=(*facts, *hints, *(() if asked is None else asked.notes)),
+        order=order,
     )
 
 
@@ -94,6 +99,13 @@ def document_of(layout: Layout, *, title: str | None = None, words: str = "", **
     """
     scene = scene_of(layout, title=title, **options)
     return Document((scene,), scene.title, words)
+
+
+def _counted(steps: Iterable[Step], part: Logical, order: str) -> Iterator[Step]:
+    """Yield steps with their elements counted in another order than row-major."""
+    for step in steps:
+        flats = [flat_index(coordinates(flat, part.shape), part.shape, order) for flat in step.elements]
+        yield replace(step, elements=tuple(flats))
 
 
 def _near(base: int) -> int:

@@ -40,11 +40,19 @@ class Places:
         return columns | {ROW: top + position // (right - left), COLUMN: left + position % (right - left)}
 
     @cached_property
-    def flats(self) -> Numbers:
-        """The flat index of every element."""
+    def numbers(self) -> Numbers:
+        """The row-major index of every element in the grid."""
         broad = int(np.prod(self.scene.columns, dtype=np.int64))
-        flats: Numbers = (self.columns[ROW] * broad + self.columns[COLUMN])[:: self.scene.copies]
-        return flats
+        numbers: Numbers = (self.columns[ROW] * broad + self.columns[COLUMN])[:: self.scene.copies]
+        return numbers
+
+    @cached_property
+    def flats(self) -> Numbers:
+        """The flat index of every element, in the scene's order."""
+        if self.scene.order == "row" or len(self.scene.shape) < 2:
+            return self.numbers
+        index = np.unravel_index(self.numbers, self.scene.shape)
+        return np.ravel_multi_index(index, self.scene.shape, order="F").astype(np.int64)
 
     @cached_property
     def colours(self) -> Numbers:

@@ -7,6 +7,7 @@ hold them to `Layout.relation`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
 from math import prod
 
@@ -17,6 +18,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.facts import WARP
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
+from tilewise.core.orders import turned_modes
 from tilewise.show.scene.build import scene_of
 from tilewise.show.scene.model import MOST_SCENES, Axis, Document, Scene
 
@@ -90,10 +92,34 @@ def difference(first: Scene, second: Scene) -> str:
     if _whole(first) and _whole(second):
         if here != there:
             return f"They have {here} and {there} elements, and are not of one tensor."
-        return _Pair(first, second).words()
+        return _Pair(*_paired(first, second)).words()
     if first.window == second.window and prod(first.columns) == prod(second.columns) and here == there:
         return f"In this window: {_Pair(first, second).words()}"
     return ""
+
+
+def _paired(first: Scene, second: Scene) -> tuple[Scene, Scene, bool]:
+    """Return two scenes whose elements belong together one by one, and whether the first was turned.
+
+    As of layouts: elements of one flat index, or of one coordinate where scenes of one shape count otherwise.
+    """
+    if first.shape == second.shape:
+        return first, second, False
+    return _by_flat_index(first), _by_flat_index(second), first.order != "row"
+
+
+def _by_flat_index(scene: Scene) -> Scene:
+    """Return a whole scene with its elements in the order of their flat indices, its modes to fit."""
+    if scene.order == "row":
+        return scene
+    from tilewise.show.scene.cells import Places
+
+    order = Places(scene).flats.argsort().tolist()
+    places = {
+        axis: tuple(n for at in order for n in values[at * scene.copies : (at + 1) * scene.copies])
+        for axis, values in scene.places.items()
+    }
+    return replace(scene, shape=scene.shape[::-1], places=places, order="row")
 
 
 def _elements(scene: Scene) -> int:
@@ -107,8 +133,8 @@ def _whole(scene: Scene) -> bool:
 class _Pair:
     """Two scenes of as many elements on all axes of both; an axis that one of them lacks is 0 there."""
 
-    def __init__(self, first: Scene, second: Scene) -> None:
-        self.first, self.second = first, second
+    def __init__(self, first: Scene, second: Scene, turned: bool = False) -> None:
+        self.first, self.second, self.turned = first, second, turned
         self.ours, self.theirs, self.respelled = _spelled_alike(first, second)
         self.names = list(dict.fromkeys((*self.ours, *self.theirs)))
         self.count = _elements(first)
@@ -158,7 +184,7 @@ class _Pair:
             if turned == self.second.shape and all(
                 self.there[new] <= self.here[old] for new, old in enumerate(_turned(shape, order))
             ):
-                return order
+                return turned_modes(order) if self.turned else order
         return None
 
     def _shift(self) -> str | None:

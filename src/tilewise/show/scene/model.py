@@ -202,7 +202,7 @@ class Scene:
     rows: tuple[int, ...]
     """The extents of the modes that are rows of the logical grid."""
     columns: tuple[int, ...]
-    """Those that are its columns: flat index = row * columns of the whole grid + column."""
+    """Those that are its columns: row * columns of the whole grid + column is the row-major index."""
     window: tuple[tuple[int, int], tuple[int, int]]
     """Rows and columns of the grid that the scene has, from and to."""
     copies: int
@@ -219,6 +219,8 @@ class Scene:
     """Whose wavefronts the steps are."""
     steps: tuple[Step, ...] = ()
     notes: tuple[Note, ...] = ()
+    order: str = "row"
+    """How flat indices count: "row", or "cute" with the leftmost mode fastest."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data, as `document_from` reads it back in a document."""

@@ -10,6 +10,7 @@ from math import prod
 
 from tilewise.core.axes import DEVICE, OWNER, STORAGE
 from tilewise.core.errors import LayoutError
+from tilewise.core.shapes import ORDERS
 from tilewise.show.scene.logical import FAR, MOST_CELLS, MOST_PARTS
 from tilewise.show.scene.model import (
     COLUMN,
@@ -103,6 +104,7 @@ def _scene(data: Any, where: str) -> Scene:
         access=fields.text_or_none("access"),
         steps=fields.list("steps", _step, MOST_STEPS),
         notes=fields.list("notes", _note, MOST_PANELS),
+        order=fields.one_of("order", ORDERS),
     )
     fields.done()
     _check_scene(scene, where)

@@ -14,6 +14,7 @@ from tilewise.check.banks.phases import Phase
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.show.scene.asked import Asked
 from tilewise.show.scene.boxes import ACCESS as BOXES
 from tilewise.show.scene.boxes import boxes_asked
@@ -40,6 +41,7 @@ def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: in
     >>> asked_of(S[(8, 64)], "boxes", DType.of("bf16")).notes[0].text
     'boxes: 64 x 8 elements, SWIZZLE_NONE, 1 box of 1024 bytes'
     """
+    layout = by_coordinates(layout)
     if layout.size > MOST_CELLS:
         raise LayoutError(
             "TW301",

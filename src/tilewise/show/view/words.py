@@ -57,7 +57,7 @@ def text_of(panel: Panel, elements: Elements, element: int, brief: bool = False)
         return place_text(scene, element, elements.copies, brief)
     flat = int(elements.flats[element])
     several = len(scene.shape) > 1 and not brief
-    return ",".join(map(str, coordinates(flat, scene.shape))) if several else str(flat)
+    return ",".join(map(str, coordinates(flat, scene.shape, scene.order))) if several else str(flat)
 
 
 def place_text(scene: Scene, element: int, copies: int, brief: bool = False) -> str:
