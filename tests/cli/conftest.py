@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,3 +61,19 @@ def tilewise(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
         return Run(code, out, err)
 
     return run
+
+
+@pytest.fixture
+def toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Two parts of a device that is made up, in place of the real ones."""
+    from tests.gpu.parts import DEVICE, Squares
+
+    from tilewise.gpu import device as gpus
+    from tilewise.gpu.verify import device as devices
+    from tilewise.gpu.verify import parts as registry
+
+    found = [Squares("toy.right").part, Squares("toy.wrong", wrong=(5,)).part]
+    monkeypatch.setattr(registry, "PARTS", {part.name: part for part in found})
+    monkeypatch.setattr(gpus, "find", lambda **asked: None)
+    monkeypatch.setattr(devices, "described", lambda gpu: DEVICE)
+    monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path / "cache"))

@@ -5,25 +5,12 @@ import json
 import sys
 
 import numpy as np
-import pytest
-from tests.gpu.parts import DEVICE, Squares
+from tests.gpu.parts import DEVICE
 
 import tilewise
 from tilewise.cli.main import main
-from tilewise.gpu import device as gpus
-from tilewise.gpu.verify import device as devices
 from tilewise.gpu.verify import parts as registry
 from tilewise.gpu.verify.truth import Truth, save
-
-
-@pytest.fixture
-def toys(monkeypatch, tmp_path):
-    """Two parts of a device that is made up, in place of the real ones."""
-    found = [Squares("toy.right").part, Squares("toy.wrong", wrong=(5,)).part]
-    monkeypatch.setattr(registry, "PARTS", {part.name: part for part in found})
-    monkeypatch.setattr(gpus, "find", lambda **asked: None)
-    monkeypatch.setattr(devices, "described", lambda gpu: DEVICE)
-    monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path / "cache"))
 
 
 def json_of(capsys, *words):

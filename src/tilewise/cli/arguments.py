@@ -263,6 +263,8 @@ def _standard_input() -> str:
         return (binary.read().decode() if binary else sys.stdin.read()).strip()
     except UnicodeDecodeError as error:
         raise LayoutError("TW402", f"standard input is not UTF-8 text: {error.reason}") from None
+    except OSError as error:
+        raise LayoutError("TW402", f"standard input cannot be read: {error.strerror}") from None
 
 
 def two_texts(one: str, other: str) -> list[str]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from tilewise.cli.answer import NOT_UNDERSTOOD, UNDECIDED, Answer
+from tilewise.cli.answer import NOT_UNDERSTOOD, UNDECIDED, YES, Answer
 from tilewise.core.errors import LayoutError, NotDecided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TextIO
 
 SCHEMA = 1
 REQUIRED = ("numpy", "rich")
@@ -40,12 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print_error(refusal, as_json)
     except ModuleNotFoundError as error:
         return _print_error(_lacking(error), as_json)
-    except BrokenPipeError:
-        _drop_output()
-        return 0
     except OSError as error:
-        _drop_output()
-        return _print_error(LayoutError("TW402", f"the answer cannot be written: {error.strerror}"), False)
+        what = error.filename or "a file"
+        refusal = LayoutError("TW402", f"{what} cannot be read or written: {error.strerror}")
+        return _print_error(refusal, as_json)
+    except SystemExit as stop:  # argparse has printed its help, or the version
+        raise SystemExit(_written(sys.stdout, lambda: None, int(stop.code or YES))) from None
     except KeyboardInterrupt:
         return 130
 
@@ -70,9 +71,27 @@ def _lacking(error: ModuleNotFoundError) -> LayoutError:
     )
 
 
-def _drop_output() -> None:
-    """What is still to be flushed goes nowhere, so that the end of the process is quiet."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _written(stream: TextIO, write: Callable[[], None], code: int) -> int:
+    """Run what writes to a stream, and return the exit code: `code`, also where nobody reads the stream."""
+    try:
+        write()
+        stream.flush()
+    except BrokenPipeError:
+        _drop(stream)
+    except OSError as error:
+        _drop(stream)
+        if stream is sys.stderr:
+            return NOT_UNDERSTOOD
+        return _print_error(LayoutError("TW402", f"the answer cannot be written: {error.strerror}"), False)
+    return code
+
+
+def _drop(stream: TextIO) -> None:
+    """Send what the stream still holds nowhere, so that the end of the process is quiet."""
+    with suppress(OSError):  # a stream of another program, such as a notebook's, need not be a file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def _positional(word: str) -> str:
@@ -81,24 +100,29 @@ def _positional(word: str) -> str:
 
 
 def _print(answer: Answer, as_json: bool) -> int:
+    """Print an answer, then do what goes on after it; the exit code is the answer's."""
+    text = answer.text
     if as_json:
-        _print_json(answer.data)
-    elif isinstance(answer.text, str):
-        print(answer.text, file=sys.stderr if answer.instead else sys.stdout)
+        code = _print_json(answer.data, answer.code)
+    elif isinstance(text, str):
+        code = _print_text(text, sys.stderr if answer.instead else sys.stdout, answer.code)
     else:
-        answer.text()
-    sys.stdout.flush()
+        code = _written(sys.stdout, text, answer.code)
     if answer.note and not as_json:
-        print(f"note: {answer.note}", file=sys.stderr)
-    if answer.then is not None:
-        answer.then()
-    return answer.code
+        _print_text(f"note: {answer.note}", sys.stderr, code)
+    if answer.then is not None and code == answer.code:
+        code = _written(sys.stdout, answer.then, code)
+    return code
 
 
-def _print_json(data: dict[str, Any]) -> None:
+def _print_text(text: str, stream: TextIO, code: int) -> int:
+    return _written(stream, lambda: print(text, file=stream), code)
+
+
+def _print_json(data: dict[str, Any], code: int) -> int:
     import json
 
-    print(json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False))
+    return _print_text(json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False), sys.stdout, code)
 
 
 def _print_error(error: LayoutError, as_json: bool) -> int:
@@ -107,17 +131,15 @@ def _print_error(error: LayoutError, as_json: bool) -> int:
     undecided = isinstance(error, NotDecided)
     error.hint = in_a_shell(error.hint)
     if as_json and undecided:
-        _print_json({"answer": None, "reason": error.message})
-    elif as_json:
+        return _print_json({"answer": None, "reason": error.message}, UNDECIDED)
+    if as_json:
         report: dict[str, Any] = {"code": error.code, "message": error.message}
         report["span"] = None if error.span is None else list(error.span)
         report["hint"] = error.hint
-        _print_json({"error": report})
-    elif undecided:
-        print(error)
-    else:
-        print(f"tilewise: {error}", file=sys.stderr)
-    return UNDECIDED if undecided else NOT_UNDERSTOOD
+        return _print_json({"error": report}, NOT_UNDERSTOOD)
+    if undecided:
+        return _print_text(str(error), sys.stdout, UNDECIDED)
+    return _print_text(f"tilewise: {error}", sys.stderr, NOT_UNDERSTOOD)
 
 
 def _never_fail_to_print() -> None:

@@ -81,10 +81,11 @@ def print_lines(lines: Iterable[Line], console: Console) -> None:
         print(as_text(lines), file=console.file)
         return
     styles = styles_in(console.color_system)
-    for line in lines:
-        console.print(
-            Text.assemble(*((piece.text, styles.get(piece.role, "")) for piece in line)), soft_wrap=True
-        )
+    with console.capture() as drawn:
+        for line in lines:
+            pieces = ((piece.text, styles.get(piece.role, "")) for piece in line)
+            console.print(Text.assemble(*pieces), soft_wrap=True)
+    print(drawn.get(), end="", file=console.file)  # rich would end the process where nobody reads
 
 
 def styles_in(system: str) -> dict[str, str]:

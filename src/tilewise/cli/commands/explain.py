@@ -63,6 +63,7 @@ def _screen(args: argparse.Namespace) -> Answer:
     from tilewise.show.screen import screen_of
 
     args.layout = filled_in(args.layout, args, "dtype")
+    width = _width(args.width)
     layout = layout_from(args.layout, args)
     screen = screen_of(layout, args.dtype, args.access, address_from(args.base or "0", "--base"))
 
@@ -70,7 +71,7 @@ def _screen(args: argparse.Namespace) -> Answer:
         from tilewise.show.page import page_of
         from tilewise.show.terminal import print_out
 
-        print_out(page_of(screen, _width(args.width)))
+        print_out(page_of(screen, width))
 
     return Answer(screen.as_dict(), draw)
 
