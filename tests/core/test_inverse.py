@@ -173,7 +173,7 @@ def test_a_place_that_names_an_axis_and_its_parts():
 
 def test_threads_of_waves_of_64_lanes():
     """A layout that has lane 32 is of CDNA's waves: thread 100 is lane 36 of the second."""
-    wave, waves = parse("mfma.D(32x32x8, f16)"), S[(4, 64) : (1 @ warpid, 1 @ laneid)]
+    wave, waves = parse("mfma.D(32x32x8, f32)"), S[(4, 64) : (1 @ warpid, 1 @ laneid)]
     assert wave.who(tx=45, reg=3) == wave.who(laneid=45, reg=3) == ((7, 13),)
     assert wave.who(tx=64, reg=3) == ()
     assert waves.who(tx=100) == ((1, 36),)

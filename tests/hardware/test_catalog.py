@@ -13,6 +13,7 @@ from tilewise.cli.main import main
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog import Built, Entry, Parameter, Registry, entries, find, search
 from tilewise.hardware.catalog.confirmed import checked, confirmations
+from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.catalog.places import position_of
 from tilewise.hardware.catalog.registry import ENGINES
 from tilewise.hardware.catalog.sheet import sheet_of, summary_of
@@ -33,6 +34,20 @@ def test_every_entry_gives_its_example_and_is_confirmed():
         assert "document" in sheet["confirmed"]
         assert find(name) is entry
         assert json.dumps(summary_of(entry))
+
+
+def test_dtype_of_an_entry_is_the_type_that_it_lays_out():
+    """One word means one thing in every family; metadata alone goes by the type of its A."""
+    of_a, told = {"mma.E"}, set()
+    for entry in entries().values():
+        for values in instances_of(entry).values():
+            built = entry.build(**values)
+            if built.layout is not None and values.get("dtype") is not None:
+                told.add(entry.name)
+                own = {values["dtype"], "b8"}  # in which types of 6 and 4 bits lie
+                assert (built.dtype is not None and built.dtype.name in own) == (entry.name not in of_a)
+    assert told > {f"{family}.{operand}" for family in ("mma", "mfma") for operand in "ABCD"} | of_a
+    assert told > {"wgmma.A", "wgmma.D", "wgmma.smem", "tcgen05.A", "tcgen05.D", "tcgen05.smem"}
 
 
 def test_every_source_is_cited_with_a_section():

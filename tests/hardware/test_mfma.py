@@ -10,7 +10,7 @@ from tilewise.cli.main import main
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
-from tilewise.hardware.mfma.instructions import ELSEWHERE, Shape, instructions
+from tilewise.hardware.mfma.instructions import ELSEWHERE, Shape, instructions, results
 from tilewise.hardware.mfma.words import named, operands
 from tilewise.show.scene.build import scene_of
 
@@ -81,8 +81,7 @@ def test_every_operand_is_where_the_document_has_it(this):
     }
     expected["C"] = expected["D"]
     for operand, extents in {"A": (m, k), "B": (n, k), "C": (m, n), "D": (m, n)}.items():
-        dtype = this.b if operand == "B" else this.a
-        layout = find(f"mfma.{operand}")(str(this.shape), dtype).layout
+        layout = find(f"mfma.{operand}")(str(this.shape), this.dtype(operand), this.blocks).layout
         assert layout.size == blocks * extents[0] * extents[1]
         places = set()
         for b, i, j in product(range(blocks), *map(range, extents)):
@@ -115,10 +114,10 @@ def test_where_the_document_is_not_followed_it_says_otherwise():
 @pytest.mark.parametrize("this", instructions(), ids=str)
 @pytest.mark.parametrize("operand", "ABCD")
 def test_what_is_said_of_every_operand(this, operand):
-    dtype = this.b if operand == "B" else this.a
-    built = find(f"mfma.{operand}")(str(this.shape), dtype)
+    dtype = this.dtype(operand)
+    built = find(f"mfma.{operand}")(str(this.shape), dtype, this.blocks)
     facts = built.facts
-    assert built.dtype == DType.of(dtype if operand in "AB" else this.d)
+    assert built.dtype == DType.of(dtype)
     assert str(this) in facts["instructions"]
     assert facts["builtins"][facts["instructions"].index(str(this))] == this.builtin
     assert (facts["blocks"], facts["cycles"]) == (this.blocks, this.cycles)
@@ -127,37 +126,39 @@ def test_what_is_said_of_every_operand(this, operand):
     assert facts["registers"]["count"] == this.registers(operand)
     assert facts["registers"]["count"] * 32 * LANES == built.layout.size * built.dtype.bits
     assert facts["elements"]["count"] * LANES == built.layout.size
-    assert find(f"mfma.{operand}")(str(this.shape), dtype, this.blocks).layout == built.layout
+    if operand in "AB" or this.blocks_of_result is None:
+        assert find(f"mfma.{operand}")(str(this.shape), dtype).layout == built.layout
 
 
 def test_the_example_of_the_documents_third_subsection():
     """7.1.3.3: register 1, upper half, of lane 63 has A[15, 3, 3]; register 3 of lane 63 has D[15, 3, 3]."""
     assert parse("mfma.A(4x4x4, f16)").place(15, 3, 3).as_dict() == {"laneid": 63, "reg": 3}
-    assert parse("mfma.D(4x4x4, f16)").place(15, 3, 3).as_dict() == {"laneid": 63, "reg": 3}
+    assert parse("mfma.D(4x4x4, f32)").place(15, 3, 3).as_dict() == {"laneid": 63, "reg": 3}
     assert parse("mfma.D(32x32x2, f32)").place(27, 31).as_dict() == {"laneid": 31, "reg": 15}
 
 
 def test_calls_are_read_wherever_layouts_are():
     layout = "S[((4, 2, 4), 32) : ((4@reg, 32@laneid, 1@reg), 1@laneid)]"
     for call in (
-        "mfma.D(32x32x8, f16)",
-        "mfma.D(shape=32x32x8, dtype=f16)",
-        "mfma.D(32x32x8, dtype=f16, blocks=1)",
+        "mfma.D(32x32x8, f32)",
+        "mfma.D(shape=32x32x8, dtype=f32)",
+        "mfma.D(32x32x8, dtype=f32, blocks=1)",
+        "mfma.C(32x32x8,f32)",
         "mfma.C(32x32x8,bf16)",
     ):
         assert parse(call) == parse(layout)
     with pytest.raises(LayoutError, match="a number runs into 'x'"):
         parse("S[(8x4x2, 3) : (3, 1)]")
     with pytest.raises(LayoutError, match="a number runs into 'x'"):
-        parse("mfma.D(32x32x8 f16)")
+        parse("mfma.D(32x32x8 f32)")
 
 
 def test_the_issues_command(capsys):
-    code, data = asked(capsys, "mfma.D", "--shape", "32x32x8", "--dtype", "f16")
+    code, data = asked(capsys, "mfma.D", "--shape", "32x32x8", "--dtype", "f32")
     assert (code, data["shape"], data["registers"]["count"], data["lanes"]) == (0, [32, 32], 16, 64)
-    assert data["instructions"] == ["v_mfma_f32_32x32x8_f16"]
+    assert data["instructions"] == ["v_mfma_f32_32x32x8_f16", "v_mfma_f32_32x32x8_bf16"]
     assert data["register_files"] == ["VGPR", "AccVGPR"]
-    _, data = asked(capsys, "mfma.D(32x32x8, f16)", "--who", "laneid=45,register=3")
+    _, data = asked(capsys, "mfma.D(32x32x8, f32)", "--who", "laneid=45,register=3")
     assert [where["element"] for where in data["elements_at"]] == [[7, 13]]
     assert data["elements_at"][0]["thread"] == 45
     _, data = asked(capsys, "mfma.A(32x32x8, f16)", "--who", "laneid=63,register=1")
@@ -167,7 +168,7 @@ def test_the_issues_command(capsys):
 
 def test_scenes_have_64_lanes():
     """What show, the page and pictures draw."""
-    for call, shape in (("mfma.D(32x32x8, f16)", (64, 16)), ("mfma.A(4x4x4, f16)", (64, 4))):
+    for call, shape in (("mfma.D(32x32x8, f32)", (64, 16)), ("mfma.A(4x4x4, f16)", (64, 4))):
         panels = {panel.title: panel for panel in scene_of(parse(call)).panels}
         assert panels["laneid by reg"].cells == shape
     hints = [note.text for note in scene_of(parse(call)).notes if note.kind == "hint"]
@@ -177,8 +178,8 @@ def test_scenes_have_64_lanes():
 @pytest.mark.parametrize(
     "words",
     [
-        ("banks", "S[(64, 64) : (64, 1)]", "--dtype", "f32", "--access", "mfma.D(32x32x8, f16)"),
-        ("shuffle", "mfma.D(32x32x8, f16)", "mfma.D(32x32x8, f16)", "--dtype", "f32", "--permute", "1,0"),
+        ("banks", "S[(64, 64) : (64, 1)]", "--dtype", "f32", "--access", "mfma.D(32x32x8, f32)"),
+        ("shuffle", "mfma.D(32x32x8, f32)", "mfma.D(32x32x8, f32)", "--dtype", "f32", "--permute", "1,0"),
     ],
     ids=lambda words: words[0],
 )
@@ -226,6 +227,8 @@ def test_mixed_types_are_the_types_of_a_and_b():
 def test_what_other_generations_have(shape, dtype):
     with pytest.raises(Refused, match=r"gfx950 \(CDNA4\) has it|has it no longer"):
         find("mfma.A")(shape, dtype)
+    with pytest.raises(Refused, match=r"gfx950 \(CDNA4\) has it|has it no longer"):
+        find("mfma.D")(shape, dtype)
 
 
 @pytest.mark.parametrize(
@@ -233,8 +236,11 @@ def test_what_other_generations_have(shape, dtype):
     [
         (("mfma.A(32x32x8, s4)",), "gfx942 has no v_mfma 32x32x8 of s4"),
         (("mfma.A(8x8x8, f16)",), "gfx942 has no v_mfma 8x8x8 of f16"),
-        (("mfma.D(4x4x4, f16, blocks=2)",), "multiplies 16 blocks, not 2"),
-        (("mfma.D(32x32x8, f16, blocks=2)",), "multiplies 1 block, not 2"),
+        (("mfma.D(4x4x4, f32, blocks=2)",), "4x4x4 into f32 multiplies 16 blocks, not 2"),
+        (("mfma.D(4x4x4, f16, blocks=2)",), "4x4x4 of f16 multiplies 16 blocks, not 2"),
+        (("mfma.D(32x32x8, f32, blocks=2)",), "multiplies 1 block, not 2"),
+        (("mfma.D(32x32x4, f32, blocks=4)",), "multiplies 1 block or 2 blocks, not 4"),
+        (("mfma.D(32x32x8, f64)",), "gfx942 has no v_mfma 32x32x8 into f64"),
         (("mfma.shapes", "--shape", "8x8x8"), "no mfma of gfx942 has the shape 8x8x8"),
         (("mfma.shapes", "--shape", "32x32x8", "--dtype", "f64"), "gfx942 has no v_mfma 32x32x8 of f64"),
         (("mfma.sp",), "sparse products"),
@@ -252,10 +258,33 @@ def test_what_is_refused_says_why(capsys, words, reason):
     assert data["hint"]
 
 
-def test_the_type_of_a_result_is_that_of_a():
-    with pytest.raises(Refused, match="gfx942 has no v_mfma 32x32x8 of f32") as no:
-        find("mfma.D")("32x32x8", "f32")
-    assert no.value.hint.endswith("; 32x32x8 is of f16, bf16; the type is that of A")
+def test_result_of_a_type_that_no_instruction_has_is_refused():
+    with pytest.raises(Refused, match="gfx942 has no v_mfma 32x32x8 into s32") as no:
+        find("mfma.D")("32x32x8", "s32")
+    assert no.value.hint == (
+        "s32 has 32x32x4 (2 blocks), 16x16x4 (4 blocks), 4x4x4 (16 blocks), 32x32x16, 16x16x32; "
+        "32x32x8 is into f32"
+    )
+
+
+@pytest.mark.parametrize("this", [one for one in instructions() if one.a not in results()], ids=str)
+@pytest.mark.parametrize("operand", "CD")
+def test_result_by_the_type_of_a_is_that_of_its_instruction(this, operand):
+    """As calls once had it: the type of A says which instruction is meant, and the answer the type of D."""
+    entry = find(f"mfma.{operand}")
+    older = entry.bind((str(this.shape), this.a))
+    assert older == entry.bind((str(this.shape), this.d, this.blocks))
+    assert entry.spelled(older) == operands(this)[operand]
+    assert str(this) in entry.build(**older).facts["instructions"]
+
+
+@pytest.mark.parametrize(("shape", "blocks"), [("16x16x4", (1, 4)), ("32x32x4", (1, 2))])
+def test_result_whose_blocks_are_open_asks_for_them(shape, blocks):
+    with pytest.raises(LayoutError, match=f"{shape} into f32 multiplies") as wrong:
+        find("mfma.D")(shape, "f32")
+    assert wrong.value.hint == f"say which: blocks={blocks[0]} or blocks={blocks[1]}"
+    sizes = {find("mfma.D")(shape, "f32", many).layout.size // many for many in blocks}
+    assert len(sizes) == 1
 
 
 @pytest.mark.parametrize(
@@ -298,7 +327,7 @@ def test_instructions_are_read_in_every_spelling(this):
 
 
 def _bits(this, operand):
-    return DType.of({"A": this.a, "B": this.b}.get(operand, this.d)).bits
+    return DType.of(this.dtype(operand)).bits
 
 
 def test_an_instruction_names_its_operands(capsys):

@@ -257,7 +257,7 @@ def test_where_an_element_is_in_all_its_copies():
         (("tcgen05.sfa", "mxf4", 128), "lane=38,column=2", [(70, 0), (70, 1), (70, 2), (70, 3)]),
         (("tcgen05.D", "f16", 64, 64), "lane=33,column=5", [(17, 5)]),
         (("tcgen05.sf", 256, 8), "byte=617", [(70, 5)]),
-        (("mfma.D", "32x32x8", "f16"), "lane=45,reg=0", [(4, 13)]),
+        (("mfma.D", "32x32x8", "f32"), "lane=45,reg=0", [(4, 13)]),
     ],
 )
 def test_a_place_is_asked_as_it_is_told(call, place, found):

@@ -12,8 +12,8 @@ from tests.oracle.claims import Claim, Place, claim
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
 
-INPUT = {"i8": "s8", "fp8": "e4m3fnuz", "bf8": "e5m2fnuz"}
-_NAME = re.compile(r"v_mfma_\w+?_(\d+x\d+x\d+)(?:_\d+b)?_([a-z0-9]+)(?:_([a-z0-9]+))?")
+TYPES = {"i8": "s8", "i32": "s32", "fp8": "e4m3fnuz", "bf8": "e5m2fnuz"}
+_NAME = re.compile(r"v_mfma_([a-z0-9]+)_(\d+x\d+x\d+)(?:_\d+b)?_([a-z0-9]+)(?:_([a-z0-9]+))?")
 _CELL = re.compile(r"v(?:(\d+)|\[\d+:(\d+)\])\{(\d+)\}(?:\.\[(\d+):(\d+)\])?")
 
 
@@ -22,10 +22,9 @@ def claims() -> Iterator[Claim]:
     for name, said in recorded()["instructions"].items():
         named = _NAME.fullmatch(name)
         assert named is not None
-        shape, a, b = named.groups()
-        for operand in "ABCD":
-            word = (b or a) if operand == "B" else a
-            values = {"shape": shape, "dtype": INPUT.get(word, word)}
+        d, shape, a, b = named.groups()
+        for operand, word in {"A": a, "B": b or a, "C": d, "D": d}.items():
+            values = {"shape": shape, "dtype": TYPES.get(word, word), "blocks": len(said[operand])}
             yield claim(name, f"mfma.{operand}", _places(said, operand), **values)
 
 

@@ -14,14 +14,18 @@ from tests.oracle.claims import Claim, Place, claim
 from tests.oracle.triton_claims import element
 
 SCRIPT = Path(__file__).with_name("triton_mfma.py")
+RESULTS = {"s8": "s32", "f64": "f64"}
+"""{a type of A: that of D}, where it is not f32."""
 
 
 def claims() -> Iterator[Claim]:
     """Of the operands of every shape that Triton's products become."""
     done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=True)
     for said in json.loads(done.stdout):
-        values = {"shape": said["shape"], "dtype": said["dtype"]}
-        for operand in ("C", "D") if said["what"] == "D" else said["what"]:
+        of_result = said["what"] == "D"
+        dtype = RESULTS.get(said["dtype"], "f32") if of_result else said["dtype"]
+        values = {"shape": said["shape"], "dtype": dtype, "blocks": said["blocks"]}
+        for operand in ("C", "D") if of_result else said["what"]:
             yield claim(f"mfma of {said['dtype']}", f"mfma.{operand}", _places(said), **values)
 
 

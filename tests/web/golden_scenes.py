@@ -106,8 +106,8 @@ TYPED_CALLS = (
     ("tcgen05.cp(64x128b, multicast=warpx2::02_13)", "u8"),
     ("tcgen05.ld(16x256b, repeat=x2)", "b32"),
     ("tcgen05.ld(16x32bx2, repeat=x4, pack)", "b16"),
-    ("mfma.D(32x32x8, f16)", "f32"),
-    ("mfma.D(4x4x4, f16)", "f32"),
+    ("mfma.D(32x32x8, f32)", "f32"),
+    ("mfma.D(4x4x4, f32)", "f32"),
     ("mfma.A(16x16x32, e4m3fnuz)", "e4m3fnuz"),
 )
 """Tensor memory with copies, pairs of CTAs, waves of 64 lanes; with the types that their elements have."""

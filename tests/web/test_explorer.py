@@ -651,7 +651,7 @@ def test_the_reader_s_theme(page: Page, address: str):
         ("mma.A(m16n8k16, f16)", ("mma.A", "m16n8k16", "f16")),
         ("ldmatrix(x4, trans)", ("ldmatrix", "x4", True)),
         ("wgmma.atom(128B, k, bf16)", ("wgmma.atom", "128B", "k", "bf16")),
-        ("mfma.D(32x32x8, f16)", ("mfma.D", "32x32x8", "f16")),
+        ("mfma.D(32x32x8, f32)", ("mfma.D", "32x32x8", "f32")),
         ("tcgen05.D(f32, 64, n=48)", ("tcgen05.D", "f32", 64, 48)),
         ("tcgen05.sfa(mxf8f6f4, rows=128)", ("tcgen05.sfa", "mxf8f6f4", 128)),
         ("tcgen05.ld(16x32bx2, x4)", ("tcgen05.ld", "16x32bx2", "x4")),

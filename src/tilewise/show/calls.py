@@ -22,7 +22,7 @@ LEFT_OUT = ("canonical", "figure")
 SIZES = {"tcgen05.D": {"n": range(8, 257, 8)}, "tcgen05.sfb": {"rows": range(8, 257, 8)}}
 """Sizes of instructions of which instances have one alone."""
 
-ALL_NUMBERS = ("tcgen05",)
+ALL_NUMBERS = ("tcgen05", "mfma")
 """Engines of which numbers that may be left out are in the table, too, such as how many CTAs go together."""
 
 TILES = {"wgmma.smem": ("bf16",), "tcgen05.smem": ("bf16", "e4m3")}
@@ -30,7 +30,7 @@ TILES = {"wgmma.smem": ("bf16",), "tcgen05.smem": ("bf16", "e4m3")}
 
 
 def page_knows_call(text: str) -> bool:
-    """Whether a text is a call that the page has in its table: one of usual values.
+    """Whether a text is a call that the page has in its table: one of usual values, in their one spelling.
 
     >>> [page_knows_call(f"mma.A(m8n8k4, f16{more})") for more in ("", ", product=0", ", product=1")]
     [True, True, False]
@@ -38,13 +38,17 @@ def page_knows_call(text: str) -> bool:
     [True, False]
     >>> page_knows_call("S[8]"), page_knows_call("mfma.A(16x16x4, f32)")
     (False, True)
+    >>> [page_knows_call(f"mfma.D(32x32x8, {dtype})") for dtype in ("f32", "f16")]
+    [True, False]
     """
     from tilewise.hardware.calls import read_call
 
     try:
         entry, given, named = read_call(text)
         values = entry.bind(tuple(given), named)
-        return values in _listed(entry) and _is_legal(entry, values)
+        said = {p.name: value for p, value in zip(entry.parameters, given, strict=False)} | named
+        settled = any(entry.parameter(name).read(value) != values[name] for name, value in said.items())
+        return not settled and values in _listed(entry) and _is_legal(entry, values)
     except LayoutError:
         return False
 

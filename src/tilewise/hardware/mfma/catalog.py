@@ -18,6 +18,7 @@ from tilewise.hardware.mfma.instructions import (
     input_named,
     inputs,
     instructions,
+    results,
 )
 from tilewise.hardware.mfma.words import LOOKS, SCALED, SPARSE, named, operands
 from tilewise.hardware.sources import AMD_LAB_NOTES, CDNA3_LAYOUTS, CDNA3_MFMA, HIP_FP8
@@ -46,14 +47,18 @@ def _shape(given: str) -> str:
 _SHAPES = tuple(map(str, sorted({this.shape for this in instructions()}, reverse=True)))
 
 SHAPE = Parameter("shape", "the shape of the instruction", legal=_SHAPES, normal=_shape)
-INPUT = Parameter("dtype", "the type of A's and B's elements", legal=inputs(), normal=input_named)
-OF_A = replace(INPUT, meaning="the type of A's elements, by which the instruction is called")
+INPUT = Parameter("dtype", "the type of A's elements", legal=inputs(), normal=input_named)
+OF_B = replace(INPUT, meaning="the type of B's elements")
+RESULT = Parameter("dtype", "the type of C's and D's elements", legal=results(), normal=input_named)
 BLOCKS = Parameter(
     "blocks",
     "how many products one instruction computes, which the shape and the type say",
     legal=(1, 2, 4, 16),
     optional=True,
     number=True,
+)
+OF_RESULT = replace(
+    BLOCKS, meaning="how many products one instruction computes, where the shape and the type leave it open"
 )
 
 
@@ -75,13 +80,19 @@ def _input(operand: str) -> Callable[..., Built]:
 def _result(letter: str) -> Callable[..., Built]:
     def build(shape: str, dtype: str, blocks: int | None) -> Built:
         giving = having(shape, dtype, blocks, letter.upper())
-        layout, element = d_fragment(shape, dtype), DType.of(giving[0].d)
+        layout, element = d_fragment(shape, dtype, blocks), DType.of(dtype)
         facts = {**_which(giving), **registers_of(layout, element, letter), **_FILES}
         apart = _APART.get((shape, dtype), ())
         notes = (*apart, _TOGETHER, _EVEN)
         return Built(layout, facts, element, letter, notes=notes, documented=not apart)
 
     return build
+
+
+def _by_result(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with the type of C and D, which a type of A tells, too; the blocks where they are needed."""
+    this = having(values["shape"], values["dtype"], values["blocks"], "D")[0]
+    return values | {"dtype": this.d, "blocks": this.blocks_of_result}
 
 
 _FILES = {"register_files": ["VGPR", "AccVGPR"], "lanes": WAVE}
@@ -178,17 +189,23 @@ def _words(instruction: str) -> Built:
 
 def _listed(operand: str) -> Callable[[], Iterator[dict[str, Value]]]:
     """The instances of an operand: shapes and types that go together."""
-    letter = "b" if operand == "B" else "a"
 
     def instances() -> Iterator[dict[str, Value]]:
-        pairs = dict.fromkeys((str(this.shape), str(getattr(this, letter))) for this in instructions())
-        for shape, dtype in pairs:
+        for shape, dtype in dict.fromkeys((str(this.shape), this.dtype(operand)) for this in instructions()):
             yield {"shape": shape, "dtype": dtype}
 
     return instances
 
 
+def _results_listed() -> Iterator[dict[str, Value]]:
+    """The instances of C and D, with their blocks where shape and type leave them open."""
+    for this in instructions():
+        blocks = {} if this.blocks_of_result is None else {"blocks": this.blocks}
+        yield {"shape": str(this.shape), "dtype": this.d, **blocks}
+
+
 _EXAMPLE: dict[str, Value] = {"shape": "32x32x8", "dtype": "f16"}
+_OF_RESULT: dict[str, Value] = {"shape": "32x32x8", "dtype": "f32"}
 _FRAGMENT = "layout fragment register wave lane VGPR AccVGPR AMD CDNA3 MI300 gfx942 matrix core"
 
 ENTRIES = (
@@ -205,7 +222,7 @@ ENTRIES = (
     Entry(
         "mfma.B",
         "the B operand of AMD's mfma, [N, K] or [blocks, N, K]: which of 64 lanes holds which element",
-        (SHAPE, INPUT, BLOCKS),
+        (SHAPE, OF_B, BLOCKS),
         CDNA3_LAYOUTS,
         _input("B"),
         _EXAMPLE,
@@ -215,22 +232,24 @@ ENTRIES = (
     Entry(
         "mfma.C",
         "the accumulator C of AMD's mfma, [M, N] or [blocks, M, N]: which of 64 lanes holds which element",
-        (SHAPE, OF_A, BLOCKS),
+        (SHAPE, RESULT, OF_RESULT),
         CDNA3_LAYOUTS,
         _result("c"),
-        _EXAMPLE,
+        _OF_RESULT,
         f"{_FRAGMENT} accumulator",
-        _listed("C"),
+        _results_listed,
+        settled=_by_result,
     ),
     Entry(
         "mfma.D",
         "the result D of AMD's mfma, [M, N] or [blocks, M, N]: which of 64 lanes holds which element",
-        (SHAPE, OF_A, BLOCKS),
+        (SHAPE, RESULT, OF_RESULT),
         CDNA3_LAYOUTS,
         _result("d"),
-        _EXAMPLE,
+        _OF_RESULT,
         f"{_FRAGMENT} accumulator result",
-        _listed("D"),
+        _results_listed,
+        settled=_by_result,
     ),
     Entry(
         "mfma.shapes",

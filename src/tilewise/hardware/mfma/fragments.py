@@ -46,15 +46,15 @@ def b_fragment(shape: Shape | str, dtype: str) -> Layout:
     return _input(this, this.shape.n)
 
 
-def d_fragment(shape: Shape | str, dtype: str) -> Layout:
-    """C or D [M, N], or [blocks, M, N], in registers, of instructions whose A is of a type.
+def d_fragment(shape: Shape | str, dtype: str, blocks: int | None = None) -> Layout:
+    """C or D [M, N], or [blocks, M, N], in registers; `blocks` where shape and type leave them open.
 
-    >>> print(d_fragment("32x32x8", "f16"))
+    >>> print(d_fragment("32x32x8", "f32"))
     S[((4, 2, 4), 32) : ((4@reg, 32@laneid, 1@reg), 1@laneid)]
     >>> print(d_fragment("16x16x4", "f64"))
     S[((4, 4), 16) : ((1@reg, 16@laneid), 1@laneid)]
     """
-    this = having(shape, dtype)[0]
+    this = having(shape, dtype, blocks, "D")[0]
     m, n = this.shape.m, this.shape.n
     high = 1 if this.d == "f64" else 4
     blocks_abreast = -(-WAVE // (n * m // high))

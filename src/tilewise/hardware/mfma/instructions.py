@@ -115,8 +115,25 @@ class Instruction:
         """
         along = {"A": self.shape.m * self.shape.k, "B": self.shape.n * self.shape.k}
         elements = along.get(operand, self.shape.m * self.shape.n)
-        dtype = {"A": self.a, "B": self.b}.get(operand, self.d)
-        return self.blocks * elements * DType.of(dtype).bits // (WAVE * 32)
+        return self.blocks * elements * DType.of(self.dtype(operand)).bits // (WAVE * 32)
+
+    def dtype(self, operand: str) -> str:
+        """The type of an operand: A, B, C or D.
+
+        >>> instructions("32x32x8", "f16")[0].dtype("D")
+        'f32'
+        """
+        return {"A": self.a, "B": self.b}.get(operand, self.d)
+
+    @property
+    def blocks_of_result(self) -> int | None:
+        """How many blocks C and D have, where their shape and type leave it open.
+
+        >>> [this.blocks_of_result for this in instructions("16x16x4")]
+        [1, 4, 4, None, None]
+        """
+        alike = (this for this in instructions(self.shape) if this.d == self.d)
+        return self.blocks if any(this.blocks != self.blocks for this in alike) else None
 
     def __str__(self) -> str:
         blocks = f"_{self.blocks}b" if self.blocks > 1 else ""
@@ -199,6 +216,15 @@ def inputs() -> tuple[str, ...]:
     return tuple(dict.fromkeys(this.a for this in instructions()))
 
 
+def results() -> tuple[str, ...]:
+    """Every type that C and D may have.
+
+    >>> results()
+    ('f32', 's32', 'f64')
+    """
+    return tuple(dict.fromkeys(this.d for this in instructions()))
+
+
 def input_named(given: str) -> str:
     """The type that a word says, also one of AMD's: fp8 and bf8 are those of gfx942.
 
@@ -226,46 +252,63 @@ def input_named(given: str) -> str:
 def having(
     shape: Shape | str, dtype: str, blocks: int | None = None, operand: str = "A"
 ) -> list[Instruction]:
-    """The instructions of a shape that take A, or B, of a type; refused where there is none.
+    """The instructions of a shape whose operand is of a type; refused where there is none.
 
-    Of C and D the type is that of A too, by which instructions are called.
+    A type of A that no C or D has tells of them, too, which instructions are meant, as their names do.
 
     >>> [str(this) for this in having("16x16x32", "e4m3fnuz", operand="B")]
     ['v_mfma_f32_16x16x32_fp8_fp8', 'v_mfma_f32_16x16x32_bf8_fp8']
+    >>> [str(this) for this in having("32x32x4", "f32", 1, "D")]
+    ['v_mfma_f32_32x32x4_xf32']
+    >>> [str(this) for this in having("32x32x8", "f16", operand="D")]
+    ['v_mfma_f32_32x32x8_f16']
     """
-    taking = [this for this in instructions(shape) if (this.b if operand == "B" else this.a) == dtype]
-    if not taking:
-        _refuse(Shape.of(shape), dtype, operand)
-    if blocks not in (None, taking[0].blocks):
-        several = _blocks(taking[0].blocks)
+    by = "A" if operand in ("C", "D") and dtype in inputs() and dtype not in results() else operand
+    found = [this for this in instructions(shape) if this.dtype(by) == dtype]
+    if not found:
+        _refuse(Shape.of(shape), dtype, by)
+    several = sorted({this.blocks for this in found})
+    if blocks is None and len(several) > 1:
+        raise LayoutError(
+            "TW601",
+            f"{shape} into {dtype} multiplies {' or '.join(map(_blocks, several))}",
+            hint=f"say which: {' or '.join(f'blocks={many}' for many in several)}",
+        )
+    if blocks is not None and blocks not in several:
+        of_type = [this for this in instructions() if this.dtype(by) == dtype]
         raise Refused(
             "TW602",
-            f"{shape} of {dtype} multiplies {several}, not {blocks}",
-            witness={"shape": str(shape), "dtype": dtype, "blocks": taking[0].blocks},
-            hint=f"{dtype} has {_listed(instructions(dtype=dtype))}",
+            f"{shape} {_of(by)} {dtype} multiplies {' or '.join(map(_blocks, several))}, not {blocks}",
+            witness={"shape": str(shape), "dtype": dtype, "blocks": several[0]},
+            hint=f"{dtype} has {_listed(of_type)}",
         )
-    return taking
+    return [this for this in found if blocks in (None, this.blocks)]
 
 
 def _refuse(shape: Shape, dtype: str, operand: str) -> NoReturn:
     """Say who has a shape of a type, or what there is instead."""
     elsewhere = ELSEWHERE.get((str(shape), dtype))
-    of_type = instructions(dtype=dtype)
-    types = dict.fromkeys(this.a for this in instructions(shape))
-    hints = [f"{dtype} has {_listed(of_type)}"] if of_type else [f"it multiplies {', '.join(inputs())}"]
-    hints += [f"{shape} is of {', '.join(types)}"] if types else []
-    hints += ["the type is that of A"] if operand in ("C", "D") else []
+    of_type = [this for this in instructions() if this.dtype(operand) == dtype]
+    types = dict.fromkeys(this.dtype(operand) for this in instructions(shape))
+    known = inputs() if operand in ("A", "B") else results()
+    hints = [f"{dtype} has {_listed(of_type)}" if of_type else f"{operand} is of {', '.join(known)}"]
+    hints += [f"{shape} is {_of(operand)} {', '.join(types)}"] if types else []
     raise Refused(
         "TW602",
-        f"gfx942 has no v_mfma {shape} of {dtype}" + (f": {elsewhere}" if elsewhere else ""),
+        f"gfx942 has no v_mfma {shape} {_of(operand)} {dtype}" + (f": {elsewhere}" if elsewhere else ""),
         witness={"shape": str(shape), "dtype": dtype},
         hint="; ".join(hints),
     )
 
 
+def _of(operand: str) -> str:
+    """An instruction is of its inputs' type, and multiplies into its result's."""
+    return "of" if operand in ("A", "B") else "into"
+
+
 def _listed(some: Iterable[Instruction]) -> str:
-    many = {str(this.shape): this.blocks for this in some}
-    words = (f"{shape} ({_blocks(blocks)})" if blocks > 1 else shape for shape, blocks in many.items())
+    many = dict.fromkeys((str(this.shape), this.blocks) for this in some)
+    words = (f"{shape} ({_blocks(blocks)})" if blocks > 1 else shape for shape, blocks in many)
     return ", ".join(words)
 
 

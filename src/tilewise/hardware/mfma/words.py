@@ -68,6 +68,12 @@ def operands(this: Instruction) -> dict[str, str]:
 
     >>> operands(named("v_mfma_f32_16x16x32_fp8_bf8"))["B"]
     'mfma.B(16x16x32, dtype=e5m2fnuz)'
+    >>> operands(named("v_mfma_f32_32x32x4_2b_f16"))["D"]
+    'mfma.D(32x32x4, dtype=f32, blocks=2)'
     """
-    types = {"A": this.a, "B": this.b, "C": this.a, "D": this.a}
-    return {operand: f"mfma.{operand}({this.shape}, dtype={dtype})" for operand, dtype in types.items()}
+    blocks = "" if this.blocks_of_result is None else f", blocks={this.blocks}"
+    more = {"A": "", "B": "", "C": blocks, "D": blocks}
+    return {
+        operand: f"mfma.{operand}({this.shape}, dtype={this.dtype(operand)}{said})"
+        for operand, said in more.items()
+    }

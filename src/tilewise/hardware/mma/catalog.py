@@ -52,8 +52,10 @@ _INPUTS = (*inputs(), *(name for name in F8F6F4 if name not in inputs()))
 _RESULTS = results()
 
 SHAPE = Parameter("shape", "the shape of the instruction", legal=_SHAPES, normal=_shape)
-INPUT = Parameter("dtype", "the type of A's and B's elements", legal=_INPUTS, normal=dtype_named)
-RESULT = Parameter("dtype", "the type of C's and D's elements", legal=_RESULTS, normal=dtype_named)
+OF_A = Parameter("dtype", "the type of A's elements", legal=_INPUTS, normal=dtype_named)
+OF_B = replace(OF_A, meaning="the type of B's elements")
+OF_C = Parameter("dtype", "the type of C's elements", legal=_RESULTS, normal=dtype_named)
+OF_D = replace(OF_C, meaning="the type of D's elements")
 PRODUCT = Parameter(
     "product",
     "which of the four products that m8n8k4 of f16 computes",
@@ -264,7 +266,7 @@ ENTRIES = (
     Entry(
         "mma.A",
         "the A operand of an mma.sync, [M, K]: which lane holds which element",
-        (SHAPE, INPUT, _major("row"), PRODUCT, ARCH),
+        (SHAPE, OF_A, _major("row"), PRODUCT, ARCH),
         PTX_MMA,
         _input("A"),
         _EXAMPLE,
@@ -274,7 +276,7 @@ ENTRIES = (
     Entry(
         "mma.B",
         "the B operand of an mma.sync, [N, K]: which lane holds which element",
-        (SHAPE, INPUT, _major("col"), PRODUCT, ARCH),
+        (SHAPE, OF_B, _major("col"), PRODUCT, ARCH),
         PTX_MMA,
         _input("B"),
         _EXAMPLE,
@@ -284,7 +286,7 @@ ENTRIES = (
     Entry(
         "mma.C",
         "the accumulator C of an mma.sync, [M, N]: which lane holds which element",
-        (SHAPE, RESULT, PRODUCT, ARCH),
+        (SHAPE, OF_C, PRODUCT, ARCH),
         PTX_MMA,
         _result("c"),
         {"shape": "m16n8k16", "dtype": "f32"},
@@ -294,7 +296,7 @@ ENTRIES = (
     Entry(
         "mma.D",
         "the result D of an mma.sync, [M, N]: which lane holds which element",
-        (SHAPE, RESULT, PRODUCT, ARCH),
+        (SHAPE, OF_D, PRODUCT, ARCH),
         PTX_MMA,
         _result("d"),
         {"shape": "m16n8k16", "dtype": "f32"},
@@ -304,7 +306,7 @@ ENTRIES = (
     Entry(
         "mma.shapes",
         "which mma.sync there are, of a type of A, of a shape or of all: what goes together, and who has it",
-        (replace(INPUT, optional=True), replace(SHAPE, optional=True), ARCH),
+        (replace(OF_A, optional=True), replace(SHAPE, optional=True), ARCH),
         PTX_MMA_SHAPES,
         _table,
         {"dtype": "s8"},

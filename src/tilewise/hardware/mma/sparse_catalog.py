@@ -58,9 +58,9 @@ _RESULTS = tuple(dict.fromkeys(this.d for this in _EVERY))
 _SCALED = tuple(name for name, kind in KINDS.items() if kind.scalings)
 
 SHAPE = Parameter("shape", "the shape of the instruction", legal=_SHAPES, normal=_shape)
-INPUT = Parameter("dtype", "the type of A's and B's elements", legal=_INPUTS, normal=dtype_named)
 OF_A = Parameter("dtype", "the type of A's elements", legal=_INPUTS, normal=dtype_named)
-RESULT = Parameter("dtype", "the type of C's and D's elements", legal=_RESULTS, normal=dtype_named)
+OF_B = replace(OF_A, meaning="the type of B's elements")
+RESULT = Parameter("dtype", "the type of D's elements", legal=_RESULTS, normal=dtype_named)
 SELECTOR = Parameter(
     "selector", "which lanes of each four supply metadata", legal=(0, 1, 2, 3), default=0, number=True
 )
@@ -272,7 +272,7 @@ ENTRIES = (
     Entry(
         "mma.sp.A",
         "the stored half of a sparse A, [M, K/2]: which lane holds which element",
-        (SHAPE, INPUT, ARCH),
+        (SHAPE, OF_A, ARCH),
         PTX_SPARSE_STORAGE,
         _operand("A"),
         _SP,
@@ -281,7 +281,7 @@ ENTRIES = (
     Entry(
         "mma.sp.B",
         "the B operand of a sparse mma, [N, K]: which lane holds which element",
-        (SHAPE, INPUT, ARCH),
+        (SHAPE, OF_B, ARCH),
         PTX_MMA_SPARSE,
         _operand("B"),
         _SP,

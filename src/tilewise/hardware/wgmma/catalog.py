@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
 from tilewise.core.dtypes import DType
@@ -46,7 +47,8 @@ _ACCUMULATORS = tuple(sorted({name for row in INPUTS.values() for name in row.ac
 # -- parameters ------------------------------------------------------------------------------------
 
 
-INPUT = Parameter("dtype", "the type of A's and B's elements", legal=tuple(INPUTS), normal=dtype_named)
+INPUT = Parameter("dtype", "the type of A's elements", legal=tuple(INPUTS), normal=dtype_named)
+OF_TILE = replace(INPUT, meaning="the type of the tile's elements")
 
 
 # -- what is built ---------------------------------------------------------------------------------
@@ -203,7 +205,7 @@ ENTRIES = (
             Parameter("operand", "A is [M, K], B is [N, K]", legal=OPERANDS),
             MAJOR,
             MODE,
-            INPUT,
+            OF_TILE,
             Parameter("rows", "rows of the tile: M of A, N of B", rule="whole atoms; of A 64s", number=True),
             Parameter("k", "columns of the tile, along K", rule="whole atoms and whole wgmmas", number=True),
             ORDER,

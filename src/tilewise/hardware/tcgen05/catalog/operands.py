@@ -61,7 +61,7 @@ def _kind(given: str) -> str:
     return Kind.of(given).name
 
 
-INPUT = Parameter("dtype", "the type of A's or B's elements", legal=TYPES, normal=dtype_named)
+INPUT = Parameter("dtype", "the type of the tile's elements", legal=TYPES, normal=dtype_named)
 
 
 def _mode(given: str) -> str:
