@@ -128,9 +128,23 @@ def _split(spelled: Any, letter: str) -> tuple[Shape, Any]:
             raise LayoutError("TW004", f"{letter}[shape : strides] lacks a side of its colon")
         return as_shape(spelled.start), spelled.stop
     if isinstance(spelled, tuple) and any(isinstance(part, slice) for part in spelled):
-        raise LayoutError(
-            "TW003",
-            f"{letter}[8, 4 : 4, 1] is three things to Python, not a shape and its strides",
-            hint=f"put both sides in parentheses: {letter}[(8, 4) : (4, 1)]",
-        )
+        parts = [f"{part.start} : {part.stop}" if isinstance(part, slice) else str(part) for part in spelled]
+        shape, _, strides = ", ".join(parts).partition(" : ")
+        raise in_pieces(letter, shape, strides)
     return as_shape(spelled), None
+
+
+def in_pieces(letter: str, shape: str, strides: str) -> LayoutError:
+    """The refusal of a shape and strides with commas but no parentheses, of which Python makes a tuple."""
+    within = f"({strides})" if _has_outer_comma(strides) else strides or "(4, 1)"
+    return LayoutError(
+        "TW003",
+        f"{letter}[{shape} : {strides}] is several things to Python, not a shape and its strides",
+        hint=f"put both sides in parentheses: {letter}[({shape}) : {within}]",
+    )
+
+
+def _has_outer_comma(text: str) -> bool:
+    """Whether a comma stands outside all parentheses."""
+    before = (text[:at] for at, sign in enumerate(text) if sign == ",")
+    return any(part.count("(") == part.count(")") for part in before)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tilewise.core.axes import Axis, m
-from tilewise.core.builders import row_major
+from tilewise.core.builders import in_pieces, row_major
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout, Replicas
@@ -25,7 +25,7 @@ from tilewise.core.swizzles import NAMED_BITS, Swizzle
 from tilewise.core.vectors import Term, Vector, as_vector
 from tilewise.notation.calls import Catalog, call, opens_call
 from tilewise.notation.guesses import unknown_word
-from tilewise.notation.tokens import END, NAME, Cursor, Token
+from tilewise.notation.tokens import END, NAME, Cursor, Token, shortened
 from tilewise.notation.trees import (
     Branch,
     Names,
@@ -287,12 +287,12 @@ class Parser:
         return Branch(tuple(parts), cursor.since(start)) if comma else parts[0]
 
     def _unparenthesised(self, letter: str, span: tuple[int, int]) -> LayoutError:
-        return self.cursor.error(
-            "TW003",
-            f"{letter}[8, 4 : 4, 1] is three things to Python, not a shape and its strides",
-            span,
-            f"put both sides in parentheses: {letter}[(8, 4) : (4, 1)]",
-        )
+        colon, *rest = self.cursor.tokens[self.cursor.at :]
+        closing = next((token for token in rest if token.text == "]"), rest[-1])
+        source = self.cursor.source
+        sides = (source[slice(*span)], source[colon.end : closing.start].strip())
+        error = in_pieces(letter, *map(shortened, sides))
+        return self.cursor.error(error.code, error.message, span, error.hint)
 
     def offset(self) -> Vector:
         """`O[5@m]`, also `O[5@m, 1@laneid]`."""

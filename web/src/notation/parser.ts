@@ -15,7 +15,7 @@ import { leavesOf, MAX_NESTING, shapeOf } from "../core/shapes";
 import { NAMED_BITS, scaledSwizzle, spelledSwizzle, swizzleOf, type Swizzle } from "../core/swizzles";
 import { negated, termsOf, vectorOf, ZERO, type Term, type Vector } from "../core/vectors";
 import { unknownWord } from "./guesses";
-import { quoted, spanOf, type Cursor, type Token } from "./tokens";
+import { quoted, shortened, spanOf, type Cursor, type Token } from "./tokens";
 import {
   axisName,
   congruent,
@@ -277,8 +277,14 @@ export class Parser {
   }
 
   #unparenthesised(letter: "S" | "R", span: Span): LayoutError {
-    const reason = `${letter}[8, 4 : 4, 1] is three things to Python, not a shape and its strides`;
-    const hint = `put both sides in parentheses: ${PAIRS[letter]}`;
+    const { text, tokens, at } = this.cursor;
+    const [colon, ...rest] = tokens.slice(at);
+    const closing = rest.find((token) => token.text === "]") ?? rest[rest.length - 1]!;
+    const shape = shortened(text.slice(...span));
+    const strides = shortened(text.slice(colon!.end, closing.start).trim());
+    const reason = `${letter}[${shape} : ${strides}] is several things to Python, not a shape and its strides`;
+    const within = hasOuterComma(strides) ? `(${strides})` : strides || "(4, 1)";
+    const hint = `put both sides in parentheses: ${letter}[(${shape}) : ${within}]`;
     return this.cursor.error("TW003", reason, hint, span);
   }
 
@@ -359,4 +365,10 @@ function rowMajor(extents: readonly bigint[]): Vector[] {
     step *= extent;
     return strides;
   }, []);
+}
+
+/** Whether a comma stands outside all parentheses. */
+function hasOuterComma(text: string): boolean {
+  const before = [...text.matchAll(/,/g)].map(({ index }) => text.slice(0, index));
+  return before.some((part) => part.split("(").length === part.split(")").length);
 }
