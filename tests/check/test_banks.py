@@ -366,6 +366,8 @@ def test_counts_are_plain_data() -> None:
         "operation": "ldmatrix",
         "bytes": 16,
         "requests": 16,
+        "lanes": 32,
+        "idle": 0,
         "wavefronts": 512,
         "ideal": 64,
         "excess": 448,

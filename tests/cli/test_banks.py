@@ -8,8 +8,10 @@ import sys
 
 import pytest
 
+from tilewise import S
 from tilewise.check.banks import counted
 from tilewise.check.banks.drawing import MARKS
+from tilewise.show.scene.build import scene_of
 
 ROWS = "S[(64, 64) : (64, 1)]"
 FREE = f"Swizzle<3,3,3> o {ROWS}"
@@ -302,3 +304,50 @@ def test_an_address_that_is_missing_is_said(tilewise, spelled):
     run = tilewise("banks", "--op", "ld", "--bytes", "4", f"--addresses={spelled}")
     assert run.code == 2
     assert "--addresses: " in run.err
+
+
+# -- lanes that ask for nothing ------------------------------------------------------------------------
+
+FEW = ("S[(64, 64) : (64, 1)]", "--dtype", "f16", "--access", "S[(16, 8, 8) : (64, 8, 1)]")
+"""Threads of 16 x 8, of which the first mode became requests."""
+SAID = "8 of 32 lanes ask, and 24 are idle: of three modes the first counts requests, the second lanes"
+
+
+@pytest.mark.parametrize("command", ["banks", "coalesce", "vector"])
+def test_access_of_few_lanes_counts_those_that_are_idle(tilewise, command) -> None:
+    (own,) = tilewise(command, *FEW, "--json").json["accesses"]
+    assert (own["requests"], own["lanes"], own["idle"]) == (16, 8, 24)
+    text = tilewise(command, *FEW).out
+    assert (SAID in text) == (command != "vector")
+    assert "requests of 8 lanes" in text or command != "vector"
+
+
+def test_explain_of_few_lanes_counts_those_that_are_idle(tilewise) -> None:
+    (own,) = tilewise("explain", *FEW, "--json").json["accesses"]
+    assert (own["lanes"], own["idle"]) == (8, 24)
+    assert "no conflicts; 24 of 32 lanes idle" in tilewise("explain", *FEW).out
+
+
+def test_picture_of_few_lanes_notes_those_that_are_idle() -> None:
+    notes = scene_of(S[(64, 64) : (64, 1)], dtype="f16", access=FEW[-1]).notes
+    assert [note.text for note in notes if note.kind == "hint"] == [SAID]
+
+
+@pytest.mark.parametrize(
+    ("layout", "access", "idle"),
+    [
+        ("S[(64, 64) : (64, 1)]", "row:16B", 0),
+        ("S[(8, 8) : (8, 1)]", "row:16B", 24),
+        ("S[(31, 8) : (8, 1)]", "row:16B", 1),
+        ("S[(24, 64) : (64, 1)]", "col:2B", 8),
+        ("S[(64, 64) : (64, 1)]", "ldmatrix.x1", 0),
+        ("S[(64, 64) : (64, 1)]", "tma", 0),
+    ],
+)
+def test_idle_lanes_are_those_of_a_warp_that_no_request_has(tilewise, layout, access, idle) -> None:
+    words = ("banks", layout, "--dtype", "f16", "--access", access)
+    (own,) = tilewise(*words, "--json").json["accesses"]
+    assert own["idle"] == idle
+    text = tilewise(*words).out
+    assert (f"{32 - idle} of 32 lanes ask, and {idle} " in text) == bool(idle)
+    assert "three modes" not in text

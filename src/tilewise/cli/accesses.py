@@ -195,6 +195,11 @@ def access_lines(
     return table_lines(("access", "op", "bytes", "requests", *head), rows, words=2)
 
 
+def idle_lines(found: Sequence[Costs]) -> list[str]:
+    """A line for each access that leaves lanes of the warp idle."""
+    return [f"{own.access.name}: {own.access.idle_said}" for own in found if own.access.idle]
+
+
 def table_lines(head: Sequence[str], rows: Sequence[Sequence[object]], words: int) -> list[str]:
     """A table with the first columns, so many, to the left, and numbers to the right.
 

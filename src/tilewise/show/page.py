@@ -113,7 +113,8 @@ class _Page:
                 yield from ((Piece(" " * (side + 2)), Piece(line, "no")) for line in lines[1:])
                 continue
             numbers = f"{cost.access:<{side}}  {cost.wavefronts:>10}  {cost.ideal:>5}  "
-            yield (Piece(numbers), Piece(cost.said, "yes" if (cost.ways or 0) <= 1 else "no"))
+            idle = f"; {cost.idle} of {cost.idle + (cost.lanes or 0)} lanes idle" if cost.idle else ""
+            yield (Piece(numbers), Piece(cost.said, "yes" if (cost.ways or 0) <= 1 else "no"), Piece(idle))
 
     def engines(self, screen: Screen) -> Iterator[Line]:
         """A line an engine: whether, and how or why not."""

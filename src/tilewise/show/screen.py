@@ -53,6 +53,10 @@ class Cost:
     said: str
     instead: bool = False
     """Whether it was asked in the place of a wider one that is refused."""
+    lanes: int | None = None
+    """Lanes that ask in each request."""
+    idle: int = 0
+    """Lanes of a warp that ask for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +261,8 @@ def _cost(layout: Layout, dtype: DType, access: str, base: int, most: int) -> Co
     except Refused as no:
         return Cost(access, None, None, None, no.reason)
     said = FREE if found.ways <= 1 else f"{found.ways} ways"
-    return Cost(found.access.name, found.wavefronts, found.ideal, found.ways, said)
+    own = found.access
+    return Cost(own.name, found.wavefronts, found.ideal, found.ways, said, lanes=own.lanes, idle=own.idle)
 
 
 # -- what to change ----------------------------------------------------------------------------------

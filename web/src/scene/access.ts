@@ -56,9 +56,20 @@ function* wavefrontsAsked(access: Access): Work<Asked> {
     text: `${access.name}: ${wavefronts} wavefront${wavefronts === 1 ? "" : "s"}, ideal ${ideal}, ${free}`,
   };
   const notes = [said, ...cut(wavefronts, "wavefronts")];
+  const idle = idleSaid(access);
+  if (idle) notes.push({ kind: "hint", text: idle });
   const guess = guessOf(access.operation, access.bytes);
   if (guess) notes.push({ kind: "hint", text: `of ${access.operation.name} no document says ${guess}` });
   return { name: access.name, steps: steps.slice(0, MOST_STEPS), notes };
+}
+
+/** A sentence about the lanes of a warp that no request has, or nothing. */
+function idleSaid({ name, operation, index }: Access): string {
+  const idle = LANES - index.lanes;
+  if (!idle || ["ldmatrix", "stmatrix", "tma"].includes(operation.name)) return "";
+  const ofModes = index.requests > 1 && /^(S\[|\()/.test(name);
+  const why = ofModes ? ": of three modes the first counts requests, the second lanes" : "";
+  return `${index.lanes} of ${LANES} lanes ask, and ${idle} ${idle === 1 ? "is" : "are"} idle${why}`;
 }
 
 /** The access that a text means of a tile; vectors are the widest where no width is said. */

@@ -14,6 +14,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Shape, extents_of, size_of
+from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import Operation
 
 TYPE_CHECKING = False
@@ -54,6 +55,28 @@ class Access:
     def lanes(self) -> int:
         """Lanes that supply an address."""
         return extents_of(self.index.shape)[1]
+
+    @property
+    def idle(self) -> int:
+        """Lanes of a warp that no request has; of matrices and of TMA fewer lanes do the whole."""
+        whole = self.operation.matrix or self.operation.name == "tma"
+        return 0 if whole else LANES - self.lanes
+
+    @property
+    def idle_said(self) -> str:
+        """A sentence about the idle lanes, or nothing.
+
+        >>> from tilewise import S
+        >>> from tilewise.check.access import access_of
+        >>> access_of("S[(2, 8, 8) : (64, 8, 1)]", S[(16, 8)], "f16").idle_said
+        '8 of 32 lanes ask, and 24 are idle: of three modes the first counts requests, the second lanes'
+        """
+        if not self.idle:
+            return ""
+        of_modes = self.requests > 1 and self.name.startswith(("S[", "("))
+        why = ": of three modes the first counts requests, the second lanes" if of_modes else ""
+        idle = f"{self.idle} {'is' if self.idle == 1 else 'are'} idle"
+        return f"{self.lanes} of {LANES} lanes ask, and {idle}{why}"
 
     @cached_property
     def elements(self) -> int:

@@ -95,4 +95,6 @@ class Costs(Generic[Ranks]):
             "operation": self.access.operation.name,
             "bytes": self.access.bytes,
             "requests": self.requests,
+            "lanes": self.access.lanes,
+            "idle": self.access.idle,
         }

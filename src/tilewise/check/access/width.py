@@ -68,6 +68,8 @@ class Width:
             "bytes": self.bytes,
             "elements": self.access.elements,
             "requests": self.access.requests,
+            "lanes": self.access.lanes,
+            "idle": self.access.idle,
             "narrower": [access.name for access in self.narrower],
             "next": self.next,
             "reason": None if self.blocked is None else self.blocked.reason,

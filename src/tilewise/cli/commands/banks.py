@@ -10,7 +10,8 @@ LAYOUT is a tile of shared memory, in elements of --dtype, which begins at --bas
 there. An access says which elements each lane of a warp asks for, one instruction after the other: row:16B,
 col:2B, ldmatrix.x4.trans, stmatrix.x2, mma.A:m16n8k16, tma, or a layout [lane, element] or [request, lane,
 element] to flat indices of the tile, such as 'S[(32, 8) : (64, 1)]'. --op says load or store where its name
-does not.
+does not; behind one access it stands as row:16B@cp.async or col:2B@st. Fewer lanes than 32 leave the others
+idle, and the answer says so.
 
 Without LAYOUT one request is counted: --addresses has one byte address a lane, x where a lane is inactive.
 
@@ -30,6 +31,7 @@ from tilewise.cli.accesses import (
     access_arguments,
     access_lines,
     by_addresses,
+    idle_lines,
     named,
     refused,
     requested,
@@ -117,7 +119,7 @@ def _of_layout(args: argparse.Namespace) -> Answer:
     drawn = [(named(own, at), request) for own, at, request in shown if draws]
     why = [line for own, at, request in shown if not draws for line in _why(own, at, request)]
     asked = [(own.access.operation, own.access.bytes) for own in found]
-    return Answer(data, _Text([*_rows(found), *why], drawn)).noted(_unknown(asked))
+    return Answer(data, _Text([*_rows(found), *idle_lines(found), *why], drawn)).noted(_unknown(asked))
 
 
 def _rows(found: Sequence[Conflicts]) -> list[str]:

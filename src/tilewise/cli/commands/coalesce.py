@@ -29,6 +29,7 @@ from tilewise.cli.accesses import (
     access_arguments,
     access_lines,
     by_addresses,
+    idle_lines,
     named,
     refused,
     requested,
@@ -85,7 +86,7 @@ def _of_layout(args: argparse.Namespace) -> Answer:
         for own, at, request in shown
         if request.excess or args.request is not None
     ]
-    return Answer(data, "\n".join([*_rows(found), *why]))
+    return Answer(data, "\n".join([*_rows(found), *idle_lines(found), *why]))
 
 
 def _widths(asked: str, layout: Layout, base: int, args: argparse.Namespace) -> Iterator[Access]:

@@ -64,10 +64,10 @@ def _wavefronts(layout: Layout, access: Layout | str, dtype: DType, base: int) -
     own = found.access
     notes = [Note("no" if found.ways > 1 else "yes", str(found))]
     asked = Asked.of(own.name, _steps(found), found.wavefronts, "wavefronts", notes)
-    if not own.operation.guessed(own.bytes):
-        return asked
-    guess = Note("hint", f"of {own.operation.name} no document says {own.operation.unknown}")
-    return replace(asked, notes=(*asked.notes, guess))
+    hints = [own.idle_said] if own.idle else []
+    if own.operation.guessed(own.bytes):
+        hints.append(f"of {own.operation.name} no document says {own.operation.unknown}")
+    return replace(asked, notes=(*asked.notes, *(Note("hint", said) for said in hints)))
 
 
 def _steps(found: Conflicts) -> Iterator[Step]:
