@@ -137,6 +137,29 @@ def test_a_shared_place_names_all_who_share_it(tilewise):
     assert tilewise("who", "S[(4, 4) : (1, 1)]", "2", "--json").json["indices"] == [[0, 2], [1, 1], [2, 0]]
 
 
+@pytest.mark.parametrize(
+    ("call", "name", "element"),
+    [
+        ("mma.A(m16n8k16, f16)", "a3", 3),
+        ("mma.D(m16n8k16, f32)", "d2", 2),
+        ("wgmma.D(f32, n=64)", "d9", 9),
+        ("wgmma.D(f32, n=N)", "d9", 9),
+    ],
+)
+def test_who_of_an_entry_takes_the_manuals_names(tilewise, call, name, element):
+    options = ("--let", "N=64") if "=N" in call else ()
+    for place in (name, f"laneid=5,{name}", f"{name}, laneid=5"):
+        by_name = tilewise("who", call, place, *options)
+        assert by_name.code == 0
+        assert by_name == tilewise("who", call, place.replace(name, f"reg={element}"), *options)
+    assert tilewise("who", "-", name, *options, stdin=call).code == 0
+
+
+def test_who_of_other_layouts_takes_no_names_of_elements(tilewise):
+    for layout, place in (("S[8 : 1@reg]", "a3"), ("mma.A(m16n8k16, f16)", "d3")):
+        assert tilewise("who", layout, place).code == 2
+
+
 def test_who_by_byte_behind_an_aligned_base(tilewise):
     words = ("--byte", "0x1a40", "--base", "0x400", "--dtype", "bf16", "--json")
     assert tilewise("who", SWIZZLED, *words).json == {

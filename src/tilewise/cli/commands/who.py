@@ -5,21 +5,24 @@
   tilewise who 'S[(4, 2, 2, 4) : (16, 4, 8, 1)]' 27 --shape 8,8
   tilewise who 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --byte 0x1a40 --base 0x400 --dtype bf16
   tilewise who 'wgmma.D(f32, n=128)' tid_in_wg=45,reg=9
+  tilewise who 'mma.A(m16n8k16, f16)' laneid=5,a3
   tilewise who 'S[(4, 3) : (4, 1)]' --holes
   tilewise who 'S[(2, 3) : (2, 1)]' --shared
 
-PLACE names some axes or all; a bare integer is m. With --byte the place is a byte address, and the
-swizzle acts on the address that the base leads to, aligned or not.
+PLACE names some axes or all; a bare integer is m. Of an entry of the catalogue an element may stand by the
+name that the manual gives it, such as a3. With --byte the place is a byte address, and the swizzle acts on
+the address that the base leads to, aligned or not.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from math import prod
 
 from tilewise.cli.addresses import Buffer, address_from, base_option, buffer_from
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, order_data, place_data
-from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
+from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option, text_from
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import number_text
 from tilewise.core.layout import Layout
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.tables.digits import Int64s
+
+_ELEMENT = re.compile(r"(^|,)\s*[a-z]+\d+\s*(,|$)")
+"""An element by its name, which no axis and no number is."""
 
 MAX_ANSWERS = 1 << 16
 MAX_BOX = 1 << 24
@@ -50,6 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """The indices at a place; with a partial place, each with its own place."""
+    args.layout = text_from(args.layout)
     layout = layout_from(args.layout, args)
     questions = (args.place is not None, args.byte is not None, args.holes, args.shared)
     if sum(questions) != 1:
@@ -72,13 +79,28 @@ def answer(args: argparse.Namespace) -> Answer:
 
 def _at_place(layout: Layout, args: argparse.Namespace) -> Answer:
     from tilewise.core.inverse import on_its_axes
-    from tilewise.notation import parse_place
 
-    place = on_its_axes(layout, parse_place(args.place, let_from(args)))
+    place = on_its_axes(layout, _asked_place(args))
     found, data, code = _found(layout, [place], args)
     if code == NO:
         data["reason"] = why_empty(layout, place)
     return Answer(data, _text(data, [f"{index_text(index)} at {at}" for index, at in found]), code)
+
+
+def _asked_place(args: argparse.Namespace) -> dict[str, int]:
+    """PLACE; of an entry of the catalogue an element may stand by the name that the manual gives it."""
+    from tilewise.notation import parse_place
+
+    let = let_from(args)
+    if _ELEMENT.search(args.place):
+        from tilewise.hardware.calls import read_call
+        from tilewise.hardware.catalog.places import asked_place
+        from tilewise.show.calls import call_in
+
+        if args.layout and call_in(args.layout) == args.layout:
+            entry, given, named = read_call(args.layout, let)
+            return asked_place(entry(*given, **named), args.place, let)
+    return parse_place(args.place, let)
 
 
 def _at_byte(layout: Layout, args: argparse.Namespace) -> Answer:

@@ -199,7 +199,7 @@ def _in_words(asked: dict[str, int], word: str, axis: str, bits: int, taken: int
     return [{**asked, axis: number * each + part} for part in range(each)]
 
 
-def asked_place(built: Built, text: str) -> dict[str, int]:
+def asked_place(built: Built, text: str, let: Mapping[str, int] | None = None) -> dict[str, int]:
     """A place as `parse_place` reads it, where an element of a fragment may stand by its name: a7.
 
     >>> from tilewise.hardware.catalog import find
@@ -209,7 +209,7 @@ def asked_place(built: Built, text: str) -> dict[str, int]:
     from tilewise.notation import parse_place
 
     named = rf"(^|,)(\s*){built.letter}(\d+)(?=\s*(?:,|$))"
-    return parse_place(re.sub(named, r"\1\2reg=\3", text) if built.letter else text)
+    return parse_place(re.sub(named, r"\1\2reg=\3", text) if built.letter else text, let)
 
 
 def _taken(built: Built) -> int:
