@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
+from itertools import product
 
 import pytest
 
+from tilewise import LayoutError, parse
 from tilewise.cli.commands import SUMMARIES
 from tilewise.cli.hints import ALIASES, in_a_shell
 from tilewise.cli.operations import OPERATIONS
@@ -123,3 +126,74 @@ def test_names_of_others_are_no_axes_and_are_told_ours():
     for name, said in CALLED.items():
         told = [own for own in KNOWN if own in said.replace(",", "").split()]
         assert len(told) == (1 if name.startswith("reg") else 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("info", "{1,0:T(8,128)(2,1)}"), "{1,0:T(8,128)(2,1)} is a layout of XLA"),
+        (("info", "bf16[256,512]{1,0:T(8,128)(2,1)}"), "is a layout of XLA"),
+        (("info", "S[8,8:8,1]"), "S[8,8 : 8,1] is several things to Python"),
+        (("info", "S[8,8:8,1]"), "put both sides in parentheses: S[(8,8) : (8,1)]"),
+        (("banks", "S[64, 64]", "--dtype", "f16", "--access", "ldmatrix"), "how many matrices"),
+        (("banks", "S[64, 64]", "--dtype", "f16", "--access", "ldmatrix"), "such as x1 x2 x4; "),
+        (("match", "S[64, 64]", "--operand", "D", "--dtype", "f16"), "--engine mma stores a tile of it"),
+        (
+            "banks S[64,64] --dtype f16 --access row:16B --access ldmatrix.x4 --op cp.async".split(),
+            "row:16B@cp.async",
+        ),
+    ],
+)
+def test_message_says_what_was_given_and_what_to_write(tilewise, words, said):
+    run = tilewise(*words)
+    assert (run.code, said in run.err) == (2, True), run.err
+    assert "not a JSON document" not in run.err
+
+
+def test_xla_layout_in_the_hint_is_the_tiles():
+    """Tiles of 8 x 128 row by row, and inside each of them pairs of rows, column by column."""
+    hint = hint_of_text("{1,0:T(8,128)(2,1)}")
+    layout = parse(hint[hint.index("S[") :])
+    for row, column in product((0, 1, 2, 7, 8, 9, 255), (0, 1, 127, 128, 511)):
+        tile, inside = (row // 8) * 4 + column // 128, (row % 8) // 2 * 256 + column % 128 * 2 + row % 2
+        assert layout.place(row, column)["m"] == tile * 1024 + inside
+
+
+def hint_of_text(text: str) -> str:
+    with pytest.raises(LayoutError) as no:
+        parse(text)
+    return no.value.hint
+
+
+@pytest.mark.parametrize("access", ["col:16B", "row:16B"])
+def test_access_of_a_column_major_tile_says_what_to_ask(tilewise, access):
+    no = tilewise("banks", "S[(64, 32) : (1, 64)]", "--dtype", "f16", "--access", access, "--json").json
+    turned, asked = re.search(r"swap the modes, (S\[.*\]), and ask for (\S+)", no["hint"]).groups()
+    assert (turned, asked[3:]) == ("S[(32, 64) : (64, 1)]", ":16B")
+    assert tilewise("banks", turned, "--dtype", "f16", "--access", asked).code == 0
+
+
+@pytest.mark.parametrize("command", ["match", "descriptor"])
+def test_help_of_descriptors_leads_to_agree(tilewise, command):
+    said = tilewise(command, "--help").out
+    line = next(line for line in said.splitlines() if "'descriptor(0x" in line)
+    run = tilewise(*shlex.split(line)[1:])
+    assert run.code in (0, 1), run.err
+
+
+def test_help_of_banks_has_an_operation_behind_an_access(tilewise):
+    assert "row:16B@cp.async" in tilewise("banks", "--help").out
+    assert (
+        tilewise(*"banks S[64,64] --dtype f16 --access row:16B@cp.async --access ldmatrix.x4".split()).code
+        == 0
+    )
+
+
+def test_tma_with_narrow_rows_says_why_it_takes_more_memory(tilewise):
+    words = "tma --dtype bf16 --shape 4096,4096 --tile 64,48 --mode 128B".split()
+    said = "6144 bytes, in 8192 of shared memory: rows of 96 bytes lie 128 apart under 128B"
+    assert said in tilewise(*words).out
+    checked = "tma check --dtype bf16 --dims 4096,4096 --strides 8192 --box 48,64 --mode 128B".split()
+    assert "6144 bytes a copy, in 8192 of shared memory: rows of 96 bytes" in tilewise(*checked).out
+    whole = tilewise(*"tma --dtype bf16 --shape 4096,4096 --tile 64,64 --mode 128B".split()).out
+    assert "1 box, 8192 bytes\n" in whole

@@ -26,7 +26,8 @@ import pytest
                 "col:2B: one element of f16 a lane, 128 requests of 32 lanes",
                 "  4 bytes: lane 0 of request 0 asks for 4 bytes, and elements 0 and 1 are at bytes 0 "
                 "and 128: no neighbours",
-                "  hint: elements are neighbours down the columns: ask about the tile with its modes swapped",
+                "  hint: elements are neighbours down the columns: swap the modes, S[(64, 64) : (64, 1)], "
+                "and ask for row:4B",
             ],
         ),
         (

@@ -282,10 +282,12 @@ def _document(text: str) -> Layout:
     import json
 
     from tilewise.notation import from_json
+    from tilewise.notation.guesses import refuse_xla
 
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
+        refuse_xla(text)
         raise LayoutError("TW108", f"not a JSON document: {error}") from None
     return from_json(document.get("layout", document) if isinstance(document, dict) else document)
 

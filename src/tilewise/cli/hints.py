@@ -39,6 +39,7 @@ SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\((\w+), n, (\w+)\)", r"\1,N,\2"),
     (r"\baxis=\"(\w+)\"", r"--axis \1"),
     (r"\bdtype=\"(\w+)\"", r"--dtype \1"),
+    (r"\bengine=\"(\w+)\"", r"--engine \1"),
     (r"Axis\(\"(\w+)\", storage=True\)(, or --storage \1)?", r"--storage \1"),
     (r", or parse\(text, let=\{.*?\}\)", ""),
     (r"give a window, such as rows 0:64 and columns 0:64", "a part of it: --window 0:64,0:64"),

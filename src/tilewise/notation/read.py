@@ -10,6 +10,7 @@ from tilewise.core.layout import UNITS, Layout
 from tilewise.core.units import converted
 from tilewise.notation.calls import Catalog, dotted
 from tilewise.notation.cute import CuteParser, looks_like_cute
+from tilewise.notation.guesses import refuse_xla
 from tilewise.notation.parser import Parser
 from tilewise.notation.tokens import Cursor
 from tilewise.notation.trees import Names
@@ -50,6 +51,7 @@ def parse(
         raise LayoutError("TW106", f"unknown unit {unit!r}", hint="known: " + " ".join(UNITS))
     if dialect not in (None, *DIALECTS):
         raise LayoutError("TW008", f"unknown dialect {dialect!r}", hint="known: " + " ".join(DIALECTS))
+    refuse_xla(text)
     names = Names(let or {}, frozenset([storage] if isinstance(storage, str) else storage))
     element = None if dtype is None else DType.of(dtype)
     cursor = Cursor(text)

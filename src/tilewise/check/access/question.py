@@ -87,7 +87,11 @@ def _operation(pattern: Pattern, words: Words, asked: Operation | str | None) ->
     said += [pattern.operation] if pattern.bytes or not said else []
     own = Operation.of(said[-1])
     if len(set(said)) > 1:
-        raise LayoutError("TW601", f"{pattern.name} by {own.name}, and by {said[0]}", hint="say one of them")
+        raise LayoutError(
+            "TW601",
+            f"{pattern.name} by {own.name}, and by {said[0]}",
+            hint="say one of them; the operation of one access alone stands behind it: row:16B@cp.async",
+        )
     if own.matrix and not pattern.bytes:
         raise LayoutError("TW601", f"{own.name} has patterns of its own", hint=f"such as {own.name}.x4")
     return own

@@ -90,7 +90,10 @@ class Unserved:
         extents = extents_of(stored.layout.shape)
         if len(extents) != 2 or min(extents) < 2 or stored.at(extents[1]) != stored.at(0) + stored.step:
             return ""
-        return "elements are neighbours down the columns: ask about the tile with its modes swapped"
+        name = self.access.name
+        across = {"row": "col", "col": "row"}.get(name[:3])
+        asked = f", and ask for {across}{name[3:]}" if across else ""
+        return f"elements are neighbours down the columns: swap the modes, {stored.tile.permute(1, 0)}{asked}"
 
     def _address(self, index: int) -> int | str:
         """Where an element is in bytes; in bytes and bits where that is no whole byte."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from tilewise.core.axes import Axis, m
@@ -35,6 +35,8 @@ class Stored:
     dtype: DType
     unit: int
     """Bits of what it counts: 8, or 1."""
+    tile: Layout = field(repr=False, compare=False)
+    """The tile as it was given."""
 
     @classmethod
     def of(cls, layout: Layout, dtype: DType | str, base: int = 0) -> Stored:
@@ -77,7 +79,7 @@ class Stored:
 
 @lru_cache(maxsize=16)  # an access asks of its tile more than once, and so do several of one tile
 def _stored(layout: Layout, element: DType, base: int) -> Stored:
-    axis = _axis(layout)
+    axis, tile = _axis(layout), layout
     if any(it.extent > 1 and it.stride for it in layout.replica):
         raise Refused(
             "TW610",
@@ -93,7 +95,7 @@ def _stored(layout: Layout, element: DType, base: int) -> Stored:
         counted = replace(counted, outer=counted.outer + moved)
     elif base:
         counted = counted + moved
-    return Stored(counted, element, unit)
+    return Stored(counted, element, unit, tile)
 
 
 def _alone(layout: Layout, axis: Axis) -> Layout:

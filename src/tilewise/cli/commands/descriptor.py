@@ -20,6 +20,9 @@ of an answer of suggest, in the order of its atoms.
 A word tells its engine by bits 48-46: 0b000 is Hopper's, 0b001 Blackwell's. decode and reads go by that, and
 say so, where no --engine is named; a word that contradicts --engine is read as asked, with a note.
 
+Whether a descriptor reads a tile as it lies, and the right one where it does not, is asked with
+  tilewise agree 'S[(128, 64) : (64, 1)]' 'descriptor(0x4000004000010000, A)' --dtype bf16
+
 Of tcgen05 A is [m, K] and B [n, K], of a pair of CTAs half of each: what one CTA has in its shared memory.
 """
 

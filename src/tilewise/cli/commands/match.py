@@ -26,6 +26,9 @@ mma.sync, and for D [M, N] the stmatrix or the stores: the address of every lane
 that architecture has; with --form matrices the answer is no where only vectors move the tile. --code prints
 CUDA alone, with every load of the tile, and --lane 17 what that lane gives and gets.
 
+What a descriptor of yours reads of a tile, byte by byte, is asked with
+  tilewise agree 'S[(128, 64) : (64, 1)]' 'descriptor(0x4000004000010000, A)' --dtype bf16
+
 Exit code 0 where the tile is read (or stored), 1 where it is not.
 """
 

@@ -225,8 +225,7 @@ def _plan_lines(plan: Plan, tile: Layout) -> list[str]:
     lines = [
         f"tile  {tile}",
         f"      at a multiple of {plan.alignment} bytes of shared memory",
-        f"{boxes}, {plan.bytes} bytes"
-        + (f", in {plan.shared_bytes} of shared memory" if plan.shared_bytes != plan.bytes else ""),
+        f"{boxes}, {plan.bytes} bytes" + _room(plan.tensor_map, plan.bytes, plan.shared_bytes),
     ]
     for box in plan.boxes[:LISTED]:
         inside = "" if box.inside is None else f", {box.inside} of them in the tensor"
@@ -236,6 +235,18 @@ def _plan_lines(plan: Plan, tile: Layout) -> list[str]:
     if plan.count > LISTED:
         lines.append(f"  ... {plan.count - LISTED} more; --json has all")
     return lines
+
+
+def _room(tensor_map: TensorMap, bytes: int, shared: int) -> str:
+    """What the bytes take of shared memory, where that is more, and why."""
+    if shared == bytes:
+        return ""
+    from tilewise.hardware.tma.landing import row_pitch
+
+    row = tensor_map.inner_bytes
+    pitch = row_pitch(tensor_map.mode, row)
+    why = f": rows of {row} bytes lie {pitch} apart under {tensor_map.mode.name}" if pitch != row else ""
+    return f", in {shared} of shared memory{why}"
 
 
 def _argument_lines(tensor_map: TensorMap) -> list[str]:
@@ -270,7 +281,9 @@ def _checked(args: argparse.Namespace) -> Answer:
         data["reason"] = "; ".join(map(str, broken))
         count = f"no: {len(broken)} {'rule is' if len(broken) == 1 else 'rules are'} broken"
         return Answer(data, "\n".join([count, *_rule_lines(broken), *notes]), NO)
-    lines = [*_argument_lines(tensor_map), f"legal, {tensor_map.bytes} bytes a copy", *notes]
+    room = _room(tensor_map, tensor_map.bytes, tensor_map.shared_bytes)
+    legal = f"legal, {tensor_map.bytes} bytes a copy{room}"
+    lines = [*_argument_lines(tensor_map), legal, *notes]
     if args.reads:
         try:
             landing = tensor_map.landing(shared)

@@ -86,6 +86,12 @@ class Form:
                 turned = True
             elif word != instruction:
                 unknown.append(word)
+        if instruction in said and not (unknown or count or shape or type):
+            raise LayoutError(
+                "TW601",
+                f"{words!r} does not say how many matrices",
+                hint=f"write {instruction}.x4 or another form, {_some('', instruction)}",
+            )
         if unknown or not count or instruction not in INSTRUCTIONS:
             raise LayoutError(
                 "TW601",
@@ -223,7 +229,7 @@ def _some(words: str, instruction: str) -> str:
     if not known:
         return f"known: {' '.join(INSTRUCTIONS)}"
     asked = words.strip().removeprefix(instruction).lstrip(".")
-    near = get_close_matches(asked, known, n=3, cutoff=0.0) if asked else known[:3]
+    near = get_close_matches(asked, known, n=3, cutoff=0.0) if asked else [f"x{n}" for n in KINDS[0].counts]
     return f"such as {' '.join(near)}; tilewise catalog {instruction} lists all {len(known)}"
 
 

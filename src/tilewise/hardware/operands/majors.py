@@ -18,7 +18,8 @@ def check_major_word(major: str) -> str:
 def check_operand(operand: str) -> str:
     """`operand`, which is A or B."""
     if operand not in OPERANDS:
-        raise LayoutError(
-            "TW601", f"{operand!r} is no operand in shared memory", hint="known: " + " ".join(OPERANDS)
-        )
+        known = "known: " + " ".join(OPERANDS)
+        of_d = '; D is in registers or in tensor memory: engine="mma" stores a tile of it, tmem loads it'
+        hint = known + of_d * (operand in ("C", "D"))
+        raise LayoutError("TW601", f"{operand!r} is no operand in shared memory", hint=hint)
     return operand
