@@ -244,7 +244,7 @@ class Words:
             elif piece.data == "base":
                 offset += self.number(piece.children[0])
             else:
-                swizzles, offset = self.pointer(piece, swizzles)
+                swizzles = self.pointer(piece, swizzles)
         extents, strides = self.cute_shape(shape), self.cute_steps(steps)
         extents = extents if isinstance(extents, tuple) else (extents,)
         strides = strides if isinstance(strides, tuple) else (strides,)
@@ -265,7 +265,7 @@ class Words:
         address = self.number(children[2]) * 8 if len(children) > 2 else 0
         if address % width:
             raise Refused("an address inside an element")
-        return [counted(swizzle, width) for swizzle in swizzles], address // width
+        return [counted(swizzle, width) for swizzle in swizzles]
 
     def cute_shape(self, tree):
         if tree.data == "cute_tuple":

@@ -230,8 +230,8 @@ def cute(rng):
     tokens = []
     for _ in range(rng.choice((0, 0, 1, 2))):
         tokens += [*cute_swizzle(rng), rng.choice("o∘")]
-    if tokens and rng.random() < 0.3:
-        attached = rng.random() < 0.5
+    if rng.random() < (0.3 if tokens else 0.1):
+        attached = bool(tokens) and rng.random() < 0.5
         tokens = tokens[:-1] if attached else tokens
         address = rng.choice(("unset", "nullptr", "0x1000", "64"))
         tokens += [
@@ -240,6 +240,8 @@ def cute(rng):
             rng.choice(("8b", "16b", "32b")),
         ]
         tokens += ["]", "(", address, ")", "o"]
+        for _ in range(rng.choice((0, 0, 1))):
+            tokens += [*cute_swizzle(rng), rng.choice("o∘")]
     if rng.random() < 0.3:
         tokens += [*cute_number(rng, rng.choice((0, 1, 5, -3))), "o"]
     if len(shape) == 1 and isinstance(shape[0], int) and rng.random() < 0.5:

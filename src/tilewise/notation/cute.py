@@ -4,7 +4,8 @@
 
 The layout has CuTe's order: its index counts with the leftmost digit fastest, at every level. `str` writes
 such a layout in this notation. `smem_ptr[16b]` says that the swizzle before it acts on bytes while the
-strides count 16-bit elements: then it is converted.
+strides count 16-bit elements: then it is converted. A swizzle after it counts elements. The address of a
+pointer is no part of the layout.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Token
 from tilewise.notation.trees import Leaf, Names, congruent, literal, no_number, shape_of, tree
 
-__all__ = ["CuteParser", "looks_like_cute", "pointer_bits", "to_cute"]
+__all__ = ["CuteParser", "looks_like_cute", "pointer_in", "to_cute"]
 
 _SWIZZLES = ("Sw", "Swizzle", "S")
 _POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr")
 _ATTACHED = tuple(f"_{pointer}" for pointer in _POINTERS)  # `Sw<3,4,3>_smem_ptr[16b](...)`
-_TYPED = re.compile(r"ptr\s*\[\s*(\d{1,5})b\s*\]")
+_TYPED = re.compile(r"ptr\s*\[\s*(\d{1,5})b\s*\]\s*\(\s*(0[xX][0-9a-fA-F]+|\d+)?")
 _POINTED = "such as smem_ptr[16b](unset) o (8,64):(64,1)"
 _OWN_LETTERS = ("S", "R", "O")
 
 
-def pointer_bits(text: str) -> int | None:
-    """Bits of an element of the typed pointer in a text, None where there is none.
+def pointer_in(text: str) -> tuple[int, int] | None:
+    """The bits of an element and the byte address of the typed pointer in a text, None where there is none.
 
-    >>> pointer_bits("Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1)"), pointer_bits("(8,64):(64,1)")
-    (16, None)
+    >>> pointer_in("Sw<3,4,3>_smem_ptr[16b](0x400) o (8,64):(64,1)"), pointer_in("smem_ptr[8b](unset) o 8:1")
+    ((16, 1024), (8, 0))
     """
     found = _TYPED.search(text)
-    return int(found[1]) if found else None
+    return (int(found[1]), int(found[2] or "0", 0)) if found else None
 
 
 @dataclass(slots=True)
@@ -53,18 +54,13 @@ class CuteParser:
     def layout(self) -> Layout:
         """The whole text as a layout."""
         cursor, start = self.cursor, self.cursor.next
-        swizzles: list[Swizzle] = []
-        while cursor.next.text in _SWIZZLES and cursor.ahead(1).text == "<":
-            swizzles.append(self.swizzle())
-            if cursor.next.text not in _ATTACHED:
-                self.compose()
-        bits, offset = self.pointer()
-        if bits:
-            swizzles = self.in_elements(swizzles, bits, start)
+        swizzles, offset = self.swizzles(), Vector()
+        if bits := self.pointer():
+            swizzles = self.in_elements(swizzles, bits, start) + self.swizzles()
         signed = cursor.next.text == "-"
         if cursor.next.text != "(" and cursor.ahead(1 + signed).text in ("o", "∘"):
             with cursor.blame(cursor.next):
-                offset += as_vector(self.integer(cursor).value)
+                offset = as_vector(self.integer(cursor).value)
             self.compose()
         plain = self.plain()
         cursor.expect_end(
@@ -79,6 +75,15 @@ class CuteParser:
             hint = "functions are composed with o: Sw<3,4,3> o (8,64):(64,1)"
             raise self.cursor.error("TW004", f"expected 'o', found {self.cursor.next}", hint=hint)
 
+    def swizzles(self) -> list[Swizzle]:
+        """The swizzles that come next. An `o` follows each, unless a pointer is attached to it."""
+        found: list[Swizzle] = []
+        while self.cursor.next.text in _SWIZZLES and self.cursor.ahead(1).text == "<":
+            found.append(self.swizzle())
+            if self.cursor.next.text not in _ATTACHED:
+                self.compose()
+        return found
+
     def swizzle(self) -> Swizzle:
         """`Sw<B,M,S>`, `Swizzle<B,M,S>` or `S<B,M,S>`."""
         cursor, start = self.cursor, self.cursor.take()
@@ -92,28 +97,25 @@ class CuteParser:
             bits, base, shift = numbers
             return Swizzle(bits, base, shift)
 
-    def pointer(self) -> tuple[int, Vector]:
-        """(bits of an element or 0, where the pointer points in elements) of `smem_ptr[16b](...) o`."""
+    def pointer(self) -> int:
+        """The bits of an element of `smem_ptr[16b](...) o`, 0 where there is no pointer."""
         cursor, start = self.cursor, self.cursor.next
         if start.text not in _POINTERS + _ATTACHED:
-            return 0, Vector()
+            return 0
         cursor.take()
         opened = cursor.expect("[")
         bits = self._width()
         cursor.expect("]", opened)
         opened = cursor.expect("(", hint=_POINTED)
-        address = Vector()
         if not cursor.accept("unset", "nullptr"):
             at = cursor.next
-            where = self.number() * 8
-            if where % bits:
+            if self.number() * 8 % bits:
                 raise cursor.error(
                     "TW106",
                     f"the address is no multiple of {bits} bits",
                     at.span,
                     "it counts bytes; where it says nothing, write unset",
                 )
-            address = as_vector(where // bits)
         cursor.expect(")", opened)
         if self.unit != "element":
             raise cursor.error(
@@ -122,7 +124,7 @@ class CuteParser:
         if cursor.next.kind == END:
             raise cursor.error("TW004", "expected 'o' and a layout after the pointer", hint=_POINTED)
         self.compose()
-        return bits, address
+        return bits
 
     def _width(self) -> int:
         """`16b`."""

@@ -4,7 +4,7 @@
  *     ((8,2),(4,4)):((8,64),(1,4))        Sw<3,4,3> o _0 o (_8,_64):(_64,_1)        (4,8):(1@0,1@1)
  *
  * The layout counts as CuTe does, the leftmost digit fastest. A typed pointer says that the swizzle before it acts
- * on bytes.
+ * on bytes; one after it counts elements, and its address is no part of the layout.
  */
 
 import { axisOf, isKnown } from "../core/axes";
@@ -31,19 +31,17 @@ export class CuteParser {
   layout(): Layout {
     const { cursor } = this;
     const start = cursor.next;
-    let swizzles: Swizzle[] = [];
-    while (SWIZZLES.includes(cursor.next.text) && cursor.ahead(1).text === "<") {
-      swizzles.push(this.#swizzle());
-      if (!ATTACHED.includes(cursor.next.text)) this.#compose();
-    }
-    let [bits, offset] = this.#pointer();
+    let swizzles = this.#swizzles();
+    let offset = 0n;
+    const bits = this.#pointer();
     if (bits) {
       const inBytes = swizzles;
-      swizzles = cursor.blame(start, () => inBytes.map((swizzle) => scaledSwizzle(swizzle, 8, bits)));
+      const counted = cursor.blame(start, () => inBytes.map((swizzle) => scaledSwizzle(swizzle, 8, bits)));
+      swizzles = [...counted, ...this.#swizzles()];
     }
     const isSigned = cursor.next.text === "-";
     if (cursor.next.text !== "(" && ["o", "∘"].includes(cursor.ahead(isSigned ? 2 : 1).text)) {
-      offset += this.#number();
+      offset = this.#number();
       this.#compose();
     }
     const plain = this.#plain();
@@ -56,6 +54,17 @@ export class CuteParser {
     if (this.cursor.accept("o", "∘")) return;
     const hint = "functions are composed with o: Sw<3,4,3> o (8,64):(64,1)";
     throw this.cursor.error("TW004", `expected 'o', found ${quoted(this.cursor.next)}`, hint);
+  }
+
+  /** The swizzles that come next. An `o` follows each, unless a pointer is attached to it. */
+  #swizzles(): Swizzle[] {
+    const { cursor } = this;
+    const found: Swizzle[] = [];
+    while (SWIZZLES.includes(cursor.next.text) && cursor.ahead(1).text === "<") {
+      found.push(this.#swizzle());
+      if (!ATTACHED.includes(cursor.next.text)) this.#compose();
+    }
+    return found;
   }
 
   /** `Sw<B,M,S>`, `Swizzle<B,M,S>` or `S<B,M,S>`. */
@@ -76,28 +85,27 @@ export class CuteParser {
     });
   }
 
-  /** Bits of an element, or 0, and where the pointer points, in elements, of `smem_ptr[16b](...) o`. */
-  #pointer(): [number, bigint] {
+  /** Bits of an element of `smem_ptr[16b](...) o`, or 0 where there is no pointer. */
+  #pointer(): number {
     const { cursor } = this;
-    if (![...POINTERS, ...ATTACHED].includes(cursor.next.text)) return [0, 0n];
+    if (![...POINTERS, ...ATTACHED].includes(cursor.next.text)) return 0;
     cursor.take();
     const bracket = cursor.expect("[");
     const bits = this.#width();
     cursor.expect("]", bracket);
     const opened = cursor.expect("(", null, POINTED);
-    const address = cursor.accept("unset", "nullptr") ? 0n : this.#address(bits);
+    if (!cursor.accept("unset", "nullptr")) this.#address(bits);
     cursor.expect(")", opened);
     if (cursor.next.kind === "end") {
       throw cursor.error("TW004", "expected 'o' and a layout after the pointer", POINTED);
     }
     this.#compose();
-    return [bits, address];
+    return bits;
   }
 
-  #address(bits: number): bigint {
+  #address(bits: number): void {
     const at = this.cursor.next;
-    const where = this.#number() * 8n;
-    if (modulo(where, BigInt(bits)) === 0n) return where / BigInt(bits);
+    if (modulo(this.#number() * 8n, BigInt(bits)) === 0n) return;
     const hint = "it counts bytes; where it says nothing, write unset";
     throw this.cursor.error("TW106", `the address is no multiple of ${bits} bits`, hint, spanOf(at));
   }

@@ -244,9 +244,9 @@ def _hinted(found: Mismatch, other: str) -> Mismatch:
 
 def _other_width(args: argparse.Namespace) -> str:
     """What a typed pointer and --dtype do not agree in; nothing where they do."""
-    from tilewise.notation.cute import pointer_bits
+    from tilewise.notation.cute import pointer_in
 
-    bits, element = pointer_bits(args.layout), DType.of(args.dtype)
+    (bits, _), element = pointer_in(args.layout) or (None, 0), DType.of(args.dtype)
     if bits in (None, element.bits) or args.layout.startswith("{"):
         return ""
     return f"the pointer is to elements of {bits} bits, and {element} has {element.bits}"
