@@ -326,10 +326,12 @@ def test_a_swizzle_in_the_other_unit_is_noted(dtype, tilewise):
     )
 
 
-def test_what_a_reason_says_needs_no_note(tilewise):
+def test_a_swizzle_of_elements_before_bytes_is_noted(tilewise):
     about = (*A16, "f16", "--unit", "byte")
     text = "Swizzle<3,3,3> o S[(64, 64) : (128, 2)]"
-    assert noted(tilewise, text, *about) == ""
+    assert "on f16 elements it is that of 128B mode; on bytes write Swizzle<3,4,3>" in noted(
+        tilewise, text, *about
+    )
     assert "keep 16 bytes together: Swizzle<3,3,3> on f16" in tilewise("match", text, *about).out
 
 

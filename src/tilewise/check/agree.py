@@ -307,11 +307,8 @@ def _way_on(base: Agreement, first: Difference) -> str:
     if first.written is None:
         return "write a tile as large as the one that is read"
     for side, other in ((writer, reader), (reader, writer)):
-        if side.meant == other.label != side.label:
-            return (
-                f"the layout's swizzle counts elements of {side.dtype} and is {side.label} on bytes; "
-                f"were it meant on bytes, it would be {side.meant}: unit=byte, or the swizzle of elements"
-            )
+        if side.doubt is not None and side.doubt.mode.name == other.label != side.label:
+            return str(side.doubt)
     return _reader_of(writer, reader) or _words_of_a_difference(writer, reader)
 
 

@@ -16,7 +16,6 @@ from tilewise.check.strides import (
     faults,
     major_name,
     mode_name,
-    mode_of,
     pattern_reason,
     start_reason,
     step,
@@ -28,7 +27,7 @@ from tilewise.core.facts import plain_extremes
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
-from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.modes import MODES, Mode, other_unit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -298,34 +297,19 @@ def swizzle_of_the_other_unit(
 
     None where it is one of the hardware's as it is read, or none in the other unit either.
     """
-    if operand.size == 1 or unit == "bit" or len(operand.chain) != 1:
+    if len(operand.chain) != 1:
         return None
     (read,) = operand.chain
-    ratio = (1, operand.size) if unit == "element" else (operand.size, 1)
-    try:
-        meant = read.scaled(*ratio)
-    except LayoutError:
+    found = other_unit(read, unit, operand.row.dtype, modes.values())
+    if found is None:
         return None
-    mode = mode_of((meant,), modes.values())
-    if mode is None:
-        return None
-    if unit == "element":
-        said = (
-            f"{meant} counts elements here, which is {read} on bytes and no mode of the hardware; on bytes it"
-        )
-        right = meant.scaled(8, 8 * operand.size)
-        hint = (
-            f"PTX and CuTe print byte swizzles before element strides: for {operand.row.name} write {right}"
-        )
-    else:
-        said = f"{read} counts bytes here and is no mode of the hardware; on {operand.row.name} elements it"
-        hint = f"on bytes write {meant}"
+    meant = found.meant
     reason = Reason(
         "swizzle-unit",
-        f"{said} is that of {mode} mode",
+        found.message,
         {"found": [read.bits, read.base, read.shift], "wanted": [meant.bits, meant.base, meant.shift]},
-        hint,
-        mode=mode,
+        found.hint,
+        mode=found.mode,
     )
     return reason, replace(operand.layout, swizzles=(meant,))
 

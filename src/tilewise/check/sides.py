@@ -27,7 +27,7 @@ from tilewise.core.swizzles import Swizzle
 from tilewise.core.units import converted
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.engines import engine as engine_of
-from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
+from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, OtherUnit, other_unit_of
 from tilewise.hardware.operands.majors import check_major_word, check_operand
 from tilewise.hardware.tma.landing import landing
 from tilewise.hardware.tma.rules import MAX_BOX, SHARED_ALIGNMENT
@@ -87,8 +87,8 @@ class Side:
     """The type that the engine multiplies: its elements may have more room than they need."""
     asked: Asked = ()
     """What its instructions are asked for besides the type."""
-    meant: str = ""
-    """What its swizzle would be if it counted bytes, where that is the hardware's."""
+    doubt: OtherUnit | None = None
+    """That its swizzle is the hardware's where it counts the other unit alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +162,8 @@ class Copied:
             end,
             (Part((self.at[0], end[0]), (self.at[1], end[1]), placed),),
             1 if sees else counted.period // _units_of_a_byte(unit),
-            meant=self._meant(element),
+            doubt=other_unit_of(self.layout, self.layout.unit, element),
         )
-
-    def _meant(self, element: DType) -> str:
-        """The mode that the swizzle would be on bytes, where it counts other elements."""
-        as_bytes = _label(self.layout.swizzles, "byte")
-        counts_bytes = self.layout.unit != "element" or element.bits == 8
-        return as_bytes if as_bytes in BLACKWELL and self.layout.swizzles and not counts_bytes else ""
 
     def _on_one_axis(self) -> Layout:
         """The layout on m: an axis of addresses by another name is that."""

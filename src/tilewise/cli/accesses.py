@@ -162,9 +162,7 @@ def tile_and_base(args: argparse.Namespace, command: str) -> tuple[Layout, int]:
         raise LayoutError(
             "TW401", f"{command} of a tile needs {missing}", hint="such as --dtype bf16 --access row:16B"
         )
-    dtype = args.dtype if args.unit == "element" else None
-    layout = layout_from(args.layout, argparse.Namespace(**vars(args) | {"dtype": dtype}))
-    return layout, address_from(args.base or "0", "--base")
+    return layout_from(args.layout, args, as_counted=True), address_from(args.base or "0", "--base")
 
 
 def refused(no: Refused, key: str, hint: str = "") -> Answer:

@@ -34,9 +34,14 @@ class Answer:
     then: Callable[[], None] | None = None
     """What goes on once it has been printed, such as a server."""
 
-    def noted(self, note: str) -> Answer:
-        """The answer with a note, in JSON too."""
-        return replace(self, data=self.data | {"note": note}, note=note) if note else self
+    def noted(self, *notes: str) -> Answer:
+        """The answer with notes beside its own, in JSON too. What its text says already is not noted."""
+        said = self.text if isinstance(self.text, str) else ""
+        new = [note for note in notes if any(part not in said for part in note.split("; "))]
+        if not new:
+            return self
+        told, note = ("; ".join(filter(None, (own, *new))) for own in (self.data.get("note"), self.note))
+        return replace(self, data=self.data | {"note": told}, note=note)
 
 
 def place_data(place: Vector) -> dict[str, int]:

@@ -114,7 +114,7 @@ def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
     parser.words = words
     module.arguments(parser)
     parser.add_argument("--json", action="store_true", help="answer in JSON")
-    parser.set_defaults(answer=module.answer)
+    parser.set_defaults(answer=module.answer, notes=[])
     return parser
 
 
@@ -179,8 +179,11 @@ def one_layout(parser: argparse.ArgumentParser) -> None:
     layout_options(parser)
 
 
-def layout_from(text: str, args: argparse.Namespace) -> Layout:
-    """The layout that LAYOUT spells, as the options say."""
+def layout_from(text: str, args: argparse.Namespace, *, as_counted: bool = False) -> Layout:
+    """The layout that LAYOUT spells, as the options say; `as_counted` in the unit of the text.
+
+    What the text leaves open goes to the notes of `args`.
+    """
     from tilewise import parse
 
     text = text_from(text)
@@ -188,14 +191,25 @@ def layout_from(text: str, args: argparse.Namespace) -> Layout:
         return _as_asked(_document(text), args)
     if os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
         raise LayoutError("TW402", f"{text} is a file", hint=f"read it from standard input: - < {text}")
-    return parse(
+    layout = parse(
         text,
         dialect=args.dialect,
         storage=[name for names in args.storage for name in names.split(",")],
         unit=args.unit,
-        dtype=args.dtype,
+        dtype=None if as_counted and args.unit != "element" else args.dtype,
         let=let_from(args),
     )
+    note_doubts(text, layout, args, args.unit, args.dtype)
+    return layout
+
+
+def note_doubts(
+    text: str, layout: Layout, args: argparse.Namespace, unit: str = "element", dtype: Any = None
+) -> None:
+    """Note what a text leaves open of its layout, which the answer then says beside all else."""
+    from tilewise.hardware.calls import doubts
+
+    args.notes += [doubt for doubt in doubts(text, layout, unit, dtype) if doubt not in args.notes]
 
 
 def in_cute(text: str, dialect: str | None) -> bool:

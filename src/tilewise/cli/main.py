@@ -56,7 +56,8 @@ def _answer(words: list[str], as_json: bool) -> Answer:
 
     args = read(words)
     args.json = as_json
-    return args.answer(args)  # type: ignore[no-any-return]  # set by `read`
+    found: Answer = args.answer(args)  # set by `read`
+    return found.noted(*args.notes)
 
 
 def _lacking(error: ModuleNotFoundError) -> LayoutError:

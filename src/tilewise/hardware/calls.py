@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.notation import read
 from tilewise.notation.calls import Argument, whole_call
+from tilewise.notation.cute import pointer_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.core.dtypes import DType
     from tilewise.hardware.catalog.entry import Entry, Value
 
 
@@ -51,6 +52,46 @@ def parse(
         if error.code == "TW001" and (call := _as_call(str(text).strip())):
             error.hint = f"an entry of the catalogue is written as a call: {call}"
         raise
+
+
+def doubts(
+    text: str, layout: Layout, unit: str = "element", dtype: DType | str | None = None
+) -> tuple[str, ...]:
+    """Say where a text may mean another layout than `parse` read from it: swizzles and pointers have units.
+
+    `layout` is that of the text, and `unit` and `dtype` are those with which it was read.
+
+    >>> text = "S<3,4,3> o 0 o (8,64):(64,1)"
+    >>> len(doubts(text, parse(text), dtype="f16")), len(doubts(text, parse(text), dtype="u8"))
+    (1, 0)
+    """
+    pointer, element = pointer_in(text), None if dtype is None else DType.of(dtype)
+    if pointer is not None:
+        return (*_other_width(pointer[0], element), *_inside_pattern(pointer, layout))
+    if element is None or not layout.swizzles:
+        return ()
+    from tilewise.hardware.modes import other_unit_of
+
+    found = other_unit_of(layout, unit, element)
+    return () if found is None else (str(found),)
+
+
+def _other_width(bits: int, element: DType | None) -> Iterator[str]:
+    """Say that a pointer is to elements of another width than their type has."""
+    if element is not None and bits != element.bits:
+        yield f"the pointer is to elements of {bits} bits, and {element} has {element.bits}"
+
+
+def _inside_pattern(pointer: tuple[int, int], layout: Layout) -> Iterator[str]:
+    """Say that a swizzle's pattern does not begin at the address of the pointer that it acts on."""
+    bits, address = pointer
+    period = layout.period * bits
+    past = address * 8 % period
+    if past:
+        yield (
+            f"{address:#x} is {past // 8} bytes past a multiple of {period // 8}, by which the swizzle"
+            f" repeats, and no part of the layout: {past // bits} o after the pointer counts them"
+        )
 
 
 def _as_call(word: str) -> str:

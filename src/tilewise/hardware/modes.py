@@ -13,12 +13,14 @@ Blackwell has one more, which keeps 32 bytes together where the others keep 16:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
+from tilewise.core.units import unit_bits
 
 CHUNK = 16
 """Bytes that every mode keeps together: a row of a core matrix."""
@@ -114,6 +116,65 @@ BLACKWELL = {
     ),
 }
 """Every mode of Blackwell's descriptors by name; the last is the widest in other atoms."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherUnit:
+    """A swizzle that is a mode of the hardware where it counts the other unit, bytes or elements."""
+
+    meant: Swizzle
+    """On bytes."""
+    mode: Mode
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}"
+
+
+def other_unit(
+    read: Swizzle, unit: str, dtype: DType, modes: Iterable[Mode] = BLACKWELL.values()
+) -> OtherUnit | None:
+    """Say that a swizzle seems to count bytes among elements, or elements among bytes; else None.
+
+    `read` is the swizzle on bytes, as a text says that counts `unit`.
+
+    >>> found = other_unit(Swizzle(3, 5, 3), "element", DType.of("f16"))
+    >>> print(found.meant, found.mode, found.hint.rpartition(":")[2])
+    Swizzle<3,4,3> 128B  for f16 write Swizzle<3,3,3>
+    >>> other_unit(Swizzle(3, 5, 3), "element", DType.of("f32"))
+    """
+    ratio = {"element": (8, dtype.bits), "byte": (dtype.bits, 8)}.get(unit)
+    if ratio is None or dtype.bits == 8:
+        return None
+    try:
+        meant = read.scaled(*ratio)
+        right = meant.scaled(8, dtype.bits)
+    except LayoutError:
+        return None
+    mode = next((mode for mode in modes if mode.bits and mode.swizzle == meant), None)
+    if mode is None:
+        return None
+    if unit == "element":
+        message = (
+            f"{meant} counts elements here, which is {read} on bytes and no mode of the hardware; on bytes it"
+        )
+        hint = f"PTX and CuTe print byte swizzles before element strides: for {dtype} write {right}"
+    else:
+        message = f"{read} counts bytes here and is no mode of the hardware; on {dtype} elements it"
+        hint = f"on bytes write {meant}"
+    return OtherUnit(meant, mode, f"{message} is that of {mode} mode", hint)
+
+
+def other_unit_of(layout: Layout, unit: str, dtype: DType) -> OtherUnit | None:
+    """Say the same of the one swizzle of a layout whose text counts `unit`."""
+    swizzles = [swizzle for swizzle in layout.swizzles if swizzle.bits]
+    if len(swizzles) != 1:
+        return None
+    try:
+        return other_unit(swizzles[0].scaled(unit_bits(layout.unit, dtype), 8), unit, dtype)
+    except LayoutError:
+        return None
 
 
 _NONE = ("NONE", "0", "INTERLEAVE", "INTER")

@@ -34,13 +34,18 @@ _OWN_LETTERS = ("S", "R", "O")
 
 
 def pointer_in(text: str) -> tuple[int, int] | None:
-    """The bits of an element and the byte address of the typed pointer in a text, None where there is none.
+    """Read the typed pointer in a text: the bits of an element, and the byte address that a swizzle acts on.
 
-    >>> pointer_in("Sw<3,4,3>_smem_ptr[16b](0x400) o (8,64):(64,1)"), pointer_in("smem_ptr[8b](unset) o 8:1")
-    ((16, 1024), (8, 0))
+    A swizzle acts on the address where it stands before the pointer; else 0 stands for it.
+
+    >>> pointer_in("Sw<3,4,3>_smem_ptr[16b](0x480) o 8:1"), pointer_in("ptr[8b](0x480) o Sw<1,4,3> o 8:1")
+    ((16, 1152), (8, 0))
     """
     found = _TYPED.search(text)
-    return (int(found[1]), int(found[2] or "0", 0)) if found else None
+    if found is None:
+        return None
+    swizzled = ">" in text[: found.start()]
+    return int(found[1]), int(found[2], 0) if swizzled and found[2] else 0
 
 
 @dataclass(slots=True)

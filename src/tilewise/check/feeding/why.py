@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tilewise.check.diagnose import overlap, scaled, swizzle_of_the_other_unit
+from tilewise.check.diagnose import overlap, scaled
 from tilewise.check.feeding.forms import Vector, filled_by, named
 from tilewise.check.feeding.fragments import OPERANDS
 from tilewise.check.feeding.rows import Rows
@@ -228,19 +228,3 @@ def _other_unit(question: Question, by_vectors: Fill) -> Reason | None:
         f"say --unit {other}",
         layout,
     )
-
-
-# -- moved, and perhaps not as it was meant ------------------------------------------------------------
-
-
-def doubt(question: Question) -> Reason | None:
-    """A swizzle that is one of the hardware's in the other unit: read as it stands, rows meet in banks.
-
-    None where no matrices move what would have been meant.
-    """
-    found = swizzle_of_the_other_unit(question.operand, question.layout.unit)
-    if found is None:
-        return None
-    reason, meant = found
-    tile = question.tile(question.operand.with_layout(meant))
-    return reason if tile and question.by_matrices(tile) else None

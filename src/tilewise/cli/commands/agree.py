@@ -27,7 +27,7 @@ import argparse
 
 from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
-from tilewise.cli.arguments import layout_from, layout_options, let_from, text_from
+from tilewise.cli.arguments import layout_from, layout_options, let_from, note_doubts, text_from
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
@@ -73,7 +73,10 @@ def _side(text: str, args: argparse.Namespace) -> Spec:
     if text.startswith("{"):
         return Copied(layout_from(text, args), dtype)
     storage = tuple(name for names in args.storage for name in names.split(","))
-    return side_of(text, Reading(let_from(args), args.unit, args.dialect, storage, dtype))
+    side = side_of(text, Reading(let_from(args), args.unit, args.dialect, storage, dtype))
+    if isinstance(side, Copied):
+        note_doubts(text, side.layout, args, args.unit, side.dtype)
+    return side
 
 
 def _refused(no: Refused) -> Answer:

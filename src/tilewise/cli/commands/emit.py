@@ -33,7 +33,7 @@ import re
 from dataclasses import asdict, replace
 
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import Parser, text_from
+from tilewise.cli.arguments import Parser, note_doubts, text_from
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
@@ -222,7 +222,7 @@ def _of_wgmma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
         majors=(args.major_a, args.major_b),
         modes=(args.mode_a, args.mode_b),
         orders=(args.order_a, args.order_b),
-        layouts=(_layout(args.layout_a), _layout(args.layout_b)),
+        layouts=(_layout(args.layout_a, args, a), _layout(args.layout_b, args, b)),
         load=args.load or "tma",
         a_from=args.a_from or "smem",
         stages=1 if args.stages is None else args.stages,
@@ -245,11 +245,11 @@ def _of_mma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
         out=args.out,
         warps=_warps(args.warps),
         majors=(args.major_a, args.major_b),
-        layouts=(_layout(args.layout_a), _layout(args.layout_b)),
+        layouts=(_layout(args.layout_a, args, a), _layout(args.layout_b, args, b)),
         load=args.load,
         stages=args.stages,
         store=args.store or "direct",
-        layout_d=_layout(args.layout_d),
+        layout_d=_layout(args.layout_d, args, args.out),
         form=args.form,
         op=args.op,
         arch=args.arch,
@@ -324,10 +324,15 @@ def _warps(text: str | None) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
-def _layout(text: str | None) -> Layout | None:
+def _layout(text: str | None, args: argparse.Namespace, dtype: str | None) -> Layout | None:
     from tilewise.hardware.calls import parse
 
-    return None if text is None else parse(text_from(text))
+    if text is None:
+        return None
+    text = text_from(text)
+    layout = parse(text)
+    note_doubts(text, layout, args, dtype=dtype)
+    return layout
 
 
 def _number(text: str) -> int:

@@ -50,9 +50,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.feeding import Feed
-    from tilewise.check.match import Match, Mismatch
+    from tilewise.check.match import Match
     from tilewise.check.nearest import Near
-    from tilewise.core.layout import Layout
 
 ENGINES = ("wgmma", "tcgen05", "mma")
 
@@ -146,7 +145,7 @@ def answer(args: argparse.Namespace) -> Answer:
     args.engine = args.engine or ("mma" if args.shape else "wgmma")
     lane = _checked(args)
     found = match(
-        _layout(args),
+        layout_from(args.layout, args, as_counted=True),  # units are match's own question
         engine=args.engine,
         operand=args.operand,
         dtype=args.dtype,
@@ -157,18 +156,18 @@ def answer(args: argparse.Namespace) -> Answer:
         **(_of_mma(args) if args.engine == "mma" else asked_of_tcgen05(args)),
     )
     asked = {"engine": args.engine, "operand": args.operand, "dtype": DType.of(args.dtype).name}
-    other = "; ".join(filter(None, (_other_width(args), _doubt(found))))
     if isinstance(found, Match):
-        return _legal(found, asked).noted("; ".join(filter(None, (*found.notes, other))))
+        if DType.of(args.dtype).bits < 8:  # the type does not say whether each has a byte of its own
+            args.notes.clear()
+        return _legal(found, asked).noted(*found.notes)
     if not isinstance(found, Mismatch):
-        if args.code and found.reasons:
-            other = "; ".join(filter(None, (f"plain vectors move it: {found.reasons[0].message}", other)))
-        return _moved(found, asked, args.code, lane).noted(other)
+        vectors = f"plain vectors move it: {found.reasons[0].message}" if args.code and found.reasons else ""
+        return _moved(found, asked, args.code, lane).noted(vectors)
     operand = f"{asked['operand']} of {asked['dtype']}"
     if args.engine == "mma":
         words = f"a warp does not move it as {operand} for mma.sync"
-        return replace(refused(_hinted(found, other), asked, words), instead=args.code)
-    return refused(_hinted(found, other), asked, f"{args.engine} does not read it as {operand}", _near)
+        return replace(refused(found, asked, words), instead=args.code)
+    return refused(found, asked, f"{args.engine} does not read it as {operand}", _near)
 
 
 def _told(args: argparse.Namespace) -> str:
@@ -231,43 +230,6 @@ def _of_mma(args: argparse.Namespace) -> dict[str, Any]:
     if args.products is not None:
         said["products"] = _grid(args.products, "--products")
     return {name: value for name, value in said.items() if value}
-
-
-def _hinted(found: Mismatch, other: str) -> Mismatch:
-    """What else may be wrong with the words goes with the first reason's hint."""
-    first, *more = found.reasons
-    if not other:
-        return found
-    first = replace(first, hint="; ".join(filter(None, (first.hint, other))))
-    return replace(found, reasons=(first, *more))
-
-
-def _other_width(args: argparse.Namespace) -> str:
-    """What a typed pointer and --dtype do not agree in; nothing where they do."""
-    from tilewise.notation.cute import pointer_in
-
-    (bits, _), element = pointer_in(args.layout) or (None, 0), DType.of(args.dtype)
-    if bits in (None, element.bits) or args.layout.startswith("{"):
-        return ""
-    return f"the pointer is to elements of {bits} bits, and {element} has {element.bits}"
-
-
-def _doubt(found: Match | Feed | Mismatch) -> str:
-    """What a tile that a warp moves was perhaps meant to be, where no reason says so already."""
-    from tilewise.check.feeding import Feed
-    from tilewise.check.feeding.why import doubt
-
-    if not isinstance(found, Feed) or any(reason.rule == "swizzle" for reason in found.reasons):
-        return ""
-    reason = doubt(found.question) if found.question else None
-    return f"{reason.message}; {reason.hint}" if reason else ""
-
-
-def _layout(args: argparse.Namespace) -> Layout:
-    """The layout in the unit that is asked for: units are match's own question."""
-    if args.unit == "element":
-        return layout_from(args.layout, args)
-    return layout_from(args.layout, argparse.Namespace(**vars(args) | {"dtype": None}))
 
 
 def number(spelled: str, option: str, such: str) -> int:

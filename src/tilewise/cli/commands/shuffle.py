@@ -66,7 +66,6 @@ def answer(args: argparse.Namespace) -> Answer:
         raise LayoutError("TW401", "only one layout can come from standard input")
     if args.name is not None and not args.code:
         raise LayoutError("TW401", "--name names a function, and none is printed", hint="add --code")
-    args.dtype = dtype if args.unit != "element" else None  # which converts what counts bytes or bits
     source, target = (layout_from(text_from(text), args) for text in (args.source, args.target))
     try:
         plan = shuffle(

@@ -95,7 +95,6 @@ def _tile(args: argparse.Namespace) -> Layout | tuple[int, ...]:
     text = text_from(args.tile)
     if _SHAPE.fullmatch(text):
         return tuple(int(extent) for extent in re.split(r"\s*[x×]\s*", text))
-    args.dtype = args.dtype if args.unit != "element" else None  # which converts what counts bytes or bits
     return layout_from(text, args)
 
 

@@ -176,8 +176,7 @@ def _tile(shape: Sequence[int], strides: Sequence[int] | None, args: argparse.Na
     if args.layout is not None:
         if args.tile is not None or args.mode is not None or args.order is not None:
             raise LayoutError("TW401", "a layout says the tile, its swizzle and its order by itself")
-        asked = argparse.Namespace(**vars(args) | {"dtype": None if args.unit == "element" else args.dtype})
-        return layout_from(args.layout, asked)
+        return layout_from(args.layout, args)
     tile = _numbers(args, "tile")
     if tile is None:
         raise LayoutError("TW401", "LAYOUT or --tile is needed", hint="such as --tile 128,64 --mode 128B")
