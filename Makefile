@@ -30,6 +30,7 @@ soak: $(VENV)/ready-for-cuda  ## a million generated cases against the naive def
 	@$(BIN)/python -m tests.soak.soak --count 1000000 --jobs $$(nproc)
 	@$(BIN)/python -m tests.soak.algebra --count 1000000 --jobs $$(nproc)
 	@$(BIN)/python -m tests.soak.algebra --hardware --count 30000 --jobs $$(nproc)
+	@$(BIN)/python -m tests.soak.algebra --only owners --count 50000 --jobs $$(nproc)
 	@$(BIN)/python -m tests.soak.kernels
 	@$(BIN)/python -m tests.soak.moves
 

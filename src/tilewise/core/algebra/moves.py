@@ -131,15 +131,12 @@ class Movement:
                 groups = [group for group in groups if not group & touched] + [set().union(*met)]
         return [tuple(sorted(group)) for group in groups]
 
-    def joins(self, names: Iterable[str]) -> bool:
-        """Whether copies step along several of the axes at once, so that one by one is not enough."""
-        return any(len(group) > 1 for group in self._joined(names))
-
     def _stays_on(self, names: Names) -> bool | None:
-        if len(names) == 1:
-            count = self.staying(names[0])
-            if count is not None:
-                return count == self.a.size
+        counts = [self.staying(name) for name in names]
+        if any(count not in (None, self.a.size) for count in counts):
+            return False
+        if len(names) == 1 and counts[0] is not None:
+            return True
         pair = _Pair(self.a, self.b, names)
         count = pair.by_columns()
         if count is not None:

@@ -16,7 +16,7 @@ coordinates are among the old ones. So copies that are forgotten move nothing, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -55,6 +55,8 @@ _KIND = {
     "TLane": "memory",
 }
 _THREADS = ("tx", "tid_in_wg")
+_OF_WAVES = {"tx", "warpid", "laneid"}
+_OF_THREADS = _OF_WAVES | {"tid_in_wg", "wgid", "wid_in_wg"}
 _ONE_THING = (({"laneid", "tid_in_wg", "tx"}, WARP), ({"tid_in_wg", "tx"}, 128), ({"warpid", "wid_in_wg"}, 4))
 """Names that mean one thing as long as it is below the number."""
 
@@ -162,7 +164,7 @@ def relation(
         a = _reshaped(a, reshape, permute is not None, via)
     if permute is not None:
         a = _permuted(a, permute, via)
-    found = _Question(*orders.aligned(a, b), via, search=permute is None).answer()
+    found = _Question(*orders.aligned(a, b), via, search=permute is None, lanes=lanes_of(a, b)).answer()
     if permute is not None or a.order == "row" or orders.paired_by_modes(a, b):
         return found
     return _with_modes_turned(found, reshape is not None)
@@ -286,20 +288,19 @@ def _first(*classes: Callable[[], Relation | None]) -> Relation:
 class _Question:
     """Two layouts of one size and unit, and what was given on the way."""
 
-    def __init__(self, a: Layout, b: Layout, via: Via, search: bool) -> None:
-        self.a, self.b, self.via, self.search = a, b, via, search
+    def __init__(self, a: Layout, b: Layout, via: Via, search: bool, lanes: int) -> None:
+        self.a, self.b, self.via, self.search, self.lanes = a, b, via, search, lanes
         self.one, self.other = canonical(a), canonical(b)
         self.movement = Movement(self.one, self.other)
 
     def answer(self) -> Relation:
         """The first class that holds."""
         try:
-            return _first(self._same, self._view, self._respelled, self._farther)
+            return _first(
+                self._same, self._view, self._respelled, self._drop, self._shift, self._relabel, self._move
+            )
         except _Undecided as question:
             return Relation(None, f"not decided within the bound: {question}", self.a.size, self.via)
-
-    def _farther(self) -> Relation:
-        return _first(self._drop, self._shift, self._relabel, self._move)
 
     def _found(self, kind: str, sentence: str, via: Via | None = None, **more: Any) -> Relation:
         via = self.via | (via or {})
@@ -345,15 +346,22 @@ class _Question:
 
     def _respelled(self) -> Relation | None:
         """The answer with all threads in one spelling: tx of one may be warpid and laneid of the other."""
-        ours, theirs = set(moving_names(self.one)), set(moving_names(self.other))
-        if not (ours ^ theirs) & SPLITS.keys():
-            return None
-        a, b, split = _spelled_alike(_bare(self.a), _bare(self.b))
+        a, b, split = _spelled_alike(self.a, self.b, self.lanes)
         if not split:
             return None
-        respelled = _Question(a, b, self.via | {"relabel": split}, self.search)
+        via = self.via | {"relabel": split}
+        respelled = _Question(a, b, via, self.search, self.lanes)
         if not _decided(agree(respelled.one, respelled.other), "whether both are one map, axes split"):
-            return _first(respelled._view, respelled._farther)
+            a, b = (_on_threads(x, self.lanes) for x in (self.a, self.b))
+            on_threads = _Question(a, b, via, self.search, self.lanes)
+            return _first(
+                respelled._view,
+                respelled._drop,
+                respelled._shift,
+                on_threads._shift,  # a carry from lanes to warps shifts neither alone
+                respelled._relabel,
+                respelled._move,
+            )
         names = _names_matched(self.one, self.other)
         if names and agree(_renamed(self.one, names, self.other), self.other):
             return self._found("relabel", f"b is a with {_called(names)}; nothing moves", {"relabel": names})
@@ -385,7 +393,7 @@ class _Question:
         via = {"relabel": self.via.get("relabel", {}) | names}
         if fresh == names:
             return self._found("relabel", sentence + "; nothing moves where both names mean one thing", via)
-        moves = _Question(_renamed(self.one, fresh, self.other), self.other, {}, False).moves()
+        moves = _Question(_renamed(self.one, fresh, self.other), self.other, {}, False, self.lanes).moves()
         sentence += f", and those are different things: {_spelled_moves(moves, self.a.size)}"
         return self._found("relabel", sentence, via, moves=_counts(moves))
 
@@ -396,14 +404,14 @@ class _Question:
         if old not in KNOWN or new not in KNOWN:
             return True
         low, high = self.one.extremes(old)
-        lanes = ({"laneid", "tx"}, lanes_of(self.one, self.other))
+        lanes = ({"laneid", "tx"}, self.lanes)
         return any({old, new} <= names and low >= 0 and high < end for names, end in (*_ONE_THING, lanes))
 
     # something moves
 
     def _move(self) -> Relation:
         moves = self.moves()
-        kind = self._kind(moves)
+        kind = self._kind()
         before, after = _copies(self.a), _copies(self.b)
         counted = before is not None and after is not None
         return self._found(
@@ -427,49 +435,41 @@ class _Question:
                 found[name] = _Moved(count < self.a.size, self.a.size - count)
         return found
 
-    def _kind(self, moves: Mapping[str, _Moved]) -> str:
+    def _kind(self) -> str:
         """The outermost kind of axis along which some element moves."""
-        kinds = {name: kind_of(self._axis(name)) for name in moves}
-        if self._changes_storage():
-            both = set(moving_names(self.one)) & set(moving_names(self.other))
-            kinds = {name: kind for name, kind in kinds.items() if name in both and kind in ("device", "cta")}
-            return self._outermost(moves, kinds, ("device", "cta")) or "memory"
-        return self._outermost(moves, kinds, OUTERMOST_FIRST) or "memory"
-
-    def _outermost(
-        self, moves: Mapping[str, _Moved], kinds: Mapping[str, str], order: Iterable[str]
-    ) -> str | None:
         so_far: list[str] = []
-        for kind in order:
-            own = [name for name in kinds if kinds[name] == kind]
-            if kind == "lane":
-                own += [name for name in kinds if name in _THREADS]
-            answers = [self._goes_between(kind, name, moves[name]) for name in own]
-            if True in answers:
+        for kind in ("device", "cta") if self._changes_storage() else OUTERMOST_FIRST:
+            so_far += [name for name in self.movement.names if kind_of(self._axis(name)) == kind]
+            stays = self._warps_stay(so_far) if kind == "warp" else self.movement.stays(so_far)
+            if stays is None:
+                raise _Undecided(f"whether some element moves along {' or '.join(so_far)}")
+            if not stays:
                 return kind
-            so_far += [name for name in own if kind != "warp" or name not in _THREADS]
-            if own and self.movement.joins(so_far):
-                answers.append(_not(self.movement.stays(so_far)))
-            if True in answers:
-                return kind
-            if None in answers:
-                raise _Undecided(f"whether some element moves along {' or '.join(own)}")
-        return None
+        return "memory"
 
-    def _goes_between(self, kind: str, name: str, moved: _Moved) -> bool | None:
-        """Whether some element moves along an axis; for threads between warps, whether its warp changes."""
-        if kind == "warp" and name in _THREADS and moved.some is not False:
-            return _not(_warps_stay(self.one, self.other, name))
-        return moved.some
+    def _warps_stay(self, names: Sequence[str]) -> bool | None:
+        """Whether every element stays, as far as some axes tell, those of threads by the warp alone."""
+        stays = self.movement.stays(names)
+        threads = [name for name in names if name in _THREADS]
+        if stays or not threads:
+            return stays
+        if self.movement.stays(set(names) - set(threads)) is False:
+            return False
+        one, other = projected(self.one, names), projected(self.other, names)
+        try:
+            warps = Movement(*(_by_warps(x, threads, self.lanes) for x in (one, other)))
+        except Refused:
+            return _warps_listed(one, other, names, self.lanes)
+        return warps.stays()
 
     def _axis(self, name: str) -> Axis:
         return next(axis for x in (self.one, self.other) for axis in x.axes if axis.name == name)
 
     def _storage(self) -> list[list[str]]:
-        """The storage axes that each layout names."""
+        """The storage axes on which the elements of each layout are anywhere but at 0."""
         return [
-            [axis.name for axis in x.axes if kind_of(axis) in ("register", "memory")]
-            for x in (self.a, self.b)
+            [name for name in moving_names(x) if kind_of(self._axis(name)) in ("register", "memory")]
+            for x in (self.one, self.other)
         ]
 
     def _changes_storage(self) -> bool:
@@ -480,7 +480,7 @@ class _Question:
         ours, theirs = self._storage()
         if self._changes_storage() and kind == "memory":
             return f"a lives in {' and '.join(ours)}, b in {' and '.join(theirs)}: every element is copied"
-        owner = "wave" if lanes_of(self.one, self.other) == WAVE else "warp"
+        owner = "wave" if self.lanes == WAVE else "warp"
         return f"{_SENTENCES[kind].format(owner=owner)}: {_spelled_moves(moves, self.a.size)}"
 
 
@@ -629,82 +629,93 @@ def _renamed(layout: Layout, names: Mapping[str, str], other: Layout) -> Layout:
 # -- axes that split -------------------------------------------------------------------------------
 
 
-def _spelled_alike(a: Layout, b: Layout) -> tuple[Layout, Layout, dict[str, list[str]]]:
-    """Both layouts with axes split that one names and the other has in parts; which were split."""
+def _spelled_alike(a: Layout, b: Layout, lanes: int) -> tuple[Layout, Layout, dict[str, list[str]]]:
+    """Both layouts with axes of threads split where another one of either begins or ends; which were split.
+
+    They stay as they are where one of them names an axis beside a part of it, or goes beyond its end. Where
+    a split makes no layout, all threads are on tx.
+    """
     from tilewise.core.algebra.places import split_axis
 
+    if not _names_threads(a, lanes) or not _names_threads(b, lanes):
+        return a, b, {}
+    parts = [_parts_of(name) for name in moving_names(a, b)]
+    first, last = {part[0] for part in parts}, {part[-1] for part in parts}
     split: dict[str, list[str]] = {}
-    lanes = lanes_of(a, b)
-    pair = [a, b]
-    for i in (0, 1, 0, 1, 0):  # tx splits into warpid, and warpid again
-        others = set(moving_names(pair[1 - i]))
-        for name in moving_names(pair[i]):
-            parts = None if name in others else _parts_in(name, others, lanes)
-            if parts is None:
-                continue
-            try:
-                pair[i] = split_axis(pair[i], name, parts)
-            except Refused:
-                continue
-            split[name] = [parts[0], parts[2]]
-    return pair[0], pair[1], split
+    one, other = a, b
+    for name, ways in SPLITS.items():  # whole axes come before their parts
+        ways = tuple(way for way in ways if _parts_of(way[0])[-1] in last or _parts_of(way[2])[0] in first)
+        if not ways or name not in moving_names(one, other):
+            continue
+        high, count, low = ways[0]
+        into = (high, lanes if low == "laneid" else count, low)
+        split[name] = [high, low]
+        try:
+            one, other = (split_axis(x, name, into) if name in x.moving else x for x in (one, other))
+        except Refused:
+            return _on_threads(a, lanes), _on_threads(b, lanes), split
+    return one, other, split
 
 
-def _bare(layout: Layout) -> Layout:
-    """The layout without the names of axes on which nothing moves."""
-    return replace(
-        layout,
-        strides=tuple(it.stride.nonzero if it.extent > 1 else Vector() for it in layout.shard),
-        replica=tuple(replace(it, stride=it.stride.nonzero) for it in layout.replica if it.extent > 1),
-        offset=layout.offset.nonzero,
-        outer=layout.outer.nonzero,
-    )
+def _parts_of(name: str) -> tuple[str, ...]:
+    """The axes of which an axis is made, outermost first: of tx the warpgroup, its warp and the lane."""
+    if name not in SPLITS:
+        return (name,)
+    high, _, low = SPLITS[name][0]
+    return *_parts_of(high), *_parts_of(low)
 
 
-def _parts_in(name: str, others: set[str], lanes: int) -> tuple[str, int, str] | None:
-    """The split of an axis of which the other layout has most parts, or parts of parts; None: it has none."""
-    ways = [
-        (len(others & {high, low}), (high, lanes if low == "laneid" else n, low))
-        for high, n, low in SPLITS.get(name, ())
-    ]
-    found, parts = max(ways, key=lambda way: way[0], default=(0, None))
-    if not found and any(
-        _parts_in(part, others, lanes) for _, (high, _, low) in ways for part in (high, low)
-    ):
-        return ways[0][1]
-    return parts if found else None
+def _names_threads(layout: Layout, lanes: int) -> bool:
+    """Whether its axes of threads name one thread a place: no part twice, none before 0 or past its end."""
+    own = [name for name in layout.moving if name in _OF_THREADS]
+    parts = [part for name in own for part in _parts_of(name)]
+    if len(parts) > len(set(parts)) or (lanes == WAVE and not _OF_WAVES.issuperset(own)):
+        return False
+    for name in own:
+        least, most = plain_extremes(layout, name)
+        end = lanes if name == "laneid" else KNOWN[name].extent
+        if least < 0 or (end is not None and most >= end):
+            return False
+    return True
+
+
+def _on_threads(layout: Layout, lanes: int) -> Layout:
+    """The layout with warps and lanes fused to tx."""
+    from tilewise.core.algebra.places import fuse_axes
+
+    ways = [("warpid", "wgid", 4, "wid_in_wg"), ("tx", "warpid", lanes, "laneid")]
+    if "tid_in_wg" in layout.moving:
+        ways = [("tx", "wgid", 128, "tid_in_wg")]
+    for into, high, count, low in ways:
+        if {high, low} & set(layout.moving):
+            layout = fuse_axes(layout, (high, count, low), into=into)
+    return layout
 
 
 # -- warps of threads ------------------------------------------------------------------------------
 
 
-def _warps_stay(a: Layout, b: Layout, name: str) -> bool | None:
-    """Whether all elements stay in their warps: thread // 32 is a layout nearly always, and is compared."""
-    one, other = projected(a, {name}), projected(b, {name})
-    ends = [*plain_extremes(one, name), *plain_extremes(other, name)]
-    first, last = min(ends) // WARP, max(ends) // WARP
-    if first == last:
-        return True
-    from tilewise.core.algebra.composition import compose
+def _by_warps(layout: Layout, threads: Sequence[str], lanes: int) -> Layout:
+    """The layout with the warp of a thread, t // lanes, in the place of the thread."""
+    from tilewise.core.algebra.places import split_axis
 
-    warp_of = Layout((last - first + 1, WARP), (Vector(((_axis_of(one, other, name), 1),)), Vector()))
-    start = point((_axis_of(one, other, name),), (first * WARP,))
-    try:
-        before, after = (compose(warp_of, replace(x - start, unit="element")) for x in (one, other))
-        return Movement(canonical(before), canonical(after)).stays()
-    except (Refused, NotDecided):
-        return _warps_listed(one, other, name)
+    for name in threads:
+        if name in moving_names(layout):
+            names = moving_names(layout)
+            layout = projected(split_axis(layout, name, (name, lanes, "laneid")), names)
+    return layout
 
 
-def _axis_of(a: Layout, b: Layout, name: str) -> Axis:
-    return next(axis for axis in (*a.axes, *b.axes) if axis.name == name)
+def _warps_listed(a: Layout, b: Layout, names: Sequence[str], lanes: int) -> bool | None:
+    """Whether every element stays in its warp, one after another; None beyond the bound."""
+    listed = min(a.size, MAX_LISTED // max(_copies_written(a), _copies_written(b)))
 
+    def warps(layout: Layout, flat: int) -> set[tuple[int, ...]]:
+        return {
+            tuple([place[name] // lanes if name in _THREADS else place[name] for name in names])
+            for place in layout.places(flat)
+        }
 
-def _warps_listed(a: Layout, b: Layout, name: str) -> bool | None:
-    if a.size * max(_copies_written(a), _copies_written(b)) > MAX_LISTED:
-        return None
-
-    def warps(layout: Layout, flat: int) -> set[int]:
-        return {place[name] // WARP for place in layout.places(flat)}
-
-    return all(warps(b, flat) <= warps(a, flat) for flat in range(a.size))
+    if not all(warps(b, flat) <= warps(a, flat) for flat in range(listed)):
+        return False
+    return True if listed == a.size else None
