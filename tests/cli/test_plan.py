@@ -190,6 +190,7 @@ def test_fills(tilewise, dtype, fill, bytes_):
         (("S[2048 : 1@tx]", "S[2048 : 1@tx]"), "TW203", "a block has 1024 threads at most"),
         (("S[8 : 1@reg] + -1@reg", "S[8 : 1@reg]"), "TW203", "places count from 0"),
         (("S[4]", "S[4 : 2]", "--fill", "300"), "TW705", "a whole number from 0 to 255"),
+        (("S[4]", "S[4 : 2]", "--fill", "9" * 310), "TW705", "a whole number from 0 to 255"),
         (("S[4]", "S[4 : 2]", "--fill", "0x100"), "TW705", "bits from 0 to 0xff"),
         (("S[4]", "S[4 : 2]", "--fill", "1.5"), "TW705", "a whole number from 0 to 255"),
         (("S[4]", "S[4 : 2]", "--fill", "x"), "TW401", "such as --fill 0"),

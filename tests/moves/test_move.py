@@ -9,6 +9,8 @@ from tests.moves.shim import aligned, run
 
 from tilewise import LayoutError, S, parse
 from tilewise.moves import move, plan
+from tilewise.moves.plan import COPY_RATES, LAUNCH
+from tilewise.moves.tiles.tile import RATE
 from tilewise.moves.ways.bulk import Bulk
 
 
@@ -143,3 +145,13 @@ def test_a_fill_takes_its_time():
     assert padded.fills
     assert padded.seconds > rows.seconds + 1e-6
     assert plan(S[512], S[512] + 64, "f32").copy_fraction == round(4096 / (4096 + 576 * 4), 2)
+
+
+def test_seconds_with_much_to_fill_are_those_of_all_bytes():
+    """The fraction is rounded for readers, and the time is not."""
+    for pitch, fraction in ((1_000, "0.11"), (100_000, "0.0013"), (10**15, "1.3e-13")):
+        padded = plan(S[64, 64], S[(64, 64) : (pitch, 1)], "f32")
+        touched = padded.bytes + (63 * pitch + 64) * 4
+        assert padded.seconds == pytest.approx(2 * LAUNCH + touched / (RATE * COPY_RATES["h200"]))
+        assert padded.copy_fraction == float(fraction)
+        assert f"about {fraction} of a copy's rate" in str(padded)

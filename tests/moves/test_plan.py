@@ -246,6 +246,8 @@ def test_what_is_the_same_as_nothing_may_be_said():
             "True or False belongs here, not the str 'yes'",
         ),
         (lambda: plan(S[4], S[4:2], "u8", fill=np.array([1, 2])), "TW705", "is no u8"),
+        (lambda: plan(S[4], S[4:2], "u8", fill=10**310), "TW705", "the fill 10* is no u8"),
+        (lambda: plan(S[4], S[4:2], "f32", fill=10**5000), "TW705", "the fill about 2.16609 is no f32"),
         (lambda: plan(S[1 << 63], S[1 << 63], "u8"), "TW302", "the source reaches .* 64-bit integers"),
         (lambda: plan(S[4], S[4 : 1 << 60], "f64"), "TW302", "the target reaches .* 64-bit integers"),
         (lambda: plan(*MEMORY, "f16", device=["h200"]), "TW601", r"no rates of a device \['h200'\]"),

@@ -319,6 +319,15 @@ def test_no_memory_beyond_a_view_is_read(library, view, source, code, said):
         move(library(view), source, S[6])
 
 
+@LIBRARIES
+def test_the_hint_of_what_steps_down_fits_x_and_out(library):
+    down = library(np.arange(6.0)[::-1])
+    for given in ({"x": down}, {"x": library(np.arange(6.0)), "out": down}):
+        with pytest.raises(LayoutError, match="steps down") as no:
+            move(source=S[6], target=S[6], **given)
+        assert no.value.hint == "pass the storage from its lowest element, and say the steps in its layout"
+
+
 @pytest.mark.parametrize(
     ("library", "said"), [(Spoken, "NumPy does not read the Spoken"), (Converted, "type object")]
 )

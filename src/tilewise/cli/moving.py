@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from math import isinf
+from math import inf
 
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import layout_from, layout_options, let_from, shape_from, two_texts
@@ -257,7 +257,7 @@ def _number(text: str) -> int | float:
             number = read()
         except ValueError:
             continue
-        if isinf(number) and any(sign.isdigit() for sign in text):
+        if abs(number) == inf and any(sign.isdigit() for sign in text):
             break
         return number
     raise LayoutError("TW401", f"--fill {text} is no number", hint="such as --fill 0 or --fill 0x7f")

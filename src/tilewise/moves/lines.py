@@ -172,7 +172,8 @@ def _rate(plan: Plan) -> str:
         return ""
     if plan.copy_fraction is None:
         return "; no rate of such moves was measured"
-    return f", about {plan.copy_fraction:.2f} of a copy's rate"
+    digits = ".2f" if plan.copy_fraction > 0.1 else ".2g"
+    return f", about {plan.copy_fraction:{digits}} of a copy's rate"
 
 
 def _time(seconds: float) -> str:

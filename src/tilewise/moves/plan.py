@@ -203,12 +203,12 @@ class Plan:
 
     @cached_property
     def copy_fraction(self) -> float | None:
-        """The rate that is expected, of that of a copy of as many bytes; None where none was measured.
+        """The rate that is expected, of that of a copy of as many bytes, to two digits; None: not measured.
 
         The bytes that are filled before take their time, and are none of those that are moved.
         """
         rate = self._rate
-        return None if rate is None else round(rate * self.bytes / (self.bytes + self._filled_bytes), 2)
+        return None if rate is None else float(f"{rate * self.bytes / (self.bytes + self._filled_bytes):.2g}")
 
     @property
     def _rate(self) -> float | None:
@@ -231,9 +231,11 @@ class Plan:
     @property
     def seconds(self) -> float | None:
         """The time that is expected; None where no rate is known."""
-        if self.copy_fraction is None:
+        rate = self._rate
+        if rate is None:
             return None
-        return LAUNCH * (1 + self.fills) + self.bytes / (self.copy_fraction * COPY_RATES[self.device])
+        touched = self.bytes + self._filled_bytes
+        return LAUNCH * (1 + self.fills) + touched / (rate * COPY_RATES[self.device])
 
     @property
     def copy_seconds(self) -> float:

@@ -324,7 +324,7 @@ def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
         raise LayoutError(
             "TW701",
             "the array steps down: its elements lie before its first one",
-            hint="pass the storage from its lowest element, and say the steps in the source layout",
+            hint="pass the storage from its lowest element, and say the steps in its layout",
         )
     return sum(ways)
 

@@ -8,7 +8,7 @@ from math import copysign
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.core.integers import counted
+from tilewise.core.integers import counted, number_text
 from tilewise.moves.types import says_a_width, type_of_arrays
 
 TYPE_CHECKING = False
@@ -145,7 +145,8 @@ def _is_number(value: Any) -> bool:
 def no_element(fill: Any, name: str, hint: str = "") -> LayoutError:
     """The error of a fill that its type does not hold."""
     hint = hint or "a value that the type holds, or the bytes of one element"
-    return LayoutError("TW705", f"the fill {fill!r} is no {name}", hint=hint)
+    shown = number_text(fill) if type(fill) is int else repr(fill)
+    return LayoutError("TW705", f"the fill {shown} is no {name}", hint=hint)
 
 
 def _float(fill: Any, name: str, form: str) -> bytes:
