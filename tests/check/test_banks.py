@@ -134,6 +134,12 @@ def test_a_phase_says_who_asks_which_bank_for_what() -> None:
     assert (phase.wavefronts, phase.busiest, phase.lanes) == (2, 0, (0, 1, 2, 3))
 
 
+@pytest.mark.parametrize("pitch", [64, 66])
+def test_waves_of_64_lanes_are_refused_for_every_pitch(pitch: int) -> None:
+    with pytest.raises(LayoutError, match="64 addresses, and a warp has 32 lanes"):
+        conflicts(S[(64, 64) : (pitch, 1)], "mfma.C(32x32x8, dtype=f16)", dtype="f16")
+
+
 @pytest.mark.parametrize(
     ("name", "bytes", "addresses", "code"),
     [

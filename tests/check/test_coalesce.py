@@ -264,6 +264,12 @@ def test_an_access_that_no_instruction_makes_is_refused():
         coalescing(S[(64, 64) : (1, 64)], "row:16B", dtype="f16")
 
 
+@pytest.mark.parametrize("pitch", [64, 66])
+def test_waves_of_64_lanes_are_refused_for_every_pitch(pitch):
+    with pytest.raises(LayoutError, match="64 addresses, and a warp has 32 lanes"):
+        coalescing(S[(64, 64) : (pitch, 1)], "mfma.C(32x32x8, dtype=f16)", dtype="f16")
+
+
 @pytest.mark.parametrize(
     ("operation", "bytes", "addresses", "code"),
     [

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.check.access.lanes import too_many
+from tilewise.check.access.lanes import check_lanes
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
@@ -43,8 +43,7 @@ def by_lane(addresses: Addresses, step: Step) -> Array:
     """
     if isinstance(addresses, Layout):
         addresses = _listed(addresses)
-    if len(addresses) > LANES:
-        raise too_many(len(addresses))
+    check_lanes(len(addresses))
     for lane, at in enumerate(addresses):
         if at is not None and at < 0:
             raise fault(
@@ -59,8 +58,7 @@ def by_lane(addresses: Addresses, step: Step) -> Array:
 
 def _listed(addresses: Layout) -> Array:
     """The addresses that a layout of lanes tells."""
-    if addresses.size > LANES:
-        raise too_many(addresses.size)
+    check_lanes(addresses.size)
     if len(addresses.axes) > 1 or addresses.copies > 1:
         raise LayoutError(
             "TW203",

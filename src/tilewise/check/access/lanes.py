@@ -32,8 +32,7 @@ def checked(bytes: int, addresses: Iterable[int | None]) -> list[int | None]:
         None if address is None else as_int(address, f"the address of lane {lane}")
         for lane, address in enumerate(addresses)
     ]
-    if len(found) > LANES:
-        raise too_many(len(found))
+    check_lanes(len(found))
     for lane, address in enumerate(found):
         if address is not None and (address < 0 or address % bytes):
             raise no_vector(f"lane {lane}", bytes, address)
@@ -55,10 +54,11 @@ def no_vector(lane: str, bytes: int, address: int) -> LayoutError:
     return LayoutError("TW203", f"{lane} asks for {wide} at {address}, {why}", hint=hint)
 
 
-def too_many(addresses: int) -> LayoutError:
-    """The error of a request of more lanes than a warp has."""
-    return LayoutError(
-        "TW201",
-        f"{addresses} addresses, and a warp has {LANES} lanes",
-        hint="a request is one instruction of one warp: ask about the next one by itself",
-    )
+def check_lanes(addresses: int) -> None:
+    """Refuse a request of more lanes than a warp has."""
+    if addresses > LANES:
+        raise LayoutError(
+            "TW201",
+            f"{addresses} addresses, and a warp has {LANES} lanes",
+            hint="a request is one instruction of one warp: ask about the next one by itself",
+        )

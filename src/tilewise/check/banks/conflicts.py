@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 from tilewise.check.access import Access, Lanes
 from tilewise.check.access.costs import Costs
-from tilewise.check.access.lanes import MOST_LISTED
+from tilewise.check.access.lanes import MOST_LISTED, check_lanes
 from tilewise.check.banks.linear import Ranks, ranks_of
 from tilewise.check.banks.phases import Request, counted
 from tilewise.core.dtypes import DType
@@ -127,6 +127,7 @@ def conflicts_of(lanes: Lanes) -> Conflicts:
     col: 1024 wavefronts, ideal 32, 32 ways
     """
     access = lanes.access
+    check_lanes(access.lanes)
     ranks = None
     if lanes.layout is not None:
         ranks = ranks_of(lanes.layout, access.operation, access.bytes)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewise.check.access.addresses import INACTIVE
-from tilewise.check.access.lanes import no_vector, too_many
+from tilewise.check.access.lanes import check_lanes, no_vector
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import BANKS, WAVEFRONT, WORD, Operation
 
@@ -46,8 +46,7 @@ def count(operation: Operation, bytes: int, addresses: Int64s) -> Counts:
     """
     together = operation.together(bytes)
     requests, lanes = addresses.shape
-    if lanes > LANES:
-        raise too_many(lanes)
+    check_lanes(lanes)
     whole = np.full((requests, LANES), INACTIVE, np.int64)
     whole[:, :lanes] = addresses
     _refuse_misaligned(whole, bytes)

@@ -7,6 +7,7 @@ from operator import or_, sub
 
 from tilewise.check.access import Access, access_of, lanes_of
 from tilewise.check.access.costs import Costs
+from tilewise.check.access.lanes import check_lanes
 from tilewise.check.coalesce.linear import Each, each_of
 from tilewise.check.coalesce.transfers import Transfer, check_operation, counted, efficiency
 from tilewise.core.dtypes import DType
@@ -114,7 +115,7 @@ def coalescing(
 
         requires       a tile of one address an element; loads and stores, and copies by cp.async
         postcondition  request by request what `counted` says; by ranks where the addresses are affine
-        refused        TW610 where no one instruction makes the access
+        refused        TW610 where no one instruction makes the access; TW201 more lanes than a warp has
 
     >>> from tilewise import S
     >>> print(coalescing(S[(64, 64) : (64, 1)], "row:16B", dtype="f16"))
@@ -124,6 +125,7 @@ def coalescing(
     """
     asked = access_of(access, layout, dtype, operation, base)
     check_operation(asked.operation.name, asked.bytes)
+    check_lanes(asked.lanes)
     lanes = lanes_of(asked, layout, base)
     each = each_of(lanes.layout, asked.bytes) if lanes.layout is not None else None
     if each is not None:

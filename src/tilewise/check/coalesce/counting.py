@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewise.check.access.addresses import INACTIVE
+from tilewise.check.access.lanes import check_lanes
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.sectors import LINE, SECTOR, TOGETHER
 
@@ -47,6 +48,7 @@ def count(bytes: int, addresses: Int64s) -> Counts:
     ([8, 1], [4, 1], [2, 1])
     """
     requests, lanes = addresses.shape
+    check_lanes(lanes)
     counts = Counts(*(np.zeros(requests, np.int64) for _ in range(4)))
     for part in _parts(requests):
         whole = np.full((part.stop - part.start, LANES), INACTIVE, np.int64)
