@@ -1,5 +1,6 @@
 """Swizzles: laws, names, and what they do to addresses."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,19 @@ ADDRESSES = st.integers(-(2**70), 2**70) | st.integers(-4096, 4096)
 def test_a_swizzle_is_its_definition_and_an_involution(sw, address):
     assert sw(address) == naive_xor(address, sw.bits, sw.base, sw.shift)
     assert sw(sw(address)) == address
+
+
+def test_an_address_of_numpy_is_swizzled_exactly():
+    assert Swizzle(3, 3, 3)(np.uint8(200)) == 208
+    assert Swizzle(3, 3, 3)(np.int8(-56)) == Swizzle(3, 3, 3)(-56)
+    assert Swizzle(1, 0, 70)(np.int64(5)) == 5
+
+
+@pytest.mark.parametrize("address", [2.0, True, "2", None])
+def test_an_address_that_is_no_integer_is_refused(address):
+    with pytest.raises(LayoutError, match="an address must be an integer") as error:
+        Swizzle(1, 0, 1)(address)
+    assert error.value.code == "TW101"
 
 
 @given(swizzles(max_bits=6, max_base=6), ADDRESSES, st.integers(-50, 50))

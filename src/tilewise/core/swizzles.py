@@ -13,7 +13,7 @@ from tilewise.core.vectors import ZERO, Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, SupportsIndex
 
     from tilewise.core.layout import Layout
 
@@ -123,7 +123,9 @@ class Swizzle:
         """2^(B+M+|S|): the pattern repeats after so many units, and asks that of its base."""
         return 1 << (self.bits + self.base + abs(self.shift)) if self.bits else 1
 
-    def __call__(self, address: int) -> int:
+    def __call__(self, address: SupportsIndex) -> int:
+        if type(address) is not int:
+            address = as_int(address, "an address")
         read = address & self.source
         return address ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)
 
