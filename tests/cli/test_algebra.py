@@ -101,7 +101,7 @@ def test_words_are_as_usage_spells_them():
         ),
         (["slice", "S[(8, 8) : (8, 1)]", "2:6,3"], "S[4 : 8] + 19"),
         (["slice", "S[(8, 8) : (8, 1)]", ":,3:4"], "S[(8, 1) : (8, 0)] + 3"),
-        (["slice", "S[(2, 2, 4) : (100, 10, 1)]", "6:10", "--shape", "16"], "S[(2, 2) : (88, 1)] + 12"),
+        (["slice", "S[(2, 2, 4) : (100, 10, 1)]", "6:10", "--shape", "16"], "S[((2, 2),) : ((88, 1),)] + 12"),
         (["complement", "S[(2, 2) : (6, 1)]", "--size", "24"], "S[(2, 3) : (12, 2)]"),
         (["complement", "S[(2, 2) : (3, 1)]", "12", "--weak"], "S[2 : 6]"),
         (["tile", "8,8", "S[(2, 3) : (3, 1)]"], "S[((8, 2), (8, 3)) : ((48, 3), (6, 1))]"),
@@ -148,7 +148,7 @@ def test_options_stand_anywhere(tilewise):
         ["slice", words[0], "--shape", "16", words[1]],
         ["slice", *words, "--shape=16"],
     ):
-        assert tilewise("algebra", *placed).out == "S[(2, 2) : (88, 1)] + 12\n"
+        assert tilewise("algebra", *placed).out == "S[((2, 2),) : ((88, 1),)] + 12\n"
 
 
 def test_layouts_are_read_as_by_every_command(tilewise):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import gcd
 
-from tilewise.core.algebra.composition import by_mode, mode_layouts, unnested
+from tilewise.core.algebra.composition import by_mode, mode_layouts
 from tilewise.core.algebra.levels import Code, Floors, Form, along, digits_of, floors, is_chain
 from tilewise.core.algebra.modes import reshape
 from tilewise.core.errors import LayoutError, Refused
@@ -72,12 +72,13 @@ def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
     With `shape` the region is one of the layout read in that shape.
 
         postcondition  the boxes are disjoint and cover the region; at x of its box, counted from the
-                       box's corner, a piece's layout places what the layout places there
+                       box's corner, a piece's layout places what the layout places there; every mode
+                       that is kept is one mode of it
         cost           by digits, at most 2k - 1 pieces for a mode of k digits
 
     >>> from tilewise import S
     >>> slices(S[(2, 2, 4) : (100, 10, 1)], (6, 10), shape=16).layout
-    S[(2, 2) : (88, 1)] + 12
+    S[((2, 2),) : ((88, 1),)] + 12
     >>> for piece in slices(S[(4, 4) : (100, 1)], (3, 6), shape=16):
     ...     print(piece.box, piece.layout)
     ((3, 4),) S[1 : 0] + 3
@@ -102,7 +103,7 @@ def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
             if i not in picked:
                 shape_of.append(part.mode)
                 strides += part.strides
-        made = layout.with_parts(unnested(tuple(shape_of)), tuple(strides), layout.replica, offset)
+        made = layout.with_parts(tuple(shape_of), tuple(strides), layout.replica, offset)
         pieces.append(Piece(tuple(part.interval for part in parts), made))
     return Slices(pieces)
 
