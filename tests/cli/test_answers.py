@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shlex
 
 import numpy as np
@@ -390,6 +391,16 @@ def test_show_is_never_wider_than_the_terminal(tilewise, monkeypatch, width):
         lines = grid.splitlines()
         assert width // 3 < max(map(len, lines)) <= width
         assert lines == [line.rstrip() for line in lines]
+
+
+@pytest.mark.parametrize("words", [(), ("--panel", "all"), ("--ascii",)], ids=["index", "panels", "ascii"])
+@pytest.mark.parametrize("layout", ["wgmma.D(f32, n=64)", "Swizzle<3,3,3> o S[(8, 128) : (128, 1)]"])
+def test_titles_are_never_wider_than_the_terminal(tilewise, monkeypatch, layout, words):
+    monkeypatch.setenv("COLUMNS", "20")
+    out = tilewise("show", layout, *words).out
+    said = tilewise("say", layout, "--as", "tilewise").out.strip()
+    assert said in re.sub(r"\s+", " ", out)
+    assert max(map(len, out.splitlines())) <= 20
 
 
 def test_show_colours_by_the_owner_of_most_values_or_as_told(tilewise):

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from tilewise.show.scene.model import Document, Encoded, Panel, Scene
 from tilewise.show.scene.moments import moment_of, moment_words, refuse_step
 from tilewise.show.sheet import Room, sheet_of
-from tilewise.show.terminal import GAP, Line, Piece, abreast, beside, grid_lines, paragraph
+from tilewise.show.terminal import GAP, Line, Piece, abreast, beside, grid_lines, length, paragraph
 from tilewise.show.view.encoded import runs_of
 from tilewise.show.view.placed import Elements, elements_of
 from tilewise.show.view.words import key_words
@@ -89,7 +89,10 @@ def _sections(scene: Scene, step: int | None, room: Room, words: int, ruled: boo
 
 def _said(elements: Elements, step: int | None, width: int) -> Iterator[Line]:
     scene = elements.scene
-    yield (Piece(scene.title, "head"), Piece(f"   {scene.dtype}" if scene.dtype else "", "dim"))
+    *title, last = paragraph(scene.title, width, "head")
+    dtype = Piece(f"   {scene.dtype}" if scene.dtype else "", "dim")
+    beside_it = length(last) + len(dtype.text) <= width
+    yield from [*title, (*last, dtype)] if beside_it else [*title, last, (dtype,)]
     for note in scene.notes:
         said = f"{note.kind}: {note.text}" if note.kind in _KINDS else note.text
         yield from paragraph(said, width, _KINDS.get(note.kind, "dim"))
@@ -103,7 +106,7 @@ def _said(elements: Elements, step: int | None, width: int) -> Iterator[Line]:
 
 def _encoded(encoded: Encoded, width: int) -> Iterator[Line]:
     """The word, and a line for each of its fields."""
-    yield (Piece(f"{encoded.name} {encoded.value}", "head"),)
+    yield from paragraph(f"{encoded.name} {encoded.value}", width, "head")
     fields = [(run.where, run.field) for run in runs_of(encoded) if run.field is not None]
     bits = max((len(where) for where, _ in fields), default=0)
     name = max((len(field.name) for _, field in fields), default=0)
@@ -117,7 +120,7 @@ def _encoded(encoded: Encoded, width: int) -> Iterator[Line]:
 
 def _panel(panel: Panel, elements: Elements, room: Room, words: int, ruled: bool) -> Iterator[Line]:
     sheet = sheet_of(panel, elements, room)
-    yield (Piece(sheet.title, "name"),)
+    yield from paragraph(sheet.title, words, "name")
     yield from paragraph(sheet.key, words, "dim")
     blocks = [
         [*([(Piece(grid.title, "dim"),)] if grid.title else []), *grid_lines(grid, ruled=ruled)]

@@ -174,7 +174,7 @@ def grid_lines(grid: Grid, room: int | None = None, *, ruled: bool = False) -> I
 
 def picture_lines(grid: Grid, room: int, *, ruled: bool = False) -> Iterator[Line]:
     """A grid with its title, what its cells are, and which part of it is drawn."""
-    yield (Piece(grid.title, "head"),)
+    yield from paragraph(grid.title, room, "head")
     yield from paragraph(grid.key, room, "dim")
     yield ()
     yield from grid_lines(grid, ruled=ruled)
