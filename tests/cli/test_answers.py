@@ -11,6 +11,9 @@ import shlex
 import numpy as np
 import pytest
 
+from tilewise import __version__
+from tilewise.cli.commands import SUMMARIES
+
 FRAGMENT = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"
 MESH = "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]"
 TILED = "S[(4, 2, 2, 4) : (16, 4, 8, 1)]"
@@ -447,3 +450,16 @@ def test_tour(tilewise):
         words = shlex.split(stop["command"])
         said = tilewise(*words[1:])
         assert (said.code, words[0], said.out in run.out) == (0, "tilewise", True)
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
+def test_json_without_a_command_names_the_commands(tilewise, words):
+    for asked in (["--json", *words], [*words, "--json"]):
+        run = tilewise(*asked)
+        assert (run.code, run.json) == (0, {"commands": SUMMARIES})
+
+
+def test_json_has_the_version(tilewise):
+    for asked in (("--json", "--version"), ("--version", "--json")):
+        run = tilewise(*asked)
+        assert (run.code, run.json) == (0, {"version": __version__})

@@ -79,6 +79,33 @@ def test_a_span_points_into_the_text(tilewise):
     assert source[slice(*error["span"])] == "x"
 
 
+@pytest.mark.parametrize(
+    "words", [("info", "S[8]"), ("at", "(4,8):(1,4)", "0"), ("info", "wgmma.D(f32,n=8)")]
+)
+def test_a_text_that_parses_is_read_whatever_files_there_are(tilewise, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    there = tilewise(*words)
+    (tmp_path / words[1]).touch()
+    assert tilewise(*words) == there
+    assert there.code == 0
+
+
+@pytest.mark.parametrize("name", ["layout", "layout.txt", "wgmma.E", "tile(2)", "x y", "8", "S[8"])
+def test_a_file_that_does_not_parse_is_told(tilewise, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).touch()
+    error = tilewise("info", name, "--json").json["error"]
+    assert (error["code"], error["message"]) == ("TW402", f"{name} is a file")
+    assert error["hint"] == f"read it from standard input: - < {name}"
+
+
+@pytest.mark.parametrize(
+    "words", [("show", "S[8]", "--svg", "a\0"), ("table", "S[8]", "--npy", "a\0"), ("\0",)]
+)
+def test_a_word_with_a_nul_is_refused(tilewise, words):
+    assert tilewise(*words, "--json").json["error"]["code"] == "TW401"
+
+
 def test_standard_input_that_is_no_text(tmp_path):
     run = subprocess.run(
         [sys.executable, "-m", "tilewise", "at", "-", "0"],

@@ -11,6 +11,7 @@ from importlib import import_module
 from itertools import pairwise
 
 from tilewise import __version__
+from tilewise.cli.answer import Answer
 from tilewise.cli.commands import GROUPS, SUMMARIES
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
@@ -95,14 +96,22 @@ class Parser(argparse.ArgumentParser):
         return argparse.RawDescriptionHelpFormatter(self.prog, width=100)
 
 
-def read(words: Sequence[str]) -> argparse.Namespace:
+def read(words: Sequence[str], as_json: bool = False) -> argparse.Namespace:
     """The arguments of the command that `words` name, with its `answer`."""
+    for word in words:
+        if "\0" in word:
+            raise LayoutError(
+                "TW401", f"the word {word!r} has the character U+0000", hint="no path and no text has it"
+            )
     if words and words[0] in SUMMARIES:
         command, *rest = words
         asks_help = rest[:1] in (["--help"], ["-h"])
         return parser_for(command, rest).parse_args([*rest[1:], "--help"] if asks_help else rest)
     if words and not words[0].startswith("-"):
         raise _unknown(words[0])
+    if as_json and words[:1] in ([], ["--help"], ["-h"], ["--version"]):
+        about = {"version": __version__} if "--version" in words else {"commands": dict(SUMMARIES)}
+        return argparse.Namespace(answer=lambda _: Answer(about, ""))
     overview().parse_args(words or ["--help"])
     raise LayoutError("TW401", "no command was given", hint="commands: " + " ".join(SUMMARIES))
 
@@ -189,16 +198,20 @@ def layout_from(text: str, args: argparse.Namespace, *, as_counted: bool = False
     text = text_from(text)
     if text.startswith("{"):
         return _as_asked(_document(text), args)
-    if os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
-        raise LayoutError("TW402", f"{text} is a file", hint=f"read it from standard input: - < {text}")
-    layout = parse(
-        text,
-        dialect=args.dialect,
-        storage=[name for names in args.storage for name in names.split(",")],
-        unit=args.unit,
-        dtype=None if as_counted and args.unit != "element" else args.dtype,
-        let=let_from(args),
-    )
+    try:
+        layout = parse(
+            text,
+            dialect=args.dialect,
+            storage=[name for names in args.storage for name in names.split(",")],
+            unit=args.unit,
+            dtype=None if as_counted and args.unit != "element" else args.dtype,
+            let=let_from(args),
+        )
+    except LayoutError as error:
+        if error.span is None or not os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
+            raise
+        hint = f"read it from standard input: - < {text}"
+        raise LayoutError("TW402", f"{text} is a file", hint=hint) from None
     note_doubts(text, layout, args, args.unit, args.dtype)
     return layout
 

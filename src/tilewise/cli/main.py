@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _answer(words: list[str], as_json: bool) -> Answer:
     from tilewise.cli.arguments import read
 
-    args = read(words)
+    args = read(words, as_json)
     args.json = as_json
     found: Answer = args.answer(args)  # set by `read`
     return found.noted(*args.notes)
