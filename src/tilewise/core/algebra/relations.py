@@ -29,7 +29,7 @@ from tilewise.core.canonical import canonical
 from tilewise.core.compare import agree
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
-from tilewise.core.facts import WARP, WAVE, lanes_of, plain_extremes
+from tilewise.core.facts import WAVE, lanes_of, plain_extremes
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, spell
@@ -57,8 +57,6 @@ _KIND = {
 _THREADS = ("tx", "tid_in_wg")
 _OF_WAVES = {"tx", "warpid", "laneid"}
 _OF_THREADS = _OF_WAVES | {"tid_in_wg", "wgid", "wid_in_wg"}
-_ONE_THING = (({"laneid", "tid_in_wg", "tx"}, WARP), ({"tid_in_wg", "tx"}, 128), ({"warpid", "wid_in_wg"}, 4))
-"""Names that mean one thing as long as it is below the number."""
 
 
 def kind_of(axis: Axis) -> str:
@@ -398,14 +396,9 @@ class _Question:
         return self._found("relabel", sentence, via, moves=_counts(moves))
 
     def _mean_one_thing(self, old: str, new: str) -> bool:
-        """Whether another name may be all that differs: it is free, and no known axis of another meaning."""
-        if new in moving_names(self.one) or old in moving_names(self.other):
-            return False
-        if old not in KNOWN or new not in KNOWN:
-            return True
-        low, high = self.one.extremes(old)
-        lanes = ({"laneid", "tx"}, self.lanes)
-        return any({old, new} <= names and low >= 0 and high < end for names, end in (*_ONE_THING, lanes))
+        """Whether another name may be all that differs: it is free, and one of them is no known axis."""
+        free = new not in moving_names(self.one) and old not in moving_names(self.other)
+        return free and (old not in KNOWN or new not in KNOWN)
 
     # something moves
 
