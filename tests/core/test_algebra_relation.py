@@ -542,6 +542,16 @@ def test_large_copies_are_dropped_and_kept():
     assert many.relation(S[8:1] + R[2**38 : 16]).dropped == 2**40 - 2**38
 
 
+@pytest.mark.parametrize(("step", "kind"), [(1, "same"), (2, "warp"), (0, "lane")])
+def test_rows_of_threads_are_listed_without_what_each_holds(step, kind):
+    """Rows of 24 threads make no layout of warps, so warps are listed, and 2^40 registers are not."""
+    held = S[(2, 24, 2**40) : (24 @ tx, 1 @ tx, 1 @ reg)]
+    moved = S[(2, 24, 2**40) : (24 @ tx, step @ tx, 1 @ reg)]
+    if kind == "lane":  # within the first warp alone
+        held, moved = (x.slice(0, (0, 8)).layout + 20 @ tx + R[2 : 24 @ tx] for x in (held, moved))
+    assert held.relation(moved).kind == kind
+
+
 def test_undecided_is_said():
     big = S[(99991, 2) : (4, 2)]
     found = (Swizzle(1, 0, 1) @ big).relation(S[(99991, 2) : (4, 3)])

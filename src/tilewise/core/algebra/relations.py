@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import prod
+from math import gcd, prod
 
 from tilewise.core import orders
 from tilewise.core.algebra.moves import MAX_LISTED, Movement, moving_names, projected
@@ -701,7 +701,10 @@ def _by_warps(layout: Layout, threads: Sequence[str], lanes: int) -> Layout:
 
 def _warps_listed(a: Layout, b: Layout, names: Sequence[str], lanes: int) -> bool | None:
     """Whether every element stays in its warp, one after another; None beyond the bound."""
-    listed = min(a.size, MAX_LISTED // max(_copies_written(a), _copies_written(b)))
+    ends = [x.shard[-1:] for x in (a, b)]
+    still = gcd(*(last[0].extent if last and not last[0].stride else 1 for last in ends))
+    flats = range(0, a.size, still)
+    listed = flats[: MAX_LISTED // max(_copies_written(a), _copies_written(b))]
 
     def warps(layout: Layout, flat: int) -> set[tuple[int, ...]]:
         return {
@@ -709,6 +712,6 @@ def _warps_listed(a: Layout, b: Layout, names: Sequence[str], lanes: int) -> boo
             for place in layout.places(flat)
         }
 
-    if not all(warps(b, flat) <= warps(a, flat) for flat in range(listed)):
+    if not all(warps(b, flat) <= warps(a, flat) for flat in listed):
         return False
-    return True if listed == a.size else None
+    return True if listed == flats else None
