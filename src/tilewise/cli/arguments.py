@@ -111,7 +111,7 @@ def read(words: Sequence[str], as_json: bool = False) -> argparse.Namespace:
         raise _unknown(words[0])
     if as_json and words[:1] in ([], ["--help"], ["-h"], ["--version"]):
         about = {"version": __version__} if "--version" in words else {"commands": dict(SUMMARIES)}
-        return argparse.Namespace(answer=lambda _: Answer(about, ""))
+        return argparse.Namespace(answer=lambda _: Answer(about, ""), notes=[])
     overview().parse_args(words or ["--help"])
     raise LayoutError("TW401", "no command was given", hint="commands: " + " ".join(SUMMARIES))
 
