@@ -339,9 +339,9 @@ def test_same_of_two_cute_texts_counts_from_the_left(tilewise):
 def test_same_asks_texts_of_both_kinds_in_their_own_order(tilewise):
     assert tilewise("same", "(4,4):(4,1)", "S[16 : 1]").code == 1
     by_flat = tilewise("same", "S[32 : 1]", "(4,8):(1,4)", "--json")
-    assert (by_flat.code, by_flat.json["note"][:22]) == (0, "compared by flat index")
+    assert (by_flat.code, by_flat.json["note"][:33]) == (0, "elements are paired by flat index")
     by_mode = tilewise("same", "(4,8):(8,1)", "S[(4, 8) : (8, 1)]", "--json")
-    assert (by_mode.code, by_mode.json["note"][:23]) == (0, "compared by coordinates")
+    assert (by_mode.code, by_mode.json["note"][:34]) == (0, "elements are paired by coordinates")
     no = tilewise("same", "(4,8):(8,1)", "S[(4, 8) : (8, 2)]", "--json").json
     assert (no["witness"], no["flat"], no["a"], no["b"]) == ([0, 1], 4, [{"m": 1}], [{"m": 2}])
     assert "note" not in tilewise("same", "32:2", "(4,8):(1,4)", "--json").json

@@ -222,7 +222,7 @@ def test_the_carry_that_left_distributivity_forgets():
     with pytest.raises(Refused) as no:
         compose(parse("(16,5):(5,1)"), parse("(16,2):(4,6)"))
     assert "carry" in no.value.reason
-    assert no.value.witness["digits"] in ((1, 3), (1, 15))
+    assert no.value.witness["digits"] in ((3, 1), (15, 1))
 
 
 # -- shapes, modes, axes ---------------------------------------------------------------------------

@@ -54,6 +54,17 @@ def order_data(*layouts: Layout) -> dict[str, str]:
     return {"order": "cute"} if any(layout.order == "cute" for layout in layouts) else {}
 
 
+def how_paired(a: Layout, b: Layout) -> str:
+    """Return how elements of layouts of both orders are paired; nothing where both count alike."""
+    from tilewise.core.orders import paired_by_modes
+
+    if a.order == b.order:
+        return ""
+    if paired_by_modes(a, b):
+        return "elements are paired by coordinates, for the modes have the same extents"
+    return f"elements are paired by flat index: {IN_THEIR_ORDERS}"
+
+
 def witness_data(witness: Any) -> Any:
     """A witness as JSON: places by their axes, what has no word there as its text."""
     if isinstance(witness, Vector):

@@ -6,7 +6,7 @@ import argparse
 import re
 from math import inf
 
-from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.answer import NO, Answer, how_paired, witness_data
 from tilewise.cli.arguments import layout_from, layout_options, let_from, shape_from, two_texts
 from tilewise.cli.hints import in_a_shell, witness_text
 from tilewise.core.errors import LayoutError, Refused
@@ -106,7 +106,10 @@ def _asked(args: argparse.Namespace) -> Named:
         raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype bf16")
     texts = two_texts(args.source, args.target)
     source, target = (_layout(text, args) for text in texts)
-    return Named(source, target, shape_from(args))
+    shape = shape_from(args)
+    if shape is None and (note := how_paired(source, target)):
+        args.notes.append(note)
+    return Named(source, target, shape)
 
 
 def _named(args: argparse.Namespace) -> Named | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, how_paired, witness_data
 from tilewise.cli.arguments import (
     layout_from,
     layout_options,
@@ -65,7 +65,7 @@ def answer(args: argparse.Namespace) -> Answer:
         return Answer(
             data, f"{no.code}: {no.reason}" + (f"\n  hint: {in_a_shell(no.hint)}" if no.hint else ""), NO
         )
-    return _answered(found, args, a, b)
+    return _answered(found, args, a, b).noted(how_paired(a, b))
 
 
 def _answered(found: Relation, args: argparse.Namespace, a: Layout, b: Layout) -> Answer:

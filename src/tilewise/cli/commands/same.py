@@ -12,19 +12,8 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import (
-    IN_THEIR_ORDERS,
-    NO,
-    UNDECIDED,
-    YES,
-    Answer,
-    index_text,
-    order_data,
-    place_data,
-)
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, how_paired, index_text, order_data, place_data
 from tilewise.cli.arguments import layout_from, layout_options, two_texts
-from tilewise.core.layout import Layout
-from tilewise.core.orders import paired_by_modes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +31,7 @@ def answer(args: argparse.Namespace) -> Answer:
     """Yes, no with the first difference, or not decided."""
     a, b = (layout_from(text, args) for text in two_texts(args.a, args.b))
     result = a.same(b)
-    note = _how_paired(a, b)
+    note = how_paired(a, b)
     if result.answer:
         return Answer({"same": True}, "the same map", YES).noted(note)
     if result.answer is None:
@@ -66,12 +55,3 @@ def answer(args: argparse.Namespace) -> Answer:
         text = f"not the same: index {index_text(index)}\n  a: {sides[0]}\n  b: {sides[1]}"
     details = [result.reason] if a.size != b.size else []
     return Answer(data, "\n  ".join([text, *details]), NO).noted(note)
-
-
-def _how_paired(a: Layout, b: Layout) -> str:
-    """Return how elements of layouts of both orders are paired, nothing where there is one order."""
-    if a.order == b.order:
-        return ""
-    if paired_by_modes(a, b):
-        return "compared by coordinates: the modes have the same extents"
-    return f"compared by flat index: {IN_THEIR_ORDERS}"

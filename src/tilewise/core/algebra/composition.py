@@ -107,14 +107,17 @@ def as_tiler(value: Any) -> Layout:
 
 def _in_their_orders(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
     """Return the composition where a layout counts in CuTe's order: each is asked in its own."""
-    rows = orders.by_flat_index(inner)
+    several = len(inner.shape) > 1  # a result of one mode may have its digits for modes
+    rows = orders.by_coordinates(inner) if several else orders.by_flat_index(inner)
     by_name = modes is not None or (inner.moving and all(map(_is_basis, inner.moving)))
     if by_name:
         made = compose(orders.by_coordinates(outer), rows, modes)
     else:
         whole = orders.by_flat_index(outer)
         made = compose(_endless(whole, rows) if outer.order == "cute" else whole, rows)
-    return made if inner.order == "row" else orders.turned(made)
+    if inner.order == "row":
+        return made
+    return orders.mirrored(made) if several else orders.turned(made)
 
 
 def _endless(outer: Layout, inner: Layout) -> Layout:
