@@ -29,7 +29,12 @@ from tests.wellformed import hold_parts
 
 CHUNK = 250
 OUTCOMES = ("answered", "refused", "undecided")
-OTHERS = ("tests.core.test_gf2", "tests.bridge.test_strides", "tests.emit.definition")
+OTHERS = (
+    "tests.core.test_gf2",
+    "tests.bridge.test_strides",
+    "tests.emit.definition",
+    "tests.cli.test_cute_order",
+)
 """Modules with checks beside the algebra's own tests."""
 
 HARDWARE = (

@@ -426,6 +426,16 @@ def test_the_table_says_the_same(blank: Page):
         assert row[:5] == [str(flat), f"({', '.join(map(str, index))})", *expected]
 
 
+def test_the_table_of_a_layout_in_cutes_notation_has_cutes_numbers(blank: Page):
+    layout = parse("(4,8):(1,4)")
+    show(blank, document_of(layout), options={"table": True}, selection=[1])
+    rows = rows_of_table(blank)
+    assert [row[0] for row in rows] == [str(i + 4 * j) for i in range(4) for j in range(8)]
+    assert [row[1] for row in rows[:9]] == [*(f"(0, {j})" for j in range(8)), "(1, 0)"]
+    pinned = "[...shadow().querySelectorAll('.rows input')].findIndex(box => box.checked)"
+    assert blank.evaluate(pinned) == 8
+
+
 def test_the_table_has_pages_and_pins(blank: Page):
     show(blank, document_of(LARGE), options={"table": True})
     assert len(rows_of_table(blank)) == 64
