@@ -1,20 +1,29 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+WORKERS := -q -n auto --dist worksteal
 
-.PHONY: help explore test notebooks web docs soak fuzz oracle bench format clean
+# Hundreds of tests start a Python, which would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help explore test test-all style notebooks web docs soak fuzz oracle bench format clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 explore: $(VENV)/ready  ## set up, then serve the explorer; open the address that it prints
 	@$(BIN)/tilewise explore
 
-test: $(VENV)/ready-to-test  ## set up, then the tests
+test: style  ## set up, then style, types, and the tests of a quick run; SEED=7 names its samples
+	@TILEWISE_SEED=$(SEED) $(BIN)/python -m pytest --quick $(WORKERS) $(PYTEST_ARGS)
+
+test-all: style $(VENV)/with-nvrtc  ## all tests: browsers, NVRTC, the built pages, every case and example
+	@$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
+
+style: $(VENV)/ready-to-test  ## style and types
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/python -m pytest -n auto --dist worksteal -q $(PYTEST_ARGS)
 
 notebooks: $(VENV)/ready-with-notebooks  ## the widget in a real JupyterLab and a real marimo, driven in Chromium
 	@$(BIN)/python -m pytest -q -m notebooks tests/notebooks $(PYTEST_ARGS)
@@ -83,6 +92,11 @@ $(VENV)/ready-to-fuzz: $(VENV)/ready-to-test
 
 $(VENV)/ready-for-cuda: $(VENV)/ready-to-test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group cuda
+	@touch $@
+
+$(VENV)/with-nvrtc: $(VENV)/ready-to-test
+	@$(MAKE) --no-print-directory $(VENV)/ready-for-cuda || \
+		echo "NVRTC cannot be had: the tests that compile with it are skipped"
 	@touch $@
 
 $(VENV)/ready-with-oracles: $(VENV)/ready-to-test

@@ -14,17 +14,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent
-FIRST = (
-    "tests/docs/test_pages.py::test_the_build_has_no_warning_and_all_of_it_is_there",
-    "docs/verify.md::examples",
-    "tests/web/",
-)
-"""Where tests begin whose turn comes first: those that take longest, and those that wait for a browser.
-
-Worker processes get equal parts of the list, and one that is done takes from the end of another's. So the
-last tests should be short ones that compute: a long one would be waited for, and browsers leave cores idle.
-"""
+SLOW_PAGES = ("verify.md",)
+"""Pages whose examples take more than three seconds."""
 sys.path.insert(0, str(ROOT))  # for tests.docs.examples, before tests/conftest.py is read
+pytest_plugins = ["tests.runs"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,21 +34,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return None
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=turn)
-
-
-def turn(item: pytest.Item) -> int:
-    """The place in `FIRST` of how a test's name begins."""
-    return next((at for at, start in enumerate(FIRST) if item.nodeid.startswith(start)), len(FIRST))
-
-
 class PageFile(pytest.File):
     """A page in Markdown."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        yield PageItem.from_parent(self, name="examples")
+        page = PageItem.from_parent(self, name="examples")
+        if self.path.name in SLOW_PAGES:
+            page.add_marker("slow")
+        yield page
 
 
 class PageItem(pytest.Item):

@@ -1,16 +1,23 @@
-"""Settings of every test: properties are the same on every run, and slow machines are no failure."""
+"""Settings of every test."""
+
+from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from hypothesis import settings
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests import their neighbours as `tests.…`
 
-settings.register_profile("tilewise", deadline=None, derandomize=True, database=None, max_examples=110)
-settings.register_profile("long", deadline=None, max_examples=3_000)
-settings.load_profile("tilewise")
-
-from tests.wellformed import hold_parts  # noqa: E402 - the path above comes first
+from tests.runs import FULL, QUICK
+from tests.wellformed import hold_parts
 
 hold_parts()
+
+
+@pytest.fixture(scope="session")
+def times(request: pytest.FixtureRequest) -> Callable[[int], int]:
+    """`times(500)`: how many examples a test draws, 500 or, in a quick run, fewer."""
+    quick = request.config.getoption("--quick")
+    return lambda count: -(-count * QUICK // FULL) if quick else count
