@@ -7,10 +7,11 @@ import re
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 from tests.runs import SEED, SHARE, WHOLE, sample
+
+from conftest import ROOT, SLOW_PAGES
 
 PLANTED = """
 import time
@@ -55,7 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory):
     (folder / "test_planted.py").write_text(PLANTED)
     (folder / "conftest.py").write_text('pytest_plugins = ["tests.runs", "tests.conftest"]')
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    found = os.pathsep.join((str(Path(__file__).parents[1]), inherited.get("PYTHONPATH", "")))
+    found = os.pathsep.join((str(ROOT), inherited.get("PYTHONPATH", "")))
 
     @cache
     def ran(*words: str, seed: int | str = "") -> str:
@@ -134,3 +135,8 @@ def test_rest_is_what_the_quick_run_left_out(run) -> None:
 
 def test_case_by_its_name_runs_alone(run) -> None:
     assert named(run("--quick", "test_planted.py::test_grid[7]"), "FAILED") == ["test_grid[7]"]
+
+
+@pytest.mark.parametrize("page", SLOW_PAGES)
+def test_slow_page_is_there(page: str) -> None:
+    assert (ROOT / "docs" / page).exists()
