@@ -347,6 +347,7 @@ extern "C" __global__ void check(unsigned* out, unsigned tile)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(LIBRARY is None, reason="needs NVRTC")
 @pytest.mark.parametrize(
     ("operand", "shape", "dtype", "arch", "type"),

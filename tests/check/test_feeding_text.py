@@ -162,6 +162,7 @@ def test_a_step_that_is_no_number_has_a_function_of_its_own(tilewise):
 LIBRARY = nvrtc.load()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(LIBRARY is None, reason="needs NVRTC")
 def test_the_code_of_every_tile_compiles_and_gives_the_addresses():
     """Every answer of the tables, with each lane's first address as the compiler computes it."""

@@ -327,6 +327,7 @@ def test_names_of_the_tensor_give_the_numbers():
 # -- code ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_cuda_code_is_compiled_and_gives_every_descriptor():
     library = nvrtc.load()
     if library is None:

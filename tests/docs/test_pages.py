@@ -124,6 +124,7 @@ def test_the_commands_of_contributing_exist() -> None:
 # -- the build -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_build_has_no_warning_and_all_of_it_is_there(tmp_path: Path) -> None:
     """One build, which takes a while, for all that is asked of it."""
     for package in ("sphinx", "myst_parser", "furo"):

@@ -17,6 +17,7 @@ from tilewise.emit.mma import Plan, kernel_source, planned
 from tilewise.hardware.architectures import NUMBERS
 from tilewise.hardware.mma.instructions import Instruction, instructions
 
+pytestmark = pytest.mark.slow
 MODERN = tuple(number for number in NUMBERS if number >= 75)
 
 
@@ -58,6 +59,7 @@ def in_one(texts: list[str]) -> str:
     return "\n".join(f"namespace space_{i} {{\n{text}\n}}" for i, text in enumerate(texts))
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("number", MODERN)
 def test_every_instruction_compiles_for_every_architecture_that_has_it(
     library: ctypes.CDLL, number: int
@@ -67,6 +69,7 @@ def test_every_instruction_compiles_for_every_architecture_that_has_it(
     assert compiled(library, in_one([text_of(one) for one in having]), f"sm_{number}") == ""
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("number", MODERN)
 def test_every_kernel_compiles_without_a_note(library: ctypes.CDLL, number: int) -> None:
     """For one of the architectures that have it, a case as the next."""

@@ -9,6 +9,7 @@ from tests.emit import nvrtc
 from tests.emit.compiled import constants, kernel
 from tests.emit.definition import random_calls
 
+pytestmark = pytest.mark.slow
 LAYOUTS = 120
 
 

@@ -84,6 +84,7 @@ def library() -> ctypes.CDLL:
     return found
 
 
+@pytest.mark.slow
 def test_every_function_is_assembled_for_every_architecture(library: ctypes.CDLL) -> None:
     source = kernels(small())
     architectures = [arch for arch in nvrtc.architectures(library) if arch >= NEEDS.since]
@@ -94,6 +95,7 @@ def test_every_function_is_assembled_for_every_architecture(library: ctypes.CDLL
         assert said == "", said
 
 
+@pytest.mark.slow
 def test_the_compiler_makes_the_exchanges_of_the_plan_and_no_more(library: ctypes.CDLL) -> None:
     ptx = nvrtc.compile_to_ptx(library, kernels(small()), "--gpu-architecture=compute_80")
     bodies = re.split(r"\.entry kernel_(\d+)", ptx)

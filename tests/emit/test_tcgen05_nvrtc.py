@@ -44,12 +44,14 @@ def worded(text):
     return re.sub(r"0x[0-9a-f]+", "0x0", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", [*WHOLE, *WITHOUT_INTEGERS, *FAMILIES])
 @pytest.mark.parametrize("store", [False, True], ids=["ld", "st"])
 def test_loads_and_stores(arch, store):
     assert there(arch, perhaps_moves(store)) == {*moves(store).values()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", [*WHOLE, *WITHOUT_INTEGERS, *FAMILIES])
 @pytest.mark.parametrize("cta_group", [1, 2])
 def test_copies(arch, cta_group):
@@ -66,6 +68,7 @@ def of_arch(words, arch):
     return of_a_family and not (".sp." in words and "kind::mxf4" in words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", [*WHOLE, *WITHOUT_INTEGERS, *FAMILIES])
 @pytest.mark.parametrize("cta_group", [1, 2])
 def test_products(arch, cta_group):
@@ -75,6 +78,7 @@ def test_products(arch, cta_group):
     assert there(arch, perhaps_products(cta_group)) == {*map(worded, listed.values())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", NONE)
 def test_who_has_nothing_of_it(arch):
     some = [*moves(False).values(), *moves(True).values(), *copies(1).values(), *products(1).values()]

@@ -212,6 +212,7 @@ def test_what_is_not_there():
         cuda_source(plan(parse("S[(128, 8) : (1@TLane, 1@TCol)]"), "f32"), "no name")
 
 
+@pytest.mark.slow
 def test_it_is_assembled():
     library = nvrtc.load(13)
     if library is None:

@@ -96,6 +96,7 @@ def plans() -> list[Plan]:
     ]
 
 
+@pytest.mark.slow
 def test_the_device_s_copies_are_compiled() -> None:
     library = nvrtc.load()
     if library is None:
@@ -115,6 +116,7 @@ def test_the_device_s_copies_are_compiled() -> None:
     assert ptx.count("expect_tx") == len(plans())
 
 
+@pytest.mark.slow
 def test_the_device_s_stores_are_compiled() -> None:
     library = nvrtc.load()
     if library is None:

@@ -378,6 +378,7 @@ def test_lanes_that_are_not_active_are_told_to_the_kernel_and_unread_rows_are_no
     assert counted_launches.requested(launch.data()).addresses[0][0] == kernels.NOBODY
 
 
+@pytest.mark.slow
 def test_the_kernels_compile_for_hopper_and_each_has_its_one_instruction():
     library = nvrtc.load()
     if library is None:

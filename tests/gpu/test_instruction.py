@@ -35,6 +35,7 @@ def sampled():
     ]
 
 
+@pytest.mark.slow
 def test_every_kind_of_instruction_assembles(library):
     for group in sampled():
         code, said = nvrtc.compile_to_cubin(library, source(group), ARCH, nvrtc.MINIMAL)
@@ -43,6 +44,7 @@ def test_every_kind_of_instruction_assembles(library):
         assert all(this.kernel.encode() in code for this in group)
 
 
+@pytest.mark.slow
 def test_the_longest_instruction_keeps_d_in_registers(library):
     _, said = nvrtc.compile_to_cubin(
         library, source((Instruction("f16", "f16", "f32", 256),)), ARCH, "--ptxas-options=-v"
@@ -50,6 +52,7 @@ def test_the_longest_instruction_keeps_d_in_registers(library):
     assert "0 bytes stack frame, 0 bytes spill stores" in said
 
 
+@pytest.mark.slow
 def test_what_wgmma_does_not_have_does_not_assemble(library):
     text = source((Instruction("s8", "s8", "s32", 32),))
     with pytest.raises(AssertionError, match="n40"):

@@ -246,6 +246,7 @@ def test_a_launch_that_is_done_tells_what_the_halves_met(device, monkeypatch):
 # -- the source ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_form_of_hopper_assembles():
     library = nvrtc.load()
     if library is None:
@@ -257,6 +258,7 @@ def test_every_form_of_hopper_assembles():
     assert b"probe_movmatrix" in code
 
 
+@pytest.mark.slow
 def test_a_form_that_hopper_has_not_does_not_assemble():
     library = nvrtc.load()
     if library is None:

@@ -174,6 +174,7 @@ def test_other_types_tell_by_what_is_one():
 # -- the source ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_instruction_assembles():
     library = nvrtc.load()
     if library is None:

@@ -143,6 +143,7 @@ def test_what_is_drawn_is_legal_and_of_every_kind():
         assert len(words) == (14 if choice.instruction.ordered else 4)
 
 
+@pytest.mark.slow
 def test_every_instruction_assembles():
     library = nvrtc.load()
     if library is None:
@@ -153,6 +154,7 @@ def test_every_instruction_assembles():
         assert all(this.kernel.encode() in code for this in group)
 
 
+@pytest.mark.slow
 def test_a_selector_that_there_is_not_does_not_assemble():
     library = nvrtc.load()
     if library is None:

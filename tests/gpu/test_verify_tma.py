@@ -68,6 +68,7 @@ def test_the_cases_are_the_same_every_time():
 # -- the kernel ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_kernel_compiles_without_a_word():
     library = nvrtc.load()
     if library is None:

@@ -10,7 +10,7 @@ from tilewise.hardware.wgmma.instructions import INPUTS
 
 NO_SUCH_SHAPE = re.compile(r"[Ss]hape|Unknown modifier '\.m64n")
 LIBRARY = nvrtc.load()
-pytestmark = pytest.mark.skipif(LIBRARY is None, reason="NVRTC is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(LIBRARY is None, reason="NVRTC is not installed")]
 
 
 def statement(dtype, n, *, accumulator=None, transposed=False, k=None, partner=None):

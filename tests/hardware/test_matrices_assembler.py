@@ -11,7 +11,7 @@ from tilewise.hardware.matrices import moves
 from tilewise.hardware.matrices.forms import forms
 
 LIBRARY = nvrtc.load()
-pytestmark = pytest.mark.skipif(LIBRARY is None, reason="NVRTC is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(LIBRARY is None, reason="NVRTC is not installed")]
 FAULT = re.compile(r"ptx input, line (\d+); error")
 ARCHITECTURES = [
     this for this in KNOWN if LIBRARY is not None and this.number in nvrtc.architectures(LIBRARY)

@@ -34,6 +34,7 @@ def candidate(this):
 FIRST = sorted({family.since for family in FAMILIES} | {min(numbers) for numbers in GENERATIONS.values()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS)
 def test_the_assembler_takes_what_is_listed_and_nothing_else(number):
     """Of all that might be, where a generation or a family begins; else of all that any has."""
@@ -42,6 +43,7 @@ def test_the_assembler_takes_what_is_listed_and_nothing_else(number):
     assert {str(this) for this in found} == {str(this) for this in instructions(arch=number)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", [arch for arch in KNOWN if arch.suffix], ids=str)
 def test_what_is_listed_exists_under_other_names_of_an_architecture(arch):
     every = [candidate(this) for this in instructions(arch=arch)]
@@ -61,6 +63,7 @@ def assembled(some):
     return {*taken(library_for(90), "sm_90", some, str)}
 
 
+@pytest.mark.slow
 def test_integers_saturate_and_doubles_round():
     """What the page says of modifiers that move nothing."""
     saturated = {
@@ -109,6 +112,7 @@ def expected(this, number):
     }[said]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS)
 def test_tensor_cores_have_what_is_said_to_be_theirs(number):
     every = instructions(arch=number)

@@ -59,6 +59,7 @@ def listed(arch):
     return {str(this) for this in EVERY if this.needs.met(arch) and not is_too_new(this, arch)}
 
 
+@pytest.mark.slow
 def test_integers_saturate_with_sparse_a_too_and_nothing_rounds():
     spelled = {}
     for this, modifier in product(OF_EACH.values(), ("satfinite", "rn")):
@@ -70,12 +71,14 @@ def test_integers_saturate_with_sparse_a_too_and_nothing_rounds():
         assert (text in found) == takes(this, modifier), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_89", "sm_90", "sm_120"])
 def test_what_is_listed_without_a_kind_exists_and_nothing_else(arch):
     found = assembled(arch, [*without_kind(), *map(candidate, EVERY)])
     assert {str(this) for this in found} == listed(arch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_120a", "sm_120f"])
 def test_what_is_listed_of_the_kinds_exists_and_nothing_else(arch):
     found = assembled(arch, [*without_kind(), *of_kinds(), *map(candidate, EVERY)])
@@ -84,6 +87,7 @@ def test_what_is_listed_of_the_kinds_exists_and_nothing_else(arch):
     assert listed(arch) <= {str(this) for this in found}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arch",
     ["sm_86", "sm_87", "sm_88", "sm_90a", "sm_100", "sm_103a", "sm_110f", "sm_121", "sm_121a", "sm_121f"],
@@ -117,6 +121,7 @@ def told(arch):
         yield this, dict(Counter(unit_of(code))), sum(opcode != NOP for opcode in opcodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [number for number in NUMBERS if number >= 80])
 def test_tensor_cores_have_what_is_said_to_be_theirs(number):
     lengths = {}
@@ -151,6 +156,7 @@ ONE_OF_EACH = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "dtype", "d"), ONE_OF_EACH, ids=[" ".join(one) for one in ONE_OF_EACH])
 def test_the_selectors_are_those_that_exist(shape, dtype, d):
     (this,) = (
@@ -162,6 +168,7 @@ def test_the_selectors_are_those_that_exist(shape, dtype, d):
     assert tuple(one.selector for one in found) == Sparse.of(shape, dtype).selectors
 
 
+@pytest.mark.slow
 def test_the_selectors_of_m16n8k32_of_f16():
     """The assembler of CUDA 13.0 takes 2 and 3 as well, which the manual calls undefined."""
     (this, *_) = (one for one in PLAIN if str(one.shape) == "m16n8k32" and one.a == "f16")
@@ -180,6 +187,7 @@ SCALINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "scale", "dtype", "sparse"), SCALINGS, ids=[" ".join(map(str, one)) for one in SCALINGS]
 )

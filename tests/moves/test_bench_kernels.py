@@ -41,6 +41,8 @@ def test_accesses_alone_are_those_of_the_kernels_and_nothing_is_turned(monkeypat
         assert "__syncthreads" not in text
 
 
+@pytest.mark.parts(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("arch", SHARED)
 def test_every_kernel_of_the_table_is_assembled(arch: str, part: int):

@@ -63,6 +63,7 @@ def test_one_has_more_shared_memory_than_is_static():
     assert [name for name, own in CHECKED.items() if own.shared_bytes > STATIC] == [*LARGE]
 
 
+@pytest.mark.slow
 def test_nvrtc_takes_them_all():
     library = nvrtc.load()
     if library is None:

@@ -420,6 +420,7 @@ _PTX = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100a"])
 def test_functions_compile(arch: str) -> None:
     parts = []

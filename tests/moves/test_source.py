@@ -45,6 +45,7 @@ COPY = plan(S[64], S[64] + 16, "f32", fill=b"\0\0\x80\x3f")
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_nvrtc_takes_them_all(arch):
     library = nvrtc.load()

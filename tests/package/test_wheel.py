@@ -31,6 +31,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert not [name for name in names if "test_" in name or "__pycache__" in name]
 
 
+@pytest.mark.slow
 def test_the_wheel_works_in_a_clean_environment(wheel, tmp_path):
     venv.create(tmp_path / "clean", with_pip=True)
     binaries = tmp_path / "clean" / "bin"

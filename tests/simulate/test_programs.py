@@ -327,6 +327,7 @@ def test_a_program_that_ends_its_process_costs_itself_alone(monkeypatch, tmp_pat
     assert "CUresult 700" in made.lines[-1]
 
 
+@pytest.mark.slow
 def test_every_kernel_compiles_for_hopper():
     library = nvrtc.load()
     if library is None:

@@ -82,6 +82,7 @@ def test_another_source_is_noticed(bundle: Bundle, tmp_path: Path):
     assert again.read_bytes() != bundle.built.read_bytes()
 
 
+@pytest.mark.slow
 def test_types():
     tsc, node = shutil.which("tsc", path=str(TOOLS)), shutil.which("node")
     if tsc is None or node is None:
