@@ -121,9 +121,9 @@ def says_where_elements_are(layout, array, first):
         assert first + layout.place(flat)["m"] * array.itemsize == start + steps
 
 
-def test_every_array_says_where_its_elements_are():
+def test_every_array_says_where_its_elements_are(times):
     rng = Random(3)
-    for _ in range(300):
+    for _ in range(times(300)):
         array = random_array(rng)
         layout = layout_of(array)
         assert layout.shape == array.shape
@@ -407,12 +407,12 @@ def other_shape(rng, size):
     return tuple(shape)
 
 
-def test_strides_are_found_wherever_there_are_some():
+def test_strides_are_found_wherever_there_are_some(times):
     rng, tally = Random(5), Counter()
-    for _ in range(2_000):
+    for _ in range(times(2_000)):
         tally[check_strides(rng)] += 1
     assert tally["undecided"] <= 5
-    assert min(tally["answered"], tally["refused"]) > 400, tally
+    assert min(tally["answered"], tally["refused"]) > times(400), tally
 
 
 def test_strides_by_hand():
@@ -494,11 +494,11 @@ def check_view(rng):
     return "answered"
 
 
-def test_views_show_what_the_layout_says():
+def test_views_show_what_the_layout_says(times):
     rng, tally = Random(11), Counter()
-    for _ in range(1_000):
+    for _ in range(times(1_000)):
         tally[check_view(rng)] += 1
-    assert min(tally["answered"], tally["refused"], tally["refused outside"]) > 50, tally
+    assert min(tally["answered"], tally["refused"], tally["refused outside"]) > times(50), tally
 
 
 def test_a_view_writes_to_the_array_and_keeps_it():

@@ -528,19 +528,19 @@ def check_agree(rng):
     return f"answered {found.answer}"
 
 
-def test_at_random_against_the_plainest_loops():
+def test_at_random_against_the_plainest_loops(times):
     rng = random.Random(7)
-    outcomes = Counter(check_agree(rng) for _ in range(200))
-    assert outcomes["answered True"] >= 6
-    assert outcomes["answered False"] >= 60
-    assert outcomes["refused"] < 140
+    outcomes = Counter(check_agree(rng) for _ in range(times(200)))
+    assert outcomes["answered True"] >= times(6)
+    assert outcomes["answered False"] >= times(60)
+    assert outcomes["refused"] < times(140)
 
 
-def test_no_text_ends_in_anything_but_an_answer_or_an_error():
+def test_no_text_ends_in_anything_but_an_answer_or_an_error(times):
     rng = random.Random(11)
     sources = [text for writer, reader, *_ in PAIRS.values() for text in (writer, reader)]
     letters = "()[],=:+ 0123456789xBkmnAS<>'@-"
-    for _ in range(1500):
+    for _ in range(times(1500)):
         text = list(rng.choice(sources))
         for _ in range(rng.randrange(1, 4)):
             at = rng.randrange(len(text) + 1)

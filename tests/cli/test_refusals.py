@@ -117,7 +117,7 @@ def test_standard_input_that_is_no_text(tmp_path):
     assert b"TW402" in run.stderr
 
 
-def test_no_words_whatever_bring_a_traceback(tilewise):
+def test_no_words_whatever_bring_a_traceback(tilewise, times):
     """Random words from the vocabulary of the command line: an exit code, and nothing else."""
     rng = random.Random(2)
     vocabulary = [
@@ -135,7 +135,7 @@ def test_no_words_whatever_bring_a_traceback(tilewise):
         *("--no-pause", "--dialect", "\x00"),
     ]
     codes = set()
-    for _ in range(600):
+    for _ in range(times(600)):
         words = [rng.choice([*SUMMARIES]), *rng.choices(vocabulary, k=rng.randrange(6))]
         run = tilewise(*words, stdin="")
         assert run.code in (0, 1, 2, 3), words

@@ -138,12 +138,12 @@ def check_weak_complement(rng: Random) -> str:
 @pytest.mark.parametrize(
     ("check", "least"), [(check_complement, 0.2), (check_weak_complement, 0.3)], ids=["perfect", "weak"]
 )
-def test_random_layouts(check, least):
+def test_random_layouts(check, least, times):
     rng = Random(31)
-    tally = Counter(check(rng) for _ in range(1500))
+    tally = Counter(check(rng) for _ in range(times(1500)))
     print(check.__name__, dict(tally))
-    assert tally[ANSWERED] >= least * 1500
-    assert tally[REFUSED] > 100
+    assert tally[ANSWERED] >= least * times(1500)
+    assert tally[REFUSED] > times(100)
     assert not tally[UNDECIDED]
 
 

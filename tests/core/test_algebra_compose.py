@@ -141,16 +141,16 @@ def check_certificate(outer, inner, witness):
         assert other == extent or step(common) != step(other)
 
 
-def test_random_compositions_are_exact_or_refused_with_proof():
-    counts = Counter(check_compose(Random(seed)) for seed in range(2500))
-    assert counts["answered"] > 700
-    assert counts["refused"] > 700
+def test_random_compositions_are_exact_or_refused_with_proof(times):
+    counts = Counter(check_compose(Random(seed)) for seed in range(times(2500)))
+    assert counts["answered"] > times(700)
+    assert counts["refused"] > times(700)
     assert not counts["undecided"]
 
 
-def test_random_swizzled_indices_are_exact_or_refused():
-    counts = Counter(check_compose_swizzled(Random(seed)) for seed in range(1500))
-    assert counts["answered"] > 300
+def test_random_swizzled_indices_are_exact_or_refused(times):
+    counts = Counter(check_compose_swizzled(Random(seed)) for seed in range(times(1500)))
+    assert counts["answered"] > times(300)
     assert counts["undecided"] < 0.3 * counts["answered"]
 
 
@@ -173,10 +173,10 @@ def check_compose_against_brute_force(rng):
     return "answered"
 
 
-def test_the_answers_are_those_that_brute_force_finds():
-    counts = Counter(check_compose_against_brute_force(Random(seed)) for seed in range(1500))
-    assert counts["answered"] > 300
-    assert counts["refused"] > 300
+def test_the_answers_are_those_that_brute_force_finds(times):
+    counts = Counter(check_compose_against_brute_force(Random(seed)) for seed in range(times(1500)))
+    assert counts["answered"] > times(300)
+    assert counts["refused"] > times(300)
     assert not counts["undecided"]
 
 

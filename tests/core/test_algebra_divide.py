@@ -185,13 +185,13 @@ def check_why_not_by_mode(refused: Refused, pairs: list[tuple[list[list[int]], l
 
 
 @pytest.mark.parametrize("check", [check_divide, check_divide_by_mode], ids=["flat", "by mode"])
-def test_random_layouts(check):
+def test_random_layouts(check, times):
     rng = Random(12)
-    tally = Counter(check(rng) for _ in range(700))
+    tally = Counter(check(rng) for _ in range(times(700)))
     print(check.__name__, dict(tally))
-    assert tally[ANSWERED] > 300
-    assert tally[REFUSED] > 20
-    assert tally[UNDECIDED] < 20
+    assert tally[ANSWERED] > times(300)
+    assert tally[REFUSED] > times(20)
+    assert tally[UNDECIDED] < times(20)
 
 
 # -- worked values ---------------------------------------------------------------------------------

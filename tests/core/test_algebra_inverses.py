@@ -180,12 +180,12 @@ def check_right_inverse(rng: Random) -> str:
     [(check_left_inverse, 0.3), (check_quasi_inverse, 0.3), (check_right_inverse, 0.5)],
     ids=["left", "quasi", "right"],
 )
-def test_random_layouts(check, least):
+def test_random_layouts(check, least, times):
     rng = Random(20)
-    tally = Counter(check(rng) for _ in range(700))
+    tally = Counter(check(rng) for _ in range(times(700)))
     print(check.__name__, dict(tally))
-    assert tally[ANSWERED] >= least * 700
-    assert tally[UNDECIDED] <= 7
+    assert tally[ANSWERED] >= least * times(700)
+    assert tally[UNDECIDED] <= times(7)
 
 
 # -- worked values ---------------------------------------------------------------------------------
@@ -347,11 +347,11 @@ def test_axes_name_every_axis_once(axes):
 # -- how much is answered --------------------------------------------------------------------------
 
 
-def test_the_right_inverse_is_the_largest_there_is():
+def test_the_right_inverse_is_the_largest_there_is(times):
     """For steps from 0 up that share no place: no longer run of places has indices that are a layout."""
     rng = Random(4)
     seen = 0
-    while seen < 300:
+    while seen < times(300):
         extents = tuple(rng.choice((2, 3, 4)) for _ in range(rng.choice((1, 2, 3))))
         layout = S[extents : tuple(rng.randint(1, 12) for _ in extents)]
         if not layout.injective:

@@ -251,12 +251,12 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_random_cases(check):
+def test_random_cases(check, times):
     rng = Random(check.__name__)
-    outcomes = Counter(check(rng) for _ in range(400))
+    outcomes = Counter(check(rng) for _ in range(times(400)))
     always = check in (check_coalesce, check_flatten, check_regroup, check_permute)
-    assert outcomes[ANSWERED] >= (400 if always else 120), outcomes
-    assert always or outcomes[REFUSED] >= 10, outcomes
+    assert outcomes[ANSWERED] >= (times(400) if always else times(120)), outcomes
+    assert always or outcomes[REFUSED] >= times(10), outcomes
 
 
 # -- by hand ---------------------------------------------------------------------------------------

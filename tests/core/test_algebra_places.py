@@ -295,11 +295,11 @@ CHECKS = [check_split_axis, check_fuse_axes, check_footprint, check_relabel, che
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_random_cases(check):
-    tally = Counter(check(Random(f"{check.__name__} {number}")) for number in range(300))
-    assert tally[ANSWERED] > 150
-    assert tally[REFUSED] > 20 or check is check_broadcast
-    assert tally[UNDECIDED] <= 3
+def test_random_cases(check, times):
+    tally = Counter(check(Random(f"{check.__name__} {number}")) for number in range(times(300)))
+    assert tally[ANSWERED] > times(150)
+    assert tally[REFUSED] > times(20) or check is check_broadcast
+    assert tally[UNDECIDED] <= times(3)
 
 
 # -- worked values ---------------------------------------------------------------------------------

@@ -189,13 +189,13 @@ def check_why_untiled(
     [check_logical_product, check_interleaved_product, check_tile_to_shape],
     ids=["logical", "blocked and raked", "tile_to_shape"],
 )
-def test_random_layouts(check):
+def test_random_layouts(check, times):
     rng = Random(6)
-    tally = Counter(check(rng) for _ in range(500))
+    tally = Counter(check(rng) for _ in range(times(500)))
     print(check.__name__, dict(tally))
-    assert tally[ANSWERED] > 150
-    assert tally[REFUSED] > 50
-    assert tally[UNDECIDED] < 10
+    assert tally[ANSWERED] > times(150)
+    assert tally[REFUSED] > times(50)
+    assert tally[UNDECIDED] < times(10)
 
 
 # -- worked values ---------------------------------------------------------------------------------

@@ -155,8 +155,8 @@ def check_recognise_map(rng):
     return "answered"
 
 
-def test_every_swizzled_layout_is_found_again():
-    assert Counter(check_recognise(Random(seed)) for seed in range(1416)) == {"answered": 1416}
+def test_every_swizzled_layout_is_found_again(times):
+    assert Counter(check_recognise(Random(seed)) for seed in range(times(1416))) == {"answered": times(1416)}
 
 
 @pytest.mark.parametrize(("check", "count"), [(check_small_table, 800), (check_recognise_map, 600)])
@@ -197,9 +197,9 @@ def test_on_part_of_one_the_fewest_bits_are_taken_and_the_others_named():
     assert next(explanations([0, 1, 2, 3])).swizzle is None
 
 
-def test_explanations_are_all_there_are():
+def test_explanations_are_all_there_are(times):
     rng = Random(11)
-    for _ in range(150):
+    for _ in range(times(150)):
         listed = [rng.randrange(8) for _ in range(rng.choice((3, 4, 5)))]
         acting = set()
         for bits, _, _, base, shift in EVERY:
@@ -281,9 +281,9 @@ def check_axes(rng):
     return "answered"
 
 
-def test_generated_tables_on_two_axes():
-    outcomes = Counter(check_axes(Random(seed)) for seed in range(150))
-    assert outcomes["answered"] > 60
+def test_generated_tables_on_two_axes(times):
+    outcomes = Counter(check_axes(Random(seed)) for seed in range(times(150)))
+    assert outcomes["answered"] > times(60)
     assert outcomes["refused"] > 5
 
 
@@ -319,10 +319,10 @@ def test_what_it_may_not_be(wrong, code):
 # -- maps of XORs ----------------------------------------------------------------------------------
 
 
-def test_any_affine_map_of_a_swizzled_layout_is_found_again():
+def test_any_affine_map_of_a_swizzled_layout_is_found_again(times):
     """Digits of one bit each in any order over two axes, offsets that the swizzle does not divide."""
     rng = Random(23)
-    for _ in range(700):
+    for _ in range(times(700)):
         bits = rng.randint(1, 9)
         strides = [(1 << b) @ m for b in rng.sample(range(10), bits)]
         for i in range(bits):

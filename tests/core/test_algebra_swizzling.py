@@ -169,9 +169,13 @@ def check_chain_on_places(rng):
     return "answered"
 
 
-def test_generated_chains():
-    assert Counter(check_swizzle_chain(Random(seed)) for seed in range(2000)) == {"answered": 2000}
-    assert Counter(check_chain_on_places(Random(seed)) for seed in range(400)) == {"answered": 400}
+def test_generated_chains(times):
+    assert Counter(check_swizzle_chain(Random(seed)) for seed in range(times(2000))) == {
+        "answered": times(2000)
+    }
+    assert Counter(check_chain_on_places(Random(seed)) for seed in range(times(400))) == {
+        "answered": times(400)
+    }
 
 
 @pytest.mark.parametrize(
@@ -233,9 +237,9 @@ def test_a_long_chain_is_quick_to_settle():
     assert columns(swizzle_chain(chain)) == columns(chain)
 
 
-def test_bits_said_to_be_0_are_and_nearly_all_that_are_are_said():
+def test_bits_said_to_be_0_are_and_nearly_all_that_are_are_said(times):
     rng, said, there = Random(5), 0, 0
-    for _ in range(600):
+    for _ in range(times(600)):
         layout = with_swizzles(rng)
         axis = layout.swizzled_axis
         plain = naive_map(replace(layout, swizzles=(), outer=Vector()))
@@ -246,7 +250,7 @@ def test_bits_said_to_be_0_are_and_nearly_all_that_are_are_said():
             assert zero or not zeros >> bit & 1, layout
             there += zero
         said += zeros.bit_count()
-    assert said > 0.97 * there > 500
+    assert said > 0.97 * there > times(500)
 
 
 def test_same_sees_through_swizzles_that_act_alike_on_the_places():
@@ -301,10 +305,10 @@ def check_move_offset(rng):
     return "answered"
 
 
-def test_generated_offsets():
-    outcomes = Counter(check_move_offset(Random(seed)) for seed in range(1000))
-    assert outcomes["answered"] > 300
-    assert outcomes["refused"] > 300
+def test_generated_offsets(times):
+    outcomes = Counter(check_move_offset(Random(seed)) for seed in range(times(1000)))
+    assert outcomes["answered"] > times(300)
+    assert outcomes["refused"] > times(300)
 
 
 def test_a_base_taken_out_of_an_atom_comes_back_in():

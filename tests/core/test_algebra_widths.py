@@ -193,11 +193,11 @@ CHECKS = [check_unpack, check_pack, check_recast]
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_random_cases(check):
-    tally = Counter(check(Random(f"{check.__name__} {number}")) for number in range(300))
-    assert tally[ANSWERED] > 120
-    assert tally[REFUSED] > 3
-    assert tally[UNDECIDED] <= 3
+def test_random_cases(check, times):
+    tally = Counter(check(Random(f"{check.__name__} {number}")) for number in range(times(300)))
+    assert tally[ANSWERED] > times(120)
+    assert tally[REFUSED] > times(3)
+    assert tally[UNDECIDED] <= times(3)
 
 
 # -- worked values ---------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ def test_places_are_the_definition(layout):
     assert listed(layout) == naive_map(layout)
 
 
-def test_generated_places_are_the_definition():
+def test_generated_places_are_the_definition(times):
     rng = Random(11)
-    for _ in range(300):
+    for _ in range(times(300)):
         layout = random_layout(rng)
         assert listed(layout) == naive_map(layout), layout
 

@@ -109,9 +109,9 @@ def test_facts_are_those_of_the_listed_map(check):
     tally.expect_rare()
 
 
-def test_generated_facts_are_those_of_the_listed_map():
+def test_generated_facts_are_those_of_the_listed_map(times):
     rng, tally = Random(23), Tally()
-    for _ in range(300):
+    for _ in range(times(300)):
         layout = random_layout(rng, max_size=100)
         naive = naive_facts(layout)
         for check in CHECKS:

@@ -39,9 +39,9 @@ def test_other_spellings_are_the_same_map():
     tally.expect_rare()
 
 
-def test_perturbed_layouts_differ_where_the_definition_says():
+def test_perturbed_layouts_differ_where_the_definition_says(times):
     rng, tally = Random(37), Tally()
-    for _ in range(400):
+    for _ in range(times(400)):
         layout = random_layout(rng, max_size=64)
         agrees_with_the_definition(layout, perturbed(rng, layout), tally)
     tally.expect_rare()

@@ -28,17 +28,17 @@ def tool(*names: str) -> str:
     return found
 
 
-def test_c(tmp_path: Path) -> None:
-    all_calls = list(random_calls("c", LAYOUTS, seed=1))
-    assert len(all_calls) > 3 * LAYOUTS  # most have an inverse too
-    assert sum("int64_t" in calls.source.code for calls in all_calls) > LAYOUTS / 6
+def test_c(tmp_path: Path, times) -> None:
+    all_calls = list(random_calls("c", times(LAYOUTS), seed=1))
+    assert len(all_calls) > 3 * times(LAYOUTS)  # most have an inverse too
+    assert sum("int64_t" in calls.source.code for calls in all_calls) > times(LAYOUTS) / 6
     command = [tool("cc", "gcc", "clang"), "-std=c11", *STRICT, "-o", "program", "program.c"]
     check_compiled(all_calls, program(all_calls), command, tmp_path)
 
 
-def test_cuda_by_a_compiler_for_the_host(tmp_path: Path) -> None:
-    all_calls = list(random_calls("cuda", LAYOUTS, seed=2))
-    assert len(all_calls) > 3 * LAYOUTS
+def test_cuda_by_a_compiler_for_the_host(tmp_path: Path, times) -> None:
+    all_calls = list(random_calls("cuda", times(LAYOUTS), seed=2))
+    assert len(all_calls) > 3 * times(LAYOUTS)
     source = HOST + program(all_calls) + constants(all_calls)
     command = [tool("c++", "g++", "clang++"), "-std=c++17", *STRICT, "-o", "program", "program.cpp"]
     check_compiled(all_calls, source, command, tmp_path)

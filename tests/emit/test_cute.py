@@ -118,9 +118,9 @@ def sayable(rng: Random) -> Layout:
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if not form["inverse"]])
-def test_places(form: dict[str, bool]) -> None:
+def test_places(form: dict[str, bool], times) -> None:
     rng, said = Random(7), 0
-    for _ in range(600):
+    for _ in range(times(600)):
         try:
             calls = calls_of(sayable(rng), "cute", "f", form, rng)
         except Refused as no:
@@ -129,13 +129,13 @@ def test_places(form: dict[str, bool]) -> None:
             continue
         run_cute(calls)
         said += 1
-    assert said > 400
+    assert said > times(400)
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form["inverse"] and form["flat"]])
-def test_inverses(form: dict[str, bool]) -> None:
+def test_inverses(form: dict[str, bool], times) -> None:
     rng, said = Random(8), 0
-    for _ in range(600):
+    for _ in range(times(600)):
         try:
             calls = calls_of(sayable(rng), "cute", "f", form, rng)
         except Refused as no:
@@ -144,7 +144,7 @@ def test_inverses(form: dict[str, bool]) -> None:
             continue
         run_cute(calls)
         said += 1
-    assert said > 150
+    assert said > times(150)
 
 
 @pytest.mark.parametrize(

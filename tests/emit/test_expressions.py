@@ -82,9 +82,9 @@ def variables_of(rng: Random) -> list[Expr]:
     return [variable(name, low, max(low, high)) for name, (low, high) in zip("abc", ends, strict=True)]
 
 
-def test_what_is_known_is_true() -> None:
+def test_what_is_known_is_true(times) -> None:
     rng = Random(1)
-    for _ in range(4_000):
+    for _ in range(times(4_000)):
         variables = variables_of(rng)
         expression = random_expression(rng, variables, 3)
         for _ in range(6):
@@ -93,9 +93,9 @@ def test_what_is_known_is_true() -> None:
             assert value & ~expression.bits == 0, expression
 
 
-def test_the_text_has_the_same_values() -> None:
+def test_the_text_has_the_same_values(times) -> None:
     rng = Random(2)
-    for _ in range(1_500):
+    for _ in range(times(1_500)):
         variables = variables_of(rng)
         expressions = [random_expression(rng, variables, 3) for _ in range(2)]
         body = body_of(expressions, Names("abc"))
@@ -108,9 +108,9 @@ def test_the_text_has_the_same_values() -> None:
         assert [value_of(expression, values) for expression in with_shared_quotients(expressions)] == expected
 
 
-def test_bits_move_as_numbers_do() -> None:
+def test_bits_move_as_numbers_do(times) -> None:
     rng = Random(3)
-    for _ in range(2_000):
+    for _ in range(times(2_000)):
         variables = variables_of(rng)
         first, second = (random_expression(rng, variables, 2) for _ in range(2))
         values = random_values(rng, variables)

@@ -14,20 +14,20 @@ from tests.emit.definition import check_code, random_calls, run_python
 LAYOUTS = 250
 
 
-def test_python_on_random_layouts() -> None:
-    said = Counter(check_code(Random(seed)) for seed in range(700))
-    assert said["answered"] > 350
-    assert said["refused"] < 350
+def test_python_on_random_layouts(times) -> None:
+    said = Counter(check_code(Random(seed)) for seed in range(times(700)))
+    assert said["answered"] > times(350)
+    assert said["refused"] < times(350)
 
 
-def test_python_beyond_any_width() -> None:
-    for calls in random_calls("python", LAYOUTS, seed=4):
+def test_python_beyond_any_width(times) -> None:
+    for calls in random_calls("python", times(LAYOUTS), seed=4):
         run_python(calls)
 
 
-def test_python_on_numpy_arrays() -> None:
+def test_python_on_numpy_arrays(times) -> None:
     arrays = 0
-    for calls in random_calls("python", LAYOUTS, seed=5):
+    for calls in random_calls("python", times(LAYOUTS), seed=5):
         if not calls.source.arguments or max(max(map(abs, row)) for row in calls.rows) >> 62:
             continue
         if any(max(abs(end.low), abs(end.high)) >> 40 for end in calls.source.results if end.low is not None):
@@ -40,7 +40,7 @@ def test_python_on_numpy_arrays() -> None:
         lists = [np.broadcast_to(result, len(calls.rows)).tolist() for result in results]
         calls.judge(list(zip(*lists, strict=True)))
         arrays += 1
-    assert arrays > 2 * LAYOUTS
+    assert arrays > 2 * times(LAYOUTS)
 
 
 # -- Triton ----------------------------------------------------------------------------------------
@@ -116,9 +116,9 @@ def triton(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("triton")
-def test_triton_with_the_widths_of_a_gpu() -> None:
+def test_triton_with_the_widths_of_a_gpu(times) -> None:
     wide = 0
-    for calls in random_calls("triton", LAYOUTS, seed=6):
+    for calls in random_calls("triton", times(LAYOUTS), seed=6):
         names: dict[str, object] = {}
         exec(calls.source.code, names)
         function = names[calls.source.name]
@@ -131,7 +131,7 @@ def test_triton_with_the_widths_of_a_gpu() -> None:
         results = [function(*row) for row in rows]  # type: ignore[operator]
         lists = [result if isinstance(result, tuple) else (result,) for result in results]
         calls.judge([tuple(r.value if isinstance(r, Scalar) else r for r in row) for row in lists])
-    assert wide > LAYOUTS / 10
+    assert wide > times(LAYOUTS) / 10
 
 
 def test_the_stand_in_finds_an_overflow() -> None:

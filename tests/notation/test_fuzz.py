@@ -26,16 +26,16 @@ def random_characters(rng):
     return rng.randbytes(length).decode("latin-1")
 
 
-def test_random_characters():
+def test_random_characters(times):
     rng = Random(30)
-    for _ in range(12_000):
+    for _ in range(times(12_000)):
         examine(random_characters(rng))
 
 
-def test_mistyped_layouts():
+def test_mistyped_layouts(times):
     rng = Random(31)
-    outcomes = [examine(writing.mutated(rng, writing.text(rng))) for _ in range(8_000)]
-    assert 500 < sum(outcomes) < 7_500
+    outcomes = [examine(writing.mutated(rng, writing.text(rng))) for _ in range(times(8_000))]
+    assert times(500) < sum(outcomes) < times(7_500)
 
 
 LONG = 1_000_000

@@ -47,9 +47,9 @@ def test_layouts_come_back(layout):
     assert_comes_back(layout)
 
 
-def test_seeded_layouts_come_back():
+def test_seeded_layouts_come_back(times):
     rng = Random(3)
-    for _ in range(600):
+    for _ in range(times(600)):
         assert_comes_back(random_layout(rng))
 
 
@@ -108,10 +108,12 @@ def test_cute_keeps_coordinates_or_refuses(layout):
     assert_cute_comes_back_or_is_refused(layout)
 
 
-def test_seeded_layouts_in_cute():
+def test_seeded_layouts_in_cute(times):
     rng = Random(4)
-    said = sum(assert_cute_comes_back_or_is_refused(random_layout(rng, max_size=64)) for _ in range(800))
-    assert 40 < said < 760
+    said = sum(
+        assert_cute_comes_back_or_is_refused(random_layout(rng, max_size=64)) for _ in range(times(800))
+    )
+    assert times(40) < said < times(760)
 
 
 @given(st.randoms(use_true_random=False))

@@ -133,10 +133,10 @@ def any_store(dice):
     return TensorMap(tensor_map.dtype, shape, tuple(strides), box, mode=mode), corner
 
 
-def test_stores_write_what_a_loop_writes():
+def test_stores_write_what_a_loop_writes(times):
     dice = random.Random(7)
     clipped = 0
-    for _ in range(150):
+    for _ in range(times(150)):
         tensor_map, corner = any_store(dice)
         start = 128 * dice.randrange(8)
         tile, tensor = Memory(start + 20480), Memory(1 << 16, name="global")
@@ -148,7 +148,7 @@ def test_stores_write_what_a_loop_writes():
         want = stored(tensor_map, corner, start, content.tobytes(), before.tobytes())
         assert tensor.data.tobytes() == want, (tensor_map, corner)
         clipped += not copy.inside.all()
-    assert 50 < clipped < 150
+    assert times(50) < clipped < times(150)
 
 
 def test_what_was_loaded_goes_back_by_a_store():

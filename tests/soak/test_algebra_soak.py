@@ -8,8 +8,8 @@ from tilewise.core.algebra import composition as module
 SAMPLE_SIZE = 3_000
 
 
-def test_a_sample_has_no_fault(capsys):
-    assert algebra.main(["--count", str(SAMPLE_SIZE), "--seed", "7"]) == 0
+def test_a_sample_has_no_fault(capsys, times):
+    assert algebra.main(["--count", str(times(SAMPLE_SIZE)), "--seed", "7"]) == 0
     printed = capsys.readouterr().out
     assert "0 wrong" in printed
     for name in algebra.checks():
@@ -39,8 +39,8 @@ def test_a_fault_is_noticed_and_met_again(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("family", families.FAMILIES)
-def test_more_is_answered_than_by_cutes_rule_and_nothing_is_wrong(family):
-    report = algebra.check_chunk((11, range(1500), (family,)))
+def test_more_is_answered_than_by_cutes_rule_and_nothing_is_wrong(family, times):
+    report = algebra.check_chunk((11, range(times(1500)), (family,)))
     assert not report.fault
     counts = {key: n for (_, key), n in report.families.items()}
     assert counts["answered"] == counts["exact exists"]

@@ -10,16 +10,16 @@ from tilewise import Layout
 SAMPLE_SIZE = 1_000
 
 
-def test_a_sample_has_no_fault(capsys):
-    assert soak.main(["--count", str(SAMPLE_SIZE), "--seed", "20"]) == 0
+def test_a_sample_has_no_fault(capsys, times):
+    assert soak.main(["--count", str(times(SAMPLE_SIZE)), "--seed", "20"]) == 0
     printed = capsys.readouterr().out
     assert "0 wrong" in printed
     for check in soak.CHECKS:
-        assert f"{check.__name__:20} {SAMPLE_SIZE:9} asked" in printed
+        assert f"{check.__name__:20} {times(SAMPLE_SIZE):9} asked" in printed
 
 
-def test_hardly_anything_is_undecided():
-    report = soak.check_chunk((21, range(500)))
+def test_hardly_anything_is_undecided(times):
+    report = soak.check_chunk((21, range(times(500))))
     assert not report.fault
     assert report.undecided.total() <= report.asked.total() // 1_000
 
