@@ -78,7 +78,7 @@ def address_of(tile: Layout, index: int, dtype: str, base: int) -> int | None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_conflicts_are_those_of_the_definition(seed: int) -> None:
+def test_conflicts_are_those_of_the_definition(seed: int, times) -> None:
     rng = Random(seed)
-    seen = Counter(check_banks(rng) for _ in range(CASES // 4))
-    assert min(seen["answered"], seen["refused"]) > CASES // 64
+    seen = Counter(check_banks(rng) for _ in range(times(CASES // 4)))
+    assert min(seen["answered"], seen["refused"]) > times(CASES // 64)

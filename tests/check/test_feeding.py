@@ -88,6 +88,7 @@ def check_nearest(asked, nearest):
         assert again.legal, near
 
 
+@pytest.mark.slow
 def test_what_is_said_of_all_of_them(tilewise, golden):
     said = []
     for table in (MATRICES, VECTORS, REFUSED):

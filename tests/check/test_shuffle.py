@@ -58,6 +58,7 @@ def test_moves_drawn_at_random(times) -> None:
     assert set(kinds) >= {"shfl", "select", "prmt", "rotate", "merge", "free"}
 
 
+@pytest.mark.slow
 def test_a_wrong_step_is_noticed() -> None:
     """Each step of some plans, made wrong in one lane or left out."""
     chosen = [case for case in CASES if 0 < len(case.plan.program.steps) < 14]

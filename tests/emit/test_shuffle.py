@@ -58,6 +58,7 @@ def run_on_host(source: str, cases: tuple[Case, ...], path: Path) -> list[int]:
     return [own.wrong(out.reshape(own.threads, -1)) for own, out in zip(data, found, strict=True)]
 
 
+@pytest.mark.slow
 def test_the_text_does_what_it_should_in_every_lane(tmp_path: Path) -> None:
     cases = small() + drawn()
     wrong = run_on_host(host_program(cases, TIMES), cases, tmp_path)

@@ -91,6 +91,7 @@ def test_many_axes_are_read_in_time_linear_in_their_number():
         assert process_time() - started < 5
 
 
+@pytest.mark.slow
 def test_coverage_guided():
     if find_spec("atheris") is None:
         pytest.skip("atheris is not installed; `make fuzz` installs and runs it")

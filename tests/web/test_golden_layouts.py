@@ -22,6 +22,7 @@ def golden(request: pytest.FixtureRequest) -> dict[str, Any]:
     return kept_answers.answers(request, golden_layouts)
 
 
+@pytest.mark.slow
 def test_python_says_so(golden: dict[str, Any]):
     for kept in golden["layouts"]:
         flats = [int(flat) for flat in kept["flats"]]
