@@ -24,7 +24,7 @@ SPARE = 0.1
 QUICK, FULL, LONG = 30, 110, 3_000
 """Examples of a property: in a quick run, otherwise, and under `--hypothesis-profile long`."""
 SEED = "TILEWISE_SEED"
-"""The variable that names samples and examples of a quick run. Worker processes inherit it."""
+"""The variable that names the samples of a quick run. Worker processes inherit it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,16 +32,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rest", action="store_true", help="run what --quick leaves out or takes in part")
 
 
-@pytest.hookimpl(tryfirst=True)  # before Hypothesis reads its own options
+@pytest.hookimpl(tryfirst=True)  # before Hypothesis reads its options, of which one is a profile
 def pytest_configure(config: pytest.Config) -> None:
-    # The same examples on every run, unless a seed names them; slow machines are no failure.
-    settings.register_profile("tilewise", deadline=None, derandomize=True, database=None, max_examples=FULL)
+    # The same examples on every run; slow machines are no failure.
+    quick = config.getoption("--quick")
     settings.register_profile("long", deadline=None, max_examples=LONG)
-    settings.register_profile("quick", deadline=None, database=None, max_examples=QUICK)
-    settings.load_profile("quick" if config.getoption("--quick") else "tilewise")
-    if config.getoption("--quick"):
+    settings.register_profile(
+        "tilewise", deadline=None, derandomize=True, database=None, max_examples=QUICK if quick else FULL
+    )
+    settings.load_profile("tilewise")
+    if quick:
         os.environ[SEED] = os.environ.get(SEED) or str(SystemRandom().randrange(10_000))
-        config.option.hypothesis_seed = os.environ[SEED]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
