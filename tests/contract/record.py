@@ -5,8 +5,8 @@
     PYTHONPATH=src:. python -m tests.contract.record --add FILE       add commands, one a line, as in a shell
     PYTHONPATH=src:. python -m tests.contract.record --gather tests   add what tests and pages ask
 
-The record keeps its own commands: it holds an example that a page has lost. An answer is the JSON, the exit code,
-the code of an error and the witness. In place of a sentence stands a mark, and comments of source code are left out.
+The record keeps its own commands: it holds an example that a page has lost. An answer is JSON, the exit code,
+the code of an error and the witness. A mark stands for each sentence; comments of source code are left out.
 Whoever writes an answer anew says why in `CHANGES.md`.
 """
 
