@@ -313,9 +313,9 @@ def check_cute_order(rng: Random) -> str:
 # -- tests -------------------------------------------------------------------------------------------
 
 
-def test_generated_layouts_are_asked_as_cute_asks_them():
+def test_generated_layouts_are_asked_as_cute_asks_them(times):
     rng = Random(20261123)
-    for _ in range(60):
+    for _ in range(times(110)):
         check_cute_order(rng)
 
 
