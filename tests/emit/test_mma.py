@@ -77,6 +77,7 @@ def test_every_tile_of_a_result_is_among_them() -> None:
         assert (case.plan.result is not None) == case.stores
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(("case", "name", "names"), list(tiles()))
 def test_each_load_and_store_moves_what_the_fragment_holds(
     case: Case | Drawn, name: str, names: tuple[str, str]

@@ -23,6 +23,7 @@ def library() -> ctypes.CDLL:
     return found
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("case", [*CASES, *random_cases(12, seed=5)], ids=str)
 def test_each_kernel_is_assembled_without_a_note(library: ctypes.CDLL, case: Case) -> None:
     """Notes are how the assembler says that it had to serialise a chain, or that registers were spilled."""

@@ -29,6 +29,7 @@ def test_python_is_asked_the_same(golden: dict[str, Any]):
     assert [(one["e"], one["dtype"], one["access"], one.get("base", 0)) for one in golden["cases"]] == asked
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_python_says_so(golden: dict[str, Any], part: int):
     cases = golden["cases"][part::PARTS]
