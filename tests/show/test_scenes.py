@@ -295,6 +295,19 @@ def test_words_between_a_layout_and_another_of_its_size(first: Layout, data: st.
         _expect_words(first, second)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "between"),
+    [
+        ("S[(4, 4) : (1@gpuid_x, 1@m)]", "S[16 : 1@reg]", "between devices"),
+        ("S[(4, 4) : (1@bx, 1@m)]", "S[16 : 1@reg]", "between CTAs"),
+        ("S[8 : 1@laneid] + 0@m", "S[8 : 2@laneid] + 0@reg", "between lanes"),
+        ("S[8 : 1@m]", "S[8 : 1@reg]", "lives in m, the second in reg"),
+    ],
+)
+def test_words_name_the_class_of_the_relation(first: str, second: str, between: str):
+    assert between in compared(parse(first), parse(second)).words
+
+
 def _expect_words(first: Layout, second: Layout) -> None:
     assume(first.unit == second.unit == "element")
     words = compared(first, second).words

@@ -239,8 +239,7 @@ class Pair {
     const [ours, theirs] = [storageOf(this.first), storageOf(this.second)];
     if (!ours.length || !theirs.length || ours.some((name) => theirs.includes(name))) return false;
     for (const [axis, name] of this.names.entries()) {
-      const both = this.ours.has(name) && this.theirs.has(name);
-      if (both && ["device", "cta"].includes(this.kindOf(name)) && (yield* this.moving([axis]))) return false;
+      if (["device", "cta"].includes(this.kindOf(name)) && (yield* this.moving([axis]))) return false;
     }
     return true;
   }
@@ -263,7 +262,7 @@ function kindOf(name: string, axes: readonly Axis[]): string {
 
 /** The axes of what its elements live in. */
 function storageOf(scene: Scene): string[] {
-  const names = scene.axes.map((axis) => axis.name);
+  const names = scene.axes.filter(({ low, high }) => low || high).map((axis) => axis.name);
   return names.filter((name) => ["register", "memory"].includes(kindOf(name, scene.axes)));
 }
 

@@ -222,10 +222,9 @@ class _Pair:
         return sum(not new <= old for old, new in pairs)
 
     def _changes_storage(self) -> bool:
-        """Whether what one lives in and what the other lives in are two things, and no element goes far."""
+        """Return whether the two live in different storage, and no element changes its device or block."""
         ours, theirs = map(_storage, (self.first, self.second))
-        both = self.ours.keys() & self.theirs.keys()
-        far = any(self._kind(name) in ("device", "cta") and self._moving_on(name) for name in both)
+        far = any(self._kind(name) in ("device", "cta") and self._moving_on(name) for name in self.names)
         return bool(ours and theirs) and not {*ours} & {*theirs} and not far
 
     def _copies(self) -> str:
@@ -243,8 +242,9 @@ def _kind(name: str, *axes: Axis) -> str:
 
 
 def _storage(scene: Scene) -> list[str]:
-    """The axes of what its elements live in."""
-    return [axis.name for axis in scene.axes if _kind(axis.name, axis) in ("register", "memory")]
+    """Return the axes of storage on which some element is not at 0."""
+    used = [axis for axis in scene.axes if axis.low or axis.high]
+    return [axis.name for axis in used if _kind(axis.name, axis) in ("register", "memory")]
 
 
 def _spelled_alike(first: Scene, second: Scene) -> tuple[Columns, Columns, bool]:
