@@ -139,13 +139,20 @@ def _in_row_order(
 ) -> Callable[P, T]:
     @wraps(operation)
     def asked(*given: P.args, **named: P.kwargs) -> T:
-        if not in_cute(given):
+        for part in given:
+            if part.__class__ in _HOLDERS and in_cute(part):
+                break
+        else:
             return operation(*given, **named)
         order = next(part.order for part in given if isinstance(part, Layout))
         result = operation(*each(given, to_row), **named)
         return result if order == "row" else each(result, back)
 
     return asked
+
+
+_HOLDERS = frozenset([Layout, tuple, list])
+"""Types of arguments that are layouts, or have some inside."""
 
 
 def in_cute(value: Any) -> bool:
