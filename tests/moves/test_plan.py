@@ -66,6 +66,13 @@ def test_a_function_says_what_it_needs_and_who_calls_it(asked, dtype, needs):
     assert all(step in text for step in plan(*asked, dtype).steps)
 
 
+def test_the_tile_of_layouts_of_cute_has_their_modes():
+    rows = plan(S[64, 32], S[(64, 32) : (1, 67)], "f32")
+    cute = plan(parse("(64,32):(32,1)"), parse("(64,32):(1,67)"), "f32")
+    assert rows.source == cute.source
+    assert rows.code("turn") == cute.code("turn")
+
+
 def test_of_a_source_s_copies_one_is_counted():
     assert plan(S[15] + R[2:15], S[15] + R[3:15], "u16").bytes == 2 * (15 + 45)
 

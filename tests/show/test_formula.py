@@ -111,6 +111,8 @@ def test_many_modes_are_numbered():
             "8 x 64, row-major; chunks of 16 elements are permuted in each 1024",
         ),
         ("Swizzle<3,0,3> o S[(8, 8) : (8, 1)]", None, "8 x 8, row-major; elements are permuted in each 64"),
+        ("(64,32):(1,64)", None, "64 x 32, column-major"),
+        ("(64,32):(32,1)", None, "64 x 32, row-major"),
         ("S[8 : 1] + R[2 : 8]", None, "8 elements; 2 copies of each"),
         ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", None, "8 x 4 x 2 over 32 lanes, in 2 registers"),
         ("S[(4, 8) : (1@gpuid_x, 1@m)]", None, "4 x 8 over 4 of gpuid_x, in 8 elements of memory"),

@@ -103,6 +103,10 @@ def test_another_layout_has_the_colours_of_show():
     assert corner_of(parse("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]")).key.startswith("cells laneid:reg")
 
 
+def test_a_corner_is_called_by_the_text_of_its_layout():
+    assert corner_of(parse("(8,8):(1,8)")).title == "(8,8):(1,8)"
+
+
 # -- registers -------------------------------------------------------------------------------------
 
 

@@ -56,11 +56,11 @@ def order_data(*layouts: Layout) -> dict[str, str]:
 
 def how_paired(a: Layout, b: Layout) -> str:
     """Return how elements of layouts of both orders are paired; nothing where both count alike."""
-    from tilewise.core.orders import paired_by_modes
+    from tilewise.core.orders import alike_in_modes
 
     if a.order == b.order:
         return ""
-    if paired_by_modes(a, b):
+    if alike_in_modes(a, b):
         return "elements are paired by coordinates, for the modes have the same extents"
     return f"elements are paired by flat index: {IN_THEIR_ORDERS}"
 

@@ -27,7 +27,7 @@ from tilewise.core.canonical import canonical, merged_replica, merged_shard
 from tilewise.core.facts import disjoint_copies, taken_bits
 from tilewise.core.gf2 import Basis, affine_map
 from tilewise.core.layout import MAX_COPIES, Layout
-from tilewise.core.orders import aligned, paired_by_modes
+from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
 from tilewise.core.parting import first_parting
 from tilewise.core.shapes import leaves
 from tilewise.core.solve import BudgetSpent
@@ -89,9 +89,9 @@ def same(a: Layout, b: Layout) -> Comparison:
         return _sizes_differ(a, b)
     if a == b:
         return Comparison(True)
-    one, other = aligned(a, b)
+    one, other = aligned_by_flat_index(a, b)
     found = _compare(canonical(one), canonical(other))
-    if found.witness is not None and paired_by_modes(a, b):
+    if found.witness is not None and a.order != b.order and alike_in_modes(a, b):
         index = one.coordinates(found.witness)
         found = replace(found, witness=a.flat_index(index))
         return _comparison(found, *(_shown(side, side.flat_index(index)) for side in (a, b)))

@@ -87,8 +87,8 @@ def by_coordinates(layout: Layout, shape: Any = None) -> Layout:
 def aligned(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     """Return two row-major layouts, of which one flat index names the elements that belong together.
 
-    Layouts of one order are paired by their flat index. Layouts of different orders are paired by
-    coordinates where their modes have the same extents, and else each by its own flat index.
+    Layouts are paired by coordinates where their modes have the same extents, and else each by its own
+    flat index. Of two layouts that count in one order, coordinates pair the same elements as flat indices.
 
     >>> from tilewise import S, parse
     >>> aligned(parse("(4,8):(1,4)"), S[(4, 8) : (1, 4)])
@@ -96,14 +96,29 @@ def aligned(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     >>> aligned(parse("(4,8):(1,4)"), S[32 : 1])
     (S[(8, 4) : (4, 1)], S[32 : 1])
     """
-    if paired_by_modes(a, b):
+    if alike_in_modes(a, b):
         return by_coordinates(a), by_coordinates(b)
     return by_flat_index(a), by_flat_index(b)
 
 
-def paired_by_modes(a: Layout, b: Layout) -> bool:
-    """Return whether two layouts are paired by coordinates: they count in different orders, in one shape."""
-    return a.order != b.order and extents_of(a.shape) == extents_of(b.shape)
+def aligned_by_flat_index(a: Layout, b: Layout) -> tuple[Layout, Layout]:
+    """Return two row-major layouts as `aligned` does, and keep the flat indices of layouts that count alike.
+
+    >>> from tilewise import parse
+    >>> aligned_by_flat_index(parse("(4,8):(1,4)"), parse("(4,8):(8,1)"))
+    (S[(8, 4) : (4, 1)], S[(8, 4) : (1, 8)])
+    """
+    return aligned(a, b) if a.order != b.order else (by_flat_index(a), by_flat_index(b))
+
+
+def alike_in_modes(a: Layout, b: Layout) -> bool:
+    """Return whether the modes of two layouts have the same extents.
+
+    >>> from tilewise import S, parse
+    >>> alike_in_modes(parse("((2,2),8):((1,2),4)"), S[4, 8])
+    True
+    """
+    return extents_of(a.shape) == extents_of(b.shape)
 
 
 def turned_modes(modes: Any) -> tuple[int, ...]:

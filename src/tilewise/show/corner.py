@@ -70,8 +70,8 @@ def corner_of(layout: Layout, dtype: DType | None = None, base: int = 0) -> Grid
     >>> [cell.text for cell in corner.cells[1]], [cell.colour for cell in corner.cells[1]]
     (['64', '65', '66', '67', '68', '69', '70', '71'], [0, 0, 0, 0, 1, 1, 1, 1])
     """
-    layout = by_coordinates(layout)
     grid = replace(grid_of(layout, width=_WIDE, most=(ROWS, COLUMNS)), note="")
+    layout = by_coordinates(layout)
     memory = None if dtype is None else Memory.of(layout, dtype, base)
     if memory is None:
         return grid

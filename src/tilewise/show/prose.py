@@ -12,6 +12,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import converted, unit_bits
 from tilewise.hardware.modes import CHUNK, Mode
@@ -44,6 +45,7 @@ def prose_of(layout: Layout, dtype: DType | None = None) -> str:
     >>> print(prose_of(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]))
     8 x 4 x 2 over 32 lanes, in 2 registers
     """
+    layout = by_coordinates(layout)
     said = [_shape(layout) + _spread(layout, dtype)]
     if any(swizzle.bits for swizzle in layout.swizzles):
         said.append(_swizzled(layout, dtype))

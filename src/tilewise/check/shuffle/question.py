@@ -16,7 +16,7 @@ from tilewise.check.shuffle.transfer import Transfer, transfer
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout, as_layout
-from tilewise.core.orders import aligned, paired_by_modes, turned_modes
+from tilewise.core.orders import aligned_by_flat_index, alike_in_modes, turned_modes
 from tilewise.core.shapes import mirrored
 from tilewise.hardware.limits import LANES
 
@@ -142,8 +142,10 @@ def shuffle(
         except LayoutError:
             return ""
 
-    by_flat = as_layout(source).order != "row" and not paired_by_modes(source, as_layout(target))
-    source, target = aligned(source, target)
+    source, target = as_layout(source), as_layout(target)
+    in_modes = source.order != target.order and alike_in_modes(source, target)
+    by_flat = source.order != "row" and not in_modes
+    source, target = aligned_by_flat_index(source, target)
     if by_flat:
         reshape, permute = mirrored(reshape), None if permute is None else turned_modes(permute)
     source = read_as(source, target, reshape, permute, told)

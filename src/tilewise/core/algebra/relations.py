@@ -162,8 +162,10 @@ def relation(
         a = _reshaped(a, reshape, permute is not None, via)
     if permute is not None:
         a = _permuted(a, permute, via)
-    found = _Question(*orders.aligned(a, b), via, search=permute is None, lanes=lanes_of(a, b)).answer()
-    if permute is not None or a.order == "row" or orders.paired_by_modes(a, b):
+    one, other = orders.aligned_by_flat_index(a, b)
+    found = _Question(one, other, via, search=permute is None, lanes=lanes_of(a, b)).answer()
+    by_coordinates = a.order != b.order and orders.alike_in_modes(a, b)
+    if permute is not None or a.order == "row" or by_coordinates:
         return found
     return _with_modes_turned(found, reshape is not None)
 

@@ -126,7 +126,8 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
     >>> [(digit.extent, digit.counts) for digit in padded.digits], padded.limits
     ([(8, (1,)), (4, (0,))], (Limit(bound=5, fills=True),))
     """
-    if shape is None:
+    box = _box(source, target, shape)
+    if box is None:
         source, target = aligned(source, target)
     else:
         source, target = by_coordinates(source), by_coordinates(target)
@@ -136,7 +137,6 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
         _refuse_beyond_64_bits(side, name, dtype)
     target = _without_idle_copies(target)
     _refuse_meeting(target)
-    box = _box(source, target, shape)
     return Pair((source, target), dtype.bits, box, *sides, *_digits(source, target, box))
 
 
