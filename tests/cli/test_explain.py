@@ -79,9 +79,9 @@ def test_the_terminals_width_is_taken_up_to_100(tilewise, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((TILE, "5", "--access", "row:16B"), "--access is asked without INDEX"),
-        ((TILE, "5", "--base", "16"), "--base is asked without INDEX"),
-        ((TILE, "--shape", "8192"), "--shape is asked with an INDEX"),
+        ((TILE, "5", "--access", "row:16B"), "--access is an option of the screen, without INDEX"),
+        ((TILE, "5", "--base", "16"), "--base is an option of the screen, without INDEX"),
+        ((TILE, "--shape", "8192"), "--shape 8192 is not the shape of this tensor"),
         ((TILE, "--width", "ten"), "--width ten"),
         ((TILE, "--dtype", "bf17"), "bf17"),
         ((TILE, "--dtype", "bf16", "--access", "diagonal"), "diagonal"),

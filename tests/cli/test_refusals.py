@@ -40,7 +40,7 @@ FRAGMENT = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"
         (["who", FRAGMENT, "laneid=5,laneid=6"], "TW203", "twice"),
         (["who", FRAGMENT, "--byte", "3"], "TW401", "--dtype"),
         (["at", FRAGMENT, "1", "2"], "TW401", "one word"),
-        (["at", __file__, "1"], "TW402", f"- < {__file__}"),
+        (["at", __file__, "1"], "TW002", "quotes"),
         (["at", "SWIZZLE_128B(bf16) o S[8 : 1]", "1", "--unit", "byte"], "TW106", "drop (bf16)"),
         (["at", "S[8 : 1@laneid]", "3", "--bytes", "--dtype", "f16"], "TW203", "no axis m"),
         (["who", "S[8 : 1@laneid]", "--byte", "3", "--dtype", "f16"], "TW203", "no axis m"),
@@ -91,12 +91,15 @@ def test_a_text_that_parses_is_read_whatever_files_there_are(tilewise, tmp_path,
 
 
 @pytest.mark.parametrize("name", ["layout", "layout.txt", "wgmma.E", "tile(2)", "x y", "8", "S[8"])
-def test_a_file_that_does_not_parse_is_told(tilewise, tmp_path, monkeypatch, name):
+def test_a_file_that_does_not_parse_as_text_is_read(tilewise, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / name).touch()
+    (tmp_path / name).write_text("S[(8, 4) : (1, 8)]\n")
+    assert tilewise("at", name, "3,1").out == tilewise("at", "S[(8, 4) : (1, 8)]", "3,1").out
+    (tmp_path / name).write_text("S[8 : 1")
     error = tilewise("info", name, "--json").json["error"]
-    assert (error["code"], error["message"]) == ("TW402", f"{name} is a file")
-    assert error["hint"] == f"read it from standard input: - < {name}"
+    assert (error["code"], error["message"]) == ("TW004", "'[' is never closed")
+    (tmp_path / name).write_bytes(b"\xff")
+    assert tilewise("info", name, "--json").json["error"]["code"] == "TW402"
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ class Command(NamedTuple):
 def is_held(command: Command) -> bool:
     """Return whether a command has an answer that is the same on every machine."""
     words = command.words
-    files = any(word.endswith((".json", ".txt", ".npy", ".svg")) or "/tmp/" in word for word in words)
+    files = any(word.endswith((".json", ".txt", ".npy", ".svg", ".py")) for word in words)
     plain = bool(words) and words[0] not in OTHERS and "\0" not in "".join(words)
     return plain and not files and not any(word.split("=")[0] in WRITES for word in words)
 

@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from tilewise.notation.dialects import Reading
+
 PROLOGUE = "tilewise tells where every element of a tensor lives."
 EPILOGUE = """\
 LAYOUT is text, such as 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' or CuTe's '(8,4):(4,1)', an entry of
@@ -111,7 +113,7 @@ def read(words: Sequence[str], as_json: bool = False) -> argparse.Namespace:
         raise _unknown(words[0])
     if as_json and words[:1] in ([], ["--help"], ["-h"], ["--version"]):
         about = {"version": __version__} if "--version" in words else {"commands": dict(SUMMARIES)}
-        return argparse.Namespace(answer=lambda _: Answer(about, ""), notes=[])
+        return argparse.Namespace(answer=lambda _: Answer(about, ""), notes=[], told={})
     overview().parse_args(words or ["--help"])
     raise LayoutError("TW401", "no command was given", hint="commands: " + " ".join(SUMMARIES))
 
@@ -123,7 +125,7 @@ def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
     parser.words = words
     module.arguments(parser)
     parser.add_argument("--json", action="store_true", help="answer in JSON")
-    parser.set_defaults(answer=module.answer, notes=[])
+    parser.set_defaults(answer=module.answer, notes=[], told={})
     return parser
 
 
@@ -163,8 +165,20 @@ def _unknown(command: str) -> LayoutError:
 # -- layouts ---------------------------------------------------------------------------------------
 
 
-def layout_options(parser: argparse.ArgumentParser, *, has_dtype: bool = False) -> None:
-    """The options that say how to read a layout; `has_dtype` where --dtype is the command's own."""
+TENSOR = "the tensor's, where an encoding or a sharding has none, such as 128,64"
+ASKED = (
+    "ask in this shape of the same size, such as 8,8; an encoding or a sharding has its tensor's from here"
+)
+
+
+def layout_options(
+    parser: argparse.ArgumentParser, *, has_dtype: bool = False, shape: str | None = TENSOR
+) -> None:
+    """Add the options that say how to read a layout.
+
+    `has_dtype` where --dtype is the command's own; `shape` is the help of --shape, None where the command's
+    own --shape is something else than the shape of the layout's tensor.
+    """
     group = parser.add_argument_group("reading the layout")
     group.add_argument(
         "--let", action="append", default=[], metavar="NAME=N", help="a value for a name in it; repeatable"
@@ -179,13 +193,22 @@ def layout_options(parser: argparse.ArgumentParser, *, has_dtype: bool = False) 
     group.add_argument("--unit", choices=UNITS, default="element", help="what strides count (element)")
     if not has_dtype:
         group.add_argument("--dtype", help="the type of an element, such as bf16")
-    group.add_argument("--dialect", choices=("tilewise", "cute"), help="where its looks do not tell")
+    group.add_argument("--dialect", metavar="NAME", help="the dialect, where its looks do not tell")
+    group.add_argument("--part", metavar="NAME", help="one of several layouts in a text, such as A")
+    group.add_argument(
+        "--triton", metavar="VERSION", help="the version that printed an encoding, such as 3.2"
+    )
+    if shape is not None:
+        group.add_argument("--shape", metavar="S", help=shape)
+    parser.set_defaults(shape_help=shape)
 
 
-def one_layout(parser: argparse.ArgumentParser) -> None:
-    """The positional LAYOUT and the options that go with it."""
-    parser.add_argument("layout", metavar="LAYOUT", help="a layout, or - for standard input")
-    layout_options(parser)
+def one_layout(parser: argparse.ArgumentParser, shape: str | None = TENSOR) -> None:
+    """Add the positional LAYOUT and the options that go with it."""
+    parser.add_argument(
+        "layout", metavar="LAYOUT", help="a layout, a file that has one, or - for standard input"
+    )
+    layout_options(parser, shape=shape)
 
 
 def layout_from(text: str, args: argparse.Namespace, *, as_counted: bool = False) -> Layout:
@@ -193,27 +216,94 @@ def layout_from(text: str, args: argparse.Namespace, *, as_counted: bool = False
 
     What the text leaves open goes to the notes of `args`.
     """
-    from tilewise import parse
-
     text = text_from(text)
-    if text.startswith("{"):
-        return _as_asked(_document(text), args)
     try:
-        layout = parse(
-            text,
-            dialect=args.dialect,
-            storage=[name for names in args.storage for name in names.split(",")],
-            unit=args.unit,
-            dtype=None if as_counted and args.unit != "element" else args.dtype,
-            let=let_from(args),
-        )
-    except LayoutError as error:
-        if error.span is None or not os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
+        found = _reading(text, args, as_counted)
+    except LayoutError:
+        if not os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
             raise
-        hint = f"read it from standard input: - < {text}"
-        raise LayoutError("TW402", f"{text} is a file", hint=hint) from None
-    note_doubts(text, layout, args, args.unit, args.dtype)
-    return layout
+        path, text = text, text_from(_content(text))
+        found = _of_file(path, lambda: _reading(text, args, as_counted))
+    _refuse_another_shape(found, args)
+    if is_document(text):
+        return found.layout
+    if found.dtype is not None and args.dtype is None:
+        args.dtype = found.dtype.name
+    if found.box is not None:
+        args.told["box"] = list(found.box)
+        args.notes.append(f"the tensor is {_by(found.box)}, and the layout is padded beyond it")
+    args.notes += [note for note in found.notes if note not in args.notes]
+    note_doubts(text, found.layout, args, args.unit, args.dtype)
+    return found.layout
+
+
+def _reading(text: str, args: argparse.Namespace, as_counted: bool) -> Reading:
+    """Return what a text says, read as the options tell."""
+    if is_document(text):
+        from tilewise.notation.dialects import Reading
+
+        return Reading(_as_asked(_document(text), args))
+    from tilewise.hardware.calls import reading
+
+    return reading(
+        text,
+        dialect=args.dialect,
+        storage=[name for names in args.storage for name in names.split(",")],
+        unit=args.unit,
+        dtype=None if as_counted and args.unit != "element" else args.dtype,
+        let=let_from(args),
+        shape=None if args.shape_help is None else _shape_given(args),
+        part=args.part,
+        triton=args.triton,
+    )
+
+
+def _refuse_another_shape(found: Reading, args: argparse.Namespace) -> None:
+    """Refuse a --shape that is not the tensor's, where no question is asked in it."""
+    from tilewise.core.shapes import as_shape, extents_of
+
+    if args.shape_help != TENSOR or args.shape is None:
+        return
+    shape = found.box or extents_of(found.layout.shape)
+    if shape != extents_of(as_shape(_shape_given(args))):
+        raise LayoutError(
+            "TW202",
+            f"--shape {args.shape} is not the shape of this tensor, which is {_by(shape)}",
+            hint="--shape is for encodings and shardings that have no shape of their own",
+        )
+
+
+def _by(extents: Sequence[int]) -> str:
+    return " x ".join(map(str, extents))
+
+
+def is_document(text: str) -> bool:
+    """Return whether a text is JSON, and no layout or sharding in braces.
+
+    >>> is_document('{"schema": 1}'), is_document("{1,0:T(8,128)}")
+    (True, False)
+    """
+    return text.startswith("{") and text[1:].lstrip()[:1] in ('"', "")
+
+
+def _of_file(path: str, read: Callable[[], Reading]) -> Reading:
+    """Return what is read in a file; a refusal names the file."""
+    try:
+        return read()
+    except LayoutError as error:
+        error.message = f"{path}: {error.message}"
+        raise
+
+
+def _content(path: str) -> str:
+    """Return the text of a file."""
+    from tilewise.notation.tokens import MAX_TEXT
+
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - likewise
+            return file.read(MAX_TEXT + 1).strip()
+    except UnicodeDecodeError as error:
+        raise LayoutError("TW402", f"{path} is not UTF-8 text: {error.reason}") from None
 
 
 def note_doubts(
@@ -229,7 +319,7 @@ def in_cute(text: str, dialect: str | None) -> bool:
     """Whether the text of a layout is read in CuTe's dialect."""
     from tilewise.notation import is_cute
 
-    return dialect == "cute" or (dialect is None and not text.startswith("{") and is_cute(text))
+    return dialect == "cute" or (dialect is None and not is_document(text) and is_cute(text))
 
 
 def _as_asked(layout: Layout, args: argparse.Namespace) -> Layout:
@@ -263,7 +353,7 @@ def let_from(args: argparse.Namespace) -> dict[str, int]:
 def filled_in(text: str, args: argparse.Namespace, *names: str) -> str:
     """`text`, or standard input where it is -; an answer in JSON tells options that were not given."""
     text = _standard_input() if text.strip() == "-" else text
-    if text.startswith("{"):
+    if is_document(text):
         from tilewise.cli.piped import told_in
 
         for name, value in told_in(text).items():
@@ -275,7 +365,7 @@ def filled_in(text: str, args: argparse.Namespace, *names: str) -> str:
 def text_from(text: str) -> str:
     """`text`, or standard input where it is -; of an answer in JSON what it holds."""
     text = text.strip() if text != "-" else _standard_input()
-    if not text.startswith("{"):
+    if not is_document(text):
         return text
     from tilewise.cli.piped import result_in
 
@@ -309,21 +399,18 @@ def _document(text: str) -> Layout:
     import json
 
     from tilewise.notation import from_json
-    from tilewise.notation.guesses import refuse_xla
 
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        refuse_xla(text)
         raise LayoutError("TW108", f"not a JSON document: {error}") from None
     return from_json(document.get("layout", document) if isinstance(document, dict) else document)
 
 
 def one_index(parser: argparse.ArgumentParser) -> None:
     """The positional LAYOUT and INDEX, and --shape."""
-    one_layout(parser)
+    one_layout(parser, ASKED)
     parser.add_argument("index", metavar="INDEX", help="such as 5,3,1 or 47")
-    shape_option(parser)
 
 
 def layout_and_index(args: argparse.Namespace) -> tuple[Layout, int, tuple[int, ...]]:
@@ -336,7 +423,12 @@ def layout_and_index(args: argparse.Namespace) -> tuple[Layout, int, tuple[int, 
 
 
 def shape_from(args: argparse.Namespace) -> Any:
-    """The value of --shape, or None."""
+    """Return the shape that --shape asks in, or None, also where it is that of a padded tensor."""
+    given = _shape_given(args)
+    return None if given == tuple(args.told.get("box", ())) else given
+
+
+def _shape_given(args: argparse.Namespace) -> Any:
     return None if args.shape is None else _shape("--shape", args.shape, args)
 
 
@@ -354,11 +446,6 @@ def _shape(option: str, text: str, args: argparse.Namespace) -> Any:
         raise LayoutError(
             error.code, error.message, hint=hint, span=error.span, source=error.source
         ) from None
-
-
-def shape_option(parser: argparse.ArgumentParser) -> None:
-    """--shape."""
-    parser.add_argument("--shape", metavar="S", help="ask in this shape of the same size, such as 8,8")
 
 
 def permute_from(args: argparse.Namespace) -> Any:

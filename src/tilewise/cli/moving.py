@@ -57,7 +57,7 @@ def pair_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--arch", metavar="A", help=arch)
     shared = "between registers, bytes of shared memory that it takes at most (what a block can have)"
     parser.add_argument("--shared", metavar="BYTES", type=int, help=shared)
-    layout_options(parser, has_dtype=True)
+    layout_options(parser, has_dtype=True, shape=None)
 
 
 def planned(args: argparse.Namespace) -> Plan | Exchange | Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -13,27 +13,30 @@ from tilewise.notation.cute import pointer_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from tilewise.hardware.catalog.entry import Entry, Value
+    from tilewise.notation.dialects import Reading
+    from tilewise.notation.read import Options
 
 
-def parse(
-    text: str,
-    *,
-    dialect: str | None = None,
-    storage: Iterable[str] = (),
-    unit: str = "element",
-    dtype: DType | str | None = None,
-    let: Mapping[str, int] | None = None,
-) -> Layout:
-    """The layout that a text spells, in the notation or in CuTe's, told apart by their looks.
+def parse(text: str, **options: Unpack[Options]) -> Layout:
+    """Return the layout that a text spells, in the notation or in a dialect, told apart by their looks.
 
         postcondition  parse(str(L)) == L, with the storage axes and the unit of L where it has such
 
     A layout in CuTe's notation counts its index as CuTe does, the leftmost digit fastest.
 
-    `storage` names axes of your own that hold elements; `let` gives values to names. With `unit`
-    "byte" or "bit" strides, offsets and swizzle count those; a `dtype` then converts to elements. A
-    layout of the hardware is written as a call: an entry of the catalogue and its parameters.
+        dialect   the name of the dialect, where looks do not tell
+        storage   names of your own axes that hold elements
+        unit      "byte" or "bit" where strides, offsets and swizzle count those
+        dtype     the type of an element; with another unit, strides become those of elements
+        let       {name: number} for names in the text
+        shape     the extents of the tensor, where a text such as an encoding has none
+        part      one of several layouts in a text
+        triton    the version of Triton that printed the text, such as "3.2"
+
+    A layout of the hardware is written as a call: an entry of the catalogue and its parameters.
 
     >>> parse("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]").place(5, 3, 1)
     23@laneid + 1@reg
@@ -44,10 +47,18 @@ def parse(
     >>> parse("wgmma.D(f32, n=N) + 4@wid_in_wg", let={"N": 64}).place(9, 3)
     4@wid_in_wg + 3@reg + 5@laneid
     """
+    return reading(text, **options).layout
+
+
+def reading(text: str, **options: Unpack[Options]) -> Reading:
+    """Return the layout that a text spells, as `parse` does, and what the text says beside it.
+
+    >>> found = reading("f32[2,100,200]{2,1,0:T(8,128)}")
+    >>> found.dtype, found.box
+    (f32, (2, 100, 200))
+    """
     try:
-        return read.parse(
-            text, dialect=dialect, storage=storage, unit=unit, dtype=dtype, let=let, catalog=layout_named
-        )
+        return read.reading(text, layout_named, **options)
     except LayoutError as error:
         if error.code == "TW001" and (call := _as_call(str(text).strip())):
             error.hint = f"an entry of the catalogue is written as a call: {call}"

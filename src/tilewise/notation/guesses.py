@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from difflib import get_close_matches
 
 from tilewise.core.errors import LayoutError
@@ -18,20 +17,6 @@ _ELSEWHERE = {
     "Layout": "write a layout of CuTe as it prints itself: (8,4):(4,1)",
     "make_layout": "write a layout of CuTe as it prints itself: (8,4):(4,1)",
 }
-
-
-_XLA = re.compile(r"\s*(\w+\[[\d,\s<=]*\]\s*)?\{\s*\d+(\s*,\s*\d+)*\s*(:[^{}]*)?\}\s*")
-
-
-def refuse_xla(text: str) -> None:
-    """Refuse a layout as XLA prints it, and say what to write instead."""
-    if _XLA.fullmatch(text):
-        raise LayoutError(
-            "TW001",
-            f"{shortened(text.strip())} is a layout of XLA, and XLA's notation is not read yet",
-            hint="write its digits, tile by tile: {1,0:T(8,128)(2,1)} of 256 x 512 is "
-            "S[((32, 4, 2), (4, 128)) : ((4096, 256, 1), (1024, 2))]",
-        )
 
 
 def unknown_word(cursor: Cursor, calls: bool = False) -> LayoutError | None:

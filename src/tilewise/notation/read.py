@@ -1,42 +1,49 @@
-"""`parse`: a layout from text in either dialect."""
+"""`parse`: a layout from text, in the notation or in any dialect."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
+from tilewise.core.shapes import as_shape, extents_of
 from tilewise.core.units import converted
 from tilewise.notation.calls import Catalog, dotted
 from tilewise.notation.cute import CuteParser, looks_like_cute
-from tilewise.notation.guesses import refuse_xla
+from tilewise.notation.dialects import DIALECTS, Given, Reading, dialect_of
+from tilewise.notation.dialects import read as read_in
 from tilewise.notation.parser import Parser
 from tilewise.notation.tokens import Cursor
 from tilewise.notation.trees import Names
 
-DIALECTS = ("tilewise", "cute")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """How to read a text; `reading` says what each option means."""
+
+        dialect: str | None
+        storage: Iterable[str]
+        unit: str
+        dtype: DType | str | None
+        let: Mapping[str, int] | None
+        shape: Any
+        part: str | None
+        triton: str | None
 
 
-def parse(
-    text: str,
-    *,
-    dialect: str | None = None,
-    storage: Iterable[str] = (),
-    unit: str = "element",
-    dtype: DType | str | None = None,
-    let: Mapping[str, int] | None = None,
-    catalog: Catalog | None = None,
-) -> Layout:
-    """The layout that a text spells, in the notation or in CuTe's, told apart by their looks.
+OWN = ("tilewise", "cute")
+"""Dialects that this module reads: the notation, and CuTe's layouts."""
+
+
+def parse(text: str, **options: Unpack[Options]) -> Layout:
+    """Return the layout that a text spells, in the notation or in a dialect, told apart by their looks.
 
         postcondition  parse(str(L)) == L, with the storage axes and the unit of L where it has such
 
-    A layout in CuTe's notation counts its index as CuTe does, the leftmost digit fastest.
-
-    `storage` names axes of your own that hold elements; `let` gives values to names. With `unit`
-    "byte" or "bit" strides, offsets and swizzle count those; a `dtype` then converts to elements. A
-    `catalog` makes layouts of calls such as `wgmma.D(f32, n=64)`; `tilewise.parse` has the hardware's.
+    A layout in CuTe's notation counts its index as CuTe does, the leftmost digit fastest. `reading` names
+    the options, and returns what else the text says.
 
     >>> parse("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]").place(5, 3, 1)
     23@laneid + 1@reg
@@ -45,15 +52,44 @@ def parse(
     >>> parse("SWIZZLE_128B o S[(8, K) : (K, 1)]", dtype="bf16", let={"K": 64})
     Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]
     """
+    return reading(text, **options).layout
+
+
+def reading(text: str, catalog: Catalog | None = None, **options: Unpack[Options]) -> Reading:
+    """Return the layout that a text spells, and what the text says beside it.
+
+        dialect   the name of the dialect, where looks do not tell
+        storage   names of your own axes that hold elements
+        unit      "byte" or "bit" where strides, offsets and swizzle count those
+        dtype     the type of an element; with another unit, strides become those of elements
+        let       {name: number} for names in the text
+        shape     the extents of the tensor, where a text such as an encoding has none
+        part      one of several layouts in a text
+        triton    the version of Triton that printed the text, such as "3.2"
+
+    A `catalog` makes layouts of calls such as `wgmma.D(f32, n=64)`; `tilewise.parse` has the hardware's.
+
+    >>> found = reading("bf16[256,512]{1,0:T(8,128)(2,1)}")
+    >>> found.layout, found.dtype
+    (S[((32, 4, 2), (4, 128)) : ((4096, 256, 1), (1024, 2))], bf16)
+    """
+    dialect, unit, let = options.get("dialect"), options.get("unit", "element"), options.get("let") or {}
+    storage, dtype, shape = options.get("storage", ()), options.get("dtype"), options.get("shape")
     if not isinstance(text, str):
         raise LayoutError("TW001", f"parse reads text, not the {type(text).__name__} {text!r}")
     if unit not in UNITS:
         raise LayoutError("TW106", f"unknown unit {unit!r}", hint="known: " + " ".join(UNITS))
-    if dialect not in (None, *DIALECTS):
-        raise LayoutError("TW008", f"unknown dialect {dialect!r}", hint="known: " + " ".join(DIALECTS))
-    refuse_xla(text)
-    names = Names(let or {}, frozenset([storage] if isinstance(storage, str) else storage))
+    if dialect not in (None, *OWN, *DIALECTS):
+        known = " ".join([*OWN, *DIALECTS])
+        raise LayoutError("TW008", f"unknown dialect {dialect!r}", hint=f"known: {known}")
     element = None if dtype is None else DType.of(dtype)
+    other = dialect_of(text) if dialect is None else DIALECTS.get(dialect)
+    if other is not None:
+        if unit != "element":
+            raise LayoutError("TW106", f"{other.name} counts elements", hint=f"drop the unit {unit}")
+        extents = None if shape is None else tuple(extents_of(as_shape(shape)))
+        return read_in(other, Given(text, extents, options.get("part"), options.get("triton"), element, let))
+    names = Names(let, frozenset([storage] if isinstance(storage, str) else storage))
     cursor = Cursor(text)
     cute = dialect == "cute" or (dialect is None and looks_like_cute(cursor))
     if dialect == "cute" and len(dotted(cursor)) > 1:
@@ -64,7 +100,7 @@ def parse(
             if cute
             else Parser(cursor, names, unit, element, catalog).layout()
         )
-        return converted(layout, "element", element) if element and unit != "element" else layout
+        return Reading(converted(layout, "element", element) if element and unit != "element" else layout)
 
 
 def is_cute(text: str) -> bool:

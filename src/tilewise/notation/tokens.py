@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -56,8 +56,8 @@ def shortened(text: str) -> str:
     return text if len(text) <= 40 else text[:36] + "…"
 
 
-def tokens_of(source: str) -> list[Token]:
-    """The tokens of a text, closed by an END token.
+def tokens_of(source: str, scan: Callable[[str], Iterator[Token]] | None = None) -> list[Token]:
+    """Return the tokens of a text, closed by an END token; `scan` yields those of another dialect.
 
     >>> [t.text for t in tokens_of("S[8 : 4@laneid]")]
     ['S', '[', '8', ':', '4', '@', 'laneid', ']', '']
@@ -69,7 +69,7 @@ def tokens_of(source: str) -> list[Token]:
             span=(MAX_TEXT, len(source)),
             source=source,
         )
-    tokens = list(islice(_scan(source), MAX_TOKENS + 1))
+    tokens = list(islice((scan or _scan)(source), MAX_TOKENS + 1))
     if len(tokens) > MAX_TOKENS:
         raise LayoutError(
             "TW005",
@@ -148,9 +148,9 @@ def _check_separated(source: str, at: int, end: int) -> None:
 class Cursor:
     """A position among the tokens of one source; every refusal carries its span."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, scan: Callable[[str], Iterator[Token]] | None = None) -> None:
         self.source = source
-        self.tokens = tokens_of(source)
+        self.tokens = tokens_of(source, scan)
         self.at = 0
 
     @property

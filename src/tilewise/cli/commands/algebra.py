@@ -64,7 +64,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
             group.add_argument(option.flag, metavar=option.metavar, help=option.summary)
         else:
             group.add_argument(option.flag, action="store_true", help=option.summary)
-    layout_options(parser)
+    layout_options(parser, shape=None)
 
 
 def answer(args: argparse.Namespace) -> Answer:

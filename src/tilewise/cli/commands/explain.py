@@ -21,22 +21,23 @@ import argparse
 from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import Answer, order_data, place_data
 from tilewise.cli.arguments import (
+    ASKED,
+    TENSOR,
     filled_in,
     layout_and_index,
     layout_from,
     one_layout,
     shape_from,
-    shape_option,
 )
 from tilewise.core.errors import LayoutError
 
-SCREEN, STEPS = ("access", "base", "width"), ("shape",)
-"""Options of the screen alone, and of the steps alone."""
+SCREEN = ("access", "base", "width")
+"""Options of the screen alone."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [INDEX [--shape S]] [--access A ...] [--base N]."""
-    one_layout(parser)
+    one_layout(parser, ASKED)
     parser.add_argument("index", metavar="INDEX", nargs="?", help="such as 5,3,1 or 47")
     parser.add_argument(
         "--access", action="append", default=[], metavar="A", help="instead of the natural ones; repeatable"
@@ -45,17 +46,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--width", metavar="W", help="columns of the screen (those of the terminal, up to 100)"
     )
-    shape_option(parser)
 
 
 def answer(args: argparse.Namespace) -> Answer:
     """The screen, or the steps from an index to its places."""
-    for option in SCREEN if args.index is not None else STEPS:
+    for option in SCREEN if args.index is not None else ():
         if getattr(args, option):
-            with_index = "without" if args.index is not None else "with an"
             raise LayoutError(
-                "TW401", f"--{option} is asked {with_index} INDEX", hint=f"leave --{option} out"
+                "TW401", f"--{option} is an option of the screen, without INDEX", hint=f"leave --{option} out"
             )
+    args.shape_help = TENSOR if args.index is None else ASKED
     return _screen(args) if args.index is None else _steps(args)
 
 

@@ -72,7 +72,7 @@ NUMBERS = {"m": "128", "k": "96", "cta_group": "2", "atomicity": "32"}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT --operand A|B --dtype T [--engine E] [--base A] [--pattern P] and what each engine is asked."""
-    one_layout(parser)
+    one_layout(parser, shape=None)
     parser.add_argument(
         "--engine",
         choices=ENGINES,

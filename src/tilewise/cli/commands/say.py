@@ -4,7 +4,8 @@
   tilewise say 'S[(8, 64) : (64, 1)]' --as cute
   tilewise say 'S[(8, 4) : (4@laneid, 1@laneid)]' --as json | tilewise at - 3,2
 
-Without --as, in all of them.
+Without --as, in all that can say it. `--as DIALECT` writes what Triton, JAX, XLA and others print, or says
+why the dialect has no word for it.
 """
 
 from __future__ import annotations
@@ -21,14 +22,23 @@ from tilewise.core.layout import Layout
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [--as NOTATION]."""
+    from tilewise.notation.dialects import DIALECTS
+
     one_layout(parser)
-    parser.add_argument("--as", dest="notation", choices=[*_notations()], help="one notation alone")
+    dialects = [name for name, dialect in DIALECTS.items() if dialect.writes]
+    parser.add_argument("--as", dest="notation", choices=[*_OWN, *dialects], help="one notation alone")
 
 
-def _notations() -> dict[str, Callable[[Layout], str]]:
+_OWN = ("tilewise", "python", "cute", "latex", "markdown", "json")
+
+
+def _writer(notation: str, args: argparse.Namespace) -> Callable[[Layout], str]:
+    """Return what writes a layout in a notation."""
+    from tilewise.core.dtypes import DType
     from tilewise.notation import to_cute, to_json, to_latex, to_markdown
+    from tilewise.notation.dialects import DIALECTS, Given, write
 
-    return {
+    own: dict[str, Callable[[Layout], str]] = {
         "tilewise": lambda layout: str(layout.in_order("row")),
         "python": repr,
         "cute": to_cute,
@@ -36,19 +46,26 @@ def _notations() -> dict[str, Callable[[Layout], str]]:
         "markdown": to_markdown,
         "json": lambda layout: json.dumps(to_json(layout)),
     }
+    if notation in own:
+        return own[notation]
+    given = Given(dtype=None if args.dtype is None else DType.of(args.dtype), triton=args.triton)
+    return lambda layout: write(DIALECTS[notation], layout, given)
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The texts; no where a notation cannot say it."""
+    """Return the texts, those of dialects where they can say it; no where --as names one that cannot."""
+    from tilewise.notation.dialects import DIALECTS
+
     layout = layout_from(args.layout, args)
-    wanted = {args.notation: _notations()[args.notation]} if args.notation else _notations()
+    dialects = [name for name, dialect in DIALECTS.items() if dialect.writes]
     said: dict[str, str | None] = {}
     reasons: dict[str, str] = {}
-    for name, write in wanted.items():
+    for name in [args.notation] if args.notation else [*_OWN, *dialects]:
         try:
-            said[name] = write(layout)
+            said[name] = _writer(name, args)(layout)
         except LayoutError as error:
-            said[name], reasons[name] = None, error.message
+            if args.notation or name in _OWN:
+                said[name], reasons[name] = None, error.message
     if args.notation:
         text = said[args.notation]
         data = {"as": args.notation, "text": text}

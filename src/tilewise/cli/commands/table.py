@@ -18,7 +18,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilewise.cli.answer import Answer, order_data
-from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option
+from tilewise.cli.arguments import ASKED, layout_from, let_from, one_layout, shape_from
 from tilewise.core.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ MAX_PLACES_OF_A_WINDOW = 1 << 22
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [--shape S] [--window W] [--csv | --npy FILE]."""
-    one_layout(parser)
-    shape_option(parser)
+    one_layout(parser, ASKED)
     parser.add_argument("--window", metavar="W", help="one range a mode, such as 0:16,8:24")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="one line a place, to standard output")

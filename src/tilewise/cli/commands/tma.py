@@ -79,7 +79,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     both.add_argument("--reads", action="store_true", help="where each element lands")
     both.add_argument("--code", action="store_true", help="the calls in C++")
     both.add_argument("--name", default="map", help="the name of the map in the code (map)")
-    layout_options(parser)
+    layout_options(parser, shape=None)
 
 
 def answer(args: argparse.Namespace) -> Answer:

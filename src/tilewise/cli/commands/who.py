@@ -22,7 +22,7 @@ from math import prod
 
 from tilewise.cli.addresses import Buffer, address_from, base_option, buffer_from
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, order_data, place_data
-from tilewise.cli.arguments import layout_from, let_from, one_layout, shape_from, shape_option, text_from
+from tilewise.cli.arguments import ASKED, layout_from, let_from, one_layout, shape_from, text_from
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import number_text
 from tilewise.core.layout import Layout
@@ -44,9 +44,8 @@ MAX_SHARERS = 64
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT PLACE [--shape S] [--byte A --base A] [--holes | --shared] [--limit N]."""
-    one_layout(parser)
+    one_layout(parser, ASKED)
     parser.add_argument("place", metavar="PLACE", nargs="?", help="such as laneid=5,reg=1 or 27")
-    shape_option(parser)
     parser.add_argument("--byte", metavar="A", help="ask for the byte at this address instead; needs --dtype")
     base_option(parser)
     parser.add_argument("--holes", action="store_true", help="list the places that hold nothing instead")

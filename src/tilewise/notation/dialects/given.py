@@ -1,0 +1,148 @@
+"""A text in a dialect with what its user says beside it, and what reading it gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.vectors import Vector, as_vector
+from tilewise.notation.tokens import NAME, NUMBER, Cursor, Token
+
+SHAPE, STRING, SIGN = "shape", "string", "sign"
+"""Kinds of tokens beside names and numbers: `128x64x` before a type, a quoted text, and signs."""
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+)"
+    r"|(?P<string>\"[^\"]*\"|'[^']*')"
+    r"|(?P<shape>[0-9]+(?:x[0-9]+)+x?(?![0-9])|[0-9]+x(?=[A-Za-z!]))"
+    r"|(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)"
+    r"|(?P<name>[#!@%]?[^\W\d][\w$]*(?:\.[^\W\d][\w$]*)*)"
+    r"|(?P<sign>->|<=|=>|::|//|.)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A text, and the options that say how to read it or what to write."""
+
+    text: str = ""
+    shape: tuple[int, ...] | None = None
+    """The extents of the tensor, where the text does not tell them."""
+    part: str | None = None
+    """Which layout of a text that has several."""
+    triton: str | None = None
+    """The version of Triton that printed the text, such as 3.2."""
+    dtype: DType | None = None
+    let: Mapping[str, int] = field(default_factory=dict)
+
+    def cursor(self) -> Cursor:
+        """Return a cursor over the words of the text."""
+        return Cursor(self.text, words)
+
+    def needs_shape(self, what: str) -> tuple[int, ...]:
+        """Return the shape, or refuse: `what` names the text that has no shape of its own."""
+        if self.shape is None:
+            raise LayoutError("TW202", f"{what} has no shape", hint="say the tensor's: --shape 128,64")
+        return self.shape
+
+    def chosen(self, parts: Iterable[str], what: str) -> str:
+        """Return the part that is asked for; refuse where several are there and none was named."""
+        names = list(parts)
+        if self.part in names:
+            return str(self.part)
+        if self.part is None and len(names) == 1:
+            return names[0]
+        listed = ", ".join(names)
+        if self.part is None:
+            raise LayoutError(
+                "TW107", f"{what} has {len(names)} layouts: {listed}", hint=f"--part {names[0]}"
+            )
+        raise LayoutError("TW107", f"{what} has no layout {self.part!r}", hint=f"its layouts: {listed}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A layout, and what its text says beside it."""
+
+    layout: Layout
+    dtype: DType | None = None
+    """The type of an element, where the text has it."""
+    box: tuple[int, ...] | None = None
+    """The extents of the tensor, where the layout is padded beyond them."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the reader: an alignment, a version that was taken."""
+
+
+def words(source: str) -> Iterator[Token]:
+    """Yield the words, numbers, shapes, quoted texts and signs of a text.
+
+    >>> [token.text for token in words('tensor<128x64xf16, #ttg.blocked<{a = "b"}>>')]
+    ['tensor', '<', '128x64x', 'f16', ',', '#ttg.blocked', '<', '{', 'a', '=', '"b"', '}', '>', '>']
+    """
+    for found in _TOKEN.finditer(source):
+        kind = found.lastgroup or ""
+        if kind != "space":
+            yield Token({"number": NUMBER, "name": NAME}.get(kind, kind), found.group(), *found.span())
+
+
+def integer(cursor: Cursor) -> int:
+    """Take a number, which may have a minus before it.
+
+    >>> integer(Given("-7").cursor())
+    -7
+    """
+    negative = cursor.accept("-")
+    token = cursor.next
+    if token.kind != NUMBER:
+        raise cursor.error("TW004", f"expected a number, found {token}")
+    if len(token.text) > 1_000:
+        raise cursor.error("TW005", "a number of more than 1000 digits")
+    cursor.take()
+    number = int(token.text, 16 if token.text[:2] in ("0x", "0X") else 10)
+    return -number if negative else number
+
+
+def integers(cursor: Cursor, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
+    """Take numbers in brackets with commas between them.
+
+    >>> integers(Given("[4, 8]").cursor())
+    (4, 8)
+    """
+    opened = cursor.expect(opening)
+    found: list[int] = []
+    while cursor.next.text != closing:
+        if found:
+            cursor.expect(",", opened)
+        found.append(integer(cursor))
+    cursor.expect(closing, opened)
+    return tuple(found)
+
+
+def layout_of_modes(
+    modes: Iterable[Sequence[tuple[int, Vector | int]]],
+    copies: Iterable[tuple[int, Vector | int]] = (),
+    offset: Vector | int = 0,
+) -> Layout:
+    """Return the layout whose modes have these digits: (extent, stride), the slowest first.
+
+    >>> from tilewise import laneid, reg
+    >>> layout_of_modes([[(8, 4 @ laneid)], [(4, 1 @ laneid), (2, 1 @ reg)], []], [(4, 1 @ reg)])
+    S[(8, (4, 2), 1) : (4@laneid, (1@laneid, 1@reg), 0)] + R[4 : 1@reg]
+    """
+    shape: list[int | tuple[int, ...]] = []
+    strides: list[Vector] = []
+    for digits in modes:
+        extents = tuple(extent for extent, _ in digits)
+        shape.append(extents if len(extents) > 1 else extents[0] if extents else 1)
+        strides += [as_vector(stride) for _, stride in digits] or [Vector()]
+    replica = tuple(Iter(extent, as_vector(stride)) for extent, stride in copies)
+    return Layout(tuple(shape), tuple(strides), replica=replica, offset=as_vector(offset))
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Return numbers with commas between them, as dialects print them."""
+    return ",".join(map(str, numbers))
