@@ -97,7 +97,7 @@ def test_a_file_that_does_not_parse_as_text_is_read(tilewise, tmp_path, monkeypa
     assert tilewise("at", name, "3,1").out == tilewise("at", "S[(8, 4) : (1, 8)]", "3,1").out
     (tmp_path / name).write_text("S[8 : 1")
     error = tilewise("info", name, "--json").json["error"]
-    assert (error["code"], error["message"]) == ("TW004", "'[' is never closed")
+    assert (error["code"], error["message"]) == ("TW004", f"{name}: '[' is never closed")
     (tmp_path / name).write_bytes(b"\xff")
     assert tilewise("info", name, "--json").json["error"]["code"] == "TW402"
 

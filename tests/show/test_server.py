@@ -225,6 +225,76 @@ def test_no_request_reaches_the_disk():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+# -- texts that are converted ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def converting() -> Iterator[Server]:
+    with Server(0, convert=lambda question: {"layout": f"of {question.get('text')}"}) as started:
+        Thread(target=started.serve_forever, args=(0.01,), daemon=True).start()
+        yield started
+        started.shutdown()
+
+
+def posted(server: Server, body: bytes = b'{"text": "x"}', path: str = "/convert", **changed: str) -> bytes:
+    """All that comes back of a question as the page asks it, but for the headers that are changed."""
+    own = f"127.0.0.1:{server.port}"
+    headers = {
+        "Host": own,
+        "Origin": f"http://{own}",
+        "X-Tilewise-Token": server.token,
+        "Content-Length": str(len(body)),
+    } | {name.replace("_", "-"): value for name, value in changed.items()}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if value)
+    return said(server, f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + body)
+
+
+def test_the_page_has_its_text_converted(converting):
+    answer = posted(converting)
+    assert answer.startswith(b"HTTP/1.0 200 ")
+    assert answer.endswith(b'{"layout": "of x"}')
+    assert b"Content-Type: application/json" in answer
+
+
+@pytest.mark.parametrize(
+    ("status", "changed"),
+    [
+        (403, {"X_Tilewise_Token": ""}),
+        (403, {"X_Tilewise_Token": "guessed"}),
+        (403, {"Origin": ""}),
+        (403, {"Origin": "http://evil.example"}),
+        (403, {"Origin": "null"}),
+        (421, {"Host": "evil.example"}),
+        (413, {"Content_Length": ""}),
+        (413, {"Content_Length": "65537"}),
+        (413, {"Content_Length": "-1"}),
+        (413, {"Content_Length": "9" * 5_000}),
+        (405, {"path": "/"}),
+        (405, {"path": "/convert/.."}),
+        (400, {"body": b"no JSON"}),
+        (400, {"body": b"[" * 60_000}),
+        (400, {"body": b"[1]"}),
+    ],
+    ids=str,
+)
+def test_a_question_of_another_page_or_of_another_form_is_refused(converting, status, changed):
+    assert posted(converting, **changed).startswith(b"HTTP/1.0 %d " % status)
+
+
+def test_a_server_that_converts_lets_its_page_connect_to_itself_alone(converting):
+    status, headers, body = asked(converting)
+    assert status == 200
+    assert "default-src 'none'; connect-src 'self'; script-src 'self'" in headers["Content-Security-Policy"]
+    assert f'<meta name="tilewise-token" content="{converting.token}">'.encode() in body
+    assert b"connect-src 'self'" in body
+    assert headers["Content-Security-Policy"].replace(" connect-src 'self';", "") == POLICY
+
+
+def test_tokens_of_two_servers_differ(converting):
+    with Server(0, convert=dict) as other:
+        assert other.token != converting.token
+
+
 # -- many at once, and where it listens ------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
 TOOLS = WEB / "node_modules" / ".bin"
 PACKAGE = json.loads((WEB / "package.json").read_text())
-MOST_BYTES = {"explorer": 60_000, "hardware": 20_000, "golden": 60_000}
+MOST_BYTES = {"explorer": 61_000, "hardware": 20_000, "golden": 60_000}
 
 
 @dataclass(frozen=True)

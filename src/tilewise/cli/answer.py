@@ -43,9 +43,9 @@ class Answer:
         told, note = ("; ".join(filter(None, (own, *new))) for own in (self.data.get("note"), self.note))
         return replace(self, data=self.data | {"note": told}, note=note)
 
-    def beside(self, told: Mapping[str, Any]) -> Answer:
-        """Return the answer with what its texts told beside their layouts, in JSON."""
-        return replace(self, data=self.data | {**told}) if told else self
+    def with_told(self, told: Mapping[str, Any]) -> Answer:
+        """Return the answer with what its texts tell beside their layouts, in JSON."""
+        return replace(self, data={**told, **self.data}) if told else self
 
 
 def place_data(place: Vector) -> dict[str, int]:

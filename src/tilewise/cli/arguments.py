@@ -211,16 +211,17 @@ def one_layout(parser: argparse.ArgumentParser, shape: str | None = TENSOR) -> N
     layout_options(parser, shape=shape)
 
 
-def layout_from(text: str, args: argparse.Namespace, *, as_counted: bool = False) -> Layout:
-    """The layout that LAYOUT spells, as the options say; `as_counted` in the unit of the text.
+def layout_from(word: str, args: argparse.Namespace, *, as_counted: bool = False) -> Layout:
+    """Return the layout that LAYOUT spells, as the options say; `as_counted` in the unit of the text.
 
-    What the text leaves open goes to the notes of `args`.
+    A word that spells no layout may name a file that has one. What the text tells beside its layout goes to
+    the notes of `args`, and to `args.told`.
     """
-    text = text_from(text)
+    text = text_from(word)
     try:
         found = _reading(text, args, as_counted)
     except LayoutError:
-        if not os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
+        if word == "-" or not os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
             raise
         path, text = text, text_from(_content(text))
         found = _of_file(path, lambda: _reading(text, args, as_counted))
@@ -228,7 +229,7 @@ def layout_from(text: str, args: argparse.Namespace, *, as_counted: bool = False
     if is_document(text):
         return found.layout
     if found.dtype is not None and args.dtype is None:
-        args.dtype = found.dtype.name
+        args.dtype = args.told["dtype"] = found.dtype.name
     if found.box is not None:
         args.told["box"] = list(found.box)
         args.notes.append(f"the tensor is {_by(found.box)}, and the layout is padded beyond it")

@@ -57,7 +57,7 @@ def _answer(words: list[str], as_json: bool) -> Answer:
     args = read(words, as_json)
     args.json = as_json
     found: Answer = args.answer(args)  # set by `read`
-    return found.noted(*args.notes).beside(args.told)
+    return found.noted(*args.notes).with_told(args.told)
 
 
 def _lacking(error: ModuleNotFoundError) -> LayoutError:

@@ -104,9 +104,9 @@ def reading(text: str, catalog: Catalog | None = None, **options: Unpack[Options
 
 
 def is_cute(text: str) -> bool:
-    """Whether `parse` reads a text in CuTe's dialect.
+    """Return whether `parse` reads a text in CuTe's dialect.
 
     >>> is_cute("(8,4):(4,1)"), is_cute("S[(8, 4) : (4, 1)]")
     (True, False)
     """
-    return looks_like_cute(Cursor(text))
+    return dialect_of(text) is None and looks_like_cute(Cursor(text))

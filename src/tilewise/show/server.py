@@ -2,15 +2,27 @@
 
 Every path that it knows is a file of `tilewise/show/web`, read when it starts; nothing that is asked for
 reaches the disk. It listens on 127.0.0.1, and answers only who calls it by a name of this machine: a page of
-elsewhere whose name was bent to 127.0.0.1 gets nothing. What is typed in the explorer stays in the page, for
-the policy lets the page connect to nothing.
+elsewhere whose name was bent to 127.0.0.1 gets nothing. What is typed in the explorer stays on this machine:
+the policy lets the page connect to its own server alone, and only where that server converts texts.
+
+A server that converts is given a function for it. Its page has a token, without which no text is converted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from hmac import compare_digest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from secrets import token_urlsafe
+from threading import BoundedSemaphore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Convert = Callable[[dict[str, Any]], dict[str, Any]]
 
 PORT = 8737
 """Where the explorer is looked for first, where no port is asked for."""
@@ -53,9 +65,20 @@ TYPES = {
     "svg": "image/svg+xml",
 }
 START = "index.html"
+CONVERT = "/convert"
+"""Where a page has a text converted that it cannot read itself."""
+
+LONGEST = 1 << 16
+"""Bytes of a question at most."""
+
+AT_ONCE = 2
+"""Texts that are converted at the same time."""
+
 REFUSALS = {
+    403: "this page may not ask that",
     404: "there is no such page",
     405: "only GET and HEAD are answered",
+    413: "the text is too long",
     421: "not a name of this machine",
 }
 
@@ -90,13 +113,25 @@ class Server(ThreadingHTTPServer):
     requires       0 <= port <= 65535, or None for the first free one
     postcondition  `address` is where a browser finds it, once `serve_forever` runs
     raises         OSError where the port cannot be had
+
+    `convert` takes a question of the page, such as {"text": "..."}, and returns the answer.
     """
 
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, port: int | None = None, pages: Mapping[str, File] | None = None) -> None:
+    def __init__(
+        self,
+        port: int | None = None,
+        pages: Mapping[str, File] | None = None,
+        convert: Convert | None = None,
+    ) -> None:
         self.pages = files() if pages is None else dict(pages)
+        self.convert, self.token, self.free = convert, token_urlsafe(), BoundedSemaphore(AT_ONCE)
+        self.headers = dict(HEADERS)
+        if convert is not None:
+            self.headers["Content-Security-Policy"] = _connecting(POLICY)
+            self.pages["/"] = self._with_token(self.pages["/"])
         for tried in range(PORT, PORT + PORTS) if port is None else ():
             try:
                 super().__init__(("127.0.0.1", tried), _Handler)
@@ -124,8 +159,19 @@ class Server(ThreadingHTTPServer):
         """Whether the caller means this machine, by the name that he called."""
         return host in {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
+    def _with_token(self, page: File) -> File:
+        """Return the page with the token, and with leave to connect to its own server."""
+        text = _connecting(page.content.decode())
+        token = f'<meta name="tilewise-token" content="{self.token}">\n<title>'
+        return replace(page, content=text.replace("<title>", token, 1).encode())
+
     def handle_error(self, request: object, client_address: object) -> None:
         """Nothing: who hangs up in the middle is no news."""
+
+
+def _connecting(policy: str) -> str:
+    """Return a policy that lets a page connect to where it came from."""
+    return policy.replace("default-src 'none'", "default-src 'none'; connect-src 'self'", 1)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -144,6 +190,34 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815 - likewise
 
+    def do_POST(self) -> None:
+        """Convert a text for the server's own page: same origin, its token, bounded in size."""
+        hosts = self.headers.get_all("Host", [])
+        length = self.headers.get("Content-Length", "")
+        origin, token = self.headers.get("Origin"), self.headers.get("X-Tilewise-Token", "")
+        if self.server.convert is None or self.path != CONVERT:
+            self.send_error(405)
+        elif len(hosts) != 1 or not self.server.knows(hosts[0]):
+            self.send_error(421)
+        elif origin != f"http://{hosts[0]}" or not compare_digest(token.encode(), self.server.token.encode()):
+            self.send_error(403)
+        elif not length.isdecimal() or len(length) > 9 or int(length) > LONGEST:
+            self.send_error(413)
+        else:
+            self._convert(self.server.convert, self.rfile.read(int(length)))
+
+    def _convert(self, convert: Convert, body: bytes) -> None:
+        try:
+            question = json.loads(body)
+        except (ValueError, RecursionError):
+            question = None
+        if not isinstance(question, dict):
+            self.send_error(400)
+            return
+        with self.server.free:
+            answer = convert(question)
+        self._send(200, File("application/json; charset=utf-8", json.dumps(answer).encode()))
+
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """A refusal in a line of text; a method that has no answer is 405, whatever it is."""
         code = 405 if code == 501 else code
@@ -153,7 +227,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, code: int, page: File) -> None:
         self.request_version = "HTTP/1.0"  # to what is no request the base class gives no headers
         self.send_response_only(code)
-        for name, value in HEADERS.items():
+        for name, value in self.server.headers.items():
             self.send_header(name, value)
         if code == 405:
             self.send_header("Allow", "GET, HEAD")

@@ -8,6 +8,7 @@ import { make } from "../view/dom";
 import { render } from "../view/component";
 import { begin, coming } from "../view/pieces";
 import { controls, type Controls } from "./controls";
+import { canConvert, convert, convertBy, converted, type Ask } from "./convert";
 import { copyable } from "./copies";
 import { facts, type Facts } from "./facts";
 import { field, type Field } from "./field";
@@ -16,7 +17,7 @@ import { helpDialog } from "./help";
 import { copyMenu } from "./menu";
 import { PageModel } from "./model";
 import { nameOf, presetOf, PRESETS, type Setting } from "./presets";
-import { sightOf, type Sight, type Where, type Wrong } from "./sight";
+import { question, sightOf, type Sight, type Where, type Wrong } from "./sight";
 import { spaced } from "./spacing";
 import { fromFragment, toFragment, type State, type Theme } from "./state";
 
@@ -32,8 +33,9 @@ const NO_STEP = -1;
 const LOADING = "loading hardware.js";
 const OPTIONS = { table: false, title: false, tools: false, keys: "page" };
 
-/** The page: shows what the address says, and keeps the address at what is shown. */
-export function explore(el: HTMLElement, load?: Load): void {
+/** The page: shows what the address says, and keeps the address at what is shown. `ask` is how its server is asked. */
+export function explore(el: HTMLElement, load?: Load, ask?: Ask | null): void {
+  if (ask) convertBy(ask);
   mount(el, location.hash, load);
 }
 
@@ -71,6 +73,8 @@ class Explorer {
   /** What was said of work that takes a while. */
   #coming = "";
   #waiting: ReturnType<typeof setTimeout> | undefined;
+  /** A text that the server is about to be asked for. */
+  #asking: ReturnType<typeof setTimeout> | undefined;
   #stopLooking = (): void => undefined;
 
   constructor(el: HTMLElement, load: Load | undefined) {
@@ -228,6 +232,7 @@ class Explorer {
   /** Reads, and draws what is right; what is wrong is said, and the last picture stays. */
   #look(written: Where | null = null): void {
     this.#stopLooking();
+    clearTimeout(this.#asking);
     this.#seen();
     const { e, e2 = "", a = "", i, c } = this.#state;
     const draw = (): void => {
@@ -259,6 +264,17 @@ class Explorer {
     void load().catch(missed).then(goOn);
   }
 
+  /** Has the server convert a text that the page cannot read, when the typing rests; then looks again. */
+  #ask({ where, fault }: Wrong, written: Where | null): void {
+    if ((where !== "e" && where !== "e2") || fault.quiet) return;
+    const asked = question(this.#state, where);
+    if (!canConvert(asked.text) || converted(asked)) return;
+    const goOn = (): void => {
+      if (question(this.#state, where).text === asked.text) this.#look(written);
+    };
+    this.#asking = setTimeout(() => void convert(asked).then(goOn, () => undefined), 2 * PATIENCE);
+  }
+
   /** Says what it does, if that takes a while. */
   #busy(words: string): void {
     this.#desk.ariaBusy = "true";
@@ -283,6 +299,7 @@ class Explorer {
       return yield* this.#see(written, asked);
     }
     this.#say(wrong ?? without);
+    if (wrong) this.#ask(wrong, written);
     this.#el.classList.toggle("stale", wrong !== null);
     this.#gallery.show(this.#state.p ?? null);
     document.title = spaced(this.#state.e) || "tilewise";

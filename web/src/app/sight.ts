@@ -7,6 +7,7 @@ import { hardware, Unfinished } from "../scene/hardware";
 import type { Work } from "../scene/pieces";
 import type { Document, Scene } from "../scene/types";
 import type { Control } from "./controls";
+import { canConvert, commandFor, converted, looksForeign, type Asked } from "./convert";
 import type { Fault } from "./field";
 import { hintHere } from "./hints";
 import type { State } from "./state";
@@ -64,9 +65,9 @@ function* attempt(state: State): Work<Omit<Sight, "without"> | Wrong> {
     const window = state.w ? windowOf(state.w) : null;
     const asked = { dtype, shape, window, access: state.a ?? null };
     where = "e";
-    const first = yield* seen(state.e, asked);
+    const first = yield* seen(question(state, "e"), asked);
     where = "e2";
-    const all = state.e2?.trim() ? [first, yield* seen(state.e2, asked)] : [first];
+    const all = state.e2?.trim() ? [first, yield* seen(question(state, "e2"), asked)] : [first];
     const scenes = all.map(({ scene }) => scene);
     return { document: yield* documentWork(scenes, state.e), layouts: all.map(({ layout }) => layout) };
   } catch (error) {
@@ -77,13 +78,19 @@ function* attempt(state: State): Work<Omit<Sight, "without"> | Wrong> {
   }
 }
 
+/** A text with what the controls say of its shape and type, as the server is asked for it. */
+export function question(state: State, where: "e" | "e2"): Asked {
+  return { text: state[where] ?? "", shape: state.s ?? "", dtype: state.d ?? "" };
+}
+
 /** A layout and its scene; what a control is to blame for is thrown as `OfControl`. */
-function* seen(text: string, asked: Options): Work<{ layout: Layout; scene: Scene }> {
-  const resolved = hardware().resolve(text);
-  const layout = layoutOf(resolved.text, asked.dtype, resolved.spanOf);
-  const options = { ...asked, dtype: asked.dtype ?? resolved.dtype, title: text.trim() };
+function* seen(asked: Asked, controls: Options): Work<{ layout: Layout; scene: Scene }> {
+  const { text } = asked;
+  const { layout, note, ...told } = textRead(asked, controls.dtype);
+  const options = { ...controls, ...told, dtype: controls.dtype ?? told.dtype, title: text.trim() };
   try {
-    return { layout, scene: yield* sceneWork(layout, options) };
+    const scene = yield* sceneWork(layout, options);
+    return { layout, scene: note ? { ...scene, notes: [...scene.notes, { kind: "fact", text: note }] } : scene };
   } catch (error) {
     if (!(error instanceof LayoutError)) throw error;
     for (const [control, option] of OF_CONTROLS) {
@@ -91,6 +98,34 @@ function* seen(text: string, asked: Options): Work<{ layout: Layout; scene: Scen
       if (guilty) throw new OfControl(control, error);
     }
     throw error;
+  }
+}
+
+/** What a text gives: its layout, its type, a note of the server. A shape that the server took is no question. */
+interface Read {
+  layout: Layout;
+  dtype: string | null;
+  note?: string;
+  shape?: null;
+}
+
+/** Reads a text here, or has what the server made of it. */
+function textRead(asked: Asked, dtype: string | null | undefined): Read {
+  try {
+    const resolved = hardware().resolve(asked.text);
+    return { layout: layoutOf(resolved.text, dtype, resolved.spanOf), dtype: resolved.dtype };
+  } catch (error) {
+    if (!(error instanceof LayoutError)) throw error;
+    const found = converted(asked);
+    const isForeign = looksForeign(asked.text);
+    if (found instanceof LayoutError) throw isForeign ? found : error;
+    if (found) {
+      const { dtype, note, shaped } = found;
+      return { layout: read(found.layout), dtype, note, ...(shaped ? { shape: null } : {}) };
+    }
+    if (!isForeign) throw error;
+    const hint = canConvert(asked.text) ? "reading it" : commandFor(asked.text);
+    throw new LayoutError("TW008", "this page cannot read the text itself", hint);
   }
 }
 

@@ -6,7 +6,8 @@
   tilewise explore --port 9000
 
 It prints an address, which a browser of this machine opens, and serves the page until Ctrl-C. Nothing that is
-typed there leaves the page. Without --port the first free one from 8737 on is taken.
+typed there leaves this machine: a text of Triton, JAX or XLA, which the page cannot read itself, is converted
+by this command. Without --port the first free one from 8737 on is taken.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from tilewise.cli.answer import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.show.server import Server
 
 
@@ -103,13 +106,51 @@ def _server(port: int | None) -> Server:
     from tilewise.show.server import Server
 
     try:
-        return Server(port)
+        return Server(port, convert=converted)
     except OSError as error:
         raise LayoutError(
             "TW402",
             f"port {port} of 127.0.0.1 cannot be had: {error.strerror}",
             hint="name another, or none: the first free one is taken",
         ) from None
+
+
+PATIENCE = 10
+"""Seconds for which a text may be converted."""
+
+
+def converted(question: dict[str, Any]) -> dict[str, Any]:
+    """Return the layout of a text that a page sends, or the error.
+
+    The shape of the question is for a text without its own; the answer has `shaped` where it was taken.
+    """
+    text, dtype, shape = (str(question.get(name) or "") for name in ("text", "dtype", "shape"))
+    options = [f"--dtype={dtype}"] if dtype else []
+    answer = _said(text, options)
+    if shape and answer.get("error", {}).get("code") == "TW202":
+        return _said(text, [*options, f"--shape={shape}"]) | {"shaped": True}
+    return answer
+
+
+def _said(text: str, options: list[str]) -> dict[str, Any]:
+    """Return what `say` answers of a text.
+
+    Another process reads it, so that no text can hold up the server for longer than the time it is given.
+    """
+    import json
+    import subprocess
+    import sys
+
+    words = [sys.executable, "-m", "tilewise", "say", "-", "--as", "tilewise", "--json", *options]
+    try:
+        done = subprocess.run(
+            words, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError, OSError):
+        message = f"the text cannot be read within {PATIENCE} seconds"
+        return {"error": {"code": "TW301", "message": message, "span": None, "hint": ""}}
+    return answer
 
 
 def _serve(server: Server, opened: str, quiet: bool) -> None:

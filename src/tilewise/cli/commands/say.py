@@ -68,7 +68,7 @@ def answer(args: argparse.Namespace) -> Answer:
                 said[name], reasons[name] = None, error.message
     if args.notation:
         text = said[args.notation]
-        data = {"as": args.notation, "text": text}
+        data = {"as": args.notation, "text": text, "layout": str(layout)}
         if text is None:
             return Answer(data | {"reason": reasons[args.notation]}, reasons[args.notation], NO)
         return Answer(data, text, YES)
