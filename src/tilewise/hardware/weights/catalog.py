@@ -108,7 +108,7 @@ def _awq_weight(k: int, n: int) -> Built:
 def _awq_zero(k: int, n: int, group_size: int) -> Built:
     groups = groups_of(k, group_size)
     facts = {**_words("qzeros", groups, n // 8), "holds": _AWQ_WORD}
-    return Built(awq(groups, n), facts, _U4, notes=(_GEMM,), source=AWQ_ZERO)
+    return Built(awq(groups, n), facts, _U4, notes=(_GEMM,))
 
 
 def _gptq_weight(k: int, n: int, bits: int) -> Built:
@@ -144,7 +144,7 @@ def _marlin_scale(k: int, n: int, group_size: int, a_bits: int) -> Built:
     facts = {"order": order, "tensor": {"name": "s", "dtype": "float16", "shape": [groups, n]}}
     layout = marlin_scales(groups, n, GROUPED if grouped else SINGLE)
     notes = ("scale_perm has several groups of inputs and A of 16 bits; else it is scale_perm_single",)
-    return Built(layout, facts, DType.of("f16"), notes=notes, source=MARLIN_SCALE if a_bits == 16 else None)
+    return Built(layout, facts, DType.of("f16"), notes=notes, source=MARLIN_SCALE if a_bits == 16 else VLLM_SCALE)
 
 
 def _marlin_zero(k: int, n: int, group_size: int, a_bits: int) -> Built:
@@ -295,7 +295,7 @@ ENTRIES = (
         "marlin.scale",
         "Marlin's scales, [groups, N], in the order of several groups or that of one",
         (ANY, SIXTY_FOURS, GROUP, A_BITS),
-        VLLM_SCALE,
+        MARLIN_SCALE,
         _marlin_scale,
         _SIZES,
         f"{_PACKED} vLLM scale_perm scale_perm_single",

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewise.core.axes import Axis
-from tilewise.core.errors import Refused
+from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.digits import Digits, layout_of, without_ones
 
@@ -136,6 +136,7 @@ def groups_of(k: int, group_size: int) -> int:
     >>> groups_of(4096, 128), groups_of(4096, -1)
     (32, 1)
     """
+    check(k, 1, "k", "the inputs")
     if group_size == ALL:
         return 1
     if group_size < 1 or k % group_size:
@@ -149,7 +150,7 @@ def groups_of(k: int, group_size: int) -> int:
 
 
 def check(extent: int, whole: int, name: str, what: str) -> None:
-    """Refuse an extent that is no multiple of what is packed together.
+    """Refuse an extent that is no positive multiple of what is packed together.
 
     >>> check(60, 16, "k", "the rows of a tile of Marlin")
     Traceback (most recent call last):
@@ -157,6 +158,8 @@ def check(extent: int, whole: int, name: str, what: str) -> None:
     tilewise.Refused: TW603: k = 60 is no multiple of 16, the rows of a tile of Marlin
       hint: the next that is one: k=64
     """
+    if extent < 1:
+        raise LayoutError("TW102", f"{name} is 1 or more, not {extent}", hint=f"such as {name}={whole}")
     if extent % whole:
         raise Refused(
             "TW603",
