@@ -1,11 +1,12 @@
-"""Packed weights: where programs put each one, as recorded; plain loops; the lanes of mma.sync; what is refused."""
+"""Packed weights: where programs put each one; plain loops; the lanes of mma.sync; what is refused."""
 
 from itertools import product
 
+import numpy as np
 import pytest
-from tests.oracle.weight_packers import answers_of, recorded
+from tests.oracle.weight_packers import answers_of, packed, recorded
 
-from tilewise import LayoutError, Refused, parse
+from tilewise import LayoutError, Refused, move, parse
 from tilewise.hardware.catalog import entries, find
 from tilewise.hardware.catalog.instances import instance_of, instances_of
 from tilewise.hardware.catalog.places import positions_at
@@ -169,7 +170,7 @@ def test_a_byte_of_a_block_has_two_weights_and_a_header_none():
         ("gguf.q4_0(rows=1, k=48)", "k = 48 is no multiple of 32, the weights of a block of q4_0"),
         ("gguf.q4_k(rows=1, k=128)", "k = 128 is no multiple of 256, the weights of a block of q4_k"),
         ("gptq.g_idx(k=128)", "with act-order g_idx names the group of each row: data, and no layout"),
-        ("gguf.q4_k.scale(1, 256)", "a scale or a minimum of blocks 4 to 7 is two fields"),
+        ("gguf.q4_k.scale(1, 256)", "a scale or a minimum of sub-blocks 4 to 7 is two fields"),
         ("gguf.q6_k(1, 256)", "a weight of this type is two fields of its block"),
         ("awq.scale(128, 64)", "scales are f16 [groups, N], row after row"),
     ],
@@ -241,3 +242,20 @@ def test_awq_of_even_columns_first_is_what_marlin_makes_of_pairs_of_rows():
     """The word of both is the one by which masks of 16 bits take neighbours apart."""
     awq = find("awq.weight")(k=1, n=8).layout
     assert [awq.place(0, n).as_dict()["m"] for n in range(8)] == [0, 4, 1, 5, 2, 6, 3, 7]
+
+
+def test_a_move_makes_of_awqs_words_what_vllm_makes_for_marlin():
+    """Both sides by the record: AutoAWQ's words go in, vLLM's come out."""
+    awq = next(answer for answer in answers_of("AutoAWQ") if answer.entry == "awq.weight")
+    marlin = next(answer for answer in answers_of("vLLM") if answer.entry == "marlin.weight")
+    assert (
+        awq.values | {"bits": 4, "a_bits": 16}
+        == marlin.values
+        == {"k": 64, "n": 128, "bits": 4, "a_bits": 16}
+    )
+    weights = np.random.default_rng(7).integers(0, 16, 64 * 128)
+    given, wanted = np.empty((2, 64 * 128), np.uint8)
+    given[list(awq.places)], wanted[list(marlin.places)] = weights, weights
+    source, target = parse("awq.weight(k=64, n=128)"), parse("marlin.weight(k=64, n=128)")
+    made = move(packed(given, 4), source, target, dtype="u4")
+    assert np.array_equal(made, packed(wanted, 4))

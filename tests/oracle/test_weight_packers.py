@@ -1,4 +1,4 @@
-"""The record of packed weights: the packages say today what it says, and so do the sources, where a folder has them."""
+"""The record of packed weights: packages say today what it says, and so do sources that a folder has."""
 
 from __future__ import annotations
 

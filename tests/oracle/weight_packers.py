@@ -1,20 +1,21 @@
 """Where the programs that define or read packed weights put each weight, and how it was recorded.
 
-Programs that pack are given matrices whose weights spell their own indices, a digit a run, and what they pack is read
-from memory. Programs that unpack are given memory whose elements spell their own places. So the record has, for each
-weight in the order of its index, its place: the first, and then the step to each next.
+Programs that pack are given matrices whose weights spell their own indices, a digit a run, and what they
+pack is read from memory. Programs that unpack are given memory whose elements spell their own places. So the
+record has, for each weight in the order of its index, its place: the first, and then the step to each next.
 
-gguf and tinygrad are packages. The others are asked as they stand in a folder that has their files, of AutoAWQ,
-AutoGPTQ and marlin as their repositories have them, of vLLM as its package has them:
+gguf and tinygrad are packages. The others are asked as they stand in a folder that has their files, of
+AutoAWQ, AutoGPTQ and marlin as their repositories have them, of vLLM as its package has them:
 
     FOLDER/AutoAWQ  FOLDER/AutoGPTQ  FOLDER/marlin  FOLDER/vllm
 
-Single functions of theirs are run, without their packages, which need a GPU. With torch, gguf and tinygrad installed,
-this writes the record anew:
+Single functions of theirs are run, without their packages, which need a GPU. With torch, gguf and tinygrad
+installed, this writes the record anew:
 
     python -m tests.oracle.weight_packers FOLDER
 
-Where the environment variable WEIGHT_PACKERS names such a folder, the tests ask it, and hold the record to it.
+Where the environment variable WEIGHT_PACKERS names such a folder, the tests ask it, and hold the record to
+it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, pairwise, product
 from pathlib import Path
 from types import SimpleNamespace
@@ -169,7 +170,7 @@ def of_autoawq(folder: Path) -> Iterator[Answer]:
 
 
 def of_autogptq(folder: Path) -> Iterator[Answer]:
-    """AutoGPTQ packs weights and zeros, which it stores less 1."""
+    """AutoGPTQ packs weights and zeros of 4 and 8 bits."""
     import torch
 
     class NoneSuch:
@@ -180,19 +181,25 @@ def of_autogptq(folder: Path) -> Iterator[Answer]:
     given = {"torch": torch, "nn": torch.nn, "np": np, "transformers": transformers}
     layer = functions(file, "QuantLinear", **given).QuantLinear
     for bits in (4, 8):
+        yield from _of_autogptq(layer, bits)
 
-        def made(weights: Any, zeros: Any) -> Any:
-            size = len(weights) // len(zeros)
-            linear = torch.nn.Linear(len(weights), N, bias=False)
-            linear.weight.data = (weights - zeros.repeat_interleave(size, 0)).t().float()
-            own = SimpleNamespace(infeatures=len(weights), outfeatures=N, bits=bits, group_size=size)
-            layer.pack(own, linear, torch.ones(N, len(zeros)), zeros.t().float().clone(), None)
-            return own
 
-        weight = where_packed(lambda q: made(q, _all(1, 1)).qweight, K, N, bits)
-        yield Answer("gptq.weight", {"k": K, "n": N, "bits": bits}, "QuantLinear.pack", weight)
-        zero = where_packed(lambda z: made(_all(0, DEEP), z + 1).qzeros, GROUPS, N, bits)
-        yield Answer("gptq.zero", {"k": DEEP, "n": N, "bits": bits}, "QuantLinear.pack", zero)
+def _of_autogptq(layer: Any, bits: int) -> Iterator[Answer]:
+    """Those of one width, from zeros that it stores less 1."""
+    import torch
+
+    def made(weights: Any, zeros: Any) -> Any:
+        size = len(weights) // len(zeros)
+        linear = torch.nn.Linear(len(weights), N, bias=False)
+        linear.weight.data = (weights - zeros.repeat_interleave(size, 0)).t().float()
+        own = SimpleNamespace(infeatures=len(weights), outfeatures=N, bits=bits, group_size=size)
+        layer.pack(own, linear, torch.ones(N, len(zeros)), zeros.t().float().clone(), None)
+        return own
+
+    weight = where_packed(lambda q: made(q, _all(1, 1)).qweight, K, N, bits)
+    yield Answer("gptq.weight", {"k": K, "n": N, "bits": bits}, "QuantLinear.pack", weight)
+    zero = where_packed(lambda z: made(_all(0, DEEP), z + 1).qzeros, GROUPS, N, bits)
+    yield Answer("gptq.zero", {"k": DEEP, "n": N, "bits": bits}, "QuantLinear.pack", zero)
 
 
 def of_marlin(folder: Path) -> Iterator[Answer]:
@@ -214,7 +221,7 @@ def of_marlin(folder: Path) -> Iterator[Answer]:
         return own
 
     for groups in (1, GROUPS):
-        weight = where_packed(lambda q: made(q, _all(1, groups)).B, K, N, 4)
+        weight = where_packed(partial(lambda scales, q: made(q, scales).B, _all(1, groups)), K, N, 4)
         yield Answer("marlin.weight", {"k": K, "n": N}, "Layer.pack", weight)
         scale = where_packed(lambda s: made(_all(8, DEEP), s + 1).s - 1, groups, N, 16)
         values = {"k": DEEP, "n": N, "group_size": -1 if groups == 1 else GROUP}
@@ -237,42 +244,54 @@ def of_vllm(folder: Path) -> Iterator[Answer]:
 
     weight = where_packed(lambda q: plain.awq_pack(q, 4, K, N), K, N, 4)
     yield Answer("awq.weight", {"k": K, "n": N}, "awq_pack", weight)
-    deep = {"k": DEEP, "n": N}
     for bits in (4, 8):
-        weight = where_packed(lambda q: plain.gptq_pack(q, bits, K, N), K, N, bits)
-        yield Answer("gptq.weight", {"k": K, "n": N, "bits": bits}, "gptq_pack", weight)
-
-        def unpacked(places: Memory) -> Memory:
-            return np.asarray(plain.unpack_cols(_zeros(places, bits), bits, GROUPS, N)).reshape(-1)
-
-        zero = tuple(spelled(GROUPS * N, unpacked, 1 << bits).tolist())
-        yield Answer("gptq.zero", deep | {"bits": bits}, "unpack_cols", zero)
+        yield from _gptq_by_vllm(plain, bits)
     for bits, a_bits in product((4, 8), (16, 8)):
-        perm = tiles.get_weight_perm(bits, a_bits == 8)
-        weight = where_packed(lambda q: tiles.marlin_weights(q, K, N, bits, perm, a_bits == 8), K, N, bits)
-        values = {"k": K, "n": N, "bits": bits, "a_bits": a_bits}
-        yield Answer("marlin.weight", values, "marlin_weights", weight)
+        yield _tiles_by_vllm(tiles, bits, a_bits)
     for size, a_bits in product((GROUP, -1), (16, 8)):
-
-        def ordered(s: Any) -> Any:
-            return marlin.marlin_permute_scales(s, DEEP, N, size, a_bits == 8)
-
-        scale = where_packed(ordered, 1 if size == -1 else GROUPS, N, 16)
-        values = deep | {"group_size": size, "a_bits": a_bits}
-        yield Answer("marlin.scale", values, "marlin_permute_scales", scale)
-    zeros = {
-        a_bits: where_packed(lambda z: marlin.marlin_zero_points(z, GROUPS, N, 4, a_bits == 8), GROUPS, N, 4)
-        for a_bits in (16, 8)
-    }
-    for a_bits, zero in zeros.items():
-        yield Answer("marlin.zero", deep | {"a_bits": a_bits}, "marlin_zero_points", zero)
+        yield _scales_by_vllm(marlin, size, a_bits)
+    of_halves, of_bytes = (_zeros_by_vllm(marlin, a_bits) for a_bits in (16, 8))
+    yield from (of_halves, of_bytes)
 
     def repacked(places: Memory) -> Memory:
         return fields(np.asarray(marlin.awq_to_marlin_zero_points(_zeros(places, 4), GROUPS, N, 4)), 4)
 
     was = spelled(GROUPS * N, repacked, 16)
-    places = tuple(was[list(zeros[16])].tolist())
-    yield Answer("awq.zero", deep, "awq_to_marlin_zero_points", places)
+    places = tuple(was[list(of_halves.places)].tolist())
+    yield Answer("awq.zero", {"k": DEEP, "n": N}, "awq_to_marlin_zero_points", places)
+
+
+def _gptq_by_vllm(plain: Any, bits: int) -> Iterator[Answer]:
+    def unpacked(places: Memory) -> Memory:
+        return np.asarray(plain.unpack_cols(_zeros(places, bits), bits, GROUPS, N)).reshape(-1)
+
+    weight = where_packed(lambda q: plain.gptq_pack(q, bits, K, N), K, N, bits)
+    yield Answer("gptq.weight", {"k": K, "n": N, "bits": bits}, "gptq_pack", weight)
+    zero = tuple(spelled(GROUPS * N, unpacked, 1 << bits).tolist())
+    yield Answer("gptq.zero", {"k": DEEP, "n": N, "bits": bits}, "unpack_cols", zero)
+
+
+def _tiles_by_vllm(tiles: Any, bits: int, a_bits: int) -> Answer:
+    perm = tiles.get_weight_perm(bits, a_bits == 8)
+    weight = where_packed(lambda q: tiles.marlin_weights(q, K, N, bits, perm, a_bits == 8), K, N, bits)
+    return Answer("marlin.weight", {"k": K, "n": N, "bits": bits, "a_bits": a_bits}, "marlin_weights", weight)
+
+
+def _scales_by_vllm(marlin: Any, size: int, a_bits: int) -> Answer:
+    def ordered(s: Any) -> Any:
+        return marlin.marlin_permute_scales(s, DEEP, N, size, a_bits == 8)
+
+    scale = where_packed(ordered, 1 if size == -1 else GROUPS, N, 16)
+    values = {"k": DEEP, "n": N, "group_size": size, "a_bits": a_bits}
+    return Answer("marlin.scale", values, "marlin_permute_scales", scale)
+
+
+def _zeros_by_vllm(marlin: Any, a_bits: int) -> Answer:
+    def ordered(z: Any) -> Any:
+        return marlin.marlin_zero_points(z, GROUPS, N, 4, a_bits == 8)
+
+    zero = where_packed(ordered, GROUPS, N, 4)
+    return Answer("marlin.zero", {"k": DEEP, "n": N, "a_bits": a_bits}, "marlin_zero_points", zero)
 
 
 def _zeros(places: Memory, bits: int) -> Any:
@@ -298,18 +317,22 @@ TYPES = {
 
 def of_gguf(dequantize: Callable[[Memory, int], Memory], function: str) -> Iterator[Answer]:
     """A program says which value each weight has, of blocks whose elements spell their places."""
-    for name, (number, weights, bits, header, read) in TYPES.items():
-        blocks = ROWS * ROW // weights
-        size = len(header) + weights * bits // 8
+    for name in TYPES:
+        yield Answer(f"gguf.{name}", {"rows": ROWS, "k": ROW}, function, _places_in_blocks(name, dequantize))
 
-        def run(digits: Memory) -> Memory:
-            octets = packed(digits, bits).reshape(-1, size)
-            octets[:, : len(header)] = header
-            return read(np.asarray(dequantize(octets, number)).reshape(-1))
 
-        base = 128 if bits == 8 else 8  # numbers that are not below 0
-        places = tuple(spelled(blocks * size * 8 // bits, run, base).tolist())
-        yield Answer(f"gguf.{name}", {"rows": ROWS, "k": ROW}, function, places)
+def _places_in_blocks(name: str, dequantize: Callable[[Memory, int], Memory]) -> tuple[int, ...]:
+    number, weights, bits, header, read = TYPES[name]
+    size = len(header) + weights * bits // 8
+
+    def run(digits: Memory) -> Memory:
+        octets = packed(digits, bits).reshape(-1, size)
+        octets[:, : len(header)] = header
+        return read(np.asarray(dequantize(octets, number)).reshape(-1))
+
+    elements = ROWS * ROW // weights * size * 8 // bits
+    of_no_sign = 1 << bits - 1
+    return tuple(spelled(elements, run, of_no_sign).tolist())
 
 
 def by_gguf(octets: Memory, number: int) -> Memory:

@@ -1,8 +1,8 @@
 """Blocks of GGUF: where ggml keeps each weight of a row, among the scales of its block.
 
-A row of K weights is K / 32 blocks, or K / 256, one after another, and each block begins with its scales. An element here is
-a weight, its index [rows, K]. `m` counts elements in the order of memory from the tensor's first byte on, the low half of a
-byte first; scales take places too, where no weight is.
+A row of K weights is K / 32 blocks, or K / 256, one after another, and each block begins with its scales. An
+element here is a weight, its index [rows, K]. `m` counts elements in the order of memory from the tensor's
+first byte on, the low half of a byte first. Scales take places too, where no weight is.
 
     Q4_0, MXFP4   the low halves of 16 bytes are weights 0 to 15 of a block, the high halves weights 16 to 31
     Q4_K          the same of 32 bytes and 64 weights, four times
@@ -27,12 +27,12 @@ class Block:
     dtype: str
     weights: int
     bytes: int
-    header: int
-    """Bytes before the first weight."""
+    first: int
+    """The byte of the first weight."""
     steps: Steps
     """Digits of the index, the slowest first: how many, and how many weights one step is."""
-    scales: str
-    """The fields of the header."""
+    header: str
+    """The fields before it."""
 
     def layout(self, rows: int, k: int) -> Layout:
         """Return the layout [rows, K] of a tensor.
@@ -49,7 +49,7 @@ class Block:
         step = self.bytes * 8 // bits
         along = [(extent, steps @ STORE) for extent, steps in ((blocks, step), *self.steps)]
         return layout_of(
-            [(rows, blocks * step @ STORE)], without_ones(along), offset=self.header * 8 // bits @ STORE
+            [(rows, blocks * step @ STORE)], without_ones(along), offset=self.first * 8 // bits @ STORE
         )
 
 

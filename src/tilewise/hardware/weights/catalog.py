@@ -132,9 +132,7 @@ def _marlin_weight(k: int, n: int, bits: int, a_bits: int) -> Built:
     }
     theirs = (bits, a_bits) == (4, 16)
     notes = (_KERNELS, *(() if theirs else (_CHANGED[bits],) if a_bits == 8 else ()), _SORTED)
-    return Built(
-        layout, facts, _UNSIGNED[bits], notes=notes, source=MARLIN_WEIGHT if theirs else VLLM_WEIGHT
-    )
+    return Built(layout, facts, _UNSIGNED[bits], notes=notes, source=MARLIN_WEIGHT if theirs else VLLM_WEIGHT)
 
 
 def _marlin_scale(k: int, n: int, group_size: int, a_bits: int) -> Built:
@@ -144,7 +142,9 @@ def _marlin_scale(k: int, n: int, group_size: int, a_bits: int) -> Built:
     facts = {"order": order, "tensor": {"name": "s", "dtype": "float16", "shape": [groups, n]}}
     layout = marlin_scales(groups, n, GROUPED if grouped else SINGLE)
     notes = ("scale_perm has several groups of inputs and A of 16 bits; else it is scale_perm_single",)
-    return Built(layout, facts, DType.of("f16"), notes=notes, source=MARLIN_SCALE if a_bits == 16 else VLLM_SCALE)
+    return Built(
+        layout, facts, DType.of("f16"), notes=notes, source=MARLIN_SCALE if a_bits == 16 else VLLM_SCALE
+    )
 
 
 def _marlin_zero(k: int, n: int, group_size: int, a_bits: int) -> Built:
@@ -157,8 +157,8 @@ def _gguf(block: Block, rows: int, k: int) -> Built:
     layout = block.layout(rows, k)
     blocks = k // block.weights
     facts = {
-        "block": {"weights": block.weights, "bytes": block.bytes, "values_from_byte": block.header},
-        "scales": block.scales,
+        "block": {"weights": block.weights, "bytes": block.bytes, "first_at_byte": block.first},
+        "header": block.header,
         "blocks": [rows, blocks],
         "bytes": rows * blocks * block.bytes,
     }
@@ -178,8 +178,8 @@ _CHANGED = {
     8: "for A of 8 bits vLLM subtracts 128 of each weight, too",
 }
 _SPLIT = (
-    "a scale or a minimum of blocks 4 to 7 is two fields, 4 bits in bytes 12..15 and 2 in the high bits of bytes "
-    "4..11: it lies in two places, and no one layout says where"
+    "a scale or a minimum of sub-blocks 4 to 7 is two fields, 4 bits in bytes 12..15 and 2 in the high bits "
+    "of bytes 4..11: a sum of two layouts"
 )
 _OF_BLOCKS = {
     "q4_0": ("weight = d (q - 8)",),
@@ -196,7 +196,7 @@ ABSENT = {
     "gguf.q4_k.scale": _SPLIT,
     **dict.fromkeys(
         ("gguf.q5_0", "gguf.q5_1", "gguf.q5_k", "gguf.q6_k", "gguf.q3_k"),
-        "a weight of this type is two fields of its block, low and high bits, and no one layout says where it is",
+        "a weight of this type is two fields of its block, low bits and high bits: a sum of two layouts",
     ),
 }
 """Names that are left out, and why."""
@@ -225,7 +225,7 @@ _A_WIDTHS: tuple[Value, ...] = (16, 8)
 def _block_entry(block: Block) -> Entry:
     return Entry(
         f"gguf.{block.name}",
-        f"the weights of a tensor of GGUF's type {block.name.upper()}, [rows, K]: among the scales of their blocks",
+        f"the weights of a tensor of GGUF's type {block.name.upper()}, [rows, K]: among their blocks' scales",
         (
             Parameter("rows", "rows of the tensor, ggml's ne1", rule="1 or more", number=True),
             Parameter(

@@ -1,16 +1,18 @@
 """Weights of AWQ, GPTQ and Marlin: where the weight of input k and output n lies in the packed tensor.
 
-An element here is a weight of 4 or 8 bits, its index [K, N] as the packers have it: K inputs, N outputs. `m` counts weights
-in the order of memory, the lowest bits of a word of 32 first, so weight p of 4 bits is half p % 2 of byte p / 2.
+An element here is a weight of 4 or 8 bits. Its index is [K, N], as the packers have it: K inputs, N outputs.
+`m` counts weights in the order of memory, the lowest bits of a word of 32 first: weight p of 4 bits is half
+p % 2 of byte p / 2.
 
     AWQ     int32 [K, N / 8]       a word has 8 columns of a row, the even ones first: 0 2 4 6 1 3 5 7
-    GPTQ    int32 [K / 8, N]       a word has 8 rows of a column, in order; zeros are [groups, N / 8], a row's columns in order
+    GPTQ    int32 [K / 8, N]       a word has 8 rows of a column, in order
+            int32 [groups, N / 8]  a word of zeros has 8 columns of a row, in order
     Marlin  int32 [K / 16, 2 N]    tiles of 1,024 weights, 32 for each lane of a warp
 
-A Marlin tile is 16 rows and 64 columns. Lane l loads its 32 weights at once, which are its B fragments of eight
-mma.m16n8k16: column l / 4 of each 8, rows 2 (l % 4) and the next of each 8. In a word the first of each pair of rows comes
-before the second, so that masks of 16 bits take pairs apart. With A of 8 bits the products are m16n8k32, and a tile has
-32 rows and 32 columns.
+A Marlin tile has 16 rows and 64 columns. The 32 weights of lane l are its B fragments of eight
+mma.m16n8k16: of each 8 columns column l / 4, of each 8 rows rows 2 (l % 4) and 2 (l % 4) + 1. A word has the
+first rows of such pairs in its lower half and the second ones in its upper half, so that masks take pairs
+apart. With A of 8 bits the products are m16n8k32, and a tile has 32 rows and 32 columns.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ ALL = -1
 
 
 def awq(rows: int, n: int) -> Layout:
-    """Return the layout [rows, N] of AWQ's words: weights, of which a row is an input, or zeros, of which it is a group.
+    """Return the layout [rows, N] of AWQ's words: a row is an input of weights, or a group of zeros.
 
         requires       n a multiple of 8
 
