@@ -131,7 +131,8 @@ def _marlin_weight(k: int, n: int, bits: int, a_bits: int) -> Built:
         "holds": "lane l of a warp has weights 32 l to 32 l + 31 of every 1,024",
     }
     theirs = (bits, a_bits) == (4, 16)
-    notes = (_KERNELS, *(() if theirs else (_CHANGED[bits],) if a_bits == 8 else ()), _SORTED)
+    changed = (_CHANGED[bits],) if a_bits == 8 else ()
+    notes = (_KERNELS, *changed, _SORTED)
     return Built(layout, facts, _UNSIGNED[bits], notes=notes, source=MARLIN_WEIGHT if theirs else VLLM_WEIGHT)
 
 
