@@ -169,8 +169,8 @@ def test_every_entry_is_counted_once():
 def test_the_document_is_alone_where_nothing_else_was_found():
     """As the page on it says: else there is a device, or another implementation."""
     alone = {count.name: count.alone for count in counts() if count.alone}
-    assert alone.keys() == {"wgmma.figure", "mma.SFA", "mma.SFB", *_ALONE_OF_TCGEN05}
-    for name, nobody_says in _ALONE_OF_TCGEN05.items():
+    assert alone.keys() == {"wgmma.figure", "mma.SFA", "mma.SFB", *_ALONE_OF_TCGEN05, *_ALONE_OF_MARLIN}
+    for name, nobody_says in (_ALONE_OF_TCGEN05 | _ALONE_OF_MARLIN).items():
         there = instances_of(entries()[name])
         assert {*alone[name]} == {instance for instance, values in there.items() if nobody_says(values)}
     for name in ("mma.SFA", "mma.SFB"):
@@ -216,6 +216,14 @@ _ALONE_OF_TCGEN05 = {
     "tcgen05.shapes": _nobody_has_shapes,
 }
 """{entry: whether no other project says the same of an instance}; of sfb CuTe is the document."""
+
+
+_ALONE_OF_MARLIN = {
+    "marlin.weight": lambda values: (values["bits"], values["a_bits"]) != (4, 16),
+    "marlin.scale": lambda values: values["a_bits"] == 8,
+    "marlin.zero": lambda values: True,
+}
+"""Marlin itself has weights of 4 bits with A of 16, and no zeros: of the others vLLM is the document."""
 
 
 # -- on the command line ---------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from tests.oracle import (
     triton_matrices,
     triton_mfma_claims,
     triton_tcgen05_claims,
+    weight_claims,
 )
 from tests.oracle.claims import Claim, Place, claim
 
@@ -106,6 +107,18 @@ def tirx_said() -> list[Claim]:
 def sm120_gemm_said() -> list[Claim]:
     """What a GPU of sm_120 said to others."""
     return [*probe_claims.claims()]
+
+
+@pytest.fixture(scope="session")
+def vllm_said() -> list[Claim]:
+    """What vLLM says of packed weights."""
+    return [*weight_claims.claims("vLLM")]
+
+
+@pytest.fixture(scope="session")
+def tinygrad_said() -> list[Claim]:
+    """What tinygrad says of GGUF's blocks."""
+    return [*weight_claims.claims("tinygrad")]
 
 
 @pytest.fixture(scope="session")

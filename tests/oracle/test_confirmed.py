@@ -47,6 +47,8 @@ FAULTS = {
     "sm120_gemm": {},
     "tensor-layouts": {},
     "AMD calculator": {},
+    "vLLM": {},
+    "tinygrad": {},
 }
 """Where an oracle is known to be wrong."""
 

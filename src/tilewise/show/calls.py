@@ -19,6 +19,9 @@ _CALL = re.compile(r"[a-z][\w.]*\s*\([^()]*\)")
 LEFT_OUT = ("canonical", "figure")
 """The manual's tables and figures are looked up, not drawn."""
 
+OF_ANY_SIZE = ("awq", "gptq", "marlin", "gguf")
+"""Packed weights, whose sizes are a model's: a table has none of them."""
+
 SIZES = {"tcgen05.D": {"n": range(8, 257, 8)}, "tcgen05.sfb": {"rows": range(8, 257, 8)}}
 """Sizes of instructions of which instances have one alone."""
 
@@ -97,7 +100,7 @@ def page_values(entry: Entry) -> Iterator[dict[str, Any]]:
 
 def _listed(entry: Entry) -> Iterator[dict[str, Any]]:
     """Those, and others that the hardware does not have."""
-    if entry.name.partition(".")[2] in LEFT_OUT:
+    if entry.name.partition(".")[2] in LEFT_OUT or entry.engine in OF_ANY_SIZE:
         return
     if entry.name in TILES:
         modes, rows = ("128B", "64B", "32B", "none"), (128,)

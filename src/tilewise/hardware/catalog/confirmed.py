@@ -25,7 +25,7 @@ TABLE = "confirmed.json"
 ALL = "all"
 WAYS = re.compile(r"document|(device|oracle): \S.*")
 
-PROJECTS = {"CUTLASS": "CuTe"}
+PROJECTS = {"CUTLASS": "CuTe", "vLLM": "vLLM"}
 """{document that is a program: the project whose oracles are that program}."""
 
 Instances = frozenset[str] | None

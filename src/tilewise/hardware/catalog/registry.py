@@ -22,6 +22,7 @@ ENGINES = {
     "mma": "tilewise.hardware.mma.catalog",
     "mfma": "tilewise.hardware.mfma.catalog",
     **dict.fromkeys(("ldmatrix", "stmatrix", "movmatrix"), "tilewise.hardware.matrices.catalog"),
+    **dict.fromkeys(("awq", "gptq", "marlin", "gguf"), "tilewise.hardware.weights.catalog"),
 }
 """{first word of the names: the module that holds the entries}."""
 

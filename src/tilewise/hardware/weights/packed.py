@@ -1,0 +1,179 @@
+"""Weights of AWQ, GPTQ and Marlin: where the weight of input k and output n lies in the packed tensor.
+
+An element here is a weight of 4 or 8 bits. Its index is [K, N], as the packers have it: K inputs, N outputs.
+`m` counts weights in the order of memory, the lowest bits of a word of 32 first: weight p of 4 bits is half
+p % 2 of byte p / 2.
+
+    AWQ     int32 [K, N / 8]       a word has 8 columns of a row, the even ones first: 0 2 4 6 1 3 5 7
+    GPTQ    int32 [K / 8, N]       a word has 8 rows of a column, in order
+            int32 [groups, N / 8]  a word of zeros has 8 columns of a row, in order
+    Marlin  int32 [K / 16, 2 N]    tiles of 1,024 weights, 32 for each lane of a warp
+
+A Marlin tile has 16 rows and 64 columns. The 32 weights of lane l are its B fragments of eight
+mma.m16n8k16: of each 8 columns column l / 4, of each 8 rows rows 2 (l % 4) and 2 (l % 4) + 1. A word has the
+first rows of such pairs in its lower half and the second ones in its upper half, so that masks take pairs
+apart. With A of 8 bits the products are m16n8k32, and a tile has 32 rows and 32 columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tilewise.core.axes import Axis
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.hardware.digits import Digits, layout_of, without_ones
+
+STORE = Axis("m")
+WORD_BITS = 32
+
+Steps = Sequence[tuple[int, int]]
+"""Digits of an index inside a tile, the slowest first: how many, and how many weights one step is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Marlin's tile of weights: its extents, and the digits of k and n inside."""
+
+    k: int
+    n: int
+    rows: Steps
+    columns: Steps
+
+
+TILES = {
+    (4, 16): Tile(16, 64, ((2, 1), (4, 32), (2, 4)), ((4, 8), (2, 2), (8, 128))),
+    (8, 16): Tile(16, 64, ((2, 1), (4, 32), (2, 2)), ((4, 8), (2, 4), (8, 128))),
+    (4, 8): Tile(32, 32, ((2, 1), (4, 32), (4, 2)), ((2, 16), (2, 8), (8, 128))),
+    (8, 8): Tile(32, 32, ((2, 4), (4, 32), (4, 1)), ((2, 16), (2, 8), (8, 128))),
+}
+"""{(bits of a weight, bits of an element of A): the tile}."""
+
+GROUPED: Steps = ((8, 1), (8, 8))
+"""Of 64 scales of a row: those of one column of each 8 lie together, which are one lane's."""
+SINGLE: Steps = ((4, 2), (4, 8), (2, 1))
+"""Of 32 scales: those of two neighbouring columns of each 8 lie together, which are a lane's results."""
+ZEROS: Steps = ((4, 1), (2, 4), (8, 8))
+"""Of 64 zeros of a row: as GROUPED, the even ones of each word before the odd ones."""
+COLUMNS = 64
+"""Marlin's kernels take columns by so many."""
+ALL = -1
+"""A group_size: one group of all inputs."""
+
+
+def awq(rows: int, n: int) -> Layout:
+    """Return the layout [rows, N] of AWQ's words: a row is an input of weights, or a group of zeros.
+
+        requires       n a multiple of 8
+
+    >>> print(awq(128, 64))
+    S[(128, (8, 4, 2)) : (64, (8, 1, 4))]
+    """
+    check(n, 8, "n", "the columns of a word of AWQ")
+    return _layout([(rows, n)], [(n // 8, 8), (4, 1), (2, 4)])
+
+
+def gptq(k: int, n: int, bits: int = 4) -> Layout:
+    """Return the layout [K, N] of GPTQ's weights: the rows of a word are neighbours along K.
+
+        requires       k a multiple of 32 / bits
+
+    >>> print(gptq(128, 64))
+    S[((16, 8), 64) : ((512, 1), 8)]
+    """
+    each = WORD_BITS // bits
+    check(k, each, "k", "the rows of a word of GPTQ")
+    return _layout([(k // each, n * each), (each, 1)], [(n, each)])
+
+
+def gptq_zeros(groups: int, n: int, bits: int = 4) -> Layout:
+    """Return the layout [groups, N] of GPTQ's zeros, which are packed along N, where weights are along K.
+
+    >>> print(gptq_zeros(2, 64))
+    S[(2, 64) : (64, 1)]
+    """
+    check(n, WORD_BITS // bits, "n", "the columns of a word of GPTQ's zeros")
+    return _layout([(groups, n)], [(n, 1)])
+
+
+def marlin(k: int, n: int, bits: int = 4, a_bits: int = 16) -> Layout:
+    """Return the layout [K, N] of Marlin's weights.
+
+        requires       k and n multiples of the tile's, n of 64
+
+    >>> print(marlin(64, 128))
+    S[((4, 2, 4, 2), (2, 4, 2, 8)) : ((2048, 1, 32, 4), (1024, 8, 2, 128))]
+    >>> print(marlin(16, 64, bits=8))
+    S[((2, 4, 2), (4, 2, 8)) : ((1, 32, 2), (8, 4, 128))]
+    """
+    tile = TILES[bits, a_bits]
+    check(k, tile.k, "k", "the rows of a tile of Marlin")
+    check(n, COLUMNS, "n", "the columns that Marlin takes at a time")
+    return _layout(
+        [(k // tile.k, tile.k * n), *tile.rows],
+        [(n // tile.n, tile.k * tile.n), *tile.columns],
+    )
+
+
+def marlin_scales(groups: int, n: int, order: Steps = GROUPED) -> Layout:
+    """Return the layout [groups, N] of Marlin's scales, or of its zeros, in one of their orders.
+
+        requires       n a multiple of 64
+
+    >>> print(marlin_scales(2, 128))
+    S[(2, (2, 8, 8)) : (128, (64, 1, 8))]
+    >>> print(marlin_scales(1, 64, SINGLE))
+    S[(1, (2, 4, 4, 2)) : (64, (32, 2, 8, 1))]
+    """
+    check(n, COLUMNS, "n", "the columns that Marlin takes at a time")
+    wide = prod(extent for extent, _ in order)
+    return _layout([(groups, n)], [(n // wide, wide), *order])
+
+
+def groups_of(k: int, group_size: int) -> int:
+    """Return how many groups of inputs share a scale; a size of -1 is that of all.
+
+    >>> groups_of(4096, 128), groups_of(4096, -1)
+    (32, 1)
+    """
+    check(k, 1, "k", "the inputs")
+    if group_size == ALL:
+        return 1
+    if group_size < 1 or k % group_size:
+        raise Refused(
+            "TW603",
+            f"k = {k} is no whole number of groups of {group_size}",
+            witness={"k": k, "group_size": group_size},
+            hint=f"take a group_size that divides k; {ALL} is one group of all inputs",
+        )
+    return k // group_size
+
+
+def check(extent: int, whole: int, name: str, what: str) -> None:
+    """Refuse an extent that is no positive multiple of what is packed together.
+
+    >>> check(60, 16, "k", "the rows of a tile of Marlin")
+    Traceback (most recent call last):
+        ...
+    tilewise.Refused: TW603: k = 60 is no multiple of 16, the rows of a tile of Marlin
+      hint: the next that is one: k=64
+    """
+    if extent < 1:
+        raise LayoutError("TW102", f"{name} is 1 or more, not {extent}", hint=f"such as {name}={whole}")
+    if extent % whole:
+        raise Refused(
+            "TW603",
+            f"{name} = {extent} is no multiple of {whole}, {what}",
+            witness={name: extent, "multiple_of": whole},
+            hint=f"the next that is one: {name}={-(-extent // whole) * whole}",
+        )
+
+
+def _layout(*modes: Steps) -> Layout:
+    return layout_of(*(without_ones(_on_storage(steps)) for steps in modes))
+
+
+def _on_storage(steps: Steps) -> Digits:
+    return [(extent, step @ STORE) for extent, step in steps]
