@@ -39,4 +39,4 @@ def without_ones(digits: Digits) -> Digits:
     >>> [len(without_ones(digits)) for digits in ([(1, 4 @ reg), (4, 1 @ reg)], [(1, 4 @ reg), (1, 1 @ reg)])]
     [1, 1]
     """
-    return [digit for digit in digits if digit[0] > 1] or digits[-1:]
+    return [digit for digit in digits if digit[0] != 1] or digits[-1:]
