@@ -284,7 +284,7 @@ def is_document(text: str) -> bool:
     >>> is_document('{"schema": 1}'), is_document("{1,0:T(8,128)}")
     (True, False)
     """
-    return text.startswith("{") and text[1:].lstrip()[:1] in ('"', "")
+    return text.startswith("{") and text[1:].lstrip()[:1] in ('"', "}", "")
 
 
 def _of_file(path: str, read: Callable[[], Reading]) -> Reading:
@@ -352,7 +352,10 @@ def let_from(args: argparse.Namespace) -> dict[str, int]:
 
 
 def filled_in(text: str, args: argparse.Namespace, *names: str) -> str:
-    """`text`, or standard input where it is -; an answer in JSON tells options that were not given."""
+    """Return `text`, or standard input where it is -, and fill in options that the text tells.
+
+    An answer in JSON tells any of `names`; a text of another system tells the type.
+    """
     text = _standard_input() if text.strip() == "-" else text
     if is_document(text):
         from tilewise.cli.piped import told_in
@@ -360,7 +363,19 @@ def filled_in(text: str, args: argparse.Namespace, *names: str) -> str:
         for name, value in told_in(text).items():
             if name in names and getattr(args, name) is None:
                 setattr(args, name, value)
+    elif "dtype" in names and args.dtype is None:
+        args.dtype = _type_in(text, args)
     return text
+
+
+def _type_in(text: str, args: argparse.Namespace) -> str | None:
+    """Return the type of an element that a text of another system says, or None."""
+    from tilewise.notation.dialects import dialect_of
+
+    if dialect_of(text) is None:
+        return None
+    dtype = _reading(text, args, as_counted=False).dtype
+    return None if dtype is None else dtype.name
 
 
 def text_from(text: str) -> str:

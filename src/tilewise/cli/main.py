@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tilewise.cli.answer import NOT_UNDERSTOOD, UNDECIDED, YES, Answer
-from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.cli.answer import NOT_UNDERSTOOD, UNDECIDED, YES, Answer, witness_data
+from tilewise.core.errors import LayoutError, NotDecided, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,6 +137,8 @@ def _print_error(error: LayoutError, as_json: bool) -> int:
         report: dict[str, Any] = {"code": error.code, "message": error.message}
         report["span"] = None if error.span is None else list(error.span)
         report["hint"] = error.hint
+        if isinstance(error, Refused):
+            report["witness"] = witness_data(error.witness)
         return _print_json({"error": report}, NOT_UNDERSTOOD)
     if undecided:
         return _print_text(str(error), sys.stdout, UNDECIDED)
