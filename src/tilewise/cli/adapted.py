@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilewise.core import algebra
+from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.orders import turned
-from tilewise.core.shapes import mirrored
+from tilewise.core.shapes import as_shape, extents_of, mirrored
 from tilewise.core.swizzles import Swizzle
+from tilewise.notation.dialects import Given
+from tilewise.notation.formulas import Formula
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,18 +144,27 @@ def move_offset(ask: Asked, a: Layout, offset: Any = None) -> Any:
 
 
 def recognise(ask: Asked, table: Any) -> Any:
-    """Recognise a table; a flat one counts as --dialect says."""
-    return _listed(ask, table, algebra.recognise(table))
+    """Recognise a table or a function; a flat table counts as --dialect says."""
+    return _listed(ask, table, algebra.recognise(*_asked(ask, table)))
 
 
 def explanations(ask: Asked, table: Any) -> Any:
-    """Return all layouts of a table."""
-    return [_listed(ask, table, found.layout) for found in algebra.explanations(table)]
+    """Return all layouts of a table or of a function."""
+    return [_listed(ask, table, found.layout) for found in algebra.explanations(*_asked(ask, table))]
+
+
+def _asked(ask: Asked, table: Any) -> tuple[Any, Any, Any]:
+    """Return a table with its axes and its shape; a function as the tables of its axes."""
+    axes, shape = ask["axes"] or [m], ask["shape"]
+    if isinstance(table, Formula):
+        given = Given(table.source.text, None if shape is None else extents_of(as_shape(shape)))
+        table = table.listed(given.needs_shape("a function of coordinates"))
+    return table, axes, shape
 
 
 def _listed(ask: Asked, table: Any, found: Layout) -> Layout:
     nested = isinstance(table, list) and any(isinstance(row, list) for row in table)
-    return found.in_order(ask.order) if nested else in_flat_order(found, ask.order)
+    return found.in_order(ask.order) if nested or ask["shape"] else in_flat_order(found, ask.order)
 
 
 def in_flat_order(layout: Layout, order: str) -> Layout:
