@@ -65,8 +65,8 @@ OPTIONS = {
         Option("--modes", "compose: the axes of B that are coordinates of A, one a mode", "AXES"),
         Option(
             "--axes",
-            "left_inverse, right_inverse, quasi_inverse, inverse: the order of the result's modes, one an axis; "
-            "recognise, explanations: the axes of numbers, where the table or the function does not name them",
+            "left_inverse, right_inverse, quasi_inverse, inverse: the order of the result's modes, "
+            "one an axis; recognise, explanations: the axes of numbers, where the table does not name them",
             "AXES",
         ),
         Option(

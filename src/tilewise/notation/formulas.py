@@ -15,7 +15,7 @@ from itertools import product
 from math import prod
 
 from tilewise.core.axes import Axis, m
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, printable
 from tilewise.core.integers import counted
 from tilewise.core.shapes import spell
 from tilewise.notation.tokens import shortened
@@ -33,7 +33,7 @@ MAX_STEPS = 1 << 25
 """So many operations are done to list a formula."""
 
 _LIMIT = 1 << 63
-_KNOWN = "known: + - * // % << >> & | ^ ~, comparisons, and `a if c else b`"
+_KNOWN = "known: + - * // % << >> & | ^ ~, comparisons, a if c else b"
 _OPERATORS = (
     ast.Add,
     ast.Sub,
@@ -162,7 +162,7 @@ class Source:
         for sign in "#\\\0":
             if sign in piece:
                 at = start + piece.index(sign)
-                raise self.error("TW002", f"a formula has no {sign!r}", (at, at + 1))
+                raise self.error("TW002", f"a formula has no '{printable(sign)}'", (at, at + 1))
         start += len(piece) - len(piece.lstrip())
         line = " ".join(piece.strip().split("\n")).translate(dict.fromkeys(map(ord, "\t\r\f\v"), " "))
         try:
@@ -170,13 +170,12 @@ class Source:
                 warnings.simplefilter("ignore")
                 tree = ast.parse(line, mode="eval").body
         except SyntaxError as error:
-            at = start + min(max((error.offset or 1) - 1, 0), max(len(line) - 1, 0))
-            closing = "never closed" in str(error.msg)
-            raise self.error(
-                "TW004" if closing else "TW001",
-                f"'{self.text[at]}' is never closed" if closing else "no expression in Python's grammar",
-                (at, at + 1),
-            ) from None
+            offset = (error.offset or 0) - 1
+            at = start + (offset if error.lineno == 1 and 0 <= offset < len(line) else len(line))
+            if "never closed" in str(error.msg):
+                raise self.error("TW004", f"'{self.text[at]}' is never closed", (at, at + 1)) from None
+            message = "Python's grammar has no such expression"
+            raise self.error("TW001", message, (at, min(at + 1, end))) from None
         except (ValueError, RecursionError, MemoryError):
             raise self.error("TW005", "a formula that is nested too deeply", (start, end)) from None
         before = len(self.text[:start].encode())
@@ -197,7 +196,7 @@ class Source:
                 made = names[name] if name in names else self._without_value(node, name, names)
             case ast.BinOp(left, op, right) if isinstance(op, _OPERATORS):
                 one, other = self.checked(left, names, depth + 1), self.checked(right, names, depth + 1)
-                made = Value(ast.BinOp(one.node, op, other.node), *self._bounds(node, op, one, other))
+                made = Value(ast.BinOp(one.node, op, other.node), *self._bounds(node, one, other))
             case ast.UnaryOp(ast.USub() | ast.UAdd() | ast.Invert() as op, operand):
                 one = self.checked(operand, names, depth + 1)
                 ends = sorted(_UNARY[type(op)](end) for end in (one.low, one.high))
@@ -241,15 +240,15 @@ class Source:
         message, hint = _INSTEAD.get(kind, ("this is no integer arithmetic", _KNOWN))
         self.refuse(node, "TW002", message, hint)
 
-    def _bounds(self, node: ast.expr, op: ast.operator, a: Value, b: Value) -> tuple[int, int]:
+    def _bounds(self, node: ast.BinOp, a: Value, b: Value) -> tuple[int, int]:
         """Return the least and the most of an operation; refuse one that may have no value."""
+        op = node.op
         if isinstance(op, ast.FloorDiv | ast.Mod) and b.low <= 0 <= b.high:
-            self.refuse(node, "TW101", f"this divides by what may be 0: it goes from {b.low} to {b.high}")
-        if isinstance(op, ast.LShift | ast.RShift):
-            if b.low < 0:
-                self.refuse(node, "TW101", f"this shifts by what may be {b.low}")
-            if isinstance(op, ast.LShift) and b.high > _LIMIT.bit_length():
-                self.refuse(node, "TW302", "this may be beyond 64-bit integers")
+            self.refuse(node.right, "TW101", f"the divisor may be 0: it goes from {b.low} to {b.high}")
+        if isinstance(op, ast.LShift | ast.RShift) and b.low < 0:
+            self.refuse(node.right, "TW101", f"the shift may be below 0: it goes from {b.low} to {b.high}")
+        if isinstance(op, ast.LShift) and b.high > _LIMIT.bit_length():
+            self.refuse(node, "TW302", "this may be beyond 64-bit integers")
         match op:
             case ast.Add():
                 return a.low + b.low, a.high + b.high
@@ -298,7 +297,7 @@ def read_lambda(text: str, let: Mapping[str, int], axes: Sequence[Axis] = (m,)) 
     """Return the formula of a lambda; `axes` name the numbers of a result without names of its own.
 
     >>> read_lambda("lambda i, j: i * 64 + (j ^ i % 8 * 8)", {}).listed((2, 3))
-    {Axis('m'): [0, 1, 2, 72, 73, 74]}
+    {m: [0, 1, 2, 72, 73, 74]}
     """
     source = Source(text)
     tree = source.parsed()

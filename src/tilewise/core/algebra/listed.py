@@ -14,7 +14,7 @@ from tilewise.core.algebra.levels import Code, Form, digits_of
 from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError
 from tilewise.core.gf2 import AffineMap
-from tilewise.core.integers import as_int
+from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Shape, as_shape, coordinates, extents_of, leaves, size_of, spell
 from tilewise.core.swizzles import Swizzle
@@ -211,10 +211,12 @@ def _by_axis(axes: tuple[Axis, ...], entries: list[Any]) -> dict[Axis, list[int]
         return {_axis(name): _numbers([entry[name] for entry in entries]) for name in names}
     counts = {len(entry) if isinstance(entry, tuple | list) else 1 for entry in entries}
     if counts != {len(axes)}:
-        numbers = " and ".join(map(str, sorted(counts)))
+        given = " and ".join(counted(count, "number") for count in sorted(counts))
         raise LayoutError(
             "TW107",
-            f"{numbers} numbers an element, and {len(axes)} named: {', '.join(axis.name for axis in axes)}",
+            f"{given} an element, for the axes {' and '.join(axis.name for axis in axes)}"
+            if len(axes) > 1
+            else f"{given} an element, for the axis {axes[0].name}",
             hint='name an axis for each, such as axis=("laneid", "reg")',
         )
     rows = [entry if isinstance(entry, tuple | list) else (entry,) for entry in entries]
