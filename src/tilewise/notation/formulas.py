@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
+from typing import Generic, TypeVar
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError, printable
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     Rewrite = Callable[[Sequence[ast.expr]], ast.expr | None]
+
+Name = TypeVar("Name")
 
 MAX_TEXT = 1 << 12
 MAX_DEPTH = 200
@@ -66,9 +69,9 @@ class Value:
     high: int
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """Expressions of named coordinates in a text, one an axis.
+@dataclass(frozen=True)
+class Formula(Generic[Name]):
+    """Expressions of named coordinates in a text, each by a name of its own, such as an axis.
 
     >>> formula = read_lambda("lambda i, j: {laneid: i * 4 + j // 2, reg: j % 2}", {})
     >>> formula.arguments, [axis.name for axis in formula.listed((2, 4))]
@@ -77,10 +80,10 @@ class Formula:
 
     source: Source
     arguments: tuple[str, ...]
-    parts: Mapping[Axis, ast.expr]
+    parts: Mapping[Name, ast.expr]
     let: Mapping[str, int]
 
-    def listed(self, shape: Sequence[int]) -> dict[Axis, list[int]]:
+    def listed(self, shape: Sequence[int]) -> dict[Name, list[int]]:
         """Return the values at all indices of a shape, in the order of the flat index."""
         if len(shape) != len(self.arguments):
             raise LayoutError(
@@ -96,13 +99,13 @@ class Formula:
                 f"at most {MAX_LISTED} are listed",
                 hint="every element is asked, for the answer to be exact; ask about a tile",
             )
-        names = {name: Value(ast.Constant(value), value, value) for name, value in self.let.items()}
+        names = constants(self.let)
         places = [ast.Name(f"_{at}", ast.Load()) for at in range(len(shape))]
         names |= {
             name: Value(place, 0, extent - 1)
             for name, place, extent in zip(self.arguments, places, shape, strict=True)
         }
-        checked = {axis: self.source.checked(node, names) for axis, node in self.parts.items()}
+        checked = {name: self.source.checked(node, names) for name, node in self.parts.items()}
         steps = sum(1 for value in checked.values() for _ in ast.walk(value.node))
         if steps * prod(shape) > MAX_STEPS:
             raise LayoutError(
@@ -111,7 +114,12 @@ class Formula:
                 f"at most {MAX_STEPS} steps are done",
                 hint="ask about a tile",
             )
-        return {axis: _at_all_indices(value.node, shape) for axis, value in checked.items()}
+        return {name: _at_all_indices(value.node, shape) for name, value in checked.items()}
+
+
+def constants(let: Mapping[str, int]) -> dict[str, Value]:
+    """Return names that have one value each."""
+    return {name: Value(ast.Constant(value), value, value) for name, value in let.items()}
 
 
 def _at_all_indices(node: ast.expr, shape: Sequence[int]) -> list[int]:
@@ -121,7 +129,7 @@ def _at_all_indices(node: ast.expr, shape: Sequence[int]) -> list[int]:
         ast.Tuple(targets, ast.Store()), ast.Name("indices", ast.Load()), ifs=[], is_async=0
     )
     listing = ast.fix_missing_locations(ast.Expression(ast.ListComp(node, [indices])))
-    known = {"__builtins__": {}, "indices": product(*map(range, shape))}
+    known = {"__builtins__": _EITHER, "indices": product(*map(range, shape))}
     listed: list[int] = eval(compile(listing, "<formula>", "eval"), known)
     return listed
 
@@ -213,19 +221,29 @@ class Source:
             case ast.IfExp(test, body, orelse):
                 asked, *parts = [self.checked(part, names, depth + 1) for part in (test, body, orelse)]
                 made = _either(ast.IfExp(asked.node, *[part.node for part in parts]), parts)
+            case ast.Call(args=[first, second]) if self._called(node) in _EITHER:
+                parts = [self.checked(part, names, depth + 1) for part in (first, second)]
+                made = _nearer(self._called(node), parts)
             case ast.Call() if (rewritten := self._rewritten(node)) is not None:
-                made = self.checked(ast.copy_location(rewritten, node), names, depth + 1)
+                made = self.checked(rewritten, names, depth + 1)
             case _:
                 self._refuse_kind(node)
         if not (made.low >= -_LIMIT and made.high < _LIMIT):
             self.refuse(node, "TW302", "this may be beyond 64-bit integers")
         return made
 
+    def _called(self, call: ast.Call) -> str:
+        """Return the name of a function that the text may call, else nothing; TVM's begin with T."""
+        match call.func:
+            case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="T"), attr=name):
+                return name if name in self.calls and not call.keywords else ""
+        return ""
+
     def _rewritten(self, call: ast.Call) -> ast.expr | None:
-        """Return the expression that a call stands for, in a text that has calls."""
-        name = ast.unparse(call.func) if isinstance(call.func, ast.Name | ast.Attribute) else ""
-        rewrite = self.calls.get(name.removeprefix("T."))
-        return rewrite(call.args) if rewrite is not None and not call.keywords else None
+        """Return the expression that a call stands for."""
+        rewrite = self.calls.get(self._called(call))
+        made = None if rewrite is None else rewrite(call.args)
+        return None if made is None else ast.fix_missing_locations(ast.copy_location(made, call))
 
     def _without_value(self, node: ast.expr, name: str, names: Mapping[str, Value]) -> NoReturn:
         known = ", ".join(names)
@@ -238,6 +256,8 @@ class Source:
             what = "a float" if isinstance(node.value, float) else "no integer"
             self.refuse(node, "TW101", f"{shortened(str(node.value))} is {what}", "a formula is of integers")
         message, hint = _INSTEAD.get(kind, ("this is no integer arithmetic", _KNOWN))
+        if kind is ast.Call and self.calls:
+            message, hint = "this call is not read", "known: " + " ".join(self.calls)
         self.refuse(node, "TW002", message, hint)
 
     def _bounds(self, node: ast.BinOp, a: Value, b: Value) -> tuple[int, int]:
@@ -280,6 +300,15 @@ _BINARY: dict[type, Callable[[int, int], int]] = {
 """Operations that rise or fall in each operand: their ends are at ends."""
 
 
+_EITHER: dict[str, Callable[..., int]] = {"min": min, "max": max}
+"""Functions that stay calls: as an expression, they would hold each operand twice."""
+
+
+def _nearer(name: str, parts: Sequence[Value]) -> Value:
+    low, high = (_EITHER[name](ends) for ends in zip(*[(part.low, part.high) for part in parts], strict=True))
+    return Value(ast.Call(ast.Name(name, ast.Load()), [part.node for part in parts], []), low, high)
+
+
 def _truth(node: ast.expr) -> Value:
     """Return 1 for true and 0 for false."""
     return Value(ast.UnaryOp(ast.UAdd(), node), 0, 1)
@@ -293,7 +322,7 @@ def _either(node: ast.expr, parts: Iterable[Value]) -> Value:
 # -- lambdas ---------------------------------------------------------------------------------------
 
 
-def read_lambda(text: str, let: Mapping[str, int], axes: Sequence[Axis] = (m,)) -> Formula:
+def read_lambda(text: str, let: Mapping[str, int], axes: Sequence[Axis] = (m,)) -> Formula[Axis]:
     """Return the formula of a lambda; `axes` name the numbers of a result without names of its own.
 
     >>> read_lambda("lambda i, j: i * 64 + (j ^ i % 8 * 8)", {}).listed((2, 3))

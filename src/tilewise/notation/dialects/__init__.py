@@ -60,6 +60,12 @@ _LIST = [
         r"lambda\b",
         writes=False,
     ),
+    Dialect(
+        "tilelang",
+        "TileLang's layouts: Layout((64, 64) -> (4096,), transform: (_i, _j) -> (_i * 64 + _j,))",
+        r"(?:Layout|Fragment)\(\s*[(\[][^()\[\]]*[)\]]\s*->",
+        writes=False,
+    ),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 
