@@ -102,10 +102,10 @@ def _fragment(
 ) -> Layout:
     """Take the expressions of thread and index, and return the layout over threads and registers."""
     _label(cursor, "replicate")
-    (copies,) = _numbers(source, _until(cursor, ","), given, "copies")
+    copies = _number(source, _until(cursor, ","), given)
     cursor.expect(",")
     _label(cursor, "thread")
-    (threads,) = _numbers(source, _until(cursor, ","), given, "threads")
+    threads = _number(source, _until(cursor, ","), given)
     cursor.expect(",")
     _label(cursor, _THREAD)
     whose = _until(cursor, ",")
@@ -128,15 +128,16 @@ def _with_copies(layout: Layout) -> Layout:
     count = len(copies) if isinstance(copies, tuple) else 1
     digits = layout.shard[len(layout.shard) - count :]
     replica = tuple(Iter(it.extent, it.stride) for it in digits if it.extent > 1)
-    return Layout(tuple(shape), layout.strides[:-count], replica=replica, offset=layout.offset)
+    strides = layout.strides[:-count]
+    return Layout(tuple(shape), strides, replica=replica, offset=layout.offset, swizzles=layout.swizzles)
 
 
 def _thread_range(cursor: Cursor, source: Source, given: Given) -> None:
     """Take the range of the threads, which has to begin at 0."""
     _label(cursor, "thread_range")
     cursor.expect("I.Range")
-    span = _until(cursor, ")")
-    first, *_ = _numbers(source, span, given)
+    span = _until(cursor, ")", ",")
+    first, *_ = _numbers(source, span, given, least=0)
     if first:
         raise source.error("TW008", f"a range of threads from {first} on is not read", span)
 
@@ -162,17 +163,25 @@ def _until(cursor: Cursor, *ends: str) -> Span:
     return start, cursor.behind.end
 
 
-def _numbers(source: Source, span: Span, given: Given, what: str = "an extent") -> tuple[int, ...]:
-    """Return the extents at a span: one or several in brackets."""
+def _numbers(source: Source, span: Span, given: Given, least: int = 1) -> tuple[int, ...]:
+    """Return the numbers at a span: one or several in brackets."""
     tree = source.parsed(*span)
     nodes = tree.elts if isinstance(tree, ast.Tuple | ast.List) else [tree]
     found = []
     for node in nodes:
         value = source.checked(node, constants(given.let))
-        if value.low != value.high or (value.low < 1 and what != "an extent"):
-            source.refuse(node, "TW102", f"{what} is a positive number")
+        if value.low < least:
+            source.refuse(node, "TW102", f"a number from {least} on belongs here, not {value.low}")
         found.append(value.low)
     return tuple(found)
+
+
+def _number(source: Source, span: Span, given: Given) -> int:
+    """Return the one number at a span."""
+    found = _numbers(source, span, given)
+    if len(found) != 1:
+        raise source.error("TW107", f"{len(found)} numbers where one belongs", span)
+    return found[0]
 
 
 def _indices(source: Source, span: Span, result: Sequence[int]) -> dict[str, ast.expr]:
