@@ -11,6 +11,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.orders import turned
 from tilewise.core.shapes import as_shape, extents_of, mirrored
 from tilewise.core.swizzles import Swizzle
+from tilewise.notation.closed import layout_of
 from tilewise.notation.dialects import Given
 from tilewise.notation.formulas import Formula
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.cli.words import Asked
+    from tilewise.core.axes import Axis
+    from tilewise.core.shapes import Shape
 
 
 def called(name: str, *options: str) -> Callable[..., Any]:
@@ -145,21 +148,28 @@ def move_offset(ask: Asked, a: Layout, offset: Any = None) -> Any:
 
 def recognise(ask: Asked, table: Any) -> Any:
     """Recognise a table or a function; a flat table counts as --dialect says."""
-    return _listed(ask, table, algebra.recognise(*_asked(ask, table)))
+    if isinstance(table, Formula):
+        return layout_of(table, _shape_of(ask, table)).in_order(ask.order)
+    return _listed(ask, table, algebra.recognise(table, *_kept(ask)))
 
 
 def explanations(ask: Asked, table: Any) -> Any:
     """Return all layouts of a table or of a function."""
-    return [_listed(ask, table, found.layout) for found in algebra.explanations(*_asked(ask, table))]
-
-
-def _asked(ask: Asked, table: Any) -> tuple[Any, Any, Any]:
-    """Return a table with its axes and its shape; a function as the tables of its axes."""
-    axes, shape = ask["axes"] or [m], ask["shape"]
     if isinstance(table, Formula):
-        given = Given(table.source.text, None if shape is None else extents_of(as_shape(shape)))
-        table = table.listed(given.needs_shape("a function of coordinates"))
-    return table, axes, shape
+        table = table.listed(extents_of(_shape_of(ask, table)))
+    return [_listed(ask, table, found.layout) for found in algebra.explanations(table, *_kept(ask))]
+
+
+def _shape_of(ask: Asked, function: Formula[Axis]) -> Shape:
+    """Return the shape on which a function is asked."""
+    if ask["shape"] is None:
+        Given(function.source.text).needs_shape("a function of coordinates")
+    return as_shape(ask["shape"])
+
+
+def _kept(ask: Asked) -> tuple[Any, Any]:
+    """Return the axes of a table's numbers, and the shape that is kept."""
+    return ask["axes"] or [m], ask["shape"]
 
 
 def _listed(ask: Asked, table: Any, found: Layout) -> Layout:

@@ -85,6 +85,20 @@ class Formula(Generic[Name]):
 
     def listed(self, shape: Sequence[int]) -> dict[Name, list[int]]:
         """Return the values at all indices of a shape, in the order of the flat index."""
+        checked = self.checked(shape)
+        elements = prod(shape)
+        steps = elements * sum(1 for value in checked.values() for _ in ast.walk(value.node))
+        if elements > MAX_LISTED or steps > MAX_STEPS:
+            raise LayoutError(
+                "TW301",
+                f"a function of {elements} elements, in {steps} steps; "
+                f"at most {MAX_LISTED} are asked, in {MAX_STEPS}",
+                hint="every element is asked, for the answer to be exact; ask about a tile",
+            )
+        return {name: _at_all_indices(value.node, shape) for name, value in checked.items()}
+
+    def checked(self, shape: Sequence[int]) -> dict[Name, Value]:
+        """Return the expressions made anew, of coordinates `_0`, `_1` and so on, with their bounds."""
         if len(shape) != len(self.arguments):
             raise LayoutError(
                 "TW202",
@@ -92,29 +106,10 @@ class Formula(Generic[Name]):
                 f"{spell(tuple(shape))} has {counted(len(shape), 'mode')}",
                 hint="a function has one coordinate a mode",
             )
-        if prod(shape) > MAX_LISTED:
-            raise LayoutError(
-                "TW301",
-                f"a function on {spell(tuple(shape))}, which are {prod(shape)} elements; "
-                f"at most {MAX_LISTED} are listed",
-                hint="every element is asked, for the answer to be exact; ask about a tile",
-            )
         names = constants(self.let)
-        places = [ast.Name(f"_{at}", ast.Load()) for at in range(len(shape))]
-        names |= {
-            name: Value(place, 0, extent - 1)
-            for name, place, extent in zip(self.arguments, places, shape, strict=True)
-        }
-        checked = {name: self.source.checked(node, names) for name, node in self.parts.items()}
-        steps = sum(1 for value in checked.values() for _ in ast.walk(value.node))
-        if steps * prod(shape) > MAX_STEPS:
-            raise LayoutError(
-                "TW301",
-                f"{counted(prod(shape), 'element')} of an expression with {counted(steps, 'part')}; "
-                f"at most {MAX_STEPS} steps are done",
-                hint="ask about a tile",
-            )
-        return {name: _at_all_indices(value.node, shape) for name, value in checked.items()}
+        for at, (name, extent) in enumerate(zip(self.arguments, shape, strict=True)):
+            names[name] = Value(ast.Name(f"_{at}", ast.Load()), 0, extent - 1)
+        return {name: self.source.checked(node, names) for name, node in self.parts.items()}
 
 
 def constants(let: Mapping[str, int]) -> dict[str, Value]:
