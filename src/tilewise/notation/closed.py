@@ -61,7 +61,7 @@ def closed(formula: Formula[Axis], shape: Shape) -> Layout:
     forms = {axis: _form(value.node, extents) for axis, value in formula.checked(extents).items()}
     if all(isinstance(form, Layout) for form in forms.values()):
         parts = [_on(axis, form) for axis, form in forms.items() if isinstance(form, Layout)]
-        return _in_shape(reduce(_sum, parts), shape)
+        return _in_shape(reduce(_added, parts), shape)
     maps = [_as_xors(form) for form in forms.values()]
     columns = zip(*(part.columns for part in maps), strict=True)
     origin = tuple(part.origin[0] for part in maps)
@@ -130,13 +130,18 @@ def _on(axis: Axis, layout: Layout) -> Layout:
 
 def _sum(one: Form, other: Form) -> Form:
     if isinstance(one, Layout) and isinstance(other, Layout):
-        try:
-            a, b = refinement(one, other)
-        except Refused as no:
-            raise NoForm from no
-        strides = tuple(s + t for s, t in zip(a.strides, b.strides, strict=True))
-        return Layout(a.shape, strides, offset=one.offset + other.offset)
+        return _added(one, other)
     return _disjoint(one, other)
+
+
+def _added(one: Layout, other: Layout) -> Layout:
+    """Return the sum of two layouts, over the digits of both."""
+    try:
+        a, b = refinement(one, other)
+    except Refused as no:
+        raise NoForm from no
+    strides = tuple(s + t for s, t in zip(a.strides, b.strides, strict=True))
+    return Layout(a.shape, strides, offset=one.offset + other.offset)
 
 
 def _difference(one: Form, other: Form) -> Form:

@@ -183,9 +183,9 @@ class Source:
             raise self.error("TW005", "a formula that is nested too deeply", (start, end)) from None
         before = len(self.text[:start].encode())
         for node in ast.walk(tree):
-            if hasattr(node, "col_offset"):
+            if isinstance(node, ast.expr | ast.arg):
                 node.col_offset += before
-                node.end_col_offset += before
+                node.end_col_offset = (node.end_col_offset or 0) + before
         return tree
 
     def checked(self, node: ast.expr, names: Mapping[str, Value], depth: int = 0) -> Value:

@@ -400,12 +400,13 @@ def _unexplained(listed: Listed) -> Refused:
     values = listed.encoded(code, listed.axes)
     flat, form = _beginning(iter(values), listed.size, places)
     nearest = listed.layout(code, form, values[0], None)
-    for search, *fields in _swizzles(searches := _searches(listed)):
-        reached, form = _beginning(search.moved(*fields), listed.size, places)
+    searches = _searches(listed)
+    for search, bits, base, shift in _swizzles(searches):
+        reached, form = _beginning(search.moved(bits, base, shift), listed.size, places)
         if reached > flat:
             flat = reached
-            start = next(search.moved(*fields))
-            nearest = listed.layout(search.code, form, start, Swizzle(*fields, search.axis))
+            start = next(search.moved(bits, base, shift))
+            nearest = listed.layout(search.code, form, start, Swizzle(bits, base, shift, search.axis))
     index = listed.index(flat)
     shown, told = (index, str(index)) if len(index) > 1 else (flat, str(flat))
     swizzled = " or ".join(search.axis.name for search in searches)
