@@ -11,9 +11,6 @@ from tilewise.core.layout import Layout
 from tilewise.core.orders import turned
 from tilewise.core.shapes import as_shape, extents_of, mirrored
 from tilewise.core.swizzles import Swizzle
-from tilewise.notation.closed import layout_of
-from tilewise.notation.dialects import Given
-from tilewise.notation.formulas import Formula
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +19,7 @@ if TYPE_CHECKING:
     from tilewise.cli.words import Asked
     from tilewise.core.axes import Axis
     from tilewise.core.shapes import Shape
+    from tilewise.notation.formulas import Formula
 
 
 def called(name: str, *options: str) -> Callable[..., Any]:
@@ -148,6 +146,9 @@ def move_offset(ask: Asked, a: Layout, offset: Any = None) -> Any:
 
 def recognise(ask: Asked, table: Any) -> Any:
     """Recognise a table or a function; a flat table counts as --dialect says."""
+    from tilewise.notation.closed import layout_of
+    from tilewise.notation.formulas import Formula
+
     if isinstance(table, Formula):
         return layout_of(table, _shape_of(ask, table)).in_order(ask.order)
     return _listed(ask, table, algebra.recognise(table, *_kept(ask)))
@@ -155,6 +156,8 @@ def recognise(ask: Asked, table: Any) -> Any:
 
 def explanations(ask: Asked, table: Any) -> Any:
     """Return all layouts of a table or of a function."""
+    from tilewise.notation.formulas import Formula
+
     if isinstance(table, Formula):
         table = table.listed(extents_of(_shape_of(ask, table)))
     return [_listed(ask, table, found.layout) for found in algebra.explanations(table, *_kept(ask))]
@@ -162,6 +165,8 @@ def explanations(ask: Asked, table: Any) -> Any:
 
 def _shape_of(ask: Asked, function: Formula[Axis]) -> Shape:
     """Return the shape on which a function is asked."""
+    from tilewise.notation.dialects import Given
+
     if ask["shape"] is None:
         Given(function.source.text).needs_shape("a function of coordinates")
     return as_shape(ask["shape"])

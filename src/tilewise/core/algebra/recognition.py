@@ -350,12 +350,8 @@ class _Search:
 
     def layout(self, bits: int, base: int, shift: int) -> Layout | None:
         """The layout that the table is behind this swizzle, if it is one."""
-        move = _move(bits, base, shift)
-        for i, law in enumerate(self.laws):
-            first, *others = [move(after) - move(before) + rest for before, after, rest in law]
-            if first not in others:
-                self.laws.insert(0, self.laws.pop(i))  # what broke one breaks many
-                return None
+        if self.breaks_a_law(_move(bits, base, shift)):
+            return None
         moved = list(self.moved(bits, base, shift))
         form = form_of(moved)
         if isinstance(form, tuple):
@@ -363,6 +359,15 @@ class _Search:
             return None
         swizzle = Swizzle(bits, base, shift, self.axis)
         return self.listed.layout(self.code, form, moved[0], swizzle)
+
+    def breaks_a_law(self, move: Callable[[int], int]) -> bool:
+        """Whether one of the laws shows that a map behind a swizzle is no layout."""
+        for i, law in enumerate(self.laws):
+            first, *others = [move(after) - move(before) + rest for before, after, rest in law]
+            if first not in others:
+                self.laws.insert(0, self.laws.pop(i))  # what broke one breaks many
+                return True
+        return False
 
     def moved(self, bits: int, base: int, shift: int) -> Iterator[int]:
         """The map behind a swizzle, as the numbers of the search's code."""
@@ -375,12 +380,12 @@ class _Search:
 
     def _law(self, m: int, other: int) -> Law:
         """The steps into gcd(m, other), m and other; other = size stands for none."""
+        return self.law(*(p for p in (gcd(m, other), m, other) if p < len(self.values)))
+
+    def law(self, *positions: int) -> Law:
+        """The steps into positions."""
         values, rest = self.values, self.rest
-        return [
-            (values[p - 1], values[p], rest[p] - rest[p - 1] if rest else 0)
-            for p in (gcd(m, other), m, other)
-            if p < len(values)
-        ]
+        return [(values[p - 1], values[p], rest[p] - rest[p - 1] if rest else 0) for p in positions]
 
 
 def _move(bits: int, base: int, shift: int) -> Callable[[int], int]:
@@ -395,14 +400,22 @@ def _move(bits: int, base: int, shift: int) -> Callable[[int], int]:
 
 
 def _unexplained(listed: Listed) -> Refused:
-    """The refusal, at the first index to which no layout comes, swizzled or not."""
+    """The refusal, at the first index to which no layout comes, swizzled or not.
+
+    A swizzle at which one of the steps breaks the law that broke it for others comes no further than they.
+    """
     code, places = listed.code(listed.axes), listed.places
     values = listed.encoded(code, listed.axes)
-    flat, form = _beginning(iter(values), listed.size, places)
+    flat, steps, form = _beginning(iter(values), listed.size, places)
     nearest = listed.layout(code, form, values[0], None)
     searches = _searches(listed)
+    for search in searches:
+        search.laws = [search.law(*steps)]
     for search, bits, base, shift in _swizzles(searches):
-        reached, form = _beginning(search.moved(bits, base, shift), listed.size, places)
+        if search.breaks_a_law(_move(bits, base, shift)):
+            continue
+        reached, steps, form = _beginning(search.moved(bits, base, shift), listed.size, places)
+        search.laws.insert(0, search.law(*steps))
         if reached > flat:
             flat = reached
             start = next(search.moved(bits, base, shift))
@@ -420,15 +433,17 @@ def _unexplained(listed: Listed) -> Refused:
     )
 
 
-def _beginning(values: Iterator[int], size: int, places: Sequence[int]) -> tuple[int, Form]:
-    """The first position at which no layout of so many elements begins like the values, and its form before.
+def _beginning(values: Iterator[int], size: int, places: Sequence[int]) -> tuple[int, tuple[int, ...], Form]:
+    """The first position at which no layout of so many elements begins like the values; why; its form before.
 
     Steps of a layout into a position are those into the largest place value of its digits that divides it.
     So a step of its own makes the position a place value: all others divide it, and it divides the size.
     The place values of a shape, `places`, divide those of digits or are divided by them.
 
+    Why: positions up to that one, of which a layout steps into the first as into one of the others.
+
     >>> _beginning(iter([0, 1, 3, 4, 7, 7]), 6, ())
-    (4, {1: 1, 2: 1})
+    (4, (2, 4), {1: 1, 2: 1})
     """
     form: Form = {}
     known: list[tuple[int, int]] = []
@@ -442,12 +457,12 @@ def _beginning(values: Iterator[int], size: int, places: Sequence[int]) -> tuple
             carry = own
         if known and step == carry:
             continue
-        if (
-            any(position % place for place, _ in known)
-            or size % position
-            or any(position % place and place % position for place in places)
-        ):
-            return position, form
+        for place, _ in known:
+            if position % place:
+                return position, (gcd(position, place), position, place), form
+        for place in (size, *places):
+            if place % position and position % place:
+                return position, (gcd(position, place), position), form
         form[position] = step - carry
         known.append((position, step))
-    return size, form
+    raise AssertionError("a layout has all of the values")
