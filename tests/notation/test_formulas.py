@@ -110,6 +110,7 @@ def test_precedence_lines_and_the_names_of_python():
         ("lambda i, j: 2 * (1 << i * 20)", "TW302", "1 << i * 20"),
         ("lambda i, j: 1 << (1 << 62)", "TW302", "1 << (1 << 62)"),
         ("i * 64 + j", "TW001", "i * 64 + j"),
+        ("lambda i, j: i + \udcff + j", "TW002", "\udcff"),
     ],
 )
 def test_a_refusal_points_at_the_fault(text, code, at):

@@ -150,9 +150,9 @@ class Source:
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Return where an expression stands: its columns count the bytes of one line."""
-        line = self.text.encode()
+        line = self.text.encode(errors="surrogatepass")
         start, end = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", None) or len(line)
-        return len(line[:start].decode()), len(line[:end].decode())
+        return len(line[:start].decode(errors="replace")), len(line[:end].decode(errors="replace"))
 
     def parsed(self, start: int = 0, end: int | None = None) -> ast.expr:
         """Return the tree of an expression in the text, its columns those of the text."""
@@ -179,9 +179,12 @@ class Source:
                 raise self.error("TW004", f"'{self.text[at]}' is never closed", (at, at + 1)) from None
             message = "Python's grammar has no such expression"
             raise self.error("TW001", message, (at, min(at + 1, end))) from None
-        except (ValueError, RecursionError, MemoryError):
+        except UnicodeEncodeError as error:
+            at = start + error.start
+            raise self.error("TW002", "a character that is no text", (at, at + 1)) from None
+        except (RecursionError, MemoryError):
             raise self.error("TW005", "a formula that is nested too deeply", (start, end)) from None
-        before = len(self.text[:start].encode())
+        before = len(self.text[:start].encode(errors="surrogatepass"))
         for node in ast.walk(tree):
             if isinstance(node, ast.expr | ast.arg):
                 node.col_offset += before
