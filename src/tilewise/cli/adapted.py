@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilewise.core import algebra
+from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.orders import turned
-from tilewise.core.shapes import mirrored
+from tilewise.core.shapes import as_shape, extents_of, mirrored
 from tilewise.core.swizzles import Swizzle
 
 TYPE_CHECKING = False
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.cli.words import Asked
+    from tilewise.core.axes import Axis
+    from tilewise.core.shapes import Shape
+    from tilewise.notation.formulas import Formula
 
 
 def called(name: str, *options: str) -> Callable[..., Any]:
@@ -141,18 +145,41 @@ def move_offset(ask: Asked, a: Layout, offset: Any = None) -> Any:
 
 
 def recognise(ask: Asked, table: Any) -> Any:
-    """Recognise a table; a flat one counts as --dialect says."""
-    return _listed(ask, table, algebra.recognise(table))
+    """Recognise a table or a function; a flat table counts as --dialect says."""
+    from tilewise.notation.closed import layout_of
+    from tilewise.notation.formulas import Formula
+
+    if isinstance(table, Formula):
+        return layout_of(table, _shape_of(ask, table)).in_order(ask.order)
+    return _listed(ask, table, algebra.recognise(table, *_kept(ask)))
 
 
 def explanations(ask: Asked, table: Any) -> Any:
-    """Return all layouts of a table."""
-    return [_listed(ask, table, found.layout) for found in algebra.explanations(table)]
+    """Return all layouts of a table or of a function."""
+    from tilewise.notation.formulas import Formula
+
+    if isinstance(table, Formula):
+        table = table.listed(extents_of(_shape_of(ask, table)))
+    return [_listed(ask, table, found.layout) for found in algebra.explanations(table, *_kept(ask))]
+
+
+def _shape_of(ask: Asked, function: Formula[Axis]) -> Shape:
+    """Return the shape on which a function is asked."""
+    from tilewise.notation.dialects import Given
+
+    if ask["shape"] is None:
+        Given(function.source.text).needs_shape("a function of coordinates")
+    return as_shape(ask["shape"])
+
+
+def _kept(ask: Asked) -> tuple[Any, Any]:
+    """Return the axes of a table's numbers, and the shape that is kept."""
+    return ask["axes"] or [m], ask["shape"]
 
 
 def _listed(ask: Asked, table: Any, found: Layout) -> Layout:
     nested = isinstance(table, list) and any(isinstance(row, list) for row in table)
-    return found.in_order(ask.order) if nested else in_flat_order(found, ask.order)
+    return found.in_order(ask.order) if nested or ask["shape"] else in_flat_order(found, ask.order)
 
 
 def in_flat_order(layout: Layout, order: str) -> Layout:

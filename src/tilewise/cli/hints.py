@@ -38,6 +38,7 @@ SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\(\"high\", n, \"low\"\)", "HIGH,N,LOW"),
     (r"\((\w+), n, (\w+)\)", r"\1,N,\2"),
     (r"\baxis=\"(\w+)\"", r"--axis \1"),
+    (r"\baxis=\(([\w, \"]+)\)", lambda found: f"--axes {_bare(found)}"),
     (r"\bdtype=\"(\w+)\"", r"--dtype \1"),
     (r"\bengine=\"(\w+)\"", r"--engine \1"),
     (r"Axis\(\"(\w+)\", storage=True\)(, or --storage \1)?", r"--storage \1"),

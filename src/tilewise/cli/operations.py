@@ -63,8 +63,17 @@ OPTIONS = {
     for option in (
         Option("--by-mode", "coalesce: every mode by itself"),
         Option("--modes", "compose: the axes of B that are coordinates of A, one a mode", "AXES"),
-        Option("--axes", "inverses: the order of the result's modes, one an axis", "AXES"),
-        Option("--shape", "slice: the region is one of this shape; from_bases: the result's", "SHAPE"),
+        Option(
+            "--axes",
+            "left_inverse, right_inverse, quasi_inverse, inverse: the order of the result's modes, "
+            "one an axis; recognise, explanations: the axes of numbers, where the table does not name them",
+            "AXES",
+        ),
+        Option(
+            "--shape",
+            "slice: the region is one of this shape; from_bases, recognise, explanations: the result's",
+            "SHAPE",
+        ),
         Option("--size", "complement: fill [0, SIZE)", "SIZE"),
         Option("--weak", "complement: disjoint is enough, holes may stay"),
         Option("--order", "tile_to_shape: a rank a mode, the lowest where blocks lie together", "ORDER"),
@@ -441,9 +450,10 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
             Operation(
                 "recognise",
                 "TABLE",
-                "the layout, swizzled where it must be, that lists as TABLE",
+                "the layout, swizzled where it must be, that lists as TABLE: numbers, a .npy file, a lambda",
                 ("[[0, 1, 2, 3], [5, 4, 7, 6]]",),
                 adapted.recognise,
+                ("shape", "axes"),
             ),
             Operation(
                 "explanations",
@@ -451,6 +461,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "all swizzled layouts that list as TABLE, the fewest bits first",
                 ("[0, 1, 2, 3, 5, 4, 7, 6]",),
                 adapted.explanations,
+                ("shape", "axes"),
             ),
             Operation(
                 "recognise_map",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewise.cli.arguments import layout_from, let_from, text_from
+from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 
@@ -15,10 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+MAX_ENTRIES = 1 << 22
+"""An array has so many entries at most."""
+
 KEEP = ("_", ":")
 """The tilers of a mode that stays as it is."""
 
 _STATIC = re.compile(r"(?<!\w)_(?=\d)")
+_LAMBDA = re.compile(r"\s*lambda\b")
 _CALL = re.compile(r"\s*[A-Za-z]\w*\.[A-Za-z]")
 
 
@@ -147,10 +152,15 @@ class Reader:
     def table(self, text: str) -> Any:
         """Numbers in JSON's nested lists, by axis if need be; or with spaces or commas between them.
 
-        Lines of equally many numbers are rows, and lines that begin with a name are axes.
+        Lines of equally many numbers are rows, and lines that begin with a name are axes. A file that NumPy
+        has saved is an array, and a lambda is a function of the coordinates.
         """
         import json
 
+        if _LAMBDA.match(text):
+            return self._function(text)
+        if text.endswith(".npy"):
+            return _array_in(text)
         if not text.startswith(("[", "{")):
             return self._lines([line.split() for line in text.replace(",", " ").splitlines() if line.strip()])
         try:
@@ -158,12 +168,38 @@ class Reader:
         except (ValueError, RecursionError) as error:
             raise LayoutError("TW401", f"the table is no JSON: {error}") from None
 
+    def _function(self, text: str) -> Any:
+        from tilewise.notation.formulas import read_lambda
+
+        names = self.args.axes
+        return read_lambda(
+            text, self.let, [m] if names is None else [Axis(str(n)) for n in self.names(names)]
+        )
+
     def _lines(self, lines: list[list[str]]) -> Any:
         if all(line[0].isidentifier() and line[0] not in self.let for line in lines):
             return {name: list(map(self.number, words)) for name, *words in lines}
         rows = [list(map(self.number, words)) for words in lines]
         even = len(rows) > 1 and len(rows[0]) > 1 and len(set(map(len, rows))) == 1
         return rows if even else [number for row in rows for number in row]
+
+
+def _array_in(path: str) -> Any:
+    """Return the numbers in a file that NumPy has saved, as nested lists."""
+    from numpy.lib.format import open_memmap
+
+    try:
+        array = open_memmap(path, mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise LayoutError("TW402", f"{path} holds no array of numbers: {why}") from None
+    if array.size > MAX_ENTRIES:
+        raise LayoutError(
+            "TW301",
+            f"{path} has {array.size} entries; at most {MAX_ENTRIES} are read",
+            hint="every entry is looked at, for the answer to be exact; save a tile",
+        )
+    return array.tolist()
 
 
 def _parts_of(text: str) -> list[str]:

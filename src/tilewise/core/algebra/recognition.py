@@ -11,26 +11,30 @@ A swizzle undoes itself, so T = Sw o L iff Sw o T is a layout L, which the gcd l
              are still told apart: T would be a layout itself. Numbers below 0 repeat their sign above n,
              and two bits more tell their steps apart. All others are tried, B ascending, each on a few
              steps that broke the law before it is asked the whole map.
+
+Where there is none, each swizzle has a first index up to which Sw o T is still the beginning of a layout.
+The last of these indices is the witness: a layout has what comes before it, and none has it as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import gcd
 from operator import or_
 
-from tilewise.core.algebra.levels import Code, Form, digits_of, form_of
+from tilewise.core.algebra.levels import Form, form_of
+from tilewise.core.algebra.listed import Listed
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_shard
-from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.gf2 import AffineMap
-from tilewise.core.integers import as_int, bits_of
+from tilewise.core.integers import bits_of
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import spell
 from tilewise.core.swizzles import Swizzle
-from tilewise.core.vectors import Vector, point
+from tilewise.core.vectors import point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,17 +60,20 @@ class Explanation:
         return self.layout.swizzles[0] if self.layout.swizzles else None
 
 
-def recognise(table: Any, axis: Axis = m) -> Layout:
+def recognise(table: Any, axis: Any = m, shape: Any = None) -> Layout:
     """The layout that a table lists: the swizzle with the fewest bits that explains it, none if possible.
 
     A table is a list of integers or an array, nested as its shape is; or a list of places; or one such
-    table an axis, by name. The result has the table's shape where its digits divide it, else it is flat
-    (`explanations` says why). Of swizzles with as few bits, S > 0 comes first, then small `|S|` and M.
+    table an axis, by name. Or it is a function of the coordinates, which is asked at every index of `shape`:
+    it gives a number on `axis`, a place, {axis: number}, or as many numbers as `axis` names axes.
+
+    The result has the modes of `shape`. Without one it has the table's own shape where its digits divide
+    it, else it is flat (`explanations` says why). Of swizzles with as few bits, S > 0 comes first, then
+    small `|S|` and M.
 
         postcondition  recognise(T).place(x) == T[x] for every flat index x
-        refused        TW510 where no layout and no swizzle of one explains the table; the witness are two
-                       positions at which it steps as no layout does: of m, m' and gcd(m, m') the step into
-                       the last is one of the other two; with m' = size, that into m
+        refused        TW510 where no layout and no swizzle of one, in that shape, explains the table; the
+                       witness is an index: a layout has all that comes before it, and none has it as well
 
     >>> from tilewise import S
     >>> recognise([[0, 1, 2, 3], [5, 4, 7, 6]])
@@ -75,23 +82,28 @@ def recognise(table: Any, axis: Axis = m) -> Layout:
     S[(2, 3) : (10, 1)] + 5
     >>> recognise({"laneid": [0, 0, 1, 1], "reg": [1, 0, 1, 0]})
     S[(2, 2) : (1@laneid, -1@reg)] + 1@reg
+    >>> recognise(lambda i, j: i * 64 + (j ^ i % 8 * 8), shape=(64, 64))
+    Swizzle(3, 3, 3) @ S[(64, 64) : (64, 1)]
+    >>> recognise(lambda i, j: (i * 4 + j // 2, j % 2), ("laneid", "reg"), (8, 8))
+    S[(8, (4, 2)) : (4@laneid, (1@laneid, 1@reg))]
     >>> recognise([0, 1, 2, 5])
     Traceback (most recent call last):
-    tilewise.Refused: TW510: no layout of 4 elements steps by 1@m into position 1, by 3@m into position 3, \
-and no swizzle on m makes the table one
-      hint: a layout steps into m as it does into gcd(m, size), and into gcd(m, m') as into m or m'
+    tilewise.Refused: TW510: element 3 is at 5@m, and no layout of 4 that has the elements before it puts it \
+there, swizzled on m or not
+      hint: S[4 : 1] has the elements before it, and puts it at 3@m
     """
-    listed = _Listed(table, axis)
+    listed = Listed(table, axis, shape)
     affine = listed.affine()
     if affine is None:
-        return listed.explained(next(_searched(listed), None)).layout
+        return next(_explained(listed)).layout
     try:
-        return listed.explained(recognise_map(affine)).layout
+        found = recognise_map(affine)
     except Refused:
-        return listed.explained(None).layout
+        raise _unexplained(listed) from None
+    return _shaped(listed, found).layout
 
 
-def explanations(table: Any, axis: Axis = m) -> Iterator[Explanation]:
+def explanations(table: Any, axis: Any = m, shape: Any = None) -> Iterator[Explanation]:
     """Every `Swizzle<B,M,S> o layout` that a table is the list of, fewest bits first.
 
     A table of less than a whole period may have several: no place that it names tells them apart. Of
@@ -101,16 +113,17 @@ def explanations(table: Any, axis: Axis = m) -> Iterator[Explanation]:
     >>> [str(found.layout) for found in explanations([[0, 3], [4, 7]])]
     ['S[(2, 2) : (4, 3)]', 'Swizzle<1,0,1> o S[(2, 2) : (4, 2)]', 'Swizzle<1,0,-1> o S[(2, 2) : (4, 1)]']
     """
-    listed = _Listed(table, axis)
-    beyond: Layout | None = None
+    listed = Listed(table, axis, shape)
+    beyond: Explanation | None = None
     inside = False
-    for found in _searched(listed):
-        if all(swizzle.target < 1 << listed.width(swizzle.axis) for swizzle in found.swizzles):
+    for found in _explained(listed):
+        swizzle = found.swizzle
+        if swizzle is None or swizzle.target < 1 << listed.width(swizzle.axis):
             inside = True
-            yield listed.explained(found)
+            yield found
         beyond = beyond or found
-    if not inside:
-        yield listed.explained(beyond)
+    if beyond and not inside:
+        yield beyond
 
 
 def recognise_map(affine: AffineMap) -> Layout:
@@ -233,177 +246,59 @@ def _undone(affine: AffineMap, swizzle: Swizzle | None, place: tuple[int, ...]) 
     return tuple(swizzle(p) if a == swizzle.axis else p for a, p in zip(affine.axes, place, strict=True))
 
 
-# -- a listed map ----------------------------------------------------------------------------------
-
-
-class _Listed:
-    """A table as one list of numbers an axis, with the shape that it is nested in."""
-
-    def __init__(self, table: Any, axis: Axis) -> None:
-        self.columns: dict[Axis, list[int]] = {}
-        if isinstance(table, Mapping):
-            read = {_axis(name): _flattened(part) for name, part in table.items()}
-        else:
-            read = {axis: _flattened(table)}
-        shapes = {shape for shape, _ in read.values()}
-        if len(shapes) != 1:
-            raise LayoutError(
-                "TW107",
-                "the tables of the axes have shapes " + " and ".join(map(spell, sorted(shapes)))
-                if shapes
-                else "a table without an axis",
-                hint="one table an axis, all of one shape",
-            )
-        (self.shape,) = shapes
-        for name, (_, entries) in read.items():
-            self.columns |= _by_axis(name, entries)
-        self.axes = tuple(self.columns)
-        self.size = len(self.columns[self.axes[0]])
-
-    def width(self, axis: Axis) -> int:
-        """How many bits the table's numbers have on an axis, the sign not counted."""
-        low, high = min(self.columns[axis]), max(self.columns[axis])
-        return max(high, ~low).bit_length()
-
-    def affine(self) -> AffineMap | None:
-        """The table as XORs of columns, if it is that."""
-        bits = self.size.bit_length() - 1
-        if self.size != 1 << bits:
-            return None
-        columns = []
-        for values in self.columns.values():
-            start, listed, flips = values[0], values[:1], []
-            for bit in range(bits):
-                flip = values[1 << bit] ^ start
-                listed += [value ^ flip for value in listed]
-                flips.append(flip)
-            if listed != values:
-                return None
-            columns.append(flips)
-        origin = tuple(values[0] for values in self.columns.values())
-        return AffineMap(origin, tuple(zip(*columns, strict=True)), self.axes)
-
-    def explained(self, found: Layout | None) -> Explanation:
-        """The layout in the table's shape, where its digits divide it; a refusal where there is none."""
-        if found is None:
-            raise self._unexplained()
-        if len(self.shape) < 2:
-            return Explanation(found)
-        from tilewise.core.algebra.modes import reshape
-
-        try:
-            return Explanation(reshape(found, self.shape))
-        except Refused as no:
-            return Explanation(found, no.reason)
-
-    def _unexplained(self) -> Refused:
-        code = self.code(self.axes)
-        listed = self.encoded(code, self.axes)
-        found = form_of(listed)
-        assert isinstance(found, tuple)
-        m, other = found
-        positions = sorted({p for p in (gcd(m, other), m, other) if p < self.size})
-        steps = [f"by {code.vector(listed[p] - listed[p - 1])} into position {p}" for p in positions]
-        storage = " or ".join(axis.name for axis in self.axes if axis.kind == "storage")
-        return Refused(
-            "TW510",
-            f"no layout of {self.size} elements steps {', '.join(steps)}"
-            + (f", and no swizzle on {storage} makes the table one" if storage else ""),
-            witness=(m, other),
-            hint="a layout steps into m as it does into gcd(m, size), and into gcd(m, m') as into m or m'",
-        )
-
-    def code(self, axes: tuple[Axis, ...]) -> Code:
-        """Places as single numbers, with room for all differences and strides, the first axis lowest."""
-        largest = max(max(map(abs, (min(v), max(v)))) for v in self.columns.values())
-        return Code(axes, 2 * largest.bit_length() + self.size.bit_length() + 8)
-
-    def encoded(self, code: Code, axes: tuple[Axis, ...]) -> list[int]:
-        """The places as the numbers of a code, on some of its axes."""
-        if axes == code.axes[:1]:
-            return self.columns[axes[0]]
-        fields = [code.field[axis.name] for axis in axes]
-        columns = [self.columns[axis] for axis in axes]
-        return [
-            sum([value << field for value, field in zip(place, fields, strict=True)])
-            for place in zip(*columns, strict=True)
-        ]
-
-    def layout(self, code: Code, form: Form, start: int, swizzle: Swizzle | None) -> Layout:
-        """The layout of a form."""
-        digits = [digit for digit in digits_of(form, self.size) if digit[0] > 1]
-        return Layout(
-            tuple(extent for extent, _ in digits),
-            tuple(code.vector(stride) for _, stride in digits),
-            offset=code.vector(start),
-            swizzles=(swizzle,) if swizzle else (),
-        )
-
-
-def _axis(name: Any) -> Axis:
-    return name if isinstance(name, Axis) else Axis(name)
-
-
-def _flattened(table: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """(shape, entries) of a nested table."""
-    table = _plain(table)
-    if not isinstance(table, Iterable):
-        return (), [table]
-    entries = list(table)
-    if entries and hasattr(entries[0], "tolist"):
-        entries = list(map(_plain, entries))
-    shape = [len(entries)]
-    while entries and isinstance(entries[0], list | tuple):
-        lengths = {len(row) if isinstance(row, list | tuple) else 0 for row in entries}
-        if len(lengths) > 1:
-            raise LayoutError(
-                "TW107",
-                f"a table with rows of {' and '.join(map(str, sorted(lengths)))} entries",
-                hint="every row has as many; 0 stands for an entry beside rows",
-            )
-        shape.append(lengths.pop())
-        entries = [entry for row in entries for entry in row]
-    if not entries:
-        raise LayoutError("TW102", "a table without an entry is no layout's")
-    return tuple(shape), entries
-
-
-def _plain(table: Any) -> Any:
-    """An array of any package as Python's own lists and numbers."""
-    return table.tolist() if hasattr(table, "tolist") else table
-
-
-def _by_axis(axis: Axis, entries: list[Any]) -> dict[Axis, list[int]]:
-    """Entries as numbers: on the axis, or on their own where they are places."""
-    kinds = set(map(type, entries))
-    if kinds == {int}:
-        return {axis: entries}
-    if kinds == {Vector}:
-        named = {own.name: own for place in entries for own in place.axes} or {axis.name: axis}
-        return {own: [place[own] for place in entries] for own in named.values()}
-    fraction = next((entry for entry in entries if isinstance(entry, float)), None)
-    if fraction is not None:
-        raise LayoutError(
-            "TW101",
-            f"an entry of the table must be an integer, not the float {fraction!r}",
-            hint="a table lists places, which are whole numbers: astype(int) where these are",
-        )
-    return {axis: [as_int(entry, "an entry of the table") for entry in entries]}
-
-
 # -- which swizzle ---------------------------------------------------------------------------------
 
 
-def _searched(listed: _Listed) -> Iterator[Layout]:
-    """The layouts that explain a table: the plain one first, then those with the fewest bits swizzled."""
+def _explained(listed: Listed) -> Iterator[Explanation]:
+    """The layouts that explain a map, in its shape; a refusal where there is none."""
+    some = False
+    for found in _searched(listed):
+        try:
+            explanation = _shaped(listed, found)
+        except Refused:
+            continue
+        some = True
+        yield explanation
+    if not some:
+        raise _unexplained(listed)
+
+
+def _shaped(listed: Listed, found: Layout) -> Explanation:
+    """The layout in the map's shape, where its digits divide it."""
+    if len(listed.shape) < 2 and not listed.kept:
+        return Explanation(found)
+    from tilewise.core.algebra.modes import reshape
+
+    try:
+        return Explanation(reshape(found, listed.shape))
+    except Refused as no:
+        if listed.kept:
+            raise
+        return Explanation(found, no.reason)
+
+
+def _searched(listed: Listed) -> Iterator[Layout]:
+    """The layouts that explain a map: the plain one first, then those with the fewest bits swizzled."""
     code = listed.code(listed.axes)
     values = listed.encoded(code, listed.axes)
     plain = form_of(values)
     if isinstance(plain, dict):
         yield listed.layout(code, plain, values[0], None)
-    searches = [_Search(listed, axis) for axis in listed.axes if axis.kind == "storage"]
+    searches = _searches(listed)
     for search in searches if isinstance(plain, tuple) else ():
         search.learn(*plain)
+    for search, bits, base, shift in _swizzles(searches):
+        found = search.layout(bits, base, shift)
+        if found is not None:
+            yield found
+
+
+def _searches(listed: Listed) -> list[_Search]:
+    return [_Search(listed, axis) for axis in listed.axes if axis.kind == "storage"]
+
+
+def _swizzles(searches: Sequence[_Search]) -> Iterator[tuple[_Search, int, int, int]]:
+    """All swizzles that may act on a map as (search, bits, base, shift), B ascending."""
     tried = 0
     for bits in range(1, 1 + max([search.top for search in searches], default=0)):
         for search in searches:
@@ -413,15 +308,13 @@ def _searched(listed: _Listed) -> Iterator[Layout]:
                     raise NotDecided(
                         f"whether a swizzle explains the table was not decided within {MAX_TRIED} of them"
                     )
-                found = search.layout(bits, base, shift)
-                if found is not None:
-                    yield found
+                yield search, bits, base, shift
 
 
 class _Search:
     """Swizzles on one axis of a table, and the steps at which one of them may break the gcd law."""
 
-    def __init__(self, listed: _Listed, axis: Axis) -> None:
+    def __init__(self, listed: Listed, axis: Axis) -> None:
         self.listed, self.axis = listed, axis
         others = tuple(other for other in listed.axes if other != axis)
         self.code = listed.code((axis, *others))
@@ -457,15 +350,9 @@ class _Search:
 
     def layout(self, bits: int, base: int, shift: int) -> Layout | None:
         """The layout that the table is behind this swizzle, if it is one."""
-        move = _move(bits, base, shift)
-        for i, law in enumerate(self.laws):
-            first, *others = [move(after) - move(before) + rest for before, after, rest in law]
-            if first not in others:
-                self.laws.insert(0, self.laws.pop(i))  # what broke one breaks many
-                return None
-        moved = list(map(move, self.values))
-        if self.rest:
-            moved = list(map(int.__add__, moved, self.rest))
+        if self.breaks_a_law(_move(bits, base, shift)):
+            return None
+        moved = list(self.moved(bits, base, shift))
         form = form_of(moved)
         if isinstance(form, tuple):
             self.learn(*form)
@@ -473,18 +360,32 @@ class _Search:
         swizzle = Swizzle(bits, base, shift, self.axis)
         return self.listed.layout(self.code, form, moved[0], swizzle)
 
+    def breaks_a_law(self, move: Callable[[int], int]) -> bool:
+        """Whether one of the laws shows that a map behind a swizzle is no layout."""
+        for i, law in enumerate(self.laws):
+            first, *others = [move(after) - move(before) + rest for before, after, rest in law]
+            if first not in others:
+                self.laws.insert(0, self.laws.pop(i))  # what broke one breaks many
+                return True
+        return False
+
+    def moved(self, bits: int, base: int, shift: int) -> Iterator[int]:
+        """The map behind a swizzle, as the numbers of the search's code."""
+        moved = map(_move(bits, base, shift), self.values)
+        return map(int.__add__, moved, self.rest) if self.rest else moved
+
     def learn(self, m: int, other: int) -> None:
         """Ask first for the steps at two positions where the gcd law was broken."""
         self.laws.insert(0, self._law(m, other))
 
     def _law(self, m: int, other: int) -> Law:
         """The steps into gcd(m, other), m and other; other = size stands for none."""
+        return self.law(*(p for p in (gcd(m, other), m, other) if p < len(self.values)))
+
+    def law(self, *positions: int) -> Law:
+        """The steps into positions."""
         values, rest = self.values, self.rest
-        return [
-            (values[p - 1], values[p], rest[p] - rest[p - 1] if rest else 0)
-            for p in (gcd(m, other), m, other)
-            if p < len(values)
-        ]
+        return [(values[p - 1], values[p], rest[p] - rest[p - 1] if rest else 0) for p in positions]
 
 
 def _move(bits: int, base: int, shift: int) -> Callable[[int], int]:
@@ -493,3 +394,75 @@ def _move(bits: int, base: int, shift: int) -> Callable[[int], int]:
     if shift > 0:
         return lambda address: address ^ (address & read) >> shift
     return lambda address: address ^ (address & read) << -shift
+
+
+# -- why there is none -----------------------------------------------------------------------------
+
+
+def _unexplained(listed: Listed) -> Refused:
+    """The refusal, at the first index to which no layout comes, swizzled or not.
+
+    A swizzle at which one of the steps breaks the law that broke it for others comes no further than they.
+    """
+    code, places = listed.code(listed.axes), listed.places
+    values = listed.encoded(code, listed.axes)
+    flat, steps, form = _beginning(iter(values), listed.size, places)
+    nearest = listed.layout(code, form, values[0], None)
+    searches = _searches(listed)
+    for search in searches:
+        search.laws = [search.law(*steps)]
+    for search, bits, base, shift in _swizzles(searches):
+        if search.breaks_a_law(_move(bits, base, shift)):
+            continue
+        reached, steps, form = _beginning(search.moved(bits, base, shift), listed.size, places)
+        search.laws.insert(0, search.law(*steps))
+        if reached > flat:
+            flat = reached
+            start = next(search.moved(bits, base, shift))
+            nearest = listed.layout(search.code, form, start, Swizzle(bits, base, shift, search.axis))
+    index = listed.index(flat)
+    shown, told = (index, str(index)) if len(index) > 1 else (flat, str(flat))
+    swizzled = " or ".join(search.axis.name for search in searches)
+    nearest = _shaped(listed, nearest).layout
+    return Refused(
+        "TW510",
+        f"element {told} is at {listed.place(flat)}, and no layout of {spell(listed.shape)} that has the "
+        "elements before it puts it there" + (f", swizzled on {swizzled} or not" if swizzled else ""),
+        witness=shown,
+        hint=f"{nearest} has the elements before it, and puts it at {nearest.place(flat)}",
+    )
+
+
+def _beginning(values: Iterator[int], size: int, places: Sequence[int]) -> tuple[int, tuple[int, ...], Form]:
+    """The first position at which no layout of so many elements begins like the values; why; its form before.
+
+    Steps of a layout into a position are those into the largest place value of its digits that divides it.
+    So a step of its own makes the position a place value: all others divide it, and it divides the size.
+    The place values of a shape, `places`, divide those of digits or are divided by them.
+
+    Why: positions up to that one, of which a layout steps into the first as into one of the others.
+
+    >>> _beginning(iter([0, 1, 3, 4, 7, 7]), 6, ())
+    (4, (2, 4), {1: 1, 2: 1})
+    """
+    form: Form = {}
+    known: list[tuple[int, int]] = []
+    before = next(values)
+    for position, value in enumerate(values, 1):
+        step, before = value - before, value
+        carry = 0
+        for place, own in known:
+            if position % place:
+                break
+            carry = own
+        if known and step == carry:
+            continue
+        for place, _ in known:
+            if position % place:
+                return position, (gcd(position, place), position, place), form
+        for place in (size, *places):
+            if place % position and position % place:
+                return position, (gcd(position, place), position), form
+        form[position] = step - carry
+        known.append((position, step))
+    raise AssertionError("a layout has all of the values")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from importlib import import_module
+from keyword import iskeyword
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
@@ -43,7 +44,8 @@ class Dialect:
     @property
     def module(self) -> ModuleType:
         """The module that reads and writes the dialect."""
-        return import_module(f"{__name__}.{self.name.replace('-', '_')}")
+        name = self.name.replace("-", "_")
+        return import_module(f"{__name__}.{name}_" if iskeyword(name) else f"{__name__}.{name}")
 
 
 _LIST = [
@@ -51,6 +53,18 @@ _LIST = [
         "xla",
         "XLA's array layouts: bf16[256,512]{1,0:T(8,128)(2,1)}",
         r"(?:[a-z]\w*\[[\d,\s<=]*\]\s*)?\{\s*(?:\d+\s*(?:,\s*\d+\s*)*)?(?::[^{}=]*)?\}\s*$",
+    ),
+    Dialect(
+        "lambda",
+        "a function of the coordinates: lambda i, j: i * 64 + (j ^ i % 8 * 8)",
+        r"lambda\b",
+        writes=False,
+    ),
+    Dialect(
+        "tilelang",
+        "TileLang's layouts: Layout((64, 64) -> (4096,), transform: (_i, _j) -> (_i * 64 + _j,))",
+        r"(?:Layout|Fragment)\(\s*[(\[][^()\[\]]*[)\]]\s*->",
+        writes=False,
     ),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
