@@ -52,6 +52,12 @@ _LIST = [
         "XLA's array layouts: bf16[256,512]{1,0:T(8,128)(2,1)}",
         r"(?:[a-z]\w*\[[\d,\s<=]*\]\s*)?\{\s*(?:\d+\s*(?:,\s*\d+\s*)*)?(?::[^{}=]*)?\}\s*$",
     ),
+    Dialect(
+        "hlo",
+        "HLO's shardings: {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}",
+        r"\{\s*\{?\s*(?:devices\s*=|(?:replicated|maximal|manual|unknown|unreduced)\b)"
+        r"|(?:[^\n]*[\s,{])?(?:mhlo\.)?sharding\s*=\s*\"?\{",
+    ),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 

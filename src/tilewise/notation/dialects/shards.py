@@ -1,0 +1,522 @@
+"""Shardings as layouts and back, for the dialects that say how a mesh of devices shares a tensor.
+
+A dimension of the tensor is a list of cells, the slowest first: a cell on devices steps along an axis of the
+mesh, and a cell inside the shard steps through its memory, which is row-major over all those cells. What no
+cell of a dimension uses of the mesh holds copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from tilewise.core.axes import DEVICE, KNOWN, Axis, m
+from tilewise.core.dtypes import DType, known_type
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
+from tilewise.core.shapes import extents_of, leaves
+from tilewise.core.vectors import Vector, as_vector
+from tilewise.notation.dialects.given import SHAPE, STRING, Reading, integer, integers, layout_of_modes, words
+from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
+
+MAX_DEVICES = 1 << 16
+"""The most devices of a mesh whose numbers are listed."""
+
+GPU = Axis("gpuid")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A digit of a dimension: on devices, or inside the shard where `device` is None."""
+
+    extent: int
+    device: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sharding:
+    """How devices share a tensor: the cells of each dimension, the copies, and the first device."""
+
+    dimensions: tuple[tuple[Cell, ...], ...]
+    copies: tuple[Cell, ...] = ()
+    first: Vector = field(default_factory=Vector)
+
+    @property
+    def on_devices(self) -> list[Cell]:
+        """The cells that step along devices, those of copies last."""
+        return [
+            cell
+            for cells in (*self.dimensions, self.copies)
+            for cell in cells
+            if cell.device is not None and cell.extent > 1
+        ]
+
+    @property
+    def layout(self) -> Layout:
+        """The layout: a mode a dimension, and `m` inside the shard."""
+        inside = prod(cell.extent for cells in self.dimensions for cell in cells if cell.device is None)
+        modes: list[list[tuple[int, Vector | int]]] = []
+        for cells in self.dimensions:
+            mode: list[tuple[int, Vector | int]] = []
+            for cell in cells:
+                if cell.device is None:
+                    inside //= cell.extent
+                if cell.extent > 1:
+                    mode.append((cell.extent, inside if cell.device is None else cell.device))
+            modes.append(mode)
+        copies = [(cell.extent, cell.device or Vector()) for cell in self.copies if cell.extent > 1]
+        return layout_of_modes(modes, copies, self.first)
+
+    def reading(self, shape: Sequence[int], dtype: DType | None = None, notes: Iterable[str] = ()) -> Reading:
+        """Return what a text says, whose tensor has these extents."""
+        layout = self.layout
+        padded = tuple(extents_of(layout.shape)) if shape else ()
+        return Reading(layout, dtype, tuple(shape) if padded != tuple(shape) else None, tuple(notes))
+
+
+def tiled(shape: Sequence[int], cuts: Sequence[Sequence[Cell]], copies: Iterable[Cell] = ()) -> Sharding:
+    """Return the sharding that cuts each dimension once into as many equal shards as there are devices.
+
+    Where the number of shards does not divide an extent, a shard is the larger one, as XLA pads it.
+
+    >>> tiled((15, 8), [[Cell(2, 1 @ GPU)], []]).layout
+    S[((2, 8), 8) : ((1@gpuid, 8@m), 1@m)]
+    """
+    dimensions = []
+    for extent, cut in zip(shape, cuts, strict=True):
+        many = prod(cell.extent for cell in cut)
+        dimensions.append((*cut, Cell(-(-extent // many))))
+    return Sharding(tuple(dimensions), tuple(copies))
+
+
+def check_extents(cursor: Cursor, shape: Sequence[int], span: tuple[int, int] | None = None) -> None:
+    """Refuse a tensor that holds no element."""
+    if any(extent < 1 for extent in shape):
+        raise cursor.error("TW102", f"a tensor of {'x'.join(map(str, shape))} holds no element", span)
+
+
+# -- meshes of named axes --------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Mesh:
+    """The axes of a mesh with their extents, the slowest first, and what is used of each."""
+
+    extents: dict[str, int]
+    used: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def cell(self, cursor: Cursor, at: Token, name: str, before: int = 1, extent: int = 0) -> Cell:
+        """Return an axis, or the part of it that has so many steps before it, and mark it as used."""
+        if name not in self.extents:
+            known = ", ".join(self.extents) or "no axis"
+            raise cursor.error("TW007", f"the mesh has no axis {name!r}", at.span, f"it has {known}")
+        whole = self.extents[name]
+        extent = extent or whole
+        if before < 1 or extent < 1 or whole % (before * extent):
+            raise cursor.error(
+                "TW003",
+                f"{name} has {whole} devices, which ({before}){extent} does not divide",
+                cursor.since(at),
+                "(before)extent: what lies before the part, and the part itself",
+            )
+        for other, its in self.used.setdefault(name, []):
+            if other % (before * extent) and before % (other * its):
+                raise cursor.error("TW003", f"{name} is used twice", cursor.since(at))
+        self.used[name].append((before, extent))
+        return self._part(name, before, extent)
+
+    def _part(self, name: str, before: int, extent: int) -> Cell:
+        return Cell(extent, self.extents[name] // (before * extent) @ Axis(name))
+
+    def unused(self) -> list[Cell]:
+        """Return what no dimension has used, axis by axis: it holds copies."""
+        cells: list[Cell] = []
+        for name, whole in self.extents.items():
+            at = 1
+            for before, extent in [*sorted(self.used.get(name, [])), (whole, 1)]:
+                if before > at:
+                    cells.append(self._part(name, at, before // at))
+                at = max(at, before * extent)
+        return cells
+
+
+def checked_mesh(cursor: Cursor, named: Iterable[tuple[Token, str, int]]) -> Mesh:
+    """Return the mesh of these axes; refuse a name twice, a name of an axis with another meaning, extent 0."""
+    extents: dict[str, int] = {}
+    for token, name, extent in named:
+        if name in extents:
+            raise cursor.error("TW003", f"the mesh has two axes {name!r}", token.span)
+        if extent < 1:
+            raise cursor.error("TW102", f"the axis {name} has {extent} devices", token.span)
+        facts = KNOWN.get(name)
+        if facts is not None and facts.kind != DEVICE:
+            raise cursor.error(
+                "TW103",
+                f"{name} cannot be an axis of a mesh here: {facts.counts}",
+                token.span,
+                f"give it another name, such as mesh_{name}",
+            )
+        with cursor.blame(token):
+            Axis(name)
+        extents[name] = extent
+    return Mesh(extents)
+
+
+def mesh_of_names(cursor: Cursor, let: Mapping[str, int]) -> Mesh:
+    """Return the mesh whose axes were given as names with numbers."""
+    return checked_mesh(cursor, [(cursor.next, name, extent) for name, extent in let.items()])
+
+
+def unquoted(cursor: Cursor, what: str) -> tuple[Token, str]:
+    """Take a quoted text: its token, and what is inside the quotes."""
+    token = cursor.next
+    if token.kind != STRING:
+        raise cursor.error("TW004", f"expected {what} in quotes, found {token}")
+    return cursor.take(), token.text[1:-1]
+
+
+# -- numbers of devices ----------------------------------------------------------------------------
+
+
+def digits_of(values: Sequence[int]) -> list[tuple[int, int]] | None:
+    """Return the digits (extent, stride), the slowest first, that count through values from 0; or None.
+
+    >>> digits_of([0, 1, 4, 5]), digits_of([0, 1, 2, 4])
+    ([(2, 4), (2, 1)], None)
+    """
+    digits: list[tuple[int, int]] = []
+    while len(values) > 1:
+        step = values[1] - values[0]
+        run = 2
+        while run < len(values) and values[run] == run * step + values[0]:
+            run += 1
+        if len(values) % run or values[0]:
+            return None
+        for start in range(0, len(values), run):
+            if any(values[start + i] != values[start] + i * step for i in range(run)):
+                return None
+        digits.insert(0, (run, step))
+        values = values[::run]
+    return digits
+
+
+def split_grid(numbers: Sequence[int], extents: Sequence[int]) -> list[list[tuple[int, int]]] | int:
+    """Return the digits of every dimension of a grid of numbers, or the first position that no digits reach.
+
+    >>> split_grid([0, 2, 1, 3], [2, 2]), split_grid([0, 1, 3, 2], [2, 2])
+    ([[(2, 1)], [(2, 2)]], 2)
+    """
+    found: list[list[tuple[int, int]]] = []
+    expected = [numbers[0]]
+    for i, extent in enumerate(extents):
+        pitch = prod(extents[i + 1 :])
+        along = [numbers[at * pitch] - numbers[0] for at in range(extent)]
+        digits = digits_of(along)
+        if digits is None:
+            return next(at * pitch for at in range(1, extent) if along[at] != along[1] * at)
+        found.append(digits)
+        expected = [start + step for start in expected for step in along]
+    return next((at for at, (a, b) in enumerate(zip(numbers, expected, strict=True)) if a != b), found)
+
+
+def nested(cursor: Cursor) -> tuple[list[int], list[int]]:
+    """Take numbers in nested brackets: (extents, numbers).
+
+    >>> nested(Cursor("[[0, 1], [2, 3]]", words))
+    ([2, 2], [0, 1, 2, 3])
+    """
+    start, numbers = cursor.next, list[int]()
+    extents: list[int] = []
+    counts: list[int] = []
+    while True:
+        if cursor.accept("["):
+            counts.append(0)
+            continue
+        if not counts:
+            raise cursor.error("TW004", f"expected numbers in brackets, found {cursor.next}")
+        depth = len(counts)
+        if cursor.next.kind == NUMBER or cursor.next.text == "-":
+            if len(extents) == 0:
+                extents = [0] * depth
+            if depth != len(extents):
+                raise cursor.error("TW003", "rows of numbers have one depth", cursor.since(start))
+            numbers.append(integer(cursor))
+            counts[-1] += 1
+        if cursor.accept(","):
+            continue
+        while counts and cursor.accept("]"):
+            row, depth = counts.pop(), len(counts)
+            if not row or depth >= len(extents) or extents[depth] not in (0, row):
+                raise cursor.error("TW003", "rows of numbers have one length", cursor.since(start))
+            extents[depth] = row
+            if counts:
+                counts[-1] += 1
+        if not counts:
+            return extents, numbers
+        if not cursor.accept(","):
+            raise cursor.error("TW004", f"expected ',' or ']', found {cursor.next}")
+
+
+Typed = tuple[tuple[int, ...], DType | None, tuple[int, int]]
+"""The extents and the element of a tensor's type, and where it stands."""
+
+# -- annotations in lines of a compiler's text -----------------------------------------------------
+
+
+@dataclass(slots=True)
+class Annotated:
+    """A sharding in a line of a compiler's text: whose, at which word, and the types of its line."""
+
+    name: str
+    at: int
+    types: list[Typed] = field(default_factory=list)
+
+
+def annotated(cursor: Cursor, begins: Callable[[Cursor], bool]) -> list[Annotated]:
+    """Return the shardings of a text, each with the name and the types that stand before it in its line.
+
+    An operation of MLIR has its types after its attributes: shardings without a type before them take the
+    last ones of the operation.
+    """
+    found: list[Annotated] = []
+    waiting: list[Annotated] = []
+    name, types = "", list[Typed]()
+    while cursor.next.kind != END:
+        defined = _defined(cursor)
+        if defined or (cursor.next.text == "->" and not waiting):
+            _give(waiting, types)
+            name, types, waiting = defined or "result", [], []
+        if begins(cursor):
+            found.append(Annotated(name or "sharding", cursor.at, list(types)))
+            waiting += [] if types else found[-1:]
+        taken = _type(cursor)
+        if taken is None:
+            cursor.take()
+        else:
+            types.append(taken)
+    _give(waiting, types)
+    seen: dict[str, int] = {}
+    for this in found:
+        count = seen[this.name] = seen.get(this.name, -1) + 1
+        this.name = f"{this.name}.{count}" if count else this.name
+    return found
+
+
+def _give(waiting: Sequence[Annotated], types: Sequence[Typed]) -> None:
+    """Give shardings the last types of their operation, one each."""
+    if len(types) >= len(waiting) > 0:
+        for this, typed in zip(waiting, types[-len(waiting) :], strict=True):
+            this.types = [typed]
+
+
+def _defined(cursor: Cursor) -> str:
+    """Return the name that a line defines here, such as %arg0 or param.1; nothing where it defines no name."""
+    start = cursor.next
+    source, end, distance = cursor.source, start.end, 1
+    begins_line = source[source.rfind("\n", 0, start.start) + 1 : start.start].strip() in ("", "ROOT")
+    if not start.text.startswith("%") and not (begins_line and start.kind == NAME):
+        return ""
+    while cursor.ahead(distance).start == end and cursor.ahead(distance).text not in ("=", ":", "{"):
+        end = cursor.ahead(distance).end
+        distance += 1
+    after = cursor.ahead(distance)
+    is_one = after.text == "=" and after.start > end or (after.text == ":" and start.text.startswith("%"))
+    return source[start.start : end].lstrip("%") if is_one else ""
+
+
+def _type(cursor: Cursor) -> Typed | None:
+    """Take `tensor<16x8xf32>` of MLIR or `f32[16,8]` of HLO, where one is next."""
+    start = cursor.next
+    if start.kind != NAME:
+        return None
+    if start.text == "tensor" and cursor.ahead(1).text == "<":
+        return tensor_type(cursor)
+    if cursor.ahead(1).text != "[" or not _is_array(start.text):
+        return None
+    cursor.take()
+    shape = integers(cursor)
+    return shape, _dtype(start.text), cursor.since(start)
+
+
+def tensor_type(cursor: Cursor) -> Typed:
+    """Take `tensor<16x8xf32>`."""
+    start = cursor.take()
+    opened = cursor.expect("<")
+    extents: tuple[int, ...] = ()
+    if cursor.next.kind == SHAPE:
+        extents = tuple(int(extent) for extent in cursor.take().text.rstrip("x").split("x"))
+    if cursor.next.kind != NAME:
+        raise cursor.error(
+            "TW202", f"a tensor of extents that are known, and a type, found {cursor.next}",
+            hint="such as tensor<16x8xf32>",
+        )
+    element = cursor.take().text
+    depth = 1
+    while depth:
+        if cursor.next.kind == END:
+            raise cursor.error("TW004", "'<' is never closed", opened.span)
+        depth += {"<": 1, ">": -1}.get(cursor.take().text, 0)
+    return extents, _dtype(element), cursor.since(start)
+
+
+_HLO_TYPES = ("pred", "token", "c64", "c128")
+
+
+def _is_array(word: str) -> bool:
+    return word in _HLO_TYPES or known_type(word) is not None or word[:3] in ("f8e", "f4e", "f6e")
+
+
+def _dtype(word: str) -> DType | None:
+    """Return the type that a compiler's word names, where it is one that is known here."""
+    spelled = {"pred": "u8", "i1": "u8", "f8e4m3fn": "e4m3", "f8E4M3FN": "e4m3"}.get(word, word)
+    spelled = {"f8e5m2": "e5m2", "f8E5M2": "e5m2"}.get(spelled, spelled)
+    return known_type(spelled)
+
+
+def skip_value(cursor: Cursor) -> None:
+    """Take a value of any kind: words and signs to the next comma or closing bracket outside brackets."""
+    opened: list[Token] = []
+    while opened or cursor.next.text not in (",", ")", "]", "}", ">"):
+        token = cursor.next
+        if token.kind == END:
+            if opened:
+                raise cursor.error("TW004", f"'{opened[-1].text}' is never closed", opened[-1].span)
+            return
+        cursor.take()
+        if token.text in ("(", "[", "{"):
+            opened.append(token)
+        elif token.text in (")", "]", "}"):
+            if not opened:
+                raise cursor.error("TW004", f"{token} closes nothing", token.span)
+            opened.pop()
+
+
+def unquoting(source: str) -> Iterator[Token]:
+    """Yield the words of a text, and of what stands in quotes between braces, without the quotes.
+
+    >>> [token.text for token in unquoting('mhlo.sharding = "{replicated}"')]
+    ['mhlo.sharding', '=', '{', 'replicated', '}']
+    """
+    for token in words(source):
+        if token.kind != STRING or token.text[1:2] != "{":
+            yield token
+            continue
+        for inner in words(token.text[1:-1]):
+            shift = token.start + 1
+            yield Token(inner.kind, inner.text, inner.start + shift, inner.end + shift)
+
+
+# -- from a layout to a sharding -------------------------------------------------------------------
+
+
+def sharding_of(layout: Layout, system: str) -> Sharding:
+    """Return the sharding that a layout is, or refuse: TW008 with what the system cannot say."""
+    if layout.swizzles or layout.unit != "element" or layout.outer.terms:
+        raise _unsaid(system, "a layout in elements without swizzles")
+    if layout.order != "row":
+        layout = by_coordinates(layout)
+    strides = iter(layout.strides)
+    dimensions: list[list[Cell]] = []
+    steps: list[tuple[int, int]] = []
+    for mode in layout.shape:
+        cells: list[Cell] = []
+        for extent in leaves(mode):
+            stride = next(strides).nonzero
+            if extent == 1:
+                continue
+            device = _on_device(stride, extent, system)
+            if device is None:
+                steps.append((extent, stride["m"]))
+            cells.append(Cell(extent, device))
+        dimensions.append(cells)
+    _check_inside(steps, system)
+    copies = [
+        Cell(it.extent, _on_device(it.stride.nonzero, it.extent, system) or it.stride.nonzero)
+        for it in layout.replica
+        if it.extent > 1
+    ]
+    if any(m in (cell.device or Vector()).axes for cell in copies) or layout.offset["m"]:
+        raise _unsaid(system, "copies on devices, and shards that begin at 0@m", "copies or an offset on m")
+    copies.sort(key=lambda cell: (str(cell.device.axes[0]), -cell.device[cell.device.axes[0]]))  # type: ignore[union-attr]
+    return Sharding(
+        tuple(tuple(_merged(cells)) for cells in dimensions),
+        tuple(_merged(copies)),
+        layout.offset.nonzero,
+    )
+
+
+def _unsaid(system: str, wanted: str, found: str = "") -> LayoutError:
+    return LayoutError("TW008", f"{system} says {wanted}" + (f", and this has {found}" if found else ""))
+
+
+def _on_device(stride: Vector, extent: int, system: str) -> Vector | None:
+    """Return the step of a digit along devices, or None where it is inside the shard."""
+    if len(stride.terms) != 1:
+        what = f"a digit of {extent} that steps by {stride}" if stride.terms else "elements that share a place"
+        raise _unsaid(system, "digits that each step on one axis", what)
+    return None if stride.axes[0] == m else stride
+
+
+def _check_inside(steps: Sequence[tuple[int, int]], system: str) -> None:
+    expected = prod(extent for extent, _ in steps)
+    for extent, step in steps:
+        expected //= extent
+        if step != expected:
+            raise _unsaid(system, "shards that are row-major", f"a digit of {extent} that steps by {step}@m")
+
+
+def _merged(cells: Sequence[Cell]) -> list[Cell]:
+    """Return cells with those joined that count on in one axis."""
+    joined: list[Cell] = []
+    for cell in cells:
+        last = joined[-1] if joined else None
+        if last is not None and last.device is None and cell.device is None:
+            joined[-1] = Cell(last.extent * cell.extent)
+        elif last is not None and last.device and cell.device and last.device == cell.extent * cell.device:
+            joined[-1] = Cell(last.extent * cell.extent, cell.device)
+        else:
+            joined.append(cell)
+    return joined
+
+
+def axes_of(sharding: Sharding, system: str, order: Iterable[str] = ()) -> dict[str, int]:
+    """Return the axes of the mesh with their extents, in the order given, then as dimensions use them.
+
+    refused  TW008 where the digits of an axis do not count through it, each device once
+    """
+    on_axis: dict[str, list[tuple[int, int]]] = {name: [] for name in order}
+    for cell in sharding.on_devices:
+        (axis, step), *_ = as_vector(cell.device).terms
+        on_axis.setdefault(axis.name, []).append((step, cell.extent))
+    if sharding.first.terms:
+        raise _unsaid(system, "a tensor that begins on the first device", f"the offset {sharding.first}")
+    extents: dict[str, int] = {}
+    for name, digits in on_axis.items():
+        if not digits:
+            continue
+        count = 1
+        for step, extent in sorted(digits):
+            if step != count:
+                raise _unsaid(
+                    system,
+                    "a mesh whose devices are counted through once",
+                    f"a step of {step}@{name} where {count}@{name} would be next",
+                )
+            count *= extent
+        extents[name] = count
+    return extents
+
+
+def even(sharding: Sharding, system: str) -> None:
+    """Refuse a dimension whose shards are dealt out in turns: its devices count within parts of the shard."""
+    for dimension, cells in enumerate(sharding.dimensions):
+        kinds = [cell.device is None for cell in cells]
+        if kinds != sorted(kinds):
+            raise LayoutError(
+                "TW008",
+                f"{system} gives every device one stretch of a dimension, and dimension {dimension}"
+                " is dealt out in turns",
+                hint="a _StridedShard of DTensor says this: --as dtensor",
+            )
