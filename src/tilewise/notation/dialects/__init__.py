@@ -58,6 +58,17 @@ _LIST = [
         r"\{\s*\{?\s*(?:devices\s*=|(?:replicated|maximal|manual|unknown|unreduced)\b)"
         r"|(?:[^\n]*[\s,{])?(?:mhlo\.)?sharding\s*=\s*\"?\{",
     ),
+    Dialect(
+        "shardy",
+        'Shardy\'s shardings: #sdy.sharding<mesh<["x"=2, "y"=4]>, [{"x"}, {"y", ?}]>',
+        r"(?:module\b[^\n]*\n\s*)?sdy\.mesh\b|(?:[^\n]*\s)?(?:#sdy\.sharding|sdy\.sharding_constraint)\b",
+    ),
+    Dialect(
+        "jax",
+        "JAX's shardings: NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=PartitionSpec('x', None))",
+        r"(?:NamedSharding|PartitionSpec|GSPMDSharding|SingleDeviceSharding|ShapeDtypeStruct)\s*\("
+        r"|P\(\s*(?:['\"()]|None|UNCONSTRAINED|\w+\s*=)",
+    ),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 

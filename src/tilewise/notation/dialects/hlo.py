@@ -17,21 +17,19 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
+from tilewise.notation.dialects.annotations import annotated, skip_brackets, skip_value, unquoting
 from tilewise.notation.dialects.given import Given, Reading, integer, integers, listed
 from tilewise.notation.dialects.shards import (
     GPU,
     MAX_DEVICES,
     Cell,
     Sharding,
-    annotated,
     axes_of,
     check_extents,
     even,
     sharding_of,
-    skip_value,
     split_grid,
     tiled,
-    unquoting,
 )
 from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
 
@@ -74,7 +72,8 @@ def read(given: Given) -> Reading:
     cursor = Cursor(given.text, unquoting)
     found = annotated(cursor, _begins)
     if not found:
-        raise cursor.error("TW004", "no sharding is here", (0, len(given.text)), "such as {devices=[4,2]<=[8]}")
+        whole = (0, len(given.text))
+        raise cursor.error("TW004", "no sharding is here", whole, "such as {devices=[4,2]<=[8]}")
     parts: dict[str, tuple[int, tuple[int, ...] | None, DType | None]] = {}
     for this in found:
         cursor.at = this.at
@@ -225,9 +224,7 @@ def _kinds(cursor: Cursor, extents: tuple[int, ...]) -> list[str]:
         kinds.append(word.text)
     cursor.expect("}", opened)
     if len(kinds) > len(extents):
-        raise cursor.error(
-            "TW003", f"{len(kinds)} kinds of {len(extents)} dimensions", cursor.since(opened)
-        )
+        raise cursor.error("TW003", f"{len(kinds)} kinds of {len(extents)} dimensions", cursor.since(opened))
     return kinds
 
 
@@ -237,24 +234,13 @@ def _suffixes(cursor: Cursor, opened: Token) -> tuple[str, ...]:
     while (word := cursor.accept("shard_as", "shard_like", "metadata")) is not None:
         if word.text == "metadata":
             cursor.expect("=")
-            skip_value_in_braces(cursor)
+            if cursor.next.text != "{":
+                raise cursor.error("TW004", f"expected '{{', found {cursor.next}")
+            skip_brackets(cursor)
         else:
             notes.append(f"{word.text} {integer(cursor)}: the compiler shards the members of a group alike")
     cursor.expect("}", opened)
     return tuple(notes)
-
-
-def skip_value_in_braces(cursor: Cursor) -> None:
-    """Take `{...}`."""
-    opened = cursor.expect("{")
-    while cursor.next.text != "}":
-        if cursor.next.kind == END:
-            raise cursor.error("TW004", "'{' is never closed", opened.span)
-        if cursor.next.text == "{":
-            skip_value_in_braces(cursor)
-        else:
-            cursor.take()
-    cursor.take()
 
 
 def _grid(
@@ -349,9 +335,8 @@ def write(layout: Layout, given: Given) -> str:
     others = {axis for cell in cells for axis in (cell.device or Vector()).axes} - {GPU}
     if others or set(sharding.first.axes) - {GPU}:
         named = ", ".join(sorted(map(str, others or sharding.first.axes)))
-        raise LayoutError(
-            "TW008", f"HLO numbers its devices along {GPU}, and this has {named}", hint="--as shardy has names"
-        )
+        message = f"HLO numbers its devices along {GPU}, and this has {named}"
+        raise LayoutError("TW008", message, hint="--as shardy has names")
     even(sharding, system)
     if not cells:
         if first < 0:
@@ -396,4 +381,3 @@ def _table(cells: list[Cell], first: int) -> list[int]:
     if sorted(numbers) != [*range(count)]:
         raise LayoutError("TW008", f"HLO numbers {count} devices once each, from 0 to {count - 1}")
     return numbers
-

@@ -7,19 +7,19 @@ cell of a dimension uses of the mesh holds copies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from tilewise.core.axes import DEVICE, KNOWN, Axis, m
-from tilewise.core.dtypes import DType, known_type
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.vectors import Vector, as_vector
-from tilewise.notation.dialects.given import SHAPE, STRING, Reading, integer, integers, layout_of_modes, words
-from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
+from tilewise.notation.dialects.given import STRING, Reading, integer, layout_of_modes
+from tilewise.notation.tokens import NUMBER, Cursor, Token
 
 MAX_DEVICES = 1 << 16
 """The most devices of a mesh whose numbers are listed."""
@@ -143,7 +143,7 @@ class Mesh:
 
 
 def checked_mesh(cursor: Cursor, named: Iterable[tuple[Token, str, int]]) -> Mesh:
-    """Return the mesh of these axes; refuse a name twice, a name of an axis with another meaning, extent 0."""
+    """Return the mesh of these axes; refuse a name twice, one with another meaning, and extent 0."""
     extents: dict[str, int] = {}
     for token, name, extent in named:
         if name in extents:
@@ -224,7 +224,8 @@ def split_grid(numbers: Sequence[int], extents: Sequence[int]) -> list[list[tupl
 def nested(cursor: Cursor) -> tuple[list[int], list[int]]:
     """Take numbers in nested brackets: (extents, numbers).
 
-    >>> nested(Cursor("[[0, 1], [2, 3]]", words))
+    >>> from tilewise.notation.dialects.given import Given
+    >>> nested(Given("[[0, 1], [2, 3]]").cursor())
     ([2, 2], [0, 1, 2, 3])
     """
     start, numbers = cursor.next, list[int]()
@@ -257,155 +258,6 @@ def nested(cursor: Cursor) -> tuple[list[int], list[int]]:
             return extents, numbers
         if not cursor.accept(","):
             raise cursor.error("TW004", f"expected ',' or ']', found {cursor.next}")
-
-
-Typed = tuple[tuple[int, ...], DType | None, tuple[int, int]]
-"""The extents and the element of a tensor's type, and where it stands."""
-
-# -- annotations in lines of a compiler's text -----------------------------------------------------
-
-
-@dataclass(slots=True)
-class Annotated:
-    """A sharding in a line of a compiler's text: whose, at which word, and the types of its line."""
-
-    name: str
-    at: int
-    types: list[Typed] = field(default_factory=list)
-
-
-def annotated(cursor: Cursor, begins: Callable[[Cursor], bool]) -> list[Annotated]:
-    """Return the shardings of a text, each with the name and the types that stand before it in its line.
-
-    An operation of MLIR has its types after its attributes: shardings without a type before them take the
-    last ones of the operation.
-    """
-    found: list[Annotated] = []
-    waiting: list[Annotated] = []
-    name, types = "", list[Typed]()
-    while cursor.next.kind != END:
-        defined = _defined(cursor)
-        if defined or (cursor.next.text == "->" and not waiting):
-            _give(waiting, types)
-            name, types, waiting = defined or "result", [], []
-        if begins(cursor):
-            found.append(Annotated(name or "sharding", cursor.at, list(types)))
-            waiting += [] if types else found[-1:]
-        taken = _type(cursor)
-        if taken is None:
-            cursor.take()
-        else:
-            types.append(taken)
-    _give(waiting, types)
-    seen: dict[str, int] = {}
-    for this in found:
-        count = seen[this.name] = seen.get(this.name, -1) + 1
-        this.name = f"{this.name}.{count}" if count else this.name
-    return found
-
-
-def _give(waiting: Sequence[Annotated], types: Sequence[Typed]) -> None:
-    """Give shardings the last types of their operation, one each."""
-    if len(types) >= len(waiting) > 0:
-        for this, typed in zip(waiting, types[-len(waiting) :], strict=True):
-            this.types = [typed]
-
-
-def _defined(cursor: Cursor) -> str:
-    """Return the name that a line defines here, such as %arg0 or param.1; nothing where it defines no name."""
-    start = cursor.next
-    source, end, distance = cursor.source, start.end, 1
-    begins_line = source[source.rfind("\n", 0, start.start) + 1 : start.start].strip() in ("", "ROOT")
-    if not start.text.startswith("%") and not (begins_line and start.kind == NAME):
-        return ""
-    while cursor.ahead(distance).start == end and cursor.ahead(distance).text not in ("=", ":", "{"):
-        end = cursor.ahead(distance).end
-        distance += 1
-    after = cursor.ahead(distance)
-    is_one = after.text == "=" and after.start > end or (after.text == ":" and start.text.startswith("%"))
-    return source[start.start : end].lstrip("%") if is_one else ""
-
-
-def _type(cursor: Cursor) -> Typed | None:
-    """Take `tensor<16x8xf32>` of MLIR or `f32[16,8]` of HLO, where one is next."""
-    start = cursor.next
-    if start.kind != NAME:
-        return None
-    if start.text == "tensor" and cursor.ahead(1).text == "<":
-        return tensor_type(cursor)
-    if cursor.ahead(1).text != "[" or not _is_array(start.text):
-        return None
-    cursor.take()
-    shape = integers(cursor)
-    return shape, _dtype(start.text), cursor.since(start)
-
-
-def tensor_type(cursor: Cursor) -> Typed:
-    """Take `tensor<16x8xf32>`."""
-    start = cursor.take()
-    opened = cursor.expect("<")
-    extents: tuple[int, ...] = ()
-    if cursor.next.kind == SHAPE:
-        extents = tuple(int(extent) for extent in cursor.take().text.rstrip("x").split("x"))
-    if cursor.next.kind != NAME:
-        raise cursor.error(
-            "TW202", f"a tensor of extents that are known, and a type, found {cursor.next}",
-            hint="such as tensor<16x8xf32>",
-        )
-    element = cursor.take().text
-    depth = 1
-    while depth:
-        if cursor.next.kind == END:
-            raise cursor.error("TW004", "'<' is never closed", opened.span)
-        depth += {"<": 1, ">": -1}.get(cursor.take().text, 0)
-    return extents, _dtype(element), cursor.since(start)
-
-
-_HLO_TYPES = ("pred", "token", "c64", "c128")
-
-
-def _is_array(word: str) -> bool:
-    return word in _HLO_TYPES or known_type(word) is not None or word[:3] in ("f8e", "f4e", "f6e")
-
-
-def _dtype(word: str) -> DType | None:
-    """Return the type that a compiler's word names, where it is one that is known here."""
-    spelled = {"pred": "u8", "i1": "u8", "f8e4m3fn": "e4m3", "f8E4M3FN": "e4m3"}.get(word, word)
-    spelled = {"f8e5m2": "e5m2", "f8E5M2": "e5m2"}.get(spelled, spelled)
-    return known_type(spelled)
-
-
-def skip_value(cursor: Cursor) -> None:
-    """Take a value of any kind: words and signs to the next comma or closing bracket outside brackets."""
-    opened: list[Token] = []
-    while opened or cursor.next.text not in (",", ")", "]", "}", ">"):
-        token = cursor.next
-        if token.kind == END:
-            if opened:
-                raise cursor.error("TW004", f"'{opened[-1].text}' is never closed", opened[-1].span)
-            return
-        cursor.take()
-        if token.text in ("(", "[", "{"):
-            opened.append(token)
-        elif token.text in (")", "]", "}"):
-            if not opened:
-                raise cursor.error("TW004", f"{token} closes nothing", token.span)
-            opened.pop()
-
-
-def unquoting(source: str) -> Iterator[Token]:
-    """Yield the words of a text, and of what stands in quotes between braces, without the quotes.
-
-    >>> [token.text for token in unquoting('mhlo.sharding = "{replicated}"')]
-    ['mhlo.sharding', '=', '{', 'replicated', '}']
-    """
-    for token in words(source):
-        if token.kind != STRING or token.text[1:2] != "{":
-            yield token
-            continue
-        for inner in words(token.text[1:-1]):
-            shift = token.start + 1
-            yield Token(inner.kind, inner.text, inner.start + shift, inner.end + shift)
 
 
 # -- from a layout to a sharding -------------------------------------------------------------------
@@ -454,7 +306,8 @@ def _unsaid(system: str, wanted: str, found: str = "") -> LayoutError:
 def _on_device(stride: Vector, extent: int, system: str) -> Vector | None:
     """Return the step of a digit along devices, or None where it is inside the shard."""
     if len(stride.terms) != 1:
-        what = f"a digit of {extent} that steps by {stride}" if stride.terms else "elements that share a place"
+        moving = f"a digit of {extent} that steps by {stride}"
+        what = moving if stride.terms else "elements that share a place"
         raise _unsaid(system, "digits that each step on one axis", what)
     return None if stride.axes[0] == m else stride
 
