@@ -69,10 +69,17 @@ _LIST = [
         r"(?:NamedSharding|PartitionSpec|GSPMDSharding|SingleDeviceSharding|ShapeDtypeStruct)\s*\("
         r"|P\(\s*(?:['\"()]|None|UNCONSTRAINED|\w+\s*=)",
     ),
+    Dialect(
+        "dtensor",
+        "placements of torch's DTensor: (Shard(dim=0), Replicate()) on DeviceMesh((dp=2, tp=4))",
+        r"DTensor\s*\(\s*local_tensor\b|Spec\s*\("
+        r"|[(\[]\s*(?:(?:_?Shard|_StridedShard|Replicate|_?Partial|_MaskPartial)\s*\(|_?S\(\d|[RP]\s*[,)\]])"
+        r"|(?:R|_?S\(\d+(?:,\s*\d+)?\)(?:\[\d+\])?|P\(\w+\))+\s+on\b",
+    ),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 
-_OWN = ("S[", "R[", "O[", "(", "Swizzle<", "Swizzle(")
+_OWN = re.compile(r"S\[|R\[|O\[|Swizzle[<(]|\([\s(]*(?:-|_?\d)")
 """Beginnings of the notation, and of CuTe's: no pattern is tried on these."""
 
 
@@ -84,7 +91,7 @@ def dialect_of(text: str) -> Dialect | None:
     'xla'
     >>> dialect_of("S[8 : 1]")
     """
-    if text.startswith(_OWN):
+    if _OWN.match(text):
         return None
     return next((dialect for dialect in _LIST if dialect.has_the_looks(text)), None)
 
