@@ -56,7 +56,7 @@ _LIST = [
         "hlo",
         "HLO's shardings: {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}",
         r"\{\s*\{?\s*(?:devices\s*=|(?:replicated|maximal|manual|unknown|unreduced)\b)"
-        r"|(?:[^\n]*[\s,{])?(?:mhlo\.)?sharding\s*=\s*\"?\{",
+        r"|(?:module\b[^\n]*\n)?(?:[^\n]*[\s,{])?(?:mhlo\.)?sharding\s*=\s*\"?\{",
     ),
     Dialect(
         "shardy",

@@ -21,7 +21,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
 from tilewise.notation.dialects import hlo
 from tilewise.notation.dialects.annotations import skip_brackets, skip_value
-from tilewise.notation.dialects.given import STRING, Given, Reading, integer, integers
+from tilewise.notation.dialects.given import STRING, Given, Reading, integer
 from tilewise.notation.dialects.shards import (
     GPU,
     Cell,
@@ -35,6 +35,7 @@ from tilewise.notation.dialects.shards import (
     nested,
     sharding_of,
     tiled,
+    tuple_of,
     unquoted,
 )
 from tilewise.notation.tokens import END, NUMBER, Cursor, Token
@@ -103,7 +104,7 @@ def _struct(cursor: Cursor) -> tuple[tuple[int, ...], DType | None, Token]:
         word = cursor.take()
         cursor.expect("=", opened)
         if word.text == "shape":
-            shape = integers(cursor, "(", ")")
+            shape = tuple_of(cursor)
         elif word.text == "dtype":
             dtype = known_type(cursor.take().text)
         else:
@@ -232,7 +233,7 @@ def _mesh(cursor: Cursor) -> Mesh:
         word = cursor.take()
         cursor.expect("=", opened)
         if word.text == "axis_sizes":
-            sizes = [*integers(cursor, "(", ")")]
+            sizes = [*tuple_of(cursor)]
         elif word.text == "device_ids":
             array = cursor.accept("array")
             inside = cursor.expect("(") if array else cursor.next

@@ -177,6 +177,23 @@ def unquoted(cursor: Cursor, what: str) -> tuple[Token, str]:
     return cursor.take(), token.text[1:-1]
 
 
+def tuple_of(cursor: Cursor) -> tuple[int, ...]:
+    """Take `(2, 4)` or `(2,)`, as Python prints them.
+
+    >>> from tilewise.notation.dialects.given import Given
+    >>> tuple_of(Given("(2,)").cursor())
+    (2,)
+    """
+    opened = cursor.expect("(")
+    found: list[int] = []
+    while cursor.next.text != ")":
+        found.append(integer(cursor))
+        if not cursor.accept(","):
+            break
+    cursor.expect(")", opened)
+    return tuple(found)
+
+
 # -- numbers of devices ----------------------------------------------------------------------------
 
 
