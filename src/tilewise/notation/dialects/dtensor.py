@@ -256,7 +256,8 @@ def _reading(
                 placement.token.span,
                 "dimensions count from 0",
             )
-        cuts[placement.dim].append((placement, cells))
+        if prod(cell.extent for cell in cells) > 1:
+            cuts[placement.dim].append((placement, cells))
     dimensions = []
     for dimension, (extent, ordered) in enumerate(zip(shape, map(_ordered, cuts), strict=True)):
         try:
@@ -407,48 +408,60 @@ def write(layout: Layout, given: Given) -> str:
     extents = axes_of(sharding, SYSTEM, given.let)
     if not extents:
         raise LayoutError("TW008", "a DTensor is on a mesh, and this layout has no axis of devices")
-    on_ranks = [*extents] == [GPU.name]
-    if on_ranks:
-        steps = sorted({(cell.device or Vector())[GPU] for cell in sharding.on_devices}, reverse=True)
-        mesh = [(GPU.name, step) for step in steps]
-        sizes = {cell.device: cell.extent for cell in sharding.on_devices}
-        shown = ", ".join(str(sizes[step @ GPU]) for step in steps) + ("," if len(steps) == 1 else "")
+    ranks = [*extents] == [GPU.name]
+    if ranks:
+        steps = {(cell.device or Vector())[GPU]: cell.extent for cell in sharding.on_devices}
+        wanted = {f"{GPU}{step}": steps[step] for step in sorted(steps, reverse=True)}
     else:
-        mesh = [(name, 1) for name in extents]
-        shown = ", ".join(f"{name}={extent}" for name, extent in extents.items())
-    placements = [_placed(sharding, mesh, at, extents, on_ranks) for at in range(len(mesh))]
-    comma = "," if len(placements) == 1 else ""
-    return f"({', '.join(placements)}{comma}) on DeviceMesh(({shown}))"
-
-
-def _placed(
-    sharding: Sharding, mesh: list[tuple[str, int]], at: int, extents: dict[str, int], on_ranks: bool
-) -> str:
-    """Return the placement of a dimension of the mesh: what lies before it is cut in pieces by then."""
-    name, step = mesh[at]
-    for dimension, cells in enumerate(sharding.dimensions):
-        for i, cell in enumerate(cells):
-            if cell.device is None or cell.device.terms[0][0].name != name:
-                continue
-            if on_ranks and cell.device[name] != step:
-                continue
-            if not on_ranks and cell.extent != extents[name]:
-                raise LayoutError(
-                    "TW008",
-                    f"{SYSTEM} uses whole dimensions of a mesh, and a digit has {cell.extent} of the"
-                    f" {extents[name]} of {name}",
-                    hint=f"give the parts of {name} names of their own, or --as shardy",
-                )
-            earlier = {(axis, 1 if not on_ranks else its) for axis, its in mesh[:at]}
-            pieces = prod(
-                before.extent
-                for before in cells[:i]
-                if before.device is None or _key(before.device, on_ranks) not in earlier
+        wanted = extents
+    mesh: dict[str, int] = {}
+    placements: list[str] = []
+    while len(mesh) < len(wanted):
+        left = [name for name in wanted if name not in mesh]
+        for name in left if not given.let else left[:1]:
+            placement = _placement_of(sharding, name, wanted[name], mesh, ranks)
+            if placement is not None:
+                mesh[name] = wanted[name]
+                placements.append(placement)
+                break
+        else:
+            raise LayoutError(
+                "TW008",
+                f"{SYSTEM} cuts a dimension by the whole of {left[0]} at once, and this layout by parts of it",
+                hint="--as shardy has parts of axes",
             )
-            return f"_StridedShard(dim={dimension}, sf={pieces})" if pieces > 1 else f"Shard(dim={dimension})"
+    comma = "," if len(mesh) == 1 else ""
+    shown = [str(extent) if ranks else f"{name}={extent}" for name, extent in mesh.items()]
+    sizes = ", ".join(shown) + (comma if ranks else "")
+    return f"({', '.join(placements)}{comma}) on DeviceMesh(({sizes}))"
+
+
+def _placement_of(
+    sharding: Sharding, name: str, extent: int, placed: dict[str, int], ranks: bool
+) -> str | None:
+    """Return the placement of a dimension of the mesh after those that are placed; None where no cut is it.
+
+    The cut is of what those have left, and what lies before it then makes the pieces of a strided one.
+    """
+    for dimension, cells in enumerate(sharding.dimensions):
+        left = [cell for cell in cells if _name(cell, ranks) not in placed]
+        mine = [i for i, cell in enumerate(left) if _name(cell, ranks) == name]
+        if not mine:
+            continue
+        digits = left[mine[0] : mine[-1] + 1]
+        steps = [sum(step for _, step in (cell.device or Vector()).terms) for cell in digits]
+        if len(digits) > len(mine) or prod(cell.extent for cell in digits) != extent:
+            return None
+        if steps != sorted(steps, reverse=True):
+            return None
+        pieces = prod(cell.extent for cell in left[: mine[0]])
+        return f"_StridedShard(dim={dimension}, sf={pieces})" if pieces > 1 else f"Shard(dim={dimension})"
     return "Replicate()"
 
 
-def _key(device: Vector, on_ranks: bool) -> tuple[str, int]:
-    ((axis, step),) = device.terms
-    return axis.name, step if on_ranks else 1
+def _name(cell: Cell, ranks: bool) -> str | None:
+    """Return which dimension of the mesh a cell is on: a name, or a step along ranks; None inside the shard."""
+    if cell.device is None:
+        return None
+    ((axis, step),) = cell.device.terms
+    return f"{axis}{step}" if ranks else axis.name
