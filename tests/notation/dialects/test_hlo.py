@@ -155,7 +155,7 @@ def test_a_module_has_a_layout_for_every_annotation():
     assert "arg0, arg1, result, result.1, 1" in str(error.value)
 
 
-LINE = "%p.1 = f32[2,8]{1,0} parameter(0), sharding={devices=[8,1]<=[2,4]T(1,0)}, metadata={op_name=\"a\"}"
+LINE = '%p.1 = f32[2,8]{1,0} parameter(0), sharding={devices=[8,1]<=[2,4]T(1,0)}, metadata={op_name="a"}'
 
 
 def test_a_line_of_a_module_says_whose_extents_it_takes():

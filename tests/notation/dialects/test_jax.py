@@ -64,7 +64,8 @@ def drawn(rng, uneven=False):
             f"NamedSharding(mesh={mesh}, spec={spec}, memory_kind=device)",
             f"{spec} on {mesh}",
             f"{spec}, {extents!r}",
-            f"ShapeDtypeStruct(shape={shape}, dtype=float32, sharding=NamedSharding(mesh={mesh}, spec={spec}))",
+            f"ShapeDtypeStruct(shape={shape}, dtype=float32,"
+            f" sharding=NamedSharding(mesh={mesh}, spec={spec}))",
         ]
     )
     return text, shape, extents, cuts

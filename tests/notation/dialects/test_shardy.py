@@ -87,7 +87,8 @@ MODULE = """module @jit_f attributes {mhlo.num_partitions = 8 : i32, mhlo.num_re
 {jax.result_info = "result[0]", sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, tensor<32x8xf32> \
 {jax.result_info = "result[1]", sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
     %1 = sdy.sharding_constraint %0 <@mesh, [{"y", "x"}, {}]> : tensor<24x4xf32>
-    %2:2 = stablehlo.f %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>, <@mesh, [{"y"}]>]>} : \
+    %2:2 = stablehlo.f %1 {sdy.sharding = \
+#sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>, <@mesh, [{"y"}]>]>} : \
 (tensor<24x4xf32>) -> (tensor<2x4xf32>, tensor<8xf32>)
 """
 

@@ -113,7 +113,7 @@ def _of_sizes(
         raise cursor.error("TW102", "a mesh has dimensions of positive extents", span)
     if names:
         if len(names) != len(sizes):
-            raise cursor.error("TW003", f"{len(names)} names of {len(sizes)} dimensions of a mesh", span)
+            raise cursor.error("TW003", f"names: {len(names)}; dimensions of the mesh: {len(sizes)}", span)
         mesh = checked_mesh(
             cursor, [(token, token.text, size) for token, size in zip(names, sizes, strict=True)]
         )
@@ -121,7 +121,7 @@ def _of_sizes(
     row_major = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
     steps = row_major if steps is None else steps
     if len(steps) != len(sizes):
-        raise cursor.error("TW003", f"{len(steps)} steps of {len(sizes)} dimensions of a mesh", span)
+        raise cursor.error("TW003", f"steps: {len(steps)}; dimensions of the mesh: {len(sizes)}", span)
     return DeviceMesh([[Cell(size, step @ GPU)] for size, step in zip(sizes, steps, strict=True)])
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tilewise.core.dtypes import DType, known_type
@@ -92,7 +92,7 @@ def read(given: Given) -> Reading:
     check_extents(cursor, shape)
     if mesh is None and cursor.accept("on"):
         mesh = device_mesh(cursor)
-    cursor.expect_end("the placements", "a mesh follows: on DeviceMesh((dp=2, tp=4))")
+    cursor.expect_end("the text of the placements", "a mesh follows: on DeviceMesh((dp=2, tp=4))")
     if mesh is None:
         if not given.let:
             hint = "write it beside, ... on (2, 4), or say its axes: --let dp=2 --let tp=4"
@@ -212,6 +212,10 @@ def _placement(cursor: Cursor, token: Token) -> _Placement:
         if cursor.next.kind == NAME:
             word = cursor.take()
             name = "sf" if word.text == "split_factor" else word.text
+            if name not in names:
+                raise cursor.error(
+                    "TW002", f"{kind} has no {word}", word.span, f"it takes {' and '.join(names)}"
+                )
             cursor.expect("=")
         if name not in names or name in seen:
             hint = f"{kind} takes {' and '.join(names)}"
@@ -279,6 +283,11 @@ def _ordered(cuts: list[tuple[_Placement, list[Cell]]]) -> list[tuple[_Placement
 def _cut(dimension: int, extent: int, cuts: list[tuple[_Placement, list[Cell]]]) -> list[Cell]:
     """Return the cells of a dimension after its cuts."""
     cells = _cells(extent, cuts)
+    if cells is None and len(cuts) == 1:
+        placement, on = cuts[0]
+        filled = -(-extent // -(-extent // placement.pieces))  # the pieces after these are empty
+        cuts = [(replace(placement, pieces=filled), on)]
+        cells = _cells(extent, cuts)
     if cells is not None:
         return cells
     levels = [many for placement, on in cuts for many in (placement.pieces, prod(c.extent for c in on))]
@@ -427,7 +436,7 @@ def write(layout: Layout, given: Given) -> str:
         else:
             raise LayoutError(
                 "TW008",
-                f"{SYSTEM} cuts a dimension by the whole of {left[0]} at once, and this layout by parts of it",
+                f"{SYSTEM} cuts a dimension by the whole of {left[0]} at once, and this has parts of it",
                 hint="--as shardy has parts of axes",
             )
     comma = "," if len(mesh) == 1 else ""
@@ -460,7 +469,7 @@ def _placement_of(
 
 
 def _name(cell: Cell, ranks: bool) -> str | None:
-    """Return which dimension of the mesh a cell is on: a name, or a step along ranks; None inside the shard."""
+    """Return the dimension of the mesh that a cell is on, a name or a step along ranks; None in the shard."""
     if cell.device is None:
         return None
     ((axis, step),) = cell.device.terms

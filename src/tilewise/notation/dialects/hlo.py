@@ -224,7 +224,9 @@ def _kinds(cursor: Cursor, extents: tuple[int, ...]) -> list[str]:
         kinds.append(word.text)
     cursor.expect("}", opened)
     if len(kinds) > len(extents):
-        raise cursor.error("TW003", f"{len(kinds)} kinds of {len(extents)} dimensions", cursor.since(opened))
+        raise cursor.error(
+            "TW003", f"kinds of dimensions: {len(kinds)}; dimensions: {len(extents)}", cursor.since(opened)
+        )
     return kinds
 
 
@@ -303,7 +305,7 @@ def _reading(
     if len(dimensions) != len(shape):
         raise cursor.error(
             "TW003",
-            f"the sharding tiles {len(dimensions)} dimensions, and the tensor has {len(shape)}",
+            f"dimensions that are tiled: {len(dimensions)}; of the tensor: {len(shape)}",
             tiles.span,
             hint="a last dimension of copies is marked: last_tile_dim_replicate",
         )

@@ -326,7 +326,7 @@ def _spec(cursor: Cursor, mesh: Mesh, shape: tuple[int, ...]) -> Reading:
     cursor.expect(")", opened)
     if len(cuts) > len(shape):
         raise cursor.error(
-            "TW003", f"a spec of {len(cuts)} dimensions, and the array has {len(shape)}", cursor.since(word)
+            "TW003", f"dimensions of the spec: {len(cuts)}; of the array: {len(shape)}", cursor.since(word)
         )
     cuts += [[] for _ in range(len(shape) - len(cuts))]
     return tiled(shape, cuts, mesh.unused()).reading(shape, None, notes)

@@ -106,7 +106,7 @@ def _mesh(cursor: Cursor) -> tuple[Mesh, list[str]]:
         count = prod(mesh.extents.values())
         if named and (len(numbers) != count or sorted(numbers) != [*range(count)]):
             raise cursor.error(
-                "TW003", f"the mesh has {count} devices, and another list of them", cursor.since(start)
+                "TW003", f"a mesh of {count} devices lists each of them once", cursor.since(start)
             )
         notes.append(f"the devices in the mesh's row-major order: {listed(numbers)}")
     cursor.expect(">", opened)
@@ -149,7 +149,7 @@ def _sharding(cursor: Cursor, given: Given, meshes: dict[str, int], this: Annota
         check_extents(cursor, shape, span)
     if len(cuts) != len(shape):
         raise cursor.error(
-            "TW003", f"the sharding has {len(cuts)} dimensions, and the tensor {len(shape)}", span
+            "TW003", f"dimensions of the sharding: {len(cuts)}; of the tensor: {len(shape)}", span
         )
     return tiled(shape, cuts, mesh.unused()).reading(shape, dtype, notes)
 
