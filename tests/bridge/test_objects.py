@@ -24,9 +24,7 @@ class Printed:
 
 def mesh_of(names, *shape):
     """A mesh of torch."""
-    return SimpleNamespace(
-        mesh_dim_names=names, shape=shape, mesh=np.arange(np.prod(shape)).reshape(shape)
-    )
+    return SimpleNamespace(mesh_dim_names=names, shape=shape, mesh=np.arange(np.prod(shape)).reshape(shape))
 
 
 def shard(dim):
@@ -134,9 +132,7 @@ def test_a_tile_layout_of_tirx():
 @pytest.mark.parametrize("inner", [True, False])
 def test_a_swizzle_of_tirx(inner):
     plain = tile((8, 64, "m"), (64, 1, "m"))
-    obj = SimpleNamespace(
-        per_element=3, swizzle_len=2, atom_len=3, swizzle_inner=inner, tile_layout=plain
-    )
+    obj = SimpleNamespace(per_element=3, swizzle_len=2, atom_len=3, swizzle_inner=inner, tile_layout=plain)
     assert layout_of(obj) == Swizzle(2, 3, 3 if inner else -3) @ parse("S[(8, 64) : (64@m, 1@m)]")
 
 

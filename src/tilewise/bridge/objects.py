@@ -47,7 +47,8 @@ def layout_of(obj: Any, origin: Any = None, unit: str = "element", shape: Any = 
     if found is None:
         return strided_layout_of(obj, origin, unit)
     if origin is not None or unit != "element":
-        raise LayoutError("TW511", f"the {type(obj).__name__} is no array in memory: it counts elements from 0")
+        kind = type(obj).__name__
+        raise LayoutError("TW511", f"the {kind} is no array in memory: its elements count from 0")
     return found.layout
 
 
@@ -56,7 +57,7 @@ def reading_of(obj: Any, shape: Any = None) -> Reading:
 
     >>> import numpy as np
     >>> reading_of(np.zeros((3, 4), dtype="f4")).layout
-    S[3, 4]
+    S[(3, 4) : (4, 1)]
     """
     return _read(obj, shape) or Reading(strided_layout_of(obj))
 

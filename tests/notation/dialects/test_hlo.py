@@ -195,3 +195,21 @@ def test_what_hlo_cannot_say(layout, words):
         write(DIALECTS["hlo"], parse(layout), Given())
     assert error.value.code == "TW008"
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        ("{mesh[x=2,y=4], [{x}, {y:(1)2}]}", "S[((2, 4), (2, 2)) : ((1@x, 2@m), (2@y, 1@m))] + R[2 : 1@y]"),
+        (
+            "{mesh['x'=2], device_ids=([2]T(0)), [{}, {'x'}], replicated={}}",
+            "S[(8, (2, 2)) : (2, (1@x, 1@m))]",
+        ),
+        ("{mesh[x=2,y=4], replicated}", "S[(8, 4) : (4@m, 1@m)] + R[(2, 4) : (1@x, 1@y)]"),
+        ("{mesh[x=2,y=4], [{x}, {}], manual={y}, metadata={op}}", "S[((2, 4), 4) : ((1@x, 4@m), 1@m)]"),
+    ],
+)
+def test_axes_of_a_mesh_have_names(text, layout):
+    found = reading(text, shape=(8, 4))
+    assert found.layout.same(parse(layout)).answer is True
+    assert bool(found.notes) == ("device_ids" in text or "manual" in text)

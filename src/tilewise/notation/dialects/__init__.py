@@ -55,7 +55,7 @@ _LIST = [
     Dialect(
         "hlo",
         "HLO's shardings: {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}",
-        r"\{\s*\{?\s*(?:devices\s*=|(?:replicated|maximal|manual|unknown|unreduced)\b)"
+        r"\{\s*\{?\s*(?:devices\s*=|mesh\s*\[|(?:replicated|maximal|manual|unknown|unreduced)\b)"
         r"|(?:module\b[^\n]*\n)?(?:[^\n]*[\s,{])?(?:mhlo\.)?sharding\s*=\s*\"?\{",
     ),
     Dialect(

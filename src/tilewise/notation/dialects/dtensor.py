@@ -419,7 +419,7 @@ def write(layout: Layout, given: Given) -> str:
         raise LayoutError("TW008", "a DTensor is on a mesh, and this layout has no axis of devices")
     ranks = [*extents] == [GPU.name]
     if ranks:
-        steps = {(cell.device or Vector())[GPU]: cell.extent for cell in sharding.on_devices}
+        steps = {cell.steps[GPU]: cell.extent for cell in sharding.on_devices}
         wanted = {f"{GPU}{step}": steps[step] for step in sorted(steps, reverse=True)}
     else:
         wanted = extents
@@ -458,7 +458,7 @@ def _placement_of(
         if not mine:
             continue
         digits = left[mine[0] : mine[-1] + 1]
-        steps = [sum(step for _, step in (cell.device or Vector()).terms) for cell in digits]
+        steps = [sum(step for _, step in cell.steps.terms) for cell in digits]
         if len(digits) > len(mine) or prod(cell.extent for cell in digits) != extent:
             return None
         if steps != sorted(steps, reverse=True):

@@ -6,6 +6,10 @@
 fill that grid in row-major order: listed, or counted from 0 in the shape after `<=` and transposed by T. They
 are logical partitions, of which the device assignment of a module makes devices (xla/hlo/ir/hlo_sharding.cc,
 tile_assignment.h). Where tiles do not divide an extent, XLA pads every shard to the larger one.
+
+    {mesh[x=2,y=4], [{x}, {y:(1)2}]}
+
+Newer versions also name the axes of a mesh, as Shardy does (named_sharding.cc, mesh_and_axis.cc).
 """
 
 from __future__ import annotations
@@ -23,9 +27,13 @@ from tilewise.notation.dialects.shards import (
     GPU,
     MAX_DEVICES,
     Cell,
+    Mesh,
     Sharding,
+    axes_in_braces,
     axes_of,
+    axis_name,
     check_extents,
+    checked_mesh,
     even,
     sharding_of,
     split_grid,
@@ -38,6 +46,7 @@ EXAMPLES = (
     Given("{devices=[2,2]0,2,1,3}", shape=(16, 16)),
     Given("{maximal device=3}", shape=(16, 8)),
     Given("%p = f32[16,8]{1,0} parameter(0), sharding={devices=[2,1,4]<=[8] last_tile_dim_replicate}"),
+    Given("{mesh[x=2,y=4], [{y}, {x:(1)2, ?}]}", shape=(16, 8)),
     Given('%arg0: tensor<16x8xf32> {mhlo.sharding = "{devices=[8,1]<=[2,4]T(1,0)}"}'),
 )
 
@@ -46,6 +55,7 @@ _WHY_NOT = {
     "unknown": "the compiler has not chosen yet",
     "unreduced": "every device holds a part of a sum, and no element is at a place",
 }
+_MANUAL_AXES = "each device along the manual axes has a tensor of its own, and this is the first one's"
 _REPLICATED, _MANUAL = "replicated", "manual"
 _SUM = "unreduced"
 _WHOLE_OR_SHARD = (
@@ -85,8 +95,11 @@ def read(given: Given) -> Reading:
             parts[f"{this.name}.{i}" if len(ats) > 1 else this.name] = at, shape, dtype
     at, shape, dtype = parts[given.chosen(parts, "the text")]
     cursor.at = at
+    alone = len(found) == 1 and found[0].at == 0
+    if cursor.ahead(1).text == "mesh":
+        return _on_mesh(cursor, given, shape, dtype, alone)
     tiles = _sharding(cursor)
-    if len(found) == 1 and found[0].at == 0:
+    if alone:
         cursor.expect_end("the sharding")
     return _reading(cursor, given, tiles, shape, dtype)
 
@@ -163,6 +176,74 @@ def _sharding(cursor: Cursor) -> _Tiles:
     kinds = _kinds(cursor, extents)
     notes = _suffixes(cursor, opened)
     return _grid(cursor, extents, numbers, kinds, cursor.since(opened), notes)
+
+
+def _on_mesh(
+    cursor: Cursor, given: Given, shape: tuple[int, ...] | None, dtype: DType | None, alone: bool
+) -> Reading:
+    """Take `{mesh[x=2,y=4], [{x}, {y}], replicated={...}}`."""
+    opened = cursor.take()
+    mesh, notes = _mesh(cursor)
+    cuts: list[list[Cell]] | None = None
+    while cursor.accept(","):
+        word = cursor.next
+        if word.text == "[":
+            inside, cuts = cursor.take(), []
+            while cursor.next.text != "]":
+                if cuts:
+                    cursor.expect(",", inside)
+                cuts.append(axes_in_braces(cursor, mesh, quoted=False))
+            cursor.expect("]", inside)
+        elif word.text == _REPLICATED and cursor.ahead(1).text == "}":
+            cursor.take()
+        elif word.text in _WHY_NOT and (word.text == _SUM or cursor.ahead(1).text != "="):
+            raise cursor.error("TW008", f"{word} is no layout: {_WHY_NOT[word.text]}", word.span)
+        elif cursor.accept("metadata"):
+            cursor.expect("=")
+            skip_brackets(cursor)
+        elif cursor.accept(_REPLICATED, _MANUAL):
+            cursor.expect("=")
+            seen = Mesh(mesh.extents, {name: [*used] for name, used in mesh.used.items()})
+            axes_in_braces(cursor, mesh if word.text == _MANUAL else seen, quoted=False)
+            notes += [_MANUAL_AXES] if word.text == _MANUAL else []
+        else:
+            raise cursor.error("TW002", f"{word} is no part of a sharding on a mesh", word.span)
+    cursor.expect("}", opened)
+    span = cursor.since(opened)
+    if alone:
+        cursor.expect_end("the sharding")
+    if shape is None:
+        shape = given.needs_shape("a sharding of HLO")
+    elif "tensor" not in given.text:
+        notes.append(_WHOLE_OR_SHARD)
+    check_extents(cursor, shape, span)
+    cuts = [[] for _ in shape] if cuts is None else cuts
+    if len(cuts) != len(shape):
+        raise cursor.error(
+            "TW003", f"dimensions of the sharding: {len(cuts)}; of the tensor: {len(shape)}", span
+        )
+    return tiled(shape, cuts, mesh.unused()).reading(shape, dtype, notes)
+
+
+def _mesh(cursor: Cursor) -> tuple[Mesh, list[str]]:
+    """Take `mesh[x=2,y=4], device_ids=(...)`."""
+    start = cursor.take()
+    opened = cursor.expect("[")
+    named: list[tuple[Token, str, int]] = []
+    while cursor.next.text != "]":
+        if named:
+            cursor.expect(",", opened)
+        token, name = axis_name(cursor, quoted=False)
+        cursor.expect("=")
+        named.append((token, name, integer(cursor)))
+    cursor.expect("]", opened)
+    mesh, notes = checked_mesh(cursor, named), list[str]()
+    if cursor.next.text == "," and cursor.ahead(1).text == "device_ids" and cursor.ahead(3).text == "(":
+        for _ in range(3):
+            cursor.take()
+        skip_brackets(cursor)
+        notes.append(f"the order of the devices: {cursor.source[start.start : cursor.behind.end]}")
+    return mesh, notes
 
 
 def _numbers(cursor: Cursor, extents: tuple[int, ...], start: Token) -> list[int]:
@@ -260,7 +341,7 @@ def _grid(
         groups = [sorted(numbers[at : at + group]) for at in range(0, len(numbers), group)]
         digits = split_grid([number for members in groups for number in members], extents)
     if isinstance(digits, int):
-        where, rest = [], digits
+        where, rest = list[int](), digits
         for extent in reversed(extents):
             rest, at = divmod(rest, extent)
             where.insert(0, at)
@@ -334,7 +415,7 @@ def write(layout: Layout, given: Given) -> str:
     system = "HLO"
     sharding = sharding_of(layout, system)
     cells, first = sharding.on_devices, sharding.first[GPU]
-    others = {axis for cell in cells for axis in (cell.device or Vector()).axes} - {GPU}
+    others = {axis for cell in cells for axis in cell.steps.axes} - {GPU}
     if others or set(sharding.first.axes) - {GPU}:
         named = ", ".join(sorted(map(str, others or sharding.first.axes)))
         message = f"HLO numbers its devices along {GPU}, and this has {named}"
@@ -357,12 +438,12 @@ def write(layout: Layout, given: Given) -> str:
 
 
 def _counts_up(cells: list[Cell]) -> bool:
-    return all((cell.device or Vector())[GPU] > 0 for cell in cells)
+    return all(cell.steps[GPU] > 0 for cell in cells)
 
 
 def _transposed(cells: list[Cell]) -> str:
     """Return `<=[2,4]T(1,0)`: the digits of the numbers by their steps, and the order in which they come."""
-    steps = [(cell.device or Vector())[GPU] for cell in cells]
+    steps = [cell.steps[GPU] for cell in cells]
     by_step = sorted(range(len(cells)), key=lambda i: -steps[i])
     counted = [cells[i].extent for i in by_step]
     order = [by_step.index(i) for i in range(len(cells))]
@@ -378,7 +459,7 @@ def _table(cells: list[Cell], first: int) -> list[int]:
         raise LayoutError("TW301", f"more than {MAX_DEVICES} devices to list")
     numbers = [first]
     for cell in cells:
-        step = (cell.device or Vector())[GPU]
+        step = cell.steps[GPU]
         numbers = [number + step * i for number in numbers for i in range(cell.extent)]
     if sorted(numbers) != [*range(count)]:
         raise LayoutError("TW008", f"HLO numbers {count} devices once each, from 0 to {count - 1}")

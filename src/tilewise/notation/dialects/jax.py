@@ -368,7 +368,7 @@ def write(layout: Layout, given: Given) -> str:
 
 def _whole(cell: Cell, extents: dict[str, int]) -> str:
     axis: Axis
-    ((axis, _),) = (cell.device or Vector()).terms
+    ((axis, _),) = cell.steps.terms
     if cell.extent != extents[axis.name]:
         raise LayoutError(
             "TW008",

@@ -17,9 +17,9 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, leaves
-from tilewise.core.vectors import Vector, as_vector
+from tilewise.core.vectors import Vector
 from tilewise.notation.dialects.given import STRING, Reading, integer, layout_of_modes
-from tilewise.notation.tokens import NUMBER, Cursor, Token
+from tilewise.notation.tokens import NAME, NUMBER, Cursor, Token
 
 MAX_DEVICES = 1 << 16
 """The most devices of a mesh whose numbers are listed."""
@@ -33,6 +33,11 @@ class Cell:
 
     extent: int
     device: Vector | None = None
+
+    @property
+    def steps(self) -> Vector:
+        """The step along devices: zero inside the shard."""
+        return self.device or Vector()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class Sharding:
                 if cell.extent > 1:
                     mode.append((cell.extent, inside if cell.device is None else cell.device))
             modes.append(mode)
-        copies = [(cell.extent, cell.device or Vector()) for cell in self.copies if cell.extent > 1]
+        copies = [(cell.extent, cell.steps) for cell in self.copies if cell.extent > 1]
         return layout_of_modes(modes, copies, self.first)
 
     def reading(self, shape: Sequence[int], dtype: DType | None = None, notes: Iterable[str] = ()) -> Reading:
@@ -164,6 +169,37 @@ def checked_mesh(cursor: Cursor, named: Iterable[tuple[Token, str, int]]) -> Mes
     return Mesh(extents)
 
 
+def axes_in_braces(cursor: Cursor, mesh: Mesh, quoted: bool = True) -> list[Cell]:
+    """Take `{"x", "y":(2)2, ?}`: axes of a mesh and parts of them, whose names may stand without quotes."""
+    opened = cursor.expect("{")
+    cells: list[Cell] = []
+    while cursor.next.text != "}":
+        if cells:
+            cursor.expect(",", opened)
+        if cursor.accept("?"):
+            break
+        token, name = axis_name(cursor, quoted)
+        before, extent = 1, 0
+        if cursor.accept(":"):
+            inside = cursor.expect("(")
+            before = integer(cursor)
+            cursor.expect(")", inside)
+            extent = integer(cursor)
+            if extent < 1:
+                raise cursor.error("TW102", "a part of an axis has devices", cursor.since(token))
+        cells.append(mesh.cell(cursor, token, name, before, extent))
+    cursor.expect("}", opened)
+    return cells
+
+
+def axis_name(cursor: Cursor, quoted: bool) -> tuple[Token, str]:
+    """Take the name of an axis, in quotes where they are asked for."""
+    if not quoted and cursor.next.kind == NAME:
+        token = cursor.take()
+        return token, token.text
+    return unquoted(cursor, "an axis")
+
+
 def mesh_of_names(cursor: Cursor, let: Mapping[str, int]) -> Mesh:
     """Return the mesh whose axes were given as names with numbers."""
     return checked_mesh(cursor, [(cursor.next, name, extent) for name, extent in let.items()])
@@ -197,33 +233,37 @@ def tuple_of(cursor: Cursor) -> tuple[int, ...]:
 # -- numbers of devices ----------------------------------------------------------------------------
 
 
-def digits_of(values: Sequence[int]) -> list[tuple[int, int]] | None:
-    """Return the digits (extent, stride), the slowest first, that count through values from 0; or None.
+def digits_of(values: Sequence[int]) -> list[tuple[int, int]] | int:
+    """Return the digits (extent, stride), slowest first, that count through values from 0.
 
-    >>> digits_of([0, 1, 4, 5]), digits_of([0, 1, 2, 4])
-    ([(2, 4), (2, 1)], None)
+    Where no digits do, return the first position that those before it tell wrongly.
+
+    >>> digits_of([0, 1, 4, 5]), digits_of([0, 1, 2, 4]), digits_of([0, 1, 4, 6])
+    ([(2, 4), (2, 1)], 3, 3)
     """
     digits: list[tuple[int, int]] = []
+    pitch = 1
     while len(values) > 1:
-        step = values[1] - values[0]
-        run = 2
-        while run < len(values) and values[run] == run * step + values[0]:
+        step, run = values[1] - values[0], 2
+        while run < len(values) and values[run] == values[0] + run * step:
             run += 1
-        if len(values) % run or values[0]:
-            return None
-        for start in range(0, len(values), run):
-            if any(values[start + i] != values[start] + i * step for i in range(run)):
-                return None
+        if len(values) % run:
+            return run * pitch
+        for at, value in enumerate(values):
+            if value != values[at - at % run] + at % run * step:
+                return at * pitch
         digits.insert(0, (run, step))
-        values = values[::run]
+        values, pitch = values[::run], pitch * run
     return digits
 
 
 def split_grid(numbers: Sequence[int], extents: Sequence[int]) -> list[list[tuple[int, int]]] | int:
-    """Return the digits of every dimension of a grid of numbers, or the first position that no digits reach.
+    """Return the digits of every dimension of a grid of numbers.
+
+    Where no digits count so, return the first position that those before it tell wrongly.
 
     >>> split_grid([0, 2, 1, 3], [2, 2]), split_grid([0, 1, 3, 2], [2, 2])
-    ([[(2, 1)], [(2, 2)]], 2)
+    ([[(2, 1)], [(2, 2)]], 3)
     """
     found: list[list[tuple[int, int]]] = []
     expected = [numbers[0]]
@@ -231,8 +271,8 @@ def split_grid(numbers: Sequence[int], extents: Sequence[int]) -> list[list[tupl
         pitch = prod(extents[i + 1 :])
         along = [numbers[at * pitch] - numbers[0] for at in range(extent)]
         digits = digits_of(along)
-        if digits is None:
-            return next(at * pitch for at in range(1, extent) if along[at] != along[1] * at)
+        if isinstance(digits, int):
+            return digits * pitch
         found.append(digits)
         expected = [start + step for start in expected for step in along]
     return next((at for at, (a, b) in enumerate(zip(numbers, expected, strict=True)) if a != b), found)
@@ -306,9 +346,9 @@ def sharding_of(layout: Layout, system: str) -> Sharding:
         for it in layout.replica
         if it.extent > 1
     ]
-    if any(m in (cell.device or Vector()).axes for cell in copies) or layout.offset["m"]:
+    if any(m in cell.steps.axes for cell in copies) or layout.offset["m"]:
         raise _unsaid(system, "copies on devices, and shards that begin at 0@m", "copies or an offset on m")
-    copies.sort(key=lambda cell: (str(cell.device.axes[0]), -cell.device[cell.device.axes[0]]))  # type: ignore[union-attr]
+    copies.sort(key=lambda cell: [(axis.name, -step) for axis, step in cell.steps.terms])
     return Sharding(
         tuple(tuple(_merged(cells)) for cells in dimensions),
         tuple(_merged(copies)),
@@ -358,7 +398,7 @@ def axes_of(sharding: Sharding, system: str, order: Iterable[str] = ()) -> dict[
     """
     on_axis: dict[str, list[tuple[int, int]]] = {name: [] for name in order}
     for cell in sharding.on_devices:
-        (axis, step), *_ = as_vector(cell.device).terms
+        (axis, step), *_ = cell.steps.terms
         on_axis.setdefault(axis.name, []).append((step, cell.extent))
     if sharding.first.terms:
         raise _unsaid(system, "a tensor that begins on the first device", f"the offset {sharding.first}")

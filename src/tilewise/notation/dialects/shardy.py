@@ -21,6 +21,7 @@ from tilewise.notation.dialects.given import Given, Reading, integer, integers, 
 from tilewise.notation.dialects.shards import (
     Cell,
     Mesh,
+    axes_in_braces,
     axes_of,
     check_extents,
     checked_mesh,
@@ -125,7 +126,7 @@ def _sharding(cursor: Cursor, given: Given, meshes: dict[str, int], this: Annota
     while cursor.next.text != "]":
         if cuts:
             cursor.expect(",", inside)
-        cuts.append(_axes(cursor, mesh))
+        cuts.append(axes_in_braces(cursor, mesh))
         word = cursor.next
         if word.kind == NAME and word.text[:1] == "p" and word.text[1:].isdigit():
             cursor.take()
@@ -138,7 +139,7 @@ def _sharding(cursor: Cursor, given: Given, meshes: dict[str, int], this: Annota
             raise cursor.error("TW008", message)
         cursor.expect("replicated", hint="known: replicated={...}")
         cursor.expect("=")
-        _axes(cursor, Mesh(mesh.extents, {name: [*used] for name, used in mesh.used.items()}))
+        axes_in_braces(cursor, Mesh(mesh.extents, {name: [*used] for name, used in mesh.used.items()}))
     cursor.expect(">", opened)
     shape, dtype = None, None
     if this.types:
@@ -172,29 +173,6 @@ def _mesh_here(cursor: Cursor, given: Given, meshes: dict[str, int]) -> tuple[Me
         word.span,
         f'add the line sdy.mesh {word.text} = <["x"=2, "y"=4]>, or say its axes: --let x=2 --let y=4',
     )
-
-
-def _axes(cursor: Cursor, mesh: Mesh) -> list[Cell]:
-    """Take `{"x", "y":(2)2, ?}`."""
-    opened = cursor.expect("{")
-    cells: list[Cell] = []
-    while cursor.next.text != "}":
-        if cells:
-            cursor.expect(",", opened)
-        if cursor.accept("?"):
-            break
-        token, name = unquoted(cursor, "an axis")
-        before, extent = 1, 0
-        if cursor.accept(":"):
-            inside = cursor.expect("(")
-            before = integer(cursor)
-            cursor.expect(")", inside)
-            extent = integer(cursor)
-            if extent < 1:
-                raise cursor.error("TW102", "a part of an axis has devices", cursor.since(token))
-        cells.append(mesh.cell(cursor, token, name, before, extent))
-    cursor.expect("}", opened)
-    return cells
 
 
 def write(layout: Layout, given: Given) -> str:
