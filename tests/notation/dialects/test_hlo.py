@@ -213,3 +213,19 @@ def test_axes_of_a_mesh_have_names(text, layout):
     found = reading(text, shape=(8, 4))
     assert found.layout.same(parse(layout)).answer is True
     assert bool(found.notes) == ("device_ids" in text or "manual" in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("%1" * 30_000 + " sharding={", "TW004"),
+        ("x " * 60_000, "TW004"),
+        ("%a: tensor<" + "9" * 5_000 + 'xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}', "TW005"),
+        ("{devices=[65537]<=[65537]}", "TW005"),
+        ("{devices=[2]" + "9" * 2_000 + "}", "TW005"),
+    ],
+)
+def test_hostile_texts_are_refused_at_once(text, code):
+    with pytest.raises(LayoutError) as error:
+        parse(text, dialect="hlo", shape=(64,))
+    assert error.value.code == code

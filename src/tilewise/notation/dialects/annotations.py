@@ -13,6 +13,11 @@ Typed = tuple[tuple[int, ...], DType | None, tuple[int, int]]
 """The extents and the element of a tensor's type, and where it stands."""
 
 
+MAX_WORDS_OF_A_NAME = 32
+"""Words that a name falls into, such as those of all-gather.1, at most."""
+MAX_DIGITS = 1_000
+
+
 @dataclass(slots=True)
 class Annotated:
     """A sharding in a line of a compiler's text: whose, at which word, and the types of its line."""
@@ -63,13 +68,15 @@ def _defined(cursor: Cursor) -> str:
     """Return the name that a line defines here, such as %arg0 or param.1, or nothing."""
     start = cursor.next
     source, end, distance = cursor.source, start.end, 1
-    begins_line = source[source.rfind("\n", 0, start.start) + 1 : start.start].strip() in ("", "ROOT")
+    gap = source[cursor.behind.end : start.start]
+    begins_line = cursor.at == 0 or "\n" in gap or cursor.behind.text == "ROOT"
     if not start.text.startswith("%") and not (begins_line and start.kind == NAME):
         return ""
-    while cursor.ahead(distance).start == end and cursor.ahead(distance).text not in ("=", ":", "{"):
-        end = cursor.ahead(distance).end
-        distance += 1
     after = cursor.ahead(distance)
+    while after.start == end and after.text not in ("=", ":", "{") and distance < MAX_WORDS_OF_A_NAME:
+        end = after.end
+        distance += 1
+        after = cursor.ahead(distance)
     is_named = after.text == "=" and after.start > end
     is_argument = after.text == ":" and start.text.startswith("%")
     return source[start.start : end].lstrip("%") if is_named or is_argument else ""
@@ -95,6 +102,8 @@ def tensor_type(cursor: Cursor) -> Typed:
     opened = cursor.expect("<")
     extents: tuple[int, ...] = ()
     if cursor.next.kind == SHAPE:
+        if len(cursor.next.text) > MAX_DIGITS:
+            raise cursor.error("TW005", f"a shape of more than {MAX_DIGITS} digits")
         extents = tuple(int(extent) for extent in cursor.take().text.rstrip("x").split("x"))
     if cursor.next.kind != NAME:
         raise cursor.error(
