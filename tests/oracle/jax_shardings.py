@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from math import prod
 from random import Random
 
@@ -34,6 +35,9 @@ def main() -> None:
         spec = [tuple(cut) if len(cut) > 1 else cut[0] if cut else None for cut in cuts]
         shape = tuple(prod(mesh.shape[name] for name in cut) * rng.randint(1, 2) for cut in cuts)
         sharding = NamedSharding(mesh, PartitionSpec(*spec))
+        types = (jax.sharding.AxisType.Explicit,) * len(names)
+        abstract = NamedSharding(mesh.abstract_mesh.update(axis_types=types), PartitionSpec(*spec))
+        explicit = jax.core.ShapedArray(shape, np.dtype("float32"), sharding=abstract)
         held = sharding.devices_indices_map(shape)
         array = jax.ShapeDtypeStruct(shape, "float32", sharding=sharding)
         lowered = jax.jit(lambda x: x, in_shardings=sharding).lower(array).as_text()
@@ -45,14 +49,30 @@ def main() -> None:
             "jax": [
                 repr(sharding),
                 str(array),
-                f"{sharding.spec!r} on {mesh!r}",
+                f"{sharding.spec} on {mesh!r}",
                 f"{sharding.spec} on {mesh}",
+                f"{explicit.str_short()} on {abstract.mesh}",
             ],
             "hlo": [str(sharding._to_xla_hlo_sharding(rank))],
             "shardy": [lowered],
         }
         cases.append({"texts": texts, "shape": shape, "names": names, "extents": extents, "held": ranges})
-    print(json.dumps({"version": jax.__version__, "cases": cases}))
+    print(json.dumps({"version": jax.__version__, "cases": cases, "padded": padded(jax)}))
+
+
+def padded(jax) -> list[list[int]]:
+    """[extent, shards, extent of a shard] where XLA's shards are not even, as it compiles a sine of them."""
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    mesh = jax.make_mesh((DEVICES,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    whole, cut = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in ((), ("x",)))
+    found = []
+    for extent in (3, 9, 15, 17, 23):
+        sine = jax.jit(lambda x: jax.numpy.sin(jax.lax.with_sharding_constraint(x, cut)), out_shardings=whole)
+        text = sine.lower(jax.ShapeDtypeStruct((extent,), "float32", sharding=whole)).compile().as_text()
+        (shard,) = set(re.findall(r"f32\[(\d+)\]\S* sine\(", text))
+        found.append([extent, DEVICES, int(shard)])
+    return found
 
 
 if __name__ == "__main__":

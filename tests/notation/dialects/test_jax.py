@@ -103,6 +103,7 @@ def test_what_is_read_is_written(times):
         ("P('x', unreduced=set()) on {'x': 2}", None),
         ("P('x', reduced={'y'}) on {'x': 2, 'y': 2}", "S[((2, 2), 4) : ((1@x, 4@m), 1@m)] + R[2 : 1@y]"),
         ("P(UNCONSTRAINED, 'x') on {'x': 2}", "S[(4, (2, 2)) : (2@m, (1@x, 1@m))]"),
+        ("int8[4@x,4@(y,z)] on {'x': 2, 'y': 2, 'z': 2}", "S[((2, 2), (2, 2)) : ((1@x, 1@m), (1@y, 1@z))]"),
         ("GSPMDSharding({maximal device=1})", "S[(4, 4) : (4@m, 1@m)] + 1@gpuid"),
         ("SingleDeviceSharding(device=TpuDevice(id=2, process_index=0), memory_kind=device)", None),
         ("NamedSharding(mesh=Mesh(), spec=P())", "S[4, 4]"),

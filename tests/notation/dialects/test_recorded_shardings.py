@@ -5,12 +5,23 @@ from __future__ import annotations
 import pytest
 from tests.notation.dialects.recorded import differ_from_jax, differ_from_torch, record_of
 
+from tilewise import parse
+from tilewise.core.shapes import extents_of
+
 
 @pytest.mark.parametrize("dialect", ["hlo", "shardy", "jax"])
 def test_shardings_are_what_jax_said(dialect):
     cases = record_of("jax")["cases"]
     assert len(cases) == 200
     assert [text for case in cases for text in differ_from_jax(case, dialect)] == []
+
+
+def test_uneven_shards_are_as_large_as_xla_made_them():
+    padded = record_of("jax")["padded"]
+    assert len(padded) == 5
+    for extent, shards, shard in padded:
+        layout = parse(f"{{devices=[{shards}]<=[{shards}]}}", shape=(extent,))
+        assert extents_of(layout.shape) == (shards * shard,)
 
 
 def test_placements_are_what_torch_said():

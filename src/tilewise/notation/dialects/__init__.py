@@ -67,7 +67,7 @@ _LIST = [
         "jax",
         "JAX's shardings: NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=PartitionSpec('x', None))",
         r"(?:NamedSharding|PartitionSpec|GSPMDSharding|SingleDeviceSharding|ShapeDtypeStruct)\s*\("
-        r"|P\(\s*(?:['\"()]|None|UNCONSTRAINED|\w+\s*=)",
+        r"|P\(\s*(?:['\"()]|None|UNCONSTRAINED|\w+\s*=)|[a-z]\w*\[[\d,\s]*\d@",
     ),
     Dialect(
         "dtensor",

@@ -6,8 +6,8 @@ A PartitionSpec has the axes that shard each dimension, major to minor; what it 
 device, and axes that it does not name hold copies. Meshes are read as JAX 0.4 to 0.10 print them:
 `Mesh('x': 2)`, `Mesh(axis_sizes=(2,), axis_names=('x',))`, `Mesh(device_ids=array([0, 1]), axis_names=...)`,
 and `AbstractMesh(...)` of either kind. A PartitionSpec alone takes a mesh beside it,
-`P('x', None) on {'x': 2}`, or its axes as names with numbers. JAX refuses arrays that a mesh does not divide;
-inside a computation XLA pads them.
+`P('x', None) on {'x': 2}`, or its axes as names with numbers; so does a type, `float32[16@x,8]`. JAX refuses
+arrays that a mesh does not divide; inside a computation XLA pads them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tilewise.notation.dialects.shards import (
     Mesh,
     Sharding,
     axes_of,
+    axis_name,
     check_extents,
     checked_mesh,
     even,
@@ -56,6 +57,7 @@ EXAMPLES = (
     ),
     Given("P('x', ('y', 'z')) on Mesh(axis_sizes=(2, 2, 4), axis_names=('x', 'y', 'z'))", shape=(16, 8)),
     Given("PartitionSpec('x', None), {'x': 2, 'y': 4}", shape=(16, 8)),
+    Given("float32[16@(y,x),8] on {'x': 2, 'y': 4}"),
     Given("GSPMDSharding({devices=[2,4]<=[4,2]T(1,0)}, memory_kind=device)", shape=(16, 8)),
     Given("SingleDeviceSharding(device=CpuDevice(id=1), memory_kind=device)", shape=(16, 8)),
 )
@@ -69,13 +71,16 @@ _UNEVEN = "JAX refuses an array that its mesh does not divide; inside a computat
 def read(given: Given) -> Reading:
     """Return the layout of an array: its axes are those of the mesh, `m` is inside the shard."""
     cursor = given.cursor()
-    shape, dtype, opened = None, None, None
-    if cursor.next.text == "ShapeDtypeStruct":
+    shape, dtype, opened, axes = None, None, None, None
+    word = cursor.next
+    if word.text == "ShapeDtypeStruct":
         shape, dtype, opened = _struct(cursor)
+    elif cursor.ahead(1).text == "[":
+        shape, dtype, axes = _type(cursor)
     if shape is None:
         shape = given.needs_shape("a sharding of JAX")
     check_extents(cursor, shape)
-    word = cursor.next
+    word = word if axes is not None else cursor.next
     if word.text == "GSPMDSharding":
         found = _gspmd(cursor, given, shape)
     elif word.text == "SingleDeviceSharding":
@@ -84,6 +89,8 @@ def read(given: Given) -> Reading:
         found = _named(cursor, shape)
     elif word.text in _SPECS:
         found = _spec_and_mesh(cursor, given, shape)
+    elif axes is not None:
+        found = _typed(cursor, _mesh_beside(cursor, given, word, "a type"), shape, axes)
     else:
         known = "known: NamedSharding, PartitionSpec, P, ShapeDtypeStruct, GSPMDSharding"
         raise cursor.error("TW002", f"{word} is no sharding of JAX that is read here", hint=known)
@@ -202,21 +209,60 @@ def _spec_and_mesh(cursor: Cursor, given: Given, shape: tuple[int, ...]) -> Read
     """Take `P('x', None) on {'x': 2, 'y': 4}`, where the mesh may also be given with the text."""
     start, word = cursor.at, cursor.next
     _skip_call(cursor)
-    if cursor.accept("on", ","):
-        mesh = _mesh(cursor) if cursor.next.text in _MESHES else _pairs(cursor, "{", "}")
-    elif given.let:
-        mesh = mesh_of_names(cursor, given.let)
-    else:
-        raise cursor.error(
-            "TW007",
-            "a PartitionSpec does not have its mesh",
-            cursor.since(word),
-            "write it beside, P('x', None) on {'x': 2, 'y': 4}, or say its axes: --let x=2 --let y=4",
-        )
+    mesh = _mesh_beside(cursor, given, word, "a PartitionSpec")
     after, cursor.at = cursor.at, start
     found = _spec(cursor, mesh, shape)
     cursor.at = after
     return found
+
+
+def _mesh_beside(cursor: Cursor, given: Given, word: Token, what: str) -> Mesh:
+    """Take `on {'x': 2, 'y': 4}`, or return the mesh that was given with the text."""
+    span = cursor.since(word)
+    if cursor.accept("on", ","):
+        return _mesh(cursor) if cursor.next.text in _MESHES else _pairs(cursor, "{", "}")
+    if given.let:
+        return mesh_of_names(cursor, given.let)
+    raise cursor.error(
+        "TW007",
+        f"{what} does not have its mesh",
+        span,
+        "write it beside, P('x', None) on {'x': 2, 'y': 4}, or say its axes: --let x=2 --let y=4",
+    )
+
+
+_Axes = list[list[tuple[Token, str]]]
+"""The names of the axes that shard each dimension, and where they stand."""
+
+
+def _type(cursor: Cursor) -> tuple[tuple[int, ...], DType | None, _Axes]:
+    """Take `float32[16@(y,x),8]`, the type of an array whose axes are explicit."""
+    dtype = known_type(cursor.take().text)
+    opened = cursor.expect("[")
+    shape: list[int] = []
+    axes: _Axes = []
+    while cursor.next.text != "]":
+        if shape:
+            cursor.expect(",", opened)
+        shape.append(integer(cursor))
+        axes.append([])
+        if cursor.next.text.startswith("@") and len(cursor.next.text) > 1:
+            token = cursor.take()
+            axes[-1].append((token, token.text[1:]))
+        elif cursor.accept("@"):
+            inside = cursor.expect("(", hint="an axis, or several: 16@x, 16@(y,x)")
+            while cursor.next.text != ")":
+                if axes[-1]:
+                    cursor.expect(",", inside)
+                axes[-1].append(axis_name(cursor, quoted=False))
+            cursor.expect(")", inside)
+    cursor.expect("]", opened)
+    return tuple(shape), dtype, axes
+
+
+def _typed(cursor: Cursor, mesh: Mesh, shape: tuple[int, ...], axes: _Axes) -> Reading:
+    cuts = [[mesh.cell(cursor, token, name) for token, name in names] for names in axes]
+    return tiled(shape, cuts, mesh.unused()).reading(shape)
 
 
 def _mesh(cursor: Cursor) -> Mesh:

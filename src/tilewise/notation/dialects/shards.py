@@ -118,17 +118,18 @@ class Mesh:
             known = ", ".join(self.extents) or "no axis"
             raise cursor.error("TW007", f"the mesh has no axis {name!r}", at.span, f"it has {known}")
         whole = self.extents[name]
+        span = cursor.since(at) if extent else at.span
         extent = extent or whole
         if before < 1 or extent < 1 or whole % (before * extent):
             raise cursor.error(
                 "TW003",
                 f"{name} has {whole} devices, which ({before}){extent} does not divide",
-                cursor.since(at),
+                span,
                 "(before)extent: what lies before the part, and the part itself",
             )
         for other, its in self.used.setdefault(name, []):
             if other % (before * extent) and before % (other * its):
-                raise cursor.error("TW003", f"{name} is used twice", cursor.since(at))
+                raise cursor.error("TW003", f"{name} is used twice", span)
         self.used[name].append((before, extent))
         return self._part(name, before, extent)
 
@@ -197,6 +198,8 @@ def axis_name(cursor: Cursor, quoted: bool) -> tuple[Token, str]:
     if not quoted and cursor.next.kind == NAME:
         token = cursor.take()
         return token, token.text
+    if not quoted and cursor.next.kind != STRING:
+        raise cursor.error("TW004", f"expected an axis, found {cursor.next}")
     return unquoted(cursor, "an axis")
 
 
