@@ -66,10 +66,34 @@ _LIST = [
         r"(?:Layout|Fragment)\(\s*[(\[][^()\[\]]*[)\]]\s*->",
         writes=False,
     ),
+    Dialect(
+        "hlo",
+        "HLO's shardings: {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}",
+        r"\{\s*\{?\s*(?:devices\s*=|mesh\s*\[|(?:replicated|maximal|manual|unknown|unreduced)\b)"
+        r"|(?:module\b[^\n]*\n)?(?:[^\n]*[\s,{])?(?:mhlo\.)?sharding\s*=\s*\"?\{",
+    ),
+    Dialect(
+        "shardy",
+        'Shardy\'s shardings: #sdy.sharding<mesh<["x"=2, "y"=4]>, [{"x"}, {"y", ?}]>',
+        r"(?:module\b[^\n]*\n\s*)?sdy\.mesh\b|(?:[^\n]*\s)?(?:#sdy\.sharding|sdy\.sharding_constraint)\b",
+    ),
+    Dialect(
+        "jax",
+        "JAX's shardings: NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=PartitionSpec('x', None))",
+        r"(?:NamedSharding|PartitionSpec|GSPMDSharding|SingleDeviceSharding|ShapeDtypeStruct)\s*\("
+        r"|P\(\s*(?:['\"()]|None|UNCONSTRAINED|\w+\s*=)|[a-z]\w*\[[\d,\s]*\d@",
+    ),
+    Dialect(
+        "dtensor",
+        "placements of torch's DTensor: (Shard(dim=0), Replicate()) on DeviceMesh((dp=2, tp=4))",
+        r"DTensor\s*\(\s*local_tensor\b|Spec\s*\("
+        r"|[(\[]\s*(?:(?:_?Shard|_StridedShard|Replicate|_?Partial|_MaskPartial)\s*\(|_?S\(\d|[RP]\s*[,)\]])"
+        r"|(?:R|_?S\(\d+(?:,\s*\d+)?\)(?:\[\d+\])?|P\(\w+\))+\s+on\b",
+    ),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 
-_OWN = ("S[", "R[", "O[", "(", "Swizzle<", "Swizzle(")
+_OWN = re.compile(r"S\[|R\[|O\[|Swizzle[<(]|\([\s(]*(?:-|_?\d)")
 """Beginnings of the notation, and of CuTe's: no pattern is tried on these."""
 
 
@@ -81,7 +105,7 @@ def dialect_of(text: str) -> Dialect | None:
     'xla'
     >>> dialect_of("S[8 : 1]")
     """
-    if text.startswith(_OWN):
+    if _OWN.match(text):
         return None
     return next((dialect for dialect in _LIST if dialect.has_the_looks(text)), None)
 
