@@ -231,7 +231,9 @@ def held_by(layout: Layout) -> dict[Axis, tuple[int | None, ...]]:
     {laneid: (2, 4), reg: (1,), warpid: (0,)}
     """
     if layout.offset or layout.outer:
-        raise Refused("TW512", f"an offset of {layout.offset + layout.outer} moves all places", hint="leave it out")
+        raise Refused(
+            "TW512", f"an offset of {layout.offset + layout.outer} moves all places", hint="leave it out"
+        )
     homes: dict[Axis, dict[int, int]] = {axis: {} for axis in layout.axes}
     element = 1
     for extent, stride in reversed(layout.digits):
@@ -260,11 +262,17 @@ def _put(homes: dict[Axis, dict[int, int]], stride: Vector, bit: int, element: i
     """Note that one bit of a place moves an element so."""
     steps = [(axis, steps) for axis, steps in stride.terms if steps]
     if len(steps) != 1 or steps[0][1] < 1 or steps[0][1] & steps[0][1] - 1:
-        raise Refused("TW512", f"a step of {stride or 0} moves no single bit of a place", witness={"stride": str(stride)})
+        raise Refused(
+            "TW512",
+            f"a step of {stride or 0} moves no single bit of a place",
+            witness={"stride": str(stride)},
+        )
     axis, step = steps[0]
     place = step.bit_length() - 1 + bit
     if place in homes[axis]:
-        raise Refused("TW512", f"two digits move bit {place} of {axis}", witness={"axis": axis.name, "bit": place})
+        raise Refused(
+            "TW512", f"two digits move bit {place} of {axis}", witness={"axis": axis.name, "bit": place}
+        )
     homes[axis][place] = element
 
 

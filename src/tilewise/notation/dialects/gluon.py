@@ -40,7 +40,9 @@ EXAMPLES = (
         "DistributedLinearLayout(reg_bases=[[0, 1]], lane_bases=[[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], "
         "warp_bases=[[8, 0], [0, 0]], block_bases=[], shape=[16, 8])"
     ),
-    Given("SwizzledSharedLayout(vec=8, per_phase=1, max_phase=8, order=[1, 0], cga_layout=[])", shape=(64, 64)),
+    Given(
+        "SwizzledSharedLayout(vec=8, per_phase=1, max_phase=8, order=[1, 0], cga_layout=[])", shape=(64, 64)
+    ),
     Given(
         "NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2, transposed=False, "
         "fp4_padded=False, cga_layout=[])",
@@ -86,7 +88,9 @@ CLASSES = {
             ("shape", "shape"),
         ),
     ),
-    "DotOperandLayout": _Class("dot_op", (("operand_index", "opIdx"), ("parent", "parent"), ("k_width", "kWidth"))),
+    "DotOperandLayout": _Class(
+        "dot_op", (("operand_index", "opIdx"), ("parent", "parent"), ("k_width", "kWidth"))
+    ),
     "NVMMADistributedLayout": _Class(
         "nvidia_mma",
         (("version", "version"), ("warps_per_cta", "warpsPerCTA"), ("instr_shape", "instrShape"), _CLUSTER),
@@ -132,7 +136,12 @@ CLASSES = {
     ),
     "PaddedSharedLayout": _Class(
         "padded_shared",
-        (("interval_padding_pairs", "paddings"), ("offset_bases", OFFSET), ("cga_layout", BLOCK), ("shape", "shape")),
+        (
+            ("interval_padding_pairs", "paddings"),
+            ("offset_bases", OFFSET),
+            ("cga_layout", BLOCK),
+            ("shape", "shape"),
+        ),
     ),
     "SharedLinearLayout": _Class(
         "shared_linear", (("offset_bases", OFFSET), ("block_bases", BLOCK), ("alignment", "alignment"))
@@ -157,10 +166,14 @@ CLASSES = {
             ("unpacked", "unpacked"),
         ),
     ),
-    "TensorMemoryScalesLayout": _Class("tensor_memory_scales_encoding", (_CLUSTER, ("block_rep_order", "blockRepOrder"))),
+    "TensorMemoryScalesLayout": _Class(
+        "tensor_memory_scales_encoding", (_CLUSTER, ("block_rep_order", "blockRepOrder"))
+    ),
 }
 NAMES = {
-    cls.kind: name for name, cls in CLASSES.items() if name not in ("AMDMFMALayout", "AMDWMMALayout", "SliceLayout")
+    cls.kind: name
+    for name, cls in CLASSES.items()
+    if name not in ("AMDMFMALayout", "AMDWMMALayout", "SliceLayout")
 }
 _KNOWS_ITS_SHAPE = ("linear", "padded_shared")
 
@@ -195,7 +208,9 @@ def _call(cursor: Cursor, depth: int) -> Encoding:
     word = cursor.next
     name = word.text.rpartition(".")[2]
     if word.kind != NAME or name not in CLASSES:
-        raise cursor.error("TW002", f"{word} is no layout of Gluon's that is read here", hint="known: " + " ".join(CLASSES))
+        raise cursor.error(
+            "TW002", f"{word} is no layout of Gluon's that is read here", hint="known: " + " ".join(CLASSES)
+        )
     cursor.take()
     opened = cursor.expect("(", hint=f"{name}(...)")
     cls = CLASSES[name]
@@ -285,7 +300,9 @@ def _value(cursor: Cursor, depth: int) -> Value | None:
     if token.kind == "string":
         cursor.take()
         return token.text.strip("\"'")
-    raise cursor.error("TW004", f"expected a value, found {token}", hint="such as 4, [1, 0], True, or a layout")
+    raise cursor.error(
+        "TW004", f"expected a value, found {token}", hint="such as 4, [1, 0], True, or a layout"
+    )
 
 
 def write(layout: Layout, given: Given) -> str:

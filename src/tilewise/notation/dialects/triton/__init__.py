@@ -60,7 +60,9 @@ def read(given: Given) -> Reading:
 
 def reading_of(found: Typed, given: Given, version: Version) -> Reading:
     """Return the layout of an encoding, for the shape that its type has, or that is given."""
-    shape = found.shape if found.shape is not None else given.needs_shape(f"the encoding {found.encoding.name}")
+    shape = (
+        found.shape if found.shape is not None else given.needs_shape(f"the encoding {found.encoding.name}")
+    )
     dtype = found.dtype or given.dtype
     layout = layout_of(found.encoding, shape, found.allocation, dtype, version)
     if found.allocation is not None and found.allocation[-len(shape) :] != shape:
@@ -80,8 +82,10 @@ def _chosen(given: Given) -> Typed:
     types = [name for name in names if name not in aliases]
     if given.part is None and len(types) == 1:
         names = types
-    return part_of(given, parts[name], aliases) if (name := given.chosen(names, "the text")) not in aliases else Typed(
-        aliases[name]
+    return (
+        part_of(given, parts[name], aliases)
+        if (name := given.chosen(names, "the text")) not in aliases
+        else Typed(aliases[name])
     )
 
 

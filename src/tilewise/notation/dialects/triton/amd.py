@@ -24,7 +24,9 @@ def matrix_fma(encoding: Encoding, shape: Sequence[int], version: Version) -> Ti
     rank = len(shape)
     m, n = rank - 2, rank - 1
     tiles, warps = _tiles_per_warp(encoding, rank), encoding.powers("warpsPerCTA", rank)
-    together = 1 if encoding.power("elementBitWidth", 32) == 64 or encoding.word("elementType", "") == "f64" else 4
+    together = (
+        1 if encoding.power("elementBitWidth", 32) == 64 or encoding.word("elementType", "") == "f64" else 4
+    )
     transposed = encoding.flag("isTransposed")
     along, across, lanes = (n, m, rows) if transposed else (m, n, columns)
     tile = Tile(rank, row_major(rank))
@@ -38,8 +40,13 @@ def matrix_fma(encoding: Encoding, shape: Sequence[int], version: Version) -> Ti
     return tile.over_blocks(blocks_of(encoding, rank), shape, REGISTER)
 
 
-def matrix_fma_operand(encoding: Encoding, parent: Encoding, shape: Sequence[int], reduced: int, kept: int) -> Tile:
-    """An operand of v_mfma: `kWidth` elements along K in a lane, lanes across, then along K."""
+def matrix_fma_operand(
+    encoding: Encoding, parent: Encoding, shape: Sequence[int], reduced: int, kept: int
+) -> Tile:
+    """An operand of v_mfma: `kWidth` elements along K in a lane, lanes across, then along K.
+
+    Blocks of a cluster that split K of the accumulators split K here too, unlike in other operands.
+    """
     rows, columns = _mfma(parent, shape)
     rank = len(shape)
     across = rows if kept < reduced else columns
@@ -52,7 +59,7 @@ def matrix_fma_operand(encoding: Encoding, parent: Encoding, shape: Sequence[int
         deep *= 16
     tile.step(REGISTER, max(1, shape[reduced] // deep), reduced).step(REGISTER, tiles[kept], kept)
     tile.steps(WARP, parent.powers("warpsPerCTA", rank), row_major(rank))
-    return tile.over_blocks(fixed_along(reduced, blocks_of(parent, rank)), shape, REGISTER)
+    return tile.over_blocks(blocks_of(parent, rank), shape, REGISTER)
 
 
 def wave_matrix(encoding: Encoding, shape: Sequence[int], version: Version) -> Tile:
@@ -71,7 +78,9 @@ def wave_matrix(encoding: Encoding, shape: Sequence[int], version: Version) -> T
     return tile.over_blocks(blocks_of(encoding, rank), shape, REGISTER)
 
 
-def wave_matrix_operand(encoding: Encoding, parent: Encoding, shape: Sequence[int], reduced: int, kept: int) -> Tile:
+def wave_matrix_operand(
+    encoding: Encoding, parent: Encoding, shape: Sequence[int], reduced: int, kept: int
+) -> Tile:
     """An operand of v_wmma. The upper 16 lanes hold what the lower hold in generation 1, and more of K later."""
     generation, (rows, columns, depth), over = _wmma(parent, shape)
     rank = len(shape)
@@ -103,7 +112,9 @@ def _mfma(encoding: Encoding, shape: Sequence[int]) -> tuple[int, int]:
     extents = encoding.numbers("instrShape")
     if len(extents) not in (2, 3) or extents[:2] not in _MFMA:
         known = " ".join(f"[{rows}, {columns}, K]" for rows, columns in _MFMA)
-        raise encoding.error("TW602", f"MFMA has no shape {spelled(extents)}", "instrShape", f"known: {known}")
+        raise encoding.error(
+            "TW602", f"MFMA has no shape {spelled(extents)}", "instrShape", f"known: {known}"
+        )
     if extents[:2] == (64, 4) and not encoding.flag("isTransposed"):
         raise encoding.error("TW602", "MFMA of 64 x 4 is transposed always", "instrShape")
     return extents[0], extents[1]
@@ -118,7 +129,15 @@ def _wmma(
 ) -> tuple[int, tuple[int, int, int], dict[str, list[Basis]]]:
     """Return the generation, an instruction's M, N and K, and how registers and warps go over tiles."""
     encoding.only(
-        "version", "isTranspose", "ctaLayout", "CGALayout", *OLD, "instrShape", "rank", "warpsPerCTA", "tilesPerWarp"
+        "version",
+        "isTranspose",
+        "ctaLayout",
+        "CGALayout",
+        *OLD,
+        "instrShape",
+        "rank",
+        "warpsPerCTA",
+        "tilesPerWarp",
     )
     generation = encoding.number("version")
     if generation not in (1, 2, 3):
@@ -139,7 +158,10 @@ def _wmma(
         layout = encoding.items.get("ctaLayout")
         if not isinstance(layout, Encoding):
             raise encoding.error(
-                "TW004", f"{encoding.name} has no ctaLayout", "ctaLayout", "such as ctaLayout = {warp = [[0, 1], [1, 0]]}"
+                "TW004",
+                f"{encoding.name} has no ctaLayout",
+                "ctaLayout",
+                "such as ctaLayout = {warp = [[0, 1], [1, 0]]}",
             )
         layout.only(REGISTER, WARP)
         over = {place: list(layout.bases(place, len(shape))) for place in (REGISTER, WARP)}
@@ -159,4 +181,6 @@ def _over_tiles(tile: Tile, over: dict[str, list[Basis]]) -> None:
         for basis in over[place]:
             moved = tuple(x * extent for x, extent in zip(basis, tile_shape, strict=True))
             bases.append(moved)
-            tile.size = [max(size, 1 << x.bit_length() if x else 1) for size, x in zip(tile.size, moved, strict=True)]
+            tile.size = [
+                max(size, 1 << x.bit_length() if x else 1) for size, x in zip(tile.size, moved, strict=True)
+            ]

@@ -49,7 +49,10 @@ class Encoding:
         for key in self.items:
             if key not in known:
                 raise self.error(
-                    "TW002", f"{self.name} has no key '{key}' that is read here", key, "known: " + " ".join(known)
+                    "TW002",
+                    f"{self.name} has no key '{key}' that is read here",
+                    key,
+                    "known: " + " ".join(known),
                 )
 
     def _value(self, key: str) -> Value:
@@ -61,7 +64,9 @@ class Encoding:
         """Return a number that is not negative."""
         value = default if default is not None and key not in self.items else self._value(key)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_EXTENT:
-            raise self.error("TW101", f"{key} is one number, and not {spelled(value)}", key, f"such as {key} = 1")
+            raise self.error(
+                "TW101", f"{key} is one number, and not {spelled(value)}", key, f"such as {key} = 1"
+            )
         return value
 
     def power(self, key: str, default: int | None = None) -> int:
@@ -124,18 +129,26 @@ class Encoding:
         if not isinstance(value, tuple):
             raise self.error("TW107", f"{key} is a list of bases, and not {spelled(value)}", key)
         if len(value) > 64:
-            raise self.error("TW005", f"{key} has {len(value)} bases: no machine has 2^{len(value)} places", key)
+            raise self.error(
+                "TW005", f"{key} has {len(value)} bases: no machine has 2^{len(value)} places", key
+            )
         found: list[tuple[int, ...]] = []
         for vector in value:
             numbers = (vector,) if isinstance(vector, int) else vector  # bases of rank 1 may be plain numbers
             if not isinstance(numbers, tuple):
-                raise self.error("TW107", f"a basis of {key} is a list of numbers, and not {spelled(vector)}", key)
+                raise self.error(
+                    "TW107", f"a basis of {key} is a list of numbers, and not {spelled(vector)}", key
+                )
             basis = tuple(one for one in numbers if isinstance(one, int) and not isinstance(one, bool))
             if len(basis) != len(numbers) or any(not 0 <= one <= MAX_EXTENT for one in basis):
-                raise self.error("TW101", f"a basis of {key} is a list of numbers, and not {spelled(vector)}", key)
+                raise self.error(
+                    "TW101", f"a basis of {key} is a list of numbers, and not {spelled(vector)}", key
+                )
             if rank is not None and len(basis) != rank:
                 raise self.error(
-                    "TW003", f"the basis {spelled(basis)} of {key} has {len(basis)} numbers, and {rank} belong here", key
+                    "TW003",
+                    f"the basis {spelled(basis)} of {key} has {len(basis)} numbers, and {rank} belong here",
+                    key,
                 )
             rank = len(basis)
             found.append(basis)
@@ -177,7 +190,9 @@ class Reader:
         cursor = self.cursor
         word = cursor.next
         if word.kind != NAME or word.text[0] != "#":
-            raise cursor.error("TW004", f"expected an encoding, found {word}", hint="such as #ttg.blocked<{...}>")
+            raise cursor.error(
+                "TW004", f"expected an encoding, found {word}", hint="such as #ttg.blocked<{...}>"
+            )
         cursor.take()
         prefix, _, kind = word.text[1:].rpartition(".")
         if not prefix:
@@ -191,7 +206,10 @@ class Reader:
             return self.aliases[word.text]
         if prefix not in PREFIXES:
             raise cursor.error(
-                "TW002", f"{word} is no attribute of Triton's", word.span, "encodings begin with #" + ". #".join(PREFIXES)
+                "TW002",
+                f"{word} is no attribute of Triton's",
+                word.span,
+                "encodings begin with #" + ". #".join(PREFIXES),
             )
         items: dict[str, Value] = {}
         spans: dict[str, Span] = {}
@@ -227,7 +245,9 @@ class Reader:
             first = False
             key = cursor.next
             if key.kind not in (NAME, STRING):
-                raise cursor.error("TW004", f"expected a key, found {key}", hint="keys look like order = [1, 0]")
+                raise cursor.error(
+                    "TW004", f"expected a key, found {key}", hint="keys look like order = [1, 0]"
+                )
             cursor.take()
             cursor.expect("=", hint=f"{key.text} = ...")
             name = key.text.strip("\"'")
@@ -320,7 +340,9 @@ class _Nesting:
     def __enter__(self) -> None:
         self.reader.depth += 1
         if self.reader.depth > MAX_DEPTH:
-            raise self.reader.cursor.error("TW005", f"more than {MAX_DEPTH} lists and attributes in each other")
+            raise self.reader.cursor.error(
+                "TW005", f"more than {MAX_DEPTH} lists and attributes in each other"
+            )
 
     def __exit__(self, *_: object) -> None:
         self.reader.depth -= 1

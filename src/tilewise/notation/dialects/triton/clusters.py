@@ -20,14 +20,20 @@ def blocks_of(encoding: Encoding, rank: int) -> list[Basis]:
         bases = encoding.bases("CGALayout", rank)
         for basis in bases:
             if any(x & x - 1 for x in basis) or sum(map(bool, basis)) > 1:
-                raise encoding.error("TW102", f"CGALayout has {spelled(basis)}, and a block steps by a power of two", "CGALayout")
+                raise encoding.error(
+                    "TW102",
+                    f"CGALayout has {spelled(basis)}, and a block steps by a power of two",
+                    "CGALayout",
+                )
         return list(bases)
     if not any(key in encoding.items for key in OLD):
         return []
     blocks, split = encoding.powers("CTAsPerCGA", rank), encoding.powers("CTASplitNum", rank)
     order = encoding.numbers("CTAOrder", rank)
     if sorted(order) != [*range(rank)]:
-        raise encoding.error("TW003", f"CTAOrder = {spelled(order)} is no permutation of the dimensions", "CTAOrder")
+        raise encoding.error(
+            "TW003", f"CTAOrder = {spelled(order)} is no permutation of the dimensions", "CTAOrder"
+        )
     tile = Tile(rank)
     for dimension in order:
         if blocks[dimension] < split[dimension]:

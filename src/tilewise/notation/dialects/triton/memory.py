@@ -13,7 +13,15 @@ from math import prod
 from tilewise.core.errors import Refused
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
 from tilewise.notation.dialects.triton.clusters import OLD, blocks_of, row_major
-from tilewise.notation.dialects.triton.tile import BLOCK, OFFSET, PARTITION, Basis, Tile, shape_of_a_block, unit
+from tilewise.notation.dialects.triton.tile import (
+    BLOCK,
+    OFFSET,
+    PARTITION,
+    Basis,
+    Tile,
+    shape_of_a_block,
+    unit,
+)
 from tilewise.notation.dialects.triton.versions import Version
 
 BOX = 256
@@ -133,13 +141,17 @@ def for_mma(encoding: Encoding, shape: Sequence[int], version: Version) -> InMem
     rank = len(shape)
     width, bits = encoding.number("swizzlingByteWidth"), encoding.power("elementBitWidth")
     if width not in (0, 32, 64, 128):
-        raise encoding.error("TW602", f"no swizzle has {width} bytes", "swizzlingByteWidth", "known: 0 32 64 128")
+        raise encoding.error(
+            "TW602", f"no swizzle has {width} bytes", "swizzlingByteWidth", "known: 0 32 64 128"
+        )
     if not 8 <= bits <= 128:
         raise encoding.error("TW602", f"no element here has {bits} bits", "elementBitWidth", "from 8 to 128")
     transposed, padded = encoding.flag("transposed", False), encoding.flag("fp4Padded", False)
     blocks = blocks_of(encoding, rank)
     inside = shape_of_a_block(blocks, shape)
-    order = [*range(1, rank), 0] if transposed else [*range(rank)]  # the storage's dimensions, the slowest first
+    order = (
+        [*range(1, rank), 0] if transposed else [*range(rank)]
+    )  # the storage's dimensions, the slowest first
     box = [min(inside[dimension], BOX) for dimension in order]
     if width == 0:
         tile = Tile(rank, row_major(rank), {OFFSET: []})
@@ -210,7 +222,9 @@ def padded(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemo
     rank = len(shape)
     paddings = encoding.items.get("paddings")
     if not isinstance(paddings, tuple) or not paddings:
-        raise encoding.error("TW004", f"{encoding.name} has no paddings", hint="such as padded_shared<[128:+4] {...}>")
+        raise encoding.error(
+            "TW004", f"{encoding.name} has no paddings", hint="such as padded_shared<[128:+4] {...}>"
+        )
     pairs: list[tuple[int, int]] = []
     for pair in paddings:
         assert isinstance(pair, tuple)
@@ -243,13 +257,19 @@ def partitioned(encoding: Encoding, shape: Sequence[int], version: Version) -> I
     parts, groups = encoding.power("numPartitions"), encoding.power("numGroups")
     dimension = encoding.number("partitionDim")
     if dimension >= len(shape):
-        raise encoding.error("TW202", f"partitionDim = {dimension} is no dimension of the tensor", "partitionDim")
+        raise encoding.error(
+            "TW202", f"partitionDim = {dimension} is no dimension of the tensor", "partitionDim"
+        )
     piece = shape[dimension] // (parts * groups)
     if piece < 1:
         raise encoding.error(
-            "TW202", f"an extent of {shape[dimension]} is not to be cut into {parts * groups} pieces", "numPartitions"
+            "TW202",
+            f"an extent of {shape[dimension]} is not to be cut into {parts * groups} pieces",
+            "numPartitions",
         )
-    inner = in_memory(_partition_layout(encoding), [*shape[:dimension], piece, *shape[dimension + 1 :]], version)
+    inner = in_memory(
+        _partition_layout(encoding), [*shape[:dimension], piece, *shape[dimension + 1 :]], version
+    )
     tile = Tile(len(shape), (), inner.tile.bases, inner.tile.size)
     tile.step(PARTITION, parts, dimension).step(OFFSET, groups, dimension)
     return InMemory(tile, inner.paddings, inner.notes)
@@ -290,7 +310,8 @@ def _check_reach(encoding: Encoding, bases: dict[str, list[Basis]], shape: Seque
         size = [max(extent, 1 << x.bit_length() if x else 1) for extent, x in zip(size, basis, strict=True)]
     if size != [*shape]:
         raise encoding.error(
-            "TW202", f"{encoding.name} lays out a tensor of {spelled(tuple(size))}, and not of {spelled(tuple(shape))}"
+            "TW202",
+            f"{encoding.name} lays out a tensor of {spelled(tuple(size))}, and not of {spelled(tuple(shape))}",
         )
 
 

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tilewise.notation.dialects.triton.amd import matrix_fma, matrix_fma_operand, wave_matrix, wave_matrix_operand
+from tilewise.notation.dialects.triton.amd import (
+    matrix_fma,
+    matrix_fma_operand,
+    wave_matrix,
+    wave_matrix_operand,
+)
 from tilewise.notation.dialects.triton.attributes import Encoding
 from tilewise.notation.dialects.triton.clusters import blocks_of, fixed_along, row_major
 from tilewise.notation.dialects.triton.tile import BLOCK, LANE, REGISTER, WARP, Tile
@@ -35,23 +40,25 @@ def blocked(encoding: Encoding, shape: Shape, version: Version) -> Tile:
 
 
 def linear(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.linear: the bases themselves, cut or grown to the shape. LinearEncodingTrait::toLinearLayout."""
+    """#ttg.linear: the bases themselves, cut or grown to the shape. LinearEncodingTrait::toLinearLayout.
+
+    The dimensions grow in the order in which the registers' bases meet them, then row-major (getRepOrder).
+    Registers beyond the shape are dropped.
+    """
     encoding.only(REGISTER, LANE, WARP, BLOCK)
     rank = len(shape)
     bases = {place: list(encoding.bases(place, rank)) for place in (REGISTER, LANE, WARP, BLOCK)}
     size = [1] * rank
-    met: list[int] = []
     for basis in (basis for moved in bases.values() for basis in moved):
-        for dimension, x in enumerate(basis):
-            size[dimension] = max(size[dimension], 1 << x.bit_length())
-            if x and dimension not in met:
-                met.append(dimension)
-    order = [*met, *(dimension for dimension in row_major(rank) if dimension not in met)]
-    spare = [basis for basis in bases[REGISTER] if any(x >= extent for x, extent in zip(basis, shape, strict=True))]
-    tile = Tile(rank, order, bases, size)
-    kept = [basis for basis in bases[REGISTER] if basis not in spare]
-    tile.bases[REGISTER] = kept
-    return tile.fit(shape, REGISTER)
+        size = [
+            max(extent, 1 << x.bit_length()) if x else extent for extent, x in zip(size, basis, strict=True)
+        ]
+    order = list(
+        dict.fromkeys(dimension for basis in bases[REGISTER] for dimension in range(rank) if basis[dimension])
+    )
+    order += [dimension for dimension in row_major(rank) if dimension not in order]
+    bases[REGISTER] = [basis for basis in bases[REGISTER] if all(map(int.__lt__, basis, shape))]
+    return Tile(rank, order, bases, size).fit(shape, REGISTER)
 
 
 def sliced(encoding: Encoding, shape: Shape, version: Version) -> Tile:
@@ -59,11 +66,14 @@ def sliced(encoding: Encoding, shape: Shape, version: Version) -> Tile:
     encoding.only("dim", "parent")
     dimension = encoding.number("dim")
     if dimension > len(shape):
-        raise encoding.error("TW202", f"dim = {dimension} lies beyond a tensor of {len(shape) + 1} dimensions", "dim")
+        raise encoding.error(
+            "TW202", f"dim = {dimension} lies beyond a tensor of {len(shape) + 1} dimensions", "dim"
+        )
     parent = _of_registers(encoding.parent())
     whole = in_registers(parent, [*shape[:dimension], 1, *shape[dimension:]], version)
     bases = {
-        place: [basis[:dimension] + basis[dimension + 1 :] for basis in moved] for place, moved in whole.bases.items()
+        place: [basis[:dimension] + basis[dimension + 1 :] for basis in moved]
+        for place, moved in whole.bases.items()
     }
     return Tile(len(shape), (), bases, list(shape)).without(REGISTER)
 
@@ -86,7 +96,9 @@ def operand(encoding: Encoding, shape: Shape, version: Version) -> Tile:
         raise encoding.error("TW202", f"opIdx = {which}: a product has the operands 0 and 1", "opIdx")
     rank = len(shape)
     if rank < 2:
-        raise encoding.error("TW202", f"an operand of a product is a matrix, and not a tensor of {rank} dimensions")
+        raise encoding.error(
+            "TW202", f"an operand of a product is a matrix, and not a tensor of {rank} dimensions"
+        )
     reduced, kept = (rank - 1, rank - 2) if which == 0 else (rank - 2, rank - 1)
     parent = encoding.parent()
     if parent.kind == "blocked":
@@ -98,7 +110,10 @@ def operand(encoding: Encoding, shape: Shape, version: Version) -> Tile:
     if parent.kind == "amd_wmma":
         return wave_matrix_operand(encoding, parent, shape, reduced, kept)
     raise encoding.error(
-        "TW002", f"{parent.name} is the parent of no operand that is read here", "parent", "known: " + " ".join(PRODUCTS)
+        "TW002",
+        f"{parent.name} is the parent of no operand that is read here",
+        "parent",
+        "known: " + " ".join(PRODUCTS),
     )
 
 
@@ -120,7 +135,9 @@ KINDS: dict[str, Callable[[Encoding, Shape, Version], Tile]] = {
 def _of_registers(encoding: Encoding) -> Encoding:
     if encoding.kind not in KINDS:
         raise encoding.error(
-            "TW107", f"{encoding.name} lays out no registers", hint="encodings of registers: " + " ".join(KINDS)
+            "TW107",
+            f"{encoding.name} lays out no registers",
+            hint="encodings of registers: " + " ".join(KINDS),
         )
     return encoding
 
@@ -128,7 +145,9 @@ def _of_registers(encoding: Encoding) -> Encoding:
 def _ranked(encoding: Encoding, key: str, shape: Shape) -> int:
     rank = len(encoding.numbers(key))
     if rank != len(shape):
-        raise encoding.error("TW202", f"{encoding.name} has {rank} dimensions, and the tensor {len(shape)}", key)
+        raise encoding.error(
+            "TW202", f"{encoding.name} has {rank} dimensions, and the tensor {len(shape)}", key
+        )
     return rank
 
 
@@ -145,16 +164,28 @@ def _nvidia(encoding: Encoding, shape: Shape) -> tuple[bool, tuple[int, ...], tu
         )
     rank = _ranked(encoding, "warpsPerCTA", shape)
     if rank < 2:
-        raise encoding.error("TW202", f"a product has a matrix as its result, and no tensor of {rank} dimension")
+        raise encoding.error(
+            "TW202", f"a product has a matrix as its result, and no tensor of {rank} dimension"
+        )
     warps = encoding.powers("warpsPerCTA")
     extents = encoding.powers("instrShape") if major == 2 else encoding.numbers("instrShape")
     wanted = 3 if major == 3 else rank
     if len(extents) != wanted:
         expected = "M, N and K" if major == 3 else f"the tensor's {rank} dimensions"
-        raise encoding.error("TW003", f"instrShape has {len(extents)} entries, and {expected} belong here", "instrShape")
+        raise encoding.error(
+            "TW003", f"instrShape has {len(extents)} entries, and {expected} belong here", "instrShape"
+        )
     rows, columns = extents[:2] if major == 3 else extents[-2:]
-    if rows < 8 or rows % 8 or columns < 8 or columns % 8 or any(extent != 1 for extent in extents[: wanted - 2] if major == 2):
-        raise encoding.error("TW602", f"no instruction has the shape {[*extents]}", "instrShape", "such as [16, 8]")
+    if (
+        rows < 8
+        or rows % 8
+        or columns < 8
+        or columns % 8
+        or any(extent != 1 for extent in extents[: wanted - 2] if major == 2)
+    ):
+        raise encoding.error(
+            "TW602", f"no instruction has the shape {[*extents]}", "instrShape", "such as [16, 8]"
+        )
     if columns & columns - 1 or rows & rows - 1:
         raise encoding.error("TW102", f"instrShape has {columns}, and is no power of two", "instrShape")
     return major == 3, warps, (rows, columns)

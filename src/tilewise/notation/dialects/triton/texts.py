@@ -151,7 +151,10 @@ def _typed(cursor: Cursor, aliases: Mapping[str, Encoding]) -> Typed:
     if cursor.next.text != ",":
         cursor.expect(">", opened)
         raise cursor.error(
-            "TW004", "a type without an encoding has no layout", cursor.since(word), f"such as {word}<128xf16, #ttg.blocked<...>>"
+            "TW004",
+            "a type without an encoding has no layout",
+            cursor.since(word),
+            f"such as {word}<128xf16, #ttg.blocked<...>>",
         )
     cursor.take()
     encoding = Reader(cursor, aliases).attribute()
@@ -229,4 +232,6 @@ def _space(cursor: Cursor) -> None:
     token = cursor.take()
     prefix, _, kind = token.text[1:].rpartition(".")
     if prefix and kind not in SPACES:
-        raise cursor.error("TW002", f"{token} is no space of memory", token.span, "known: " + " ".join(SPACES))
+        raise cursor.error(
+            "TW002", f"{token} is no space of memory", token.span, "known: " + " ".join(SPACES)
+        )

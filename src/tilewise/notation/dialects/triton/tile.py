@@ -52,7 +52,9 @@ class Tile:
         self.bases.setdefault(place, []).extend([(0,) * self.rank] * _bits(extent))
         return self
 
-    def steps(self, place: str, extents: Sequence[int], order: Iterable[int], still: int | None = None) -> Tile:
+    def steps(
+        self, place: str, extents: Sequence[int], order: Iterable[int], still: int | None = None
+    ) -> Tile:
         """Step along several dimensions, in order; along one of them the places hold the same."""
         for dimension in order:
             if dimension == still:
@@ -72,7 +74,8 @@ class Tile:
                 self.step(grows, shape[dimension] // self.size[dimension], dimension)
         for place, bases in self.bases.items():
             self.bases[place] = [
-                tuple(0 if x >= extent else x for x, extent in zip(basis, shape, strict=True)) for basis in bases
+                tuple(0 if x >= extent else x for x, extent in zip(basis, shape, strict=True))
+                for basis in bases
             ]
         self.size = [min(a, b) for a, b in zip(self.size, shape, strict=True)]
         return self

@@ -56,5 +56,7 @@ class Version:
             self.note(f"{encoding.name} reaches beyond the shape: {copies}, as in Triton before 3.9")
             return tile
         if not self.given:
-            self.note(f"{encoding.name} reaches beyond the shape: Triton before 3.9 made {copies} (--triton 3.8)")
+            self.note(
+                f"{encoding.name} reaches beyond the shape: Triton before 3.9 made {copies} (--triton 3.8)"
+            )
         return tile.without(REGISTER)

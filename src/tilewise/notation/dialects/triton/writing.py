@@ -14,7 +14,7 @@ from tilewise.core.shapes import extents_of
 from tilewise.notation.dialects.given import Given
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
 from tilewise.notation.dialects.triton.layouts import CBX, LANEID, REG, TCOL, TLANE, WARPID, layout_of
-from tilewise.notation.dialects.triton.tile import BLOCK, LANE, OFFSET, REGISTER, WARP, Basis, unit
+from tilewise.notation.dialects.triton.tile import BLOCK, LANE, REGISTER, WARP, Basis, unit
 from tilewise.notation.dialects.triton.versions import Version
 
 TYPE_CHECKING = False
@@ -77,8 +77,20 @@ def _says(encoding: Encoding, layout: Layout, shape: Sequence[int], given: Given
     return read.same(layout).answer is True
 
 
-def _encoding(kind: str, prefix: str = "ttg", **items: Value) -> Encoding:
+def _encoding(kind: str, items: Mapping[str, Value]) -> Encoding:
+    prefix = "ttng" if kind.startswith("tensor_memory") else "ttg"
     return Encoding(kind, items, {}, (0, 0), "", f"#{prefix}.{kind}")
+
+
+def _cluster(bases: Sequence[Basis], shape: Sequence[int]) -> tuple[list[int], dict[str, Value]]:
+    """Return the shape of what one block holds, and the key that says how the blocks lie over the tensor."""
+    inside = list(shape)
+    for basis in bases:
+        inside = [extent // 2 if x else extent for extent, x in zip(inside, basis, strict=True)]
+    if not bases:
+        return inside, {}
+    parts = tuple(tuple(x // part for x, part in zip(basis, inside, strict=True)) for basis in bases)
+    return inside, {"CGALayout": parts}
 
 
 def _basis(move: int, shape: Sequence[int]) -> Basis:
@@ -104,29 +116,39 @@ def _of_registers(moves: Moves, shape: Sequence[int]) -> Iterator[Encoding]:
                 hint="places that lie close say it",
             )
         bases[place] = tuple(_basis(move or 0, shape) for move in moved)
-    if any(len([x for x in basis if x]) > 1 or any(x & x - 1 for x in basis) for moved in bases.values() for basis in moved):
-        raise LayoutError("TW008", "registers are XORed here, and Triton's encodings of registers permute bits alone")
+    if any(
+        len([x for x in basis if x]) > 1 or any(x & x - 1 for x in basis)
+        for moved in bases.values()
+        for basis in moved
+    ):
+        raise LayoutError(
+            "TW008", "registers are XORed here, and Triton's encodings of registers permute bits alone"
+        )
     if len(shape) <= _MOST_DIMENSIONS:
         orders = permutations(reversed(range(len(shape))))
         yield from (found for order in orders if (found := _blocked(bases, shape, order)) is not None)
-    listed: dict[str, Value] = {place: moved for place, moved in bases.items()}
-    yield _encoding("linear", **listed)
+    yield _encoding("linear", bases)
 
 
-def _blocked(bases: Mapping[str, Sequence[Basis]], shape: Sequence[int], order: Sequence[int]) -> Encoding | None:
-    """Return the blocked encoding that begins with these bases; reading it back says whether it goes on so."""
+def _blocked(
+    bases: Mapping[str, Sequence[Basis]], shape: Sequence[int], order: Sequence[int]
+) -> Encoding | None:
+    """Return the blocked encoding that begins so; reading it back says whether it goes on so too."""
     rank = len(shape)
     size = [1] * rank
-    inside = list(shape)
-    for basis in bases[BLOCK]:
-        inside = [extent // 2 if x else extent for extent, x in zip(inside, basis, strict=True)]
+    inside, cluster = _cluster(bases[BLOCK], shape)
     keys: dict[str, Value] = {}
     for key, place in (("sizePerThread", REGISTER), ("threadsPerWarp", LANE), ("warpsPerCTA", WARP)):
         many = [1] * rank
         at = 0
         for basis in bases[place]:
             position = next(
-                (p for p in range(at, rank) if basis == _stepped(rank, order[p], size[order[p]], inside[order[p]])), None
+                (
+                    p
+                    for p in range(at, rank)
+                    if basis == _stepped(rank, order[p], size[order[p]], inside[order[p]])
+                ),
+                None,
             )
             if position is None:
                 if place == REGISTER:
@@ -136,12 +158,7 @@ def _blocked(bases: Mapping[str, Sequence[Basis]], shape: Sequence[int], order: 
             many[order[at]] *= 2
             size[order[at]] *= 2
         keys[key] = tuple(many)
-    keys["order"] = tuple(order)
-    if bases[BLOCK]:
-        keys["CGALayout"] = tuple(
-            tuple(x // part for x, part in zip(basis, inside, strict=True)) for basis in bases[BLOCK]
-        )
-    return _encoding("blocked", **keys)
+    return _encoding("blocked", {**keys, "order": tuple(order), **cluster})
 
 
 def _stepped(rank: int, dimension: int, step: int, extent: int) -> Basis:
@@ -155,70 +172,51 @@ def _stepped(rank: int, dimension: int, step: int, extent: int) -> Basis:
 def _of_memory(layout: Layout, moves: Moves, shape: Sequence[int], dtype: DType | None) -> Iterator[Encoding]:
     offsets, blocks = moves.get(m, ()), tuple(_basis(move or 0, shape) for move in moves.get(CBX, ()))
     if 0 in offsets:
-        raise LayoutError("TW008", "elements have copies in shared memory, and Triton's encodings have none there")
+        raise LayoutError("TW008", "elements have copies in memory, and Triton's encodings have none there")
     bases = tuple(_basis(move or 0, shape) for move in offsets)
-    inside = list(shape)
-    for basis in blocks:
-        inside = [extent // 2 if x else extent for extent, x in zip(inside, basis, strict=True)]
-    cluster: dict[str, Value] = {}
-    if blocks:
-        cluster["CGALayout"] = tuple(
-            tuple(x // part for x, part in zip(basis, inside, strict=True)) for basis in blocks
-        )
+    inside, cluster = _cluster(blocks, shape)
     if shape:
         yield from _swizzled(layout, bases, inside, cluster)
     if dtype is not None:
         yield from _for_mma(dtype, len(shape), cluster)
-    yield _encoding("shared_linear", offset=bases, block=blocks, alignment=_ALIGNMENT)
+    yield _encoding("shared_linear", {"offset": bases, "block": blocks, "alignment": _ALIGNMENT})
 
 
 def _swizzled(
     layout: Layout, bases: Sequence[Basis], inside: Sequence[int], cluster: Mapping[str, Value]
 ) -> Iterator[Encoding]:
-    order: list[int] = []
-    for basis in bases:
-        order += [d for d in sorted(range(len(basis)), key=lambda d: d in order) if basis[d] and d not in order]
-    order += [d for d in reversed(range(len(inside))) if d not in order]
+    rank = len(inside)
+    order = list(dict.fromkeys(d for basis in bases for d in range(rank) if basis[d]))
+    order += [d for d in reversed(range(rank)) if d not in order]
+    last: dict[str, Value] = {"order": tuple(order), **cluster}
     if not layout.swizzles:
-        yield _encoding("swizzled_shared", vec=1, perPhase=1, maxPhase=1, order=tuple(order), **cluster)
+        yield _encoding("swizzled_shared", {"vec": 1, "perPhase": 1, "maxPhase": 1, **last})
         return
     first = min(layout.swizzles, key=lambda swizzle: swizzle.shift)
     per_phase = first.base + first.shift - (inside[order[0]].bit_length() - 1)
     if first.shift > 0 and per_phase >= 0:
         kind = "swizzled_shared" if len(layout.swizzles) == 1 else "amd_rotating_shared"
-        yield _encoding(
-            kind, vec=1 << first.base, perPhase=1 << per_phase, maxPhase=1 << first.bits, order=tuple(order), **cluster
-        )
+        phases = {"vec": 1 << first.base, "perPhase": 1 << per_phase, "maxPhase": 1 << first.bits}
+        yield _encoding(kind, {**phases, **last})
 
 
 def _for_mma(dtype: DType, rank: int, cluster: Mapping[str, Value]) -> Iterator[Encoding]:
-    more: dict[str, Value] = dict(cluster)
-    if not cluster and rank != 2:
-        more["rank"] = rank
-    for width in (128, 64, 32, 0):
-        for transposed in (False, True):
-            items: dict[str, Value] = {
-                "swizzlingByteWidth": width,
-                "transposed": transposed,
-                "elementBitWidth": max(8, dtype.bits),
-            }
-            yield _encoding("nvmma_shared", **items, **more)
+    """Yield the layouts of TMA for a type; one that pads fp4 comes last."""
+    more: dict[str, Value] = dict(cluster) if cluster or rank == 2 else {"rank": rank}
+    kinds = [(width, max(8, dtype.bits), False) for width in (128, 64, 32, 0)]
     if dtype.bits <= 8:
+        kinds.append((128, 8, True))
+    for width, bits, padded in kinds:
         for transposed in (False, True):
-            yield _encoding(
-                "nvmma_shared",
-                swizzlingByteWidth=128,
-                transposed=transposed,
-                elementBitWidth=8,
-                fp4Padded=True,
-                **more,
-            )
+            items: dict[str, Value] = {"swizzlingByteWidth": width, "transposed": transposed}
+            items |= {"elementBitWidth": bits, **({"fp4Padded": True} if padded else {}), **more}
+            yield _encoding("nvmma_shared", items)
 
 
 def _padded(layout: Layout) -> Encoding | None:
-    """Return the padded encoding of a layout whose steps in memory are powers of two and paddings, if it is that.
+    """Return the padded encoding of a layout in memory, if it is one.
 
-    The bit k of an offset lies at 2^k and half of what pads 2^(k+1): so the paddings follow one by one.
+    Bit k of the offset is at 2^k and what pads it: twice what pads bit k - 1, and the padding of the interval 2^k.
     """
     layout = layout.in_order("row")
     shape = tuple(extents_of(layout.shape))
@@ -246,11 +244,10 @@ def _padded(layout: Layout) -> Encoding | None:
     if not paddings:
         return None
     bases = tuple(basis for _, basis in steps)
-    items: dict[str, Value] = {"paddings": tuple(paddings)}
     order = _order_of(bases, shape)
-    if order is not None:
-        return _encoding("padded_shared", **items, order=order, shape=shape)
-    return _encoding("padded_shared", **items, offset=bases, block=())
+    if order is None:
+        return _encoding("padded_shared", {"paddings": tuple(paddings), "offset": bases, "block": ()})
+    return _encoding("padded_shared", {"paddings": tuple(paddings), "order": order, "shape": shape})
 
 
 def _order_of(bases: Sequence[Basis], shape: Sequence[int]) -> tuple[int, ...] | None:
@@ -267,24 +264,18 @@ def _order_of(bases: Sequence[Basis], shape: Sequence[int]) -> tuple[int, ...] |
 
 def _of_tensor_memory(moves: Moves, shape: Sequence[int]) -> Iterator[Encoding]:
     if len(shape) != 2:
-        raise LayoutError("TW008", f"tensor memory has matrices in Triton, and no tensors of {len(shape)} dimensions")
-    blocks = tuple(_basis(move or 0, shape) for move in moves.get(CBX, ()))
-    inside = list(shape)
-    for basis in blocks:
-        inside = [extent // 2 if x else extent for extent, x in zip(inside, basis, strict=True)]
-    cluster: dict[str, Value] = {}
-    if blocks:
-        cluster["CGALayout"] = tuple(
-            tuple(x // part for x, part in zip(basis, inside, strict=True)) for basis in blocks
+        raise LayoutError(
+            "TW008", f"tensor memory has matrices in Triton, and no tensors of {len(shape)} dimensions"
         )
+    inside, cluster = _cluster([_basis(move or 0, shape) for move in moves.get(CBX, ())], shape)
     for rows in (128, 64):
         for bit in reversed(range(inside[1].bit_length())):
             for stride in (1, 2, 4):
                 block: dict[str, Value] = {"blockM": rows, "blockN": 1 << bit, "colStride": stride, **cluster}
-                yield _encoding("tensor_memory_encoding", "ttng", **block)
+                yield _encoding("tensor_memory_encoding", block)
                 if cluster and rows == 64:
-                    yield _encoding("tensor_memory_encoding", "ttng", **block, twoCTAs=True)
-    yield _encoding("tensor_memory_scales_encoding", "ttng", **cluster)
+                    yield _encoding("tensor_memory_encoding", {**block, "twoCTAs": True})
+    yield _encoding("tensor_memory_scales_encoding", cluster)
 
 
 # -- spelling --------------------------------------------------------------------------------------
@@ -293,14 +284,16 @@ def _of_tensor_memory(moves: Moves, shape: Sequence[int]) -> Iterator[Encoding]:
 def in_mlir(encoding: Encoding) -> str:
     """Return an encoding as MLIR prints it.
 
-    >>> in_mlir(_encoding("swizzled_shared", vec=8, perPhase=1, maxPhase=8, order=(1, 0)))
-    '#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>'
+    >>> in_mlir(_encoding("linear", {"lane": ((1, 0), (0, 1)), "warp": ()}))
+    '#ttg.linear<{lane = [[1, 0], [0, 1]], warp = []}>'
     """
     items = dict(encoding.items)
     paddings = items.pop("paddings", None)
     before, after = "", ""
     if isinstance(paddings, tuple):
-        before = "[" + ", ".join(f"{pair[0]}:+{pair[1]}" for pair in paddings if isinstance(pair, tuple)) + "] "
+        before = (
+            "[" + ", ".join(f"{pair[0]}:+{pair[1]}" for pair in paddings if isinstance(pair, tuple)) + "] "
+        )
     if encoding.kind == "shared_linear":
         after = f", alignment = {spelled(items.pop('alignment'))}"
     inner = ", ".join(f"{key} = {_in_full(value)}" for key, value in items.items())
