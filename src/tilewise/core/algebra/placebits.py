@@ -1,8 +1,9 @@
 """A layout from what the bits of its places hold: a linear map over GF(2), from places to elements.
 
 Compilers write layouts this way round: bit k of a lane's number moves the element that the lane holds by some
-XOR. The map of a layout goes the other way, from an element to all of its places. It is a sum of digits iff, behind
-some swizzles, every bit of a place moves the element by nothing, or by one bit that no other place moves:
+XOR. The map of a layout goes the other way, from an element to all of its places. It is a sum of digits
+iff, behind some swizzles, every bit of a place moves the element by nothing, or by one bit that no other
+place moves:
 
     if        such a bit of the element is a digit of its own, and a bit that moves nothing doubles the copies
     only if   digits are sums. The places of 0 are a coset of the kernel, and those of any other element
@@ -28,7 +29,8 @@ from tilewise.core.vectors import Vector
 Held = Mapping[Axis, Sequence[int | None]]
 """By axis, what each bit of a place moves the flat index of its element by, the lowest bit first.
 
-0 stands for a bit that moves nothing: the element has a copy there. None stands for a hole: no element is there.
+0 stands for a bit that moves nothing: the element has a copy there. None stands for a hole: no element is
+there.
 """
 Step = tuple[Axis, int]
 """A step of so many along an axis."""
@@ -113,7 +115,7 @@ def place_bits(held: Held, shape: Sequence[int]) -> PlaceBits:
 
 
 def _clash(held: Held) -> tuple[Axis, int, int] | None:
-    """Return an axis, one of its bits, and what that moves: several bits of the element, or one that another moves."""
+    """Return an axis, one of its bits, and what that moves, where it is not one bit of its own."""
     moved = 0
     for axis, moves in held.items():
         for bit, move in enumerate(moves):
@@ -167,8 +169,9 @@ def _coordinates(flat: int, shape: Sequence[int]) -> tuple[int, ...]:
 def _eliminated(moves: Sequence[int | None]) -> tuple[list[int | None], list[tuple[int, int]]]:
     """Return what the bits move once bits are added to bits, and (source, target) of what was added.
 
-    An entry (s, t) says: bit s of the place flips bit t too. The first acts last. Bits that move one bit of the
-    element stay as they are, and the others are freed of these bits: so swizzles come out as they were written.
+    An entry (s, t) says: bit s of the place flips bit t too. The first acts last. Bits that move one bit of
+    the element stay as they are, and the others are freed of these bits: so swizzles come out as they were
+    written.
     """
     left = list(moves)
     ops: list[tuple[int, int]] = []

@@ -1,9 +1,11 @@
 """Gluon's layout objects as Python prints them, read and written.
 
-    BlockedLayout(size_per_thread=[1, 4], threads_per_warp=[8, 4], warps_per_cta=[4, 1], order=[1, 0], cga_layout=[])
+    BlockedLayout(size_per_thread=[1, 4], threads_per_warp=[8, 4], warps_per_cta=[4, 1], order=[1, 0],
+    cga_layout=[])
 
-Each object stands for an encoding of Triton's (triton/experimental/gluon/language/_layouts.py and the modules of amd
-and nvidia beside it), so this module spells the trees that `triton` reads in another way, and no more.
+Each object stands for an encoding of Triton's (triton/experimental/gluon/language/_layouts.py and the
+modules of amd and nvidia beside it), so this module spells the trees that `triton` reads in another way,
+and no more.
 """
 
 from __future__ import annotations
@@ -247,7 +249,8 @@ def _as_printed(
     cls: _Class, name: str, items: dict[str, Value], spans: dict[str, Span], word: Token, cursor: Cursor
 ) -> Encoding:
     """Return the encoding of an object, whose fields are not all the keys that Triton prints."""
-    encoding = Encoding(cls.kind, items, spans, cursor.since(word), cursor.source, name)
+    words = {key: field for field, key in (*_OLD_FIELDS, *cls.fields)}
+    encoding = Encoding(cls.kind, items, spans, cursor.since(word), cursor.source, name, words)
     if cls.kind == "nvidia_mma" and "version" in items:
         major, minor = encoding.numbers("version", 2)
         items |= {"versionMajor": major, "versionMinor": minor}

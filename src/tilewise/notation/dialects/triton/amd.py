@@ -1,7 +1,7 @@
 """AMD's matrix encodings: MFMA of CDNA, whose waves have 64 lanes, and WMMA of RDNA and gfx1250, with 32.
 
-What they follow: AMDMfmaEncodingAttr, AMDWmmaEncodingAttr, mfmaDotToLinearLayout and wmmaDotOperandToLinearLayout in
-lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp.
+What they follow: AMDMfmaEncodingAttr, AMDWmmaEncodingAttr, mfmaDotToLinearLayout and
+wmmaDotOperandToLinearLayout in lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ _WMMA_LANES = 16
 
 
 def matrix_fma(encoding: Encoding, shape: Sequence[int], version: Version) -> Tile:
-    """#ttg.amd_mfma: the accumulators of v_mfma. The tiles go on along N first, beyond what a block's warps hold."""
+    """Return the map of #ttg.amd_mfma, the accumulators of v_mfma.
+
+    The tiles go on along N first, beyond what a block's warps hold.
+    """
     rows, columns = _mfma(encoding, shape)
     rank = len(shape)
     m, n = rank - 2, rank - 1
@@ -43,7 +46,7 @@ def matrix_fma(encoding: Encoding, shape: Sequence[int], version: Version) -> Ti
 def matrix_fma_operand(
     encoding: Encoding, parent: Encoding, shape: Sequence[int], reduced: int, kept: int
 ) -> Tile:
-    """An operand of v_mfma: `kWidth` elements along K in a lane, lanes across, then along K.
+    """Return the map of an operand of v_mfma: `kWidth` elements along K a lane, lanes across, then along K.
 
     Blocks of a cluster that split K of the accumulators split K here too, unlike in other operands.
     """
@@ -63,7 +66,7 @@ def matrix_fma_operand(
 
 
 def wave_matrix(encoding: Encoding, shape: Sequence[int], version: Version) -> Tile:
-    """#ttg.amd_wmma: the accumulators of v_wmma, 8 registers and 32 lanes a tile of 16 x 16."""
+    """Return the map of #ttg.amd_wmma, the accumulators of v_wmma: 8 registers and 32 lanes a tile."""
     generation, (rows, columns, _), over = _wmma(encoding, shape)
     rank = len(shape)
     lanes, registers = (rank - 2, rank - 1) if encoding.flag("isTranspose", False) else (rank - 1, rank - 2)
@@ -81,7 +84,10 @@ def wave_matrix(encoding: Encoding, shape: Sequence[int], version: Version) -> T
 def wave_matrix_operand(
     encoding: Encoding, parent: Encoding, shape: Sequence[int], reduced: int, kept: int
 ) -> Tile:
-    """An operand of v_wmma. The upper 16 lanes hold what the lower hold in generation 1, and more of K later."""
+    """Return the map of an operand of v_wmma.
+
+    The upper 16 lanes hold what the lower hold in generation 1, and more of K later.
+    """
     generation, (rows, columns, depth), over = _wmma(parent, shape)
     rank = len(shape)
     if parent.flag("isTranspose", False):
@@ -105,8 +111,8 @@ def wave_matrix_operand(
 def _mfma(encoding: Encoding, shape: Sequence[int]) -> tuple[int, int]:
     """Return the rows and columns of an instruction, of which 3.0 to 3.5 printed no K."""
     encoding.only(
-        "version", "versionMajor", "versionMinor", "warpsPerCTA", "CGALayout", *OLD, "instrShape", "isTransposed",
-        "tilesPerWarp", "elementBitWidth", "elementType",
+        "version", "versionMajor", "versionMinor", "warpsPerCTA", "CGALayout", *OLD, "instrShape",
+        "isTransposed", "tilesPerWarp", "elementBitWidth", "elementType",
     )  # fmt: skip
     _check_rank(encoding, shape, len(encoding.numbers("warpsPerCTA")))
     extents = encoding.numbers("instrShape")

@@ -1,4 +1,4 @@
-"""The blocks of a cluster in an encoding, today's spelling and that of 3.0 to 3.5; and orders of dimensions."""
+"""The blocks of a cluster in an encoding, as today and as in 3.0 to 3.5; and orders of dimensions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ OLD = ("CTAsPerCGA", "CTASplitNum", "CTAOrder")
 def blocks_of(encoding: Encoding, rank: int) -> list[Basis]:
     """Return the bases of the blocks, in parts that a block holds; none where a cluster has one block.
 
-    Today an encoding lists them, `CGALayout = [[0, 1]]`. Before 3.6 three keys said how many blocks there are in each
-    dimension, how many of these hold parts of their own, and in which order they come (makeCgaLayout).
+    Today an encoding lists them, `CGALayout = [[0, 1]]`. Before 3.6 three keys said how many blocks there
+    are in each dimension, how many of these hold parts of their own, and in which order they come
+    (makeCgaLayout).
     """
     if "CGALayout" in encoding.items:
         bases = encoding.bases("CGALayout", rank)
@@ -50,7 +51,7 @@ def fixed_along(dimension: int, blocks: Iterable[Basis]) -> list[Basis]:
     >>> fixed_along(1, [(1, 0), (0, 1)])
     [(1, 0), (0, 0)]
     """
-    return [basis[:dimension] + (0,) + basis[dimension + 1 :] for basis in blocks]
+    return [(*basis[:dimension], 0, *basis[dimension + 1 :]) for basis in blocks]
 
 
 def row_major(rank: int, *, swapped: bool = False) -> list[int]:

@@ -43,7 +43,7 @@ def layout_of(
     dtype: DType | None,
     version: Version,
 ) -> Layout:
-    """Return the layout of a tensor, or of the view into an allocation that begins where the allocation does."""
+    """Return the layout of a tensor, or of a view that begins where its allocation does."""
     try:
         if prod(shape) > MAX_ELEMENTS or prod(allocation or ()) > MAX_ELEMENTS:
             raise LayoutError(
@@ -81,7 +81,7 @@ def _in_registers(encoding: Encoding, shape: Sequence[int], version: Version) ->
 def _in_memory(
     encoding: Encoding, shape: Sequence[int], allocation: Sequence[int], dtype: DType | None, version: Version
 ) -> Layout:
-    """Return the layout of a view; the dimensions before those of the encoding are buffers, one after the other."""
+    """Return the layout of a view; dimensions before those of the encoding are buffers, one by one."""
     rank = 2 if encoding.kind in tensor_memory.KINDS else memory.rank_in_memory(encoding, len(shape))
     if rank > len(shape) or len(allocation) < len(shape):
         raise encoding.error(

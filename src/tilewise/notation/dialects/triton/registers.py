@@ -1,12 +1,14 @@
 """The encodings of tensors in registers, as linear maps from (register, lane, warp, block) to elements.
 
-The meaning is Triton's own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what it follows.
+The meaning is Triton's own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what
+it follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tilewise.core.integers import counted
 from tilewise.notation.dialects.triton.amd import (
     matrix_fma,
     matrix_fma_operand,
@@ -27,7 +29,7 @@ def in_registers(encoding: Encoding, shape: Shape, version: Version) -> Tile:
 
 
 def blocked(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.blocked: registers, lanes and warps, in one order. BlockedEncodingAttr::toLinearLayout."""
+    """Return the map of #ttg.blocked: registers, lanes, warps, in an order. BlockedEncodingAttr."""
     encoding.only("sizePerThread", "threadsPerWarp", "warpsPerCTA", *SHARED_KEYS, "order")
     rank = _ranked(encoding, "sizePerThread", shape)
     order = encoding.order(rank)
@@ -40,7 +42,7 @@ def blocked(encoding: Encoding, shape: Shape, version: Version) -> Tile:
 
 
 def linear(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.linear: the bases themselves, cut or grown to the shape. LinearEncodingTrait::toLinearLayout.
+    """Return the map of #ttg.linear: its bases, cut or grown to the shape. LinearEncodingTrait.
 
     The dimensions grow in the order in which the registers' bases meet them, then row-major (getRepOrder).
     Registers beyond the shape are dropped.
@@ -62,7 +64,7 @@ def linear(encoding: Encoding, shape: Shape, version: Version) -> Tile:
 
 
 def sliced(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.slice: the parent's map for a tensor with one dimension more, of extent 1. SliceEncodingAttr."""
+    """Return the map of #ttg.slice: the parent's, with one dimension more of extent 1. SliceEncodingAttr."""
     encoding.only("dim", "parent")
     dimension = encoding.number("dim")
     if dimension > len(shape):
@@ -79,7 +81,7 @@ def sliced(encoding: Encoding, shape: Shape, version: Version) -> Tile:
 
 
 def nvidia_mma(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.nvidia_mma: the accumulators of mma.sync (2) and wgmma (3). NvidiaMmaEncodingAttr::toLinearLayout."""
+    """Return the map of #ttg.nvidia_mma: accumulators of mma.sync (2), wgmma (3). NvidiaMmaEncodingAttr."""
     hopper, warps, instruction = _nvidia(encoding, shape)
     rank = len(shape)
     tile = Tile(rank, row_major(rank))
@@ -89,7 +91,7 @@ def nvidia_mma(encoding: Encoding, shape: Shape, version: Version) -> Tile:
 
 
 def operand(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.dot_op: operand A (0) or B (1) of the parent's product. DotOperandEncodingAttr::toLinearLayout."""
+    """Return the map of #ttg.dot_op: operand A (0) or B (1) of the parent's product. DotOperandEncoding."""
     encoding.only("opIdx", "parent", "kWidth")
     which = encoding.number("opIdx")
     if which > 1:
@@ -146,7 +148,7 @@ def _ranked(encoding: Encoding, key: str, shape: Shape) -> int:
     rank = len(encoding.numbers(key))
     if rank != len(shape):
         raise encoding.error(
-            "TW202", f"{encoding.name} has {rank} dimensions, and the tensor {len(shape)}", key
+            "TW202", f"{encoding.name} has {counted(rank, 'dimension')}, and the tensor {len(shape)}", key
         )
     return rank
 
@@ -187,18 +189,20 @@ def _nvidia(encoding: Encoding, shape: Shape) -> tuple[bool, tuple[int, ...], tu
             "TW602", f"no instruction has the shape {[*extents]}", "instrShape", "such as [16, 8]"
         )
     if columns & columns - 1 or rows & rows - 1:
-        raise encoding.error("TW102", f"instrShape has {columns}, and is no power of two", "instrShape")
+        raise encoding.error(
+            "TW102", f"an instruction of {rows} x {columns} has no powers of two", "instrShape"
+        )
     return major == 3, warps, (rows, columns)
 
 
 def _matrices(tile: Tile, rows: int, columns: int, width: int, inner: int, outer: int) -> Tile:
-    """8 x 8 matrices of mma: `width` registers and 4 lanes along the inner dimension, 8 lanes along the outer."""
+    """Lay 8 x 8 matrices of mma: `width` registers and 4 lanes along the inner dimension, 8 lanes across."""
     tile.step(REGISTER, width, inner).step(LANE, 4, inner).step(LANE, 8, outer)
     return tile.step(REGISTER, rows // 8, outer).step(REGISTER, max(1, columns // (width * 4)), inner)
 
 
 def _nvidia_operand(encoding: Encoding, parent: Encoding, shape: Shape, reduced: int, kept: int) -> Tile:
-    """An operand of mma.sync, or A of wgmma. nvidiaDotToLinearLayout."""
+    """Return the map of an operand of mma.sync, or of A of wgmma. nvidiaDotToLinearLayout."""
     hopper, warps, (rows, _) = _nvidia(parent, shape)
     rank = len(shape)
     is_a = kept < reduced
@@ -213,7 +217,7 @@ def _nvidia_operand(encoding: Encoding, parent: Encoding, shape: Shape, reduced:
 
 
 def _fma_operand(parent: Encoding, shape: Shape, reduced: int) -> Tile:
-    """An operand of a product that is no tensor core's. fmaDotToLinearLayout."""
+    """Return the map of an operand of a product of plain multiply-adds. fmaDotToLinearLayout."""
     parent.only("sizePerThread", "threadsPerWarp", "warpsPerCTA", *SHARED_KEYS, "order")
     rank = _ranked(parent, "sizePerThread", shape)
     order = parent.order(rank)

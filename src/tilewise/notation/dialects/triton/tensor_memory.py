@@ -1,7 +1,7 @@
 """The encodings of Blackwell's tensor memory, as linear maps from (row, col, block) to elements.
 
-tensorMemoryToLinearLayout and tensorMemoryScalesToLinearLayout in LinearLayoutConversions.cpp, which say of bases of 0:
-those of rows 32 and 64 are copies, and all others holes. A column has the width of an element.
+tensorMemoryToLinearLayout and tensorMemoryScalesToLinearLayout in LinearLayoutConversions.cpp, which say of
+bases of 0: those of rows 32 and 64 are copies, and all others holes. A column has the width of an element.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def in_tensor_memory(encoding: Encoding, shape: Sequence[int], dtype: DType | No
 
 
 def accumulator(encoding: Encoding, shape: Sequence[int], dtype: DType | None) -> Tile:
-    """#ttng.tensor_memory_encoding: blocks of blockM x blockN, first along M, then along N."""
+    """Return the map of #ttng.tensor_memory_encoding: blocks of blockM x blockN, along M, then along N."""
     encoding.only(
         "blockM",
         "blockN",
@@ -83,14 +83,14 @@ def accumulator(encoding: Encoding, shape: Sequence[int], dtype: DType | None) -
     if any(extent < size for extent, size in zip(inside, tile.size, strict=True)):
         raise encoding.error(
             "TW202",
-            f"a block of {tile.size[0]} x {tile.size[1]} is larger than the tensor's {inside[0]} x {inside[1]}",
+            f"a block of {tile.size[0]} x {tile.size[1]} is larger than the tensor {inside[0]} x {inside[1]}",
         )
     tile.order = (0, 1)
     return tile.over_blocks(blocks, shape, COL)
 
 
 def scales(encoding: Encoding, shape: Sequence[int], dtype: DType | None) -> Tile:
-    """#ttng.tensor_memory_scales_encoding: 32 x 4 scales, twice or four times side by side, copied to all four warps."""
+    """Return the map of #ttng.tensor_memory_scales_encoding: 32 x 4 scales, copied to all warps."""
     encoding.only("CGALayout", *_OLD_BLOCKS, "blockRepOrder")
     blocks = _blocks(encoding)
     inside = shape_of_a_block(blocks, shape)

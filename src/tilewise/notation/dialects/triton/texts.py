@@ -60,7 +60,7 @@ def typed(given: Given) -> Typed:
 
 
 def parts_of(given: Given) -> dict[str, Span]:
-    """Return the parts of a text with aliases, by name: the aliases of layouts, and the types that name a layout."""
+    """Return the parts of a text with aliases: what is defined, and the types that have an encoding."""
     if len(given.text) > MAX_TEXT:
         raise LayoutError("TW005", f"a text of {len(given.text)} characters; at most {MAX_TEXT} are read")
     parts: dict[str, Span] = {}
@@ -154,7 +154,7 @@ def _typed(cursor: Cursor, aliases: Mapping[str, Encoding]) -> Typed:
             "TW004",
             "a type without an encoding has no layout",
             cursor.since(word),
-            f"such as {word}<128xf16, #ttg.blocked<...>>",
+            f"such as {word.text}<128xf16, #ttg.blocked<...>>",
         )
     cursor.take()
     encoding = Reader(cursor, aliases).attribute()
@@ -219,7 +219,7 @@ def _rest(cursor: Cursor, aliases: Mapping[str, Encoding]) -> tuple[int, ...] | 
             raise cursor.error(
                 "TW002",
                 f"{token} is no part of a descriptor",
-                hint="after the encoding: #ttg.shared_memory, mutable, and the shape of the allocation, 64x128",
+                hint="after the encoding: #ttg.shared_memory, mutable, the allocation's shape 64x128",
             )
     return allocation
 

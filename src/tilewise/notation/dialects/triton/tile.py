@@ -1,7 +1,7 @@
 """Linear maps from places to elements, built as Triton builds its own: one power of two after the other.
 
-Triton's words are in include/triton/Tools/LinearLayout.h: an input dimension such as `lane` has a basis for every bit,
-and a basis says by how much the bit moves each coordinate of the element, by XOR.
+Triton's words are in include/triton/Tools/LinearLayout.h: an input dimension such as `lane` has a basis for
+every bit, and a basis says by how much the bit moves each coordinate of the element, by XOR.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Tile:
     def fit(self, shape: Sequence[int], grows: str) -> Tile:
         """Cut off what lies beyond a shape, and let the places of `grows` reach its end.
 
-        Triton's ensureLayoutNotSmallerThan and ensureLayoutNotLargerThan (lib/Tools/LayoutUtils.cpp): a basis beyond
-        the shape becomes 0.
+        Triton's ensureLayoutNotSmallerThan and ensureLayoutNotLargerThan (lib/Tools/LayoutUtils.cpp): a
+        basis beyond the shape becomes 0.
         """
         for dimension in self.order:
             if self.size[dimension] < shape[dimension]:

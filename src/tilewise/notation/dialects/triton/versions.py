@@ -46,7 +46,8 @@ class Version:
     def without_spare_registers(self, tile: Tile, encoding: Encoding) -> Tile:
         """Drop the registers of #ttg.blocked that reach beyond the shape; before 3.9 they held copies.
 
-        Found with the compilers themselves: 3.8.0 answers to_linear_layout with bases of 0 for them, 3.9.0 with none.
+        Found with the compilers themselves: 3.8.0 answers to_linear_layout with bases of 0 for them, 3.9.0
+        with none.
         """
         spare = sum(not any(basis) for basis in tile.bases[REGISTER])
         if not spare:

@@ -1,4 +1,4 @@
-"""From a layout to an encoding of Triton's: encodings are proposed, the shortest first, and read back to be sure."""
+"""From a layout to an encoding: encodings are proposed, the shortest first, and read back to be sure."""
 
 from __future__ import annotations
 
@@ -216,7 +216,8 @@ def _for_mma(dtype: DType, rank: int, cluster: Mapping[str, Value]) -> Iterator[
 def _padded(layout: Layout) -> Encoding | None:
     """Return the padded encoding of a layout in memory, if it is one.
 
-    Bit k of the offset is at 2^k and what pads it: twice what pads bit k - 1, and the padding of the interval 2^k.
+    Bit k of the offset is at 2^k and what pads it: twice what pads bit k - 1, and the padding of the
+    interval 2^k.
     """
     layout = layout.in_order("row")
     shape = tuple(extents_of(layout.shape))
