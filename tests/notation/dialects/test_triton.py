@@ -267,7 +267,7 @@ ANSWERED = [
         "Swizzle<1,2,3> o S[(8, 8, (2, 8)) : (1, 16, (8, 128))]",
     ),
     (
-        "#ttg.linear<{register = [[0, 1, 0]], lane = [[1, 0, 0], [0, 0, 1], [0, 2, 0]], warp = [], block = []}>",
+        "#ttg.linear<{register = [[0, 1, 0]], lane = [[1, 0, 0], [0, 0, 1], [0, 2, 0]], warp = []}>",
         "S[((2, 2), (2, 2, 2), 2) : ((4@reg, 1@laneid), (2@reg, 4@laneid, 1@reg), 2@laneid)]",
     ),
     (
@@ -285,7 +285,7 @@ def test_tritons_own_order_is_kept(text, layout):
 
 
 def test_blocks_that_split_k_split_it_in_operands_of_mfma_alone():
-    """mfmaDotToLinearLayout takes the parent's blocks as they are; of other operands they are copies along K."""
+    """mfmaDotToLinearLayout takes the parent's blocks as they are; other operands have copies along K."""
     mfma = (
         "#ttg.amd_mfma<{version = 3, warpsPerCTA = [2, 2], instrShape = [32, 32, 8], isTransposed = true, "
         "CGALayout = [[0, 1]]}>"
@@ -475,3 +475,18 @@ def test_what_triton_cannot_say_is_refused_with_the_reason(text, why):
     with pytest.raises(LayoutError, match=why) as no:
         write(DIALECTS["triton"], parse(text), Given())
     assert no.value.code == "TW008"
+
+
+def test_an_operand_of_wgmma_printed_without_its_width_fills_registers():
+    """3.0 to 3.2 printed no kWidth beside Hopper's products: two of 16 bits lie in a register of 32."""
+    mma = (
+        "#triton_gpu.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], "
+        "instrShape = [16, 64, 16]}>"
+    )
+    text = f"tensor<64x64xf16, #triton_gpu.dot_op<{{opIdx = 0, parent = {mma}}}>>"
+    with_width = text.replace("}>}>>", "}>, kWidth = 2}>>")
+    assert parse(text) == parse(with_width)
+    encoding = text[len("tensor<64x64xf16, ") : -1]
+    with pytest.raises(LayoutError) as no:
+        parse(encoding, shape=(64, 64))
+    assert (no.value.code, no.value.hint) == ("TW105", "--dtype f16")
