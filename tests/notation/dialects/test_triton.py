@@ -486,6 +486,8 @@ def test_an_operand_of_wgmma_printed_without_its_width_fills_registers():
     text = f"tensor<64x64xf16, #triton_gpu.dot_op<{{opIdx = 0, parent = {mma}}}>>"
     with_width = text.replace("}>}>>", "}>, kWidth = 2}>>")
     assert parse(text) == parse(with_width)
+    assert reading(text, triton="3.2").notes == ()
+    assert "as 3.2 defines them" in reading(text, triton="3.0").notes[0]
     encoding = text[len("tensor<64x64xf16, ") : -1]
     with pytest.raises(LayoutError) as no:
         parse(encoding, shape=(64, 64))

@@ -102,6 +102,8 @@ def operand(encoding: Encoding, shape: Shape, context: Context) -> Tile:
         raise encoding.error(
             "TW202", f"an operand of a product is a matrix, and not a tensor of {rank} dimensions"
         )
+    if context.before(3, 2):
+        context.note("Triton before 3.2 had no linear layouts: operands are read as 3.2 defines them")
     reduced, kept = (rank - 1, rank - 2) if which == 0 else (rank - 2, rank - 1)
     parent = encoding.parent()
     if parent.kind == "blocked":
