@@ -311,6 +311,3 @@ def _check_reach(encoding: Encoding, bases: dict[str, list[Basis]], shape: Seque
             "TW202",
             f"{encoding.name} lays out a tensor of {spelled(tuple(size))}, not of {spelled(tuple(shape))}",
         )
-
-
-__all__ = ["KINDS", "InMemory", "in_memory", "rank_in_memory", "row_major"]
