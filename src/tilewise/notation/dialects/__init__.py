@@ -16,6 +16,7 @@ from importlib import import_module
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.notation.cute import LOOKS
 from tilewise.notation.dialects.given import Given, Reading
 
 TYPE_CHECKING = False
@@ -35,6 +36,8 @@ class Dialect:
     """A pattern of how texts begin. A dialect without looks is read where its name is given."""
     reads: bool = True
     writes: bool = True
+    counts_elements: bool = True
+    """Whether its strides count elements, whatever the unit of the reader."""
 
     def has_the_looks(self, text: str) -> bool:
         """Return whether a text begins like one in this dialect."""
@@ -52,11 +55,12 @@ _LIST = [
         "XLA's array layouts: bf16[256,512]{1,0:T(8,128)(2,1)}",
         r"(?:[a-z]\w*\[[\d,\s<=]*\]\s*)?\{\s*(?:\d+\s*(?:,\s*\d+\s*)*)?(?::[^{}=]*)?\}\s*$",
     ),
+    Dialect("cute", "CuTe's layouts: ((8,2),(4,4)):((8,64),(1,4))", LOOKS, counts_elements=False),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 
 _OWN = ("S[", "R[", "O[", "(", "Swizzle<", "Swizzle(")
-"""Beginnings of the notation, and of CuTe's: no pattern is tried on these."""
+"""Beginnings of the notation, and of CuTe's shapes: no pattern is tried on these."""
 
 
 def dialect_of(text: str) -> Dialect | None:

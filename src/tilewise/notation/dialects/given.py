@@ -38,6 +38,8 @@ class Given:
     """The version of Triton that printed the text, such as 3.2."""
     dtype: DType | None = None
     let: Mapping[str, int] = field(default_factory=dict)
+    unit: str = "element"
+    """What strides count where the dialect does not say."""
 
     def cursor(self) -> Cursor:
         """Return a cursor over the words of the text."""
