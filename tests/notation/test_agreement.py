@@ -27,9 +27,10 @@ def theirs(text):
         return read(text, writing.LET, writing.STORAGE)
     except Refused:
         label = re.match(r"\s*_*[A-Za-z][\w .-]*[:=]", text)  # a layout of CuTe may have one
-        if label is None or not re.match(r"\s*[(\d_?-].*:|\s*\w+[<\[]", text[label.end() :], re.DOTALL):
+        found = label and read(text[label.end() :], writing.LET, writing.STORAGE)
+        if not found or found.order != "cute":
             raise
-        return read(text[label.end() :], writing.LET, writing.STORAGE)
+        return found
 
 
 def both(text):

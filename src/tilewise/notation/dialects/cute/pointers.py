@@ -60,8 +60,8 @@ class Pointer:
             yield f"the swizzle repeats by {period} bytes, and the pointer may begin inside its pattern"
 
 
-def width_pointer(cursor: Cursor, number: Callable[[], int]) -> tuple[int, Pointer]:
-    """Take `smem_ptr[16b](0x400)`: the bits of an element, and the pointer; `number` takes an address."""
+def width_pointer(cursor: Cursor, number: Callable[[], int]) -> Pointer:
+    """Take `smem_ptr[16b](0x400)`, whose word is next; `number` takes an address."""
     start = cursor.take()
     opened = cursor.expect("[")
     bits = _width(cursor)
@@ -82,7 +82,7 @@ def width_pointer(cursor: Cursor, number: Callable[[], int]) -> tuple[int, Point
                 "it counts bytes; where it says nothing, write unset",
             )
     cursor.expect(")", opened)
-    return bits, Pointer(bits, space="tmem" if start.text == "tmem_" else "")
+    return Pointer(bits, space="tmem" if start.text == "tmem_" else "")
 
 
 def _width(cursor: Cursor) -> int:

@@ -144,13 +144,13 @@ class CuteParser:
     def pointer(self, before: list[Swizzle]) -> list[Swizzle]:
         """The swizzles of a layout with a pointer, in elements; `before` are those that stand before it."""
         cursor, start = self.cursor, self.cursor.next
+        inside: list[Swizzle] = []
         if start.text in ("ptr", "raw_ptr") and cursor.ahead(1).text in ("<", "("):
             if before:
                 raise cursor.error("TW008", "the DSL has a pointer's swizzle in its type", hint=_TYPED)
-            self.pointed, swizzles = typed_pointer(cursor, self.number, self.swizzle)
+            self.pointed, inside = typed_pointer(cursor, self.number, self.swizzle)
         elif start.text in POINTERS + ATTACHED:
-            bits, self.pointed = width_pointer(cursor, self.number)
-            swizzles = [swizzle.scaled(8, bits) for swizzle in before]
+            self.pointed = width_pointer(cursor, self.number)
         else:
             return before
         if self.unit != "element":
@@ -160,7 +160,8 @@ class CuteParser:
         if cursor.next.kind == END:
             raise cursor.error("TW004", "expected 'o' and a layout after the pointer", hint=EXAMPLE)
         self.compose()
-        return swizzles + self.swizzles()
+        bits = self.pointed.bits or 8
+        return inside + [swizzle.scaled(8, bits) for swizzle in before] + self.swizzles()
 
     def plain(self) -> Layout:
         """`shape:stride`."""
@@ -230,8 +231,11 @@ class CuteParser:
             digits = token.text[1:]
             if token.text[0] == "_" and digits.isascii() and digits.isdigit():
                 return literal(cursor, digits)
-            if token.text == "_" and cursor.next.text == "-":  # C++ prints _-1
-                return self.number()
+            if token.text == "_" and cursor.next.text == "-" and cursor.next.start == token.end:
+                cursor.take()  # C++ prints _-1
+                if cursor.next.kind == NUMBER:
+                    return -literal(cursor, cursor.take().text)
+                raise no_number(cursor, cursor.next)
             return self.names.number(cursor, token)
         if token.text == "?":
             raise cursor.error(
