@@ -41,7 +41,7 @@ class Dialect:
 
     def has_the_looks(self, text: str) -> bool:
         """Return whether a text begins like one in this dialect."""
-        return bool(self.looks) and re.match(rf"\s*(?:{self.looks})", text) is not None
+        return bool(self.looks) and re.match(rf"\s*+(?:{self.looks})", text) is not None
 
     @property
     def module(self) -> ModuleType:

@@ -58,7 +58,7 @@ class Given:
             return str(self.part)
         if self.part is None and len(names) == 1:
             return names[0]
-        listed = ", ".join(names)
+        listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         if self.part is None:
             raise LayoutError(
                 "TW107", f"{what} has {len(names)} layouts: {listed}", hint=f"--part {names[0]}"

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 EXAMPLES = (
     Given("ThrLayoutVMNK:  (_32,_1,_1,_1):(_1,_0,_0,_0)"),
     Given("sA : Sw<3,4,3>_smem_ptr[16b](0x7f8f00000c00) o (_8,_64):(_64,_1)"),
-    Given("gmem_ptr[16b](0x7fff5f3df3c0) o (2,3):(_1,2):\n    0.00    1.00    2.00\n    0.50    1.50    2.50\n"),
+    Given(
+        "gmem_ptr[16b](0x7fff5f3df3c0) o (2,3):(_1,2):\n    0.00    1.00    2.00\n    0.50    1.50    2.50\n"
+    ),
     Given("tmem_[32b](0x0000.0100) o (_128,_64):(_65536,_1)"),
     Given("ArithTuple(2,_0) o (4,8):(_1@0,_1@1)"),
     Given("tensor<ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)>"),

@@ -39,7 +39,16 @@ _TUPLES = (
 )
 _CONSTANTS = ("Int", "C", "constant", "integral_constant")
 _DYNAMIC = (
-    *("int", "unsigned int", "unsigned", "long", "unsigned long", "long long", "unsigned long long", "size_t"),
+    *(
+        "int",
+        "unsigned int",
+        "unsigned",
+        "long",
+        "unsigned long",
+        "long long",
+        "unsigned long long",
+        "size_t",
+    ),
     *("int32_t", "uint32_t", "int64_t", "uint64_t", "Int32", "Int64"),
 )
 _LEFT = ("LayoutLeft", "GenColMajor")
@@ -73,7 +82,8 @@ class Maker:
         if self.unit != "element":
             raise cursor.error("TW106", "a type or a call counts elements", hint=f"drop --unit {self.unit}")
         whole = term(cursor)
-        if cursor.next.kind == NAME and cursor.ahead(1).text in (";", "{", "=", ""):
+        on_the_line = "\n" not in cursor.source[cursor.behind.end : cursor.next.start]
+        if whole.angle is not None and cursor.next.kind == NAME and on_the_line:
             cursor.take()  # the variable of that type
             if opened := cursor.accept("{"):
                 cursor.expect("}", opened)
@@ -137,7 +147,9 @@ class Maker:
                 continue
             if name not in parameters or name in given:
                 problem = "is given twice" if name in given else f"is no parameter of {made.name}"
-                raise self.error("TW004", f"{name} {problem}", value, f"its parameters: {', '.join(parameters)}")
+                raise self.error(
+                    "TW004", f"{name} {problem}", value, f"its parameters: {', '.join(parameters)}"
+                )
             given[name] = value
         return given
 
@@ -172,7 +184,9 @@ class Maker:
         named = sorted(leaf.value for leaf in leaves_of(orders) if isinstance(leaf.value, int))
         if len({*named}) < len(named):
             twice = next(a for a, b in zip(named, named[1:], strict=False) if a == b)
-            raise self.error("TW003", f"two modes have the order {twice}", order, "give each its own, 0 the fastest")
+            raise self.error(
+                "TW003", f"two modes have the order {twice}", order, "give each its own, 0 the fastest"
+            )
         return _compact(modes, sorted(range(len(ranks)), key=lambda at: ranks[at]))
 
     def ranks(self, extents: Tree, orders: Tree) -> Iterator[int]:
@@ -264,7 +278,9 @@ class Maker:
         while iterator.angle:
             if iterator.name == "ArithmeticTupleIterator":
                 if any(leaf.value for leaf in leaves_of(self.tree(iterator.angle[0], self.integer))):
-                    raise self.error("TW008", "coordinates that do not begin at 0", iterator, "print the tensor")
+                    raise self.error(
+                        "TW008", "coordinates that do not begin at 0", iterator, "print the tensor"
+                    )
                 return layout
             if iterator.name == "swizzle_ptr" and len(iterator.angle) == 2:
                 return self.behind(self.swizzle(iterator.angle[0]), iterator, layout)

@@ -1,7 +1,7 @@
 """The pointers that CuTe prints before a layout: the width or the type of an element, and where it lies.
 
-    smem_ptr[16b](0x400)    tmem_[32b](0x0000.0100)                           C++
-    ptr<f16, smem, align<1024>, S<3,4,3>>   raw_ptr(0x400: f16, gmem, align<16>)      the DSL, when it traces and runs
+smem_ptr[16b](0x400)    tmem_[32b](0x0000.0100)                           C++
+ptr<f16, smem, align<1024>, S<3,4,3>>   raw_ptr(0x400: f16, gmem, align<16>)      the DSL, when it traces and runs
 """
 
 from __future__ import annotations

@@ -24,7 +24,18 @@ from tilewise.notation.cute import ATTACHED, POINTERS, SWIZZLES
 from tilewise.notation.dialects.cute.pointers import EXAMPLE, Pointer, space, typed_pointer, width_pointer
 from tilewise.notation.dialects.given import Reading
 from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
-from tilewise.notation.trees import Branch, Leaf, Names, Tree, congruent, leaves_of, literal, no_number, shape_of, tree
+from tilewise.notation.trees import (
+    Branch,
+    Leaf,
+    Names,
+    Tree,
+    congruent,
+    leaves_of,
+    literal,
+    no_number,
+    shape_of,
+    tree,
+)
 
 _PYCUTE = re.compile(r"SW_(\d{1,4})_(\d{1,4})_(\d{1,4})")
 """A swizzle of pycute."""
