@@ -13,9 +13,10 @@ using namespace cute;
 template <class Layout>
 void said(char const* call, Layout const& layout) {
   int status;
+  char const* type = abi::__cxa_demangle(typeid(Layout).name(), 0, 0, &status);
   printf("{\\"call\\": \\"%s\\", \\"print\\": \\"", call);
   print(layout);
-  printf("\\", \\"type\\": \\"%s\\", \\"places\\": [", abi::__cxa_demangle(typeid(Layout).name(), 0, 0, &status));
+  printf("\\", \\"type\\": \\"%s\\", \\"places\\": [", type);
   for (int i = 0; i < int(size(layout)); ++i) printf("%s%d", i ? ", " : "", int(layout(i)));
   printf("]}\\n");
 }
@@ -57,8 +58,11 @@ def _tuple(word: str, rng: Random, modes: list[list[int]]) -> str:
     if word == "Shape":
         inner = [_constants(mode) for mode in modes]
         return f"Shape<{', '.join(inner)}>{{}}"
-    parts = [", ".join(_number(rng, number) for number in mode) for mode in modes]
-    return f"{word}({', '.join(part if len(mode) == 1 else f'{word}({part})' for part, mode in zip(parts, modes, strict=True))})"
+    parts = []
+    for mode in modes:
+        numbers = ", ".join(_number(rng, number) for number in mode)
+        parts.append(numbers if len(mode) == 1 else f"{word}({numbers})")
+    return f"{word}({', '.join(parts)})"
 
 
 def _constants(mode: list[int]) -> str:

@@ -1,8 +1,8 @@
 """What CuTe's Python DSL prints of tensors, and where their elements are, as JSON by a process of its own.
 
-A tensor is printed when the DSL traces it, and a call is what made a layout. Where its layout has the swizzle, the DSL evaluates the layout.
-Where its pointer has the swizzle, the host loads every element through such a pointer, from memory that
-counts its elements. No GPU is needed.
+A tensor is printed when the DSL traces it, and a call is what made a layout. Where the layout has the
+swizzle, the DSL evaluates it. Where the pointer has the swizzle, the host loads every element through it,
+from memory that counts its elements. No GPU is needed.
 
     CUTE_DSL_ARCH=sm_90a python tests/oracle/cute_dsl_texts.py 200
 """

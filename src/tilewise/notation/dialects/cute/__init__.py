@@ -173,15 +173,23 @@ def _labelled(line: str) -> _Part | None:
 
 
 def _end(text: str, start: int) -> int:
-    """Return where the layout ends that begins there: with its line, or with the line that closes its brackets."""
+    """Return where the layout ends that begins there: with its line, or the line that completes it.
+
+    Brackets are closed there, and what is printed has its strides.
+    """
+    named = _NAMED.match(text, start) is not None
     depth = -1 if text.startswith("tensor(", start) else 0  # it may be left open
+    colons = 0
     for at in range(start, len(text)):
         if text[at] in "([{<":
             depth += 1
         elif text[at] in ")]}>":
             depth -= 1
+        elif text[at] == ":" and depth <= 0:
+            colons += 1
         elif text[at] == "\n" and depth <= 0:
             before = text[max(start, at - 80) : at].rstrip()
-            if not _GOES_ON.match(text, at) and not _OPEN.search(before):
+            complete = named or colons > before.endswith(":")
+            if complete and not _GOES_ON.match(text, at) and not _OPEN.search(before):
                 return at
     return len(text)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 
 from tilewise.core.axes import Axis
 from tilewise.core.dtypes import DType
@@ -31,6 +32,8 @@ from tilewise.notation.trees import Branch, Leaf, Names, Tree, congruent, leaves
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tilewise.core.shapes import Shape
 
 _TUPLES = (
     TUPLE,
@@ -183,7 +186,7 @@ class Maker:
         ranks = [*self.ranks(extents, orders)]
         named = sorted(leaf.value for leaf in leaves_of(orders) if isinstance(leaf.value, int))
         if len({*named}) < len(named):
-            twice = next(a for a, b in zip(named, named[1:], strict=False) if a == b)
+            twice = next(a for a, b in pairwise(named) if a == b)
             raise self.error(
                 "TW003", f"two modes have the order {twice}", order, "give each its own, 0 the fastest"
             )
@@ -325,8 +328,7 @@ class Maker:
             bases = [part for part in made.given if _is_basis(part)]
             others = [part for part in made.given if not _is_basis(part)]
             if len(bases) == 1:
-                scale = self.product(others, made)
-                return self.vector(bases[0]) * scale
+                return self.vector(bases[0]) * self.product(others, made)
         if not _is_basis(made):
             with self.blame(made):
                 return as_vector(self.number(made))
@@ -413,7 +415,7 @@ def _is_basis(made: Term) -> bool:
     return made.name in ("E", "ScaledBasis")
 
 
-def _compact(shape: tuple[int | tuple[int, ...], ...], order: Iterable[int]) -> Layout:
+def _compact(shape: Shape, order: Iterable[int]) -> Layout:
     """The layout without holes whose digits have that order, the fastest first."""
     extents = [*leaves(shape)]
     strides = [0] * len(extents)

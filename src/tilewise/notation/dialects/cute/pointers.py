@@ -1,7 +1,10 @@
 """The pointers that CuTe prints before a layout: the width or the type of an element, and where it lies.
 
-smem_ptr[16b](0x400)    tmem_[32b](0x0000.0100)                           C++
-ptr<f16, smem, align<1024>, S<3,4,3>>   raw_ptr(0x400: f16, gmem, align<16>)      the DSL, when it traces and runs
+    smem_ptr[16b](0x400)   tmem_[32b](0x0000.0100)     C++
+    ptr<f16, smem, align<1024>, S<3,4,3>>              the DSL, when it traces
+    raw_ptr(0x400: f16, gmem, align<16>)               the DSL, when it runs
+
+The DSL prints a swizzle of the pointer when it traces alone.
 """
 
 from __future__ import annotations
@@ -96,7 +99,7 @@ def _width(cursor: Cursor) -> int:
 def typed_pointer(
     cursor: Cursor, number: Callable[[], int], swizzle: Callable[[], Swizzle]
 ) -> tuple[Pointer, list[Swizzle]]:
-    """Take `ptr<f16, smem, align<1024>, S<3,4,3>>` or `raw_ptr(0x400: f16, smem)`, and its swizzle in elements."""
+    """Take `ptr<f16, smem, align<1024>, S<3,4,3>>` or `raw_ptr(0x400: f16)`, and its swizzle in elements."""
     word, opened = cursor.take(), cursor.take()
     if opened.text == "(":
         number()

@@ -132,7 +132,8 @@ class CuteParser:
         ):
             if pycutes:
                 with self.cursor.blame(self.cursor.take()):
-                    found.append(Swizzle(*map(int, pycutes.groups())))
+                    bits, base, shift = map(int, pycutes.groups())
+                    found.append(Swizzle(bits, base, shift))
             else:
                 found.append(self.swizzle())
             if self.cursor.next.text not in ATTACHED:

@@ -2,7 +2,8 @@
 
     term     =  product [ "*" ... ]                          a pointer's stars, where no factor follows
     product  =  factor { "*" factor }
-    factor   =  "-" factor  |  digits  |  "(" terms ")"  |  word [ "<" terms ">" ] [ "{" terms "}" | "(" arguments ")" ]
+    factor   =  "-" factor  |  digits  |  "(" terms ")"  |  word [ "<" terms ">" ] [ given ]
+    given    =  "{" arguments "}"  |  "(" arguments ")"
     argument =  [ name "=" ] term
 
 Namespaces, modules, `const`, `&` and casts of numbers, `(int)8`, are left out: compilers print them.
@@ -14,8 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tilewise.core.errors import LayoutError
+from tilewise.core.shapes import MAX_NESTING
 from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
-from tilewise.notation.trees import MAX_NESTING, literal
+from tilewise.notation.trees import literal
 
 _LEFT_OUT = ("const", "constexpr", "volatile", "typename", "struct", "class", "auto", "static", "&")
 _SEVERAL = ("unsigned", "signed", "long", "short")
