@@ -72,7 +72,7 @@ def test_word_soup_is_read_or_refused_alike(times):
     rng = Random(21)
     accepted = 0
     for _ in range(times(10_000)):
-        text = rng.choice(("", " ")).join(rng.choice(SOUP) for _ in range(rng.randint(1, 8)))
+        text = rng.choice(("", " ", "\n", " \n ")).join(rng.choice(SOUP) for _ in range(rng.randint(1, 8)))
         mine, other = both(text)
         assert mine == other, text
         accepted += mine is not None

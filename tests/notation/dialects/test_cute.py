@@ -287,6 +287,7 @@ def test_coordinates_and_counts_begin_where_the_text_says():
         "(2,\n3):(1,\n2)",
         "(2,3)\n:(1,2)",
         "smem_ptr[\n16b]\n(unset) o\n(2,3) :\n(1,2)",
+        "S\n<0,4,3> o\nsmem_ptr[16b](0) o (2,3):(1,2)",
         "smem_ptr[16b](0) o (2\n,3):(\n1,2)\n",
     ],
 )

@@ -140,7 +140,7 @@ def _parts(text: str) -> list[_Part]:
         line = text[at:end]
         part = _labelled(line)
         if part is None:
-            if not found and _PLAIN.match(line.lstrip()):
+            if not found and _PLAIN.match(text, at + len(line) - len(line.lstrip())):
                 return []
             if not loose and line.strip():
                 found[-1] = replace(found[-1], end=end)
