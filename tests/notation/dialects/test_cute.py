@@ -287,7 +287,6 @@ def test_coordinates_and_counts_begin_where_the_text_says():
         "(2,\n3):(1,\n2)",
         "(2,3)\n:(1,2)",
         "smem_ptr[\n16b]\n(unset) o\n(2,3) :\n(1,2)",
-        "S\n<0,4,3> o\nsmem_ptr[16b](0) o (2,3):(1,2)",
         "smem_ptr[16b](0) o (2\n,3):(\n1,2)\n",
     ],
 )
@@ -310,6 +309,12 @@ def test_labels_and_values_are_left_out(text):
 def test_what_is_no_label_and_no_value_is_refused(text):
     with pytest.raises(LayoutError):
         parse(text)
+
+
+def test_a_line_break_inside_of_a_layout_ends_none():
+    """The line of the pointer looks like a layout of its own."""
+    text = "S\n<3,4,3> o\nsmem_ptr[16b](0) o (2,3):(1,2)"
+    assert parse(text) == parse(" ".join(text.split())) == parse("Sw<3,3,3> o 0 o (2,3):(1,2)")
 
 
 def test_several_layouts_are_parts_by_their_labels():
