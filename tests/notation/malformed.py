@@ -289,8 +289,6 @@ ELSEWHERE = [
     "smem_ptr[16b]",
     "SWIZZLE_128B(bf16) o (8,64):(64,1)",
     "SWIZZLE_128B(bf16) o 8:1",
-    "Layout<Shape<_8,_4>,Stride<_4,_1>>",
-    "make_layout((8,4),(4,1))",
     "((8,),()):(4,1)",
     "torch.Size([8, 4])",
     "#ttg.blocked<{sizePerThread = [1]}>",

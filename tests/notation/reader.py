@@ -282,6 +282,9 @@ class Words:
 
     def number(self, tree):
         *sign, word = tree.children
+        if word.type == "NEGATIVE":  # C++ prints _-8
+            value = -int(word[2:].strip(), 16 if "x" in word.lower() else 10)
+            return -value if sign else value
         marked = word.type == "NAME" and re.fullmatch("_[0-9]+", word)
         value = int(word[1:]) if marked else self.value(word)
         return -value if sign else value

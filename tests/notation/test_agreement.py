@@ -1,5 +1,6 @@
 """Two parsers written apart, one by hand and one by lark, read the same layouts and refuse the same texts."""
 
+import re
 from random import Random
 
 import pytest
@@ -22,7 +23,14 @@ def ours(text):
 
 
 def theirs(text):
-    return read(text, writing.LET, writing.STORAGE)
+    try:
+        return read(text, writing.LET, writing.STORAGE)
+    except Refused:
+        label = re.match(r"\s*_*[A-Za-z][\w .-]*[:=]", text)  # a layout of CuTe may have one
+        found = label and read(text[label.end() :], writing.LET, writing.STORAGE)
+        if not found or found.order != "cute":
+            raise
+        return found
 
 
 def both(text):
@@ -64,7 +72,7 @@ def test_word_soup_is_read_or_refused_alike(times):
     rng = Random(21)
     accepted = 0
     for _ in range(times(10_000)):
-        text = rng.choice(("", " ")).join(rng.choice(SOUP) for _ in range(rng.randint(1, 8)))
+        text = rng.choice(("", " ", "\n", " \n ")).join(rng.choice(SOUP) for _ in range(rng.randint(1, 8)))
         mine, other = both(text)
         assert mine == other, text
         accepted += mine is not None

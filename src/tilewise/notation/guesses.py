@@ -14,8 +14,8 @@ _ELSEWHERE = {
     "TileLayout": "drop the wrapper: S[...] + R[...], with 4@laneid for an axis",
     "ComposeLayout": "write Swizzle<B,M,S> o S[...]; TIRx's own order is (M, B, S)",
     "SwizzleLayout": "write Swizzle<B,M,S> o S[...]; TIRx's own order is (M, B, S)",
-    "Layout": "write a layout of CuTe as it prints itself: (8,4):(4,1)",
-    "make_layout": "write a layout of CuTe as it prints itself: (8,4):(4,1)",
+    "Layout": "a layout of CuTe is the whole text: Layout((8,4),(4,1)), or (8,4):(4,1)",
+    "make_layout": "a layout of CuTe is the whole text: make_layout((8,4),(4,1)), or (8,4):(4,1)",
 }
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
 from tilewise.core.shapes import as_shape, extents_of
 from tilewise.core.units import converted
-from tilewise.notation.calls import Catalog, dotted
-from tilewise.notation.cute import CuteParser, looks_like_cute
-from tilewise.notation.dialects import DIALECTS, Given, Reading, dialect_of
+from tilewise.notation.calls import Catalog
+from tilewise.notation.cute import has_rows_below, looks_like_cute
+from tilewise.notation.dialects import DIALECTS, Dialect, Given, Reading, dialect_of
 from tilewise.notation.dialects import read as read_in
 from tilewise.notation.parser import Parser
 from tilewise.notation.tokens import Cursor
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
         triton: str | None
 
 
-OWN = ("tilewise", "cute")
-"""Dialects that this module reads: the notation, and CuTe's layouts."""
+OWN = "tilewise"
+"""The notation, which this module reads itself."""
 
 
 def parse(text: str, **options: Unpack[Options]) -> Layout:
@@ -79,28 +81,35 @@ def reading(text: str, catalog: Catalog | None = None, **options: Unpack[Options
         raise LayoutError("TW001", f"parse reads text, not the {type(text).__name__} {text!r}")
     if unit not in UNITS:
         raise LayoutError("TW106", f"unknown unit {unit!r}", hint="known: " + " ".join(UNITS))
-    if dialect not in (None, *OWN, *DIALECTS):
-        known = " ".join([*OWN, *DIALECTS])
+    if dialect not in (None, OWN, *DIALECTS):
+        known = " ".join([OWN, *DIALECTS])
         raise LayoutError("TW008", f"unknown dialect {dialect!r}", hint=f"known: {known}")
     element = None if dtype is None else DType.of(dtype)
-    other = dialect_of(text) if dialect is None else DIALECTS.get(dialect)
+    other = _dialect_of(text) if dialect is None else DIALECTS.get(dialect)
     if other is not None:
-        if unit != "element":
+        if unit != "element" and other.counts_elements:
             raise LayoutError("TW106", f"{other.name} counts elements", hint=f"drop the unit {unit}")
         extents = None if shape is None else tuple(extents_of(as_shape(shape)))
-        return read_in(other, Given(text, extents, options.get("part"), options.get("triton"), element, let))
+        given = Given(text, extents, options.get("part"), options.get("triton"), element, let, unit)
+        found = read_in(other, given)
+        return found if unit == "element" else replace(found, layout=_counted(found.layout, element))
     names = Names(let, frozenset([storage] if isinstance(storage, str) else storage))
     cursor = Cursor(text)
-    cute = dialect == "cute" or (dialect is None and looks_like_cute(cursor))
-    if dialect == "cute" and len(dotted(cursor)) > 1:
-        raise cursor.error("TW008", "CuTe's dialect has no calls", hint="leave the dialect out")
     with cursor.blame(cursor.next):
-        layout = (
-            CuteParser(cursor, names, unit).layout()
-            if cute
-            else Parser(cursor, names, unit, element, catalog).layout()
-        )
-        return Reading(converted(layout, "element", element) if element and unit != "element" else layout)
+        return Reading(_counted(Parser(cursor, names, unit, element, catalog).layout(), element))
+
+
+def _counted(layout: Layout, element: DType | None) -> Layout:
+    """Return a layout in elements of a type, where it is given."""
+    return layout if element is None or layout.unit == "element" else converted(layout, "element", element)
+
+
+def _dialect_of(text: str) -> Dialect | None:
+    """Return the dialect that a text looks like, or None for the notation."""
+    found = dialect_of(text)
+    if found is None and (has_rows_below(text) or looks_like_cute(Cursor(text))):
+        return DIALECTS["cute"]
+    return found
 
 
 def is_cute(text: str) -> bool:
@@ -109,4 +118,5 @@ def is_cute(text: str) -> bool:
     >>> is_cute("(8,4):(4,1)"), is_cute("S[(8, 4) : (4, 1)]")
     (True, False)
     """
-    return dialect_of(text) is None and looks_like_cute(Cursor(text))
+    found = _dialect_of(text)
+    return found is not None and found.name == "cute"

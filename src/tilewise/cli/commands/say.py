@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from tilewise.notation.dialects import DIALECTS
 
     one_layout(parser)
-    dialects = [name for name, dialect in DIALECTS.items() if dialect.writes]
+    dialects = [name for name, dialect in DIALECTS.items() if dialect.writes and name not in _OWN]
     parser.add_argument("--as", dest="notation", choices=[*_OWN, *dialects], help="one notation alone")
 
 
@@ -57,7 +57,7 @@ def answer(args: argparse.Namespace) -> Answer:
     from tilewise.notation.dialects import DIALECTS
 
     layout = layout_from(args.layout, args)
-    dialects = [name for name, dialect in DIALECTS.items() if dialect.writes]
+    dialects = [name for name, dialect in DIALECTS.items() if dialect.writes and name not in _OWN]
     said: dict[str, str | None] = {}
     reasons: dict[str, str] = {}
     for name in [args.notation] if args.notation else [*_OWN, *dialects]:

@@ -17,6 +17,7 @@ from keyword import iskeyword
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.notation.cute import LOOKS
 from tilewise.notation.dialects.given import Given, Reading
 
 TYPE_CHECKING = False
@@ -36,10 +37,12 @@ class Dialect:
     """A pattern of how texts begin. A dialect without looks is read where its name is given."""
     reads: bool = True
     writes: bool = True
+    counts_elements: bool = True
+    """Whether its strides count elements, whatever the unit of the reader."""
 
     def has_the_looks(self, text: str) -> bool:
         """Return whether a text begins like one in this dialect."""
-        return bool(self.looks) and re.match(rf"\s*(?:{self.looks})", text) is not None
+        return bool(self.looks) and re.match(rf"\s*+(?:{self.looks})", text) is not None
 
     @property
     def module(self) -> ModuleType:
@@ -104,6 +107,7 @@ _LIST = [
         r"|[(\[]\s*(?:(?:_?Shard|_StridedShard|Replicate|_?Partial|_MaskPartial)\s*\(|_?S\(\d|[RP]\s*[,)\]])"
         r"|(?:R|_?S\(\d+(?:,\s*\d+)?\)(?:\[\d+\])?|P\(\w+\))+\s+on\b",
     ),
+    Dialect("cute", "CuTe's layouts: ((8,2),(4,4)):((8,64),(1,4))", LOOKS, counts_elements=False),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 

@@ -38,6 +38,8 @@ class Given:
     """The version of Triton that printed the text, such as 3.2."""
     dtype: DType | None = None
     let: Mapping[str, int] = field(default_factory=dict)
+    unit: str = "element"
+    """What strides count where the dialect does not say."""
 
     def cursor(self) -> Cursor:
         """Return a cursor over the words of the text."""
@@ -56,7 +58,7 @@ class Given:
             return str(self.part)
         if self.part is None and len(names) == 1:
             return names[0]
-        listed = ", ".join(names)
+        listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         if self.part is None:
             raise LayoutError(
                 "TW107", f"{what} has {len(names)} layouts: {listed}", hint=f"--part {names[0]}"
