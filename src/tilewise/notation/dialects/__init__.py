@@ -46,17 +46,22 @@ class Dialect:
         return import_module(f"{__name__}.{self.name.replace('-', '_')}")
 
 
+_XLA_ARRAY = r"[a-z]\w*\[[\d,\s<=?]*\]"
+_XLA_LAYOUT = r"\{[\d,\s]*(?::(?:[^={}\n]|\{[^={}\n]*\})*)?\}"
 _LIST = [
     Dialect(
         "xla",
         "XLA's array layouts: bf16[256,512]{1,0:T(8,128)(2,1)}",
-        r"(?:[a-z]\w*\[[\d,\s<=]*\]\s*)?\{\s*(?:\d+\s*(?:,\s*\d+\s*)*)?(?::[^{}=]*)?\}\s*$",
+        rf"(?:{_XLA_ARRAY}\s*)?{_XLA_LAYOUT}\s*$"  # a shape
+        rf"|\((?:\s|/\*[^*]*\*/|\()*{_XLA_ARRAY}"  # a tuple of them
+        rf"|(?!.*sharding=)(?:ROOT\s+)?%?[\w.-]+\s*=\s*(?:{_XLA_ARRAY}|\((?:\s|\()*{_XLA_ARRAY})",
     ),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 
 _OWN = ("S[", "R[", "O[", "(", "Swizzle<", "Swizzle(")
-"""Beginnings of the notation, and of CuTe's: no pattern is tried on these."""
+"""Beginnings of the notation, and of CuTe's: no pattern is tried on these, but for XLA's tuples."""
+_TUPLE = re.compile(r"[(\s]+[a-z]\w*\[")
 
 
 def dialect_of(text: str) -> Dialect | None:
@@ -67,7 +72,7 @@ def dialect_of(text: str) -> Dialect | None:
     'xla'
     >>> dialect_of("S[8 : 1]")
     """
-    if text.startswith(_OWN):
+    if text.startswith(_OWN) and not _TUPLE.match(text):
         return None
     return next((dialect for dialect in _LIST if dialect.has_the_looks(text)), None)
 
