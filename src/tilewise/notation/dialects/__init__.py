@@ -54,7 +54,14 @@ _LIST = [
         "XLA's array layouts: bf16[256,512]{1,0:T(8,128)(2,1)}",
         rf"(?:{_XLA_ARRAY}\s*)?{_XLA_LAYOUT}\s*$"  # a shape
         rf"|\((?:\s|/\*[^*]*\*/|\()*{_XLA_ARRAY}"  # a tuple of them
-        rf"|(?!.*sharding=)(?:ROOT\s+)?%?[\w.-]+\s*=\s*(?:{_XLA_ARRAY}|\((?:\s|\()*{_XLA_ARRAY})",
+        rf"|(?!.*\bsharding\s*=)(?:ROOT\s+)?%?[\w.-]+\s*=\s*(?:{_XLA_ARRAY}|\((?:\s|\()*{_XLA_ARRAY})",
+    ),
+    Dialect(
+        "mosaic",
+        "Mosaic GPU's layouts: #mosaic_gpu.WGStridedFragLayout<[64, 128], 8>",
+        r"[\[(]?\s*(?:#mosaic_gpu\.|(?:\w+\.)*(?:(?:Tiled|WGStridedFrag|WGSplatFrag)Layout|"
+        r"(?:Tile|Tiling|Swizzle)Transform)\s*\()"
+        r"|(?:\w+\.)*(?:WGMMA|TCGEN05|TMEM_NATIVE|TMA_INDICES)(?:_[A-Z0-9]+)*_LAYOUT\w*\s*$",
     ),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
