@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
@@ -46,6 +47,17 @@ class Dialect:
         return import_module(f"{__name__}.{self.name.replace('-', '_')}")
 
 
+_GAPLESS = "".join(f"(?:(?!\\w*{after})|(?=\\w*{before}))" for before, after in pairwise("bcdefghijkl"))
+"""A letter is there where the next one is."""
+_TAG = (
+    r"(?=\w{2,64}\s*$)(?!\d+\s*$)(?i:(?!\w*?(?<!\d)([a-z])\w*(?<!\d)\1)(?:"
+    rf"(?=\w*a)(?=\w*b){_GAPLESS}(?:\d*[a-l])+"  # a, b, c, ... without a gap
+    r"|(?=\w*c)(?:(?=\w*n)|(?=\w*h)(?=\w*w))(?:\d*[ncdhw])+"  # images
+    r"|(?=\w*o)(?=\w*i)(?:\d*[goidhw])+"  # weights
+    r"|(?=\w*t)(?=\w*n)(?=\w*c)(?:\d*[tnc])+"  # sequences
+    r"|ld(?:\d*[igo]|\d*[nc])+"  # RNNs
+    r")\s*$)"
+)
 _XLA_ARRAY = r"[a-z]\w*\[[\d,\s<=?]*\]"
 _XLA_LAYOUT = r"\{[\d,\s]*(?::(?:[^={}\n]|\{[^={}\n]*\})*)?\}"
 _LIST = [
@@ -63,6 +75,7 @@ _LIST = [
         r"(?:Tile|Tiling|Swizzle)Transform)\s*\()"
         r"|(?:\w+\.)*(?:WGMMA|TCGEN05|TMEM_NATIVE|TMA_INDICES)(?:_[A-Z0-9]+)*_LAYOUT\w*\s*$",
     ),
+    Dialect("tag", "letter tags of TVM and oneDNN: NCHW16c, aBcd16b, OIhw4i16o4i, nhwc", _TAG),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 
