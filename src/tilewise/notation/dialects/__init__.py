@@ -39,7 +39,7 @@ class Dialect:
 
     def has_the_looks(self, text: str) -> bool:
         """Return whether a text begins like one in this dialect."""
-        return bool(self.looks) and re.match(rf"\s*(?:{self.looks})", text) is not None
+        return bool(self.looks) and re.match(rf"\s*+(?:{self.looks})", text) is not None
 
     @property
     def module(self) -> ModuleType:
@@ -66,12 +66,12 @@ _LIST = [
         "XLA's array layouts: bf16[256,512]{1,0:T(8,128)(2,1)}",
         rf"(?:{_XLA_ARRAY}\s*)?{_XLA_LAYOUT}\s*$"  # a shape
         rf"|\((?:\s|/\*[^*]*\*/|\()*{_XLA_ARRAY}"  # a tuple of them
-        rf"|(?!.*\bsharding\s*=)(?:ROOT\s+)?%?[\w.-]+\s*=\s*(?:{_XLA_ARRAY}|\((?:\s|\()*{_XLA_ARRAY})",
+        rf"|(?:ROOT\s+)?%?[\w.-]+\s*=\s*(?!.*\bsharding\s*=)(?:{_XLA_ARRAY}|\((?:\s|\()*{_XLA_ARRAY})",
     ),
     Dialect(
         "mosaic",
         "Mosaic GPU's layouts: #mosaic_gpu.WGStridedFragLayout<[64, 128], 8>",
-        r"[\[(]?\s*(?:#mosaic_gpu\.|(?:\w+\.)*(?:(?:Tiled|WGStridedFrag|WGSplatFrag)Layout|"
+        r"(?:[\[(]\s*)?(?:#mosaic_gpu\.|(?:\w+\.)*(?:(?:Tiled|WGStridedFrag|WGSplatFrag)Layout|"
         r"(?:Tile|Tiling|Swizzle)Transform)\s*\()"
         r"|(?:\w+\.)*(?:WGMMA|TCGEN05|TMEM_NATIVE|TMA_INDICES)(?:_[A-Z0-9]+)*_LAYOUT\w*\s*$",
     ),
