@@ -138,7 +138,8 @@ def test_what_a_tag_cannot_say_is_refused_in_words(layout):
     assert error.value.code == "TW008"
 
 
-WORDS = """layout info face cable label bad gold doing window child dog who a x 123 12a abba NNCHW bcd nt in on
+WORDS = """
+layout info face cable label bad gold doing window child dog who a x 123 12a abba NNCHW bcd nt in on
 id count reg S laneid nchw16 _ab ab.c M MN KN"""
 
 
