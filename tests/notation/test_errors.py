@@ -96,7 +96,7 @@ def test_the_caret_stands_under_the_fault(text):
     ("options", "code"),
     [
         ({"unit": "bytes"}, "TW106"),
-        ({"dialect": "triton"}, "TW008"),
+        ({"dialect": "halide"}, "TW008"),
         ({"dtype": "b15"}, "TW105"),
         ({"storage": ["laneid"]}, "TW103"),
     ],

@@ -4,8 +4,7 @@
     write(layout, given)    the text of a layout; TW008 where the dialect cannot say it
     EXAMPLES                real texts, each a Given as a user would write it
 
-This table tells dialects apart by their looks and imports the one
-that is asked for.
+This table tells dialects apart by their looks (`looks`), and imports the module that is needed.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from importlib import import_module
-from keyword import iskeyword
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.notation.cute import LOOKS
+from tilewise.notation.dialects import looks
 from tilewise.notation.dialects.given import Given, Reading
 
 TYPE_CHECKING = False
@@ -47,72 +46,51 @@ class Dialect:
     @property
     def module(self) -> ModuleType:
         """The module that reads and writes the dialect."""
-        name = self.name.replace("-", "_")
-        return import_module(f"{__name__}.{name}_" if iskeyword(name) else f"{__name__}.{name}")
+        return import_module(f"{__name__}.{self.name.replace('-', '_')}")
 
 
 _LIST = [
     Dialect(
-        "gluon",
-        "Gluon's objects: BlockedLayout(size_per_thread=[1, 4], threads_per_warp=[8, 4], ...)",
-        r"(?:\w+\.)*(?:Blocked|Slice|DistributedLinear|DotOperand|NVMMADistributed|AMDMFMA|AMDWMMA|SwizzledShared"
-        r"|NVMMAShared|PaddedShared|SharedLinear|PartitionedShared|TensorMemory|TensorMemoryScales)Layout\(",
-    ),
-    Dialect(
         "triton",
         "Triton's encodings and types: #ttg.blocked<{...}>, tensor<128x64xf16, #ttg.blocked<{...}>>",
-        r"#(?:ttg|ttng|triton_gpu|triton_nvidia_gpu|gluon)\."
-        r"|#[\w$]+\s*=\s*(?:#(?:ttg|ttng|triton_gpu|triton_nvidia_gpu|gluon)\.|loc\()"
-        r"|!(?:ttg|tt|triton_gpu)\.memdesc<"
-        r"|tensor<[^<>#]*(?:<[^<>#]*>)?\s*,\s*#(?:ttg|ttng|triton_gpu|triton_nvidia_gpu|gluon)\.",
+        looks.TRITON,
+    ),
+    Dialect("gluon", "Gluon's objects: BlockedLayout(size_per_thread=[1, 4], ...)", looks.GLUON),
+    Dialect("xla", "XLA's array layouts: bf16[256,512]{1,0:T(8,128)(2,1)}", looks.XLA),
+    Dialect("mosaic", "Mosaic GPU's layouts: #mosaic_gpu.WGStridedFragLayout<[64, 128], 8>", looks.MOSAIC),
+    Dialect("tag", "letter tags of TVM and oneDNN: NCHW16c, aBcd16b, OIhw4i16o4i, nhwc", looks.TAG),
+    Dialect("hlo", "HLO's shardings: {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}", looks.HLO),
+    Dialect(
+        "shardy", 'Shardy\'s shardings: #sdy.sharding<mesh<["x"=2, "y"=4]>, [{"x"}, {"y", ?}]>', looks.SHARDY
     ),
     Dialect(
-        "xla",
-        "XLA's array layouts: bf16[256,512]{1,0:T(8,128)(2,1)}",
-        r"(?:[a-z]\w*\[[\d,\s<=]*\]\s*)?\{\s*(?:\d+\s*(?:,\s*\d+\s*)*)?(?::[^{}=]*)?\}\s*$",
+        "jax",
+        "JAX's shardings: NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=PartitionSpec('x', None))",
+        looks.JAX,
     ),
     Dialect(
-        "lambda",
+        "dtensor",
+        "placements of torch's DTensor: (Shard(dim=0), Replicate()) on DeviceMesh((dp=2, tp=4))",
+        looks.DTENSOR,
+    ),
+    Dialect(
+        "function",
         "a function of the coordinates: lambda i, j: i * 64 + (j ^ i % 8 * 8)",
-        r"lambda\b",
+        looks.FUNCTION,
         writes=False,
     ),
     Dialect(
         "tilelang",
         "TileLang's layouts: Layout((64, 64) -> (4096,), transform: (_i, _j) -> (_i * 64 + _j,))",
-        r"(?:Layout|Fragment)\(\s*[(\[][^()\[\]]*[)\]]\s*->",
+        looks.TILELANG,
         writes=False,
-    ),
-    Dialect(
-        "hlo",
-        "HLO's shardings: {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}",
-        r"\{\s*\{?\s*(?:devices\s*=|mesh\s*\[|(?:replicated|maximal|manual|unknown|unreduced)\b)"
-        r"|(?:module\b[^\n]*\n)?(?:[^\n]*[\s,{])?(?:mhlo\.)?sharding\s*=\s*\"?\{",
-    ),
-    Dialect(
-        "shardy",
-        'Shardy\'s shardings: #sdy.sharding<mesh<["x"=2, "y"=4]>, [{"x"}, {"y", ?}]>',
-        r"(?:module\b[^\n]*\n\s*)?sdy\.mesh\b|(?:[^\n]*\s)?(?:#sdy\.sharding|sdy\.sharding_constraint)\b",
-    ),
-    Dialect(
-        "jax",
-        "JAX's shardings: NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=PartitionSpec('x', None))",
-        r"(?:NamedSharding|PartitionSpec|GSPMDSharding|SingleDeviceSharding|ShapeDtypeStruct)\s*\("
-        r"|P\(\s*(?:['\"()]|None|UNCONSTRAINED|\w+\s*=)|[a-z]\w*\[[\d,\s]*\d@",
-    ),
-    Dialect(
-        "dtensor",
-        "placements of torch's DTensor: (Shard(dim=0), Replicate()) on DeviceMesh((dp=2, tp=4))",
-        r"DTensor\s*\(\s*local_tensor\b|Spec\s*\("
-        r"|[(\[]\s*(?:(?:_?Shard|_StridedShard|Replicate|_?Partial|_MaskPartial)\s*\(|_?S\(\d|[RP]\s*[,)\]])"
-        r"|(?:R|_?S\(\d+(?:,\s*\d+)?\)(?:\[\d+\])?|P\(\w+\))+\s+on\b",
     ),
     Dialect("cute", "CuTe's layouts: ((8,2),(4,4)):((8,64),(1,4))", LOOKS, counts_elements=False),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 
 _OWN = re.compile(r"S\[|R\[|O\[|Swizzle[<(]|\([\s(]*(?:-|_?\d)")
-"""Beginnings of the notation, and of CuTe's: no pattern is tried on these."""
+"""Beginnings of the notation, and of CuTe's shapes: no pattern is tried on these."""
 
 
 def dialect_of(text: str) -> Dialect | None:

@@ -50,5 +50,5 @@ def test_it_is_read_and_not_written():
     from tilewise.notation.dialects import DIALECTS, Given, write
 
     with pytest.raises(LayoutError) as error:
-        write(DIALECTS["lambda"], S[8:1], Given())
+        write(DIALECTS["function"], S[8:1], Given())
     assert error.value.code == "TW008"

@@ -1,0 +1,65 @@
+"""How texts of each dialect begin, as patterns. No pattern claims a text of another dialect.
+
+Patterns are matched at the first character that is no space. They are strings, for a start of the program
+compiles none of them.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+_TRITON = r"(?:ttg|ttng|triton_gpu|triton_nvidia_gpu|gluon)"
+TRITON = (
+    rf"#{_TRITON}\."
+    rf"|#[\w$]+\s*=\s*(?:#{_TRITON}\.|loc\()"
+    r"|!(?:ttg|tt|triton_gpu)\.memdesc<"
+    rf"|tensor<[^<>#]*(?:<[^<>#]*>)?\s*,\s*#{_TRITON}\."
+)
+GLUON = (
+    r"(?:\w+\.)*(?:Blocked|Slice|DistributedLinear|DotOperand|NVMMADistributed|AMDMFMA|AMDWMMA|SwizzledShared"
+    r"|NVMMAShared|PaddedShared|SharedLinear|PartitionedShared|TensorMemory|TensorMemoryScales)Layout\("
+)
+
+_ARRAY = r"[a-z]\w*\[[\d,\s<=?]*\]"
+_ORDER = r"\{[\d,\s]*(?::(?:[^={}\n]|\{[^={}\n]*\})*)?\}"
+XLA = (
+    rf"(?:{_ARRAY}\s*)?{_ORDER}\s*$"  # an array, or its layout
+    rf"|\((?:\s|/\*[^*]*\*/|\()*{_ARRAY}"  # a tuple of them
+    rf"|(?:ROOT\s+)?%?[\w.-]+\s*=\s*(?!.*\bsharding\s*=)(?:{_ARRAY}|\((?:\s|\()*{_ARRAY})"  # an instruction
+)
+MOSAIC = (
+    r"(?:[\[(]\s*)?(?:#mosaic_gpu\.|(?:\w+\.)*(?:(?:Tiled|WGStridedFrag|WGSplatFrag)Layout|"
+    r"(?:Tile|Tiling|Swizzle)Transform)\s*\()"
+    r"|(?:\w+\.)*(?:WGMMA|TCGEN05|TMEM_NATIVE|TMA_INDICES)(?:_[A-Z0-9]+)*_LAYOUT\w*\s*$"
+)
+
+_GAPLESS = "".join(f"(?:(?!\\w*{after})|(?=\\w*{before}))" for before, after in pairwise("bcdefghijkl"))
+"""A letter is there where the next one is."""
+TAG = (
+    r"(?=\w{2,64}\s*$)(?!\d+\s*$)(?i:(?!\w*?(?<!\d)([a-z])\w*(?<!\d)\1)(?:"
+    rf"(?=\w*a)(?=\w*b){_GAPLESS}(?:\d*[a-l])+"  # a, b, c, ... without a gap
+    r"|(?=\w*c)(?:(?=\w*n)|(?=\w*h)(?=\w*w))(?:\d*[ncdhw])+"  # images
+    r"|(?=\w*o)(?=\w*i)(?:\d*[goidhw])+"  # weights
+    r"|(?=\w*t)(?=\w*n)(?=\w*c)(?:\d*[tnc])+"  # sequences
+    r"|ld(?:\d*[igo]|\d*[nc])+"  # RNNs
+    r")\s*$)"
+)
+
+FUNCTION = r"lambda\b"
+TILELANG = r"(?:Layout|Fragment)\(\s*[(\[][^()\[\]]*[)\]]\s*->"
+
+HLO = (
+    r"\{\s*\{?\s*(?:devices\s*=|mesh\s*\[|(?:replicated|maximal|manual|unknown|unreduced)\b)"
+    r"|(?:module\b[^\n]*\n)?(?:[^\n]*[\s,{])?(?:mhlo\.)?sharding\s*=\s*\"?\{"
+)
+SHARDY = r"(?:module\b[^\n]*\n\s*)?sdy\.mesh\b|(?:[^\n]*\s)?(?:#sdy\.sharding|sdy\.sharding_constraint)\b"
+JAX = (
+    r"(?:NamedSharding|PartitionSpec|GSPMDSharding|SingleDeviceSharding|ShapeDtypeStruct)\s*\("
+    r"|P\(\s*(?:['\"()]|None|UNCONSTRAINED|\w+\s*=)|[a-z]\w*\[[\d,\s]*\d@"
+)
+DTENSOR = (
+    r"DTensor\s*\(\s*local_tensor\b|Spec\s*\("
+    r"|[(\[]\s*(?:(?:_?Shard|_StridedShard|Replicate|_?Partial|_MaskPartial)\s*\(|_?S\(\d|[RP]\s*[,)\]])"
+    r"|(?:R|_?S\(\d+(?:,\s*\d+)?\)(?:\[\d+\])?|P\(\w+\))+\s+on\b"
+)
+CUTE_BLOCK = r"(?:Tiled ?MMA|MMA[ _]Atom|Tiled ?Copy|Copy[ _]Atom)[ \t]*\n"

@@ -1,0 +1,187 @@
+"""Layouts that are packed arrays: every place of a piece of memory holds one element, digit by digit.
+
+What writes such layouts asks here for their digits, in the order in which they lie in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, permutations, product
+from math import prod
+
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import leaves
+from tilewise.notation.dialects.tiling import Digits, merged
+
+_Runs = tuple[tuple[int, ...], ...]
+"""An arrangement: the dimensions of a tiled array, each with its digits, the slowest first."""
+MAX_ORDERED = 5
+"""Up to so many dimensions, all their orders are tried."""
+MAX_STATES = 20_000
+"""How many arrangements are searched for the fewest tiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """A digit of a dimension: how many steps, and how far each goes in memory."""
+
+    dimension: int
+    extent: int
+    stride: int
+    weight: int = 1
+    """How many steps of the dimension one step of the digit is."""
+
+
+def modes_of(layout: Layout) -> list[Digits]:
+    """Return the digits of each mode, the slowest first.
+
+    >>> from tilewise import S
+    >>> modes_of(S[(8, (4, 2)) : (1, (16, 8))])
+    [[(8, 1@m)], [(4, 16@m), (2, 8@m)]]
+    """
+    layout = layout.in_order("row")
+    strides = iter(layout.strides)
+    return [[(extent, next(strides)) for extent in leaves(mode)] for mode in layout.shape]
+
+
+def packed_digits(layout: Layout, what: str) -> list[Digit]:
+    """Return the digits as they lie in memory, the slowest first; TW008 where memory is not packed.
+
+    >>> from tilewise import S
+    >>> [(digit.dimension, digit.extent) for digit in packed_digits(S[(8, (4, 2)) : (1, (16, 8))], "XLA")]
+    [(1, 8), (0, 8)]
+    """
+    if layout.replica or layout.swizzles or layout.offset or layout.outer or layout.unit != "element":
+        raise LayoutError("TW008", f"{what} says no copies, swizzles, offsets or other units than elements")
+    if any(axis != "m" for axis in layout.moving):
+        raise LayoutError("TW008", f"{what} says places in memory, and not on {', '.join(layout.moving)}")
+    digits: list[Digit] = []
+    for dimension, mode in enumerate(modes_of(layout)):
+        weight = prod(extent for extent, _ in mode)
+        for extent, stride in merged(mode):
+            weight //= extent
+            digits.append(Digit(dimension, extent, stride["m"], weight))
+    digits.sort(key=lambda digit: digit.stride, reverse=True)
+    expected = prod(digit.extent for digit in digits)
+    for digit in digits:
+        expected //= digit.extent
+        if digit.stride != expected:
+            raise LayoutError(
+                "TW008",
+                f"{what} fills memory without holes, and here a step of dimension {digit.dimension} "
+                f"is {digit.stride} where {expected} would do so",
+            )
+    return digits
+
+
+def major_first(digits: Sequence[Digit], dimensions: int) -> list[int]:
+    """Return the dimensions in the order of their slowest digits; one without digits goes before its next.
+
+    >>> major_first([Digit(2, 8, 4), Digit(0, 4, 1)], 4)
+    [1, 2, 0, 3]
+    """
+    order = list(dict.fromkeys(digit.dimension for digit in digits))
+    for dimension in reversed(range(dimensions)):
+        if dimension not in order:
+            order.insert(order.index(dimension + 1) if dimension + 1 < dimensions else len(order), dimension)
+    return order
+
+
+def tiled_order(digits: Sequence[Digit], dimensions: int) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Return an order of dimensions, the slowest first, and the tiles with which it lies as the digits do.
+
+    The tiles are the fewest, where the search comes to an end. Where it reaches its bound, each tile brings
+    one more digit to its place.
+
+    >>> tiled_order([Digit(0, 4, 32, 2), Digit(1, 2, 16, 8), Digit(0, 2, 8), Digit(1, 8, 1)], 2)
+    ([0, 1], [(2, 8)])
+    """
+    goal = tuple(range(len(digits)))
+    first = major_first(digits, dimensions)
+    orders = [first]
+    if dimensions <= MAX_ORDERED:
+        orders += [list(order) for order in permutations(first) if list(order) != first]
+    starts = [_runs(digits, order) for order in orders]
+    search = _Search(goal, digits)
+    for many in range(len(goal)):
+        for order, start in zip(orders, starts, strict=True):
+            tiles = search.within(start, many)
+            if tiles is not None:
+                return order, tiles
+    return first, _one_by_one(starts[0], goal, digits)
+
+
+def _runs(digits: Sequence[Digit], order: Sequence[int]) -> _Runs:
+    """Return the digits of each dimension, the slowest first, as their indices."""
+    own = [[at for at, digit in enumerate(digits) if digit.dimension == dimension] for dimension in order]
+    return tuple(tuple(sorted(run, key=lambda at: -digits[at].weight)) for run in own)
+
+
+def _fewest(state: _Runs, goal: tuple[int, ...]) -> int:
+    """Return how many tiles are needed at least to bring an arrangement to the goal.
+
+    A tile leaves some digits where they are and brings the others behind them, neither changing their order
+    among themselves. So n tiles make at most 2**n rising pieces.
+    """
+    at = {digit: position for position, digit in enumerate(digit for run in state for digit in run)}
+    pieces = 1 + sum(at[after] < at[before] for before, after in pairwise(goal))
+    return (pieces - 1).bit_length()
+
+
+@dataclass(slots=True)
+class _Search:
+    """A search for the tiles that bring an arrangement to the goal, so many at most."""
+
+    goal: tuple[int, ...]
+    digits: Sequence[Digit]
+    seen: int = 0
+
+    def within(self, state: _Runs, many: int) -> list[tuple[int, ...]] | None:
+        """Return at most so many tiles; None where there are none, or the search is at its bound."""
+        if _fewest(state, self.goal) > many:
+            return None
+        if tuple(digit for run in state for digit in run) == self.goal:
+            return []
+        for after, inner in _tilings(state) if many else ():
+            self.seen += 1
+            if self.seen > MAX_STATES:
+                return None
+            rest = self.within(after, many - 1)
+            if rest is not None:
+                return [_tile(inner, self.digits), *rest]
+        return None
+
+
+def _tile(inner: Sequence[Sequence[int]], digits: Sequence[Digit]) -> tuple[int, ...]:
+    return tuple(prod(digits[at].extent for at in run) for run in inner)
+
+
+def _tilings(state: _Runs) -> Iterator[tuple[_Runs, list[tuple[int, ...]]]]:
+    """Yield what a tile can make of an arrangement, and the insides of the tile: short tiles first."""
+    for kept in reversed(range(len(state))):
+        cut = state[kept:]
+        if not cut[0]:
+            continue
+        for parts in product(*(range(len(run) + 1) for run in cut)):
+            outer = [run[:part] for run, part in zip(cut, parts, strict=True)]
+            inner = [run[part:] for run, part in zip(cut, parts, strict=True)]
+            if any(outer) and any(inner):
+                yield (*state[:kept], *outer, *inner), inner
+
+
+def _one_by_one(state: _Runs, goal: tuple[int, ...], digits: Sequence[Digit]) -> list[tuple[int, ...]]:
+    """Return tiles that bring digits to the end one by one, in the order of the goal."""
+    flat = [digit for run in state for digit in run]
+    right = next((at for at, digit in enumerate(goal) if flat[at] != digit), len(goal))
+    tiles: list[tuple[int, ...]] = []
+    for digit in goal[right:]:
+        kept = next(at for at, run in enumerate(state) if digit in run)
+        run = state[kept]
+        cut = run.index(digit)
+        rest = state[kept + 1 :]
+        inner = [run[cut:], *(() for _ in rest)]
+        state = (*state[:kept], run[:cut], *rest, *inner)
+        tiles.append(_tile(inner, digits))
+    return tiles
