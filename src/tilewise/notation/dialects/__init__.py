@@ -52,6 +52,12 @@ _LIST = [
         "XLA's array layouts: bf16[256,512]{1,0:T(8,128)(2,1)}",
         r"(?:[a-z]\w*\[[\d,\s<=]*\]\s*)?\{\s*(?:\d+\s*(?:,\s*\d+\s*)*)?(?::[^{}=]*)?\}\s*$",
     ),
+    Dialect(
+        "cute-block",
+        "CuTe's tiled MMAs and tiled copies, as they print: Tiled MMA, Thr Layout VMNK: ...",
+        r"(?:Tiled ?MMA|MMA[ _]Atom|Tiled ?Copy|Copy[ _]Atom)[ \t]*\n",
+        writes=False,
+    ),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 
