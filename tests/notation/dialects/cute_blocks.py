@@ -83,7 +83,9 @@ def held(layout: Layout) -> Any:
     found = table(layout)
     zero = np.zeros((*extents, found.copies), np.int64)
     steps = {axis: column.reshape(zero.shape) for axis, column in found.columns.items()}
-    thread = steps.get("tx", zero) + 32 * steps.get("warpid", zero) + steps.get("laneid", zero)
+    lanes = 64 if steps.get("laneid", zero).max(initial=0) > 31 else 32
+    warp = 4 * steps.get("wgid", zero) + steps.get("wid_in_wg", zero) + steps.get("warpid", zero)
+    thread = steps.get("tx", zero) + lanes * warp + steps.get("laneid", zero)
     index = np.indices(extents)[..., None]
     return gathered(zero + number(list(index), extents), thread, steps.get("reg", zero))
 

@@ -65,8 +65,8 @@ def test_tiles_are_dealt_out_to_threads(times):
         try:
             found = read(Given(text, part=part)).layout
         except Refused as no:
-            assert no.code == "TW501"
-            refused += 1
+            refused += no.code == "TW501"
+            assert "no layout of extent" in str(no)  # noqa: PT017 - most are read
             continue
         want, extents = dealt(text, part)
         assert extents_of(found) == extents

@@ -58,6 +58,11 @@ _LIST = [
         r"(?:Tiled ?MMA|MMA[ _]Atom|Tiled ?Copy|Copy[ _]Atom)[ \t]*\n",
         writes=False,
     ),
+    Dialect(
+        "cute-tv",
+        "CuTe's layouts from (thread, value), of fragments: ((4,8),(2,2)):((32,1),(16,8))",
+        reads=False,
+    ),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 

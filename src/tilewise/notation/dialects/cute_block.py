@@ -481,6 +481,7 @@ def _by_warps(layout: Layout) -> Layout:
     if "tx" not in layout.moving:
         return layout
     try:
-        return split_axis(layout, _TX)
+        found = split_axis(layout, _TX)
     except Refused:
         return layout
+    return found if len(found.shape) == len(layout.shape) else replace(found, shape=(found.shape,))
