@@ -23,7 +23,7 @@ from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Token
 from tilewise.notation.trees import Leaf, Names, congruent, literal, no_number, shape_of, tree
 
-__all__ = ["CuteParser", "looks_like_cute", "pointer_in", "to_cute"]
+__all__ = ["CuteParser", "looks_like_cute", "pointer_in", "tile_mode", "to_cute"]
 
 _SWIZZLES = ("Sw", "Swizzle", "S")
 _POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr")
@@ -216,6 +216,26 @@ class CuteParser:
                 "write a name and give it a value: --let",
             )
         raise no_number(cursor, token)
+
+
+def tile_mode(parser: CuteParser) -> Layout | int | None:
+    """Take a mode of a tile of CuTe: an extent, a layout, or nothing for `_`.
+
+    >>> tile_mode(CuteParser(Cursor("_32"), Names({}, frozenset())))
+    32
+    """
+    cursor, start = parser.cursor, parser.cursor.next
+    if cursor.accept("_"):
+        return None
+    if start.text != "(" and cursor.ahead(1).text != ":":
+        extent = parser.number()
+        if extent < 1:
+            raise cursor.error("TW102", "an extent is positive", cursor.since(start))
+        return extent
+    found = parser.plain()
+    if found.moving not in ((), ("m",)):
+        raise cursor.error("TW008", "a permutation steps along its own mode", cursor.since(start))
+    return found
 
 
 def looks_like_cute(cursor: Cursor) -> bool:

@@ -12,12 +12,14 @@ order in which atoms take them (`thrfrg_A` and its like in cute/atom/mma_atom.hp
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from tilewise.core import orders
 from tilewise.core.algebra.composition import compose
 from tilewise.core.algebra.inverses import right_inverse
 from tilewise.core.algebra.modes import coalesce
+from tilewise.core.algebra.places import split_axis
 from tilewise.core.algebra.tiles import direct_sum
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.errors import LayoutError, Refused
@@ -26,12 +28,8 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import along
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import SupportsIndex
-
-    Extent = Layout | SupportsIndex | None
-    """How much of a mode a tile has: an extent, or a permutation of that size; None for no repeats."""
+Extent = Layout | int | None
+"""How much of a mode a tile has: an extent, or a permutation of that size; None for no repeats."""
 
 
 def tiled(atom: Layout, owners: Layout, tile: Sequence[Extent] = ()) -> Layout:
@@ -114,3 +112,19 @@ def _inverse(mode: int, part: Extent) -> Extent:
             hint="such as (8,2,2):(1,16,8), which puts each of 32 elements at a place of its own",
         )
     return inverse
+
+
+def by_warps(layout: Layout) -> Layout:
+    """Return a layout of threads as one of warps and lanes; as it is where threads do not split into those.
+
+    >>> from tilewise import S, tx
+    >>> by_warps(S[(2, 64) : (64@tx, 1@tx)]), by_warps(S[(3, 20) : (20@tx, 1@tx)])
+    (S[(2, (2, 32)) : (2@warpid, (1@warpid, 1@laneid))], S[(3, 20) : (20@tx, 1@tx)])
+    """
+    if "tx" not in layout.moving:
+        return layout
+    try:
+        found = split_axis(layout, "tx")
+    except Refused:
+        return layout
+    return found if len(found.shape) == len(layout.shape) else replace(found, shape=(found.shape,))

@@ -28,15 +28,14 @@ from math import prod
 
 from tilewise.core.algebra.composition import compose
 from tilewise.core.algebra.modes import permute, reshape
-from tilewise.core.algebra.places import split_axis
-from tilewise.core.algebra.tiled import tiled
+from tilewise.core.algebra.tiled import Extent, by_warps, tiled
 from tilewise.core.axes import Axis
 from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import all_extents, leaves, size_of
 from tilewise.core.vectors import Vector, as_vector
-from tilewise.notation.cute import CuteParser
+from tilewise.notation.cute import CuteParser, tile_mode
 from tilewise.notation.dialects.given import Given, Reading
 from tilewise.notation.tokens import Cursor
 from tilewise.notation.trees import Names, leaves_of, tree
@@ -116,8 +115,6 @@ _TYPES = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2", "f4E2M1FN": "e2m1", "f6E2M3FN": 
 _TX, _REG = Axis("tx"), Axis("reg")
 _TENSOR_CORE = 64
 """The least M of an MMA that one or two threads issue for tensor memory, tcgen05's."""
-
-Extent = Layout | int | None
 
 
 @dataclass(slots=True)
@@ -265,7 +262,7 @@ def _mma(block: _Block, given: Given) -> Reading:
         permutation = _tile(block, "permutation", 3)
         with block.blame("permutation"):
             found = tiled(found, replace(owners, replica=copies), [permutation[mode] for mode in modes])
-    return Reading(_by_warps(found), notes=tuple(_of_an_mma(part, pair, groups, third)))
+    return Reading(by_warps(found), notes=tuple(_of_an_mma(part, pair, groups, third)))
 
 
 def _of_an_mma(part: str, pair: Layout, groups: Layout | None, third: int) -> Iterator[str]:
@@ -294,7 +291,7 @@ def _copy(block: _Block, given: Given) -> Reading:
         if name != part and not alike:
             notes.append("reg counts elements in memory: of a row whose address the lane gives, or of all")
         found = _tiled_copy(block, found, block.pair(name), values)
-    return Reading(_by_warps(found), _type(block), notes=tuple(notes))
+    return Reading(by_warps(found), _type(block), notes=tuple(notes))
 
 
 def _tiled_copy(block: _Block, atom: Layout, reference: Layout, values: int) -> Layout:
@@ -383,7 +380,7 @@ def _tile(block: _Block, name: str, count: int = 0) -> list[Extent]:
     while not cursor.accept(")"):
         if modes and cursor.expect(",", opened) and cursor.accept(")"):
             break
-        modes.append(_tile_mode(cursor))
+        modes.append(tile_mode(_parser(cursor)))
     cursor.expect_end("the tile")
     if not modes or (count and len(modes) != count):
         needed = f"modes; a {name} has {count}" if count else f"modes in a {name}"
@@ -391,21 +388,6 @@ def _tile(block: _Block, name: str, count: int = 0) -> list[Extent]:
             name, "TW003", f"{len(modes)} {needed}", "_ leaves a mode as it is" if count else ""
         )
     return modes
-
-
-def _tile_mode(cursor: Cursor) -> Extent:
-    if cursor.accept("_"):
-        return None
-    start, parser = cursor.next, _parser(cursor)
-    if start.text != "(" and cursor.ahead(1).text != ":":
-        extent = parser.number()
-        if extent < 1:
-            raise cursor.error("TW102", "an extent is positive", cursor.since(start))
-        return extent
-    found = parser.plain()
-    if found.moving not in ((), ("m",)):
-        raise cursor.error("TW008", "a permutation steps along its own mode", cursor.since(start))
-    return found
 
 
 def _mode(layout: Layout, mode: int) -> Layout:
@@ -474,14 +456,3 @@ def _no_inverse(block: _Block, name: str, what: str, element: int, extents: Sequ
     no = Refused("TW505", f"{what} ({','.join(map(str, index))}) of the tile", witness=tuple(index))
     no.span, no.source = block.spans[name], block.text
     return no
-
-
-def _by_warps(layout: Layout) -> Layout:
-    """Return the layout with warps and lanes for threads, where threads split into those."""
-    if "tx" not in layout.moving:
-        return layout
-    try:
-        found = split_axis(layout, _TX)
-    except Refused:
-        return layout
-    return found if len(found.shape) == len(layout.shape) else replace(found, shape=(found.shape,))
