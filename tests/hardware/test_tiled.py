@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from contextlib import suppress
 from itertools import product
 from random import Random
 
@@ -21,11 +22,14 @@ from tests.notation.dialects.cute_blocks import (
     said,
     size,
 )
+from tests.notation.dialects.test_all import mutated
 from tests.notation.dialects.test_cute_block import RECORD, drawn
 
 from tilewise import LayoutError, Refused, S, laneid, parse, warpid
 from tilewise.hardware.tiled import tiled_copy, tiled_mma
 
+MMA = "tiled_mma(mma.A(m16n8k16, f16), (2,2,1), m=32, n=(8,2,2):(1,16,8))"
+COPY = "tiled_copy((16,8):(8,1), (1,8))"
 ATOMS = {
     "(16,8,16)": ("mma", "m16n8k16, f16"),
     "(16,8,8)": ("mma", "m16n8k8, f16"),
@@ -158,6 +162,14 @@ def test_what_is_wrong_is_said_in_its_place(text, code, reason):
     assert error.value.code == code
     assert error.value.span is not None
     assert error.value.source == text
+
+
+def test_mutated_calls_are_read_or_refused(times):
+    rng = Random(8)
+    for _ in range(times(300)):
+        text = mutated(rng, rng.choice((MMA, COPY)))
+        with suppress(LayoutError):
+            parse(text)
 
 
 def test_an_atom_has_no_warps_of_its_own():

@@ -345,7 +345,7 @@ def _is_shared(pair: Layout) -> bool:
 def _has_rows(pair: Layout) -> bool:
     """Return whether each thread has a whole row, one after another."""
     threads, values = size_of(pair.shape[:1]), size_of(pair.shape[1:])
-    return bool(pair.same(Layout((threads, values), (values, 1), order="cute")))
+    return bool(pair.same(Layout((threads, values), (as_vector(values), as_vector(1)), order="cute")))
 
 
 def _type(block: _Block) -> DType | None:
@@ -366,7 +366,7 @@ def _shape(block: _Block) -> list[int]:
     start = cursor.next
     node = tree(cursor, _parser(cursor).integer)
     cursor.expect_end("the shape")
-    numbers = [leaf.value for leaf in leaves_of(node)]
+    numbers = [leaf.value for leaf in leaves_of(node) if isinstance(leaf.value, int)]
     if len(numbers) != 3 or any(number < 1 for number in numbers):
         raise cursor.error("TW102", "M, N and K are three positive numbers", cursor.since(start))
     return numbers
@@ -419,16 +419,18 @@ def _turned(block: _Block, name: str, pair: Layout, places: Layout, extents: Seq
 
     Elements count with the first coordinate fastest. Digits of stride 0 are copies.
     """
-    moving, still, flat = [], [], 1
+    moving: list[tuple[int, int, int]] = []
+    still: list[tuple[int, int, int]] = []
+    flat = 1
     for extent, stride in zip(all_extents(pair.shape), pair.strides, strict=True):
         if extent > 1:
             (moving if stride["m"] else still).append((stride["m"], extent, flat))
         flat *= extent
     end, size = 1, prod(extents)
-    for stride, extent, _ in sorted(moving):
-        if stride < end:
-            raise _no_inverse(block, name, "two values are element", stride, extents)
-        if stride > end:
+    for step, extent, _ in sorted(moving):
+        if step < end:
+            raise _no_inverse(block, name, "two values are element", step, extents)
+        if step > end:
             break
         end *= extent
     if end < size:
