@@ -1,6 +1,6 @@
 """CuTe's blocks, held to what CuTe's Python DSL says of 300 tiled MMAs and tiled copies that it prints.
 
-`--update-goldens` records some of them for machines without the DSL.
+`--update-goldens` records some of them, and what C++ prints, for machines without the DSL and a compiler.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from pathlib import Path
 
 import pytest
 from tests.notation.dialects.cute_blocks import as_cpp, disagreement, pair_of, size
-from tests.notation.dialects.test_cute_block import RECORD
+from tests.notation.dialects.test_cute_block import CPP_RECORD, RECORD
+from tests.oracle import cute_traits
 
 pytestmark = pytest.mark.oracle
 
 SCRIPT = Path(__file__).with_name("cute_dsl_blocks.py")
+PROGRAM = Path(__file__).with_name("cute_blocks.cpp")
 RECORDED, SMALL = 60, 1 << 14
 """So many of those of which threads hold no more values than that."""
 
@@ -60,3 +62,15 @@ def test_some_are_recorded(blocks, pytestconfig):
 
 def test_cpp_writes_the_same_otherwise():
     assert as_cpp("MMA Atom\n  ThrID:           32:1") == "MMA_Atom\n  ThrID: _32:_1"
+
+
+def test_cpp_prints_what_is_recorded(tmp_path, pytestconfig):
+    if why := cute_traits.missing():
+        pytest.skip(why)
+    program = tmp_path / "blocks"
+    command = ["nvcc", "-std=c++17", "-x", "c++", f"-I{cute_traits.headers()}", "-o", program, PROGRAM]
+    subprocess.run(command, check=True, capture_output=True)
+    printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    if pytestconfig.getoption("--update-goldens"):
+        CPP_RECORD.write_text(printed, encoding="utf-8")
+    assert CPP_RECORD.read_text(encoding="utf-8") == printed

@@ -16,6 +16,7 @@ from tests.notation.dialects.cute_blocks import (
     extents_of,
     gathered,
     held,
+    said,
 )
 
 from tilewise import LayoutError, Refused, parse
@@ -25,6 +26,8 @@ from tilewise.tables import table
 
 RECORD = Path(__file__).with_name("records") / "cute_block.json.gz"
 """Written by `pytest tests/oracle/test_cute_blocks.py --update-goldens`."""
+CPP_RECORD = RECORD.with_name("cute_block_cpp.txt")
+"""Blocks as C++ prints them, and after each what CuTe itself says of it; written likewise."""
 
 ATOMS = (
     ("32:1", "(16,8,16)", ("((4,8),(2,2,2)):((32,1),(16,8,128))", "((4,8),(2,2)):((16,1),(8,64))")),
@@ -41,6 +44,19 @@ def test_what_the_dsl_said(times):
         for part, theirs in block["parts"].items():
             found = disagreement(block["text"], part, theirs)
             assert found in ("", "CuTe has no layout"), block["text"]
+
+
+def test_what_cpp_said():
+    asked = 0
+    for printed in CPP_RECORD.read_text(encoding="utf-8").strip().split("\n\n"):
+        block = "\n".join(line for line in printed.splitlines() if not line.startswith("#"))
+        for line in printed.splitlines():
+            if line.startswith("#"):
+                _, part, theirs = line.split()
+                ours = read(Given(block, part=part)).layout
+                assert np.array_equal(held(ours), said(theirs, extents_of(ours))), (block, part)
+                asked += 1
+    assert asked > 20
 
 
 def test_cpp_and_the_dsl_say_the_same():
