@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from tilewise import Layout, NotDecided, R, Refused, S, Swizzle, laneid, m, reg
+from tilewise import Layout, NotDecided, R, Refused, S, Swizzle, laneid, m, parse, reg
 from tilewise.core.algebra.complements import complement
 from tilewise.core.vectors import Vector
 from tilewise.testing import naive_map
@@ -229,3 +229,36 @@ def test_the_unit_stays():
 def test_it_goes_by_iters_and_not_by_elements():
     layout = S[(1 << 30, 3**10) : (3**10 * 5, 1)]
     assert complement(layout, 7 * 5 * prod(layout.shape)).size == 35
+
+
+def test_a_size_is_rounded_up_where_it_is_all_that_is_in_the_way(times):
+    """To the least number of whole repeats; the refusal without it has the answer."""
+    rng, answered = Random(9), 0
+    for _ in range(times(400)):
+        layout = S[(rng.randint(1, 4), rng.randint(1, 4)) : (rng.randint(1, 8), rng.randint(1, 4))]
+        size = rng.randint(1, 60)
+        try:
+            found = complement(layout, size, round_up=True)
+        except Refused:
+            with pytest.raises(Refused):
+                complement(layout, size)
+            continue
+        taken = {layout.place(x)["m"] for x in range(layout.size)}
+        filled = sorted(t + found.place(x)["m"] for t in taken for x in range(found.size))
+        assert filled == [*range(len(filled))]
+        least = complement(layout)
+        block = len(taken) * least.size
+        assert len(filled) == -(-size // block) * block
+        answered += 1
+        if size % block:
+            with pytest.raises(Refused, match="TW506") as no:
+                complement(layout, size)
+            assert no.value.hint == f"round_up=True fills [0, {len(filled)}), as CuTe does: {found}"
+    assert answered
+
+
+def test_a_rounded_size_is_told_in_the_order_of_the_layout():
+    with pytest.raises(Refused) as no:
+        complement(parse("(2,2):(1,4)"), 10)
+    assert no.value.hint.endswith("(2,2):(2,8)")
+    assert complement(parse("4:1"), 10, round_up=True) == parse("3:4")

@@ -542,3 +542,12 @@ def test_digits_are_counted_not_elements():
     assert split.place(2**50 - 1) == (2**45 - 1) @ warpid + 31 @ laneid
     assert fuse_axes(split, ("warpid", "laneid")).same(huge)
     assert footprint(split).size == 1
+
+
+def test_split_axis_keeps_the_flat_index_of_one_mode_in_cutes_order():
+    layout = S[64 : 1 @ tx].ordered("cute")
+    split = layout.split_axis("tx")
+    assert [split.place(flat).as_dict() for flat in (1, 32)] == [
+        {"laneid": 1, "warpid": 0},
+        {"laneid": 0, "warpid": 1},
+    ]

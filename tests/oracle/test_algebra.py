@@ -265,3 +265,27 @@ def test_defect_unpacking_multiplies_lanes(tirx):
 def test_defect_a_fused_offset_is_lost(tirx):
     own = (S[(4, 32) : (1 @ warpid, 1 @ laneid)] + 2 @ warpid + 3 @ laneid).fuse_axes(("warpid", "laneid"))
     assert own.place(0)["tx"] == 67
+
+
+def test_complements_that_round_up_are_pycutes():
+    """2,000 of random layouts and sizes: pycute's own map, or one that overlaps or leaves places out."""
+    peer = pytest.importorskip("pycute", reason="nvidia-cutlass is not installed")
+    counts = Counter(rounded_up(peer, Random(seed)) for seed in range(2000))
+    assert counts["the same"] > 150, counts
+    assert counts["past the size"] > 1500, counts
+
+
+def rounded_up(peer, rng):
+    modes = random_modes(rng, rng.choice((1, 2, 3)))
+    size = rng.randint(1, 200)
+    other = tried(peer.complement, theirs(peer, modes), size)
+    places = None if other is None else enumerated(peer, other)
+    try:
+        own = algebra.complement(ours(modes), size, round_up=True)
+    except Refused:
+        filled = sorted(t + p for t in listed(ours(modes)) for p in places or [])
+        assert filled != [*range(len(filled))] or len(filled) < size, (modes, size)
+        return "refused"
+    assert places is not None
+    assert listed(own) == places, (modes, size)
+    return "the same" if asked(algebra.complement, ours(modes), size) else "past the size"

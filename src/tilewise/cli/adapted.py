@@ -79,7 +79,8 @@ def inverse_modes(ask: Asked, a: Layout) -> dict[str, Any]:
 
 def complement(ask: Asked, a: Layout, size: int | None = None) -> Any:
     """Complement up to SIZE, as a word or as an option."""
-    return algebra.complement(a, ask["size"] if size is None else size, bool(ask["weak"]))
+    asked = ask["size"] if size is None else size
+    return algebra.complement(a, asked, bool(ask["weak"]), bool(ask["round_up"]))
 
 
 # -- tiles and places ------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\bhost_source\b", "--host"),
     (r"; saturate=True takes the nearest", ""),
     (r"\bweak=True\b", "--weak"),
+    (r"\bround_up=True\b", "--round-up"),
     (r"\baxes= ", "--axes "),
     (r"\bfootprint\(axis, \.\.\.\)", "footprint LAYOUT AXES"),
     (r"\bcanonical\(\)", "canonical"),

@@ -57,6 +57,12 @@ def reading(text: str, **options: Unpack[Options]) -> Reading:
     >>> found.dtype, found.box
     (f32, (2, 100, 200))
     """
+    if isinstance(text, str) and options.get("dialect") is None and text.startswith("tiled_"):
+        from tilewise.hardware import tiled
+        from tilewise.notation.dialects import Reading
+
+        if tiled.is_tiled(text):
+            return Reading(tiled.read_tiled(text, options.get("let") or {}))
     try:
         return read.reading(text, layout_named, **options)
     except LayoutError as error:

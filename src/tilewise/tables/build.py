@@ -138,9 +138,13 @@ def _summed(
 
 
 def _copies(layout: Layout) -> list[tuple[int, ...]]:
-    """The steps of the copies before any swizzle, a tuple an axis, in the order of the places."""
+    """The steps of the copies before any swizzle, a tuple an axis, in the order of the places.
+
+    A layout that was turned into another order keeps the order of its axes; a part of it has its own.
+    """
     named = Vector(tuple((axis, 0) for axis in layout.axes))  # a swizzle's axis may be named by it alone
     plain = replace(layout, swizzles=(), outer=ZERO, offset=layout.offset + named)
     base = plain.before_swizzle(0)
     steps = [[p - b for p, b in zip(at, base, strict=True)] for at in plain.points(0)]
-    return list(zip(*steps, strict=True))
+    columns = dict(zip(plain.axes, zip(*steps, strict=True), strict=True))
+    return [columns[axis] for axis in layout.axes]

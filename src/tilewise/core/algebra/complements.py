@@ -14,6 +14,7 @@ what a step upwards fills, and an offset moves everything alike, so neither matt
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tilewise.core import orders
@@ -34,8 +35,9 @@ Step = tuple[int, int]
 _ELEMENTS = Layout((), ())
 
 
-@orders.by_flat
-def complement(layout: Layout, size: SupportsIndex | None = None, weak: bool = False) -> Layout:
+def complement(
+    layout: Layout, size: SupportsIndex | None = None, weak: bool = False, round_up: bool = False
+) -> Layout:
     """The layout C whose translates of L, moved to begin at 0, fill [0, size): each place once.
 
     L moves on one axis, and so does C, in ascending order. Without a size it is the least that can be
@@ -47,9 +49,10 @@ def complement(layout: Layout, size: SupportsIndex | None = None, weak: bool = F
                        begins there, ends in an overlap at the witness or before; TW504 the swizzled
                        places are not whole periods; TW509 several axes
 
-    `weak=True` is CuTe's complement also where there is no other: translates that do not overlap, as many
-    as fit below each step, then blocks of all that until `size` is reached. They may leave holes, and run
-    past the end.
+    `round_up=True` is CuTe's complement where only the size is in the way: it fills the least interval that
+    has all of [0, size). `weak=True` is CuTe's also where there is no other: translates that do not
+    overlap, as many as fit below each step, then blocks of all that until `size` is reached. They may
+    leave holes, and run past the end.
 
     >>> from tilewise import S
     >>> complement(S[(2, 2) : (6, 1)], 24)
@@ -61,12 +64,25 @@ def complement(layout: Layout, size: SupportsIndex | None = None, weak: bool = F
     >>> complement(S[4 : 2], 12)
     Traceback (most recent call last):
     tilewise.Refused: TW506: no translates fill [0, 12): they fill 8 places at a time
-      hint: weak=True gives translates that do not overlap, and may leave holes
+      hint: round_up=True fills [0, 16), as CuTe does: S[(2, 2) : (8, 1)]
     """
+    try:
+        return _complement(layout, size, weak, round_up)
+    except Refused as no:
+        if no.code == "TW506" and not (weak or round_up) and size is not None:
+            with suppress(Refused):
+                more = _complement(layout, size, weak, True)
+                end = 1 + reach(image_of(more).steps) + reach(image_of(layout).steps)
+                no.hint = f"round_up=True fills [0, {end}), as CuTe does: {more}"
+        raise
+
+
+@orders.by_flat
+def _complement(layout: Layout, size: SupportsIndex | None, weak: bool, round_up: bool) -> Layout:
     asked = None if size is None else as_extent(size)
     image = image_of(layout)
     try:
-        tiling = _weak(image.steps) if weak else tiling_of(image.steps, asked)
+        tiling = _weak(image.steps) if weak else tiling_of(image.steps, None if round_up else asked)
     except Refused as no:
         raise _before_the_swizzle(no) if layout.swizzles else no from None
     count = 1 if asked is None else -(-asked // tiling.block)

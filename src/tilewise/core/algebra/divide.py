@@ -87,9 +87,20 @@ def _in_tiles(layout: Layout, tiler: Any) -> Layout:
             "TW506",
             f"tiles {inner} do not make up {layout.size} elements: {no.message}",
             witness=no.witness,
-            hint="choose a tiler that repeats evenly, or pad the layout: no tile is cut off or run over",
+            hint=_padded(layout, inner),
         ) from None
     shape = one_mode(inner.shape), one_mode(rest.shape)
     strides = (inner.strides or (ZERO,)) + rest.strides
     both = inner.with_parts(shape, strides, inner.replica, inner.offset)
     return split_evenly(layout, both) or compose(layout, both)
+
+
+def _padded(layout: Layout, inner: Layout) -> str:
+    """Say what to change where tiles do not fill a layout: CuTe takes tiles that run over its end."""
+    advice = "choose a tiler that repeats evenly, or pad the layout"
+    try:
+        rest = complement(inner, layout.size, round_up=True)
+    except Refused:
+        return f"{advice}: no tile is cut off or run over"
+    reached = rest.size * inner.size
+    return f"{advice} to {reached} elements: CuTe goes on to there, with the complement {rest}"

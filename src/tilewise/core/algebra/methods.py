@@ -106,11 +106,11 @@ class Algebra:
 
         return quasi_inverse(self, axes)
 
-    def complement(self: Any, size: int | None = None, weak: bool = False) -> Layout:
+    def complement(self: Any, size: int | None = None, weak: bool = False, round_up: bool = False) -> Layout:
         """The layout that fills what this one leaves of [0, size) by moving it."""
         from tilewise.core.algebra.complements import complement
 
-        return complement(self, size, weak)
+        return complement(self, size, weak, round_up)
 
     # -- divides and products ----------------------------------------------------------------------
 

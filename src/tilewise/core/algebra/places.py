@@ -148,7 +148,6 @@ class _Split:
         return f"{self.axis} = {self.count} {self.high} + {self.low}"
 
 
-@orders.by_mode
 def split_axis(layout: Layout, axis: Axis | str, into: Sequence[Any] | None = None) -> Layout:
     """One axis as two: t on `axis` becomes (t // n) on the high one and t % n on the low one.
 
@@ -165,6 +164,11 @@ def split_axis(layout: Layout, axis: Axis | str, into: Sequence[Any] | None = No
     >>> split_axis(S[48 : 1@tx], "tx", ("row", 12, "column"))
     S[(4, 12) : (1@row, 1@column)]
     """
+    in_order = orders.by_flat if len(layout.shape) == 1 else orders.by_mode
+    return in_order(_split_axis)(layout, axis, into)  # digits of one mode become modes
+
+
+def _split_axis(layout: Layout, axis: Axis | str, into: Sequence[Any] | None) -> Layout:
     split = _split_of(layout.axis(axis), into)
     for new in (split.high, split.low):
         _check_free(layout, new, split.axis)

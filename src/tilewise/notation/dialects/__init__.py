@@ -85,6 +85,17 @@ _LIST = [
         looks.TILELANG,
         writes=False,
     ),
+    Dialect(
+        "cute-block",
+        "CuTe's tiled MMAs and tiled copies, as they print: Tiled MMA, Thr Layout VMNK: ...",
+        looks.CUTE_BLOCK,
+        writes=False,
+    ),
+    Dialect(
+        "cute-tv",
+        "CuTe's layouts from (thread, value), of fragments: ((4,8),(2,2)):((32,1),(16,8))",
+        reads=False,
+    ),
     Dialect("cute", "CuTe's layouts: ((8,2),(4,4)):((8,64),(1,4))", LOOKS, counts_elements=False),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}

@@ -257,3 +257,23 @@ class CuteParser:
                 "write a name and give it a value: --let",
             )
         raise no_number(cursor, token)
+
+
+def tile_mode(parser: CuteParser) -> Layout | int | None:
+    """Take a mode of a tile of CuTe: an extent, a layout, or nothing for `_`.
+
+    >>> tile_mode(CuteParser(Cursor("_32"), Names({}, frozenset())))
+    32
+    """
+    cursor, start = parser.cursor, parser.cursor.next
+    if cursor.accept("_"):
+        return None
+    if start.text != "(" and cursor.ahead(1).text != ":":
+        extent = parser.number()
+        if extent < 1:
+            raise cursor.error("TW102", "an extent is positive", cursor.since(start))
+        return extent
+    found = parser.plain()
+    if found.moving not in ((), ("m",)):
+        raise cursor.error("TW008", "a permutation steps along its own mode", cursor.since(start))
+    return found

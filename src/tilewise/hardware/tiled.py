@@ -1,0 +1,216 @@
+"""TiledMMA and TiledCopy as values: which thread of a block holds which element of a large tile.
+
+    tiled_mma(mma.A(m16n8k16, f16), (2,2,1), m=32, n=(8,2,2):(1,16,8))
+    tiled_copy((16,8):(8,1), (1,8))
+
+The words and the order of their arguments are those of CuTe's `make_tiled_mma` and `make_tiled_copy`
+(cute/atom/mma_atom.hpp and copy_atom.hpp): layouts in CuTe's notation, of atoms along M, N and K, of threads
+and of values along the modes of a tile. In texts they stand alone, wherever a layout is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from tilewise.core.algebra.modes import coalesce
+from tilewise.core.algebra.tiled import by_warps, tiled
+from tilewise.core.algebra.tiles import direct_sum
+from tilewise.core.axes import Axis
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout, Replicas
+from tilewise.core.orders import by_coordinates
+from tilewise.core.shapes import as_shape, leaves
+from tilewise.core.vectors import as_vector
+from tilewise.hardware.calls import layout_named
+from tilewise.notation.calls import call, dotted
+from tilewise.notation.dialects.cute.printed import CuteParser, tile_mode
+from tilewise.notation.tokens import END, NAME, Cursor
+from tilewise.notation.trees import Names, shape_of, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.core.algebra.tiled import Extent
+    from tilewise.core.shapes import Shape
+
+__all__ = ["is_tiled", "read_tiled", "tiled_copy", "tiled_mma"]
+
+_MNK = "mnk"
+_OPERANDS = {"A": "mk", "B": "nk", "C": "mn", "D": "mn"}
+_USAGE = {
+    "tiled_mma": "such as tiled_mma(mma.D(m16n8k16, f32), (2,2,1), n=32)",
+    "tiled_copy": "such as tiled_copy((16,8):(8,1), (1,8))",
+}
+
+
+def tiled_mma(
+    atom: Layout,
+    threads: Any,
+    *,
+    operand: str,
+    m: Extent = None,
+    n: Extent = None,
+    k: Extent = None,
+) -> Layout:
+    """Return the fragment of a tile of A [M, K], B [N, K], C or D [M, N], that several atoms compute.
+
+    `threads` says how many atoms work side by side along M, N and K: a shape, whose atoms count with M
+    fastest, or a layout. They are warps where the atom has lanes, and warpgroups where it has those; those
+    along the third mode hold copies. `m`, `n` and `k` are the tile's, each an extent or a permutation;
+    what is more than the atoms take at once repeats in registers.
+
+        postcondition  CuTe's TiledMMA: `tiled` says how elements are dealt out
+        refused        TW507, TW505 as `tiled`; TW509 an atom that has warps of its own
+
+    >>> from tilewise import parse
+    >>> atom = parse("mma.A(m16n8k16, f16)")
+    >>> tiled_mma(atom, (2, 2, 1), operand="A", k=32)
+    S[((2, 2, 8), (4, 4, 2)) : ((1@warpid, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))] + R[2 : 2@warpid]
+    """
+    if operand not in _OPERANDS:
+        raise LayoutError("TW601", f"there is no operand {operand!r}", hint="known: A B C D")
+    if len(atom.shape) != 2:
+        raise LayoutError("TW503", f"an atom of {len(atom.shape)} modes; an operand has two")
+    modes = _numbered(threads, "threads")
+    if len(modes) != len(_MNK):
+        raise LayoutError(
+            "TW503", f"threads of {len(modes)} modes, and M, N and K are three", hint="such as (2,2,1)"
+        )
+    own, axis = _OPERANDS[operand], _groups(atom)
+    groups = dict(zip(_MNK, modes, strict=True))
+    owners = _on(axis, [groups[mode] for mode in own])
+    copies = _on(axis, [groups[mode] for mode in _MNK if mode not in own])
+    tile = {"m": m, "n": n, "k": k}
+    return by_warps(tiled(atom, owners + Replicas(copies.shard), [tile[mode] for mode in own]))
+
+
+def tiled_copy(threads: Any, values: Any) -> Layout:
+    """Return who copies which element of a tile: `threads` deal it out, each takes `values` side by side.
+
+    Both are layouts, or shapes that count with the first mode fastest, of as many modes as the tile.
+
+        postcondition  element (t_i v_i + j) of mode i is that of thread (.., t_i, ..), value (.., j, ..)
+
+    >>> from tilewise import parse
+    >>> tiled_copy(parse("(16,8):(8,1)"), (1, 8)).place(3, 9)
+    0@warpid + 25@laneid + 1@reg
+    """
+    dealt = _on(Axis("tx"), _numbered(threads, "threads")), _on(Axis("reg"), _numbered(values, "values"))
+    return by_warps(coalesce(direct_sum(*dealt), by_mode=True)).in_order("cute")
+
+
+def _numbered(given: Any, what: str) -> list[Layout]:
+    """Return the modes of what numbers threads or values from 0 on, row-major: of a layout or of a shape."""
+    found = given if isinstance(given, Layout) else _counted(as_shape(given))
+    if found.moving not in ((), ("m",)) or found.replica or found.swizzles or found.offset:
+        raise LayoutError("TW107", f"{what} are numbered, by a layout such as (16,8):(8,1), not by {given}")
+    if found.injective.answer is not True:
+        raise Refused("TW509", f"{given} gives one number to two {what}", witness=found.injective.witness)
+    found = by_coordinates(found)
+    rest = iter(found.strides)
+    return [Layout((mode,), tuple(islice(rest, sum(1 for _ in leaves((mode,)))))) for mode in found.shape]
+
+
+def _counted(shape: Shape) -> Layout:
+    """Return the layout that counts a shape with the first digit fastest."""
+    strides, step = [], 1
+    for extent in leaves(shape):
+        strides.append(as_vector(step))
+        step *= extent
+    return Layout(shape, tuple(strides), order="cute")
+
+
+def _on(axis: Axis, modes: Sequence[Layout]) -> Layout:
+    """Return a layout of these modes, whose numbers are steps on an axis."""
+    strides = [stride["m"] @ axis for mode in modes for stride in mode.strides]
+    return Layout(tuple([mode.shape[0] for mode in modes]), tuple(strides))
+
+
+def _groups(atom: Layout) -> Axis:
+    """Return the axis that counts what the atom takes one of: threads, warps or warpgroups."""
+    axes = set(atom.moving)
+    if taken := axes & {"warpid", "wgid", "tx"}:
+        raise Refused(
+            "TW509",
+            f"the atom moves on {' and '.join(sorted(taken))}, and so would those beside it",
+            witness=sorted(taken),
+            hint="an atom is of laneid, or of laneid and wid_in_wg",
+        )
+    if axes & {"wid_in_wg", "tid_in_wg"}:
+        return Axis("wgid")
+    return Axis("warpid") if "laneid" in axes else Axis("tx")
+
+
+# -- in texts --------------------------------------------------------------------------------------
+
+
+def is_tiled(text: str) -> bool:
+    """Return whether a text is one of these calls.
+
+    >>> is_tiled("tiled_copy((4,8), (2,1))"), is_tiled("wgmma.D(f32, n=64)")
+    (True, False)
+    """
+    name, opened, _ = text.partition("(")
+    return bool(opened) and name.strip() in _USAGE
+
+
+def read_tiled(text: str, let: Mapping[str, int]) -> Layout:
+    """Return the layout of a call in a text.
+
+    >>> print(read_tiled("tiled_copy((4,8), (2,1))", {}).in_order("row"))
+    S[((4, 2), 8) : ((1@laneid, 1@reg), 4@laneid)]
+    """
+    cursor, names = Cursor(text), Names(let, frozenset())
+    start = cursor.take()
+    opened = cursor.expect("(")
+    read = _read_mma if start.text == "tiled_mma" else _read_copy
+    with cursor.blame(start):
+        found = read(cursor, names, _USAGE[start.text])
+    cursor.expect(")", opened, _USAGE[start.text])
+    cursor.expect_end("the call", "it stands alone: no offset and no copies are added")
+    return found
+
+
+def _read_mma(cursor: Cursor, names: Names, usage: str) -> Layout:
+    first = cursor.next
+    if first.kind != NAME:
+        raise cursor.error("TW004", f"expected an atom of the catalogue, found {first}", hint=usage)
+    operand = dotted(cursor)[-1].text
+    atom = call(cursor, names, layout_named)
+    if operand not in _OPERANDS:
+        raise cursor.error(
+            "TW601", f"{first.text}.{operand} is no operand of an MMA", cursor.since(first), hint=usage
+        )
+    cursor.expect(",", hint=usage)
+    threads = _shape_or_layout(cursor, names)
+    tile: dict[str, Any] = {}
+    while cursor.accept(","):
+        mode = cursor.take()
+        if mode.text not in _MNK or mode.text in tile:
+            raise cursor.error("TW601", f"{mode} is none of m, n, k, each of them once", mode.span, usage)
+        cursor.expect("=", hint=usage)
+        tile[mode.text] = tile_mode(CuteParser(cursor, names))
+    return tiled_mma(atom, threads, operand=operand, **tile)
+
+
+def _read_copy(cursor: Cursor, names: Names, usage: str) -> Layout:
+    threads = _shape_or_layout(cursor, names)
+    cursor.expect(",", hint=usage)
+    return tiled_copy(threads, _shape_or_layout(cursor, names))
+
+
+def _shape_or_layout(cursor: Cursor, names: Names) -> Any:
+    """Take a shape, or a layout of CuTe where strides follow it."""
+    parser = CuteParser(cursor, names)
+    depth, ahead = 0, 0
+    while True:
+        token = cursor.ahead(ahead)
+        depth += (token.text == "(") - (token.text == ")")
+        ahead += 1
+        if depth <= 0 or token.kind == END:
+            break
+    if cursor.ahead(ahead).text == ":":
+        return parser.plain()
+    return shape_of(cursor, tree(cursor, parser.integer, grouping=False))

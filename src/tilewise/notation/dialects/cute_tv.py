@@ -1,0 +1,120 @@
+"""CuTe's layouts of (thread, value), written of fragments: ((4,8),(2,2)):((32,1),(16,8)).
+
+They go from a thread and one of its values to the number of an element in the tile, which counts with the
+first coordinate fastest (`LayoutC_TV` in cute/atom/mma_traits.hpp). A thread is a lane, a warp or a
+warpgroup, put together; a value is a place on reg. Copies have stride 0.
+
+A fragment has one where every thread from 0 on holds as many values from 0 on, and every value is one
+element. The text is a layout of CuTe, and is read as that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tilewise.core.axes import SPLITS
+from tilewise.core.errors import LayoutError
+from tilewise.core.facts import lanes_of
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import all_extents
+from tilewise.core.vectors import Vector
+from tilewise.notation.dialects.given import Given, listed
+
+_FRAGMENTS = "CuTe writes fragments so: layouts over laneid, warpid and such, and reg"
+
+Digit = tuple[int, int, int]
+"""(step of the thread or value, extent, step of the element)."""
+
+
+def write(layout: Layout, given: Given) -> str:
+    """Return the layout from (thread, value) to an element.
+
+    >>> from tilewise import R, S, laneid, reg, warpid
+    >>> write(S[(8, (4, 2)) : (4@laneid, (1@laneid, 1@reg))] + R[2 : 1@warpid], Given())
+    '((4,8,2),2):((16,1,0),8)'
+    """
+    del given
+    if layout.unit != "element":
+        raise _unsayable(f"values are elements, and this layout counts {layout.unit}s")
+    if layout.swizzles:
+        raise _unsayable("threads and values have no swizzle")
+    settled = layout.canonical()
+    if settled.offset:
+        raise _unsayable(f"threads and values begin at 0, not at {settled.offset}")
+    weights = _weights(layout)
+    threads: list[Digit] = []
+    values: list[Digit] = []
+    copies = ((it.extent, it.stride, 0) for it in settled.replica)
+    for extent, stride, element in (*_digits(layout.in_order("cute")), *copies):
+        if extent == 1:
+            continue
+        axis, steps = _one_step(stride)
+        if axis == "reg":
+            values.append((steps, extent, element))
+        elif axis in weights:
+            threads.append((steps * weights[axis], extent, element))
+        else:
+            raise _unsayable(f"{axis} is no thread and no register")
+    modes = [_filled(threads, "thread"), _filled(values, "value")]
+    shape = ",".join(_nested([extent for extent, _ in mode], 1) for mode in modes)
+    strides = ",".join(_nested([step for _, step in mode], 0) for mode in modes)
+    return f"({shape}):({strides})"
+
+
+def _digits(layout: Layout) -> Iterator[tuple[int, Vector, int]]:
+    """Yield the digits of a layout in CuTe's order: extent, stride, and the step of the element's number."""
+    element = 1
+    for extent, stride in zip(all_extents(layout.shape), layout.strides, strict=True):
+        yield extent, stride, element
+        element *= extent
+
+
+def _weights(layout: Layout) -> dict[str, int]:
+    """Return how many threads a step on each axis of threads is."""
+    weights = {"tx": 1}
+    lanes = lanes_of(layout)
+    for axis in ("tx", "warpid", "tid_in_wg"):
+        for high, count, low in SPLITS[axis]:
+            times = lanes if low == "laneid" else count
+            weights[low] = weights[axis]
+            weights[high] = weights[axis] * times
+    return weights
+
+
+def _one_step(stride: Vector) -> tuple[str, int]:
+    """Return the axis and the steps of a digit."""
+    terms = stride.nonzero.terms
+    if not terms:
+        raise _unsayable("several elements share a place, and a value is one element")
+    if len(terms) > 1:
+        raise _unsayable(f"{stride} moves on two axes in one step")
+    axis, steps = terms[0]
+    if steps < 0:
+        raise _unsayable(f"{stride} steps backwards, and threads and values count from 0")
+    return axis.name, steps
+
+
+def _filled(digits: Iterable[Digit], what: str) -> list[tuple[int, int]]:
+    """Return (extent, step of the element) of threads or of values, all of which are there once."""
+    end = 1
+    found: list[tuple[int, int]] = []
+    for step, extent, element in sorted(digits):
+        if step > end:
+            raise _unsayable(f"{what} {end} holds nothing, and {what} {step} does")
+        if step < end:
+            raise _unsayable(f"{what} {step} holds two elements at one place")
+        end *= extent
+        last, at = found[-1] if found else (1, 1)
+        if found and element == last * at:
+            found[-1] = last * extent, at
+        else:
+            found.append((extent, element))
+    return found
+
+
+def _nested(numbers: Sequence[int], none: int) -> str:
+    return f"({listed(numbers)})" if len(numbers) > 1 else str((*numbers, none)[0])
+
+
+def _unsayable(reason: str) -> LayoutError:
+    return LayoutError("TW008", reason, hint=_FRAGMENTS)
