@@ -37,7 +37,8 @@ default_role = "code"  # docstrings write code in single backticks
 nitpick_ignore_regex = [
     # the standard library and NumPy are documented elsewhere, and the build is offline
     (r"py:.*", r"(typing|types|collections|pathlib|random|numpy|np)\..*"),
-    (r"py:.*", r"Any|SupportsIndex|NDArray|dict\[str|Mapping(\[str)?|Sequence|Iterable|Iterator|Random|Options"),
+    (r"py:.*", r"Any|SupportsIndex|NDArray|dict\[str|Mapping(\[str)?|Sequence|Iterable|Iterator|Random"),
+    (r"py:.*", r"Options"),  # keywords of `parse`, a type for checkers
     (r"py:.*", r"st\..*|hypothesis\..*"),
     # what opens a device, or is handed on, is on no page
     (r"py:.*", r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.mma\.\w+)\..*|Question|Row|Counts|Folded"),

@@ -17,7 +17,7 @@ SWIZZLES = ("Sw", "Swizzle", "S")
 POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr", "tmem_")
 ATTACHED = tuple(f"_{pointer}" for pointer in POINTERS)  # `Sw<3,4,3>_smem_ptr[16b](...)`
 
-_TYPED = re.compile(
+_TYPED = (
     r"(?:ptr|tmem_)\s*\[\s*(?P<width>\d{1,5})b\s*\]\s*\(\s*(?P<address>(?:0[xX][0-9a-fA-F]+|\d+)(?![\w.…]))?"
     r"|(?<!\w)ptr<\s*(?P<type>\w+)\s*,"
     r"|raw_ptr\(\s*0[xX][0-9a-fA-F]+\s*:\s*(?P<raw>\w+)"
@@ -71,7 +71,7 @@ def pointer_in(text: str) -> tuple[int, int] | None:
     >>> pointer_in("tensor<ptr<f16, smem, align<1024>, S<3,4,3>> o 8:1>")
     (16, 0)
     """
-    found = _TYPED.search(text)
+    found = re.search(_TYPED, text) if "ptr" in text or "tmem_" in text else None
     if found is None:
         return None
     if word := found["type"] or found["raw"]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import NAMED_BITS
 from tilewise.notation.calls import dotted
@@ -57,6 +55,8 @@ def _swizzle(cursor: Cursor, spelled: str, span: tuple[int, int]) -> LayoutError
     if spelled == "Swizzle":
         hint = "write Swizzle<B,M,S> o S[...]"
         return cursor.error("TW002", "Swizzle has three numbers", span, hint)
+    from difflib import get_close_matches
+
     known = {"SWIZZLE": "Swizzle<B,M,S>", **{mode: mode for mode in NAMED_BITS}}
     near = get_close_matches(spelled.upper(), known, n=1, cutoff=0.75)
     hint = f"did you mean {known[near[0]]}?" if near else f"swizzles are {', '.join(known.values())}"

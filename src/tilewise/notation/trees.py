@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from tilewise.core.axes import KNOWN, Axis, m
 from tilewise.core.errors import LayoutError, printable
@@ -58,6 +57,8 @@ class Names:
             hint = f"say how many steps: 1@{name}"
             raise cursor.error("TW007", f"'{name}' is an axis, not a number", token.span, hint)
         hint = f"give it one: --let {name}=64, or parse(text, let={{'{name}': 64}})" if self.given else ""
+        from difflib import get_close_matches
+
         if near := get_close_matches(name, self.values, n=1):
             hint = f"did you mean {near[0]}?"
         raise cursor.error("TW007", f"'{name}' has no value", token.span, hint)

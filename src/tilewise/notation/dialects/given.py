@@ -15,7 +15,7 @@ from tilewise.notation.tokens import NAME, NUMBER, Cursor, Token
 SHAPE, STRING, SIGN = "shape", "string", "sign"
 """Kinds of tokens beside names and numbers: `128x64x` before a type, a quoted text, and signs."""
 
-_TOKEN = re.compile(
+_TOKEN = (
     r"(?P<space>\s+)"
     r"|(?P<string>\"[^\"]*\"|'[^']*')"
     r"|(?P<shape>[0-9]+(?:x[0-9]+)+x?(?![0-9])|[0-9]+x(?=[A-Za-z!]))"
@@ -85,7 +85,7 @@ def words(source: str) -> Iterator[Token]:
     >>> [token.text for token in words('tensor<128x64xf16, #ttg.blocked<{a = "b"}>>')]
     ['tensor', '<', '128x64x', 'f16', ',', '#ttg.blocked', '<', '{', 'a', '=', '"b"', '}', '>', '>']
     """
-    for found in _TOKEN.finditer(source):
+    for found in re.finditer(_TOKEN, source):
         kind = found.lastgroup or ""
         if kind != "space":
             yield Token({"number": NUMBER, "name": NAME}.get(kind, kind), found.group(), *found.span())
