@@ -1,0 +1,126 @@
+"""Triton's answers about types with layouts, held against readings of them: all elements, all places.
+
+An answer is {"text", "shape", "bases"} and, of padded memory, "pads" (tests/oracle/triton_types.py). The bases of
+an axis tell which index its coordinates 1, 2, 4, ... hold; the index of any other coordinate is their XOR
+(include/triton/Tools/LinearLayout.h in github.com/triton-lang/triton).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewise import Layout
+from tilewise.tables import table
+
+AXES = {
+    "register": "reg",
+    "lane": "laneid",
+    "warp": "warpid",
+    "block": "cbx",
+    "offset": "m",
+    "row": "TLane",
+    "col": "TCol",
+}
+"""{Triton's name: the axis}."""
+Places = dict[str, Any]
+"""{axis: coordinates}, and the flat index of the element as {"": ...}: one array an axis, an entry a place."""
+
+
+def difference(answer: Mapping[str, Any], layout: Layout) -> str:
+    """Return where a layout and an answer differ first, in words; nothing where they are one map."""
+    extents = extents_of(answer["text"])
+    if layout.size != prod(extents):
+        return f"the layout has {layout.size} elements, and the type {prod(extents)}"
+    theirs, ours = places_of_answer(answer), places_of(layout, extents, len(answer["shape"]))
+    axes = sorted(axis for axis in theirs.keys() | ours.keys() if axis)
+    radices = [1 + max(_most(theirs, axis), _most(ours, axis)) for axis in axes]
+    if min(_least(ours, axis) for axis in axes or [""]) < 0:
+        return "the layout has a place below 0"
+    left, right = (_keys(places, axes, radices) for places in (theirs, ours))
+    odd = np.setxor1d(left, right)
+    if not odd.size:
+        return ""
+    element = int(odd[0]) // prod(radices)
+    index = [int(at) for at in np.unravel_index(element, extents[-len(answer["shape"]) :])]
+    said = (_spelled(keys, element, axes, radices) for keys in (left, right))
+    return "index {}: Triton has it at {}, the layout at {}".format(index, *said)
+
+
+def extents_of(text: str) -> list[int]:
+    """Return the extents of a type.
+
+    >>> extents_of("tensor<128x!tt.ptr<f16>, #ttg.linear<{...}>>")
+    [128]
+    """
+    found = re.search(r"<((?:\d+x)+)", text)
+    return [int(extent) for extent in (found[1] if found else "").split("x") if extent]
+
+
+def places_of_answer(answer: Mapping[str, Any]) -> Places:
+    """List all places that Triton gives to elements of the type; of an allocation the type may be a part.
+
+    A basis of zeros says that an element has a copy at the other place. In memory it has not: there Triton takes
+    the smallest of the places (`invertAndCompose` in LinearLayout.h), and of tensor memory it says that the others
+    are not defined, except across the quarters of the rows (`tensorMemoryToLinearLayout`).
+    """
+    shape, bases = answer["shape"], answer["bases"]
+    index = np.zeros((1, len(shape)), np.int64)
+    found: Places = {}
+    for name, own in bases.items():
+        for at, basis in enumerate(own):
+            if not any(basis) and (name in ("offset", "col") or (name == "row" and at < 5)):
+                continue
+            count = len(index)
+            index = np.concatenate([index, index ^ np.array(basis, np.int64)])
+            for axis, places in found.items():
+                found[axis] = np.concatenate([places, places])
+            axis = AXES[name]
+            places = found.pop(axis, np.zeros(count * 2, np.int64))
+            places[count:] += 1 << at
+            found[axis] = places
+    if "pads" in answer and "m" in found:
+        found["m"] = found["m"] + sum(found["m"] // interval * pad for interval, pad in answer["pads"])
+    extents = extents_of(answer["text"])[-len(shape) :]
+    inside = (index < extents).all(axis=1)
+    found[""] = np.ravel_multi_index(tuple(index[inside].T), extents)
+    return {axis: places[inside] if axis else places for axis, places in found.items()}
+
+
+def places_of(layout: Layout, extents: Sequence[int], rank: int) -> Places:
+    """List all places of a layout; of several buffers, those of the first."""
+    window = [(0, 1)] * (len(extents) - rank) + [(0, extent) for extent in extents[-rank:]]
+    listed = table(layout, shape=tuple(extents), window=window)
+    elements = prod(extents[-rank:])
+    found: Places = {axis: column.reshape(-1) for axis, column in listed.columns.items()}
+    return {**found, "": np.repeat(np.arange(elements), listed.copies)}
+
+
+def _most(places: Places, axis: str) -> int:
+    return int(places[axis].max(initial=0)) if axis in places else 0
+
+
+def _least(places: Places, axis: str) -> int:
+    return int(places[axis].min(initial=0)) if axis in places else 0
+
+
+def _keys(places: Places, axes: Sequence[str], radices: Sequence[int]) -> Any:
+    """Return a number for each element and place."""
+    keys = places[""].copy()
+    for axis, radix in zip(axes, radices, strict=True):
+        keys = keys * radix + places.get(axis, 0)
+    return np.unique(keys)
+
+
+def _spelled(keys: Any, element: int, axes: Sequence[str], radices: Sequence[int]) -> str:
+    """Write the places of one element, four at most."""
+    own = keys[keys // prod(radices) == element]
+    places = []
+    for key in own[:4].tolist():
+        coordinates = np.unravel_index(key % prod(radices), radices) if axes else ()
+        places.append(" + ".join(f"{int(at)}@{axis}" for at, axis in zip(coordinates, axes, strict=True)))
+    return " and ".join(places) + (f" and {len(own) - 4} more" if len(own) > 4 else "") if places else "no place"
