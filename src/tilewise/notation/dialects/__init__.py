@@ -48,6 +48,14 @@ class Dialect:
 
 _LIST = [
     Dialect(
+        "triton",
+        "Triton's encodings and types: #ttg.blocked<{...}>, tensor<128x64xf16, #ttg.blocked<{...}>>",
+        r"#(?:ttg|ttng|triton_gpu|triton_nvidia_gpu|gluon)\."
+        r"|#[\w$]+\s*=\s*(?:#(?:ttg|ttng|triton_gpu|triton_nvidia_gpu|gluon)\.|loc\()"
+        r"|!(?:ttg|tt|triton_gpu)\.memdesc<"
+        r"|tensor<[^<>#]*(?:<[^<>#]*>)?\s*,\s*#(?:ttg|ttng|triton_gpu|triton_nvidia_gpu|gluon)\.",
+    ),
+    Dialect(
         "xla",
         "XLA's array layouts: bf16[256,512]{1,0:T(8,128)(2,1)}",
         r"(?:[a-z]\w*\[[\d,\s<=]*\]\s*)?\{\s*(?:\d+\s*(?:,\s*\d+\s*)*)?(?::[^{}=]*)?\}\s*$",

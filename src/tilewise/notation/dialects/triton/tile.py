@@ -1,0 +1,140 @@
+"""Linear maps from places to elements, built as Triton builds its own: one power of two after the other.
+
+Triton's words are in include/triton/Tools/LinearLayout.h: an input dimension such as `lane` has a basis for every bit,
+and a basis says by how much the bit moves each coordinate of the element, by XOR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tilewise.core.errors import LayoutError
+
+Basis = tuple[int, ...]
+
+REGISTER, LANE, WARP, BLOCK = "register", "lane", "warp", "block"
+OFFSET, ROW, COL, PARTITION = "offset", "row", "col", "partition"
+MAX_BITS = 64
+
+
+@dataclass(slots=True)
+class Tile:
+    """The bases of a map that covers a tile, and how far it reaches in each dimension.
+
+    >>> tile = Tile(2).step(REGISTER, 2, 1).step(LANE, 4, 0)
+    >>> tile.fit((8, 2), REGISTER).bases
+    {'register': [(0, 1), (4, 0)], 'lane': [(1, 0), (2, 0)]}
+    """
+
+    rank: int
+    order: Sequence[int] = ()
+    """In this order the dimensions grow; row-major without it."""
+    bases: dict[str, list[Basis]] = field(default_factory=dict)
+    size: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.order = self.order or range(self.rank)
+        self.size = self.size or [1] * self.rank
+
+    def step(self, place: str, extent: int, dimension: int) -> Tile:
+        """Let the next places go on along a dimension."""
+        bases = self.bases.setdefault(place, [])
+        for _ in range(_bits(extent)):
+            bases.append(unit(self.rank, dimension, self.size[dimension]))
+            self.size[dimension] *= 2
+            if len(bases) > MAX_BITS:
+                raise LayoutError("TW005", f"{place} has more than 2^{MAX_BITS} places")
+        return self
+
+    def still(self, place: str, extent: int) -> Tile:
+        """Let the next places hold what those before them hold."""
+        self.bases.setdefault(place, []).extend([(0,) * self.rank] * _bits(extent))
+        return self
+
+    def steps(self, place: str, extents: Sequence[int], order: Iterable[int], still: int | None = None) -> Tile:
+        """Step along several dimensions, in order; along one of them the places hold the same."""
+        for dimension in order:
+            if dimension == still:
+                self.still(place, extents[dimension])
+            else:
+                self.step(place, extents[dimension], dimension)
+        return self
+
+    def fit(self, shape: Sequence[int], grows: str) -> Tile:
+        """Cut off what lies beyond a shape, and let the places of `grows` reach its end.
+
+        Triton's ensureLayoutNotSmallerThan and ensureLayoutNotLargerThan (lib/Tools/LayoutUtils.cpp): a basis beyond
+        the shape becomes 0.
+        """
+        for dimension in self.order:
+            if self.size[dimension] < shape[dimension]:
+                self.step(grows, shape[dimension] // self.size[dimension], dimension)
+        for place, bases in self.bases.items():
+            self.bases[place] = [
+                tuple(0 if x >= extent else x for x, extent in zip(basis, shape, strict=True)) for basis in bases
+            ]
+        self.size = [min(a, b) for a, b in zip(self.size, shape, strict=True)]
+        return self
+
+    def over_blocks(self, blocks: Sequence[Basis], shape: Sequence[int], grows: str) -> Tile:
+        """Fit what one block of the cluster holds, and lay the blocks over the shape."""
+        inside = shape_of_a_block(blocks, shape)
+        self.fit(inside, grows)
+        cut = [split // part for split, part in zip(shape, inside, strict=True)]
+        self.bases[BLOCK] = [
+            tuple(0 if x >= many else x * part for x, many, part in zip(basis, cut, inside, strict=True))
+            for basis in blocks
+        ]
+        self.size = list(shape)
+        return self
+
+    def without(self, place: str) -> Tile:
+        """Drop the places that hold what others hold."""
+        self.bases[place] = [basis for basis in self.bases.get(place, []) if any(basis)]
+        return self
+
+
+def unit(rank: int, dimension: int, step: int) -> Basis:
+    """Return the basis that steps along one dimension.
+
+    >>> unit(3, 1, 8)
+    (0, 8, 0)
+    """
+    return tuple(step if other == dimension else 0 for other in range(rank))
+
+
+def shape_of_a_block(blocks: Iterable[Basis], shape: Sequence[int]) -> list[int]:
+    """Return the shape of what one block holds: Triton's getShapePerCTA.
+
+    >>> shape_of_a_block([(1, 0), (0, 0)], (64, 16))
+    [32, 16]
+    """
+    split = [1] * len(shape)
+    for basis in blocks:
+        split = [max(many, 2 * x) for many, x in zip(split, basis, strict=True)]
+    return [max(1, extent // many) for extent, many in zip(shape, split, strict=True)]
+
+
+def flat(basis: Basis, shape: Sequence[int]) -> int:
+    """Return by how much a basis moves the flat index of a shape of powers of two.
+
+    >>> flat((2, 1), (4, 8))
+    17
+    """
+    index = 0
+    for x, extent in zip(basis, shape, strict=True):
+        index = index * extent + x
+    return index
+
+
+def flattened(bases: Mapping[str, Sequence[Basis]], shape: Sequence[int]) -> dict[str, list[int]]:
+    """Return bases as moves of the flat index."""
+    return {place: [flat(basis, shape) for basis in moved] for place, moved in bases.items()}
+
+
+def _bits(extent: int) -> int:
+    """Return how many bits so many places have; Triton lays out powers of two alone."""
+    if extent < 1 or extent & extent - 1:
+        raise LayoutError("TW102", f"{extent} is no power of two, and Triton lays out powers of two alone")
+    return extent.bit_length() - 1

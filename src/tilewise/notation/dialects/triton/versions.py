@@ -1,0 +1,60 @@
+"""Where the meaning of an encoding drifted from version to version of Triton."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from tilewise.core.errors import LayoutError
+from tilewise.notation.dialects.triton.attributes import Encoding
+from tilewise.notation.dialects.triton.tile import REGISTER, Tile
+
+NEWEST = (3, 9)
+
+
+@dataclass(slots=True)
+class Version:
+    """The version that printed a text, and what is to be said of the choices that hang on it."""
+
+    number: tuple[int, ...] = NEWEST
+    given: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, text: str | None) -> Version:
+        """Return the version that a text names; without one, the newest that is known here.
+
+        >>> Version.of("3.2.0").number, Version.of(None).number
+        ((3, 2), (3, 9))
+        """
+        if text is None:
+            return cls()
+        found = re.fullmatch(r"v?(\d{1,4})\.(\d{1,4})(?:\.\S{0,20})?", text)
+        if found is None:
+            raise LayoutError("TW001", f"{text!r} is no version of Triton", hint="such as --triton 3.2")
+        return cls((int(found[1]), int(found[2])), True)
+
+    def before(self, major: int, minor: int) -> bool:
+        """Return whether the text is older than a version."""
+        return self.number < (major, minor)
+
+    def note(self, sentence: str) -> None:
+        """Say something of the reading, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def without_spare_registers(self, tile: Tile, encoding: Encoding) -> Tile:
+        """Drop the registers of #ttg.blocked that reach beyond the shape; before 3.9 they held copies.
+
+        Found with the compilers themselves: 3.8.0 answers to_linear_layout with bases of 0 for them, 3.9.0 with none.
+        """
+        spare = sum(not any(basis) for basis in tile.bases[REGISTER])
+        if not spare:
+            return tile
+        copies = f"{1 << spare} copies in registers"
+        if self.before(3, 9):
+            self.note(f"{encoding.name} reaches beyond the shape: {copies}, as in Triton before 3.9")
+            return tile
+        if not self.given:
+            self.note(f"{encoding.name} reaches beyond the shape: Triton before 3.9 made {copies} (--triton 3.8)")
+        return tile.without(REGISTER)
