@@ -141,35 +141,57 @@ def for_mma(encoding: Encoding, shape: Sequence[int], version: Version) -> InMem
     inside = shape_of_a_block(blocks, shape)
     order = [*range(1, rank), 0] if transposed else [*range(rank)]  # the storage's dimensions, the slowest first
     box = [min(inside[dimension], BOX) for dimension in order]
-    tile = Tile(rank, [*range(rank)], {OFFSET: []})
     if width == 0:
+        tile = Tile(rank, row_major(rank), {OFFSET: []})
         for position in reversed(range(rank)):
-            tile.step(OFFSET, box[position], order[position])
+            along = (position - 1) % rank if transposed else position
+            tile.step(OFFSET, box[position], along)
         return InMemory(tile.over_blocks(blocks, shape, OFFSET))
-    columns = 8 * width // bits
-    box[-1] = min(box[-1], columns // (2 if padded else 1))
-    if rank < 2 or prod(box[:-1]) < 8 or box[-1] * (2 if padded else 1) < columns:
-        raise _too_small(encoding, shape, 8, columns // (2 if padded else 1))
-    packed = (lambda column: column // 16 * 8 + column % 8) if padded else (lambda column: column)
-    storage: list[tuple[int, int]] = []
-    column = 1
-    while column < columns:
-        storage.append((0, packed(column)))
-        column *= 2
-    row, vector, per_phase, phases = 1, 128 // bits, 128 // width, width // 16
-    while row < prod(box[:-1]):
-        storage.append((row, packed(vector * (row // per_phase % phases)) if row < 8 else 0))
-        row *= 2
-    for row, column in storage:
-        basis = [0] * rank
-        basis[order[-1]] = column
-        for position in reversed(range(rank - 1)):
-            basis[order[position]] = row % box[position]
-            row //= box[position]
-        tile.bases[OFFSET].append(tuple(basis))
+    columns, packing = 8 * width // bits, 2 if padded else 1
+    box[-1] = min(box[-1], columns // packing)
+    # All dimensions but one are the rows; Triton takes the last of the tensor for them where it is transposed.
+    wide = prod(box) // box[-2] if transposed and rank > 1 else box[-1]
+    high = prod(box) // wide
+    if rank < 2 or high < 8 or wide * packing < columns:
+        raise _too_small(encoding, shape, 8, columns // packing)
+    tile = Tile(rank, [*range(rank)], {OFFSET: []})
+    for row, column in _core_matrices(width, bits, high, wide, columns, padded):
+        tile.bases[OFFSET].append(_in_box(row * wide + column, box, order))
     for position, dimension in enumerate(order):
         tile.size[dimension] = box[position]
     return InMemory(tile.over_blocks(blocks, shape, OFFSET))
+
+
+def _core_matrices(
+    width: int, bits: int, high: int, wide: int, columns: int, padded: bool
+) -> list[tuple[int, int]]:
+    """Return (row, column) that each bit of the offset moves: 8 rows with their phases, then rows, then columns.
+
+    getCoreMatrixLinearLayout. With `padded`, 8 of 16 columns are holes.
+    """
+
+    def packed(column: int) -> int:
+        return column // 16 * 8 + column % 8 if padded else column
+
+    vector, per_phase, phases = 128 // bits, 128 // width, width // 16
+    found = [(0, packed(1 << bit)) for bit in range(columns.bit_length() - 1)]
+    row = 1
+    while row < high:
+        found.append((row, packed(vector * (row // per_phase % phases)) if row < 8 else 0))
+        row *= 2
+    column = packed(columns)
+    while column < wide:
+        found.append((0, column))
+        column *= 2
+    return found
+
+
+def _in_box(index: int, box: Sequence[int], order: Sequence[int]) -> Basis:
+    """Return the coordinates of a flat index of a box, whose dimensions are in an order of the tensor's."""
+    basis = [0] * len(box)
+    for extent, dimension in zip(reversed(box), reversed(order), strict=True):
+        index, basis[dimension] = divmod(index, extent)
+    return tuple(basis)
 
 
 def by_bases(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
