@@ -154,9 +154,8 @@ def _bits(shape: Sequence[int]) -> list[tuple[int, int]]:
 def linear(random: Random) -> str:
     shape = shape_of(random, rank_of(random), low=4)
     encoding = _linear(random, shape)
-    if random.random() < 0.3:  # the tensor is larger or smaller than the tile
-        dim = random.randrange(len(shape))
-        shape[dim] = max(1, random.choice((shape[dim] // 4, shape[dim] // 2, shape[dim] * 2)))
+    if random.random() < 0.4:  # the tensor is larger or smaller than the tile
+        shape = [max(1, extent * random.choice((1, 2, 4, 8)) // 4) for extent in shape]
     return tensor(random, shape, encoding)
 
 
@@ -193,14 +192,15 @@ def mma3(random: Random) -> str:
 
 
 def _mfma(random: Random, rank: int) -> str:
-    wide = random.random() < 0.1
-    shape = random.choice(([32, 32, 8], [32, 32, 16], [16, 16, 16], [16, 16, 32], [64, 4, 4], [4, 64, 4]))
+    """Draw a tile of mfma. Triton has 64 x 4 transposed alone, and 4 x 64 not transposed alone."""
+    wide, transposed = random.random() < 0.1, random.random() < 0.5
+    shape = random.choice(([32, 32, 8], [32, 32, 16], [16, 16, 16], [16, 16, 32], [64, 4, 4] if transposed else [4, 64, 4]))
     return written(
         "amd_mfma",
         version=random.randint(1, 4),
         warpsPerCTA=powers(random, rank, random.randint(0, 3)),
         instrShape=[16, 16, 4] if wide else shape,
-        isTransposed=random.random() < 0.5,
+        isTransposed=transposed,
         CGALayout=ctas(random, rank, 0.15),
         tilesPerWarp=powers(random, rank, random.randint(1, 2)) if rank == 2 and random.random() < 0.3 else None,
         elementBitWidth=64 if wide else None,
@@ -341,7 +341,8 @@ def nvmma_shared(random: Random) -> str:
 def padded_shared(random: Random) -> str:
     rank = rank_of(random)
     shape = shape_of(random, rank, low=3)
-    intervals = random.sample([1 << at for at in range(1, 11)], random.choice((1, 1, 2, 3)))
+    bits = len(_bits(shape))
+    intervals = random.sample([1 << at for at in range(1, bits + 1)], random.choice((1, 1, 2, 3)))
     pads = ", ".join(f"{interval}:+{power(random, 0, 5)}" for interval in sorted(intervals))
     if random.random() < 0.5:
         dealt: dict[str, object] = {"order": order_of(random, rank), "shape": shape}

@@ -16,11 +16,13 @@ import tempfile
 
 os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
 os.environ["TRITON_ALWAYS_COMPILE"] = "1"
+os.environ.setdefault("TRITON_HIP_LLD_PATH", sys.executable)  # Triton wants a linker, which goes unused
 
 import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, compile
+from triton.compiler.compiler import make_backend
 
 TARGETS = (
     *(f"cuda:{version}" for version in (75, 80, 90, 100, 120)),
@@ -111,6 +113,10 @@ KERNELS = {
 """{name: (kernel, its pointers, their type, its constants)}."""
 
 
+class Compiled(Exception):
+    """The TTGIR: the compiler goes no further."""
+
+
 def main() -> None:
     dumps = {}
     for name in KERNELS:
@@ -131,7 +137,26 @@ def _ttgir(name: str, target: str) -> str:
         made = GPUTarget("cuda", int(target.removeprefix("cuda:")), 32)
     else:
         made = GPUTarget("hip", target, 32 if target.startswith("gfx1") else 64)
-    return compile(source, target=made, options={"num_warps": 4}).asm["ttgir"]
+    backend = type(make_backend(made))
+    add_stages = backend.add_stages
+
+    def add_stages_to_ttgir(self, stages, *options):
+        add_stages(self, stages, *options)
+        lower = stages["ttgir"]
+
+        def stop(*given):
+            raise Compiled(str(lower(*given)))
+
+        stages["ttgir"] = stop
+
+    backend.add_stages = add_stages_to_ttgir
+    try:
+        compile(source, target=made, options={"num_warps": 4})
+    except Compiled as compiled:
+        return str(compiled)
+    finally:
+        backend.add_stages = add_stages
+    raise ValueError("compiled without TTGIR")
 
 
 if __name__ == "__main__":

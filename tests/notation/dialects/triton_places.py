@@ -27,6 +27,7 @@ AXES = {
     "col": "TCol",
 }
 """{Triton's name: the axis}."""
+NOBODY = -1
 Places = dict[str, Any]
 """{axis: coordinates}, and the flat index of the element as {"": ...}: one array an axis, an entry a place."""
 
@@ -38,17 +39,21 @@ def difference(answer: Mapping[str, Any], layout: Layout) -> str:
         return f"the layout has {layout.size} elements, and the type {prod(extents)}"
     theirs, ours = places_of_answer(answer), places_of(layout, extents, len(answer["shape"]))
     axes = sorted(axis for axis in theirs.keys() | ours.keys() if axis)
-    radices = [1 + max(_most(theirs, axis), _most(ours, axis)) for axis in axes]
-    if min(_least(ours, axis) for axis in axes or [""]) < 0:
-        return "the layout has a place below 0"
-    left, right = (_keys(places, axes, radices) for places in (theirs, ours))
-    odd = np.setxor1d(left, right)
+    sizes = [1 + int(theirs[axis].max(initial=0)) if axis in theirs else 1 for axis in axes]
+    outside = [(ours[axis] < 0) | (ours[axis] >= size) for axis, size in zip(axes, sizes, strict=True) if axis in ours]
+    wrong = np.logical_or.reduce(outside) if outside else np.zeros(len(ours[""]), bool)
+    own = np.ravel_multi_index([ours.get(axis, 0) for axis in axes], sizes, mode="clip") if axes else ours[""] * 0
+    held = np.full(prod(sizes), NOBODY)
+    held[np.ravel_multi_index([theirs.get(axis, 0) for axis in axes], sizes) if axes else 0] = theirs[""]
+    wrong |= held[own] != ours[""]
+    forgotten = held.copy()
+    forgotten[own] = NOBODY
+    odd = ours[""][wrong] if wrong.any() else forgotten[forgotten != NOBODY]
     if not odd.size:
         return ""
-    element = int(odd[0]) // prod(radices)
+    element = int(odd[0])
     index = [int(at) for at in np.unravel_index(element, extents[-len(answer["shape"]) :])]
-    said = (_spelled(keys, element, axes, radices) for keys in (left, right))
-    return "index {}: Triton has it at {}, the layout at {}".format(index, *said)
+    return f"index {index}: Triton has it at {_spelled(theirs, element)}, the layout at {_spelled(ours, element)}"
 
 
 def extents_of(text: str) -> list[int]:
@@ -100,27 +105,11 @@ def places_of(layout: Layout, extents: Sequence[int], rank: int) -> Places:
     return {**found, "": np.repeat(np.arange(elements), listed.copies)}
 
 
-def _most(places: Places, axis: str) -> int:
-    return int(places[axis].max(initial=0)) if axis in places else 0
-
-
-def _least(places: Places, axis: str) -> int:
-    return int(places[axis].min(initial=0)) if axis in places else 0
-
-
-def _keys(places: Places, axes: Sequence[str], radices: Sequence[int]) -> Any:
-    """Return a number for each element and place."""
-    keys = places[""].copy()
-    for axis, radix in zip(axes, radices, strict=True):
-        keys = keys * radix + places.get(axis, 0)
-    return np.unique(keys)
-
-
-def _spelled(keys: Any, element: int, axes: Sequence[str], radices: Sequence[int]) -> str:
+def _spelled(places: Places, element: int) -> str:
     """Write the places of one element, four at most."""
-    own = keys[keys // prod(radices) == element]
-    places = []
-    for key in own[:4].tolist():
-        coordinates = np.unravel_index(key % prod(radices), radices) if axes else ()
-        places.append(" + ".join(f"{int(at)}@{axis}" for at, axis in zip(coordinates, axes, strict=True)))
-    return " and ".join(places) + (f" and {len(own) - 4} more" if len(own) > 4 else "") if places else "no place"
+    own = np.flatnonzero(places[""] == element)
+    written = [
+        " + ".join(f"{int(column[at])}@{axis}" for axis, column in sorted(places.items()) if axis)
+        for at in own[:4]
+    ]
+    return " and ".join(written or ["no place"]) + (f" and {len(own) - 4} more" if len(own) > 4 else "")
