@@ -5,6 +5,7 @@ transposition, sums. It runs under every Triton since 3.0, for what each of them
 
     python tests/oracle/triton_kernels.py >dumps.json       {"triton": version, "dumps": {"kernel, target": TTGIR}}
     python tests/oracle/triton_kernels.py cuda:90 gfx942 >dumps.json
+    python tests/oracle/triton_kernels.py "cuda:90 2 CTAs" >dumps.json
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from triton.compiler.compiler import make_backend
 
 TARGETS = (
     *(f"cuda:{version}" for version in (75, 80, 90, 100, 120)),
+    *("cuda:90 2 CTAs", "cuda:100 2 CTAs"),
     *("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"),
 )
 
@@ -133,10 +135,12 @@ def _ttgir(name: str, target: str) -> str:
     types = dict.fromkeys(pointers.split(), kind) | {key: "i32" for key in kernel.arg_names if key in "KLM"}
     types |= dict.fromkeys(constants, "constexpr")
     source = ASTSource(kernel, {key: types[key] for key in kernel.arg_names}, constants)
-    if target.startswith("cuda"):
-        made = GPUTarget("cuda", int(target.removeprefix("cuda:")), 32)
+    gpu, _, several = target.partition(" ")
+    options = {"num_warps": 4, **({"num_ctas": 2} if several else {})}
+    if gpu.startswith("cuda"):
+        made = GPUTarget("cuda", int(gpu.removeprefix("cuda:")), 32)
     else:
-        made = GPUTarget("hip", target, 32 if target.startswith("gfx1") else 64)
+        made = GPUTarget("hip", gpu, 32 if gpu.startswith("gfx1") else 64)
     backend = type(make_backend(made))
     add_stages = backend.add_stages
 
@@ -151,7 +155,7 @@ def _ttgir(name: str, target: str) -> str:
 
     backend.add_stages = add_stages_to_ttgir
     try:
-        compile(source, target=made, options={"num_warps": 4})
+        compile(source, target=made, options=options)
     except Compiled as compiled:
         return str(compiled)
     finally:

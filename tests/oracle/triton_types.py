@@ -104,10 +104,11 @@ def _answer(builder, module, text):
 def _blocks(layout, shape):
     """The bases of blocks where Gluon has those of the encoding: each block has a whole part of the tensor."""
     split = [1] * len(shape)
-    for basis in layout.cga_layout:
+    bases = getattr(layout, "cga_layout", [])  # of tensor memory since 3.8
+    for basis in bases:
         split = [max(parts, 2 * step) for parts, step in zip(split, basis)]
     parts = [extent // blocks for extent, blocks in zip(shape, split)]
-    return [[step * part for step, part in zip(basis, parts)] for basis in layout.cga_layout]
+    return [[step * part for step, part in zip(basis, parts)] for basis in bases]
 
 
 def _rank(layout):
