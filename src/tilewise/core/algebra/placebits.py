@@ -1,8 +1,9 @@
 """A layout from what the bits of its places hold: a linear map over GF(2), from places to elements.
 
 Compilers write layouts this way round: bit k of a lane's number moves the element that the lane holds by some
-XOR. The map of a layout goes the other way, from an element to all of its places. It is a sum of digits iff, behind
-some swizzles, every bit of a place moves the element by nothing, or by one bit that no other place moves:
+XOR. The map of a layout goes the other way, from an element to all of its places. It is a sum of digits
+iff, behind some swizzles, every bit of a place moves the element by nothing, or by one bit that no other
+place moves:
 
     if        such a bit of the element is a digit of its own, and a bit that moves nothing doubles the copies
     only if   digits are sums. The places of 0 are a coset of the kernel, and those of any other element
@@ -22,13 +23,14 @@ from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import bits_of
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.swizzles import Swizzle
+from tilewise.core.swizzles import Swizzle, apply_chain
 from tilewise.core.vectors import Vector
 
 Held = Mapping[Axis, Sequence[int | None]]
 """By axis, what each bit of a place moves the flat index of its element by, the lowest bit first.
 
-0 stands for a bit that moves nothing: the element has a copy there. None stands for a hole: no element is there.
+0 stands for a bit that moves nothing: the element has a copy there. None stands for a hole: no element is
+there.
 """
 Step = tuple[Axis, int]
 """A step of so many along an axis."""
@@ -113,7 +115,7 @@ def place_bits(held: Held, shape: Sequence[int]) -> PlaceBits:
 
 
 def _clash(held: Held) -> tuple[Axis, int, int] | None:
-    """Return an axis, one of its bits, and what that moves: several bits of the element, or one that another moves."""
+    """Return an axis, one of its bits, and what that moves, where it is not one bit of its own."""
     moved = 0
     for axis, moves in held.items():
         for bit, move in enumerate(moves):
@@ -167,8 +169,9 @@ def _coordinates(flat: int, shape: Sequence[int]) -> tuple[int, ...]:
 def _eliminated(moves: Sequence[int | None]) -> tuple[list[int | None], list[tuple[int, int]]]:
     """Return what the bits move once bits are added to bits, and (source, target) of what was added.
 
-    An entry (s, t) says: bit s of the place flips bit t too. The first acts last. Bits that move one bit of the
-    element stay as they are, and the others are freed of these bits: so swizzles come out as they were written.
+    An entry (s, t) says: bit s of the place flips bit t too. The first acts last. Bits that move one bit of
+    the element stay as they are, and the others are freed of these bits: so swizzles come out as they were
+    written.
     """
     left = list(moves)
     ops: list[tuple[int, int]] = []
@@ -218,3 +221,75 @@ def bits_in(shape: Sequence[int], what: str) -> tuple[int, ...]:
         if extent < 1 or extent & extent - 1:
             raise LayoutError("TW202", f"{what} has the extent {extent}, which is no power of two")
     return tuple(extent.bit_length() - 1 for extent in shape)
+
+
+def held_by(layout: Layout) -> dict[Axis, tuple[int | None, ...]]:
+    """Return what the bits of the places hold: the inverse of `place_bits`, for a layout that is such a map.
+
+        postcondition  place_bits(held_by(L), shape of L).layout(shape of L) is the same map as L
+        refused        TW512 where extents or steps are no powers of two of their own, or an offset moves all
+
+    >>> from tilewise import R, S, laneid, reg, warpid
+    >>> held_by(S[(4, 2) : (1@laneid, 1@reg)] + R[2 : 1@warpid])
+    {laneid: (2, 4), reg: (1,), warpid: (0,)}
+    """
+    if layout.offset or layout.outer:
+        raise Refused(
+            "TW512", f"an offset of {layout.offset + layout.outer} moves all places", hint="leave it out"
+        )
+    homes: dict[Axis, dict[int, int]] = {axis: {} for axis in layout.axes}
+    element = 1
+    for extent, stride in reversed(layout.digits):
+        for bit in range(_exact_bits(extent)):
+            _put(homes, stride, bit, element << bit)
+        element *= extent
+    for it in layout.replica:
+        for bit in range(_exact_bits(it.extent)):
+            _put(homes, it.stride, bit, 0)
+    found: dict[Axis, tuple[int | None, ...]] = {}
+    for axis, moves in homes.items():
+        if axis == layout.swizzled_axis:
+            found[axis] = _behind(layout.swizzles, moves)
+        else:
+            found[axis] = tuple(moves.get(bit) for bit in range(max(moves, default=-1) + 1))
+    return found
+
+
+def _exact_bits(extent: int) -> int:
+    if extent & extent - 1:
+        raise Refused("TW512", f"extent {extent} is no power of two", witness={"extent": extent})
+    return extent.bit_length() - 1
+
+
+def _put(homes: dict[Axis, dict[int, int]], stride: Vector, bit: int, element: int) -> None:
+    """Note that one bit of a place moves an element so."""
+    steps = [(axis, steps) for axis, steps in stride.terms if steps]
+    if len(steps) != 1 or steps[0][1] < 1 or steps[0][1] & steps[0][1] - 1:
+        raise Refused(
+            "TW512",
+            f"a step of {stride or 0} moves no single bit of a place",
+            witness={"stride": str(stride)},
+        )
+    axis, step = steps[0]
+    place = step.bit_length() - 1 + bit
+    if place in homes[axis]:
+        raise Refused(
+            "TW512", f"two digits move bit {place} of {axis}", witness={"axis": axis.name, "bit": place}
+        )
+    homes[axis][place] = element
+
+
+def _behind(swizzles: Sequence[Swizzle], moves: Mapping[int, int]) -> tuple[int | None, ...]:
+    """Return what the bits of an address move, where these places are swizzled."""
+    addresses = [apply_chain(swizzles, 1 << bit) for bit in moves]
+    found: list[int | None] = []
+    for bit in range(max(addresses, default=0).bit_length()):
+        parts = bits_of(apply_chain(swizzles[::-1], 1 << bit))
+        known = [moves[part] for part in parts if part in moves]
+        if known and len(known) < len(parts):
+            raise Refused("TW512", f"bit {bit} of an address lies in a hole for some elements alone")
+        total = 0
+        for move in known:
+            total ^= move
+        found.append(total if known else None)
+    return tuple(found)

@@ -48,6 +48,12 @@ class Dialect:
 
 _LIST = [
     Dialect(
+        "gluon",
+        "Gluon's objects: BlockedLayout(size_per_thread=[1, 4], threads_per_warp=[8, 4], ...)",
+        r"(?:\w+\.)*(?:Blocked|Slice|DistributedLinear|DotOperand|NVMMADistributed|AMDMFMA|AMDWMMA|SwizzledShared"
+        r"|NVMMAShared|PaddedShared|SharedLinear|PartitionedShared|TensorMemory|TensorMemoryScales)Layout\(",
+    ),
+    Dialect(
         "triton",
         "Triton's encodings and types: #ttg.blocked<{...}>, tensor<128x64xf16, #ttg.blocked<{...}>>",
         r"#(?:ttg|ttng|triton_gpu|triton_nvidia_gpu|gluon)\."

@@ -4,9 +4,10 @@
     tensor<128x64xf16, #ttg.nvidia_mma<{versionMajor = 2, ...}>>
     !ttg.memdesc<64x64xf16, #ttg.swizzled_shared<{...}>, #ttg.shared_memory, mutable>
 
-An encoding is a linear map over GF(2) from places to elements: bit k of a lane's number moves the element that the
-lane holds. `tile` builds such maps as Triton does; `registers`, `amd`, `memory` and `tensor_memory` have the
-encodings; `layouts` turns a map into a layout. Triton 3.0 to 3.5 spelled encodings in other ways, which are read too.
+An encoding is a linear map over GF(2) from places to elements: bit k of a lane's number moves the element
+that the lane holds. `tile` builds such maps as Triton does; `registers`, `amd`, `memory` and
+`tensor_memory` have the encodings; `layouts` turns a map into a layout. Triton 3.0 to 3.5 spelled encodings
+in other ways, which are read too.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from tilewise.notation.dialects.triton.versions import Version
 
 EXAMPLES = (
     Given(
-        "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>",
+        "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], "
+        "order = [1, 0]}>",
         shape=(64, 32),
     ),
     Given(
-        "tensor<64x32xf16, #ttg.dot_op<{opIdx = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, "
-        "warpsPerCTA = [2, 2], instrShape = [16, 8]}>, kWidth = 2}>>"
+        "tensor<64x32xf16, #ttg.dot_op<{opIdx = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, "
+        "versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>, kWidth = 2}>>"
     ),
     Given(
-        "!ttg.memdesc<16x128xf16, #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>, "
-        "#ttg.shared_memory, mutable, 64x128>"
+        "!ttg.memdesc<16x128xf16, #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, "
+        "order = [1, 0]}>, #ttg.shared_memory, mutable, 64x128>"
     ),
     Given(
         "#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], "
@@ -47,20 +49,24 @@ EXAMPLES = (
         shape=(64, 64),
         triton="3.1",
     ),
-    Given("!ttg.memdesc<128x128xf32, #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = 1>, "
-          "#ttng.tensor_memory, mutable>"),
-)  # fmt: skip
+    Given(
+        "!ttg.memdesc<128x128xf32, #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, "
+        "colStride = 1>, #ttng.tensor_memory, mutable>"
+    ),
+)
 
 
 def read(given: Given) -> Reading:
-    """Return the layout of a type or of an encoding; in a text with several, of the part that is asked for."""
+    """Return the layout of a type or of an encoding; of a text with several, that of the part."""
     version = Version.of(given.triton)
     return reading_of(_chosen(given), given, version)
 
 
 def reading_of(found: Typed, given: Given, version: Version) -> Reading:
     """Return the layout of an encoding, for the shape that its type has, or that is given."""
-    shape = found.shape if found.shape is not None else given.needs_shape(f"the encoding {found.encoding.name}")
+    shape = (
+        found.shape if found.shape is not None else given.needs_shape(f"the encoding {found.encoding.name}")
+    )
     dtype = found.dtype or given.dtype
     layout = layout_of(found.encoding, shape, found.allocation, dtype, version)
     if found.allocation is not None and found.allocation[-len(shape) :] != shape:
@@ -80,8 +86,10 @@ def _chosen(given: Given) -> Typed:
     types = [name for name in names if name not in aliases]
     if given.part is None and len(types) == 1:
         names = types
-    return part_of(given, parts[name], aliases) if (name := given.chosen(names, "the text")) not in aliases else Typed(
-        aliases[name]
+    return (
+        part_of(given, parts[name], aliases)
+        if (name := given.chosen(names, "the text")) not in aliases
+        else Typed(aliases[name])
     )
 
 

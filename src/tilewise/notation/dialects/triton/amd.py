@@ -1,7 +1,7 @@
 """AMD's matrix encodings: MFMA of CDNA, whose waves have 64 lanes, and WMMA of RDNA and gfx1250, with 32.
 
-What they follow: AMDMfmaEncodingAttr, AMDWmmaEncodingAttr, mfmaDotToLinearLayout and wmmaDotOperandToLinearLayout in
-lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp.
+What they follow: AMDMfmaEncodingAttr, AMDWmmaEncodingAttr, mfmaDotToLinearLayout and
+wmmaDotOperandToLinearLayout in lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp.
 """
 
 from __future__ import annotations
@@ -19,12 +19,17 @@ _WMMA_LANES = 16
 
 
 def matrix_fma(encoding: Encoding, shape: Sequence[int], version: Version) -> Tile:
-    """#ttg.amd_mfma: the accumulators of v_mfma. The tiles go on along N first, beyond what a block's warps hold."""
+    """Return the map of #ttg.amd_mfma, the accumulators of v_mfma.
+
+    The tiles go on along N first, beyond what a block's warps hold.
+    """
     rows, columns = _mfma(encoding, shape)
     rank = len(shape)
     m, n = rank - 2, rank - 1
     tiles, warps = _tiles_per_warp(encoding, rank), encoding.powers("warpsPerCTA", rank)
-    together = 1 if encoding.power("elementBitWidth", 32) == 64 or encoding.word("elementType", "") == "f64" else 4
+    together = (
+        1 if encoding.power("elementBitWidth", 32) == 64 or encoding.word("elementType", "") == "f64" else 4
+    )
     transposed = encoding.flag("isTransposed")
     along, across, lanes = (n, m, rows) if transposed else (m, n, columns)
     tile = Tile(rank, row_major(rank))
@@ -38,8 +43,13 @@ def matrix_fma(encoding: Encoding, shape: Sequence[int], version: Version) -> Ti
     return tile.over_blocks(blocks_of(encoding, rank), shape, REGISTER)
 
 
-def matrix_fma_operand(encoding: Encoding, parent: Encoding, shape: Sequence[int], reduced: int, kept: int) -> Tile:
-    """An operand of v_mfma: `kWidth` elements along K in a lane, lanes across, then along K."""
+def matrix_fma_operand(
+    encoding: Encoding, parent: Encoding, shape: Sequence[int], reduced: int, kept: int
+) -> Tile:
+    """Return the map of an operand of v_mfma: `kWidth` elements along K a lane, lanes across, then along K.
+
+    Blocks of a cluster that split K of the accumulators split K here too, unlike in other operands.
+    """
     rows, columns = _mfma(parent, shape)
     rank = len(shape)
     across = rows if kept < reduced else columns
@@ -52,11 +62,11 @@ def matrix_fma_operand(encoding: Encoding, parent: Encoding, shape: Sequence[int
         deep *= 16
     tile.step(REGISTER, max(1, shape[reduced] // deep), reduced).step(REGISTER, tiles[kept], kept)
     tile.steps(WARP, parent.powers("warpsPerCTA", rank), row_major(rank))
-    return tile.over_blocks(fixed_along(reduced, blocks_of(parent, rank)), shape, REGISTER)
+    return tile.over_blocks(blocks_of(parent, rank), shape, REGISTER)
 
 
 def wave_matrix(encoding: Encoding, shape: Sequence[int], version: Version) -> Tile:
-    """#ttg.amd_wmma: the accumulators of v_wmma, 8 registers and 32 lanes a tile of 16 x 16."""
+    """Return the map of #ttg.amd_wmma, the accumulators of v_wmma: 8 registers and 32 lanes a tile."""
     generation, (rows, columns, _), over = _wmma(encoding, shape)
     rank = len(shape)
     lanes, registers = (rank - 2, rank - 1) if encoding.flag("isTranspose", False) else (rank - 1, rank - 2)
@@ -71,8 +81,13 @@ def wave_matrix(encoding: Encoding, shape: Sequence[int], version: Version) -> T
     return tile.over_blocks(blocks_of(encoding, rank), shape, REGISTER)
 
 
-def wave_matrix_operand(encoding: Encoding, parent: Encoding, shape: Sequence[int], reduced: int, kept: int) -> Tile:
-    """An operand of v_wmma. The upper 16 lanes hold what the lower hold in generation 1, and more of K later."""
+def wave_matrix_operand(
+    encoding: Encoding, parent: Encoding, shape: Sequence[int], reduced: int, kept: int
+) -> Tile:
+    """Return the map of an operand of v_wmma.
+
+    The upper 16 lanes hold what the lower hold in generation 1, and more of K later.
+    """
     generation, (rows, columns, depth), over = _wmma(parent, shape)
     rank = len(shape)
     if parent.flag("isTranspose", False):
@@ -96,14 +111,16 @@ def wave_matrix_operand(encoding: Encoding, parent: Encoding, shape: Sequence[in
 def _mfma(encoding: Encoding, shape: Sequence[int]) -> tuple[int, int]:
     """Return the rows and columns of an instruction, of which 3.0 to 3.5 printed no K."""
     encoding.only(
-        "version", "versionMajor", "versionMinor", "warpsPerCTA", "CGALayout", *OLD, "instrShape", "isTransposed",
-        "tilesPerWarp", "elementBitWidth", "elementType",
+        "version", "versionMajor", "versionMinor", "warpsPerCTA", "CGALayout", *OLD, "instrShape",
+        "isTransposed", "tilesPerWarp", "elementBitWidth", "elementType",
     )  # fmt: skip
     _check_rank(encoding, shape, len(encoding.numbers("warpsPerCTA")))
     extents = encoding.numbers("instrShape")
     if len(extents) not in (2, 3) or extents[:2] not in _MFMA:
         known = " ".join(f"[{rows}, {columns}, K]" for rows, columns in _MFMA)
-        raise encoding.error("TW602", f"MFMA has no shape {spelled(extents)}", "instrShape", f"known: {known}")
+        raise encoding.error(
+            "TW602", f"MFMA has no shape {spelled(extents)}", "instrShape", f"known: {known}"
+        )
     if extents[:2] == (64, 4) and not encoding.flag("isTransposed"):
         raise encoding.error("TW602", "MFMA of 64 x 4 is transposed always", "instrShape")
     return extents[0], extents[1]
@@ -118,7 +135,15 @@ def _wmma(
 ) -> tuple[int, tuple[int, int, int], dict[str, list[Basis]]]:
     """Return the generation, an instruction's M, N and K, and how registers and warps go over tiles."""
     encoding.only(
-        "version", "isTranspose", "ctaLayout", "CGALayout", *OLD, "instrShape", "rank", "warpsPerCTA", "tilesPerWarp"
+        "version",
+        "isTranspose",
+        "ctaLayout",
+        "CGALayout",
+        *OLD,
+        "instrShape",
+        "rank",
+        "warpsPerCTA",
+        "tilesPerWarp",
     )
     generation = encoding.number("version")
     if generation not in (1, 2, 3):
@@ -139,7 +164,10 @@ def _wmma(
         layout = encoding.items.get("ctaLayout")
         if not isinstance(layout, Encoding):
             raise encoding.error(
-                "TW004", f"{encoding.name} has no ctaLayout", "ctaLayout", "such as ctaLayout = {warp = [[0, 1], [1, 0]]}"
+                "TW004",
+                f"{encoding.name} has no ctaLayout",
+                "ctaLayout",
+                "such as ctaLayout = {warp = [[0, 1], [1, 0]]}",
             )
         layout.only(REGISTER, WARP)
         over = {place: list(layout.bases(place, len(shape))) for place in (REGISTER, WARP)}
@@ -159,4 +187,6 @@ def _over_tiles(tile: Tile, over: dict[str, list[Basis]]) -> None:
         for basis in over[place]:
             moved = tuple(x * extent for x, extent in zip(basis, tile_shape, strict=True))
             bases.append(moved)
-            tile.size = [max(size, 1 << x.bit_length() if x else 1) for size, x in zip(tile.size, moved, strict=True)]
+            tile.size = [
+                max(size, 1 << x.bit_length() if x else 1) for size, x in zip(tile.size, moved, strict=True)
+            ]

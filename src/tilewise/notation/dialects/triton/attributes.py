@@ -1,8 +1,9 @@
-"""The attributes of Triton's IR: `#ttg.kind<{key = value, ...}>`, as a tree with spans, and what is taken from it.
+"""The attributes of Triton's IR: `#ttg.kind<{key = value, ...}>`, as a tree with spans.
 
-MLIR's grammar (mlir.llvm.org/docs/LangRef, "Attributes") in the parts that Triton's encodings print. The encodings
-are declared in include/triton/Dialect/TritonGPU/IR/TritonGPUAttrDefs.td and TritonNvidiaGPUAttrDefs.td, and printed
-by lib/Dialect/TritonGPU/IR/Dialect.cpp. Gluon's objects become the same tree.
+MLIR's grammar (mlir.llvm.org/docs/LangRef, "Attributes") in the parts that Triton's encodings print. The
+encodings are declared in include/triton/Dialect/TritonGPU/IR/TritonGPUAttrDefs.td and
+TritonNvidiaGPUAttrDefs.td, and printed by lib/Dialect/TritonGPU/IR/Dialect.cpp. Gluon's objects become the
+same tree.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ class Encoding:
     source: str
     name: str = ""
     """As the text calls it, such as `#ttg.blocked`."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """How the text calls keys, where not as Triton's IR does."""
+
+    def called(self, key: str) -> str:
+        """Return a key as the text calls it."""
+        return self.words.get(key, key)
 
     def error(self, code: str, message: str, key: str | None = None, hint: str = "") -> LayoutError:
         """Return a refusal at a key, or at the whole encoding."""
@@ -49,52 +56,68 @@ class Encoding:
         for key in self.items:
             if key not in known:
                 raise self.error(
-                    "TW002", f"{self.name} has no key '{key}' that is read here", key, "known: " + " ".join(known)
+                    "TW002",
+                    f"{self.name} has no key '{self.called(key)}' that is read here",
+                    key,
+                    "known: " + " ".join(known),
                 )
 
     def _value(self, key: str) -> Value:
         if key not in self.items:
-            raise self.error("TW004", f"{self.name} has no {key}", hint=f"write {key} = ...")
+            raise self.error(
+                "TW004", f"{self.name} has no {self.called(key)}", hint=f"write {self.called(key)} = ..."
+            )
         return self.items[key]
 
     def number(self, key: str, default: int | None = None) -> int:
         """Return a number that is not negative."""
         value = default if default is not None and key not in self.items else self._value(key)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_EXTENT:
-            raise self.error("TW101", f"{key} is one number, and not {spelled(value)}", key, f"such as {key} = 1")
+            raise self.error(
+                "TW101",
+                f"{self.called(key)} is one number, and not {spelled(value)}",
+                key,
+                f"such as {self.called(key)} = 1",
+            )
         return value
 
     def power(self, key: str, default: int | None = None) -> int:
         """Return a number that is a power of two."""
         value = self.number(key, default)
         if value < 1 or value & value - 1:
-            raise self.error("TW102", f"{key} = {value} is no power of two", key)
+            raise self.error("TW102", f"{self.called(key)} = {value} is no power of two", key)
         return value
 
     def flag(self, key: str, default: bool | None = None) -> bool:
         """Return true or false."""
         value = default if default is not None and key not in self.items else self._value(key)
         if not isinstance(value, bool):
-            raise self.error("TW107", f"{key} is true or false, and not {spelled(value)}", key)
+            raise self.error("TW107", f"{self.called(key)} is true or false, and not {spelled(value)}", key)
         return value
 
     def word(self, key: str, default: str) -> str:
         """Return a word."""
         value = self.items.get(key, default)
         if not isinstance(value, str):
-            raise self.error("TW107", f"{key} is a word, and not {spelled(value)}", key)
+            raise self.error("TW107", f"{self.called(key)} is a word, and not {spelled(value)}", key)
         return value
 
     def numbers(self, key: str, length: int | None = None) -> tuple[int, ...]:
         """Return a list of numbers, of a length where one is given."""
         value = self._value(key)
         if not isinstance(value, tuple):
-            raise self.error("TW107", f"{key} is a list of numbers, and not {spelled(value)}", key)
+            raise self.error(
+                "TW107", f"{self.called(key)} is a list of numbers, and not {spelled(value)}", key
+            )
         found = tuple(one for one in value if isinstance(one, int) and not isinstance(one, bool))
         if len(found) != len(value) or any(not 0 <= one <= MAX_EXTENT for one in found):
-            raise self.error("TW101", f"{key} is a list of numbers, and not {spelled(value)}", key)
+            raise self.error(
+                "TW101", f"{self.called(key)} is a list of numbers, and not {spelled(value)}", key
+            )
         if length is not None and len(found) != length:
-            raise self.error("TW003", f"{key} has {len(found)} entries, and {length} belong here", key)
+            raise self.error(
+                "TW003", f"{self.called(key)} has {len(found)} entries, and {length} belong here", key
+            )
         return found
 
     def powers(self, key: str, length: int | None = None) -> tuple[int, ...]:
@@ -102,7 +125,7 @@ class Encoding:
         found = self.numbers(key, length)
         for one in found:
             if one < 1 or one & one - 1:
-                raise self.error("TW102", f"{key} has {one}, which is no power of two", key)
+                raise self.error("TW102", f"{self.called(key)} has {one}, which is no power of two", key)
         return found
 
     def order(self, rank: int | None = None) -> tuple[int, ...]:
@@ -112,30 +135,44 @@ class Encoding:
             wanted = ", ".join(map(str, reversed(range(len(found)))))
             raise self.error(
                 "TW003",
-                f"order = {spelled(found)} is no permutation of the {len(found)} dimensions",
+                f"order {spelled(found)} is no permutation of the {len(found)} dimensions",
                 "order",
                 f"the fastest dimension comes first: [{wanted}] is row-major",
             )
         return found
 
     def bases(self, key: str, rank: int | None = None) -> tuple[tuple[int, ...], ...]:
-        """Return bases: a list of vectors, all as long as the tensor has dimensions. A missing key has none."""
+        """Return bases: a list of vectors, a number for each dimension. A missing key has none."""
         value = self.items.get(key, ())
         if not isinstance(value, tuple):
-            raise self.error("TW107", f"{key} is a list of bases, and not {spelled(value)}", key)
+            raise self.error("TW107", f"{self.called(key)} is a list of bases, and not {spelled(value)}", key)
         if len(value) > 64:
-            raise self.error("TW005", f"{key} has {len(value)} bases: no machine has 2^{len(value)} places", key)
+            raise self.error(
+                "TW005",
+                f"{self.called(key)} has {len(value)} bases: no machine has 2^{len(value)} places",
+                key,
+            )
         found: list[tuple[int, ...]] = []
         for vector in value:
             numbers = (vector,) if isinstance(vector, int) else vector  # bases of rank 1 may be plain numbers
             if not isinstance(numbers, tuple):
-                raise self.error("TW107", f"a basis of {key} is a list of numbers, and not {spelled(vector)}", key)
+                raise self.error(
+                    "TW107",
+                    f"a basis of {self.called(key)} is a list of numbers, and not {spelled(vector)}",
+                    key,
+                )
             basis = tuple(one for one in numbers if isinstance(one, int) and not isinstance(one, bool))
             if len(basis) != len(numbers) or any(not 0 <= one <= MAX_EXTENT for one in basis):
-                raise self.error("TW101", f"a basis of {key} is a list of numbers, and not {spelled(vector)}", key)
+                raise self.error(
+                    "TW101",
+                    f"a basis of {self.called(key)} is a list of numbers, and not {spelled(vector)}",
+                    key,
+                )
             if rank is not None and len(basis) != rank:
                 raise self.error(
-                    "TW003", f"the basis {spelled(basis)} of {key} has {len(basis)} numbers, and {rank} belong here", key
+                    "TW003",
+                    f"the basis {spelled(basis)} of {self.called(key)} has {len(basis)} numbers, and {rank} belong here",
+                    key,
                 )
             rank = len(basis)
             found.append(basis)
@@ -177,7 +214,9 @@ class Reader:
         cursor = self.cursor
         word = cursor.next
         if word.kind != NAME or word.text[0] != "#":
-            raise cursor.error("TW004", f"expected an encoding, found {word}", hint="such as #ttg.blocked<{...}>")
+            raise cursor.error(
+                "TW004", f"expected an encoding, found {word}", hint="such as #ttg.blocked<{...}>"
+            )
         cursor.take()
         prefix, _, kind = word.text[1:].rpartition(".")
         if not prefix:
@@ -186,12 +225,15 @@ class Reader:
                     "TW007",
                     f"{word} is defined nowhere in the text",
                     word.span,
-                    f"put its definition before it, on a line of its own: {word.text} = #ttg.blocked<{{...}}>",
+                    f"define it before, on a line of its own: {word.text} = #ttg.blocked<{{...}}>",
                 )
             return self.aliases[word.text]
         if prefix not in PREFIXES:
             raise cursor.error(
-                "TW002", f"{word} is no attribute of Triton's", word.span, "encodings begin with #" + ". #".join(PREFIXES)
+                "TW002",
+                f"{word} is no attribute of Triton's",
+                word.span,
+                "encodings begin with #" + ". #".join(PREFIXES),
             )
         items: dict[str, Value] = {}
         spans: dict[str, Span] = {}
@@ -227,7 +269,9 @@ class Reader:
             first = False
             key = cursor.next
             if key.kind not in (NAME, STRING):
-                raise cursor.error("TW004", f"expected a key, found {key}", hint="keys look like order = [1, 0]")
+                raise cursor.error(
+                    "TW004", f"expected a key, found {key}", hint="keys look like order = [1, 0]"
+                )
             cursor.take()
             cursor.expect("=", hint=f"{key.text} = ...")
             name = key.text.strip("\"'")
@@ -320,7 +364,9 @@ class _Nesting:
     def __enter__(self) -> None:
         self.reader.depth += 1
         if self.reader.depth > MAX_DEPTH:
-            raise self.reader.cursor.error("TW005", f"more than {MAX_DEPTH} lists and attributes in each other")
+            raise self.reader.cursor.error(
+                "TW005", f"more than {MAX_DEPTH} lists and attributes in each other"
+            )
 
     def __exit__(self, *_: object) -> None:
         self.reader.depth -= 1

@@ -15,7 +15,17 @@ from tilewise.notation.dialects.triton import memory, registers, tensor_memory
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
 from tilewise.notation.dialects.triton.memory import InMemory
 from tilewise.notation.dialects.triton.tensor_memory import COPIED_ROWS
-from tilewise.notation.dialects.triton.tile import BLOCK, COL, LANE, OFFSET, PARTITION, REGISTER, ROW, WARP, flattened
+from tilewise.notation.dialects.triton.tile import (
+    BLOCK,
+    COL,
+    LANE,
+    OFFSET,
+    PARTITION,
+    REGISTER,
+    ROW,
+    WARP,
+    flattened,
+)
 from tilewise.notation.dialects.triton.versions import Version
 
 REG, LANEID, WARPID, CBX = Axis("reg"), Axis("laneid"), Axis("warpid"), Axis("cbx")
@@ -33,10 +43,12 @@ def layout_of(
     dtype: DType | None,
     version: Version,
 ) -> Layout:
-    """Return the layout of a tensor, or of the view into an allocation that begins where the allocation does."""
+    """Return the layout of a tensor, or of a view that begins where its allocation does."""
     try:
         if prod(shape) > MAX_ELEMENTS or prod(allocation or ()) > MAX_ELEMENTS:
-            raise LayoutError("TW005", f"a tensor of {spelled(tuple(shape))} is larger than any machine holds")
+            raise LayoutError(
+                "TW005", f"a tensor of {spelled(tuple(shape))} is larger than any machine holds"
+            )
         if encoding.kind in registers.KINDS:
             return _in_registers(encoding, shape, version)
         if encoding.kind in (*memory.KINDS, *tensor_memory.KINDS):
@@ -45,7 +57,9 @@ def layout_of(
         if error.span is None:
             error.span, error.source = encoding.span, encoding.source
         raise
-    raise encoding.error("TW002", f"{encoding.name} is no layout that is read here", hint=f"known: {_known()}")
+    raise encoding.error(
+        "TW002", f"{encoding.name} is no layout that is read here", hint=f"known: {_known()}"
+    )
 
 
 def _known() -> str:
@@ -67,17 +81,21 @@ def _in_registers(encoding: Encoding, shape: Sequence[int], version: Version) ->
 def _in_memory(
     encoding: Encoding, shape: Sequence[int], allocation: Sequence[int], dtype: DType | None, version: Version
 ) -> Layout:
-    """Return the layout of a view; the dimensions before those of the encoding are buffers, one after the other."""
+    """Return the layout of a view; dimensions before those of the encoding are buffers, one by one."""
     rank = 2 if encoding.kind in tensor_memory.KINDS else memory.rank_in_memory(encoding, len(shape))
     if rank > len(shape) or len(allocation) < len(shape):
         raise encoding.error(
-            "TW202", f"{encoding.name} has {rank} dimensions, and the tensor {len(shape)}", hint="--shape 128,64"
+            "TW202",
+            f"{encoding.name} has {rank} dimensions, and the tensor {len(shape)}",
+            hint="--shape 128,64",
         )
     whole, seen = allocation[len(allocation) - rank :], shape[len(shape) - rank :]
     bits_in(whole, "the allocation")
     bits_in(seen, "the tensor")
     if any(extent > most for extent, most in zip(seen, whole, strict=True)):
-        raise encoding.error("TW202", f"a view of {spelled(tuple(seen))} is larger than its allocation {spelled(tuple(whole))}")
+        raise encoding.error(
+            "TW202", f"a view of {spelled(tuple(seen))} is larger than its allocation {spelled(tuple(whole))}"
+        )
     if encoding.kind in tensor_memory.KINDS:
         tile = tensor_memory.in_tensor_memory(encoding, whole, dtype)
         moved = flattened(tile.bases, whole)
@@ -103,7 +121,9 @@ def _shared(
                 f"{encoding.name} pads after it has XORed: no swizzle acts on padded addresses so",
                 witness=tuple(extent // 2 for extent in whole),
             )
-        steps = tuple((axis, _spread(step, found.paddings) if axis == m else step) for axis, step in solved.steps)
+        steps = tuple(
+            (axis, _spread(step, found.paddings) if axis == m else step) for axis, step in solved.steps
+        )
         solved = replace(solved, steps=steps)
     return _with_buffers(solved, shape, whole, seen, m, 1 << len(offsets), found.paddings)
 
@@ -132,7 +152,9 @@ def _with_buffers(
     if not buffers:
         return layout
     if any(size % interval for interval, _ in paddings) and prod(buffers) > 1:
-        raise LayoutError("TW202", f"a padding after more than the {size} elements of a buffer is not read here")
+        raise LayoutError(
+            "TW202", f"a padding after more than the {size} elements of a buffer is not read here"
+        )
     strides = []
     for position in range(len(buffers)):
         step = _spread(size * prod(buffers[position + 1 :]), paddings)

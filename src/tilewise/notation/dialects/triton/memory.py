@@ -1,7 +1,7 @@
 """The encodings of shared memory, as linear maps from (offset, block) to elements, and paddings.
 
-The meaning is Triton's own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what it follows.
-A basis of 0 of the offset stands for a hole.
+The meaning is Triton's own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what
+it follows. A basis of 0 of the offset stands for a hole.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from math import prod
 from tilewise.core.errors import Refused
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
 from tilewise.notation.dialects.triton.clusters import OLD, blocks_of, row_major
-from tilewise.notation.dialects.triton.tile import BLOCK, OFFSET, PARTITION, Basis, Tile, shape_of_a_block, unit
+from tilewise.notation.dialects.triton.tile import (
+    BLOCK,
+    OFFSET,
+    PARTITION,
+    Basis,
+    Tile,
+    shape_of_a_block,
+    unit,
+)
 from tilewise.notation.dialects.triton.versions import Version
 
 BOX = 256
@@ -22,7 +30,7 @@ BOX = 256
 
 @dataclass(frozen=True, slots=True)
 class InMemory:
-    """A linear map from offsets, and the paddings that spread these: after every interval so many elements."""
+    """A linear map from offsets, and the paddings: after every interval so many elements."""
 
     tile: Tile
     paddings: tuple[tuple[int, int], ...] = ()
@@ -35,7 +43,7 @@ def in_memory(encoding: Encoding, shape: Sequence[int], version: Version) -> InM
 
 
 def rank_in_memory(encoding: Encoding, rank: int) -> int:
-    """Return how many dimensions an encoding lays out; a descriptor may have more before these, for buffers."""
+    """Return how many dimensions an encoding lays out; a descriptor may have more before, for buffers."""
     kind = encoding.kind
     if "order" in encoding.items:
         return len(encoding.numbers("order"))
@@ -55,11 +63,12 @@ def rank_in_memory(encoding: Encoding, rank: int) -> int:
 
 
 def swizzled(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
-    """#ttg.swizzled_shared and #ttg.amd_rotating_shared: rows whose vectors are XORed with the row's phase.
+    """Return the map of #ttg.swizzled_shared or #ttg.amd_rotating_shared: vectors XORed with a row's phase.
 
     swizzledSharedToLinearLayout, sharedToLinearLayoutAMDRotating.
     """
-    encoding.only("vec", "perPhase", "maxPhase", "order", "CGALayout", *OLD, "hasLeadingOffset")
+    old = ("hasLeadingOffset",) if encoding.kind == "shared" else ()
+    encoding.only("vec", "perPhase", "maxPhase", "order", "CGALayout", *OLD, *old)
     rank = len(shape)
     order = encoding.order(rank)
     vector, per_phase, phases = (encoding.power(key) for key in ("vec", "perPhase", "maxPhase"))
@@ -85,13 +94,13 @@ def _rows(tile: Tile, rows: int, columns: int, many: int, phase: Callable[[int],
     row = 1
     while row < many:
         basis = unit(tile.rank, rows, row)
-        tile.bases[OFFSET].append(basis[:columns] + (phase(row),) + basis[columns + 1 :])
+        tile.bases[OFFSET].append((*basis[:columns], phase(row), *basis[columns + 1 :]))
         row *= 2
     tile.size[rows] = max(1, many)
 
 
 def leading(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
-    """#triton_gpu.shared, of 3.0 to 3.2: swizzled, or with tiles of 8 rows where it `hasLeadingOffset`.
+    """Return the map of #triton_gpu.shared: swizzled, or with tiles of 8 rows where it `hasLeadingOffset`.
 
     sharedToLinearLayoutLeadingOffset; the width of the swizzle follows from the phases.
     """
@@ -123,7 +132,7 @@ def leading(encoding: Encoding, shape: Sequence[int], version: Version) -> InMem
 
 
 def for_mma(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
-    """#ttg.nvmma_shared: tiles of 8 rows with a swizzle of 32, 64 or 128 bytes, in boxes of TMA, box by box.
+    """Return the map of #ttg.nvmma_shared: tiles of 8 rows with a swizzle of 32, 64 or 128 bytes, box by box.
 
     nvmmaSharedToLinearLayout. With fp4Padded, 8 of 16 bytes are holes.
     """
@@ -133,13 +142,15 @@ def for_mma(encoding: Encoding, shape: Sequence[int], version: Version) -> InMem
     rank = len(shape)
     width, bits = encoding.number("swizzlingByteWidth"), encoding.power("elementBitWidth")
     if width not in (0, 32, 64, 128):
-        raise encoding.error("TW602", f"no swizzle has {width} bytes", "swizzlingByteWidth", "known: 0 32 64 128")
+        raise encoding.error(
+            "TW602", f"no swizzle has {width} bytes", "swizzlingByteWidth", "known: 0 32 64 128"
+        )
     if not 8 <= bits <= 128:
         raise encoding.error("TW602", f"no element here has {bits} bits", "elementBitWidth", "from 8 to 128")
     transposed, padded = encoding.flag("transposed", False), encoding.flag("fp4Padded", False)
     blocks = blocks_of(encoding, rank)
     inside = shape_of_a_block(blocks, shape)
-    order = [*range(1, rank), 0] if transposed else [*range(rank)]  # the storage's dimensions, the slowest first
+    order = [*range(1, rank), 0] if transposed else [*range(rank)]  # of the storage, the slowest first
     box = [min(inside[dimension], BOX) for dimension in order]
     if width == 0:
         tile = Tile(rank, row_major(rank), {OFFSET: []})
@@ -149,7 +160,7 @@ def for_mma(encoding: Encoding, shape: Sequence[int], version: Version) -> InMem
         return InMemory(tile.over_blocks(blocks, shape, OFFSET))
     columns, packing = 8 * width // bits, 2 if padded else 1
     box[-1] = min(box[-1], columns // packing)
-    # All dimensions but one are the rows; Triton takes the last of the tensor for them where it is transposed.
+    # All dimensions but one are the rows. Where it is transposed, Triton takes the tensor's last for them.
     wide = prod(box) // box[-2] if transposed and rank > 1 else box[-1]
     high = prod(box) // wide
     if rank < 2 or high < 8 or wide * packing < columns:
@@ -165,7 +176,7 @@ def for_mma(encoding: Encoding, shape: Sequence[int], version: Version) -> InMem
 def _core_matrices(
     width: int, bits: int, high: int, wide: int, columns: int, padded: bool
 ) -> list[tuple[int, int]]:
-    """Return (row, column) that each bit of the offset moves: 8 rows with their phases, then rows, then columns.
+    """Return (row, column) that each bit of the offset moves: 8 rows with phases, more rows, columns.
 
     getCoreMatrixLinearLayout. With `padded`, 8 of 16 columns are holes.
     """
@@ -195,7 +206,7 @@ def _in_box(index: int, box: Sequence[int], order: Sequence[int]) -> Basis:
 
 
 def by_bases(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
-    """#ttg.shared_linear: the bases themselves."""
+    """Return the map of #ttg.shared_linear: the bases themselves."""
     encoding.only(OFFSET, BLOCK, "alignment")
     rank = len(shape)
     bases = {place: list(encoding.bases(place, rank)) for place in (OFFSET, BLOCK)}
@@ -205,17 +216,15 @@ def by_bases(encoding: Encoding, shape: Sequence[int], version: Version) -> InMe
 
 
 def padded(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
-    """#ttg.padded_shared: a map, by bases or by an order, and paddings after intervals."""
+    """Return the map of #ttg.padded_shared, by bases or by an order, and its paddings."""
     encoding.only("paddings", "order", "shape", OFFSET, BLOCK, "CGALayout", *OLD)
     rank = len(shape)
-    paddings = encoding.items.get("paddings")
-    if not isinstance(paddings, tuple) or not paddings:
-        raise encoding.error("TW004", f"{encoding.name} has no paddings", hint="such as padded_shared<[128:+4] {...}>")
+    if not encoding.items.get("paddings"):
+        raise encoding.error(
+            "TW004", f"{encoding.name} has no paddings", hint="such as padded_shared<[128:+4] {...}>"
+        )
     pairs: list[tuple[int, int]] = []
-    for pair in paddings:
-        assert isinstance(pair, tuple)
-        interval, padding = pair
-        assert isinstance(interval, int) and isinstance(padding, int)
+    for interval, padding in encoding.bases("paddings", 2):
         if interval < 1 or interval & interval - 1 or padding < 1 or padding & padding - 1:
             raise encoding.error(
                 "TW102", f"the padding {interval}:+{padding} is no pair of powers of two", "paddings"
@@ -238,18 +247,27 @@ def padded(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemo
 
 
 def partitioned(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
-    """#ttg.partitioned_shared: pieces of a tensor, in turn in several buffers. partitionedSharedToLinearLayout."""
+    """Return the map of #ttg.partitioned_shared: pieces of a tensor, in turn in several buffers.
+
+    partitionedSharedToLinearLayout.
+    """
     encoding.only("numPartitions", "numGroups", "partitionDim", "partitionLayout")
     parts, groups = encoding.power("numPartitions"), encoding.power("numGroups")
     dimension = encoding.number("partitionDim")
     if dimension >= len(shape):
-        raise encoding.error("TW202", f"partitionDim = {dimension} is no dimension of the tensor", "partitionDim")
+        raise encoding.error(
+            "TW202", f"partitionDim = {dimension} is no dimension of the tensor", "partitionDim"
+        )
     piece = shape[dimension] // (parts * groups)
     if piece < 1:
         raise encoding.error(
-            "TW202", f"an extent of {shape[dimension]} is not to be cut into {parts * groups} pieces", "numPartitions"
+            "TW202",
+            f"an extent of {shape[dimension]} is not to be cut into {parts * groups} pieces",
+            "numPartitions",
         )
-    inner = in_memory(_partition_layout(encoding), [*shape[:dimension], piece, *shape[dimension + 1 :]], version)
+    inner = in_memory(
+        _partition_layout(encoding), [*shape[:dimension], piece, *shape[dimension + 1 :]], version
+    )
     tile = Tile(len(shape), (), inner.tile.bases, inner.tile.size)
     tile.step(PARTITION, parts, dimension).step(OFFSET, groups, dimension)
     return InMemory(tile, inner.paddings, inner.notes)
@@ -276,7 +294,7 @@ KINDS: dict[str, Callable[[Encoding, Sequence[int], Version], InMemory]] = {
 def _too_small(encoding: Encoding, shape: Sequence[int], rows: int, columns: int) -> Refused:
     error = Refused(
         "TW202",
-        f"{encoding.name} lays out tiles of {rows} x {columns} at least, and a block holds less of {spelled(tuple(shape))}",
+        f"{encoding.name} has tiles of {rows} x {columns}, and a block has less of {spelled(tuple(shape))}",
         hint="Triton refuses it as well: choose a narrower swizzle",
     )
     error.span, error.source = encoding.span, encoding.source
@@ -290,7 +308,8 @@ def _check_reach(encoding: Encoding, bases: dict[str, list[Basis]], shape: Seque
         size = [max(extent, 1 << x.bit_length() if x else 1) for extent, x in zip(size, basis, strict=True)]
     if size != [*shape]:
         raise encoding.error(
-            "TW202", f"{encoding.name} lays out a tensor of {spelled(tuple(size))}, and not of {spelled(tuple(shape))}"
+            "TW202",
+            f"{encoding.name} lays out a tensor of {spelled(tuple(size))}, not of {spelled(tuple(shape))}",
         )
 
 

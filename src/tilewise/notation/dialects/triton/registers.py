@@ -1,13 +1,20 @@
 """The encodings of tensors in registers, as linear maps from (register, lane, warp, block) to elements.
 
-The meaning is Triton's own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what it follows.
+The meaning is Triton's own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what
+it follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tilewise.notation.dialects.triton.amd import matrix_fma, matrix_fma_operand, wave_matrix, wave_matrix_operand
+from tilewise.core.integers import counted
+from tilewise.notation.dialects.triton.amd import (
+    matrix_fma,
+    matrix_fma_operand,
+    wave_matrix,
+    wave_matrix_operand,
+)
 from tilewise.notation.dialects.triton.attributes import Encoding
 from tilewise.notation.dialects.triton.clusters import blocks_of, fixed_along, row_major
 from tilewise.notation.dialects.triton.tile import BLOCK, LANE, REGISTER, WARP, Tile
@@ -22,7 +29,7 @@ def in_registers(encoding: Encoding, shape: Shape, version: Version) -> Tile:
 
 
 def blocked(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.blocked: registers, lanes and warps, in one order. BlockedEncodingAttr::toLinearLayout."""
+    """Return the map of #ttg.blocked: registers, lanes, warps, in an order. BlockedEncodingAttr."""
     encoding.only("sizePerThread", "threadsPerWarp", "warpsPerCTA", *SHARED_KEYS, "order")
     rank = _ranked(encoding, "sizePerThread", shape)
     order = encoding.order(rank)
@@ -35,41 +42,46 @@ def blocked(encoding: Encoding, shape: Shape, version: Version) -> Tile:
 
 
 def linear(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.linear: the bases themselves, cut or grown to the shape. LinearEncodingTrait::toLinearLayout."""
+    """Return the map of #ttg.linear: its bases, cut or grown to the shape. LinearEncodingTrait.
+
+    The dimensions grow in the order in which the registers' bases meet them, then row-major (getRepOrder).
+    Registers beyond the shape are dropped.
+    """
     encoding.only(REGISTER, LANE, WARP, BLOCK)
     rank = len(shape)
     bases = {place: list(encoding.bases(place, rank)) for place in (REGISTER, LANE, WARP, BLOCK)}
     size = [1] * rank
-    met: list[int] = []
     for basis in (basis for moved in bases.values() for basis in moved):
-        for dimension, x in enumerate(basis):
-            size[dimension] = max(size[dimension], 1 << x.bit_length())
-            if x and dimension not in met:
-                met.append(dimension)
-    order = [*met, *(dimension for dimension in row_major(rank) if dimension not in met)]
-    spare = [basis for basis in bases[REGISTER] if any(x >= extent for x, extent in zip(basis, shape, strict=True))]
-    tile = Tile(rank, order, bases, size)
-    kept = [basis for basis in bases[REGISTER] if basis not in spare]
-    tile.bases[REGISTER] = kept
-    return tile.fit(shape, REGISTER)
+        size = [
+            max(extent, 1 << x.bit_length()) if x else extent for extent, x in zip(size, basis, strict=True)
+        ]
+    order = list(
+        dict.fromkeys(dimension for basis in bases[REGISTER] for dimension in range(rank) if basis[dimension])
+    )
+    order += [dimension for dimension in row_major(rank) if dimension not in order]
+    bases[REGISTER] = [basis for basis in bases[REGISTER] if all(map(int.__lt__, basis, shape))]
+    return Tile(rank, order, bases, size).fit(shape, REGISTER)
 
 
 def sliced(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.slice: the parent's map for a tensor with one dimension more, of extent 1. SliceEncodingAttr."""
+    """Return the map of #ttg.slice: the parent's, with one dimension more of extent 1. SliceEncodingAttr."""
     encoding.only("dim", "parent")
     dimension = encoding.number("dim")
     if dimension > len(shape):
-        raise encoding.error("TW202", f"dim = {dimension} lies beyond a tensor of {len(shape) + 1} dimensions", "dim")
+        raise encoding.error(
+            "TW202", f"dim = {dimension} lies beyond a tensor of {len(shape) + 1} dimensions", "dim"
+        )
     parent = _of_registers(encoding.parent())
     whole = in_registers(parent, [*shape[:dimension], 1, *shape[dimension:]], version)
     bases = {
-        place: [basis[:dimension] + basis[dimension + 1 :] for basis in moved] for place, moved in whole.bases.items()
+        place: [basis[:dimension] + basis[dimension + 1 :] for basis in moved]
+        for place, moved in whole.bases.items()
     }
     return Tile(len(shape), (), bases, list(shape)).without(REGISTER)
 
 
 def nvidia_mma(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.nvidia_mma: the accumulators of mma.sync (2) and wgmma (3). NvidiaMmaEncodingAttr::toLinearLayout."""
+    """Return the map of #ttg.nvidia_mma: accumulators of mma.sync (2), wgmma (3). NvidiaMmaEncodingAttr."""
     hopper, warps, instruction = _nvidia(encoding, shape)
     rank = len(shape)
     tile = Tile(rank, row_major(rank))
@@ -79,14 +91,16 @@ def nvidia_mma(encoding: Encoding, shape: Shape, version: Version) -> Tile:
 
 
 def operand(encoding: Encoding, shape: Shape, version: Version) -> Tile:
-    """#ttg.dot_op: operand A (0) or B (1) of the parent's product. DotOperandEncodingAttr::toLinearLayout."""
+    """Return the map of #ttg.dot_op: operand A (0) or B (1) of the parent's product. DotOperandEncoding."""
     encoding.only("opIdx", "parent", "kWidth")
     which = encoding.number("opIdx")
     if which > 1:
         raise encoding.error("TW202", f"opIdx = {which}: a product has the operands 0 and 1", "opIdx")
     rank = len(shape)
     if rank < 2:
-        raise encoding.error("TW202", f"an operand of a product is a matrix, and not a tensor of {rank} dimensions")
+        raise encoding.error(
+            "TW202", f"an operand of a product is a matrix, and not a tensor of {rank} dimensions"
+        )
     reduced, kept = (rank - 1, rank - 2) if which == 0 else (rank - 2, rank - 1)
     parent = encoding.parent()
     if parent.kind == "blocked":
@@ -98,7 +112,10 @@ def operand(encoding: Encoding, shape: Shape, version: Version) -> Tile:
     if parent.kind == "amd_wmma":
         return wave_matrix_operand(encoding, parent, shape, reduced, kept)
     raise encoding.error(
-        "TW002", f"{parent.name} is the parent of no operand that is read here", "parent", "known: " + " ".join(PRODUCTS)
+        "TW002",
+        f"{parent.name} is the parent of no operand that is read here",
+        "parent",
+        "known: " + " ".join(PRODUCTS),
     )
 
 
@@ -120,7 +137,9 @@ KINDS: dict[str, Callable[[Encoding, Shape, Version], Tile]] = {
 def _of_registers(encoding: Encoding) -> Encoding:
     if encoding.kind not in KINDS:
         raise encoding.error(
-            "TW107", f"{encoding.name} lays out no registers", hint="encodings of registers: " + " ".join(KINDS)
+            "TW107",
+            f"{encoding.name} lays out no registers",
+            hint="encodings of registers: " + " ".join(KINDS),
         )
     return encoding
 
@@ -128,7 +147,9 @@ def _of_registers(encoding: Encoding) -> Encoding:
 def _ranked(encoding: Encoding, key: str, shape: Shape) -> int:
     rank = len(encoding.numbers(key))
     if rank != len(shape):
-        raise encoding.error("TW202", f"{encoding.name} has {rank} dimensions, and the tensor {len(shape)}", key)
+        raise encoding.error(
+            "TW202", f"{encoding.name} has {counted(rank, 'dimension')}, and the tensor {len(shape)}", key
+        )
     return rank
 
 
@@ -145,29 +166,43 @@ def _nvidia(encoding: Encoding, shape: Shape) -> tuple[bool, tuple[int, ...], tu
         )
     rank = _ranked(encoding, "warpsPerCTA", shape)
     if rank < 2:
-        raise encoding.error("TW202", f"a product has a matrix as its result, and no tensor of {rank} dimension")
+        raise encoding.error(
+            "TW202", f"a product has a matrix as its result, and no tensor of {rank} dimension"
+        )
     warps = encoding.powers("warpsPerCTA")
     extents = encoding.powers("instrShape") if major == 2 else encoding.numbers("instrShape")
     wanted = 3 if major == 3 else rank
     if len(extents) != wanted:
         expected = "M, N and K" if major == 3 else f"the tensor's {rank} dimensions"
-        raise encoding.error("TW003", f"instrShape has {len(extents)} entries, and {expected} belong here", "instrShape")
+        raise encoding.error(
+            "TW003", f"instrShape has {len(extents)} entries, and {expected} belong here", "instrShape"
+        )
     rows, columns = extents[:2] if major == 3 else extents[-2:]
-    if rows < 8 or rows % 8 or columns < 8 or columns % 8 or any(extent != 1 for extent in extents[: wanted - 2] if major == 2):
-        raise encoding.error("TW602", f"no instruction has the shape {[*extents]}", "instrShape", "such as [16, 8]")
+    if (
+        rows < 8
+        or rows % 8
+        or columns < 8
+        or columns % 8
+        or any(extent != 1 for extent in extents[: wanted - 2] if major == 2)
+    ):
+        raise encoding.error(
+            "TW602", f"no instruction has the shape {[*extents]}", "instrShape", "such as [16, 8]"
+        )
     if columns & columns - 1 or rows & rows - 1:
-        raise encoding.error("TW102", f"instrShape has {columns}, and is no power of two", "instrShape")
+        raise encoding.error(
+            "TW102", f"an instruction of {rows} x {columns} has no powers of two", "instrShape"
+        )
     return major == 3, warps, (rows, columns)
 
 
 def _matrices(tile: Tile, rows: int, columns: int, width: int, inner: int, outer: int) -> Tile:
-    """8 x 8 matrices of mma: `width` registers and 4 lanes along the inner dimension, 8 lanes along the outer."""
+    """Lay 8 x 8 matrices of mma: `width` registers and 4 lanes along the inner dimension, 8 lanes across."""
     tile.step(REGISTER, width, inner).step(LANE, 4, inner).step(LANE, 8, outer)
     return tile.step(REGISTER, rows // 8, outer).step(REGISTER, max(1, columns // (width * 4)), inner)
 
 
 def _nvidia_operand(encoding: Encoding, parent: Encoding, shape: Shape, reduced: int, kept: int) -> Tile:
-    """An operand of mma.sync, or A of wgmma. nvidiaDotToLinearLayout."""
+    """Return the map of an operand of mma.sync, or of A of wgmma. nvidiaDotToLinearLayout."""
     hopper, warps, (rows, _) = _nvidia(parent, shape)
     rank = len(shape)
     is_a = kept < reduced
@@ -182,7 +217,7 @@ def _nvidia_operand(encoding: Encoding, parent: Encoding, shape: Shape, reduced:
 
 
 def _fma_operand(parent: Encoding, shape: Shape, reduced: int) -> Tile:
-    """An operand of a product that is no tensor core's. fmaDotToLinearLayout."""
+    """Return the map of an operand of a product of plain multiply-adds. fmaDotToLinearLayout."""
     parent.only("sizePerThread", "threadsPerWarp", "warpsPerCTA", *SHARED_KEYS, "order")
     rank = _ranked(parent, "sizePerThread", shape)
     order = parent.order(rank)

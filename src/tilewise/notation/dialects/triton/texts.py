@@ -60,7 +60,7 @@ def typed(given: Given) -> Typed:
 
 
 def parts_of(given: Given) -> dict[str, Span]:
-    """Return the parts of a text with aliases, by name: the aliases of layouts, and the types that name a layout."""
+    """Return the parts of a text with aliases: what is defined, and the types that have an encoding."""
     if len(given.text) > MAX_TEXT:
         raise LayoutError("TW005", f"a text of {len(given.text)} characters; at most {MAX_TEXT} are read")
     parts: dict[str, Span] = {}
@@ -151,7 +151,10 @@ def _typed(cursor: Cursor, aliases: Mapping[str, Encoding]) -> Typed:
     if cursor.next.text != ",":
         cursor.expect(">", opened)
         raise cursor.error(
-            "TW004", "a type without an encoding has no layout", cursor.since(word), f"such as {word}<128xf16, #ttg.blocked<...>>"
+            "TW004",
+            "a type without an encoding has no layout",
+            cursor.since(word),
+            f"such as {word.text}<128xf16, #ttg.blocked<...>>",
         )
     cursor.take()
     encoding = Reader(cursor, aliases).attribute()
@@ -216,7 +219,7 @@ def _rest(cursor: Cursor, aliases: Mapping[str, Encoding]) -> tuple[int, ...] | 
             raise cursor.error(
                 "TW002",
                 f"{token} is no part of a descriptor",
-                hint="after the encoding: #ttg.shared_memory, mutable, and the shape of the allocation, 64x128",
+                hint="after the encoding: #ttg.shared_memory, mutable, the allocation's shape 64x128",
             )
     return allocation
 
@@ -229,4 +232,6 @@ def _space(cursor: Cursor) -> None:
     token = cursor.take()
     prefix, _, kind = token.text[1:].rpartition(".")
     if prefix and kind not in SPACES:
-        raise cursor.error("TW002", f"{token} is no space of memory", token.span, "known: " + " ".join(SPACES))
+        raise cursor.error(
+            "TW002", f"{token} is no space of memory", token.span, "known: " + " ".join(SPACES)
+        )

@@ -1,7 +1,7 @@
 """Linear maps from places to elements, built as Triton builds its own: one power of two after the other.
 
-Triton's words are in include/triton/Tools/LinearLayout.h: an input dimension such as `lane` has a basis for every bit,
-and a basis says by how much the bit moves each coordinate of the element, by XOR.
+Triton's words are in include/triton/Tools/LinearLayout.h: an input dimension such as `lane` has a basis for
+every bit, and a basis says by how much the bit moves each coordinate of the element, by XOR.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Tile:
         self.bases.setdefault(place, []).extend([(0,) * self.rank] * _bits(extent))
         return self
 
-    def steps(self, place: str, extents: Sequence[int], order: Iterable[int], still: int | None = None) -> Tile:
+    def steps(
+        self, place: str, extents: Sequence[int], order: Iterable[int], still: int | None = None
+    ) -> Tile:
         """Step along several dimensions, in order; along one of them the places hold the same."""
         for dimension in order:
             if dimension == still:
@@ -64,15 +66,16 @@ class Tile:
     def fit(self, shape: Sequence[int], grows: str) -> Tile:
         """Cut off what lies beyond a shape, and let the places of `grows` reach its end.
 
-        Triton's ensureLayoutNotSmallerThan and ensureLayoutNotLargerThan (lib/Tools/LayoutUtils.cpp): a basis beyond
-        the shape becomes 0.
+        Triton's ensureLayoutNotSmallerThan and ensureLayoutNotLargerThan (lib/Tools/LayoutUtils.cpp): a
+        basis beyond the shape becomes 0.
         """
         for dimension in self.order:
             if self.size[dimension] < shape[dimension]:
                 self.step(grows, shape[dimension] // self.size[dimension], dimension)
         for place, bases in self.bases.items():
             self.bases[place] = [
-                tuple(0 if x >= extent else x for x, extent in zip(basis, shape, strict=True)) for basis in bases
+                tuple(0 if x >= extent else x for x, extent in zip(basis, shape, strict=True))
+                for basis in bases
             ]
         self.size = [min(a, b) for a, b in zip(self.size, shape, strict=True)]
         return self

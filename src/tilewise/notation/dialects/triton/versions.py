@@ -46,7 +46,8 @@ class Version:
     def without_spare_registers(self, tile: Tile, encoding: Encoding) -> Tile:
         """Drop the registers of #ttg.blocked that reach beyond the shape; before 3.9 they held copies.
 
-        Found with the compilers themselves: 3.8.0 answers to_linear_layout with bases of 0 for them, 3.9.0 with none.
+        Found with the compilers themselves: 3.8.0 answers to_linear_layout with bases of 0 for them, 3.9.0
+        with none.
         """
         spare = sum(not any(basis) for basis in tile.bases[REGISTER])
         if not spare:
@@ -56,5 +57,7 @@ class Version:
             self.note(f"{encoding.name} reaches beyond the shape: {copies}, as in Triton before 3.9")
             return tile
         if not self.given:
-            self.note(f"{encoding.name} reaches beyond the shape: Triton before 3.9 made {copies} (--triton 3.8)")
+            self.note(
+                f"{encoding.name} reaches beyond the shape: Triton before 3.9 made {copies} (--triton 3.8)"
+            )
         return tile.without(REGISTER)
