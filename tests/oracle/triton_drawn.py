@@ -227,6 +227,8 @@ def _wmma(random: Random, rank: int, version: int) -> str:
         random.shuffle(digits)
     if random.random() < 0.15:
         digits.append([0] * rank)
+    if version == 3 and len(digits) > 1 and random.random() < 0.05:  # warps that are XORed: no layout
+        digits[-1] = [a ^ b for a, b in zip(digits[-1], digits[-2], strict=True)]
     cut = random.choice((0, 0, 0, random.randint(0, len(digits))))
     dealt = {"register": digits[:cut]} if cut else {}
     return written(
@@ -342,7 +344,7 @@ def padded_shared(random: Random) -> str:
     rank = rank_of(random)
     shape = shape_of(random, rank, low=3)
     bits = len(_bits(shape))
-    intervals = random.sample([1 << at for at in range(1, bits + 1)], random.choice((1, 1, 2, 3)))
+    intervals = random.sample([1 << at for at in range(1, bits)], random.choice((1, 1, 2)))
     pads = ", ".join(f"{interval}:+{power(random, 0, 5)}" for interval in sorted(intervals))
     if random.random() < 0.5:
         dealt: dict[str, object] = {"order": order_of(random, rank), "shape": shape}
@@ -355,7 +357,7 @@ def padded_shared(random: Random) -> str:
 
 
 def shared_linear(random: Random) -> str:
-    """Draw a permutation of the digits, then XOR digits into slower ones of the same buffer."""
+    """Draw a permutation of the digits, then XOR some into others: in a row, as swizzles do, or in any way."""
     rank = rank_of(random)
     shape = shape_of(random, rank, low=3)
     digits = [[bit if at == dim else 0 for at in range(rank)] for dim, bit in _bits(shape)]
@@ -368,6 +370,10 @@ def shared_linear(random: Random) -> str:
     for at in range(count):
         if low + at < high + at < len(offset) and low + count <= high:
             offset[high + at] = [a ^ b for a, b in zip(offset[high + at], offset[low + at], strict=True)]
+    if len(offset) > 1 and random.random() < 0.2:
+        for _ in range(random.randint(1, 12)):
+            one, other = random.sample(range(len(offset)), 2)
+            offset[one] = [a ^ b for a, b in zip(offset[one], offset[other], strict=True)]
     encoding = f"#ttg.shared_linear<{_value({'offset': offset, 'block': block})}, alignment = 16>"
     return memory(random, shape, encoding)
 

@@ -8,13 +8,16 @@ an axis tell which index its coordinates 1, 2, 4, ... hold; the index of any oth
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from tilewise import Layout
+from tilewise import Layout, LayoutError, Refused
+from tilewise.notation.dialects import DIALECTS, Given, read
 from tilewise.tables import table
 
 AXES = {
@@ -30,6 +33,66 @@ AXES = {
 NOBODY = -1
 Places = dict[str, Any]
 """{axis: coordinates}, and the flat index of the element as {"": ...}: one array an axis, an entry a place."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the answers: read as Triton means it, otherwise, refused with a reason, or untold by Triton."""
+
+    equal: int = 0
+    different: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    untold: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        told = f"{self.equal} equal, {len(self.different)} different, {len(self.refused)} refused"
+        return "\n".join([told, *self.different[:5], *self.refused[:5]])
+
+    def holds(self, refused: float = 0.02) -> bool:
+        """Return whether no reading differs, and at most so large a part is refused."""
+        return not self.different and len(self.refused) <= refused * self.equal
+
+
+def held(answers: Iterable[Mapping[str, Any]], triton: str) -> Tally:
+    """Read every type that has an answer, as that version of Triton printed it, and compare.
+
+    A refusal counts as one if its witness shows that no layout has these places; otherwise as a difference.
+    """
+    tally = Tally()
+    for answer in answers:
+        if "untold" in answer:
+            tally.untold[answer["untold"]] += 1
+            continue
+        try:
+            found = difference(answer, read(DIALECTS["triton"], Given(answer["text"], triton=triton)).layout)
+        except LayoutError as error:
+            shown = isinstance(error, Refused) and adds_up(answer, error.witness) is False
+            told = tally.refused if shown else tally.different
+            told.append(f"{answer['text']}: {error}")
+        else:
+            if found:
+                tally.different.append(f"{answer['text']}: {found}")
+            tally.equal += not found
+    return tally
+
+
+def adds_up(answer: Mapping[str, Any], index: Sequence[int]) -> bool:
+    """Return whether the owners of an element are the sum of those of its digits, as they are in every layout.
+
+    Extents are powers of two here, so that an index is the sum of its binary digits, and a layout moves the places
+    of element 0 by a constant for each of them. Swizzles move memory, and no owners.
+    """
+    places = places_of_answer(answer)
+    owners = [places[axis] for axis in ("laneid", "warpid", "cbx") if axis in places]
+    extents = extents_of(answer["text"])[-len(answer["shape"]) :]
+
+    def owners_of(element: int) -> Any:
+        return np.unique(np.array([column[places[""] == element] for column in owners]).T, axis=0)
+
+    flat, zero = int(np.ravel_multi_index(tuple(index), extents)), owners_of(0)
+    digits = [1 << bit for bit in range(flat.bit_length()) if flat >> bit & 1]
+    moved = zero + sum(owners_of(digit)[0] - zero[0] for digit in digits)
+    return bool(np.array_equal(owners_of(flat), moved))
 
 
 def difference(answer: Mapping[str, Any], layout: Layout) -> str:
