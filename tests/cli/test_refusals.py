@@ -56,7 +56,7 @@ FRAGMENT = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"
         (["same", "-", "-"], "TW401", "only one"),
         (["show", FRAGMENT, "--window", "0:99"], "TW201", "rows 0:99"),
         (["show", FRAGMENT, "--window", "0:1,0:1,0:1"], "TW201", "rows and columns"),
-        (["say", FRAGMENT, "--as", "triton"], "TW401", "invalid choice"),
+        (["say", FRAGMENT, "--as", "halide"], "TW401", "invalid choice"),
         (["completion", "tcsh"], "TW401", "invalid choice"),
     ],
 )

@@ -36,7 +36,7 @@ def lives_at(layout, element, held):
 
 
 def drawn(rng):
-    """A map that is a layout: bits of the element, copies and holes dealt out to axes, then XORs on one of them."""
+    """A map that is a layout: bits, copies and holes dealt out to axes, then XORs on one of them."""
     extents = [1 << rng.randrange(4) for _ in range(rng.randint(1, 3))]
     bits = sum(extent.bit_length() - 1 for extent in extents)
     axes = rng.sample([m, reg, laneid, warpid, cbx], rng.randint(1, 3))

@@ -20,7 +20,6 @@ from tilewise.notation.dialects.triton import reading_of
 from tilewise.notation.dialects.triton.attributes import MAX_DEPTH, Encoding
 from tilewise.notation.dialects.triton.texts import Typed
 from tilewise.notation.dialects.triton.tile import BLOCK, LANE, OFFSET, REGISTER, WARP, unit
-from tilewise.notation.dialects.triton.versions import Version
 from tilewise.notation.tokens import NAME, NUMBER, Cursor, Token
 
 TYPE_CHECKING = False
@@ -186,8 +185,7 @@ def read(given: Given) -> Reading:
     encoding = _call(cursor, 0)
     cursor.expect_end("the layout")
     shape = _own_shape(encoding)
-    version = Version.of(given.triton)
-    return reading_of(Typed(_plain(encoding), given.shape or shape), given, version)
+    return reading_of(Typed(_plain(encoding), given.shape or shape), given)
 
 
 def _own_shape(encoding: Encoding) -> tuple[int, ...] | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.given import Given, Reading
+from tilewise.notation.dialects.triton.context import Context
 from tilewise.notation.dialects.triton.layouts import is_layout, layout_of
 from tilewise.notation.dialects.triton.texts import (
     Typed,
@@ -23,7 +24,6 @@ from tilewise.notation.dialects.triton.texts import (
     parts_of,
     typed,
 )
-from tilewise.notation.dialects.triton.versions import Version
 
 EXAMPLES = (
     Given(
@@ -58,21 +58,21 @@ EXAMPLES = (
 
 def read(given: Given) -> Reading:
     """Return the layout of a type or of an encoding; of a text with several, that of the part."""
-    version = Version.of(given.triton)
-    return reading_of(_chosen(given), given, version)
+    return reading_of(_chosen(given), given)
 
 
-def reading_of(found: Typed, given: Given, version: Version) -> Reading:
+def reading_of(found: Typed, given: Given) -> Reading:
     """Return the layout of an encoding, for the shape that its type has, or that is given."""
     shape = (
         found.shape if found.shape is not None else given.needs_shape(f"the encoding {found.encoding.name}")
     )
     dtype = found.dtype or given.dtype
-    layout = layout_of(found.encoding, shape, found.allocation, dtype, version)
+    context = Context.of(given.triton, dtype)
+    layout = layout_of(found.encoding, shape, found.allocation, context)
     if found.allocation is not None and found.allocation[-len(shape) :] != shape:
         whole = "x".join(map(str, found.allocation))
-        version.note(f"a view of an allocation of {whole}, from its beginning")
-    return Reading(layout, dtype, notes=tuple(version.notes))
+        context.note(f"a view of an allocation of {whole}, from its beginning")
+    return Reading(layout, dtype, notes=tuple(context.notes))
 
 
 def _chosen(given: Given) -> Typed:

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
 from tilewise.notation.dialects.triton.clusters import OLD, blocks_of, fixed_along, row_major
+from tilewise.notation.dialects.triton.context import Context
 from tilewise.notation.dialects.triton.tile import LANE, REGISTER, WARP, Basis, Tile
-from tilewise.notation.dialects.triton.versions import Version
 
 WAVE = 64
 _MFMA = ((32, 32), (16, 16), (64, 4), (4, 64))
 _WMMA_LANES = 16
 
 
-def matrix_fma(encoding: Encoding, shape: Sequence[int], version: Version) -> Tile:
+def matrix_fma(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
     """Return the map of #ttg.amd_mfma, the accumulators of v_mfma.
 
     The tiles go on along N first, beyond what a block's warps hold.
@@ -65,7 +65,7 @@ def matrix_fma_operand(
     return tile.over_blocks(blocks_of(parent, rank), shape, REGISTER)
 
 
-def wave_matrix(encoding: Encoding, shape: Sequence[int], version: Version) -> Tile:
+def wave_matrix(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
     """Return the map of #ttg.amd_wmma, the accumulators of v_wmma: 8 registers and 32 lanes a tile."""
     generation, (rows, columns, _), over = _wmma(encoding, shape)
     rank = len(shape)

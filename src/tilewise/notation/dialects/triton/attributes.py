@@ -171,7 +171,7 @@ class Encoding:
             if rank is not None and len(basis) != rank:
                 raise self.error(
                     "TW003",
-                    f"the basis {spelled(basis)} of {self.called(key)} has {len(basis)} numbers, and {rank} belong here",
+                    f"{self.called(key)} has the basis {spelled(basis)}, and {rank} numbers belong into one",
                     key,
                 )
             rank = len(basis)

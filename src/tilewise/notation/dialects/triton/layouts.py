@@ -8,11 +8,11 @@ from math import prod
 
 from tilewise.core.algebra.placebits import PlaceBits, bits_in, place_bits
 from tilewise.core.axes import Axis, m
-from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.triton import memory, registers, tensor_memory
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
+from tilewise.notation.dialects.triton.context import Context
 from tilewise.notation.dialects.triton.memory import InMemory
 from tilewise.notation.dialects.triton.tensor_memory import COPIED_ROWS
 from tilewise.notation.dialects.triton.tile import (
@@ -26,7 +26,6 @@ from tilewise.notation.dialects.triton.tile import (
     WARP,
     flattened,
 )
-from tilewise.notation.dialects.triton.versions import Version
 
 REG, LANEID, WARPID, CBX = Axis("reg"), Axis("laneid"), Axis("warpid"), Axis("cbx")
 TLANE, TCOL = Axis("TLane"), Axis("TCol")
@@ -40,8 +39,7 @@ def layout_of(
     encoding: Encoding,
     shape: Sequence[int],
     allocation: Sequence[int] | None,
-    dtype: DType | None,
-    version: Version,
+    context: Context,
 ) -> Layout:
     """Return the layout of a tensor, or of a view that begins where its allocation does."""
     try:
@@ -50,9 +48,9 @@ def layout_of(
                 "TW005", f"a tensor of {spelled(tuple(shape))} is larger than any machine holds"
             )
         if encoding.kind in registers.KINDS:
-            return _in_registers(encoding, shape, version)
+            return _in_registers(encoding, shape, context)
         if encoding.kind in (*memory.KINDS, *tensor_memory.KINDS):
-            return _in_memory(encoding, shape, allocation or shape, dtype, version)
+            return _in_memory(encoding, shape, allocation or shape, context)
     except LayoutError as error:
         if error.span is None:
             error.span, error.source = encoding.span, encoding.source
@@ -71,15 +69,15 @@ def is_layout(encoding: Encoding) -> bool:
     return encoding.kind in (*registers.KINDS, *memory.KINDS, *tensor_memory.KINDS)
 
 
-def _in_registers(encoding: Encoding, shape: Sequence[int], version: Version) -> Layout:
+def _in_registers(encoding: Encoding, shape: Sequence[int], context: Context) -> Layout:
     bits_in(shape, "the tensor")
-    tile = registers.in_registers(encoding, shape, version)
+    tile = registers.in_registers(encoding, shape, context)
     moved = flattened(tile.bases, shape)
     return place_bits({axis: moved.get(place, []) for place, axis in OWNERS.items()}, shape).layout(shape)
 
 
 def _in_memory(
-    encoding: Encoding, shape: Sequence[int], allocation: Sequence[int], dtype: DType | None, version: Version
+    encoding: Encoding, shape: Sequence[int], allocation: Sequence[int], context: Context
 ) -> Layout:
     """Return the layout of a view; dimensions before those of the encoding are buffers, one by one."""
     rank = 2 if encoding.kind in tensor_memory.KINDS else memory.rank_in_memory(encoding, len(shape))
@@ -97,14 +95,14 @@ def _in_memory(
             "TW202", f"a view of {spelled(tuple(seen))} is larger than its allocation {spelled(tuple(whole))}"
         )
     if encoding.kind in tensor_memory.KINDS:
-        tile = tensor_memory.in_tensor_memory(encoding, whole, dtype)
+        tile = tensor_memory.in_tensor_memory(encoding, whole, context.dtype)
         moved = flattened(tile.bases, whole)
         lanes = [move or (0 if 1 << bit in COPIED_ROWS else None) for bit, move in enumerate(moved[ROW])]
         columns = [move or None for move in moved[COL]]
         solved = place_bits({TLANE: lanes, TCOL: columns, CBX: moved.get(BLOCK, [])}, whole)
         return _with_buffers(solved, shape, whole, seen, TCOL, 1 << len(columns), ())
-    found = memory.in_memory(encoding, whole, version)
-    version.notes += found.notes
+    found = memory.in_memory(encoding, whole, context)
+    context.notes += found.notes
     return _shared(encoding, found, shape, whole, seen)
 
 

@@ -13,6 +13,7 @@ from math import prod
 from tilewise.core.errors import Refused
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
 from tilewise.notation.dialects.triton.clusters import OLD, blocks_of, row_major
+from tilewise.notation.dialects.triton.context import Context
 from tilewise.notation.dialects.triton.tile import (
     BLOCK,
     OFFSET,
@@ -22,7 +23,6 @@ from tilewise.notation.dialects.triton.tile import (
     shape_of_a_block,
     unit,
 )
-from tilewise.notation.dialects.triton.versions import Version
 
 BOX = 256
 """A box of TMA has at most so many elements in each dimension."""
@@ -37,9 +37,9 @@ class InMemory:
     notes: tuple[str, ...] = ()
 
 
-def in_memory(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
+def in_memory(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
     """Return the map of an encoding of shared memory for the shape of an allocation."""
-    return KINDS[encoding.kind](encoding, shape, version)
+    return KINDS[encoding.kind](encoding, shape, context)
 
 
 def rank_in_memory(encoding: Encoding, rank: int) -> int:
@@ -62,7 +62,7 @@ def rank_in_memory(encoding: Encoding, rank: int) -> int:
     return rank
 
 
-def swizzled(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
+def swizzled(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
     """Return the map of #ttg.swizzled_shared or #ttg.amd_rotating_shared: vectors XORed with a row's phase.
 
     swizzledSharedToLinearLayout, sharedToLinearLayoutAMDRotating.
@@ -99,13 +99,13 @@ def _rows(tile: Tile, rows: int, columns: int, many: int, phase: Callable[[int],
     tile.size[rows] = max(1, many)
 
 
-def leading(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
+def leading(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
     """Return the map of #triton_gpu.shared: swizzled, or with tiles of 8 rows where it `hasLeadingOffset`.
 
     sharedToLinearLayoutLeadingOffset; the width of the swizzle follows from the phases.
     """
     if not encoding.flag("hasLeadingOffset", False):
-        return swizzled(encoding, shape, version)
+        return swizzled(encoding, shape, context)
     rank = len(shape)
     encoding.only("vec", "perPhase", "maxPhase", "order", *OLD, "hasLeadingOffset")
     order = encoding.order(rank)
@@ -131,7 +131,7 @@ def leading(encoding: Encoding, shape: Sequence[int], version: Version) -> InMem
     return InMemory(tile.over_blocks(blocks, shape, OFFSET))
 
 
-def for_mma(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
+def for_mma(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
     """Return the map of #ttg.nvmma_shared: tiles of 8 rows with a swizzle of 32, 64 or 128 bytes, box by box.
 
     nvmmaSharedToLinearLayout. With fp4Padded, 8 of 16 bytes are holes.
@@ -205,7 +205,7 @@ def _in_box(index: int, box: Sequence[int], order: Sequence[int]) -> Basis:
     return tuple(basis)
 
 
-def by_bases(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
+def by_bases(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
     """Return the map of #ttg.shared_linear: the bases themselves."""
     encoding.only(OFFSET, BLOCK, "alignment")
     rank = len(shape)
@@ -215,7 +215,7 @@ def by_bases(encoding: Encoding, shape: Sequence[int], version: Version) -> InMe
     return InMemory(Tile(rank, (), bases, list(shape)), notes=(note,) if note else ())
 
 
-def padded(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
+def padded(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
     """Return the map of #ttg.padded_shared, by bases or by an order, and its paddings."""
     encoding.only("paddings", "order", "shape", OFFSET, BLOCK, "CGALayout", *OLD)
     rank = len(shape)
@@ -246,7 +246,7 @@ def padded(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemo
     return InMemory(tile, tuple(pairs))
 
 
-def partitioned(encoding: Encoding, shape: Sequence[int], version: Version) -> InMemory:
+def partitioned(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
     """Return the map of #ttg.partitioned_shared: pieces of a tensor, in turn in several buffers.
 
     partitionedSharedToLinearLayout.
@@ -266,7 +266,7 @@ def partitioned(encoding: Encoding, shape: Sequence[int], version: Version) -> I
             "numPartitions",
         )
     inner = in_memory(
-        _partition_layout(encoding), [*shape[:dimension], piece, *shape[dimension + 1 :]], version
+        _partition_layout(encoding), [*shape[:dimension], piece, *shape[dimension + 1 :]], context
     )
     tile = Tile(len(shape), (), inner.tile.bases, inner.tile.size)
     tile.step(PARTITION, parts, dimension).step(OFFSET, groups, dimension)
@@ -280,7 +280,7 @@ def _partition_layout(encoding: Encoding) -> Encoding:
     return layout
 
 
-KINDS: dict[str, Callable[[Encoding, Sequence[int], Version], InMemory]] = {
+KINDS: dict[str, Callable[[Encoding, Sequence[int], Context], InMemory]] = {
     "swizzled_shared": swizzled,
     "amd_rotating_shared": swizzled,
     "shared": leading,
@@ -311,6 +311,3 @@ def _check_reach(encoding: Encoding, bases: dict[str, list[Basis]], shape: Seque
             "TW202",
             f"{encoding.name} lays out a tensor of {spelled(tuple(size))}, not of {spelled(tuple(shape))}",
         )
-
-
-__all__ = ["KINDS", "InMemory", "in_memory", "rank_in_memory", "row_major"]

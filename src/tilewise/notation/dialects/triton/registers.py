@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tilewise.core.dtypes import DType
 from tilewise.core.integers import counted
 from tilewise.notation.dialects.triton.amd import (
     matrix_fma,
@@ -17,18 +18,18 @@ from tilewise.notation.dialects.triton.amd import (
 )
 from tilewise.notation.dialects.triton.attributes import Encoding
 from tilewise.notation.dialects.triton.clusters import blocks_of, fixed_along, row_major
+from tilewise.notation.dialects.triton.context import Context
 from tilewise.notation.dialects.triton.tile import BLOCK, LANE, REGISTER, WARP, Tile
-from tilewise.notation.dialects.triton.versions import Version
 
 Shape = Sequence[int]
 
 
-def in_registers(encoding: Encoding, shape: Shape, version: Version) -> Tile:
+def in_registers(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of an encoding of registers for a shape."""
-    return KINDS[encoding.kind](encoding, shape, version)
+    return KINDS[encoding.kind](encoding, shape, context)
 
 
-def blocked(encoding: Encoding, shape: Shape, version: Version) -> Tile:
+def blocked(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.blocked: registers, lanes, warps, in an order. BlockedEncodingAttr."""
     encoding.only("sizePerThread", "threadsPerWarp", "warpsPerCTA", *SHARED_KEYS, "order")
     rank = _ranked(encoding, "sizePerThread", shape)
@@ -38,10 +39,10 @@ def blocked(encoding: Encoding, shape: Shape, version: Version) -> Tile:
     tile.steps(LANE, encoding.powers("threadsPerWarp", rank), order)
     tile.steps(WARP, encoding.powers("warpsPerCTA", rank), order)
     tile.over_blocks(blocks_of(encoding, rank), shape, REGISTER)
-    return version.without_spare_registers(tile, encoding)
+    return context.without_spare_registers(tile, encoding)
 
 
-def linear(encoding: Encoding, shape: Shape, version: Version) -> Tile:
+def linear(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.linear: its bases, cut or grown to the shape. LinearEncodingTrait.
 
     The dimensions grow in the order in which the registers' bases meet them, then row-major (getRepOrder).
@@ -63,7 +64,7 @@ def linear(encoding: Encoding, shape: Shape, version: Version) -> Tile:
     return Tile(rank, order, bases, size).fit(shape, REGISTER)
 
 
-def sliced(encoding: Encoding, shape: Shape, version: Version) -> Tile:
+def sliced(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.slice: the parent's, with one dimension more of extent 1. SliceEncodingAttr."""
     encoding.only("dim", "parent")
     dimension = encoding.number("dim")
@@ -72,7 +73,7 @@ def sliced(encoding: Encoding, shape: Shape, version: Version) -> Tile:
             "TW202", f"dim = {dimension} lies beyond a tensor of {len(shape) + 1} dimensions", "dim"
         )
     parent = _of_registers(encoding.parent())
-    whole = in_registers(parent, [*shape[:dimension], 1, *shape[dimension:]], version)
+    whole = in_registers(parent, [*shape[:dimension], 1, *shape[dimension:]], context)
     bases = {
         place: [basis[:dimension] + basis[dimension + 1 :] for basis in moved]
         for place, moved in whole.bases.items()
@@ -80,7 +81,7 @@ def sliced(encoding: Encoding, shape: Shape, version: Version) -> Tile:
     return Tile(len(shape), (), bases, list(shape)).without(REGISTER)
 
 
-def nvidia_mma(encoding: Encoding, shape: Shape, version: Version) -> Tile:
+def nvidia_mma(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.nvidia_mma: accumulators of mma.sync (2), wgmma (3). NvidiaMmaEncodingAttr."""
     hopper, warps, instruction = _nvidia(encoding, shape)
     rank = len(shape)
@@ -90,7 +91,7 @@ def nvidia_mma(encoding: Encoding, shape: Shape, version: Version) -> Tile:
     return tile.over_blocks(blocks_of(encoding, rank), shape, REGISTER)
 
 
-def operand(encoding: Encoding, shape: Shape, version: Version) -> Tile:
+def operand(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.dot_op: operand A (0) or B (1) of the parent's product. DotOperandEncoding."""
     encoding.only("opIdx", "parent", "kWidth")
     which = encoding.number("opIdx")
@@ -101,12 +102,14 @@ def operand(encoding: Encoding, shape: Shape, version: Version) -> Tile:
         raise encoding.error(
             "TW202", f"an operand of a product is a matrix, and not a tensor of {rank} dimensions"
         )
+    if context.before(3, 2):
+        context.note("Triton before 3.2 had no linear layouts: operands are read as 3.2 defines them")
     reduced, kept = (rank - 1, rank - 2) if which == 0 else (rank - 2, rank - 1)
     parent = encoding.parent()
     if parent.kind == "blocked":
         return _fma_operand(parent, shape, reduced)
     if parent.kind == "nvidia_mma":
-        return _nvidia_operand(encoding, parent, shape, reduced, kept)
+        return _nvidia_operand(encoding, parent, shape, (reduced, kept), context.dtype)
     if parent.kind == "amd_mfma":
         return matrix_fma_operand(encoding, parent, shape, reduced, kept)
     if parent.kind == "amd_wmma":
@@ -122,7 +125,7 @@ def operand(encoding: Encoding, shape: Shape, version: Version) -> Tile:
 PRODUCTS = ("blocked", "nvidia_mma", "amd_mfma", "amd_wmma")
 SHARED_KEYS = ("CGALayout", "CTAsPerCGA", "CTASplitNum", "CTAOrder")
 """Keys of the blocks of a cluster: today's, and those of 3.0 to 3.5."""
-KINDS: dict[str, Callable[[Encoding, Shape, Version], Tile]] = {
+KINDS: dict[str, Callable[[Encoding, Shape, Context], Tile]] = {
     "blocked": blocked,
     "linear": linear,
     "generic_linear": linear,
@@ -201,19 +204,33 @@ def _matrices(tile: Tile, rows: int, columns: int, width: int, inner: int, outer
     return tile.step(REGISTER, rows // 8, outer).step(REGISTER, max(1, columns // (width * 4)), inner)
 
 
-def _nvidia_operand(encoding: Encoding, parent: Encoding, shape: Shape, reduced: int, kept: int) -> Tile:
+def _nvidia_operand(
+    encoding: Encoding, parent: Encoding, shape: Shape, dimensions: tuple[int, int], dtype: DType | None
+) -> Tile:
     """Return the map of an operand of mma.sync, or of A of wgmma. nvidiaDotToLinearLayout."""
     hopper, warps, (rows, _) = _nvidia(parent, shape)
     rank = len(shape)
+    reduced, kept = dimensions
     is_a = kept < reduced
     if hopper and not is_a:
         raise encoding.error("TW602", "wgmma reads B from shared memory, and never from registers", "opIdx")
-    width = encoding.power("kWidth")
+    width = _width(encoding, dtype) if hopper else encoding.power("kWidth")
     deep = width * (4 if rows == 8 else 8)
     tile = Tile(rank, [reduced, kept, *row_major(rank)[2:]])
     _matrices(tile, rows if is_a else 8, deep, width, reduced, kept)
     tile.steps(WARP, warps, row_major(rank, swapped=hopper), still=reduced)
     return tile.over_blocks(fixed_along(reduced, blocks_of(parent, rank)), shape, REGISTER)
+
+
+def _width(encoding: Encoding, dtype: DType | None) -> int:
+    """Return how many elements of wgmma's A lie together; 3.0 to 3.2 printed none: they fill a register."""
+    if "kWidth" in encoding.items:
+        return encoding.power("kWidth")
+    if dtype is None:
+        raise encoding.error(
+            "TW105", f"{encoding.name} has no kWidth: say what an element has", hint="--dtype f16"
+        )
+    return max(1, 32 // dtype.bits)
 
 
 def _fma_operand(parent: Encoding, shape: Shape, reduced: int) -> Tile:

@@ -13,9 +13,9 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.notation.dialects.given import Given
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
+from tilewise.notation.dialects.triton.context import Context
 from tilewise.notation.dialects.triton.layouts import CBX, LANEID, REG, TCOL, TLANE, WARPID, layout_of
 from tilewise.notation.dialects.triton.tile import BLOCK, LANE, REGISTER, WARP, Basis, unit
-from tilewise.notation.dialects.triton.versions import Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def encoding_of(layout: Layout, given: Given, beside: tuple[str, ...] = ()) -> E
 def _says(encoding: Encoding, layout: Layout, shape: Sequence[int], given: Given) -> bool:
     """Return whether an encoding is read as a layout."""
     try:
-        read = layout_of(encoding, shape, None, given.dtype, Version.of(given.triton))
+        read = layout_of(encoding, shape, None, Context.of(given.triton, given.dtype))
     except LayoutError:
         return False
     return read.same(layout).answer is True

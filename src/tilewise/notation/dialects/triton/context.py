@@ -1,10 +1,11 @@
-"""Where the meaning of an encoding drifted from version to version of Triton."""
+"""What an encoding's meaning hangs on beside its text: the version of Triton, and the type of an element."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.notation.dialects.triton.attributes import Encoding
 from tilewise.notation.dialects.triton.tile import REGISTER, Tile
@@ -13,26 +14,27 @@ NEWEST = (3, 9)
 
 
 @dataclass(slots=True)
-class Version:
-    """The version that printed a text, and what is to be said of the choices that hang on it."""
+class Context:
+    """The version that printed a text, the type of an element, and what is to be said of choices."""
 
     number: tuple[int, ...] = NEWEST
     given: bool = False
+    dtype: DType | None = None
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, text: str | None) -> Version:
-        """Return the version that a text names; without one, the newest that is known here.
+    def of(cls, text: str | None, dtype: DType | None = None) -> Context:
+        """Return the context for a version; without one it is the newest that is known here.
 
-        >>> Version.of("3.2.0").number, Version.of(None).number
+        >>> Context.of("3.2.0").number, Context.of(None).number
         ((3, 2), (3, 9))
         """
         if text is None:
-            return cls()
+            return cls(dtype=dtype)
         found = re.fullmatch(r"v?(\d{1,4})\.(\d{1,4})(?:\.\S{0,20})?", text)
         if found is None:
             raise LayoutError("TW001", f"{text!r} is no version of Triton", hint="such as --triton 3.2")
-        return cls((int(found[1]), int(found[2])), True)
+        return cls((int(found[1]), int(found[2])), True, dtype)
 
     def before(self, major: int, minor: int) -> bool:
         """Return whether the text is older than a version."""
