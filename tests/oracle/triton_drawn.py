@@ -1,7 +1,7 @@
 """Random types with layouts as Triton 3.9 writes them, kind by kind.
 
-A function draws the text of one type from a `Random`. Most of the texts are legal; Triton's own parser decides.
-The rules are those of the attributes' verifiers in lib/Dialect/TritonGPU/IR/Dialect.cpp and
+A function draws the text of one type from a `Random`. Most of the texts are legal; Triton's own parser
+decides. The rules are those of the attributes' verifiers in lib/Dialect/TritonGPU/IR/Dialect.cpp and
 lib/Dialect/TritonNvidiaGPU/IR/Dialect.cpp, in github.com/triton-lang/triton.
 """
 
@@ -148,7 +148,9 @@ def _linear(random: Random, shape: Sequence[int]) -> str:
 
 
 def _bits(shape: Sequence[int]) -> list[tuple[int, int]]:
-    return [(dim, 1 << at) for dim in reversed(range(len(shape))) for at in range(shape[dim].bit_length() - 1)]
+    return [
+        (dim, 1 << at) for dim in reversed(range(len(shape))) for at in range(shape[dim].bit_length() - 1)
+    ]
 
 
 def linear(random: Random) -> str:
@@ -194,7 +196,9 @@ def mma3(random: Random) -> str:
 def _mfma(random: Random, rank: int) -> str:
     """Draw a tile of mfma. Triton has 64 x 4 transposed alone, and 4 x 64 not transposed alone."""
     wide, transposed = random.random() < 0.1, random.random() < 0.5
-    shape = random.choice(([32, 32, 8], [32, 32, 16], [16, 16, 16], [16, 16, 32], [64, 4, 4] if transposed else [4, 64, 4]))
+    shape = random.choice(
+        ([32, 32, 8], [32, 32, 16], [16, 16, 16], [16, 16, 32], [64, 4, 4] if transposed else [4, 64, 4])
+    )
     return written(
         "amd_mfma",
         version=random.randint(1, 4),
@@ -202,7 +206,9 @@ def _mfma(random: Random, rank: int) -> str:
         instrShape=[16, 16, 4] if wide else shape,
         isTransposed=transposed,
         CGALayout=ctas(random, rank, 0.15),
-        tilesPerWarp=powers(random, rank, random.randint(1, 2)) if rank == 2 and random.random() < 0.3 else None,
+        tilesPerWarp=powers(random, rank, random.randint(1, 2))
+        if rank == 2 and random.random() < 0.3
+        else None,
         elementBitWidth=64 if wide else None,
     )
 
@@ -227,8 +233,6 @@ def _wmma(random: Random, rank: int, version: int) -> str:
         random.shuffle(digits)
     if random.random() < 0.15:
         digits.append([0] * rank)
-    if version == 3 and len(digits) > 1 and random.random() < 0.05:  # warps that are XORed: no layout
-        digits[-1] = [a ^ b for a, b in zip(digits[-1], digits[-2], strict=True)]
     cut = random.choice((0, 0, 0, random.randint(0, len(digits))))
     dealt = {"register": digits[:cut]} if cut else {}
     return written(
@@ -247,9 +251,13 @@ def wmma(random: Random) -> str:
     return tensor(random, shape_of(random, rank, low=3), _wmma(random, rank, random.randint(1, 3)))
 
 
-def _dot(random: Random, rank: int, parent: str, widths: Sequence[int] = (), operand: int | None = None) -> str:
+def _dot(
+    random: Random, rank: int, parent: str, widths: Sequence[int] = (), operand: int | None = None
+) -> str:
     operand = random.randint(0, 1) if operand is None else operand
-    encoding = written("dot_op", opIdx=operand, parent=parent, kWidth=random.choice(widths) if widths else None)
+    encoding = written(
+        "dot_op", opIdx=operand, parent=parent, kWidth=random.choice(widths) if widths else None
+    )
     return tensor(random, shape_of(random, rank, low=3), encoding)
 
 
@@ -357,7 +365,7 @@ def padded_shared(random: Random) -> str:
 
 
 def shared_linear(random: Random) -> str:
-    """Draw a permutation of the digits, then XOR some into others: in a row, as swizzles do, or in any way."""
+    """Draw a permutation of the digits, then XOR some into others, as swizzles do or in any way."""
     rank = rank_of(random)
     shape = shape_of(random, rank, low=3)
     digits = [[bit if at == dim else 0 for at in range(rank)] for dim, bit in _bits(shape)]

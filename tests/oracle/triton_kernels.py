@@ -1,12 +1,14 @@
 """Kernels as Triton compiles them for every target, down to TTGIR, printed as JSON by a process of its own.
 
 The kernels are plain ones of every kind: products, softmax, the backward pass of a layer norm, attention, a
-transposition, sums. It runs under every Triton since 3.0, for what each of them prints differs. No GPU is needed.
+transposition, sums. It runs under every Triton since 3.0, for each prints something else. No GPU is needed.
 
-    python tests/oracle/triton_kernels.py >dumps.json       {"triton": version, "dumps": {"kernel, target": TTGIR}}
+    python tests/oracle/triton_kernels.py >dumps.json   {"triton": version, "dumps": {"kernel, target": text}}
     python tests/oracle/triton_kernels.py cuda:90 gfx942 >dumps.json
     python tests/oracle/triton_kernels.py "cuda:90 2 CTAs" >dumps.json
 """
+
+# ruff: noqa: N803 - constants of kernels are capitals
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ TYPE = re.compile(r"tensor<|![a-z_]+\.memdesc<")
 def types_in(text: str) -> list[str]:
     """Return the different types with layouts in a text, in order.
 
-    >>> types_in("#b = #ttg.blocked<{order = [0]}>\\n%0 = f : tensor<2xf32, #ttg.slice<{dim = 1, parent = #b}>>")
-    ['tensor<2xf32, #ttg.slice<{dim = 1, parent = #ttg.blocked<{order = [0]}>}>>']
+    >>> types_in("#b = #ttg.blocked<{order = [0]}>\\n%0 = f : tensor<2xf32, #b>")
+    ['tensor<2xf32, #ttg.blocked<{order = [0]}>>']
     """
     meanings: dict[str, str] = {}
     for name, meaning in ALIAS.findall(text):

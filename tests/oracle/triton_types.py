@@ -9,8 +9,8 @@ as the argument of a function, and turned into a linear layout. An answer is
     {"text", "shape", "bases", "pads"}   its linear part, and the paddings: [[interval, padding], ...]
     {"text", "untold"}                   why there is no answer: the parser's words, or "crashed"
 
-The shape of a memory descriptor is that of its allocation: Triton lays out the whole of it. Triton asserts, and
-so aborts; a child answers, and where it dies the next child goes on with the next type. No GPU is needed.
+The shape of a memory descriptor is that of its allocation: Triton lays out the whole of it. Triton asserts,
+and so aborts; a child answers, and where it dies the next child goes on with the next type. No GPU is needed.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ def _answer(builder, module, text):
     module.set_attr("made", made)
     if not re.search(r", (\S.*)[,>].*\n(?s:.*){made = \1, ", module.str_nodebug()):
         raise ValueError("Gluon takes it for another")
+    if hasattr(layout, "partition_layout"):
+        raise ValueError("Gluon leaves the partitions out")
     if hasattr(layout, "interval_padding_pairs"):
         bases = {"offset": layout.offset_bases, "block": _blocks(layout, layout.shape)}
         return {"shape": layout.shape, "bases": bases, "pads": layout.interval_padding_pairs}
@@ -102,13 +104,13 @@ def _answer(builder, module, text):
 
 
 def _blocks(layout, shape):
-    """The bases of blocks where Gluon has those of the encoding: each block has a whole part of the tensor."""
+    """The bases of blocks where Gluon has those of the encoding: a block has a part of the tensor."""
     split = [1] * len(shape)
-    bases = getattr(layout, "cga_layout", [])  # of tensor memory since 3.8
+    bases = layout.cga_layout  # before 3.8 tensor memory has none
     for basis in bases:
-        split = [max(parts, 2 * step) for parts, step in zip(split, basis)]
-    parts = [extent // blocks for extent, blocks in zip(shape, split)]
-    return [[step * part for step, part in zip(basis, parts)] for basis in bases]
+        split = [max(parts, 2 * step) for parts, step in zip(split, basis, strict=True)]
+    parts = [extent // blocks for extent, blocks in zip(shape, split, strict=True)]
+    return [[step * part for step, part in zip(basis, parts, strict=True)] for basis in bases]
 
 
 def _rank(layout):
