@@ -145,7 +145,8 @@ def _wmma(
         "warpsPerCTA",
         "tilesPerWarp",
     )
-    generation = encoding.number("version")
+    # Triton 3.0 and 3.1, which print #triton_gpu, knew version 1 alone and named none
+    generation = encoding.number("version", 1 if encoding.name.startswith("#triton_gpu.") else None)
     if generation not in (1, 2, 3):
         raise encoding.error("TW602", f"WMMA has no version {generation}", "version", "known: 1 2 3")
     extents = encoding.powers("instrShape", 3) if "instrShape" in encoding.items else (16, 16, 16)
