@@ -29,6 +29,20 @@ def test_a_nested_index_counts_as_its_text_is_written(tilewise, layout, index, p
         assert tilewise("at", "-", index, "--json", stdin=layout).json["places"] == [{"m": place}]
 
 
+@pytest.mark.parametrize("command", ["at", "explain"])
+def test_options_may_stand_before_the_index(tilewise, command):
+    layout = "S[(8, 4) : (4, 1)]"
+    assert tilewise(command, layout, "--shape", "4,8", "3,1") == tilewise(
+        command, layout, "3,1", "--shape", "4,8"
+    )
+
+
+def test_options_may_stand_before_the_place(tilewise):
+    assert tilewise("who", "S[8 : 1]", "--limit", "1", "5") == tilewise(
+        "who", "S[8 : 1]", "5", "--limit", "1"
+    )
+
+
 def test_a_nested_index_under_a_shape_counts_as_the_text_does(tilewise):
     run = tilewise("at", "(128,64):(64,1)", "(1,2),3", "--shape", "(8,16),64", "--json")
     assert run.json["places"] == [{"m": (1 + 2 * 8) * 64 + 3}]

@@ -56,6 +56,11 @@ class Parser(argparse.ArgumentParser):
             hint = self._kept_apart(message.removeprefix("argument ").partition(":")[0]) or hint
         raise LayoutError("TW401", message, hint=hint)
 
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Return the arguments of words, where options may stand before an optional PLACE or INDEX."""
+        takes_rest = any(action.nargs == argparse.REMAINDER for action in self._actions)
+        return self.parse_args(words) if takes_rest else self.parse_intermixed_args(words)
+
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         """The value of a word, which may be in any case where it is one of a few words."""
         known = {choice for choice in action.choices or () if isinstance(choice, str)}
@@ -108,7 +113,7 @@ def read(words: Sequence[str], as_json: bool = False) -> argparse.Namespace:
     if words and words[0] in SUMMARIES:
         command, *rest = words
         asks_help = rest[:1] in (["--help"], ["-h"])
-        return parser_for(command, rest).parse_args([*rest[1:], "--help"] if asks_help else rest)
+        return parser_for(command, rest).read([*rest[1:], "--help"] if asks_help else rest)
     if words and not words[0].startswith("-"):
         raise _unknown(words[0])
     if as_json and words[:1] in ([], ["--help"], ["-h"], ["--version"]):
