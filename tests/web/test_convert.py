@@ -9,6 +9,7 @@ import pytest
 from tests.web.chromium import CONTROL, Page
 
 from tilewise.cli.commands.explore import converted
+from tilewise.notation.dialects import DIALECTS
 from tilewise.show.address import fragment
 from tilewise.show.server import Server
 
@@ -34,6 +35,15 @@ def test_a_text_that_the_page_cannot_read_is_converted_by_its_server(page, conve
     says(page, "4096 elements")
     assert page.evaluate(f"document.querySelector('{FIELD}').getAttribute('aria-invalid')") == "false"
     assert page.evaluate("document.title") == TILED
+
+
+@pytest.mark.parametrize("name", [name for name, dialect in DIALECTS.items() if dialect.reads])
+def test_a_text_of_each_dialect_is_drawn(page, converting, name):
+    given = next(given for given in DIALECTS[name].module.EXAMPLES if given.part is None and not given.let)
+    shape = {"s": ",".join(map(str, given.shape))} if given.shape else {}
+    page.open(converting + fragment(given.text, **shape))
+    says(page, "elements at")
+    assert page.evaluate(f"document.querySelector('{FIELD}').getAttribute('aria-invalid')") == "false"
 
 
 def test_a_shape_comes_from_its_field_and_padding_is_noted(page, converting):

@@ -60,9 +60,18 @@ export function commandFor(text: string): string {
   return `the command that reads it: tilewise explore '${quoted.length > 60 ? "..." : quoted}'`;
 }
 
+/** How texts of other systems begin, and the notation's never: a sign, a call, a type, a word of theirs. */
+const FOREIGN = [
+  /^[#!%@{[]/,
+  /^(?:\w|\.|::)+\s*<(?!\s*\d+\s*,\s*\d+\s*,\s*-?\d+\s*>)/,
+  /^[\w.:]*(?:Layout|Fragment|Sharding|PartitionSpec|Tensor|make_\w+)\s*\(/,
+  /^\(*\w*[sS]hard/,
+  /^(?:lambda|Tiled|MMA|Copy|[a-z]\w*\[|\w+\s*=)/,
+];
+
 /** Whether a text begins as those of other systems do, and the notation's never. */
 export function looksForeign(text: string): boolean {
-  return /^\s*(?:[#!%@{]|(?:\w|\.|::)+\s*(?:<(?!\s*\d+\s*,\s*\d+\s*,\s*-?\d+\s*>)|\w*Layout\b|\{)|\w*[sS]hard|lambda\b|cute|make_|Tiled|[a-z]\w*\[)/.test(text);
+  return FOREIGN.some((pattern) => pattern.test(text.trimStart()));
 }
 
 function keyOf({ text, shape, dtype }: Asked): string {

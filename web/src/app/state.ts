@@ -6,6 +6,7 @@
  * that say nothing are left out, and come back as the notation prints them.
  */
 
+import { looksForeign } from "./convert";
 import { spaced, tight } from "./spacing";
 
 export const VERSION = 1;
@@ -40,12 +41,17 @@ export function toFragment(state: State): string {
   const fields = [String(VERSION)];
   for (const name of TEXTS) {
     const text = state[name];
-    if (text) fields.push(`${name}=${escaped(EXPRESSIONS.includes(name) ? tight(text) : text)}`);
+    if (text) fields.push(`${name}=${escaped(isOwn(name, text) ? tight(text) : text)}`);
   }
   if (state.i?.length) fields.push(`i=${runs(state.i)}`);
   if (state.c !== undefined) fields.push(`c=${state.c}`);
   if (state.t) fields.push(`t=${state.t}`);
   return `#${fields.join("&")}`;
+}
+
+/** Whether a field is an expression of the notation; lines and spaces of other systems stay as they are. */
+function isOwn(name: string, text: string): boolean {
+  return EXPRESSIONS.includes(name) && !looksForeign(text);
 }
 
 /** The state of an address, an old one too; an Error in words where it is none. */
@@ -85,7 +91,7 @@ function versionOf(text: string): [number, Fields] {
 function stateOf(fields: Fields): State {
   const state: State = { v: 1, e: "" };
   for (const [name, value] of fields) {
-    if (EXPRESSIONS.includes(name)) state[name as "e" | "e2"] = spaced(value);
+    if (isOwn(name, value)) state[name as "e" | "e2"] = spaced(value);
     else if ((TEXTS as readonly string[]).includes(name)) state[name as "d"] = value;
     else if (name === "i") state.i = indices(value);
     else if (name === "c") state.c = natural(value, "a step");
