@@ -44,6 +44,8 @@ class Compiler:
 
 @pytest.fixture
 def compiler(monkeypatch):
+    """A compiler without a library: where a test before this one has found the real one, it is hidden."""
+    monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
     return Compiler(monkeypatch)
 
 
