@@ -46,7 +46,8 @@ soak: $(VENV)/ready-for-cuda  ## a million generated cases against the naive def
 fuzz: $(VENV)/ready-to-fuzz  ## fuzz the parser for a while
 	@$(BIN)/python tests/notation/fuzz_parser.py
 
-oracle: $(VENV)/ready-with-oracles $(VENV)/ready-with-frameworks  ## differential tests against the neighbours
+# torch brings a Triton of its own; the one that is held to comes after it
+oracle: $(VENV)/ready-with-frameworks $(VENV)/ready-with-oracles  ## differential tests against the neighbours
 	@$(BIN)/python -m pytest -q -m oracle tests $(PYTEST_ARGS)
 
 bench: $(VENV)/ready-with-oracles  ## figures, side by side with the neighbours, into docs/bench.md
