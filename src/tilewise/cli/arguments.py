@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import pairwise
+from math import prod
 
 from tilewise import __version__
 from tilewise.cli.answer import Answer
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from tilewise.notation.dialects import Reading
+    from tilewise.notation.read import Options
 
 PROLOGUE = "tilewise tells where every element of a tensor lives."
 EPILOGUE = """\
-LAYOUT is text, such as 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' or CuTe's '(8,4):(4,1)', an entry of
-`tilewise catalog` as a call, such as 'wgmma.D(f32, n=64)', a document that `tilewise say --as json` wrote,
-or - for standard input, where another command's answer in JSON will do as well.
+LAYOUT is text, such as 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]', or what a compiler printed: Triton's
+'#ttg.blocked<...>' and 'tensor<128x64xf16, #ttg...>', CuTe's '(8,4):(4,1)' and 'Tiled MMA', shardings of JAX,
+XLA and torch, 'lambda i, j: ...' (docs/paste.md). It may be an entry of `tilewise catalog` as a call, such as
+'wgmma.D(f32, n=64)', a file that has such a text, a document that `tilewise say --as json` wrote, or - for
+standard input, where another command's answer in JSON will do as well.
 
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
@@ -175,6 +179,11 @@ ASKED = (
     "ask in this shape of the same size, such as 8,8; an encoding or a sharding has its tensor's from here"
 )
 
+TENSOR_OPTION = ("--shape", "--tensor")
+"""The option that says the tensor's shape: the second where --shape is another thing."""
+
+DIALECT = "whose text it is, where its looks do not tell, such as cute or triton"
+
 
 def layout_options(
     parser: argparse.ArgumentParser, *, has_dtype: bool = False, shape: str | None = TENSOR
@@ -198,13 +207,18 @@ def layout_options(
     group.add_argument("--unit", choices=UNITS, default="element", help="what strides count (element)")
     if not has_dtype:
         group.add_argument("--dtype", help="the type of an element, such as bf16")
-    group.add_argument("--dialect", metavar="NAME", help="the dialect, where its looks do not tell")
-    group.add_argument("--part", metavar="NAME", help="one of several layouts in a text, such as A")
+    group.add_argument("--dialect", metavar="NAME", help=DIALECT)
+    group.add_argument(
+        "--part",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="one of several layouts in a text, such as A; given twice, one for each text",
+    )
     group.add_argument(
         "--triton", metavar="VERSION", help="the version that printed an encoding, such as 3.2"
     )
-    if shape is not None:
-        group.add_argument("--shape", metavar="S", help=shape)
+    group.add_argument(TENSOR_OPTION[shape is None], metavar="S", help=shape or TENSOR)
     parser.set_defaults(shape_help=shape)
 
 
@@ -225,16 +239,18 @@ def layout_from(word: str, args: argparse.Namespace, *, as_counted: bool = False
     text = text_from(word)
     try:
         found = _reading(text, args, as_counted)
-    except LayoutError:
+    except LayoutError as error:
         if word == "-" or not os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
+            if args.shape_help is None:
+                error.hint = error.hint.replace("shape=", "tensor=")
             raise
         path, text = text, text_from(_content(text))
         found = _of_file(path, lambda: _reading(text, args, as_counted))
+    args.told["texts"] = args.told.get("texts", 0) + 1
     _refuse_another_shape(found, args)
     if is_document(text):
         return found.layout
-    if found.dtype is not None and args.dtype is None:
-        args.dtype = args.told["dtype"] = found.dtype.name
+    _settle_type(found, args)
     if found.box is not None:
         args.told["box"] = list(found.box)
         args.notes.append(f"the tensor is {_by(found.box)}, and the layout is padded beyond it")
@@ -244,38 +260,69 @@ def layout_from(word: str, args: argparse.Namespace, *, as_counted: bool = False
 
 
 def _reading(text: str, args: argparse.Namespace, as_counted: bool) -> Reading:
-    """Return what a text says, read as the options tell."""
+    """Return what a text says, read as the options tell; the shape is for a text without its own."""
     if is_document(text):
         from tilewise.notation.dialects import Reading
 
         return Reading(_as_asked(_document(text), args))
     from tilewise.hardware.calls import reading
 
-    return reading(
-        text,
-        dialect=args.dialect,
-        storage=[name for names in args.storage for name in names.split(",")],
-        unit=args.unit,
-        dtype=None if as_counted and args.unit != "element" else args.dtype,
-        let=let_from(args),
-        shape=None if args.shape_help is None else _shape_given(args),
-        part=args.part,
-        triton=args.triton,
-    )
+    options: Options = {
+        "dialect": args.dialect,
+        "storage": [name for names in args.storage for name in names.split(",")],
+        "unit": args.unit,
+        "dtype": None if as_counted and args.unit != "element" else args.dtype,
+        "let": let_from(args),
+        "part": _part(args),
+        "triton": args.triton,
+    }
+    try:
+        return reading(text, **options)
+    except LayoutError as error:
+        shape = _tensor_shape(args)
+        if error.code != "TW202" or shape is None:
+            raise
+        return reading(text, **(options | {"shape": shape}))
+
+
+def _part(args: argparse.Namespace) -> str | None:
+    """Return the part that is asked for of the text that comes next."""
+    parts: list[str] = args.part
+    number = args.told.get("texts", 0)
+    return parts[min(number, len(parts) - 1)] if parts else None
+
+
+def _tensor_shape(args: argparse.Namespace) -> Any:
+    """Return the shape that is given for texts without their own, or None."""
+    option = TENSOR_OPTION[args.shape_help is None]
+    given = getattr(args, option[2:])
+    return None if given is None else _shape(option, given, args)
+
+
+def _settle_type(found: Reading, args: argparse.Namespace) -> None:
+    """Take the type that a text says; note where --dtype is another one."""
+    from tilewise.core.dtypes import DType
+
+    if found.dtype is None:
+        return
+    if args.dtype is None:
+        args.dtype = args.told["dtype"] = found.dtype.name
+    elif DType.of(args.dtype) != found.dtype:
+        args.notes.append(f"the text says {found.dtype}, and is taken as {args.dtype}")
 
 
 def _refuse_another_shape(found: Reading, args: argparse.Namespace) -> None:
     """Refuse a --shape that is not the tensor's, where no question is asked in it."""
-    from tilewise.core.shapes import as_shape, extents_of
+    from tilewise.core.shapes import as_shape, extents_of, spell
 
-    if args.shape_help != TENSOR or args.shape is None:
-        return
+    given = None if args.shape_help == ASKED else _tensor_shape(args)
     shape = found.box or extents_of(found.layout.shape)
-    if shape != extents_of(as_shape(_shape_given(args))):
+    if given is not None and shape != extents_of(as_shape(given)):
+        option = TENSOR_OPTION[args.shape_help is None]
         raise LayoutError(
             "TW202",
-            f"--shape {args.shape} is not the shape of this tensor, which is {_by(shape)}",
-            hint="--shape is for encodings and shardings that have no shape of their own",
+            f"{option} {spell(as_shape(given))} is not the shape of this tensor, which is {_by(shape)}",
+            hint=f"{option} is for encodings and shardings that have no shape of their own",
         )
 
 
@@ -373,6 +420,13 @@ def filled_in(text: str, args: argparse.Namespace, *names: str) -> str:
     return text
 
 
+def type_from(texts: Sequence[str], args: argparse.Namespace) -> None:
+    """Take the type of an element from the first text that says one, where --dtype does not."""
+    for text in texts:
+        if args.dtype is None and not is_document(text):
+            args.dtype = _type_in(text, args)
+
+
 def _type_in(text: str, args: argparse.Namespace) -> str | None:
     """Return the type of an element that a text of another system says, or None."""
     from tilewise.notation.dialects import dialect_of
@@ -439,18 +493,42 @@ def layout_and_index(args: argparse.Namespace) -> tuple[Layout, int, tuple[int, 
     from tilewise.notation import parse_index
 
     layout, shape = layout_from(args.layout, args), shape_from(args)
-    flat = layout.flat_index(parse_index(args.index, let_from(args)), shape=shape)
+    index, box = parse_index(args.index, let_from(args)), box_from(args)
+    if box is not None and shape is None:
+        index = _in_box(index, box)
+    flat = layout.flat_index(index, shape=shape)
     return layout, flat, layout.coordinates(flat, shape)
+
+
+def box_from(args: argparse.Namespace) -> tuple[int, ...] | None:
+    """Return the extents of a tensor whose layout is padded beyond them, or None."""
+    box = args.told.get("box")
+    return None if box is None else tuple(box)
+
+
+def is_padding(index: Sequence[Any], box: tuple[int, ...] | None) -> bool:
+    """Return whether an index lies beyond the tensor, in what its layout is padded by."""
+    numbers = all(isinstance(number, int) for number in index)
+    return box is not None and numbers and any(i >= extent for i, extent in zip(index, box, strict=False))
+
+
+def _in_box(index: Any, box: tuple[int, ...]) -> Any:
+    """Return an index of a padded layout by coordinates: a flat number counts the tensor's elements."""
+    from tilewise.core.shapes import coordinates
+
+    if isinstance(index, int):
+        if not 0 <= index < prod(box):
+            raise LayoutError("TW201", f"element {index} is not of the tensor, which is {_by(box)}")
+        return coordinates(index, box)
+    if is_padding(index, box):
+        raise LayoutError("TW201", f"{index} is padding: the tensor is {_by(box)}")
+    return index
 
 
 def shape_from(args: argparse.Namespace) -> Any:
     """Return the shape that --shape asks in, or None, also where it is that of a padded tensor."""
-    given = _shape_given(args)
-    return None if given == tuple(args.told.get("box", ())) else given
-
-
-def _shape_given(args: argparse.Namespace) -> Any:
-    return None if args.shape is None else _shape("--shape", args.shape, args)
+    given = None if args.shape is None else _shape("--shape", args.shape, args)
+    return None if given == box_from(args) else given
 
 
 def _shape(option: str, text: str, args: argparse.Namespace) -> Any:

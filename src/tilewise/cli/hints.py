@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from shlex import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"an index of it can be asked with shape=\(([\d, ()]+)\)",
         lambda found: f"tilewise at ... --shape {_bare(found)} asks an index of it",
     ),
-    (r"\bshape=\(([\d, ]+)\)", lambda found: f"--shape {_bare(found)}"),
+    (r"\b(shape|tensor)=\(([\d, ]+)\)", lambda found: f"--{found[1]} {_bare(found[2])}"),
+    (r"\bpart=\"([^\"]+)\"", lambda found: f"--part {quote(found[1])}"),
     (
         r"\b(reshape|permute)=\(([\d, ]+)\)",
         lambda found: f"--{found[1]} {found[2].replace(' ', '').rstrip(',')}",
@@ -54,8 +56,9 @@ SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 """(what a hint says in Python, how it is written in a shell)."""
 
 
-def _bare(found: re.Match[str]) -> str:
-    return re.sub(r"[\s\"]", "", found[1]).rstrip(",")
+def _bare(numbers: re.Match[str] | str) -> str:
+    text = numbers if isinstance(numbers, str) else numbers[1]
+    return re.sub(r"[\s\"]", "", text).rstrip(",")
 
 
 def in_a_shell(hint: str) -> str:

@@ -57,6 +57,9 @@ def _answer(words: list[str], as_json: bool) -> Answer:
     args = read(words, as_json)
     args.json = as_json
     found: Answer = args.answer(args)  # set by `read`
+    texts = args.told.pop("texts", 0)
+    if len(getattr(args, "part", [])) > max(1, texts):
+        raise LayoutError("TW401", f"--part {args.part[-1]} has no text: there is one a layout, in order")
     return found.noted(*args.notes).with_told(args.told)
 
 

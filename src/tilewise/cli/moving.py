@@ -7,7 +7,7 @@ import re
 from math import inf
 
 from tilewise.cli.answer import NO, Answer, how_paired, witness_data
-from tilewise.cli.arguments import layout_from, layout_options, let_from, shape_from, two_texts
+from tilewise.cli.arguments import layout_from, layout_options, let_from, shape_from, two_texts, type_from
 from tilewise.cli.hints import in_a_shell, witness_text
 from tilewise.core.errors import LayoutError, Refused
 
@@ -102,9 +102,10 @@ def _asked(args: argparse.Namespace) -> Named:
     named = _named(args)
     if named is not None:
         return named
+    texts = two_texts(args.source, args.target)
+    type_from(texts, args)
     if args.dtype is None:
         raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype bf16")
-    texts = two_texts(args.source, args.target)
     source, target = (_layout(text, args) for text in texts)
     shape = shape_from(args)
     if shape is None and (note := how_paired(source, target)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tilewise.core.dtypes import DType
@@ -79,6 +80,7 @@ def reading(text: str, catalog: Catalog | None = None, **options: Unpack[Options
     storage, dtype, shape = options.get("storage", ()), options.get("dtype"), options.get("shape")
     if not isinstance(text, str):
         raise LayoutError("TW001", f"parse reads text, not the {type(text).__name__} {text!r}")
+    text = _without_colours(text)
     if unit not in UNITS:
         raise LayoutError("TW106", f"unknown unit {unit!r}", hint="known: " + " ".join(UNITS))
     if dialect not in (None, OWN, *DIALECTS):
@@ -92,11 +94,33 @@ def reading(text: str, catalog: Catalog | None = None, **options: Unpack[Options
         extents = None if shape is None else tuple(extents_of(as_shape(shape)))
         given = Given(text, extents, options.get("part"), options.get("triton"), element, let, unit)
         found = read_in(other, given)
+        _check_shape(found, given)
         return found if unit == "element" else replace(found, layout=_counted(found.layout, element))
     names = Names(let, frozenset([storage] if isinstance(storage, str) else storage))
     cursor = Cursor(text)
     with cursor.blame(cursor.next):
         return Reading(_counted(Parser(cursor, names, unit, element, catalog).layout(), element))
+
+
+def _without_colours(text: str) -> str:
+    """Return a text without the colours that a terminal has shown it in.
+
+    >>> _without_colours("\x1b[32m(8,4):(4,1)\x1b[0m")
+    '(8,4):(4,1)'
+    """
+    return re.sub(r"\x1b\[[0-9;]*m", "", text) if "\x1b" in text else text
+
+
+def _check_shape(found: Reading, given: Given) -> None:
+    """Refuse a shape that is not that of the text's tensor."""
+    shape = found.box or extents_of(found.layout.shape)
+    if given.shape is not None and given.shape != shape:
+        raise LayoutError(
+            "TW202",
+            f"the tensor of the text is {' x '.join(map(str, shape))}, and the shape given"
+            f" {' x '.join(map(str, given.shape))}",
+            hint="a shape is for encodings and shardings that have none of their own",
+        )
 
 
 def _counted(layout: Layout, element: DType | None) -> Layout:

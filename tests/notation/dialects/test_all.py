@@ -50,7 +50,7 @@ def test_a_text_without_a_shape_asks_for_one(name):
             with pytest.raises(LayoutError) as error:
                 read(DIALECTS[name], Given(given.text, None, given.part, given.triton))
             assert error.value.code == "TW202"
-            assert "--shape" in error.value.hint
+            assert "shape=" in error.value.hint
 
 
 @pytest.mark.parametrize("name", READ)

@@ -295,7 +295,7 @@ def _list(asked: Iterable[Operation]) -> Answer:
 def _help(operation: Operation) -> Answer:
     usage = f"tilewise algebra {operation.name} {operation.usage}"
     law = law_of(operation)
-    shown = _run(operation, _reread(operation, operation.example, argparse.Namespace(notes=[])))
+    shown = _run(operation, _reread(operation, operation.example, argparse.Namespace(notes=[], told={})))
     example = f"$ {_called(operation)}\n{shown.text}"
     options = [(OPTIONS[name].spelled, OPTIONS[name].said_of(operation.name)) for name in operation.options]
     listed = [f"  {spelled:<14}  {said}" for spelled, said in (*options, *_OF_ALL)]

@@ -22,7 +22,14 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import layout_from, layout_options, permute_from, reshape_from, text_from
+from tilewise.cli.arguments import (
+    layout_from,
+    layout_options,
+    permute_from,
+    reshape_from,
+    two_texts,
+    type_from,
+)
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
@@ -59,14 +66,14 @@ def answer(args: argparse.Namespace) -> Answer:
     """The plan, or its code; no, where something would have to leave its warp."""
     from tilewise.check.shuffle import shuffle
 
+    texts = two_texts(args.source, args.target)
+    type_from(texts, args)
     dtype = args.dtype
     if dtype is None:
         raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype f16")
-    if args.source == args.target == "-":
-        raise LayoutError("TW401", "only one layout can come from standard input")
     if args.name is not None and not args.code:
         raise LayoutError("TW401", "--name names a function, and none is printed", hint="add --code")
-    source, target = (layout_from(text_from(text), args) for text in (args.source, args.target))
+    source, target = (layout_from(text, args) for text in texts)
     try:
         plan = shuffle(
             source,

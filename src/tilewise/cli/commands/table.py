@@ -18,7 +18,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilewise.cli.answer import Answer, order_data
-from tilewise.cli.arguments import ASKED, layout_from, let_from, one_layout, shape_from
+from tilewise.cli.arguments import ASKED, box_from, layout_from, let_from, one_layout, shape_from
 from tilewise.core.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def answer(args: argparse.Namespace) -> Answer:
     layout = layout_from(args.layout, args)
     shape = shape_from(args)
     window = None if args.window is None else parse_window(args.window, let_from(args))
+    if window is None and shape is None and (box := box_from(args)):
+        window = tuple((0, extent) for extent in box)
     places = _places_asked(layout, shape, window)
     if places > (MAX_PLACES if window is None else MAX_PLACES_OF_A_WINDOW) and not (args.npy and window):
         raise LayoutError(

@@ -22,7 +22,16 @@ from math import prod
 
 from tilewise.cli.addresses import Buffer, address_from, base_option, buffer_from
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, order_data, place_data
-from tilewise.cli.arguments import ASKED, layout_from, let_from, one_layout, shape_from, text_from
+from tilewise.cli.arguments import (
+    ASKED,
+    box_from,
+    is_padding,
+    layout_from,
+    let_from,
+    one_layout,
+    shape_from,
+    text_from,
+)
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import number_text
 from tilewise.core.layout import Layout
@@ -82,7 +91,7 @@ def _at_place(layout: Layout, args: argparse.Namespace) -> Answer:
     place = on_its_axes(layout, _asked_place(args))
     found, data, code = _found(layout, [place], args)
     if code == NO:
-        data["reason"] = why_empty(layout, place)
+        data.setdefault("reason", why_empty(layout, place))
     return Answer(data, _text(data, [f"{index_text(index)} at {at}" for index, at in found]), code)
 
 
@@ -108,7 +117,7 @@ def _at_byte(layout: Layout, args: argparse.Namespace) -> Answer:
     found, data, code = _found(seen, [{"m": unit} for unit in buffer.units_at(byte)], args)
     data = {"byte": byte, "base": buffer.base, **data}
     if code == NO:
-        data["reason"] = _reason_at_byte(seen, byte, buffer)
+        data.setdefault("reason", _reason_at_byte(seen, byte, buffer))
     lines = []
     for index, at in found:
         line = f"{index_text(index)} at {at}"
@@ -132,10 +141,13 @@ def _found(
     except NotDecided as error:
         key = "indices" if exact else "matches"
         return [], data | {key: None, "reason": error.message}, UNDECIDED
+    box = box_from(args) if shape is None else None
     found = sorted(
-        matches,
+        [match for match in matches if not is_padding(match[0], box)],
         key=lambda match: (layout.flat_index(match[0], shape=shape), [steps for _, steps in match[1].terms]),
     )
+    if matches and not found:
+        data["reason"] = "it is padding, beyond the tensor"
     if args.limit is not None:
         data["more"] = len(found) > args.limit
         found = found[: args.limit]

@@ -112,6 +112,7 @@ def dialect_of(text: str) -> Dialect | None:
     'xla'
     >>> dialect_of("S[8 : 1]")
     """
+    text = re.sub(r"^(?:\s*//[^\n]*\n)+", "", text) if "//" in text else text
     if _OWN.match(text):
         return None
     return next((dialect for dialect in _LIST if dialect.has_the_looks(text)), None)

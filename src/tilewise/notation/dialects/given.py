@@ -48,21 +48,22 @@ class Given:
     def needs_shape(self, what: str) -> tuple[int, ...]:
         """Return the shape, or refuse: `what` names the text that has no shape of its own."""
         if self.shape is None:
-            raise LayoutError("TW202", f"{what} has no shape", hint="say the tensor's: --shape 128,64")
+            raise LayoutError("TW202", f"{what} has no shape", hint="say the tensor's: shape=(128, 64)")
         return self.shape
 
     def chosen(self, parts: Iterable[str], what: str) -> str:
-        """Return the part that is asked for; refuse where several are there and none was named."""
+        """Return the part that is asked for; refuse where several are there and none was named.
+
+        The sign before a name, as in `#blocked`, may be left out.
+        """
         names = list(parts)
-        if self.part in names:
-            return str(self.part)
-        if self.part is None and len(names) == 1:
-            return names[0]
+        asked = [name for name in names if self.part in (name, name.lstrip("#"))]
+        if asked or (self.part is None and len(names) == 1):
+            return (asked or names)[0]
         listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         if self.part is None:
-            raise LayoutError(
-                "TW107", f"{what} has {len(names)} layouts: {listed}", hint=f"--part {names[0]}"
-            )
+            message = f"{what} has {len(names)} layouts: {listed}"
+            raise LayoutError("TW107", message, hint=f'name one: part="{names[0]}"')
         raise LayoutError("TW107", f"{what} has no layout {self.part!r}", hint=f"its layouts: {listed}")
 
 
