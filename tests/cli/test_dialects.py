@@ -69,3 +69,7 @@ def test_padding_is_no_element(tilewise):
 
 def test_colours_of_a_terminal_are_no_part_of_a_text(tilewise):
     assert tilewise("at", "\x1b[32m(8,4):(4,1)\x1b[0m", "5").out == tilewise("at", "(8,4):(4,1)", "5").out
+
+
+def test_a_file_that_is_not_there_is_told(tilewise):
+    assert "there is no file nosuch.ttgir" in tilewise("info", "nosuch.ttgir").err

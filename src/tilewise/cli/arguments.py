@@ -182,6 +182,9 @@ ASKED = (
 TENSOR_OPTION = ("--shape", "--tensor")
 """The option that says the tensor's shape: the second where --shape is another thing."""
 
+OF_FILES = (".txt", ".json", ".mlir", ".ttir", ".ttgir", ".hlo", ".log")
+"""Ends of words that name files of layouts."""
+
 DIALECT = "whose text it is, where its looks do not tell, such as cute or triton"
 
 
@@ -243,6 +246,8 @@ def layout_from(word: str, args: argparse.Namespace, *, as_counted: bool = False
         if word == "-" or not os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
             if args.shape_help is None:
                 error.hint = error.hint.replace("shape=", "tensor=")
+            if text.endswith(OF_FILES) and len(text.split()) == 1:
+                raise LayoutError("TW402", f"there is no file {text}") from None
             raise
         path, text = text, text_from(_content(text))
         found = _of_file(path, lambda: _reading(text, args, as_counted))
