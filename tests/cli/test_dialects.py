@@ -44,6 +44,14 @@ def test_the_shape_of_the_tensor_where_shape_is_another_thing(tilewise):
     assert "--tensor 128,64" in tilewise(*words).err
 
 
+def test_the_tensor_of_an_access_is_the_tile(tilewise):
+    words = ("coalesce", "S[64, 64]", "--dtype", "f16", "--access")
+    bare = tilewise(*words, BLOCKED, "--json").json
+    typed = tilewise(*words, f"tensor<64x64xf16, {BLOCKED}>", "--json").json
+    assert bare["accesses"] == typed["accesses"]
+    assert (bare["sectors"], bare["excess"]) == (256, 0)
+
+
 def test_a_type_in_the_text_is_taken_and_another_one_is_noted(tilewise):
     typed = f"!ttg.memdesc<128x64xf16, {SHARED}, #ttg.shared_memory, mutable>"
     assert tilewise("match", typed, "--operand", "A", "--json").json["dtype"] == "f16"

@@ -117,14 +117,24 @@ def _of_call(name: str, call: str, stored: Stored) -> Pattern:
 
 
 def _of_text(text: str, stored: Stored) -> Pattern:
-    from tilewise.hardware.calls import parse
-
     try:
-        return pattern_from(parse(text), stored)
+        return pattern_from(_layout_of(text, stored), stored)
     except LayoutError as error:
         if error.code in ("TW001", "TW002", "TW004", "TW007") and not any(sign in text for sign in "[("):
             raise _unknown(text) from None
         raise
+
+
+def _layout_of(text: str, stored: Stored) -> Layout:
+    """Return the layout of a text; the tensor of an encoding without a shape is the tile."""
+    from tilewise.hardware.calls import parse
+
+    try:
+        return parse(text)
+    except LayoutError as error:
+        if error.code != "TW202":
+            raise
+        return parse(text, shape=extents_of(stored.layout.shape))
 
 
 def _in_row_major_order(index: Layout, stored: Stored) -> Layout:
