@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, permutations, product
+from itertools import count, pairwise, permutations, product
 from math import prod
 
+from tilewise.core.algebra.modes import modes_of
 from tilewise.core.errors import LayoutError
-from tilewise.core.layout import Layout
-from tilewise.core.shapes import leaves
-from tilewise.notation.dialects.tiling import Digits, merged
+from tilewise.core.layout import Iter, Layout
 
 _Runs = tuple[tuple[int, ...], ...]
 """An arrangement: the dimensions of a tiled array, each with its digits, the slowest first."""
@@ -34,16 +33,15 @@ class Digit:
     """How many steps of the dimension one step of the digit is."""
 
 
-def modes_of(layout: Layout) -> list[Digits]:
-    """Return the digits of each mode, the slowest first.
+def merged_modes(layout: Layout) -> list[list[Iter]]:
+    """Return the digits of each mode, the slowest first; those that step on as one are one.
 
     >>> from tilewise import S
-    >>> modes_of(S[(8, (4, 2)) : (1, (16, 8))])
-    [[(8, 1@m)], [(4, 16@m), (2, 8@m)]]
+    >>> [[(it.extent, it.stride) for it in mode] for mode in merged_modes(S[(8, (2, 2)) : (1, (16, 8))])]
+    [[(8, 1@m)], [(4, 8@m)]]
     """
-    layout = layout.in_order("row")
-    strides = iter(layout.strides)
-    return [[(extent, next(strides)) for extent in leaves(mode)] for mode in layout.shape]
+    merged = layout.in_order("row").coalesce(by_mode=True)
+    return [[it for it in digits if it.extent > 1] for _, digits in modes_of(merged)]
 
 
 def packed_digits(layout: Layout, what: str) -> list[Digit]:
@@ -58,11 +56,11 @@ def packed_digits(layout: Layout, what: str) -> list[Digit]:
     if any(axis != "m" for axis in layout.moving):
         raise LayoutError("TW008", f"{what} says places in memory, and not on {', '.join(layout.moving)}")
     digits: list[Digit] = []
-    for dimension, mode in enumerate(modes_of(layout)):
-        weight = prod(extent for extent, _ in mode)
-        for extent, stride in merged(mode):
-            weight //= extent
-            digits.append(Digit(dimension, extent, stride["m"], weight))
+    for dimension, mode in enumerate(merged_modes(layout)):
+        weight = prod(it.extent for it in mode)
+        for it in mode:
+            weight //= it.extent
+            digits.append(Digit(dimension, it.extent, it.stride["m"], weight))
     digits.sort(key=lambda digit: digit.stride, reverse=True)
     expected = prod(digit.extent for digit in digits)
     for digit in digits:
@@ -100,17 +98,15 @@ def tiled_order(digits: Sequence[Digit], dimensions: int) -> tuple[list[int], li
     """
     goal = tuple(range(len(digits)))
     first = major_first(digits, dimensions)
-    orders = [first]
-    if dimensions <= MAX_ORDERED:
-        orders += [list(order) for order in permutations(first) if list(order) != first]
+    orders = [list(order) for order in permutations(first)] if dimensions <= MAX_ORDERED else [first]
     starts = [_runs(digits, order) for order in orders]
-    search = _Search(goal, digits)
+    tried = count()
     for many in range(len(goal)):
         for order, start in zip(orders, starts, strict=True):
-            tiles = search.within(start, many)
-            if tiles is not None:
-                return order, tiles
-    return first, _one_by_one(starts[0], goal, digits)
+            insides = _search(start, goal, many, tried)
+            if insides is not None:
+                return order, _tiles(insides, digits)
+    return first, _tiles(_one_by_one(starts[0], goal), digits)
 
 
 def _runs(digits: Sequence[Digit], order: Sequence[int]) -> _Runs:
@@ -125,63 +121,56 @@ def _fewest(state: _Runs, goal: tuple[int, ...]) -> int:
     A tile leaves some digits where they are and brings the others behind them, neither changing their order
     among themselves. So n tiles make at most 2**n rising pieces.
     """
-    at = {digit: position for position, digit in enumerate(digit for run in state for digit in run)}
+    at = {digit: position for position, digit in enumerate(_flat(state))}
     pieces = 1 + sum(at[after] < at[before] for before, after in pairwise(goal))
     return (pieces - 1).bit_length()
 
 
-@dataclass(slots=True)
-class _Search:
-    """A search for the tiles that bring an arrangement to the goal, so many at most."""
-
-    goal: tuple[int, ...]
-    digits: Sequence[Digit]
-    seen: int = 0
-
-    def within(self, state: _Runs, many: int) -> list[tuple[int, ...]] | None:
-        """Return at most so many tiles; None where there are none, or the search is at its bound."""
-        if _fewest(state, self.goal) > many:
-            return None
-        if tuple(digit for run in state for digit in run) == self.goal:
-            return []
-        for after, inner in _tilings(state) if many else ():
-            self.seen += 1
-            if self.seen > MAX_STATES:
-                return None
-            rest = self.within(after, many - 1)
-            if rest is not None:
-                return [_tile(inner, self.digits), *rest]
+def _search(state: _Runs, goal: tuple[int, ...], many: int, tried: Iterator[int]) -> list[_Runs] | None:
+    """Return the insides of so many tiles at most; None where there are none, or too many were tried."""
+    if _fewest(state, goal) > many:
         return None
+    if _flat(state) == goal:
+        return []
+    for after, inner in _tilings(state):
+        if next(tried) >= MAX_STATES:
+            return None
+        rest = _search(after, goal, many - 1, tried)
+        if rest is not None:
+            return [inner, *rest]
+    return None
 
 
-def _tile(inner: Sequence[Sequence[int]], digits: Sequence[Digit]) -> tuple[int, ...]:
-    return tuple(prod(digits[at].extent for at in run) for run in inner)
+def _flat(state: _Runs) -> tuple[int, ...]:
+    return tuple(digit for run in state for digit in run)
 
 
-def _tilings(state: _Runs) -> Iterator[tuple[_Runs, list[tuple[int, ...]]]]:
+def _tiles(insides: Sequence[_Runs], digits: Sequence[Digit]) -> list[tuple[int, ...]]:
+    """Return the extents of tiles."""
+    return [tuple(prod(digits[at].extent for at in run) for run in inner) for inner in insides]
+
+
+def _tilings(state: _Runs) -> Iterator[tuple[_Runs, _Runs]]:
     """Yield what a tile can make of an arrangement, and the insides of the tile: short tiles first."""
     for kept in reversed(range(len(state))):
         cut = state[kept:]
         if not cut[0]:
             continue
         for parts in product(*(range(len(run) + 1) for run in cut)):
-            outer = [run[:part] for run, part in zip(cut, parts, strict=True)]
-            inner = [run[part:] for run, part in zip(cut, parts, strict=True)]
+            outer = tuple(run[:part] for run, part in zip(cut, parts, strict=True))
+            inner = tuple(run[part:] for run, part in zip(cut, parts, strict=True))
             if any(outer) and any(inner):
                 yield (*state[:kept], *outer, *inner), inner
 
 
-def _one_by_one(state: _Runs, goal: tuple[int, ...], digits: Sequence[Digit]) -> list[tuple[int, ...]]:
-    """Return tiles that bring digits to the end one by one, in the order of the goal."""
-    flat = [digit for run in state for digit in run]
-    right = next((at for at, digit in enumerate(goal) if flat[at] != digit), len(goal))
-    tiles: list[tuple[int, ...]] = []
-    for digit in goal[right:]:
+def _one_by_one(state: _Runs, goal: tuple[int, ...]) -> list[_Runs]:
+    """Return the insides of tiles that bring digits to the end one by one, in the order of the goal."""
+    insides: list[_Runs] = []
+    for digit in goal:
         kept = next(at for at, run in enumerate(state) if digit in run)
-        run = state[kept]
+        run, rest = state[kept], state[kept + 1 :]
         cut = run.index(digit)
-        rest = state[kept + 1 :]
-        inner = [run[cut:], *(() for _ in rest)]
+        inner = (run[cut:], *(() for _ in rest))
         state = (*state[:kept], run[:cut], *rest, *inner)
-        tiles.append(_tile(inner, digits))
-    return tiles
+        insides.append(inner)
+    return insides
