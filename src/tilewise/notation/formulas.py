@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -38,16 +38,8 @@ MAX_STEPS = 1 << 25
 _LIMIT = 1 << 63
 _KNOWN = "known: + - * // % << >> & | ^ ~, comparisons, a if c else b"
 _OPERATORS = (
-    ast.Add,
-    ast.Sub,
-    ast.Mult,
-    ast.FloorDiv,
-    ast.Mod,
-    ast.LShift,
-    ast.RShift,
-    ast.BitAnd,
-    ast.BitOr,
-    ast.BitXor,
+    *(ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod),
+    *(ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor),
 )
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _INSTEAD: dict[type, tuple[str, str]] = {
@@ -93,7 +85,7 @@ class Formula(Generic[Name]):
                 "TW301",
                 f"a function of {elements} elements, in {steps} steps; "
                 f"at most {MAX_LISTED} are asked, in {MAX_STEPS}",
-                hint="every element is asked, for the answer to be exact; ask about a tile",
+                hint="every element is asked, for the answer to be exact; ask about a tile, or write S[...]",
             )
         return {name: _at_all_indices(value.node, shape) for name, value in checked.items()}
 
@@ -220,8 +212,8 @@ class Source:
                 asked, *parts = [self.checked(part, names, depth + 1) for part in (test, body, orelse)]
                 made = _either(ast.IfExp(asked.node, *[part.node for part in parts]), parts)
             case ast.Call(args=[first, second]) if self._called(node) in _EITHER:
-                parts = [self.checked(part, names, depth + 1) for part in (first, second)]
-                made = _nearer(self._called(node), parts)
+                one, other = self.checked(first, names, depth + 1), self.checked(second, names, depth + 1)
+                made = _nearer(self._called(node), one, other)
             case ast.Call() if (rewritten := self._rewritten(node)) is not None:
                 made = self.checked(rewritten, names, depth + 1)
             case _:
@@ -302,9 +294,9 @@ _EITHER: dict[str, Callable[..., int]] = {"min": min, "max": max}
 """Functions that stay calls: as an expression, they would hold each operand twice."""
 
 
-def _nearer(name: str, parts: Sequence[Value]) -> Value:
-    low, high = (_EITHER[name](ends) for ends in zip(*[(part.low, part.high) for part in parts], strict=True))
-    return Value(ast.Call(ast.Name(name, ast.Load()), [part.node for part in parts], []), low, high)
+def _nearer(name: str, one: Value, other: Value) -> Value:
+    low, high = _EITHER[name](one.low, other.low), _EITHER[name](one.high, other.high)
+    return Value(ast.Call(ast.Name(name, ast.Load()), [one.node, other.node], []), low, high)
 
 
 def _truth(node: ast.expr) -> Value:
@@ -312,9 +304,8 @@ def _truth(node: ast.expr) -> Value:
     return Value(ast.UnaryOp(ast.UAdd(), node), 0, 1)
 
 
-def _either(node: ast.expr, parts: Iterable[Value]) -> Value:
-    ends = [(part.low, part.high) for part in parts]
-    return Value(node, min(low for low, _ in ends), max(high for _, high in ends))
+def _either(node: ast.expr, parts: Sequence[Value]) -> Value:
+    return Value(node, min(part.low for part in parts), max(part.high for part in parts))
 
 
 # -- lambdas ---------------------------------------------------------------------------------------
