@@ -51,10 +51,12 @@ def packed_digits(layout: Layout, what: str) -> list[Digit]:
     >>> [(digit.dimension, digit.extent) for digit in packed_digits(S[(8, (4, 2)) : (1, (16, 8))], "XLA")]
     [(1, 8), (0, 8)]
     """
-    if layout.replica or layout.swizzles or layout.offset or layout.outer or layout.unit != "element":
-        raise LayoutError("TW008", f"{what} says no copies, swizzles, offsets or other units than elements")
-    if any(axis != "m" for axis in layout.moving):
-        raise LayoutError("TW008", f"{what} says places in memory, and not on {', '.join(layout.moving)}")
+    others = {*layout.moving} - {"m"}
+    if layout.replica or layout.swizzles or layout.offset or layout.outer or others:
+        message = f"{what} says places in memory, and no copies, swizzles, offsets or other axes"
+        raise LayoutError("TW008", message)
+    if layout.unit != "element":
+        raise LayoutError("TW008", f"{what} counts elements, and this layout {layout.unit}s")
     digits: list[Digit] = []
     for dimension, mode in enumerate(merged_modes(layout)):
         weight = prod(it.extent for it in mode)
@@ -168,9 +170,8 @@ def _one_by_one(state: _Runs, goal: tuple[int, ...]) -> list[_Runs]:
     insides: list[_Runs] = []
     for digit in goal:
         kept = next(at for at, run in enumerate(state) if digit in run)
-        run, rest = state[kept], state[kept + 1 :]
-        cut = run.index(digit)
-        inner = (run[cut:], *(() for _ in rest))
-        state = (*state[:kept], run[:cut], *rest, *inner)
+        cut = state[kept].index(digit)
+        inner = (state[kept][cut:], *(() for _ in state[kept + 1 :]))
+        state = (*state[:kept], state[kept][:cut], *state[kept + 1 :], *inner)
         insides.append(inner)
     return insides

@@ -29,6 +29,7 @@ from tilewise.core.shapes import extents_of
 from tilewise.notation.dialects.given import Given, Reading, layout_of_modes, listed
 from tilewise.notation.dialects.packed import major_first, packed_digits
 from tilewise.notation.dialects.tiling import row_major
+from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
     Given("NCHW16c", shape=(1, 64, 7, 7)),
@@ -65,9 +66,10 @@ class _Piece:
 
 def read(given: Given) -> Reading:
     """Return the layout of a tensor: one mode a dimension, in the order of oneDNN's logical dimensions."""
-    pieces = _pieces(given.text)
-    names = _names(given.text, pieces)
-    _check(given.text, pieces)
+    cursor = given.cursor()
+    pieces = _pieces(cursor)
+    names = _names(cursor, pieces)
+    _check(cursor, pieces)
     spelled = ", ".join(names)
     shape = given.needs_shape(f"the tag {given.text.strip()}, which is over {spelled},")
     if len(shape) != len(names):
@@ -86,8 +88,9 @@ def read(given: Given) -> Reading:
     return Reading(layout, None, shape if extents_of(layout.shape) != shape else None, notes)
 
 
-def _pieces(text: str) -> list[_Piece]:
+def _pieces(cursor: Cursor) -> list[_Piece]:
     """Return the letters of a tag and their factors."""
+    text = cursor.source
     if len(text.strip()) > _MAX_LENGTH:
         raise LayoutError("TW005", f"a tag of more than {_MAX_LENGTH} letters and digits")
     pieces: list[_Piece] = []
@@ -98,52 +101,44 @@ def _pieces(text: str) -> list[_Piece]:
         end = found.end()
         pieces.append(_Piece(found[2], int(found[1]) if found[1] else None, found.span()))
         if pieces[-1].factor == 0:
-            raise _error(text, found.span(), "TW102", "a block has a positive size")
+            raise cursor.error("TW102", "a block has a positive size", found.span())
     if not pieces or text[end:].strip():
-        raise _error(text, (end, end + 1), "TW002", "a tag has letters, and numbers before letters")
+        raise cursor.error("TW002", "a tag has letters, and numbers before letters", (end, end + 1))
     return pieces
 
 
-def _names(text: str, pieces: Sequence[_Piece]) -> list[str]:
+def _names(cursor: Cursor, pieces: Sequence[_Piece]) -> list[str]:
     """Return the names of the dimensions, in the order of the tensor's shape."""
     used = {piece.name for piece in pieces}
     for order in (LETTERS[: len(used)], *_ORDERS):
         if used <= set(order):
             return [name for name in order if name in used]
-    raise _error(
-        text,
-        (pieces[0].span[0], pieces[-1].span[1]),
-        "TW002",
-        f"no dimensions are named {', '.join(sorted(used))} together",
-        f"known: {LETTERS[0]} to {LETTERS[-1]} without a gap, " + ", ".join(_ORDERS),
-    )
+    message = f"no dimensions are named {', '.join(sorted(used))} together"
+    hint = f"known: {LETTERS[0]} to {LETTERS[-1]} without a gap, " + ", ".join(_ORDERS)
+    raise cursor.error("TW002", message, (pieces[0].span[0], pieces[-1].span[1]), hint)
 
 
-def _check(text: str, pieces: Sequence[_Piece]) -> None:
+def _check(cursor: Cursor, pieces: Sequence[_Piece]) -> None:
     """Refuse letters that stand twice or not at all, or in the wrong case."""
     whole = [piece for piece in pieces if piece.factor is None]
     names = [piece.name for piece in whole]
     blocked = {piece.name for piece in pieces if piece.factor is not None}
     for at, piece in enumerate(whole):
         if piece.name in names[:at]:
-            raise _error(text, piece.span, "TW004", f"the dimension {piece.name} is there twice")
+            raise cursor.error("TW004", f"the dimension {piece.name} is there twice", piece.span)
         if piece.name in blocked and piece.letter == piece.name:
             message = f"a dimension with blocks is a capital: {piece.name.upper()}"
-            raise _error(text, piece.span, "TW002", message)
+            raise cursor.error("TW002", message, piece.span)
         if not blocked and piece.letter.isupper() != whole[-1].letter.isupper():
             message = f"the dimension {piece.letter}: without blocks all letters are capitals, or none"
-            raise _error(text, piece.span, "TW002", message)
+            raise cursor.error("TW002", message, piece.span)
     for piece in pieces:
         if piece.factor is not None and piece.letter != piece.name:
             message = f"a block is a small letter: {piece.factor}{piece.name}"
-            raise _error(text, piece.span, "TW002", message)
+            raise cursor.error("TW002", message, piece.span)
         if piece.name not in names:
             message = f"blocks of {piece.name} are there, and {piece.name.upper()}, what they leave, not"
-            raise _error(text, piece.span, "TW004", message)
-
-
-def _error(text: str, span: tuple[int, int], code: str, message: str, hint: str = "") -> LayoutError:
-    return LayoutError(code, message, hint=hint, span=span, source=text)
+            raise cursor.error("TW004", message, piece.span)
 
 
 # -- writing ---------------------------------------------------------------------------------------

@@ -16,10 +16,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from tilewise.core.algebra.modes import modes_of
 from tilewise.core.algebra.recognition import recognise
 from tilewise.core.axes import Axis, m
 from tilewise.core.integers import counted
-from tilewise.core.layout import Iter, Layout
+from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
 from tilewise.notation.dialects.given import Given, Reading, items
 from tilewise.notation.formulas import Formula, Source, constants
@@ -120,12 +121,9 @@ def _fragment(
 
 def _with_copies(layout: Layout) -> Layout:
     """Return a layout whose last mode counts copies, with the copies as R."""
-    *shape, copies = layout.shape
-    count = len(copies) if isinstance(copies, tuple) else 1
-    digits = layout.shard[len(layout.shard) - count :]
-    replica = tuple(Iter(it.extent, it.stride) for it in digits if it.extent > 1)
-    strides = layout.strides[:-count]
-    return Layout(tuple(shape), strides, replica=replica, offset=layout.offset, swizzles=layout.swizzles)
+    *_, (_, copies) = modes_of(layout)
+    replica = tuple(it for it in copies if it.extent > 1)
+    return layout.with_parts(layout.shape[:-1], layout.strides[: -len(copies)], replica, layout.offset)
 
 
 def _thread_range(cursor: Cursor, source: Source, given: Given) -> None:

@@ -106,10 +106,24 @@ def layout_in_tiles(
     S[((4, 8), (2, 4)) : ((64, 4), (32, 1))]
     """
     order = range(len(shape)) if order is None else order
+    axes = list(dict.fromkeys(axis for stride in strides for axis in stride.axes))
+    # steps on several axes are one number each, far apart
+    numbers = [sum(stride[axis] << 64 * at for at, axis in enumerate(axes)) for stride in strides]
+
+    def place(index: Sequence[int]) -> int:
+        found = in_tiles(index, shape, tiles)
+        return sum(step * number for (step, _), number in zip(found, numbers, strict=True))
+
     try:
         runs = parts_in_tiles(shape, tiles)
     except Refused as no:
-        raise _without_digits(no, shape, tiles, strides, order) from None
+        at = broken_index(place, shape)
+        if at is None:
+            raise
+        index = tuple(step for _, step in sorted(zip(order, at, strict=True)))
+        witness = {"index": index, "place": place(at)} if len(axes) == 1 else {"index": index}
+        hint = f"element {listed(index)} breaks the steps of those before it"
+        raise Refused("TW510", f"{no.reason}, and no digits say that", witness=witness, hint=hint) from None
     modes: list[list[tuple[int, int, Vector]]] = [[] for _ in shape]
     for run, stride in zip(runs, strides, strict=True):
         for part in reversed(run):
@@ -198,34 +212,6 @@ def _cut_parts(members: list[list[Part]], extent: int) -> tuple[list[Part], list
             outer.append(replace(part, extent=steps // inside, room=room // extent, weight=weight))
         extent = 1
     return outer, inner[::-1]
-
-
-def _without_digits(
-    no: Refused,
-    shape: Sequence[int],
-    tiles: Sequence[Sequence[int]],
-    strides: Sequence[Vector],
-    order: Sequence[int],
-) -> Refused:
-    """Return the refusal with an index that shows it, where one is found."""
-    axes = list(dict.fromkeys(axis for stride in strides for axis in stride.axes))
-    # steps on several axes are one number each, far apart
-    numbers = [sum(stride[axis] << 64 * at for at, axis in enumerate(axes)) for stride in strides]
-
-    def place(index: tuple[int, ...]) -> int:
-        found = in_tiles(index, shape, tiles)
-        return sum(step * number for (step, _), number in zip(found, numbers, strict=True))
-
-    at = broken_index(place, shape)
-    if at is None:
-        return no
-    index = tuple(step for _, step in sorted(zip(order, at, strict=True)))
-    return Refused(
-        "TW510",
-        f"{no.reason}, and no digits say that",
-        witness={"index": index, "place": place(at)} if len(axes) == 1 else {"index": index},
-        hint=f"element {listed(index)} breaks the steps of those before it",
-    )
 
 
 def _uneven(line: Sequence[int]) -> int | None:
