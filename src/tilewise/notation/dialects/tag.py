@@ -120,25 +120,27 @@ def _names(cursor: Cursor, pieces: Sequence[_Piece]) -> list[str]:
 
 def _check(cursor: Cursor, pieces: Sequence[_Piece]) -> None:
     """Refuse letters that stand twice or not at all, or in the wrong case."""
-    whole = [piece for piece in pieces if piece.factor is None]
-    names = [piece.name for piece in whole]
+    names = [piece.name for piece in pieces if piece.factor is None]
     blocked = {piece.name for piece in pieces if piece.factor is not None}
-    for at, piece in enumerate(whole):
-        if piece.name in names[:at]:
-            raise cursor.error("TW004", f"the dimension {piece.name} is there twice", piece.span)
-        if piece.name in blocked and piece.letter == piece.name:
-            message = f"a dimension with blocks is a capital: {piece.name.upper()}"
-            raise cursor.error("TW002", message, piece.span)
-        if not blocked and piece.letter.isupper() != whole[-1].letter.isupper():
-            message = f"the dimension {piece.letter}: without blocks all letters are capitals, or none"
-            raise cursor.error("TW002", message, piece.span)
+    capitals = {piece.letter.isupper() for piece in pieces}
+    seen: set[str] = set()
     for piece in pieces:
-        if piece.factor is not None and piece.letter != piece.name:
-            message = f"a block is a small letter: {piece.factor}{piece.name}"
-            raise cursor.error("TW002", message, piece.span)
-        if piece.name not in names:
-            message = f"blocks of {piece.name} are there, and {piece.name.upper()}, what they leave, not"
-            raise cursor.error("TW004", message, piece.span)
+        name, is_capital, wrong = piece.name, piece.letter.isupper(), ""
+        if piece.factor is not None:
+            if is_capital:
+                wrong = f"a block is a small letter: {piece.factor}{name}"
+            elif name not in names:
+                wrong = f"blocks of {name} are there, and {name.upper()}, what they leave, not"
+        elif name in seen:
+            wrong = f"the dimension {name} is there twice"
+        elif name in blocked and not is_capital:
+            wrong = f"a dimension with blocks is a capital: {name.upper()}"
+        elif not blocked and is_capital and len(capitals) > 1:
+            wrong = f"the dimension {piece.letter} is a capital without blocks"
+        if wrong:
+            raise cursor.error("TW004", wrong, piece.span)
+        if piece.factor is None:
+            seen.add(name)
 
 
 # -- writing ---------------------------------------------------------------------------------------

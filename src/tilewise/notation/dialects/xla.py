@@ -12,6 +12,7 @@ is printed, `ParseLayout` of xla/hlo/parser/hlo_parser.cc for what is taken, xla
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import count
 
@@ -56,10 +57,12 @@ _BITS = {"pred": 8, "c64": 64, "c128": 128, "f8e3m4": 8, "f8e4m3": 8, "f8e4m3b11
 _BITS |= {"s1": 1, "u1": 1, "s2": 2, "u2": 2}
 """Widths of XLA's types that are not known here."""
 
+_NAMED = r"\s*(?:ROOT\s+)?%?[\w.-]+\s*="
+"""The name of an instruction, whose result has the layout."""
 _SAYS_NOTHING = r"/\*[^*]*\*/|\bD\((?:D[+~]*,?\s*)+\)|[#*]\((?:u\d+|invalid)\)"
 """Comments, D(D,D) of dimensions that are all dense, and the types of the indices of a sparse array."""
 _TOLD = {
-    "E": "",
+    "E": "{} bits an element",
     "S": "memory space {}",
     "L": "the buffer is padded at its end to a multiple of {} elements",
     "M": "{} bytes before the data hold the sizes of its dynamic dimensions",
@@ -92,15 +95,15 @@ class _Array:
 
 def read(given: Given) -> Reading:
     """Return the layout of an array: one mode a dimension, its digits from the outermost tile inwards."""
-    cursor = given.cursor(_SAYS_NOTHING)
-    named = _skip_name(cursor)
+    is_named = re.match(_NAMED, given.text) is not None
+    cursor = given.cursor(rf"\A{_NAMED}|{_SAYS_NOTHING}")
     arrays: dict[str, _Array] = {}
     if cursor.next.text == "(":
         _tuple(cursor, "", arrays)
         array = arrays[given.chosen(arrays, "a tuple")]
     else:
         array = _array(cursor, given.shape)
-    if not (named and cursor.next.kind == NAME):
+    if not (is_named and cursor.next.kind == NAME):
         cursor.expect_end("the layout")
     if array.shape is None:
         raise cursor.error("TW107", f"a {array.type_name} has no layout", array.span)
@@ -108,16 +111,6 @@ def read(given: Given) -> Reading:
     layout = _layout(array, array.shape)
     padded = extents_of(layout.shape)
     return Reading(layout, dtype, array.shape if padded != array.shape else None, tuple(array.notes))
-
-
-def _skip_name(cursor: Cursor) -> bool:
-    """Skip `ROOT %name =`, and return whether it was there."""
-    signs = [token.text for token in cursor.tokens[:64] if token.text in ("=", "[", "(", "{", ":")]
-    if signs[:1] != ["="]:
-        return False
-    while not cursor.accept("="):
-        cursor.take()
-    return True
 
 
 def _tuple(cursor: Cursor, path: str, arrays: dict[str, _Array]) -> None:
@@ -151,9 +144,9 @@ def _array(cursor: Cursor, shape: tuple[int, ...] | None) -> _Array:
             array.shape = None
             return array
         array.shape = _extents(cursor, array.notes)
-    if array.shape is not None and array.type_name and cursor.next.text != "{":
+    if array.type_name and cursor.next.text != "{":
         array.notes.append("the text has no layout: row-major is XLA's default")
-        array.order = tuple(reversed(range(len(array.shape))))
+        array.order = tuple(reversed(range(len(array.shape or ()))))
     else:
         _braces(cursor, array)
     array.span = cursor.since(start)
@@ -165,25 +158,16 @@ def _extents(cursor: Cursor, notes: list[str]) -> tuple[int, ...]:
     opened = cursor.expect("[")
 
     def extent(cursor: Cursor) -> tuple[int, bool]:
-        if cursor.next.text == "?":
-            raise cursor.error("TW102", "a dimension without a bound has no extent")
         is_bound = cursor.accept("<=") is not None
         return integer(cursor), is_bound
 
     found = items(cursor, opened, "]", extent)
-    notes += [
-        f"dimension {at} is dynamic: the layout is that of its bound"
-        for at, (_, is_bound) in enumerate(found)
-        if is_bound
-    ]
-    shape = tuple(number for number, _ in found)
-    if any(extent < 1 for extent in shape):
-        raise cursor.error("TW102", f"an array of {listed(shape)} holds no element", cursor.since(opened))
-    if len(shape) > MAX_DIMENSIONS:
-        raise cursor.error(
-            "TW005", f"an array of more than {MAX_DIMENSIONS} dimensions", cursor.since(opened)
-        )
-    return shape
+    for at, (number, is_bound) in enumerate(found):
+        if is_bound:
+            notes.append(f"dimension {at} is dynamic: the layout is that of its bound")
+        if number < 1:
+            raise cursor.error("TW102", f"a dimension of {number} holds no element", cursor.since(opened))
+    return tuple(number for number, _ in found)
 
 
 def _braces(cursor: Cursor, array: _Array) -> None:
@@ -220,18 +204,18 @@ def _attribute(cursor: Cursor, array: _Array, seen: set[str]) -> None:
         raise cursor.error("TW008", _REFUSED[word.text])
     if word.text != "T" and word.text not in _TOLD:
         raise cursor.error("TW002", f"{word} is no attribute of an array's layout", hint=f"known: {_KNOWN}")
-    opened = cursor.ahead(1)
     cursor.take()
     if word.text == "T":
         array.tiles = _tiles(cursor)
         return
-    numbers = integers(cursor, "(", ")")
-    if len(numbers) != 1 or numbers[0] < 0:
+    opened = cursor.next
+    number, *others = integers(cursor, "(", ")") or (-1,)
+    if others or number < 0:
         raise cursor.error("TW004", "one number belongs here", cursor.since(opened), "such as S(1)")
     if word.text == "E":
-        array.element_bits = numbers[0]
-    elif word.text != "S" or numbers[0]:
-        array.notes.append(_TOLD[word.text].format(numbers[0]))
+        array.element_bits = number
+    elif word.text != "S" or number:
+        array.notes.append(_TOLD[word.text].format(number))
 
 
 def _tiles(cursor: Cursor) -> tuple[tuple[int, ...], ...]:

@@ -6,7 +6,6 @@ Replicated(times=4)          #mosaic_gpu.Replicated<times = 4>
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tilewise.notation.dialects.given import Item, integer, items
 from tilewise.notation.tokens import NAME, Cursor, Token
@@ -18,54 +17,55 @@ if TYPE_CHECKING:
 CLOSING = {"(": ")", "[": "]", "<": ">"}
 
 
-@dataclass(frozen=True, slots=True)
-class Spanned:
-    """A value, and where it stands in the text."""
-
-    value: Any
-    span: tuple[int, int]
-
-
 def kind_of(token: Token) -> str:
     """Return the name that a text begins with, without its module."""
     return token.text.rpartition(".")[2] if token.kind == NAME else ""
 
 
-def arguments(cursor: Cursor, **taken: Callable[[Cursor], Any]) -> list[Spanned]:
-    """Take arguments in brackets, in this order, each with its name or without.
+def arguments(cursor: Cursor, **taken: Callable[[Cursor], Any]) -> tuple[list[Any], list[tuple[int, int]]]:
+    """Take arguments in brackets, in this order, each with its name or without; return where they stand, too.
 
     >>> from tilewise.notation.dialects.given import Given
     >>> cursor = Given("([8, 4], vec_size=2)").cursor()
-    >>> [argument.value for argument in arguments(cursor, shape=numbers, vec_size=integer)]
-    [(8, 4), 2]
+    >>> arguments(cursor, shape=numbers, vec_size=positive)
+    ([(8, 4), 2], [(1, 7), (18, 19)])
     """
     opened = cursor.accept("(", "<")
     if opened is None:
         raise cursor.error("TW004", f"expected '(' or '<', found {cursor.next}")
-    found: list[Spanned] = []
+    values: list[Any] = []
+    spans: list[tuple[int, int]] = []
     for name, take in taken.items():
-        if found and not cursor.accept(","):
+        if values and not cursor.accept(","):
             raise cursor.error("TW004", f"expected {name}, found {cursor.next}", hint=f"such as {name}=-1")
         if cursor.accept(name):
             cursor.expect("=")
         start = cursor.next
-        value = take(cursor)
-        found.append(Spanned(value, cursor.since(start)))
+        values.append(take(cursor))
+        spans.append(cursor.since(start))
     cursor.accept(",")
     cursor.expect(CLOSING[opened.text], opened, hint=f"what is read here: {', '.join(taken)}")
-    return found
+    return values, spans
 
 
 def bracketed(cursor: Cursor, take: Callable[[Cursor], Item]) -> tuple[Item, ...]:
     """Take what stands in brackets of either kind."""
     opened = cursor.accept("(", "[")
     if opened is None:
-        raise cursor.error(
-            "TW004", f"expected numbers in brackets, found {cursor.next}", hint="such as (64, 8)"
-        )
+        message = f"expected numbers in brackets, found {cursor.next}"
+        raise cursor.error("TW004", message, hint="such as (64, 8)")
     return tuple(items(cursor, opened, CLOSING[opened.text], take))
+
+
+def positive(cursor: Cursor) -> int:
+    """Take a number from 1 on."""
+    start = cursor.next
+    number = integer(cursor)
+    if number < 1:
+        raise cursor.error("TW102", f"a number from 1 on belongs here, not {number}", cursor.since(start))
+    return number
 
 
 def numbers(cursor: Cursor) -> tuple[int, ...]:
     """Take `(64, 8)`, `(2,)` or `[64, 8]`."""
-    return bracketed(cursor, integer)
+    return bracketed(cursor, positive)

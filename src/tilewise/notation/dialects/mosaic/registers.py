@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 from tilewise.core.axes import Axis
@@ -19,7 +20,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import ZERO, Vector, along
 from tilewise.notation.dialects.given import Given, Reading, integer, layout_of_modes, listed
-from tilewise.notation.dialects.mosaic.arguments import Spanned, arguments, bracketed, kind_of, numbers
+from tilewise.notation.dialects.mosaic.arguments import arguments, bracketed, kind_of, numbers, positive
 from tilewise.notation.dialects.tiling import JOINED, MAX_DIMENSIONS, MAX_TILES, layout_in_tiles, tiled
 from tilewise.notation.tokens import Cursor
 
@@ -55,46 +56,46 @@ class TiledLayout:
 
 def tiled_layout(cursor: Cursor) -> TiledLayout:
     """Take what stands in the brackets of a TiledLayout."""
-    tiles, warps, lanes, vector = arguments(
+    values, (tiling, *spans) = arguments(
         cursor, tiling=_tiling, warp_dims=_dimensions, lane_dims=_dimensions, vector_dim=integer
     )
-    said = TiledLayout(tiles.value, warps.value, lanes.value, vector.value)
-    inner = _inner_shape(cursor, tiles)
+    said = TiledLayout(*values)
+    inner = _inner_shape(cursor, said.tiles, tiling)
     seen: set[int] = set()
-    for name, dimensions in (("warp_dims", warps), ("lane_dims", lanes), ("vector_dim", vector)):
-        for dimension in dimensions.value if dimensions is not vector else (said.vector,):
+    for dimensions, span in zip((said.warps, said.lanes, (said.vector,)), spans, strict=True):
+        for dimension in dimensions:
             if isinstance(dimension, Replicated):
                 continue
             if not -len(inner) <= dimension < 0:
-                message = f"there is no dimension {dimension} for {name}: tiles make {len(inner)}"
+                message = f"there is no dimension {dimension}: tiles make {len(inner)}"
                 hint = f"they count from the end: -{len(inner)} to -1"
-                raise cursor.error("TW201", message, dimensions.span, hint)
+                raise cursor.error("TW201", message, span, hint)
             if dimension in seen:
-                raise cursor.error("TW003", f"dimension {dimension} is there twice", dimensions.span)
+                raise cursor.error("TW003", f"dimension {dimension} is there twice", span)
             seen.add(dimension)
-    for dimensions, message, many in (
-        (warps, "warp_dims take {} of {} warps in a warpgroup", WARPS),
-        (lanes, "lane_dims take {} of {} lanes in a warp", LANES),
+    for dimensions, span, many, what in (
+        (said.warps, spans[0], WARPS, "warps in a warpgroup"),
+        (said.lanes, spans[1], LANES, "lanes in a warp"),
     ):
-        have = prod(_extent(dimension, inner) for dimension in dimensions.value)
+        have = prod(_extent(dimension, inner) for dimension in dimensions)
         if have != many:
-            raise cursor.error("TW003", message.format(have, many), dimensions.span)
+            raise cursor.error("TW003", f"these take {have} of {many} {what}", span)
     return said
 
 
-def _inner_shape(cursor: Cursor, tiles: Spanned) -> tuple[int, ...]:
+def _inner_shape(
+    cursor: Cursor, tiles: tuple[tuple[int, ...], ...], span: tuple[int, int]
+) -> tuple[int, ...]:
     """Return the dimensions that the tiles make of one of the first kind; each fills the one before it."""
-    first, *others = tiles.value or ((),)
-    if not all(tiles.value) or any(extent < 1 for tile in tiles.value for extent in tile) or not first:
-        raise cursor.error("TW102", "a tiling has tiles, and a tile has positive extents", tiles.span)
-    if len(tiles.value) > MAX_TILES or sum(map(len, tiles.value)) > MAX_DIMENSIONS:
-        message = f"more than {MAX_TILES} tiles or {MAX_DIMENSIONS} dimensions"
-        raise cursor.error("TW005", message, tiles.span)
-    for tile, before in zip(others, tiles.value, strict=False):
+    if not tiles:
+        raise cursor.error("TW004", "a tiling has a tile", span)
+    if len(tiles) > MAX_TILES or sum(map(len, tiles)) > MAX_DIMENSIONS:
+        raise cursor.error("TW005", f"more than {MAX_TILES} tiles or {MAX_DIMENSIONS} dimensions", span)
+    for before, tile in pairwise(tiles):
         if len(tile) > len(before) or prod(tiled(before, [tile])) != prod(before):
             message = f"a tile of {listed(tile)} does not divide the tile of {listed(before)} before it"
-            raise cursor.error("TW503", message, tiles.span)
-    return tiled(first, tiles.value)[len(first) :]
+            raise cursor.error("TW503", message, span)
+    return tiled(tiles[0], tiles)[len(tiles[0]) :]
 
 
 def _extent(dimension: Dimension, shape: Sequence[int]) -> int:
@@ -105,8 +106,8 @@ def _tiling(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
     """Take `Tiling(tiles=((64, 8), (2,)))`, or the tiles alone."""
     if kind_of(cursor.next) == "Tiling":
         cursor.take()
-        (tiles,) = arguments(cursor, tiles=_tiles)
-        return tiles.value  # type: ignore[no-any-return]
+        (tiles,), _ = arguments(cursor, tiles=_tiles)
+        return tiles  # type: ignore[no-any-return]
     return _tiles(cursor)
 
 
@@ -122,11 +123,9 @@ def _dimension(cursor: Cursor) -> Dimension:
     """Take `-4`, `Replicated(4)` or `#mosaic_gpu.Replicated<times = 4>`."""
     if kind_of(cursor.next) != "Replicated":
         return integer(cursor)
-    word = cursor.take()
-    (times,) = arguments(cursor, times=integer)
-    if times.value < 1:
-        raise cursor.error("TW102", "a count of copies is positive", cursor.since(word))
-    return Replicated(times.value)
+    cursor.take()
+    (times,), _ = arguments(cursor, times=positive)
+    return Replicated(times)
 
 
 _NAMED = """
@@ -187,21 +186,16 @@ def over_threads(said: TiledLayout, shape: tuple[int, ...]) -> Layout:
 def frag(cursor: Cursor, given: Given) -> Reading:
     """Take a layout that has its shape: one vector a thread after another, or the same value everywhere."""
     word = cursor.behind
-    kind, vector = kind_of(word), 1
-    if kind == "WGStridedFragLayout":
-        said, vector_size = arguments(cursor, shape=numbers, vec_size=integer)
-        vector = vector_size.value
+    if kind_of(word) == "WGSplatFragLayout":
+        (shape,), _ = arguments(cursor, shape=numbers)
     else:
-        (said,) = arguments(cursor, shape=numbers)
+        (shape, vector), _ = arguments(cursor, shape=numbers, vec_size=positive)
     cursor.expect_end("the layout")
-    shape: tuple[int, ...] = said.value
     with cursor.blame(word):
-        if any(extent < 1 for extent in (*shape, vector)):
-            raise LayoutError("TW102", "extents are positive")
         if given.shape not in (None, shape):
             asked = listed(given.shape or ())
             raise LayoutError("TW202", f"the layout is that of {listed(shape)}, and not of {asked}")
-        if kind == "WGSplatFragLayout":
+        if kind_of(word) == "WGSplatFragLayout":
             return Reading(splat(shape))
         size, chunk = prod(shape), WARPS * LANES * vector
         if size % chunk:

@@ -11,8 +11,8 @@ from math import prod
 from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import Swizzle
-from tilewise.notation.dialects.given import Given, Reading, integer, listed
-from tilewise.notation.dialects.mosaic.arguments import CLOSING, arguments, kind_of, numbers
+from tilewise.notation.dialects.given import Given, Reading, listed
+from tilewise.notation.dialects.mosaic.arguments import CLOSING, arguments, kind_of, numbers, positive
 from tilewise.notation.dialects.tiling import MAX_TILES, layout_in_tiles, row_major, tiled
 from tilewise.notation.tokens import Cursor
 
@@ -31,14 +31,11 @@ def transformed(cursor: Cursor, given: Given) -> Reading:
         word = cursor.take()
         kind = TRANSFORMS.get(kind_of(word))
         if kind == "tiling":
-            (tile,) = arguments(cursor, tiling=numbers)
-            tiles.append(tile.value)
+            tiles += arguments(cursor, tiling=numbers)[0]
         elif kind == "swizzle":
-            (said,) = arguments(cursor, swizzle=integer)
-            swizzle = said.value
+            (swizzle,), (span,) = arguments(cursor, swizzle=positive)
             if swizzle not in _SWIZZLES:
-                known = "known: " + " ".join(map(str, _SWIZZLES))
-                raise cursor.error("TW104", f"no swizzle of {swizzle} bytes", said.span, known)
+                raise cursor.error("TW104", f"no swizzle of {swizzle} bytes", span, "known: 16 32 64 128")
         else:
             message = f"{word} is no transform that is read here"
             raise cursor.error("TW002", message, word.span, "known: TileTransform, SwizzleTransform")
@@ -53,8 +50,8 @@ def transformed(cursor: Cursor, given: Given) -> Reading:
 def _in_shared_memory(tiles: list[tuple[int, ...]], swizzle: int, given: Given) -> Reading:
     """Return the layout of an array in shared memory, its tiles one after another."""
     shape = given.needs_shape("an array in shared memory")
-    if len(tiles) > MAX_TILES or not all(tile and min(tile) > 0 for tile in tiles):
-        raise LayoutError("TW003", f"1 to {MAX_TILES} tiles of positive extents cut an array")
+    if len(tiles) > MAX_TILES:
+        raise LayoutError("TW005", f"more than {MAX_TILES} tiles")
     extents = tiled(shape, tiles)
     if prod(extents) != prod(shape):
         said = " and ".join(map(listed, tiles))

@@ -30,9 +30,7 @@ class _Digit:
 
     dimension: int | None
     weight: int
-    extent: int
-    axis: str
-    stride: int
+    it: Iter
 
 
 def write(layout: Layout, given: Given) -> str:
@@ -52,30 +50,32 @@ def write(layout: Layout, given: Given) -> str:
         return f"WGSplatFragLayout(shape={shape})"
     if not shape:
         raise LayoutError("TW008", "a TiledLayout cuts dimensions, and a scalar has none")
-    text = str(_tiled_layout(layout, shape))
+    said = _tiled_layout(layout, shape)
     try:
-        cursor = Given(text.removeprefix("TiledLayout")).cursor()
-        is_said = over_threads(tiled_layout(cursor), shape).same(layout).answer
+        again = tiled_layout(Given(str(said).removeprefix("TiledLayout")).cursor())
+        is_said = over_threads(again, shape).same(layout).answer
     except LayoutError as no:
         raise LayoutError("TW008", f"no TiledLayout is this layout: {no.message}") from None
     if not is_said:
-        raise LayoutError(
-            "TW008", f"a TiledLayout counts through {', '.join(_AXES)} without holes or overlaps"
+        message = (
+            f"a TiledLayout counts through {', '.join(_AXES)} without holes or overlaps, and nothing else"
         )
-    return text
+        raise LayoutError("TW008", message, hint="the warps of a warpgroup are on wid_in_wg")
+    return str(said)
 
 
 def _tiled_layout(layout: Layout, shape: Sequence[int]) -> TiledLayout:
     """Return what would be the layout if its digits count through the axes as they have to."""
     runs: list[list[_Digit]] = []
     for dimension, mode in enumerate(merged_modes(layout)):
-        weights = [prod(it.extent for it in mode[at + 1 :]) for at in range(len(mode))]
-        runs.append([_digit(dimension, weight, it) for weight, it in zip(weights, mode, strict=True)])
-    copies = [_digit(None, 0, it) for it in layout.replica if it.extent > 1]
-    digits = sorted([*(digit for run in runs for digit in run), *copies], key=lambda digit: -digit.stride)
-    registers, lanes, warps = ([digit for digit in digits if digit.axis == axis] for axis in _AXES)
-    if any(digit.dimension is None for digit in registers):
-        raise LayoutError("TW008", "a TiledLayout has no copies in registers of one thread")
+        weights = [prod(it.extent for it in mode[at:]) // mode[at].extent for at in range(len(mode))]
+        runs.append([_Digit(dimension, *digit) for digit in zip(weights, mode, strict=True)])
+    copies = [_Digit(None, 0, it) for it in layout.replica if it.extent > 1]
+    digits = [digit for run in (*runs, copies) for digit in run]
+    registers, lanes, warps = (
+        sorted((digit for digit in digits if digit.it.stride[axis]), key=lambda digit: -digit.it.stride[axis])
+        for axis in _AXES
+    )
     tiles = _tiles(runs, registers[:-1])
     if not registers:
         tiles.append((1,))
@@ -84,24 +84,14 @@ def _tiled_layout(layout: Layout, shape: Sequence[int]) -> TiledLayout:
 
     def dimensions(digits: Sequence[_Digit]) -> tuple[Dimension, ...]:
         return tuple(
-            Replicated(digit.extent) if digit.dimension is None else at[digit.dimension, digit.weight]
+            Replicated(digit.it.extent) if digit.dimension is None else at[digit.dimension, digit.weight]
             for digit in digits
         )
 
-    vector = at[registers[-1].dimension or 0, registers[-1].weight] if registers else -1
+    (vector,) = dimensions(registers[-1:]) or (-1,)
+    if isinstance(vector, Replicated):
+        raise LayoutError("TW008", "a TiledLayout has no copies in registers of one thread")
     return TiledLayout(tuple(tiles), dimensions(warps), dimensions(lanes), vector)
-
-
-def _digit(dimension: int | None, weight: int, it: Iter) -> _Digit:
-    """Return a digit that steps along one axis."""
-    terms = it.stride.nonzero.terms
-    if len(terms) != 1:
-        raise LayoutError("TW008", f"a TiledLayout has no digit that steps {it.stride}")
-    axis, steps = terms[0]
-    if axis.name not in _AXES:
-        hint = "the warps of a warpgroup are on wid_in_wg" if axis.name == "warpid" else ""
-        raise LayoutError("TW008", f"a TiledLayout is over {', '.join(_AXES)}, not over {axis}", hint=hint)
-    return _Digit(dimension, weight, it.extent, axis.name, steps)
 
 
 def _tiles(runs: list[list[_Digit]], waiting: list[_Digit]) -> list[tuple[int, ...]]:
@@ -125,7 +115,7 @@ def _tiles(runs: list[list[_Digit]], waiting: list[_Digit]) -> list[tuple[int, .
         if not is_taken:
             message = "a TiledLayout counts registers along a dimension, the slow digits first"
             raise LayoutError("TW008", message)
-        tile = [prod(digit.extent for digit in run) for run in runs]
+        tile = [prod(digit.it.extent for digit in run) for run in runs]
         # none but the first begins with 1
         leading = next((at for at, extent in enumerate(tile) if extent != 1), len(tile) - 1) if tiles else 0
         tiles.append(tuple(tile[leading:]))
