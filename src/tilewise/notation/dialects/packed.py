@@ -12,7 +12,8 @@ from math import prod
 
 from tilewise.core.algebra.modes import modes_of
 from tilewise.core.errors import LayoutError
-from tilewise.core.layout import Iter, Layout
+from tilewise.core.layout import Layout
+from tilewise.core.vectors import Vector
 
 _Runs = tuple[tuple[int, ...], ...]
 """An arrangement: the dimensions of a tiled array, each with its digits, the slowest first."""
@@ -24,24 +25,32 @@ MAX_STATES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """A digit of a dimension: how many steps, and how far each goes in memory."""
+    """A digit of a dimension, or of copies where the dimension is -1."""
 
     dimension: int
     extent: int
-    stride: int
+    stride: Vector
     weight: int = 1
     """How many steps of the dimension one step of the digit is."""
 
 
-def merged_modes(layout: Layout) -> list[list[Iter]]:
+def digits_of(layout: Layout) -> list[list[Digit]]:
     """Return the digits of each mode, the slowest first; those that step on as one are one.
 
     >>> from tilewise import S
-    >>> [[(it.extent, it.stride) for it in mode] for mode in merged_modes(S[(8, (2, 2)) : (1, (16, 8))])]
+    >>> [[(digit.extent, digit.stride) for digit in run] for run in digits_of(S[(8, (2, 2)) : (1, (16, 8))])]
     [[(8, 1@m)], [(4, 8@m)]]
     """
+    runs: list[list[Digit]] = []
     merged = layout.in_order("row").coalesce(by_mode=True)
-    return [[it for it in digits if it.extent > 1] for _, digits in modes_of(merged)]
+    for dimension, (_, mode) in enumerate(modes_of(merged)):
+        weight, run = 1, []
+        for it in reversed(mode):
+            if it.extent > 1:
+                run.append(Digit(dimension, it.extent, it.stride, weight))
+            weight *= it.extent
+        runs.append(run[::-1])
+    return runs
 
 
 def packed_digits(layout: Layout, what: str) -> list[Digit]:
@@ -57,21 +66,16 @@ def packed_digits(layout: Layout, what: str) -> list[Digit]:
         raise LayoutError("TW008", message)
     if layout.unit != "element":
         raise LayoutError("TW008", f"{what} counts elements, and this layout {layout.unit}s")
-    digits: list[Digit] = []
-    for dimension, mode in enumerate(merged_modes(layout)):
-        weight = prod(it.extent for it in mode)
-        for it in mode:
-            weight //= it.extent
-            digits.append(Digit(dimension, it.extent, it.stride["m"], weight))
-    digits.sort(key=lambda digit: digit.stride, reverse=True)
+    digits = [digit for run in digits_of(layout) for digit in run]
+    digits.sort(key=lambda digit: digit.stride["m"], reverse=True)
     expected = prod(digit.extent for digit in digits)
     for digit in digits:
         expected //= digit.extent
-        if digit.stride != expected:
+        if digit.stride["m"] != expected:
             raise LayoutError(
                 "TW008",
                 f"{what} fills memory without holes, and here a step of dimension {digit.dimension} "
-                f"is {digit.stride} where {expected} would do so",
+                f"is {digit.stride['m']} where {expected} would do so",
             )
     return digits
 
@@ -79,14 +83,16 @@ def packed_digits(layout: Layout, what: str) -> list[Digit]:
 def major_first(digits: Sequence[Digit], dimensions: int) -> list[int]:
     """Return the dimensions in the order of their slowest digits; one without digits goes before its next.
 
-    >>> major_first([Digit(2, 8, 4), Digit(0, 4, 1)], 4)
+    >>> from tilewise.core.vectors import ZERO
+    >>> major_first([Digit(2, 8, ZERO), Digit(0, 4, ZERO)], 4)
     [1, 2, 0, 3]
     """
-    order = list(dict.fromkeys(digit.dimension for digit in digits))
-    for dimension in reversed(range(dimensions)):
-        if dimension not in order:
-            order.insert(order.index(dimension + 1) if dimension + 1 < dimensions else len(order), dimension)
-    return order
+    at = [digit.dimension for digit in digits]
+
+    def place(dimension: int) -> int:
+        return next((at.index(own) for own in range(dimension, dimensions) if own in at), len(at))
+
+    return sorted(range(dimensions), key=place)
 
 
 def tiled_order(digits: Sequence[Digit], dimensions: int) -> tuple[list[int], list[tuple[int, ...]]]:
@@ -95,7 +101,8 @@ def tiled_order(digits: Sequence[Digit], dimensions: int) -> tuple[list[int], li
     The tiles are the fewest, where the search comes to an end. Where it reaches its bound, each tile brings
     one more digit to its place.
 
-    >>> tiled_order([Digit(0, 4, 32, 2), Digit(1, 2, 16, 8), Digit(0, 2, 8), Digit(1, 8, 1)], 2)
+    >>> from tilewise import S
+    >>> tiled_order(packed_digits(S[((4, 2), (2, 8)) : ((32, 8), (16, 1))], "XLA"), 2)
     ([0, 1], [(2, 8)])
     """
     goal = tuple(range(len(digits)))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from tilewise.core.errors import LayoutError
-from tilewise.core.layout import Iter, Layout
+from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.notation.dialects.given import Given
 from tilewise.notation.dialects.mosaic.registers import (
@@ -18,19 +17,10 @@ from tilewise.notation.dialects.mosaic.registers import (
     splat,
     tiled_layout,
 )
-from tilewise.notation.dialects.packed import merged_modes
+from tilewise.notation.dialects.packed import Digit, digits_of
 from tilewise.notation.dialects.tiling import parts_in_tiles
 
 _AXES = ("reg", "laneid", "wid_in_wg")
-
-
-@dataclass(frozen=True, slots=True)
-class _Digit:
-    """A digit of a dimension, or of copies where the dimension is None."""
-
-    dimension: int | None
-    weight: int
-    it: Iter
 
 
 def write(layout: Layout, given: Given) -> str:
@@ -66,14 +56,11 @@ def write(layout: Layout, given: Given) -> str:
 
 def _tiled_layout(layout: Layout, shape: Sequence[int]) -> TiledLayout:
     """Return what would be the layout if its digits count through the axes as they have to."""
-    runs: list[list[_Digit]] = []
-    for dimension, mode in enumerate(merged_modes(layout)):
-        weights = [prod(it.extent for it in mode[at:]) // mode[at].extent for at in range(len(mode))]
-        runs.append([_Digit(dimension, *digit) for digit in zip(weights, mode, strict=True)])
-    copies = [_Digit(None, 0, it) for it in layout.replica if it.extent > 1]
+    runs = digits_of(layout)
+    copies = [Digit(-1, it.extent, it.stride) for it in layout.replica if it.extent > 1]
     digits = [digit for run in (*runs, copies) for digit in run]
     registers, lanes, warps = (
-        sorted((digit for digit in digits if digit.it.stride[axis]), key=lambda digit: -digit.it.stride[axis])
+        sorted((digit for digit in digits if digit.stride[axis]), key=lambda digit: -digit.stride[axis])
         for axis in _AXES
     )
     tiles = _tiles(runs, registers[:-1])
@@ -82,9 +69,9 @@ def _tiled_layout(layout: Layout, shape: Sequence[int]) -> TiledLayout:
     parts = parts_in_tiles(shape, tiles)
     at = {(part.dimension, part.weight): i - len(parts) for i, run in enumerate(parts) for part in run[:1]}
 
-    def dimensions(digits: Sequence[_Digit]) -> tuple[Dimension, ...]:
+    def dimensions(digits: Sequence[Digit]) -> tuple[Dimension, ...]:
         return tuple(
-            Replicated(digit.it.extent) if digit.dimension is None else at[digit.dimension, digit.weight]
+            Replicated(digit.extent) if digit.dimension < 0 else at[digit.dimension, digit.weight]
             for digit in digits
         )
 
@@ -94,7 +81,7 @@ def _tiled_layout(layout: Layout, shape: Sequence[int]) -> TiledLayout:
     return TiledLayout(tuple(tiles), dimensions(warps), dimensions(lanes), vector)
 
 
-def _tiles(runs: list[list[_Digit]], waiting: list[_Digit]) -> list[tuple[int, ...]]:
+def _tiles(runs: list[list[Digit]], waiting: list[Digit]) -> list[tuple[int, ...]]:
     """Return tiles that take the digits of each dimension apart, and leave the waiting registers in order.
 
     Each tile takes the slowest digit off some dimensions, a register when all slower ones are gone. The first
@@ -115,7 +102,7 @@ def _tiles(runs: list[list[_Digit]], waiting: list[_Digit]) -> list[tuple[int, .
         if not is_taken:
             message = "a TiledLayout counts registers along a dimension, the slow digits first"
             raise LayoutError("TW008", message)
-        tile = [prod(digit.it.extent for digit in run) for run in runs]
+        tile = [prod(digit.extent for digit in run) for run in runs]
         # none but the first begins with 1
         leading = next((at for at, extent in enumerate(tile) if extent != 1), len(tile) - 1) if tiles else 0
         tiles.append(tuple(tile[leading:]))
