@@ -116,6 +116,15 @@ def integer(cursor: Cursor) -> int:
     return -number if negative else number
 
 
+def positive(cursor: Cursor) -> int:
+    """Take a number from 1 on."""
+    start = cursor.next
+    number = integer(cursor)
+    if number < 1:
+        raise cursor.error("TW102", f"a number from 1 on belongs here, not {number}", cursor.since(start))
+    return number
+
+
 def integers(cursor: Cursor, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
     """Take numbers in brackets with commas between them.
 

@@ -120,8 +120,8 @@ def tiled_order(digits: Sequence[Digit], dimensions: int) -> tuple[list[int], li
 
 def _runs(digits: Sequence[Digit], order: Sequence[int]) -> _Runs:
     """Return the digits of each dimension, the slowest first, as their indices."""
-    own = [[at for at, digit in enumerate(digits) if digit.dimension == dimension] for dimension in order]
-    return tuple(tuple(sorted(run, key=lambda at: -digits[at].weight)) for run in own)
+    by_weight = sorted(range(len(digits)), key=lambda at: -digits[at].weight)
+    return tuple(tuple(at for at in by_weight if digits[at].dimension == own) for own in order)
 
 
 def _fewest(state: _Runs, goal: tuple[int, ...]) -> int:

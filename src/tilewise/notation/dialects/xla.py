@@ -21,7 +21,16 @@ from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
-from tilewise.notation.dialects.given import Given, Reading, integer, integers, items, layout_of_modes, listed
+from tilewise.notation.dialects.given import (
+    Given,
+    Reading,
+    integer,
+    integers,
+    items,
+    layout_of_modes,
+    listed,
+    positive,
+)
 from tilewise.notation.dialects.packed import packed_digits, tiled_order
 from tilewise.notation.dialects.tiling import (
     JOINED,
@@ -159,14 +168,12 @@ def _extents(cursor: Cursor, notes: list[str]) -> tuple[int, ...]:
 
     def extent(cursor: Cursor) -> tuple[int, bool]:
         is_bound = cursor.accept("<=") is not None
-        return integer(cursor), is_bound
+        return positive(cursor), is_bound
 
     found = items(cursor, opened, "]", extent)
-    for at, (number, is_bound) in enumerate(found):
+    for at, (_, is_bound) in enumerate(found):
         if is_bound:
             notes.append(f"dimension {at} is dynamic: the layout is that of its bound")
-        if number < 1:
-            raise cursor.error("TW102", f"a dimension of {number} holds no element", cursor.since(opened))
     return tuple(number for number, _ in found)
 
 
@@ -235,12 +242,7 @@ def _tiles(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
 
 def _extent_of_tile(cursor: Cursor) -> int:
     """Take a number, or `*`."""
-    if cursor.accept("*"):
-        return JOINED
-    extent = integer(cursor)
-    if extent < 1:
-        raise cursor.error("TW102", "a tile has positive extents", cursor.behind.span, "such as T(8,128)")
-    return extent
+    return JOINED if cursor.accept("*") else positive(cursor)
 
 
 def _type(array: _Array) -> DType | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilewise.notation.dialects.given import Item, integer, items
+from tilewise.notation.dialects.given import Item, items, positive
 from tilewise.notation.tokens import NAME, Cursor, Token
 
 TYPE_CHECKING = False
@@ -55,15 +55,6 @@ def bracketed(cursor: Cursor, take: Callable[[Cursor], Item]) -> tuple[Item, ...
         message = f"expected numbers in brackets, found {cursor.next}"
         raise cursor.error("TW004", message, hint="such as (64, 8)")
     return tuple(items(cursor, opened, CLOSING[opened.text], take))
-
-
-def positive(cursor: Cursor) -> int:
-    """Take a number from 1 on."""
-    start = cursor.next
-    number = integer(cursor)
-    if number < 1:
-        raise cursor.error("TW102", f"a number from 1 on belongs here, not {number}", cursor.since(start))
-    return number
 
 
 def numbers(cursor: Cursor) -> tuple[int, ...]:

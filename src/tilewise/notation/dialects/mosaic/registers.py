@@ -19,8 +19,8 @@ from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import ZERO, Vector, along
-from tilewise.notation.dialects.given import Given, Reading, integer, layout_of_modes, listed
-from tilewise.notation.dialects.mosaic.arguments import arguments, bracketed, kind_of, numbers, positive
+from tilewise.notation.dialects.given import Given, Reading, integer, layout_of_modes, listed, positive
+from tilewise.notation.dialects.mosaic.arguments import arguments, bracketed, kind_of, numbers
 from tilewise.notation.dialects.tiling import JOINED, MAX_DIMENSIONS, MAX_TILES, layout_in_tiles, tiled
 from tilewise.notation.tokens import Cursor
 
@@ -156,11 +156,8 @@ def over_threads(said: TiledLayout, shape: tuple[int, ...]) -> Layout:
     """Return the layout of an array of a shape."""
     last = tiled(shape, said.tiles)
     if prod(last) != prod(shape):
-        raise LayoutError(
-            "TW503",
-            f"a tile of {listed(said.tiles[0])} does not divide the array's {listed(shape)}",
-            hint=f"the array's last extents are multiples of {listed(said.tiles[0])}",
-        )
+        message = f"a tile of {listed(said.tiles[0])} does not divide the array's {listed(shape)}"
+        raise LayoutError("TW503", message)
     strides = [ZERO] * len(last)
     taken = {said.vector}
     copies: list[tuple[int, Vector]] = []

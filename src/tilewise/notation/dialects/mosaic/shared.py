@@ -11,8 +11,8 @@ from math import prod
 from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import Swizzle
-from tilewise.notation.dialects.given import Given, Reading, listed
-from tilewise.notation.dialects.mosaic.arguments import CLOSING, arguments, kind_of, numbers, positive
+from tilewise.notation.dialects.given import Given, Reading, listed, positive
+from tilewise.notation.dialects.mosaic.arguments import CLOSING, arguments, kind_of, numbers
 from tilewise.notation.dialects.tiling import MAX_TILES, layout_in_tiles, row_major, tiled
 from tilewise.notation.tokens import Cursor
 
