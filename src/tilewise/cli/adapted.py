@@ -147,7 +147,7 @@ def move_offset(ask: Asked, a: Layout, offset: Any = None) -> Any:
 
 def recognise(ask: Asked, table: Any) -> Any:
     """Recognise a table or a function; a flat table counts as --dialect says."""
-    from tilewise.notation.closed import layout_of
+    from tilewise.notation.dialects.function import layout_of
     from tilewise.notation.formulas import Formula
 
     if isinstance(table, Formula):

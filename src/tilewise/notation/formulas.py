@@ -8,8 +8,9 @@ divided by 0, and what is listed is what Python would say.
 from __future__ import annotations
 
 import ast
+import operator
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -37,18 +38,6 @@ MAX_STEPS = 1 << 25
 
 _LIMIT = 1 << 63
 _KNOWN = "known: + - * // % << >> & | ^ ~, comparisons, a if c else b"
-_OPERATORS = (
-    ast.Add,
-    ast.Sub,
-    ast.Mult,
-    ast.FloorDiv,
-    ast.Mod,
-    ast.LShift,
-    ast.RShift,
-    ast.BitAnd,
-    ast.BitOr,
-    ast.BitXor,
-)
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _INSTEAD: dict[type, tuple[str, str]] = {
     ast.Div: ("/ gives a fraction", "// divides integers"),
@@ -93,7 +82,7 @@ class Formula(Generic[Name]):
                 "TW301",
                 f"a function of {elements} elements, in {steps} steps; "
                 f"at most {MAX_LISTED} are asked, in {MAX_STEPS}",
-                hint="every element is asked, for the answer to be exact; ask about a tile",
+                hint="every element is asked, for the answer to be exact; ask about a tile, or write S[...]",
             )
         return {name: _at_all_indices(value.node, shape) for name, value in checked.items()}
 
@@ -199,7 +188,11 @@ class Source:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
                 made = Value(ast.Constant(number), number, number)
             case ast.Name(id=name):
-                made = names[name] if name in names else self._without_value(node, name, names)
+                if name not in names:
+                    known = ", ".join(names) or "no name"
+                    hint = f"--let {name}=64 gives it one" if name.isascii() else ""
+                    self.refuse(node, "TW007", f"'{shortened(name)}' has no value; known: {known}", hint)
+                made = names[name]
             case ast.BinOp(left, op, right) if isinstance(op, _OPERATORS):
                 one, other = self.checked(left, names, depth + 1), self.checked(right, names, depth + 1)
                 made = Value(ast.BinOp(one.node, op, other.node), *self._bounds(node, one, other))
@@ -220,8 +213,8 @@ class Source:
                 asked, *parts = [self.checked(part, names, depth + 1) for part in (test, body, orelse)]
                 made = _either(ast.IfExp(asked.node, *[part.node for part in parts]), parts)
             case ast.Call(args=[first, second]) if self._called(node) in _EITHER:
-                parts = [self.checked(part, names, depth + 1) for part in (first, second)]
-                made = _nearer(self._called(node), parts)
+                one, other = self.checked(first, names, depth + 1), self.checked(second, names, depth + 1)
+                made = _nearer(self._called(node), one, other)
             case ast.Call() if (rewritten := self._rewritten(node)) is not None:
                 made = self.checked(rewritten, names, depth + 1)
             case _:
@@ -243,11 +236,6 @@ class Source:
         made = None if rewrite is None else rewrite(call.args)
         return None if made is None else ast.fix_missing_locations(ast.copy_location(made, call))
 
-    def _without_value(self, node: ast.expr, name: str, names: Mapping[str, Value]) -> NoReturn:
-        known = ", ".join(names)
-        hint = f"--let {name}=64 gives it one" if name.isascii() else ""
-        self.refuse(node, "TW007", f"'{shortened(name)}' has no value; known: {known or 'no name'}", hint)
-
     def _refuse_kind(self, node: ast.expr) -> NoReturn:
         kind: type = type(node.op) if isinstance(node, ast.BinOp) else type(node)
         if isinstance(node, ast.Constant):
@@ -267,44 +255,41 @@ class Source:
             self.refuse(node.right, "TW101", f"the shift may be below 0: it goes from {b.low} to {b.high}")
         if isinstance(op, ast.LShift) and b.high > _LIMIT.bit_length():
             self.refuse(node, "TW302", "this may be beyond 64-bit integers")
-        match op:
-            case ast.Add():
-                return a.low + b.low, a.high + b.high
-            case ast.Sub():
-                return a.low - b.high, a.high - b.low
-            case ast.Mod():
-                if a.low >= 0 and a.high < b.low:
-                    return a.low, a.high
-                return min(0, b.low + 1), max(0, b.high - 1)
-            case ast.BitAnd() | ast.BitOr() | ast.BitXor():
-                bits = max(end.bit_length() for end in (a.low, a.high, b.low, b.high))
-                return (0 if min(a.low, b.low) >= 0 else -1 << bits), (1 << bits) - 1
-            case ast.RShift():
-                return min(a.low, 0), max(a.high, 0)
+        if isinstance(op, ast.Mod):
+            if a.low >= 0 and a.high < b.low:
+                return a.low, a.high
+            return min(0, b.low + 1), max(0, b.high - 1)
+        if isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor):
+            bits = max(end.bit_length() for end in (a.low, a.high, b.low, b.high))
+            return (0 if min(a.low, b.low) >= 0 else -1 << bits), (1 << bits) - 1
         ends = [_BINARY[type(op)](x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
         return min(ends), max(ends)
 
 
 _UNARY: dict[type, Callable[[int], int]] = {
-    ast.USub: lambda x: -x,
-    ast.UAdd: lambda x: x,
-    ast.Invert: lambda x: ~x,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
 }
 _BINARY: dict[type, Callable[[int, int], int]] = {
-    ast.Mult: lambda x, y: x * y,
-    ast.FloorDiv: lambda x, y: x // y,
-    ast.LShift: lambda x, y: x << y,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
 }
 """Operations that rise or fall in each operand: their ends are at ends."""
+_OPERATORS = (*_BINARY, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
 _EITHER: dict[str, Callable[..., int]] = {"min": min, "max": max}
 """Functions that stay calls: as an expression, they would hold each operand twice."""
 
 
-def _nearer(name: str, parts: Sequence[Value]) -> Value:
-    low, high = (_EITHER[name](ends) for ends in zip(*[(part.low, part.high) for part in parts], strict=True))
-    return Value(ast.Call(ast.Name(name, ast.Load()), [part.node for part in parts], []), low, high)
+def _nearer(name: str, one: Value, other: Value) -> Value:
+    low, high = _EITHER[name](one.low, other.low), _EITHER[name](one.high, other.high)
+    return Value(ast.Call(ast.Name(name, ast.Load()), [one.node, other.node], []), low, high)
 
 
 def _truth(node: ast.expr) -> Value:
@@ -312,9 +297,8 @@ def _truth(node: ast.expr) -> Value:
     return Value(ast.UnaryOp(ast.UAdd(), node), 0, 1)
 
 
-def _either(node: ast.expr, parts: Iterable[Value]) -> Value:
-    ends = [(part.low, part.high) for part in parts]
-    return Value(node, min(low for low, _ in ends), max(high for _, high in ends))
+def _either(node: ast.expr, parts: Sequence[Value]) -> Value:
+    return Value(node, min(part.low for part in parts), max(part.high for part in parts))
 
 
 # -- lambdas ---------------------------------------------------------------------------------------

@@ -52,3 +52,10 @@ def test_it_is_read_and_not_written():
     with pytest.raises(LayoutError) as error:
         write(DIALECTS["function"], S[8:1], Given())
     assert error.value.code == "TW008"
+
+
+def test_beyond_a_list_the_refusal_says_what_to_do():
+    with pytest.raises(LayoutError) as error:
+        parse("lambda i, j: i * 4096 + j", shape=(4096, 4096))
+    assert error.value.code == "TW301"
+    assert "ask about a tile" in error.value.hint

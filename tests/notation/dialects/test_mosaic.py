@@ -87,7 +87,7 @@ def test_strided_layouts_without_digits_show_an_index():
     with pytest.raises(Refused) as no:
         parse("WGStridedFragLayout(shape=(256, 12), vec_size=8)")
     assert no.value.code == "TW510"
-    assert no.value.witness == {"index": (171, 0)}
+    assert no.value.witness == {"index": (43, 0)}
 
 
 def test_a_splat_is_in_every_thread():

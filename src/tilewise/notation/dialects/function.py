@@ -1,16 +1,18 @@
 """Functions of the coordinates, as Python's lambdas: `lambda i, j: i * 64 + (j ^ i % 8 * 8)`.
 
 A number is the offset of an element on `m`; several axes are named, as in `{laneid: i, reg: j}`. The text
-is arithmetic on integers and is not run (see `formulas`). The layout is proven to be the function: every
-element is asked, or there is a closed form (see `closed`). Where there is none, the refusal names the
-element that shows it.
+is arithmetic on integers and is not run (see `formulas`). Every element is asked, so the layout is the
+function. Where there is none, the refusal names the element that shows it.
 """
 
 from __future__ import annotations
 
-from tilewise.notation.closed import layout_of
+from tilewise.core.algebra.recognition import recognise
+from tilewise.core.axes import Axis
+from tilewise.core.layout import Layout
+from tilewise.core.shapes import Shape, extents_of
 from tilewise.notation.dialects.given import Given, Reading
-from tilewise.notation.formulas import read_lambda
+from tilewise.notation.formulas import Formula, read_lambda
 
 EXAMPLES = (
     Given("lambda i, j: i * 64 + (j ^ (i % 8) * 8)", shape=(64, 64)),
@@ -24,3 +26,8 @@ def read(given: Given) -> Reading:
     formula = read_lambda(given.text, given.let)
     shape = given.needs_shape("a function of coordinates")
     return Reading(layout_of(formula, shape))
+
+
+def layout_of(formula: Formula[Axis], shape: Shape) -> Layout:
+    """Return the layout that a formula is on a shape, or refuse."""
+    return recognise(formula.listed(extents_of(shape)), shape=shape)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.tokens import NAME, NUMBER, Cursor, Token
+
+Item = TypeVar("Item")
 
 SHAPE, STRING, SIGN = "shape", "string", "sign"
 """Kinds of tokens beside names and numbers: `128x64x` before a type, a quoted text, and signs."""
@@ -41,9 +44,14 @@ class Given:
     unit: str = "element"
     """What strides count where the dialect does not say."""
 
-    def cursor(self) -> Cursor:
-        """Return a cursor over the words of the text."""
-        return Cursor(self.text, words)
+    def cursor(self, without: str = "") -> Cursor:
+        """Return a cursor over the words of the text; what matches `without` says nothing."""
+        text = self.text
+        if without:
+            text = re.sub(without, lambda found: " " * len(found.group()), text)
+        cursor = Cursor(text, words)
+        cursor.source = self.text
+        return cursor
 
     def needs_shape(self, what: str) -> tuple[int, ...]:
         """Return the shape, or refuse: `what` names the text that has no shape of its own."""
@@ -109,20 +117,39 @@ def integer(cursor: Cursor) -> int:
     return -number if negative else number
 
 
+def positive(cursor: Cursor) -> int:
+    """Take a number from 1 on."""
+    start = cursor.next
+    number = integer(cursor)
+    if number < 1:
+        raise cursor.error("TW102", f"a number from 1 on belongs here, not {number}", cursor.since(start))
+    return number
+
+
 def integers(cursor: Cursor, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
     """Take numbers in brackets with commas between them.
 
     >>> integers(Given("[4, 8]").cursor())
     (4, 8)
     """
-    opened = cursor.expect(opening)
-    found: list[int] = []
-    while cursor.next.text != closing:
+    return tuple(items(cursor, cursor.expect(opening), closing, integer))
+
+
+def items(cursor: Cursor, opened: Token, closing: str, take: Callable[[Cursor], Item]) -> list[Item]:
+    """Take what stands up to the closing bracket, with commas between; one may be after the last.
+
+    >>> cursor = Given("(4, 8,)").cursor()
+    >>> items(cursor, cursor.take(), ")", integer)
+    [4, 8]
+    """
+    found: list[Item] = []
+    while not cursor.accept(closing):
         if found:
             cursor.expect(",", opened)
-        found.append(integer(cursor))
-    cursor.expect(closing, opened)
-    return tuple(found)
+            if cursor.accept(closing):
+                break
+        found.append(take(cursor))
+    return found
 
 
 def layout_of_modes(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, permutations, product
+from itertools import count, pairwise, permutations, product
 from math import prod
 
+from tilewise.core.algebra.modes import modes_of
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import leaves
-from tilewise.notation.dialects.tiling import Digits, merged
+from tilewise.core.vectors import Vector
 
 _Runs = tuple[tuple[int, ...], ...]
 """An arrangement: the dimensions of a tiled array, each with its digits, the slowest first."""
@@ -25,25 +25,32 @@ MAX_STATES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """A digit of a dimension: how many steps, and how far each goes in memory."""
+    """A digit of a dimension, or of copies where the dimension is -1."""
 
     dimension: int
     extent: int
-    stride: int
+    stride: Vector
     weight: int = 1
     """How many steps of the dimension one step of the digit is."""
 
 
-def modes_of(layout: Layout) -> list[Digits]:
-    """Return the digits of each mode, the slowest first.
+def digits_of(layout: Layout) -> list[list[Digit]]:
+    """Return the digits of each mode, the slowest first; those that step on as one are one.
 
     >>> from tilewise import S
-    >>> modes_of(S[(8, (4, 2)) : (1, (16, 8))])
-    [[(8, 1@m)], [(4, 16@m), (2, 8@m)]]
+    >>> [[(digit.extent, digit.stride) for digit in run] for run in digits_of(S[(8, (2, 2)) : (1, (16, 8))])]
+    [[(8, 1@m)], [(4, 8@m)]]
     """
-    layout = layout.in_order("row")
-    strides = iter(layout.strides)
-    return [[(extent, next(strides)) for extent in leaves(mode)] for mode in layout.shape]
+    runs: list[list[Digit]] = []
+    merged = layout.in_order("row").coalesce(by_mode=True)
+    for dimension, (_, mode) in enumerate(modes_of(merged)):
+        weight, run = 1, []
+        for it in reversed(mode):
+            if it.extent > 1:
+                run.append(Digit(dimension, it.extent, it.stride, weight))
+            weight *= it.extent
+        runs.append(run[::-1])
+    return runs
 
 
 def packed_digits(layout: Layout, what: str) -> list[Digit]:
@@ -53,25 +60,22 @@ def packed_digits(layout: Layout, what: str) -> list[Digit]:
     >>> [(digit.dimension, digit.extent) for digit in packed_digits(S[(8, (4, 2)) : (1, (16, 8))], "XLA")]
     [(1, 8), (0, 8)]
     """
-    if layout.replica or layout.swizzles or layout.offset or layout.outer or layout.unit != "element":
-        raise LayoutError("TW008", f"{what} says no copies, swizzles, offsets or other units than elements")
-    if any(axis != "m" for axis in layout.moving):
-        raise LayoutError("TW008", f"{what} says places in memory, and not on {', '.join(layout.moving)}")
-    digits: list[Digit] = []
-    for dimension, mode in enumerate(modes_of(layout)):
-        weight = prod(extent for extent, _ in mode)
-        for extent, stride in merged(mode):
-            weight //= extent
-            digits.append(Digit(dimension, extent, stride["m"], weight))
-    digits.sort(key=lambda digit: digit.stride, reverse=True)
+    others = {*layout.moving} - {"m"}
+    if layout.replica or layout.swizzles or layout.offset or layout.outer or others:
+        message = f"{what} says places in memory, and no copies, swizzles, offsets or other axes"
+        raise LayoutError("TW008", message)
+    if layout.unit != "element":
+        raise LayoutError("TW008", f"{what} counts elements, and this layout {layout.unit}s")
+    digits = [digit for run in digits_of(layout) for digit in run]
+    digits.sort(key=lambda digit: digit.stride["m"], reverse=True)
     expected = prod(digit.extent for digit in digits)
     for digit in digits:
         expected //= digit.extent
-        if digit.stride != expected:
+        if digit.stride["m"] != expected:
             raise LayoutError(
                 "TW008",
                 f"{what} fills memory without holes, and here a step of dimension {digit.dimension} "
-                f"is {digit.stride} where {expected} would do so",
+                f"is {digit.stride['m']} where {expected} would do so",
             )
     return digits
 
@@ -79,14 +83,16 @@ def packed_digits(layout: Layout, what: str) -> list[Digit]:
 def major_first(digits: Sequence[Digit], dimensions: int) -> list[int]:
     """Return the dimensions in the order of their slowest digits; one without digits goes before its next.
 
-    >>> major_first([Digit(2, 8, 4), Digit(0, 4, 1)], 4)
+    >>> from tilewise.core.vectors import ZERO
+    >>> major_first([Digit(2, 8, ZERO), Digit(0, 4, ZERO)], 4)
     [1, 2, 0, 3]
     """
-    order = list(dict.fromkeys(digit.dimension for digit in digits))
-    for dimension in reversed(range(dimensions)):
-        if dimension not in order:
-            order.insert(order.index(dimension + 1) if dimension + 1 < dimensions else len(order), dimension)
-    return order
+    at = [digit.dimension for digit in digits]
+
+    def place(dimension: int) -> int:
+        return next((at.index(own) for own in range(dimension, dimensions) if own in at), len(at))
+
+    return sorted(range(dimensions), key=place)
 
 
 def tiled_order(digits: Sequence[Digit], dimensions: int) -> tuple[list[int], list[tuple[int, ...]]]:
@@ -95,28 +101,27 @@ def tiled_order(digits: Sequence[Digit], dimensions: int) -> tuple[list[int], li
     The tiles are the fewest, where the search comes to an end. Where it reaches its bound, each tile brings
     one more digit to its place.
 
-    >>> tiled_order([Digit(0, 4, 32, 2), Digit(1, 2, 16, 8), Digit(0, 2, 8), Digit(1, 8, 1)], 2)
+    >>> from tilewise import S
+    >>> tiled_order(packed_digits(S[((4, 2), (2, 8)) : ((32, 8), (16, 1))], "XLA"), 2)
     ([0, 1], [(2, 8)])
     """
     goal = tuple(range(len(digits)))
     first = major_first(digits, dimensions)
-    orders = [first]
-    if dimensions <= MAX_ORDERED:
-        orders += [list(order) for order in permutations(first) if list(order) != first]
+    orders = [list(order) for order in permutations(first)] if dimensions <= MAX_ORDERED else [first]
     starts = [_runs(digits, order) for order in orders]
-    search = _Search(goal, digits)
+    tried = count()
     for many in range(len(goal)):
         for order, start in zip(orders, starts, strict=True):
-            tiles = search.within(start, many)
-            if tiles is not None:
-                return order, tiles
-    return first, _one_by_one(starts[0], goal, digits)
+            insides = _search(start, goal, many, tried)
+            if insides is not None:
+                return order, _tiles(insides, digits)
+    return first, _tiles(_one_by_one(starts[0], goal), digits)
 
 
 def _runs(digits: Sequence[Digit], order: Sequence[int]) -> _Runs:
     """Return the digits of each dimension, the slowest first, as their indices."""
-    own = [[at for at, digit in enumerate(digits) if digit.dimension == dimension] for dimension in order]
-    return tuple(tuple(sorted(run, key=lambda at: -digits[at].weight)) for run in own)
+    by_weight = sorted(range(len(digits)), key=lambda at: -digits[at].weight)
+    return tuple(tuple(at for at in by_weight if digits[at].dimension == own) for own in order)
 
 
 def _fewest(state: _Runs, goal: tuple[int, ...]) -> int:
@@ -125,63 +130,55 @@ def _fewest(state: _Runs, goal: tuple[int, ...]) -> int:
     A tile leaves some digits where they are and brings the others behind them, neither changing their order
     among themselves. So n tiles make at most 2**n rising pieces.
     """
-    at = {digit: position for position, digit in enumerate(digit for run in state for digit in run)}
+    at = {digit: position for position, digit in enumerate(_flat(state))}
     pieces = 1 + sum(at[after] < at[before] for before, after in pairwise(goal))
     return (pieces - 1).bit_length()
 
 
-@dataclass(slots=True)
-class _Search:
-    """A search for the tiles that bring an arrangement to the goal, so many at most."""
-
-    goal: tuple[int, ...]
-    digits: Sequence[Digit]
-    seen: int = 0
-
-    def within(self, state: _Runs, many: int) -> list[tuple[int, ...]] | None:
-        """Return at most so many tiles; None where there are none, or the search is at its bound."""
-        if _fewest(state, self.goal) > many:
-            return None
-        if tuple(digit for run in state for digit in run) == self.goal:
-            return []
-        for after, inner in _tilings(state) if many else ():
-            self.seen += 1
-            if self.seen > MAX_STATES:
-                return None
-            rest = self.within(after, many - 1)
-            if rest is not None:
-                return [_tile(inner, self.digits), *rest]
+def _search(state: _Runs, goal: tuple[int, ...], many: int, tried: Iterator[int]) -> list[_Runs] | None:
+    """Return the insides of so many tiles at most; None where there are none, or too many were tried."""
+    if _fewest(state, goal) > many:
         return None
+    if _flat(state) == goal:
+        return []
+    for after, inner in _tilings(state):
+        if next(tried) >= MAX_STATES:
+            return None
+        rest = _search(after, goal, many - 1, tried)
+        if rest is not None:
+            return [inner, *rest]
+    return None
 
 
-def _tile(inner: Sequence[Sequence[int]], digits: Sequence[Digit]) -> tuple[int, ...]:
-    return tuple(prod(digits[at].extent for at in run) for run in inner)
+def _flat(state: _Runs) -> tuple[int, ...]:
+    return tuple(digit for run in state for digit in run)
 
 
-def _tilings(state: _Runs) -> Iterator[tuple[_Runs, list[tuple[int, ...]]]]:
+def _tiles(insides: Sequence[_Runs], digits: Sequence[Digit]) -> list[tuple[int, ...]]:
+    """Return the extents of tiles."""
+    return [tuple(prod(digits[at].extent for at in run) for run in inner) for inner in insides]
+
+
+def _tilings(state: _Runs) -> Iterator[tuple[_Runs, _Runs]]:
     """Yield what a tile can make of an arrangement, and the insides of the tile: short tiles first."""
     for kept in reversed(range(len(state))):
         cut = state[kept:]
         if not cut[0]:
             continue
         for parts in product(*(range(len(run) + 1) for run in cut)):
-            outer = [run[:part] for run, part in zip(cut, parts, strict=True)]
-            inner = [run[part:] for run, part in zip(cut, parts, strict=True)]
+            outer = tuple(run[:part] for run, part in zip(cut, parts, strict=True))
+            inner = tuple(run[part:] for run, part in zip(cut, parts, strict=True))
             if any(outer) and any(inner):
                 yield (*state[:kept], *outer, *inner), inner
 
 
-def _one_by_one(state: _Runs, goal: tuple[int, ...], digits: Sequence[Digit]) -> list[tuple[int, ...]]:
-    """Return tiles that bring digits to the end one by one, in the order of the goal."""
-    flat = [digit for run in state for digit in run]
-    right = next((at for at, digit in enumerate(goal) if flat[at] != digit), len(goal))
-    tiles: list[tuple[int, ...]] = []
-    for digit in goal[right:]:
+def _one_by_one(state: _Runs, goal: tuple[int, ...]) -> list[_Runs]:
+    """Return the insides of tiles that bring digits to the end one by one, in the order of the goal."""
+    insides: list[_Runs] = []
+    for digit in goal:
         kept = next(at for at, run in enumerate(state) if digit in run)
-        run = state[kept]
-        cut = run.index(digit)
-        rest = state[kept + 1 :]
-        inner = [run[cut:], *(() for _ in rest)]
-        state = (*state[:kept], run[:cut], *rest, *inner)
-        tiles.append(_tile(inner, digits))
-    return tiles
+        cut = state[kept].index(digit)
+        inner = (state[kept][cut:], *(() for _ in state[kept + 1 :]))
+        state = (*state[:kept], state[kept][:cut], *state[kept + 1 :], *inner)
+        insides.append(inner)
+    return insides

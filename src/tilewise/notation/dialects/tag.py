@@ -26,10 +26,10 @@ from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
-from tilewise.core.vectors import along
 from tilewise.notation.dialects.given import Given, Reading, layout_of_modes, listed
-from tilewise.notation.dialects.packed import Digit, major_first, packed_digits
-from tilewise.notation.dialects.tiling import Digits
+from tilewise.notation.dialects.packed import major_first, packed_digits
+from tilewise.notation.dialects.tiling import row_major
+from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
     Given("NCHW16c", shape=(1, 64, 7, 7)),
@@ -45,7 +45,6 @@ LETTERS = "abcdefghijkl"
 _ORDERS = ("ncdhw", "goidhw", "tnc", "ldigo", "ldnc")
 """The order of a tensor's dimensions, of which a tag may lack some."""
 _MAX_LENGTH = 200
-_PIECE = re.compile(r"(?P<factor>[0-9]*)(?P<letter>[A-Za-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,108 +55,92 @@ class _Piece:
     factor: int | None
     span: tuple[int, int]
 
+    @property
+    def name(self) -> str:
+        """The dimension."""
+        return self.letter.lower()
+
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
 def read(given: Given) -> Reading:
     """Return the layout of a tensor: one mode a dimension, in the order of oneDNN's logical dimensions."""
-    pieces = _pieces(given.text)
-    names = _names(given.text, pieces)
-    _check(given.text, pieces)
+    cursor = given.cursor()
+    pieces = _pieces(cursor)
+    names = _names(cursor, pieces)
+    _check(cursor, pieces)
     spelled = ", ".join(names)
     shape = given.needs_shape(f"the tag {given.text.strip()}, which is over {spelled},")
     if len(shape) != len(names):
         counts = f"{len(names)} dimensions, and the shape {listed(shape)} has {len(shape)}"
         raise LayoutError("TW202", f"a tag over {spelled} has {counts}")
-    blocks = {name: prod(p.factor for p in pieces if p.factor and p.letter.lower() == name) for name in names}
-    extents = [
-        piece.factor or -(-shape[names.index(piece.letter.lower())] // blocks[piece.letter.lower()])
-        for piece in pieces
-    ]
-    modes: dict[str, Digits] = {name: [] for name in names}
-    whole: dict[str, Digits] = {name: [] for name in names}
-    for at, (piece, extent) in enumerate(zip(pieces, extents, strict=True)):
-        digit = (extent, along(m, prod(extents[at + 1 :])))
-        (whole if piece.factor is None else modes)[piece.letter.lower()].append(digit)
+    blocks = {name: prod(piece.factor or 1 for piece in pieces if piece.name == name) for name in names}
+    whole = {name: -(-extent // blocks[name]) for name, extent in zip(names, shape, strict=True)}
+    extents = [piece.factor or whole[piece.name] for piece in pieces]
+    digits = list(zip(pieces, extents, row_major(extents, m), strict=True))
+    digits.sort(key=lambda digit: digit[0].factor is not None)
     layout = layout_of_modes(
-        [digit for digit in (*whole[name], *modes[name]) if digit[0] > 1] for name in names
+        [(extent, stride) for piece, extent, stride in digits if piece.name == name and extent > 1]
+        for name in names
     )
-    padded = extents_of(layout.shape)
     notes = () if names == [*LETTERS[: len(names)]] else (f"the tensor's dimensions are {spelled}",)
-    return Reading(layout, None, shape if padded != shape else None, notes)
+    return Reading(layout, None, shape if extents_of(layout.shape) != shape else None, notes)
 
 
-def _pieces(text: str) -> list[_Piece]:
+def _pieces(cursor: Cursor) -> list[_Piece]:
     """Return the letters of a tag and their factors."""
+    text = cursor.source
     if len(text.strip()) > _MAX_LENGTH:
         raise LayoutError("TW005", f"a tag of more than {_MAX_LENGTH} letters and digits")
-    start = len(text) - len(text.lstrip())
     pieces: list[_Piece] = []
-    while start < len(text.rstrip()):
-        found = _PIECE.match(text, start)
-        if found is None:
-            raise _error(text, (start, start + 1), "TW002", "a tag has letters, and numbers before letters")
-        digits = found["factor"]
-        if digits and not int(digits):
-            raise _error(text, found.span(), "TW102", "a block has a positive size")
-        pieces.append(_Piece(found["letter"], int(digits) if digits else None, found.span()))
-        start = found.end()
-    if not pieces:
-        raise _error(text, (0, len(text)), "TW004", "a tag has letters")
+    end = len(text) - len(text.lstrip())
+    for found in re.finditer(r"([0-9]*)([A-Za-z])", text):
+        if found.start() > end:
+            break
+        end = found.end()
+        pieces.append(_Piece(found[2], int(found[1]) if found[1] else None, found.span()))
+        if pieces[-1].factor == 0:
+            raise cursor.error("TW102", "a block has a positive size", found.span())
+    if not pieces or text[end:].strip():
+        raise cursor.error("TW002", "a tag has letters, and numbers before letters", (end, end + 1))
     return pieces
 
 
-def _names(text: str, pieces: Sequence[_Piece]) -> list[str]:
+def _names(cursor: Cursor, pieces: Sequence[_Piece]) -> list[str]:
     """Return the names of the dimensions, in the order of the tensor's shape."""
-    used = {piece.letter.lower() for piece in pieces}
+    used = {piece.name for piece in pieces}
     for order in (LETTERS[: len(used)], *_ORDERS):
         if used <= set(order):
             return [name for name in order if name in used]
-    odd = next(
-        (piece for piece in pieces if not any(piece.letter.lower() in order for order in _ORDERS)), None
-    )
-    raise _error(
-        text,
-        odd.span if odd else (pieces[0].span[0], pieces[-1].span[1]),
-        "TW002",
-        f"no dimensions are named {', '.join(sorted(used))} together",
-        f"known: {LETTERS[0]} to {LETTERS[-1]} without a gap, " + ", ".join(_ORDERS),
-    )
+    message = f"no dimensions are named {', '.join(sorted(used))} together"
+    hint = f"known: {LETTERS[0]} to {LETTERS[-1]} without a gap, " + ", ".join(_ORDERS)
+    raise cursor.error("TW002", message, (pieces[0].span[0], pieces[-1].span[1]), hint)
 
 
-def _check(text: str, pieces: Sequence[_Piece]) -> None:
+def _check(cursor: Cursor, pieces: Sequence[_Piece]) -> None:
     """Refuse letters that stand twice or not at all, or in the wrong case."""
-    whole = [piece for piece in pieces if piece.factor is None]
+    names = [piece.name for piece in pieces if piece.factor is None]
+    blocked = {piece.name for piece in pieces if piece.factor is not None}
+    capitals = {piece.letter.isupper() for piece in pieces}
     seen: set[str] = set()
-    for piece in whole:
-        name = piece.letter.lower()
-        if name in seen:
-            raise _error(text, piece.span, "TW004", f"the dimension {name} is there twice")
-        seen.add(name)
-    capitals = {piece.letter for piece in whole if piece.letter.isupper()}
-    blocked = {piece.letter.lower() for piece in pieces if piece.factor is not None}
     for piece in pieces:
-        name = piece.letter.lower()
-        if piece.factor is not None and piece.letter.isupper():
-            raise _error(text, piece.span, "TW002", f"a block is a small letter: {piece.factor}{name}")
-        if piece.factor is not None and name not in seen:
-            raise _error(
-                text,
-                piece.span,
-                "TW004",
-                f"blocks of {name} are there, and {name.upper()}, what they leave, not",
-            )
-        if piece.factor is None and name in blocked and piece.letter not in capitals:
-            raise _error(text, piece.span, "TW002", f"a dimension with blocks is a capital: {name.upper()}")
-    lone = [piece for piece in whole if piece.letter.isupper() and piece.letter.lower() not in blocked]
-    if lone and not blocked and len(capitals) < len(whole):
-        name = lone[0].letter
-        raise _error(text, lone[0].span, "TW002", f"the dimension {name} is a capital without blocks")
-
-
-def _error(text: str, span: tuple[int, int], code: str, message: str, hint: str = "") -> LayoutError:
-    return LayoutError(code, message, hint=hint, span=span, source=text)
+        name, is_capital, wrong = piece.name, piece.letter.isupper(), ""
+        if piece.factor is not None:
+            if is_capital:
+                wrong = f"a block is a small letter: {piece.factor}{name}"
+            elif name not in names:
+                wrong = f"blocks of {name} are there, and {name.upper()}, what they leave, not"
+        elif name in seen:
+            wrong = f"the dimension {name} is there twice"
+        elif name in blocked and not is_capital:
+            wrong = f"a dimension with blocks is a capital: {name.upper()}"
+        elif not blocked and is_capital and len(capitals) > 1:
+            wrong = f"the dimension {piece.letter} is a capital without blocks"
+        if wrong:
+            raise cursor.error("TW004", wrong, piece.span)
+        if piece.factor is None:
+            seen.add(name)
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -171,26 +154,17 @@ def write(layout: Layout, given: Given) -> str:
     'aBcd16b'
     """
     digits = packed_digits(layout, "a tag")
-    shape = extents_of(layout.in_order("row").shape) if layout.shape else ()
+    shape = extents_of(layout.in_order("row").shape)
     if not 1 <= len(shape) <= len(LETTERS):
-        raise LayoutError(
-            "TW008", f"a tag has 1 to {len(LETTERS)} dimensions, and this layout has {len(shape)}"
-        )
-    whole: list[Digit] = []
-    blocks: list[Digit] = []
-    weights: dict[int, int] = {}
-    for digit in digits:
-        if digit.weight > weights.get(digit.dimension, digit.weight):
-            raise LayoutError(
-                "TW008",
-                f"of two blocks of a dimension the first is the slower, and not so in {digit.dimension}",
-            )
-        is_first = digit.dimension not in weights
-        weights[digit.dimension] = digit.weight
-        (whole if is_first and not blocks else blocks).append(digit)
-    blocked = {digit.dimension for digit in blocks}
-    outer = [
-        LETTERS[dimension].upper() if dimension in blocked else LETTERS[dimension]
-        for dimension in major_first(whole, len(shape))
-    ]
-    return "".join(outer) + "".join(f"{digit.extent}{LETTERS[digit.dimension]}" for digit in blocks)
+        message = f"a tag has 1 to {len(LETTERS)} dimensions, and this layout has {len(shape)}"
+        raise LayoutError("TW008", message)
+    dimensions = [digit.dimension for digit in digits]
+    whole = next((at for at, one in enumerate(dimensions) if one in dimensions[:at]), len(digits))
+    tag = "".join(
+        LETTERS[dimension].upper() if dimension in dimensions[whole:] else LETTERS[dimension]
+        for dimension in major_first(digits[:whole], len(shape))
+    ) + "".join(f"{digit.extent}{LETTERS[digit.dimension]}" for digit in digits[whole:])
+    if not read(Given(tag, shape)).layout.same(layout).answer:
+        message = "of two blocks of a dimension the first is the slower in a tag, and not so here"
+        raise LayoutError("TW008", message)
+    return tag

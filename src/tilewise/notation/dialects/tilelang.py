@@ -16,12 +16,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from tilewise.core.algebra.modes import modes_of
 from tilewise.core.algebra.recognition import recognise
 from tilewise.core.axes import Axis, m
 from tilewise.core.integers import counted
-from tilewise.core.layout import Iter, Layout
+from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
-from tilewise.notation.dialects.given import Given, Reading
+from tilewise.notation.dialects.given import Given, Reading, items
 from tilewise.notation.formulas import Formula, Source, constants
 from tilewise.notation.tokens import END, NAME, Cursor
 
@@ -76,14 +77,7 @@ def _layout(
     """Take the transform, and return the layout on storage."""
     _label(cursor, "transform")
     opened = cursor.expect("(")
-    arguments: list[str] = []
-    while cursor.next.text != ")" and cursor.next.kind != END:
-        if cursor.next.kind != NAME:
-            raise cursor.error("TW004", f"expected the name of a coordinate, found {cursor.next}")
-        arguments.append(cursor.take().text)
-        if cursor.next.text != ")":
-            cursor.expect(",", opened)
-    cursor.expect(")", opened)
+    arguments = items(cursor, opened, ")", _coordinate)
     if len(arguments) != len(shape):
         raise cursor.error(
             "TW003",
@@ -97,23 +91,26 @@ def _layout(
     return recognise({m: _flat(source, span, columns, result)}, shape=tuple(shape))
 
 
+def _coordinate(cursor: Cursor) -> str:
+    if cursor.next.kind != NAME:
+        raise cursor.error("TW004", f"expected the name of a coordinate, found {cursor.next}")
+    return cursor.take().text
+
+
 def _fragment(
     cursor: Cursor, source: Source, given: Given, shape: Sequence[int], result: Sequence[int]
 ) -> Layout:
     """Take the expressions of thread and index, and return the layout over threads and registers."""
-    _label(cursor, "replicate")
-    copies = _number(source, _until(cursor, ","), given)
-    cursor.expect(",")
-    _label(cursor, "thread")
-    threads = _number(source, _until(cursor, ","), given)
-    cursor.expect(",")
-    _label(cursor, _THREAD)
-    whose = _until(cursor, ",")
-    cursor.expect(",")
-    _label(cursor, "forward_index")
-    span = _until(cursor, ",", ")")
+    spans: dict[str, Span] = {}
+    for name in ("replicate", "thread", _THREAD, "forward_index"):
+        if spans:
+            cursor.expect(",")
+        _label(cursor, name)
+        spans[name] = _until(cursor, ",", ")")
     if cursor.accept(","):
         _thread_range(cursor, source, given)
+    copies, threads = (_number(source, spans[name], given) for name in ("replicate", "thread"))
+    whose, span = spans[_THREAD], spans["forward_index"]
     parts = {_THREAD: source.parsed(*whose), **_indices(source, span, result)}
     arguments = (*(f"_{chr(ord('i') + at)}" for at in range(len(shape))), "_rep")
     columns = Formula(source, arguments, parts, given.let).listed((*shape, copies))
@@ -124,12 +121,9 @@ def _fragment(
 
 def _with_copies(layout: Layout) -> Layout:
     """Return a layout whose last mode counts copies, with the copies as R."""
-    *shape, copies = layout.shape
-    count = len(copies) if isinstance(copies, tuple) else 1
-    digits = layout.shard[len(layout.shard) - count :]
-    replica = tuple(Iter(it.extent, it.stride) for it in digits if it.extent > 1)
-    strides = layout.strides[:-count]
-    return Layout(tuple(shape), strides, replica=replica, offset=layout.offset, swizzles=layout.swizzles)
+    *_, (_, copies) = modes_of(layout)
+    replica = tuple(it for it in copies if it.extent > 1)
+    return layout.with_parts(layout.shape[:-1], layout.strides[: -len(copies)], replica, layout.offset)
 
 
 def _thread_range(cursor: Cursor, source: Source, given: Given) -> None:
@@ -163,12 +157,16 @@ def _until(cursor: Cursor, *ends: str) -> Span:
     return start, cursor.behind.end
 
 
+def _expressions(source: Source, span: Span) -> list[ast.expr]:
+    """Return the expressions at a span: one or several in brackets."""
+    tree = source.parsed(*span)
+    return tree.elts if isinstance(tree, ast.Tuple | ast.List) else [tree]
+
+
 def _numbers(source: Source, span: Span, given: Given, least: int = 1) -> tuple[int, ...]:
     """Return the numbers at a span: one or several in brackets."""
-    tree = source.parsed(*span)
-    nodes = tree.elts if isinstance(tree, ast.Tuple | ast.List) else [tree]
-    found = []
-    for node in nodes:
+    found: list[int] = []
+    for node in _expressions(source, span):
         value = source.checked(node, constants(given.let))
         if value.low < least:
             source.refuse(node, "TW102", f"a number from {least} on belongs here, not {value.low}")
@@ -186,10 +184,9 @@ def _number(source: Source, span: Span, given: Given) -> int:
 
 def _indices(source: Source, span: Span, result: Sequence[int]) -> dict[str, ast.expr]:
     """Return the expressions of the index at a span, one a mode of the result."""
-    tree = source.parsed(*span)
-    nodes = tree.elts if isinstance(tree, ast.Tuple | ast.List) else [tree]
+    nodes = _expressions(source, span)
     if len(nodes) != len(result):
-        shown = f"{counted(len(nodes), 'index')}" if len(nodes) == 1 else f"{len(nodes)} indices"
+        shown = "1 index" if len(nodes) == 1 else f"{len(nodes)} indices"
         raise source.error("TW003", f"{shown} in a buffer of {spell(tuple(result))}", span)
     return {str(at): node for at, node in enumerate(nodes)}
 
@@ -214,42 +211,33 @@ def _below(source: Source, span: Span, values: list[int], extent: int, what: str
 # -- functions -------------------------------------------------------------------------------------
 
 
+def _of(count: int, make: Callable[..., ast.expr | None]) -> Rewrite:
+    """Return what gives the expression for a call of so many arguments."""
+    return lambda given: make(*given) if len(given) == count else None
+
+
 def _operation(operator: type[ast.operator]) -> Rewrite:
-    return lambda given: ast.BinOp(given[0], operator(), given[1]) if len(given) == 2 else None
+    return _of(2, lambda one, other: ast.BinOp(one, operator(), other))
 
 
-def _choice(given: Sequence[ast.expr]) -> ast.expr | None:
-    return ast.IfExp(*given) if len(given) == 3 else None
+def _cast(kind: ast.expr, value: ast.expr) -> ast.expr | None:
+    is_integer = isinstance(kind, ast.Constant) and kind.value in ("int32", "int64")
+    return value if is_integer else None
 
 
-def _kept(given: Sequence[ast.expr]) -> None:
-    """Leave a call as it is."""
-
-
-def _only(given: Sequence[ast.expr]) -> ast.expr | None:
-    return given[0] if len(given) == 1 else None
-
-
-def _cast(given: Sequence[ast.expr]) -> ast.expr | None:
-    match given:
-        case [ast.Constant(value="int32" | "int64"), value]:
-            return value
-    return None
-
-
-_CALLS: dict[str, Callable[[Sequence[ast.expr]], ast.expr | None]] = {
+_CALLS: dict[str, Rewrite] = {
     "bitwise_xor": _operation(ast.BitXor),
     "bitwise_and": _operation(ast.BitAnd),
     "bitwise_or": _operation(ast.BitOr),
-    "bitwise_not": lambda given: ast.UnaryOp(ast.Invert(), given[0]) if len(given) == 1 else None,
+    "bitwise_not": _of(1, lambda value: ast.UnaryOp(ast.Invert(), value)),
     "shift_left": _operation(ast.LShift),
     "shift_right": _operation(ast.RShift),
-    "min": _kept,
-    "max": _kept,
-    "if_then_else": _choice,
-    "Select": _choice,
-    "int32": _only,
-    "int64": _only,
-    "Cast": _cast,
+    "min": lambda given: None,  # stays a call
+    "max": lambda given: None,
+    "if_then_else": _of(3, ast.IfExp),
+    "Select": _of(3, ast.IfExp),
+    "int32": _of(1, lambda value: value),
+    "int64": _of(1, lambda value: value),
+    "Cast": _of(2, _cast),
 }
 """Functions that TVM prints, as Python's operators."""

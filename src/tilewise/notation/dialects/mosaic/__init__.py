@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from tilewise.core.dtypes import DType
 from tilewise.notation.dialects.given import Given, Reading
-from tilewise.notation.dialects.mosaic.registers import NAMED, frag, kind_of, over_threads, tiled_layout
+from tilewise.notation.dialects.mosaic.arguments import kind_of
+from tilewise.notation.dialects.mosaic.registers import NAMED, frag, over_threads, tiled_layout
 from tilewise.notation.dialects.mosaic.shared import TRANSFORMS, transformed
 from tilewise.notation.dialects.mosaic.writing import write
 
@@ -40,12 +41,13 @@ EXAMPLES = (
     ),
 )
 
+_SAYS_NOTHING = r",\s*(?:rounding\s*=\s*)?None(?=\s*\))|:\s*i32"
 _KINDS = "TiledLayout, WGStridedFragLayout, WGSplatFragLayout, TileTransform, SwizzleTransform"
 
 
 def read(given: Given) -> Reading:
     """Return the layout of an array in registers or in shared memory."""
-    cursor = given.cursor()
+    cursor = given.cursor(_SAYS_NOTHING)
     start = cursor.next
     kind = kind_of(start)
     if start.text in ("[", "(") or kind in TRANSFORMS:

@@ -12,23 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 from tilewise.core.axes import Axis
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import ZERO, Vector, along
-from tilewise.notation.dialects.given import Given, Reading, integer, integers, layout_of_modes, listed
-from tilewise.notation.dialects.tiling import (
-    JOINED,
-    MAX_DIMENSIONS,
-    MAX_TILES,
-    Digits,
-    broken_index,
-    tiled,
-    untiled,
-)
-from tilewise.notation.tokens import NAME, Cursor, Token
+from tilewise.notation.dialects.given import Given, Reading, integer, layout_of_modes, listed, positive
+from tilewise.notation.dialects.mosaic.arguments import arguments, bracketed, kind_of, numbers
+from tilewise.notation.dialects.tiling import JOINED, MAX_DIMENSIONS, MAX_TILES, layout_in_tiles, tiled
+from tilewise.notation.tokens import Cursor
 
 WARPS, LANES = 4, 32
 REG, LANE, WARP = Axis("reg"), Axis("laneid"), Axis("wid_in_wg")
@@ -43,8 +37,6 @@ class Replicated:
 
 
 Dimension = int | Replicated
-_Spanned = tuple[list[Dimension], tuple[int, int]]
-"""Dimensions, and where they stand in the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,306 +48,161 @@ class TiledLayout:
     lanes: tuple[Dimension, ...]
     vector: int
 
-
-_WGMMA = ((64, 8), (16, 8), (8, 8))
-_TCGEN05 = ((128, 8), (32, 8), (8, 8))
-_ALL = Replicated(WARPS)
-NAMED = {
-    "WGMMA_LAYOUT": TiledLayout((*_WGMMA, (2,)), (-7,), (-3, -2), -1),
-    "WGMMA_LAYOUT_ACC_32BIT": TiledLayout((*_WGMMA, (2,), (1,)), (-8,), (-4, -3), -1),
-    "WGMMA_ROW_LAYOUT": TiledLayout(((64,), (16,), (8,), (1,)), (-4,), (-2, Replicated(4)), -1),
-    "WGMMA_COL_LAYOUT": TiledLayout(((8,), (2,)), (_ALL,), (Replicated(8), -2), -1),
-    "WGMMA_LAYOUT_8BIT": TiledLayout(((64, 16), (16, 16), (8, 16), (4,)), (-7,), (-3, -2), -1),
-    "WGMMA_LAYOUT_UPCAST_2X": TiledLayout(((64, 16), (16, 16), (8, 16), (8,), (4,)), (-8,), (-4, -2, -3), -1),
-    "WGMMA_LAYOUT_UPCAST_4X": TiledLayout(((64, 32), (16, 32), (8, 32), (8,)), (-7,), (-3, -2), -1),
-    "WGMMA_TRANSPOSED_LAYOUT": TiledLayout((*_WGMMA, (2, 2), (2, 1)), (-10,), (-6, -3, -5), -2),
-    "TCGEN05_LAYOUT": TiledLayout((*_TCGEN05, (2,)), (-7,), (-3, -2), -1),
-    "TCGEN05_TRANSPOSED_LAYOUT": TiledLayout((*_TCGEN05, (2, 2), (2, 1)), (-10,), (-6, -3, -5), -2),
-    "TCGEN05_ROW_LAYOUT": TiledLayout(((128,), (32,), (8,), (1,)), (-4,), (-2, Replicated(4)), -1),
-    "TCGEN05_COL_LAYOUT": TiledLayout(((8,), (2,)), (_ALL,), (Replicated(8), -2), -1),
-    "TMEM_NATIVE_LAYOUT": TiledLayout(((128, 2), (32, 2)), (-4,), (-2,), -1),
-    "TMA_INDICES_LAYOUT": TiledLayout(((16,), (4,)), (-2,), (Replicated(LANES),), -1),
-    "TMA_INDICES_4_LAYOUT": TiledLayout(((4,),), (_ALL,), (Replicated(LANES),), -1),
-}
-"""The layouts to which fragmented_array.py gives names."""
-
-CLOSING = {"(": ")", "[": "]", "<": ">"}
-
-
-def kind_of(token: Token) -> str:
-    """Return the name that a text begins with, without its module."""
-    return token.text.rpartition(".")[2] if token.kind == NAME else ""
+    def __str__(self) -> str:
+        """Return it as Python prints Mosaic's own."""
+        dimensions = f"warp_dims={self.warps}, lane_dims={self.lanes}, vector_dim={self.vector}"
+        return f"TiledLayout(tiling=Tiling(tiles={self.tiles}), {dimensions})"
 
 
 def tiled_layout(cursor: Cursor) -> TiledLayout:
     """Take what stands in the brackets of a TiledLayout."""
-    opened = open_bracket(cursor)
-    optional_name(cursor, "tiling")
-    word = cursor.accept("Tiling", "fa.Tiling", "mgpu.Tiling")
-    inner = open_bracket(cursor) if word is not None else None
-    optional_name(cursor, "tiles")
-    tiles = _tiles(cursor)
-    if inner is not None:
-        close_bracket(cursor, inner)
-    warps, lanes, vector = _next(cursor, "warp_dims"), _next(cursor, "lane_dims"), _next(cursor, "vector_dim")
-    close_bracket(cursor, opened)
-    spans = {"warp_dims": warps, "lane_dims": lanes}
-    said = TiledLayout(tiles, tuple(warps[0]), tuple(lanes[0]), _one(cursor, vector))
-    _check(cursor, said, spans | {"vector_dim": vector})
-    return said
-
-
-def _check(
-    cursor: Cursor, said: TiledLayout, spans: dict[str, tuple[list[Dimension], tuple[int, int]]]
-) -> None:
-    """Refuse dimensions that are not there, or that do not fill the warps and lanes of a warpgroup."""
-    shape: tuple[int, ...] = said.tiles[0]
-    for tile in said.tiles:
-        shape = tiled(shape, tile)
-    inner = shape[len(said.tiles[0]) :]
+    values, (tiling, *spans) = arguments(
+        cursor, tiling=_tiling, warp_dims=_dimensions, lane_dims=_dimensions, vector_dim=integer
+    )
+    said = TiledLayout(*values)
+    inner = _inner_shape(cursor, said.tiles, tiling)
     seen: set[int] = set()
-    for name, (dimensions, span) in spans.items():
+    for dimensions, span in zip((said.warps, said.lanes, (said.vector,)), spans, strict=True):
         for dimension in dimensions:
             if isinstance(dimension, Replicated):
                 continue
             if not -len(inner) <= dimension < 0:
-                raise cursor.error(
-                    "TW201",
-                    f"there is no dimension {dimension} for {name}: tiles make {len(inner)}",
-                    span,
-                    hint=f"they count from the end: -{len(inner)} to -1",
-                )
+                message = f"there is no dimension {dimension}: tiles make {len(inner)}"
+                hint = f"they count from the end: -{len(inner)} to -1"
+                raise cursor.error("TW201", message, span, hint)
             if dimension in seen:
                 raise cursor.error("TW003", f"dimension {dimension} is there twice", span)
             seen.add(dimension)
-    for name, many in (("warp_dims", WARPS), ("lane_dims", LANES)):
-        dimensions, span = spans[name]
+    for dimensions, span, many, what in (
+        (said.warps, spans[0], WARPS, "warps in a warpgroup"),
+        (said.lanes, spans[1], LANES, "lanes in a warp"),
+    ):
         have = prod(_extent(dimension, inner) for dimension in dimensions)
         if have != many:
-            what = "warps in a warpgroup" if many == WARPS else "lanes in a warp"
-            raise cursor.error("TW003", f"{name} take {have} of {many} {what}", span)
+            raise cursor.error("TW003", f"these take {have} of {many} {what}", span)
+    return said
+
+
+def _inner_shape(
+    cursor: Cursor, tiles: tuple[tuple[int, ...], ...], span: tuple[int, int]
+) -> tuple[int, ...]:
+    """Return the dimensions that the tiles make of one of the first kind; each fills the one before it."""
+    if not tiles:
+        raise cursor.error("TW004", "a tiling has a tile", span)
+    if len(tiles) > MAX_TILES or sum(map(len, tiles)) > MAX_DIMENSIONS:
+        raise cursor.error("TW005", f"more than {MAX_TILES} tiles or {MAX_DIMENSIONS} dimensions", span)
+    for before, tile in pairwise(tiles):
+        if len(tile) > len(before) or prod(tiled(before, [tile])) != prod(before):
+            message = f"a tile of {listed(tile)} does not divide the tile of {listed(before)} before it"
+            raise cursor.error("TW503", message, span)
+    return tiled(tiles[0], tiles)[len(tiles[0]) :]
 
 
 def _extent(dimension: Dimension, shape: Sequence[int]) -> int:
     return dimension.times if isinstance(dimension, Replicated) else shape[dimension]
 
 
-def open_bracket(cursor: Cursor) -> Token:
-    if cursor.next.text not in CLOSING:
-        raise cursor.error("TW004", f"expected '(' or '<', found {cursor.next}")
-    return cursor.take()
+def _tiling(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
+    """Take `Tiling(tiles=((64, 8), (2,)))`, or the tiles alone."""
+    if kind_of(cursor.next) == "Tiling":
+        cursor.take()
+        (tiles,), _ = arguments(cursor, tiles=_tiles)
+        return tiles  # type: ignore[no-any-return]
+    return _tiles(cursor)
 
 
-def close_bracket(cursor: Cursor, opened: Token) -> None:
-    cursor.accept(",")
-    cursor.expect(CLOSING[opened.text], opened)
+def _tiles(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
+    return bracketed(cursor, numbers)
 
 
-def optional_name(cursor: Cursor, name: str) -> None:
-    """Take `name=`, where it is there."""
-    if cursor.accept(name):
-        cursor.expect("=")
-
-
-def _next(cursor: Cursor, name: str) -> _Spanned:
-    """Take `, name=(-4, Replicated(4))` or one number, and return its span as well."""
-    if not cursor.accept(","):
-        raise cursor.error("TW004", f"expected {name}, found {cursor.next}", hint=f"such as {name}=-1")
-    optional_name(cursor, name)
-    start = cursor.next
-    found: list[Dimension] = []
-    if start.text not in ("(", "["):
-        return [integer(cursor)], cursor.since(start)
-    opened = cursor.take()
-    while cursor.next.text != CLOSING[opened.text]:
-        if found:
-            cursor.expect(",", opened)
-            if cursor.next.text == CLOSING[opened.text]:
-                break
-        found.append(_dimension(cursor))
-    cursor.take()
-    return found, cursor.since(start)
-
-
-def _one(cursor: Cursor, spanned: _Spanned) -> int:
-    """Return the one number that stands there."""
-    found, span = spanned
-    if len(found) != 1 or not isinstance(found[0], int):
-        raise cursor.error("TW004", "one number belongs here", span)
-    return found[0]
+def _dimensions(cursor: Cursor) -> tuple[Dimension, ...]:
+    return bracketed(cursor, _dimension)
 
 
 def _dimension(cursor: Cursor) -> Dimension:
     """Take `-4`, `Replicated(4)` or `#mosaic_gpu.Replicated<times = 4>`."""
     if kind_of(cursor.next) != "Replicated":
         return integer(cursor)
-    word = cursor.take()
-    opened = open_bracket(cursor)
-    optional_name(cursor, "times")
-    times = integer(cursor)
-    close_bracket(cursor, opened)
-    if times < 1:
-        raise cursor.error("TW102", "a count of copies is positive", cursor.since(word))
+    cursor.take()
+    (times,), _ = arguments(cursor, times=positive)
     return Replicated(times)
 
 
-def _tiles(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
-    """Take `((64, 8), (2,))`: each tile has as many dimensions as the one before it, or fewer."""
-    opened = cursor.next
-    if opened.text not in ("(", "["):
-        raise cursor.error("TW004", f"expected tiles, found {opened}", hint="such as ((64, 8), (16, 8))")
-    cursor.take()
-    tiles: list[tuple[int, ...]] = []
-    while cursor.next.text != CLOSING[opened.text]:
-        if tiles:
-            cursor.expect(",", opened)
-            if cursor.next.text == CLOSING[opened.text]:
-                break
-        start = cursor.next
-        tile = numbers(cursor)
-        if not tile or min(tile) < 1:
-            raise cursor.error("TW102", "a tile has positive extents", cursor.since(start))
-        if tiles and len(tile) > len(tiles[-1]):
-            raise cursor.error(
-                "TW003", "a tile has more dimensions than the tile before it", cursor.since(start)
-            )
-        for extent, before in zip(reversed(tile), reversed(tiles[-1] if tiles else ()), strict=False):
-            if before % extent:
-                raise cursor.error(
-                    "TW503", f"{extent} does not divide the {before} before", cursor.since(start)
-                )
-        tiles.append(tile)
-        if len(tiles) > MAX_TILES or sum(map(len, tiles)) > MAX_DIMENSIONS:
-            raise cursor.error("TW005", f"more than {MAX_TILES} tiles or {MAX_DIMENSIONS} dimensions")
-    cursor.take()
-    if not tiles:
-        raise cursor.error("TW004", "a tiling has a tile", cursor.since(opened))
-    return tuple(tiles)
-
-
-def numbers(cursor: Cursor) -> tuple[int, ...]:
-    """Take `(64, 8)`, `(2,)`, `[64, 8]`, or `array<i64: 64, 8>`."""
-    opened = cursor.next
-    if opened.text not in ("(", "["):
-        raise cursor.error("TW004", f"expected numbers in brackets, found {opened}")
-    if cursor.ahead(2).text == "," and cursor.ahead(3).text == ")":
-        cursor.take()
-        found = (integer(cursor),)
-        cursor.take()
-        cursor.take()
-        return found
-    return integers(cursor, opened.text, CLOSING[opened.text])
+_NAMED = """
+WGMMA_LAYOUT                ((64, 8), (16, 8), (8, 8), (2,)), (-7,), (-3, -2), -1
+WGMMA_LAYOUT_ACC_32BIT      ((64, 8), (16, 8), (8, 8), (2,), (1,)), (-8,), (-4, -3), -1
+WGMMA_ROW_LAYOUT            ((64,), (16,), (8,), (1,)), (-4,), (-2, Replicated(4)), -1
+WGMMA_COL_LAYOUT            ((8,), (2,)), (Replicated(4),), (Replicated(8), -2), -1
+WGMMA_LAYOUT_8BIT           ((64, 16), (16, 16), (8, 16), (4,)), (-7,), (-3, -2), -1
+WGMMA_LAYOUT_UPCAST_2X      ((64, 16), (16, 16), (8, 16), (8,), (4,)), (-8,), (-4, -2, -3), -1
+WGMMA_LAYOUT_UPCAST_4X      ((64, 32), (16, 32), (8, 32), (8,)), (-7,), (-3, -2), -1
+WGMMA_TRANSPOSED_LAYOUT     ((64, 8), (16, 8), (8, 8), (2, 2), (2, 1)), (-10,), (-6, -3, -5), -2
+TCGEN05_LAYOUT              ((128, 8), (32, 8), (8, 8), (2,)), (-7,), (-3, -2), -1
+TCGEN05_TRANSPOSED_LAYOUT   ((128, 8), (32, 8), (8, 8), (2, 2), (2, 1)), (-10,), (-6, -3, -5), -2
+TCGEN05_ROW_LAYOUT          ((128,), (32,), (8,), (1,)), (-4,), (-2, Replicated(4)), -1
+TCGEN05_COL_LAYOUT          ((8,), (2,)), (Replicated(4),), (Replicated(8), -2), -1
+TMEM_NATIVE_LAYOUT          ((128, 2), (32, 2)), (-4,), (-2,), -1
+TMA_INDICES_LAYOUT          ((16,), (4,)), (-2,), (Replicated(32),), -1
+TMA_INDICES_4_LAYOUT        ((4,),), (Replicated(4),), (Replicated(32),), -1
+"""
+NAMED = {
+    name: tiled_layout(Given(f"({said})").cursor())
+    for name, said in (line.split(maxsplit=1) for line in _NAMED.strip().splitlines())
+}
+"""The layouts to which fragmented_array.py gives names."""
 
 
 def over_threads(said: TiledLayout, shape: tuple[int, ...]) -> Layout:
     """Return the layout of an array of a shape."""
-    if len(shape) < len(said.tiles[0]):
-        raise LayoutError("TW003", f"a tile of {len(said.tiles[0])} dimensions cuts {len(shape)}")
-    uneven = [
-        (extent, size)
-        for extent, size in zip(reversed(said.tiles[0]), reversed(shape), strict=False)
-        if size % extent
-    ]
-    if uneven:
-        extent, size = uneven[0]
-        raise LayoutError(
-            "TW503",
-            f"a tile of {extent} does not divide the array's {size}",
-            hint=f"the array's last extents are multiples of {listed(said.tiles[0])}",
-        )
-    stages = [shape]
-    for tile in said.tiles:
-        stages.append(tiled(stages[-1], tile))
-    last = stages[-1]
-    digits: list[Digits] = [[] for _ in last]
-    copies: Digits = []
+    last = tiled(shape, said.tiles)
+    if prod(last) != prod(shape):
+        message = f"a tile of {listed(said.tiles[0])} does not divide the array's {listed(shape)}"
+        raise LayoutError("TW503", message)
+    strides = [ZERO] * len(last)
+    taken = {said.vector}
+    copies: list[tuple[int, Vector]] = []
     for dimensions, axis in ((said.warps, WARP), (said.lanes, LANE)):
-        stride = prod(_extent(dimension, last) for dimension in dimensions)
+        step = prod(_extent(dimension, last) for dimension in dimensions)
         for dimension in dimensions:
             extent = _extent(dimension, last)
-            stride //= extent
-            own = copies if isinstance(dimension, Replicated) else digits[dimension]
-            own.append((extent, along(axis, stride)))
-    digits[said.vector] = [(last[said.vector], along(REG, 1))]
-    stride = last[said.vector]
-    for at in reversed(range(len(last))):
-        if not digits[at]:
-            digits[at] = [(last[at], along(REG, stride))]
-            stride *= last[at]
-    for stage, tile in zip(reversed(stages[:-1]), reversed(said.tiles), strict=True):
-        digits = untiled(digits, stage, tile)
-    return of_modes(digits, copies)
-
-
-def of_modes(digits: Sequence[Digits], copies: Sequence[tuple[int, Vector]] = ()) -> Layout:
-    """Return the layout of these digits, without those of one step."""
-    return layout_of_modes(
-        [[digit for digit in mode if digit[0] > 1] for mode in digits],
-        [copy for copy in copies if copy[0] > 1],
-    )
+            step //= extent
+            if isinstance(dimension, int):
+                taken.add(dimension)
+                strides[dimension] = along(axis, step)
+            elif extent > 1:
+                copies.append((extent, along(axis, step)))
+    strides[said.vector] = along(REG, 1)
+    step = last[said.vector]
+    for dimension in range(-1, -len(last) - 1, -1):
+        if dimension not in taken:
+            strides[dimension] = along(REG, step)
+            step *= last[dimension]
+    return layout_in_tiles(shape, said.tiles, strides, copies=copies)
 
 
 def frag(cursor: Cursor, given: Given) -> Reading:
     """Take a layout that has its shape: one vector a thread after another, or the same value everywhere."""
     word = cursor.behind
-    kind = kind_of(word)
-    opened = open_bracket(cursor)
-    shape: tuple[int, ...] = ()
-    if cursor.next.text != CLOSING[opened.text]:
-        optional_name(cursor, "shape")
-        shape = numbers(cursor)
-    vector = 1
-    if kind == "WGStridedFragLayout":
-        vector = _one(cursor, _next(cursor, "vec_size"))
-    close_bracket(cursor, opened)
+    if kind_of(word) == "WGSplatFragLayout":
+        (shape,), _ = arguments(cursor, shape=numbers)
+    else:
+        (shape, vector), _ = arguments(cursor, shape=numbers, vec_size=positive)
     cursor.expect_end("the layout")
-    span = cursor.since(word)
-    if any(extent < 1 for extent in shape) or vector < 1:
-        raise cursor.error("TW102", "extents are positive", span)
-    if given.shape not in (None, shape):
-        raise cursor.error(
-            "TW202", f"the layout is that of {listed(shape)}, and not of {listed(given.shape or ())}", span
-        )
-    threads = [(WARPS, along(WARP, 1)), (LANES, along(LANE, 1))]
-    if kind == "WGSplatFragLayout":
-        return Reading(of_modes([[(extent, ZERO)] for extent in shape], threads))
-    size, chunk = prod(shape), WARPS * LANES * vector
-    if size % chunk:
-        raise cursor.error("TW503", f"{size} elements are no multiple of {chunk}, a vector a thread", span)
     with cursor.blame(word):
-        return Reading(_strided(shape, vector))
+        if given.shape not in (None, shape):
+            asked = listed(given.shape or ())
+            raise LayoutError("TW202", f"the layout is that of {listed(shape)}, and not of {asked}")
+        if kind_of(word) == "WGSplatFragLayout":
+            return Reading(splat(shape))
+        size, chunk = prod(shape), WARPS * LANES * vector
+        if size % chunk:
+            raise LayoutError("TW503", f"{size} elements are no multiple of {chunk}, a vector a thread")
+        tiles = [(*[JOINED] * (len(shape) - 1), chunk), (LANES * vector,), (vector,)]
+        strides = [along(REG, vector), along(WARP, 1), along(LANE, 1), along(REG, 1)]
+        return Reading(layout_in_tiles(shape, tiles, strides))
 
 
-def _strided(shape: tuple[int, ...], vector: int) -> Layout:
-    """Return the layout that gives each thread a vector in turn, row by row."""
-    tiles = [(*[JOINED] * (len(shape) - 1), WARPS * LANES * vector), (LANES * vector,), (vector,)]
-    stages = [shape]
-    for tile in tiles:
-        stages.append(tiled(stages[-1], tile))
-    rounds = stages[-1][0]
-    digits: list[Digits] = [
-        [(rounds, along(REG, vector))],
-        [(WARPS, along(WARP, 1))],
-        [(LANES, along(LANE, 1))],
-        [(vector, along(REG, 1))],
-    ]
-    try:
-        for stage, tile in zip(reversed(stages[:-1]), reversed(tiles), strict=True):
-            digits = untiled(digits, stage, tile)
-    except Refused as no:
-        at = broken_index(lambda index: _strided_place(index, shape, vector), shape)
-        raise Refused(
-            "TW510",
-            f"vectors of {vector} run over the rows of {listed(shape)}, and no digits say that",
-            witness=no.witness if at is None else {"index": at},
-        ) from None
-    return of_modes(digits)
-
-
-def _strided_place(index: tuple[int, ...], shape: tuple[int, ...], vector: int) -> int:
-    """Return the thread and the register of an element as one number."""
-    element = 0
-    for step, extent in zip(index, shape, strict=True):
-        element = element * extent + step
-    thread, register = element // vector % (WARPS * LANES), element // (WARPS * LANES * vector) * vector
-    return thread * prod(shape) + register + element % vector
+def splat(shape: tuple[int, ...]) -> Layout:
+    """Return the layout with each element in all threads."""
+    threads = [(WARPS, along(WARP, 1)), (LANES, along(LANE, 1))]
+    return layout_of_modes([[(extent, ZERO)] for extent in shape], threads)
