@@ -302,3 +302,10 @@ def test_padding_is_counted_where_a_tile_ends():
     found = reading("f32[30,100]{1,0:T(8,128)}")
     assert found.box == (30, 100)
     assert prod((32, 128)) == found.layout.size
+
+
+def test_of_several_instructions_one_is_named():
+    text = "%b = f32[8,16]{0,1} copy(%a)\n%a = f32[8,16]{1,0} parameter(0)"
+    assert [parse(text, part=name).place(1, 0)["m"] for name in ("%a", "%b")] == [16, 1]
+    with pytest.raises(LayoutError, match="2 layouts: %b, %a"):
+        parse(text)

@@ -13,7 +13,7 @@ is printed, `ParseLayout` of xla/hlo/parser/hlo_parser.cc for what is taken, xla
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from tilewise.core.axes import m
@@ -105,6 +105,11 @@ class _Array:
 def read(given: Given) -> Reading:
     """Return the layout of an array: one mode a dimension, its digits from the outermost tile inwards."""
     is_named = re.match(_NAMED, given.text) is not None
+    lines = {
+        line.split("=")[0].split()[-1]: line for line in given.text.splitlines() if re.match(_NAMED, line)
+    }
+    if len(lines) > 1:
+        return read(replace(given, text=lines[given.chosen(lines, "the text")], part=None))
     cursor = given.cursor(rf"\A{_NAMED}|{_SAYS_NOTHING}")
     arrays: dict[str, _Array] = {}
     if cursor.next.text == "(":
