@@ -16,6 +16,7 @@ Typed = tuple[tuple[int, ...], DType | None, tuple[int, int]]
 
 
 MAX_DIGITS = 1_000
+_ARRAY = r"pred|token|(?:bf|[fsuc])\d\w*"
 _DEFINED = r"%(?P<argument>[\w.$-]+)\s*:|%?(?P<named>[\w.$-]+)\s+="
 
 
@@ -81,7 +82,7 @@ def _type(cursor: Cursor) -> Typed | None:
     """Take `tensor<16x8xf32>` of MLIR or `f32[16,8]` of HLO, where one is next."""
     start, opening = cursor.next, cursor.ahead(1).text
     is_tensor = start.text == "tensor" and opening == "<"
-    if not is_tensor and not (start.kind == NAME and opening == "[" and _is_array(start.text)):
+    if not is_tensor and not (start.kind == NAME and opening == "[" and re.fullmatch(_ARRAY, start.text)):
         return None
     cursor.take()
     brackets = value(cursor)
@@ -102,18 +103,10 @@ def _type(cursor: Cursor) -> Typed | None:
     return extents, _dtype(words[0].text), span
 
 
-_HLO_TYPES = ("pred", "token", "c64", "c128")
-
-
-def _is_array(word: str) -> bool:
-    return word in _HLO_TYPES or known_type(word) is not None or word[:3] in ("f8e", "f4e", "f6e")
-
-
 def _dtype(word: str) -> DType | None:
     """Return the type that a compiler's word names, where it is one that is known here."""
-    spelled = {"pred": "u8", "i1": "u8", "f8e4m3fn": "e4m3", "f8E4M3FN": "e4m3"}.get(word, word)
-    spelled = {"f8e5m2": "e5m2", "f8E5M2": "e5m2"}.get(spelled, spelled)
-    return known_type(spelled)
+    word = word.lower()
+    return known_type({"pred": "u8", "i1": "u8", "f8e4m3fn": "e4m3", "f8e5m2": "e5m2"}.get(word, word))
 
 
 def unquoting(source: str) -> Iterator[Token]:

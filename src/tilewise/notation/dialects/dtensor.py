@@ -61,7 +61,6 @@ _UNEVEN = (
 _LONG = {"S": "Shard", "_S": "_StridedShard", "R": "Replicate", "P": "Partial", "MaskP": "_MaskPartial"}
 _TAKES = {"Shard": ["dim"], "_StridedShard": ["dim", "sf"], "Replicate": []}
 """The placements that are layouts, and what each takes."""
-_BRACKETS = ("(", "[")
 _SUMS = ("Partial", "_Partial", "_MaskPartial")
 
 
@@ -82,33 +81,26 @@ def read(given: Given) -> Reading:
     """Return the layout of a tensor that placements share among the devices of a mesh."""
     cursor = given.cursor()
     words = values(cursor)
-    cut = next((at for at, word in enumerate(words) if word.text == "on"), len(words))
-    placed, mesh_words = words[:cut], words[cut + 1 :]
-    shape, dtype = given.shape, None
+    on = [at for at, word in enumerate(words) if word.text == "on"] or [len(words)]
+    placed, mesh_words = words[: on[0]], words[on[0] + 1 :]
+    own: Sequence[int] | None = None
+    dtype = None
     if len(placed) == 2 and placed[0].text == "DTensor":
         parts = keyed(placed[1])
         if not {"device_mesh", "placements"} <= {*parts}:
             raise cursor.error("TW004", "a DTensor has device_mesh= and placements=", placed[1].span)
         placed, mesh_words = [*parts["placements"].values], [*parts["device_mesh"].values]
-        if placed[0].text not in _BRACKETS:
-            message = f"expected placements in brackets, found {placed[0].token}"
-            raise cursor.error("TW004", message, placed[0].span)
     elif len(placed) == 2 and placed[0].text == "Spec" and placed[1].items:
         element, *extents, brackets = placed[1].items[0].values
         dtype = known_type(element.text)
-        shape = tuple(numbers(cursor, extents[0])) if extents else shape
+        own = numbers(cursor, extents[0]) if extents else None
         placed = [brackets]
-    if not placed:
-        raise cursor.error("TW004", "expected placements, such as (Shard(dim=0), Replicate())")
+    if not placed or (placed[0].items and len(placed) > 1):
+        hint = "placements and a mesh: (Shard(dim=0), Replicate()) on DeviceMesh((dp=2, tp=4))"
+        raise cursor.error("TW004", "the placements end here", placed[0].span if placed else None, hint)
     span = (placed[0].span[0], placed[-1].span[1])
-    if placed[0].text in _BRACKETS:
-        brackets, *rest = placed
-        if rest:
-            hint = "a mesh follows: on DeviceMesh((dp=2, tp=4))"
-            raise cursor.error("TW004", f"the placements end before {rest[0].token}", rest[0].span, hint)
-        placed = [word for item in brackets.items for word in item.values]
-    placements = _placements(cursor, placed)
-    shape = shape_of(cursor, given, "a DTensor's placements", shape)
+    placements = _placements(cursor, [word for item in placed[0].items for word in item.values] or placed)
+    shape = shape_of(cursor, given, own)
     if mesh_words:
         mesh, first = device_mesh(cursor, mesh_words)
     else:
@@ -137,8 +129,8 @@ def read(given: Given) -> Reading:
         except Refused as refused:
             refused.span, refused.source = its[0][0].span, cursor.source
             raise
-    found = sharded(shape, dimensions, copies, first, dtype)
-    return replace(found, notes=(_UNEVEN,)) if found.box else found
+    found = sharded(shape, dimensions, copies, first)
+    return replace(found, dtype=dtype, notes=(_UNEVEN,) if found.box else ())
 
 
 def _placements(cursor: Cursor, words: Sequence[Value]) -> list[_Placement]:

@@ -14,7 +14,7 @@ Newer versions also name the axes of a mesh, as Shardy does (named_sharding.cc, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from tilewise.core.dtypes import DType
@@ -32,7 +32,6 @@ from tilewise.notation.dialects.shards import (
     counted,
     device_extents,
     grid,
-    shape_of,
     sharding_of,
     tiled,
 )
@@ -98,10 +97,10 @@ def read(given: Given) -> Reading:
             shape = tuple(extent * count for extent, count in zip(shape, counts, strict=True))
         else:
             notes.append(_WHOLE_OR_SHARD)
-    shape = shape_of(cursor, given, "a sharding of HLO", shape, span)
-    cuts = [[] for _ in shape] if cuts is None else cuts
     hint = "a last dimension of copies is marked: last_tile_dim_replicate"
-    return tiled(cursor, span, shape, cuts, tiles.copies, tiles.first, dtype, notes, hint)
+    is_whole = cuts is None
+    found_here = tiled(cursor, given, span, cuts, tiles.copies, shape, tiles.first, is_whole, hint)
+    return replace(found_here, dtype=dtype, notes=tuple(notes))
 
 
 def _begins(cursor: Cursor) -> bool:
@@ -168,24 +167,19 @@ def _grid(cursor: Cursor) -> _Tiles:
     """Take `[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate`: a grid of devices."""
     start = cursor.next
     extents = device_extents(cursor, integers(cursor), cursor.since(start))
-    count, first = prod(extents), cursor.next
+    count, devices = prod(extents), list[int]()
     if cursor.accept("<="):
         shape = integers(cursor)
-        if not shape or min(shape) < 1 or prod(shape) != count:
-            message = f"[{listed(extents)}] has {count} devices, and [{listed(shape)}] counts {prod(shape)}"
-            raise cursor.error("TW003", message, cursor.since(start), f"<=[{count}] counts them in order")
         order = integers(cursor, "(", ")") if cursor.accept("T") else tuple(range(len(shape)))
-        if sorted(order) != [*range(len(shape))]:
-            message = f"T({listed(order)}) is no order of {len(shape)} dimensions"
-            raise cursor.error("TW003", message, cursor.since(first))
-        devices = counted((shape[i], prod(shape[i + 1 :])) for i in order)
+        if prod(shape) == count and sorted(order) == [*range(len(shape))]:
+            devices = counted((shape[i], prod(shape[i + 1 :])) for i in order)
     else:
-        devices = [integer(cursor)]
+        devices.append(integer(cursor))
         while cursor.next.text == "," and cursor.ahead(1).kind == NUMBER and cursor.take():
             devices.append(integer(cursor))
-        if sorted(devices) != [*range(count)]:
-            message = f"[{listed(extents)}] has {count} devices, which 0 to {count - 1} number once each"
-            raise cursor.error("TW003", message, cursor.since(first))
+    if sorted(devices) != [*range(count)]:
+        message = f"[{listed(extents)}] has {count} devices, which 0 to {count - 1} number once each"
+        raise cursor.error("TW003", message, cursor.since(start), f"<=[{count}] counts them in order")
     kinds = _kinds(cursor)
     span, data = cursor.since(start), len(extents) - len(kinds)
     if data < 0:

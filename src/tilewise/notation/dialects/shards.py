@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from tilewise.core.algebra.recognition import recognise
 from tilewise.core.axes import DEVICE, KNOWN, Axis, m
 from tilewise.core.canonical import merged_replica, merged_shard
-from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.orders import by_coordinates
-from tilewise.core.shapes import coordinates, extents_of, leaves
+from tilewise.core.shapes import extents_of, flat_index, leaves
 from tilewise.core.vectors import ZERO, Vector
-from tilewise.notation.dialects.given import STRING, Given, Reading, layout_of_modes, listed
+from tilewise.notation.dialects.given import STRING, Given, Reading, layout_of_modes
 from tilewise.notation.dialects.values import Span, Value, numbers, single, unquoted
 from tilewise.notation.tokens import NAME, Cursor, Token
 
@@ -30,16 +30,11 @@ Digits = list[Iter]
 
 
 def sharded(
-    shape: Sequence[int],
-    dimensions: Sequence[Digits],
-    copies: Iterable[Iter] = (),
-    first: Vector = ZERO,
-    dtype: DType | None = None,
-    notes: Iterable[str] = (),
+    shape: Sequence[int], dimensions: Sequence[Digits], copies: Iterable[Iter], first: Vector
 ) -> Reading:
-    """Return what a text says, whose tensor has these extents; digits on `m` count within their dimension.
+    """Return the layout of a tensor of these extents; digits on `m` count within their dimension.
 
-    >>> sharded((15, 8), [[Iter(2, 1 @ GPU), Iter(8, 1 @ m)], [Iter(8, 1 @ m)]]).layout
+    >>> sharded((15, 8), [[Iter(2, 1 @ GPU), Iter(8, 1 @ m)], [Iter(8, 1 @ m)]], [], ZERO).layout
     S[((2, 8), 8) : ((1@gpuid, 8@m), 1@m)]
     """
     modes: list[list[tuple[int, Vector | int]]] = []
@@ -49,44 +44,42 @@ def sharded(
         modes.insert(0, [(it.extent, it.stride * pitch if it.stride["m"] else it.stride) for it in moving])
         pitch *= prod(it.extent for it in moving if it.stride["m"])
     layout = layout_of_modes(modes, [(it.extent, it.stride) for it in copies if it.extent > 1], first)
-    padded = extents_of(layout.shape) if shape else ()
-    return Reading(layout, dtype, tuple(shape) if padded != tuple(shape) else None, tuple(notes))
+    is_padded = bool(shape) and extents_of(layout.shape) != tuple(shape)
+    return Reading(layout, box=tuple(shape) if is_padded else None)
 
 
 def tiled(
     cursor: Cursor,
+    given: Given,
     span: Span,
-    shape: Sequence[int],
-    cuts: Sequence[Digits],
+    cuts: Sequence[Digits] | None,
     copies: Iterable[Iter],
+    shape: Sequence[int] | None = None,
     first: Vector = ZERO,
-    dtype: DType | None = None,
-    notes: Iterable[str] = (),
+    is_short: bool = False,
     hint: str = "",
 ) -> Reading:
-    """Return what a text says that cuts each dimension once into as many equal shards as there are devices.
+    """Return the layout of a tensor that is cut, each dimension once into equal shards.
 
-    Where the number of shards does not divide an extent, a shard is the larger one, as XLA pads it.
+    Where the number of shards does not divide an extent, a shard is the larger one, as XLA pads it. What a
+    short list of cuts leaves out is whole.
     """
-    if len(cuts) != len(shape):
+    shape, cuts = shape_of(cursor, given, shape, span), cuts or []
+    if len(cuts) > len(shape) or (len(cuts) < len(shape) and not is_short):
         message = f"dimensions of the sharding: {len(cuts)}; of the tensor: {len(shape)}"
         raise cursor.error("TW003", message, span, hint)
     dimensions = [
         [*cut, Iter(-(-extent // prod(it.extent for it in cut)), 1 @ m)]
-        for extent, cut in zip(shape, cuts, strict=True)
+        for extent, cut in zip(shape, [*cuts, *[[] for _ in shape[len(cuts) :]]], strict=True)
     ]
-    return sharded(shape, dimensions, copies, first, dtype, notes)
+    return sharded(shape, dimensions, copies, first)
 
 
 def shape_of(
-    cursor: Cursor,
-    given: Given,
-    what: str,
-    shape: Sequence[int] | None = None,
-    span: Span | None = None,
-) -> tuple[int, ...]:
+    cursor: Cursor, given: Given, shape: Sequence[int] | None, span: Span | None = None
+) -> Sequence[int]:
     """Return the extents of the text's own tensor, or those given; refuse a tensor that holds no element."""
-    found = given.needs_shape(what) if shape is None else tuple(shape)
+    found = given.needs_shape("a sharding") if shape is None else shape
     if any(extent < 1 for extent in found):
         raise cursor.error("TW102", f"a tensor of {'x'.join(map(str, found))} holds no element", span)
     return found
@@ -110,12 +103,8 @@ class Mesh:
         whole = self.extents[name]
         extent = extent or whole
         if before < 1 or extent < 1 or whole % (before * extent):
-            raise cursor.error(
-                "TW003",
-                f"{name} has {whole} devices, which ({before}){extent} does not divide",
-                span,
-                "(before)extent: what lies before the part, and the part itself",
-            )
+            message = f"{name} has {whole} devices, which ({before}){extent} does not divide"
+            raise cursor.error("TW003", message, span, "(before)extent: what lies before it, and the part")
         self.used.setdefault(name, []).append((before, extent, span))
         return self._part(name, before, extent)
 
@@ -150,17 +139,10 @@ def checked_mesh(cursor: Cursor, named: Iterable[tuple[Token, int]]) -> Mesh:
         if extent < 1:
             raise cursor.error("TW102", f"the axis {name} has {extent} devices", token.span)
         facts = KNOWN.get(name)
-        if facts is not None and facts.kind != DEVICE:
-            raise cursor.error(
-                "TW103",
-                f"{name} cannot be an axis of a mesh here: {facts.counts}",
-                token.span,
-                f"give it another name, such as mesh_{name}",
-            )
-        try:
-            Axis(name)
-        except LayoutError as error:
-            raise cursor.error(error.code, error.message, token.span, error.hint) from None
+        if not name.isidentifier() or (facts and facts.kind != DEVICE):
+            why = facts.counts if facts else "it is no identifier"
+            hint = f"give it another name, such as mesh_{name}" if facts else ""
+            raise cursor.error("TW103", f"{name} cannot be an axis of a mesh here: {why}", token.span, hint)
         extents[name] = extent
     return Mesh(extents)
 
@@ -236,51 +218,21 @@ def counted(digits: Iterable[tuple[int, int]], first: int = 0) -> list[int]:
     return found
 
 
-def digits_of(values: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the digits (extent, step), slowest first, that count through values from the first of them.
-
-    Where no digits do, those here count otherwise.
-
-    >>> digits_of([0, 1, 4, 5]), digits_of([0, 1, 4, 6]), digits_of([0, 1, 2, 4])
-    ([(2, 4), (2, 1)], [(2, 4), (2, 1)], [(4, 1)])
-    """
-    digits: list[tuple[int, int]] = []
-    while len(values) > 1:
-        step, run = values[1] - values[0], 2
-        while run < len(values) and values[run] == values[0] + run * step:
-            run += 1
-        if len(values) % run:
-            run = len(values)
-        digits.insert(0, (run, step))
-        values = values[::run]
-    return digits
-
-
 def grid(
-    cursor: Cursor, span: Span, devices: Sequence[int], extents: Sequence[int], hint: str = ""
+    cursor: Cursor, span: Span, devices: Sequence[int], extents: Sequence[int]
 ) -> tuple[list[Digits], Vector]:
     """Return the digits of every dimension of a grid of numbered devices, and the first device.
 
     refused  TW510 with the first position of the grid where no digits count so
     """
-    pitches = [prod(extents[i + 1 :]) for i in range(len(extents))]
-    found = [
-        digits_of(devices[: extent * pitch : pitch]) for extent, pitch in zip(extents, pitches, strict=True)
-    ]
-    expected = counted([digit for digits in found for digit in digits], devices[0])
-    for at, (device, other) in enumerate(zip(devices, expected, strict=True)):
-        if device != other:
-            where = coordinates(at, tuple(extents))
-            refused = Refused(
-                "TW510",
-                f"device {device} is at ({listed(where)}) of the mesh: no digits count so",
-                hint=hint,
-                witness={"tile": where, "device": device},
-            )
-            refused.span, refused.source = span, cursor.source
-            raise refused
-    dimensions = [[Iter(extent, step @ GPU) for extent, step in digits] for digits in found]
-    return dimensions, (devices[0] @ GPU).nonzero
+    try:
+        layout = recognise(devices, GPU, tuple(extents))
+    except Refused as refused:
+        at = refused.witness
+        refused.span, refused.source = span, cursor.source
+        refused.witness = {"tile": at, "device": devices[flat_index(at, tuple(extents))]}
+        raise
+    return _by_mode(layout), layout.offset
 
 
 # -- from a layout to a sharding -------------------------------------------------------------------
@@ -337,13 +289,18 @@ class Sharding:
                 )
 
 
+def _by_mode(layout: Layout) -> list[Digits]:
+    """Return the digits of each mode, merged."""
+    strides = iter(layout.strides)
+    return [
+        merged_shard(tuple([Iter(extent, next(strides)) for extent in leaves(mode)])) for mode in layout.shape
+    ]
+
+
 def sharding_of(layout: Layout, system: str) -> Sharding:
     """Return the sharding that a layout is, or refuse: TW008 with what the system cannot say."""
     layout = by_coordinates(layout)
-    strides = iter(layout.strides)
-    dimensions = [
-        merged_shard(tuple([Iter(extent, next(strides)) for extent in leaves(mode)])) for mode in layout.shape
-    ]
+    dimensions = _by_mode(layout)
     copies, start = merged_replica(layout.replica)
     sharding = Sharding(system, dimensions, copies, (layout.offset + start).nonzero)
     if layout.swizzles or layout.unit != "element" or layout.outer:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from tilewise.core.layout import Layout
@@ -25,10 +26,9 @@ from tilewise.notation.dialects.shards import (
     checked_mesh,
     mesh_of_names,
     named_cuts,
-    shape_of,
     tiled,
 )
-from tilewise.notation.dialects.values import Value, keyed, named_numbers, numbers, value
+from tilewise.notation.dialects.values import Value, named_numbers, numbers, value
 from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
@@ -77,10 +77,10 @@ def read(given: Given) -> Reading:
             message = f"'{item.name or item.text}' is no part of a sharding"
             raise cursor.error("TW002", message, item.span, "known: replicated={...}")
         copies += axes_in_braces(cursor, mesh, item.values[0])
-    shape, dtype, where = this.types[-1] if this.types else (None, None, dimensions.span)
-    shape = shape_of(cursor, given, "a sharding of Shardy", shape, where)
+    shape, dtype, _ = this.types[-1] if this.types else (None, None, ())
     copies += mesh.unused(cursor)
-    return tiled(cursor, dimensions.span, shape, cuts, copies, dtype=dtype, notes=notes)
+    reading = tiled(cursor, given, dimensions.span, cuts, copies, shape)
+    return replace(reading, dtype=dtype, notes=tuple(notes))
 
 
 def _begins(cursor: Cursor) -> bool:
@@ -108,9 +108,13 @@ def _mesh(cursor: Cursor, given: Given, written: Sequence[Value]) -> tuple[Mesh,
     if not items or items[0].text != "[":
         raise cursor.error("TW004", 'a mesh has its axes: <["x"=2, "y"=4]>', brackets[0].span)
     mesh = checked_mesh(cursor, named_numbers(cursor, items[0].values[0].items))
-    devices = keyed(brackets[0]).get("device_ids")
-    if devices is None:
+    if len(items) == 1:
         return mesh, []
+    devices = items[1]
+    if devices.name != "device_ids":
+        raise cursor.error(
+            "TW004", f"expected device_ids, found '{devices.name or devices.text}'", devices.span
+        )
     ids, count = numbers(cursor, devices.values[0]), prod(mesh.extents.values())
     if mesh.extents and sorted(ids) != [*range(count)]:
         raise cursor.error("TW003", f"a mesh of {count} devices lists each of them once", devices.span)
