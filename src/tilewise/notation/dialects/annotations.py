@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tilewise.core.dtypes import DType, known_type
@@ -29,21 +29,22 @@ class Annotated:
     types: list[Typed] = field(default_factory=list)
 
 
-def annotated(cursor: Cursor, begins: Callable[[Cursor], bool], example: str) -> list[Annotated]:
+def annotated(cursor: Cursor, begins: str, example: str) -> list[Annotated]:
     """Return the shardings of a text, each with the name and the types that stand before it in its line.
 
     An operation of MLIR has its types after its attributes: shardings without a type before them take the
-    last ones of the operation.
+    last ones of the operation. A text in braces is a sharding alone.
     """
     found: list[Annotated] = []
     waiting: list[Annotated] = []
-    name, types = "", list[Typed]()
+    name, types, pattern = "", list[Typed](), re.compile(begins)
     while cursor.next.kind != END:
         defined = _defined(cursor)
         if defined or (cursor.next.text == "->" and not waiting):
             _give(waiting, types)
             name, types, waiting = defined or "result", [], []
-        if begins(cursor):
+        is_alone = cursor.at == 0 and cursor.next.text == "{"
+        if is_alone or pattern.match(cursor.source, cursor.next.start):
             found.append(Annotated(name or "sharding", cursor.at, list(types)))
             waiting += [] if types else found[-1:]
         taken = _type(cursor)

@@ -45,7 +45,7 @@ def _printed(cursor: Cursor, words: Sequence[Value]) -> _Printed:
     found = _Printed((words[0].span[0], call.span[1]))
     is_print = call.text == "(" and [word.text for word in name] in _PRINTS
     if not is_print and (name or call.text not in ("(", "{")):
-        message = f"'{shortened(cursor.source[slice(*found.span)])}' is no mesh"
+        message = f"'{shortened(cursor.source[slice(*found.span)])}' is no mesh that is read here"
         raise cursor.error(
             "TW004", message, found.span, "such as DeviceMesh((dp=2, tp=4)) or {'x': 2, 'y': 4}"
         )
@@ -53,7 +53,8 @@ def _printed(cursor: Cursor, words: Sequence[Value]) -> _Printed:
     for item in call.items if name or call.text == "{" else [alone]:
         value = item.values[-1] if item.key else single(cursor, item)
         inner, named = value.items, list[tuple[Token, int]]()
-        if call.text == "{" or (item.key and item.key.kind == STRING):
+        is_text = (item.key or value.token).kind == STRING
+        if call.text == "{" or (is_text and name and name[0].text != "DeviceMesh"):
             named = named_numbers(cursor, [item], ":", quoted=True)
         elif item.name == "device_ids" or (value.text == "[" and item.name in ("", "mesh", "Mesh")):
             array = inner[0].values[0] if value.text == "(" and inner else value

@@ -16,21 +16,20 @@ element.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from tilewise.core.axes import m
 from tilewise.core.dtypes import known_type
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.layout import Layout
+from tilewise.core.layout import Iter, Layout
 from tilewise.core.vectors import ZERO
 from tilewise.notation.dialects.device_meshes import device_mesh
 from tilewise.notation.dialects.given import Given, Reading, layout_of_modes
 from tilewise.notation.dialects.shards import (
     GPU,
     Digits,
-    Sharding,
     mesh_of_names,
     shape_of,
     sharded,
@@ -87,8 +86,9 @@ def read(given: Given) -> Reading:
     dtype = None
     if len(placed) == 2 and placed[0].text == "DTensor":
         parts = keyed(placed[1])
-        if not {"device_mesh", "placements"} <= {*parts}:
-            raise cursor.error("TW004", "a DTensor has device_mesh= and placements=", placed[1].span)
+        if not {"device_mesh", "placements"} <= {*parts} or len(parts["placements"].values) != 1:
+            message = "a DTensor has device_mesh=DeviceMesh(...) and placements=(...)"
+            raise cursor.error("TW004", message, placed[1].span)
         placed, mesh_words = [*parts["placements"].values], [*parts["device_mesh"].values]
     elif len(placed) == 2 and placed[0].text == "Spec" and placed[1].items:
         element, *extents, brackets = placed[1].items[0].values
@@ -96,16 +96,16 @@ def read(given: Given) -> Reading:
         own = numbers(cursor, extents[0]) if extents else None
         placed = [brackets]
     if not placed or (placed[0].items and len(placed) > 1):
-        hint = "placements and a mesh: (Shard(dim=0), Replicate()) on DeviceMesh((dp=2, tp=4))"
-        raise cursor.error("TW004", "the placements end here", placed[0].span if placed else None, hint)
+        hint = "such as (Shard(dim=0), Replicate()) on DeviceMesh((dp=2, tp=4))"
+        where = placed[-1].span if placed else None
+        raise cursor.error("TW004", "a text has placements, and 'on' before their mesh", where, hint)
     span = (placed[0].span[0], placed[-1].span[1])
     placements = _placements(cursor, [word for item in placed[0].items for word in item.values] or placed)
     shape = shape_of(cursor, given, own)
     if mesh_words:
         mesh, first = device_mesh(cursor, mesh_words)
     else:
-        hint = "write it beside, ... on (2, 4)"
-        mesh = mesh_of_names(cursor, given, span, "the placements have no mesh", hint).whole_axes(cursor)
+        mesh = mesh_of_names(cursor, given, span, "write it beside, ... on (2, 4)").whole_axes(cursor)
         first = ZERO
     if len(placements) != len(mesh):
         message = f"{len(placements)} placements, and the mesh has {len(mesh)} dimensions"
@@ -185,12 +185,11 @@ def _placement(cursor: Cursor, word: Value, kind: str, call: Value | None) -> _P
 
 def _after_cuts(dimension: int, extent: int, cuts: Sequence[_Cut]) -> Layout:
     """Return the layout of a dimension after its cuts: devices, and `m` inside the chunk."""
-    found = _cut(extent, cuts)
-    if found is None and len(cuts) == 1:
+    if len(cuts) == 1:
         placement, devices = cuts[0]
         filled = -(-extent // -(-extent // placement.pieces))  # the pieces after these are empty
         cuts = [(replace(placement, pieces=filled), devices)]
-        found = _cut(extent, cuts)
+    found = _cut(extent, cuts)
     if found is not None:
         return found
     levels = [many for cut, on in cuts for many in (cut.pieces, prod(it.extent for it in on))]
@@ -277,15 +276,20 @@ def write(layout: Layout, given: Given) -> str:
     if ranks:
         by_step = sorted(sharding.on_devices, key=lambda it: -it.stride[GPU])
         wanted = {f"{it.stride}": it.extent for it in by_step}
+    dimensions = [
+        [(f"{it.stride}" if ranks else f"{it.stride.axes[0]}", it) for it in digits]
+        for digits in sharding.dimensions
+    ]
     mesh: dict[str, int] = {}
     placements: list[str] = []
     while len(mesh) < len(wanted):
         left = [name for name in wanted if name not in mesh]
         for name in left[:1] if given.let else left:
-            placement = _placement_of(sharding, name, wanted[name], mesh, ranks)
+            placement = _placement_of(dimensions, name, wanted[name])
             if placement:
                 mesh[name] = wanted[name]
                 placements.append(placement)
+                dimensions = [[digit for digit in digits if digit[0] != name] for digits in dimensions]
                 break
         else:
             raise LayoutError(
@@ -299,22 +303,19 @@ def write(layout: Layout, given: Given) -> str:
     return f"({', '.join(placements)}{comma}) on DeviceMesh(({shown}))"
 
 
-def _placement_of(sharding: Sharding, name: str, extent: int, placed: Iterable[str], ranks: bool) -> str:
-    """Return the placement of a dimension of the mesh after those that are placed, or nothing.
+def _placement_of(dimensions: Sequence[Sequence[tuple[str, Iter]]], name: str, extent: int) -> str:
+    """Return the placement of a dimension of the mesh on what other placements have left, or nothing.
 
-    The cut is of what those have left, and what lies before it then makes the pieces of a strided one.
+    What lies before its digits makes the pieces of a strided one.
     """
-    for dimension, digits in enumerate(sharding.dimensions):
-        names = [f"{it.stride}" if ranks else f"{it.stride.axes[0]}" for it in digits]
-        left = [(key, it) for key, it in zip(names, digits, strict=True) if key not in placed]
-        at = [key for key, _ in left].index(name) if name in names else None
-        if at is None:
-            continue
-        mine = [it for key, it in left if key == name]
-        steps = [it.stride.terms[0][1] for it in mine]
-        together = [it for _, it in left[at : at + len(mine)]] == mine
-        if not together or prod(it.extent for it in mine) != extent or steps != sorted(steps, reverse=True):
-            return ""
-        pieces = prod(it.extent for _, it in left[:at])
-        return f"_StridedShard(dim={dimension}, sf={pieces})" if pieces > 1 else f"Shard(dim={dimension})"
+    for dimension, digits in enumerate(dimensions):
+        mine = [at for at, (on, _) in enumerate(digits) if on == name]
+        if mine:
+            cut = [it for _, it in digits[mine[0] : mine[-1] + 1]]
+            steps = [it.stride.terms[0][1] for it in cut]
+            is_whole = len(cut) == len(mine) and prod(it.extent for it in cut) == extent
+            if not is_whole or steps != sorted(steps, reverse=True):
+                return ""
+            pieces = prod(it.extent for _, it in digits[: mine[0]])
+            return f"_StridedShard(dim={dimension}, sf={pieces})" if pieces > 1 else f"Shard(dim={dimension})"
     return "Replicate()"

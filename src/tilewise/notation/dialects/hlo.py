@@ -47,6 +47,7 @@ EXAMPLES = (
     Given('%arg0: tensor<16x8xf32> {mhlo.sharding = "{devices=[8,1]<=[2,4]T(1,0)}"}'),
 )
 
+_BEGINS = r"(?:mhlo\.)?sharding\s*=\s*\"?\{"
 _WHY_NOT = {
     "manual": "the program inside splits the tensor, so the text does not tell how",
     "unknown": "the compiler has not chosen yet",
@@ -74,7 +75,7 @@ class _Tiles:
 def read(given: Given) -> Reading:
     """Return the layout of a tensor that devices share: `gpuid` numbers them, `m` is inside the shard."""
     cursor = Cursor(given.text, unquoting)
-    found = annotated(cursor, _begins, "{devices=[4,2]<=[8]}")
+    found = annotated(cursor, _BEGINS, "{devices=[4,2]<=[8]}")
     parts: dict[str, tuple[int, tuple[int, ...] | None, DType | None]] = {}
     for this in found:
         cursor.at = this.at
@@ -101,12 +102,6 @@ def read(given: Given) -> Reading:
     is_whole = cuts is None
     found_here = tiled(cursor, given, span, cuts, tiles.copies, shape, tiles.first, is_whole, hint)
     return replace(found_here, dtype=dtype, notes=tuple(notes))
-
-
-def _begins(cursor: Cursor) -> bool:
-    """Return whether a sharding begins here: in braces by itself, or after `sharding=`."""
-    named = cursor.next.text in ("sharding", "mhlo.sharding") and cursor.ahead(1).text == "="
-    return (cursor.at == 0 and cursor.next.text == "{") or (named and cursor.ahead(2).text == "{")
 
 
 def _elements(cursor: Cursor) -> list[int]:

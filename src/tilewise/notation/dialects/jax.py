@@ -21,7 +21,7 @@ from tilewise.core.layout import Layout
 from tilewise.notation.dialects import hlo
 from tilewise.notation.dialects.device_meshes import named_mesh
 from tilewise.notation.dialects.given import STRING, Given, Reading
-from tilewise.notation.dialects.shards import GPU, Digits, Mesh, mesh_of_names, named_cuts, tiled
+from tilewise.notation.dialects.shards import GPU, Digits, Mesh, mesh_of_names, named_cuts, shape_of, tiled
 from tilewise.notation.dialects.values import Span, Value, keyed, numbers, single, unquoted, values
 from tilewise.notation.tokens import NAME, Cursor
 
@@ -73,9 +73,11 @@ def _read(cursor: Cursor, given: Given, words: Sequence[Value]) -> Reading:
     if word.text == "ShapeDtypeStruct":
         if not {"shape", "sharding"} <= {*parts}:
             raise cursor.error("TW004", "a ShapeDtypeStruct is read with its shape= and sharding=", span)
-        within = replace(given, shape=tuple(numbers(cursor, parts["shape"].values[0])))
+        shape = shape_of(cursor, given, numbers(cursor, parts["shape"].values[0]), parts["shape"].span)
         dtype = known_type(parts["dtype"].text) if "dtype" in parts else None
-        return replace(_read(cursor, within, parts["sharding"].values), dtype=dtype)
+        return replace(
+            _read(cursor, replace(given, shape=tuple(shape)), parts["sharding"].values), dtype=dtype
+        )
     if word.text == "NamedSharding":
         calls = {"spec" if item.text in _SPECS else "mesh": item.values for item in call.items[:2]}
         if len(calls) != 2 or len(calls["spec"]) != 2:
@@ -102,8 +104,7 @@ def _mesh_beside(cursor: Cursor, given: Given, span: Span, words: Sequence[Value
     """Return the mesh that a spec or a type stands on, `on {'x': 2, 'y': 4}`, or that was given."""
     if words:
         return named_mesh(cursor, words[words[0].text == "on" :] or words)
-    hint = "write it beside, P('x', None) on {'x': 2, 'y': 4}"
-    return mesh_of_names(cursor, given, span, "a spec or a type does not have its mesh", hint)
+    return mesh_of_names(cursor, given, span, "write it beside, P('x', None) on {'x': 2, 'y': 4}")
 
 
 def _type(cursor: Cursor, given: Given, words: Sequence[Value], mesh: Mesh) -> Reading:

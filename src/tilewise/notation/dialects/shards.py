@@ -147,10 +147,11 @@ def checked_mesh(cursor: Cursor, named: Iterable[tuple[Token, int]]) -> Mesh:
     return Mesh(extents)
 
 
-def mesh_of_names(cursor: Cursor, given: Given, span: Span, missing: str, hint: str) -> Mesh:
+def mesh_of_names(cursor: Cursor, given: Given, span: Span, hint: str) -> Mesh:
     """Return the mesh whose axes were given as names with numbers, or refuse: the mesh is missing."""
     if not given.let:
-        raise cursor.error("TW007", missing, span, f"{hint}, or say its axes: --let x=2 --let y=4")
+        hint = f"{hint}, or say its axes: --let x=2 --let y=4"
+        raise cursor.error("TW007", "the text does not have this one's mesh", span, hint)
     return checked_mesh(cursor, [(Token(NAME, name, *span), extent) for name, extent in given.let.items()])
 
 

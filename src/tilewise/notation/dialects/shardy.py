@@ -26,6 +26,7 @@ from tilewise.notation.dialects.shards import (
     checked_mesh,
     mesh_of_names,
     named_cuts,
+    shape_of,
     tiled,
 )
 from tilewise.notation.dialects.values import Value, named_numbers, numbers, value
@@ -45,13 +46,14 @@ EXAMPLES = (
 )
 
 SYSTEM = "Shardy"
+_BEGINS = r"<\s*(?:@[^\s,<>]+\s*,|mesh\s*<)"
 
 
 def read(given: Given) -> Reading:
     """Return the layout of a tensor that a mesh shares: its axes are the mesh's, `m` is inside the shard."""
     cursor = given.cursor()
     found = {
-        this.name: this for this in annotated(cursor, _begins, '#sdy.sharding<mesh<["x"=2]>, [{"x"}, {}]>')
+        this.name: this for this in annotated(cursor, _BEGINS, '#sdy.sharding<mesh<["x"=2]>, [{"x"}, {}]>')
     }
     this = found[given.chosen(found, "the text")]
     cursor.at = this.at
@@ -77,17 +79,10 @@ def read(given: Given) -> Reading:
             message = f"'{item.name or item.text}' is no part of a sharding"
             raise cursor.error("TW002", message, item.span, "known: replicated={...}")
         copies += axes_in_braces(cursor, mesh, item.values[0])
-    shape, dtype, _ = this.types[-1] if this.types else (None, None, ())
+    shape, dtype, where = this.types[-1] if this.types else (None, None, dimensions.span)
     copies += mesh.unused(cursor)
-    reading = tiled(cursor, given, dimensions.span, cuts, copies, shape)
+    reading = tiled(cursor, given, dimensions.span, cuts, copies, shape_of(cursor, given, shape, where))
     return replace(reading, dtype=dtype, notes=tuple(notes))
-
-
-def _begins(cursor: Cursor) -> bool:
-    """Return whether `<@mesh, [` or `<mesh<` is next."""
-    words = [cursor.ahead(distance).text for distance in range(3)]
-    is_named = words[1].startswith("@") and words[2] == ","
-    return words[0] == "<" and (is_named or words[1:] == ["mesh", "<"])
 
 
 def _mesh(cursor: Cursor, given: Given, written: Sequence[Value]) -> tuple[Mesh, list[str]]:
@@ -102,8 +97,7 @@ def _mesh(cursor: Cursor, given: Given, written: Sequence[Value]) -> tuple[Mesh,
                 brackets = [value(cursor)]
     if not brackets:
         hint = f'add the line sdy.mesh {word.text} = <["x"=2, "y"=4]>'
-        missing = f"the text does not have the mesh {word.text}"
-        return mesh_of_names(cursor, given, word.span, missing, hint), []
+        return mesh_of_names(cursor, given, word.span, hint), []
     items = brackets[0].items
     if not items or items[0].text != "[":
         raise cursor.error("TW004", 'a mesh has its axes: <["x"=2, "y"=4]>', brackets[0].span)
