@@ -35,7 +35,7 @@ from tilewise.notation.dialects.shards import (
     sharded,
     sharding_of,
 )
-from tilewise.notation.dialects.values import Span, Value, keyed, number, numbers, values
+from tilewise.notation.dialects.values import Span, keyed, numbers, values
 from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
@@ -57,10 +57,12 @@ SYSTEM = "DTensor"
 _UNEVEN = (
     "short chunks are not padded: on their ranks, m counts as in a whole chunk, and torch in what is there"
 )
-_LONG = {"S": "Shard", "_S": "_StridedShard", "R": "Replicate", "P": "Partial", "MaskP": "_MaskPartial"}
-_TAKES = {"Shard": ["dim"], "_StridedShard": ["dim", "sf"], "Replicate": []}
-"""The placements that are layouts, and what each takes."""
-_SUMS = ("Partial", "_Partial", "_MaskPartial")
+_PLACEMENT = (
+    r"\s*(?P<word>Replicate\(\s*\)|R(?!eplicate)"
+    r"|(?P<strided>_Strided|_)?S(?:hard)?\(\s*(?:dim\s*=\s*)?(?P<dim>-?\d{1,9})\s*"
+    r"(?(strided),\s*(?:(?:sf|split_factor)\s*=\s*)?(?P<pieces>[1-9]\d{0,9})\s*)\)(?:\[(?P<order>\d{1,9})\])?)[\s,]*"
+)
+_SUM = r"_?Partial|_?MaskP|P(?!\w*Shard)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,8 @@ def read(given: Given) -> Reading:
         where = placed[-1].span if placed else None
         raise cursor.error("TW004", "a text has placements, and 'on' before their mesh", where, hint)
     span = (placed[0].span[0], placed[-1].span[1])
-    placements = _placements(cursor, [word for item in placed[0].items for word in item.values] or placed)
+    inner = (span[0] + 1, span[1] - 1) if placed[0].items else span
+    placements = _placements(cursor, *inner)
     shape = shape_of(cursor, given, own)
     if mesh_words:
         mesh, first = device_mesh(cursor, mesh_words)
@@ -133,51 +136,26 @@ def read(given: Given) -> Reading:
     return replace(found, dtype=dtype, notes=(_UNEVEN,) if found.box else ())
 
 
-def _placements(cursor: Cursor, words: Sequence[Value]) -> list[_Placement]:
-    """Return placements in a row, `S(0)RR` or `Shard(dim=0) Replicate()`."""
+def _placements(cursor: Cursor, at: int, end: int) -> list[_Placement]:
+    """Return the placements in a part of the text, `S(0)RR` or `Shard(dim=0), Replicate()`."""
     found: list[_Placement] = []
-    left = [*words]
-    while left:
-        word = left.pop(0)
-        kinds = re.findall(r"MaskP|_S|[SRP]", word.text)
-        if "".join(kinds) != word.text:
-            kinds = [word.text]
-        call = left.pop(0) if left and left[0].text == "(" else None
-        calls = [*[None for _ in kinds[1:]], call]
-        found += [
-            _placement(cursor, word, _LONG.get(kind, kind), its)
-            for kind, its in zip(kinds, calls, strict=True)
-        ]
-        if left and left[0].text == "[":
-            order = numbers(cursor, left.pop(0))
-            if len(order) != 1:
-                raise cursor.error("TW004", "one number says which cut comes first", word.span)
-            found[-1] = replace(found[-1], order=order[0])
+    while at < end:
+        placement = re.compile(_PLACEMENT).match(cursor.source, at, end)
+        if placement is None:
+            span = (at, next(token.end for token in cursor.tokens if token.end > at))
+            if re.compile(_SUM).match(cursor.source, at):
+                message = (
+                    "a sum is no layout: every device holds a part of a sum, and no element is at a place"
+                )
+                raise cursor.error("TW008", message, span, "redistribute it to Shard or Replicate first")
+            known = "known: Shard(dim), Replicate(), _StridedShard(dim, sf=n), and S(0), R, _S(0, 2)"
+            raise cursor.error("TW002", "no placement is here", span, known)
+        dim, pieces, order = (
+            int(text) if text else None for text in placement.group("dim", "pieces", "order")
+        )
+        at = placement.end()
+        found.append(_Placement(placement.span("word"), dim, pieces or 1, order))
     return found
-
-
-def _placement(cursor: Cursor, word: Value, kind: str, call: Value | None) -> _Placement:
-    """Return one placement with what it takes."""
-    if kind in _SUMS:
-        message = f"{kind} is no layout: every device holds a part of a sum, and no element is at a place"
-        hint = "redistribute it to Shard or Replicate first"
-        raise cursor.error("TW008", message, word.span, hint)
-    if kind not in _TAKES:
-        known = "known: Shard(dim), Replicate(), _StridedShard(dim, sf=n), and S(0), R, _S(0, 2)"
-        raise cursor.error("TW002", f"{word.token} is no placement", word.span, known)
-    names = _TAKES[kind]
-    taken: dict[str, int] = {}
-    items = call.items if call else ()
-    for name, item in zip([*names, *["" for _ in items[len(names) :]]], items, strict=False):
-        key = "sf" if item.name == "split_factor" else item.name or name
-        taken[key] = number(cursor, replace(item, key=None))
-    if sorted(taken) != names or len(items) != len(names):
-        span = (word.span[0], call.span[1] if call else word.span[1])
-        raise cursor.error("TW004", f"{kind} takes {' and '.join(names) or 'nothing'}", span)
-    pieces = taken.get("sf", 1)
-    if pieces < 1:
-        raise cursor.error("TW102", "a split factor is positive", word.span)
-    return _Placement(word.span, taken.get("dim"), pieces)
 
 
 # -- cuts ------------------------------------------------------------------------------------------

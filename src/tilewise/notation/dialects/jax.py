@@ -12,6 +12,7 @@ arrays that a mesh does not divide; inside a computation XLA pads them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,7 +24,7 @@ from tilewise.notation.dialects.device_meshes import named_mesh
 from tilewise.notation.dialects.given import STRING, Given, Reading
 from tilewise.notation.dialects.shards import GPU, Digits, Mesh, mesh_of_names, named_cuts, shape_of, tiled
 from tilewise.notation.dialects.values import Span, Value, keyed, numbers, single, unquoted, values
-from tilewise.notation.tokens import NAME, Cursor
+from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
     Given(
@@ -91,11 +92,10 @@ def _read(cursor: Cursor, given: Given, words: Sequence[Value]) -> Reading:
             error.source = given.text
             raise
     if word.text == "SingleDeviceSharding":
-        device = parts["device"].values[-1].items if "device" in parts else ()
-        ids = [item.values[0].number for item in device if item.name == "id"]
-        if not ids or ids[0] is None or ids[0] < 0:
+        device = re.search(r"\bid=(\d{1,9})\b", cursor.source[slice(*call.span)])
+        if device is None:
             raise cursor.error("TW004", "a device has its number: device=CpuDevice(id=1)", span)
-        return tiled(cursor, given, span, [], [], first=(ids[0] @ GPU).nonzero, is_short=True)
+        return tiled(cursor, given, span, [], [], first=(int(device[1]) @ GPU).nonzero, is_short=True)
     known = "known: NamedSharding, PartitionSpec, P, ShapeDtypeStruct, GSPMDSharding"
     raise cursor.error("TW002", f"{word.token} is no sharding of JAX that is read here", word.span, known)
 
@@ -113,14 +113,11 @@ def _type(cursor: Cursor, given: Given, words: Sequence[Value], mesh: Mesh) -> R
     shape: list[int] = []
     cuts: list[Digits] = []
     for item in brackets.items:
-        extent, *names = item.values
-        at = names[0].text if names else "@"
-        if len(names) == 2 and at == "@":
-            names = [single(cursor, axis) for axis in names[1].items]
-        if extent.number is None or at[:1] != "@" or any(name.token.kind != NAME for name in names):
+        extent = re.fullmatch(r"(\d{1,18})(?:@(\w+|\([\w\s,]+\)))?", cursor.source[slice(*item.span)])
+        if extent is None:
             raise cursor.error("TW004", "an extent has its axes beside it: 16@x, 16@(y,x)", item.span)
-        shape.append(extent.number)
-        cuts.append([mesh.digit(cursor, name.text.lstrip("@"), name.span) for name in names])
+        shape.append(int(extent[1]))
+        cuts.append([mesh.digit(cursor, name, item.span) for name in re.findall(r"\w+", extent[2] or "")])
     found = tiled(cursor, given, brackets.span, cuts, mesh.unused(cursor), shape)
     return replace(found, dtype=known_type(word.text))
 

@@ -6,6 +6,7 @@ A dimension of the tensor is a list of digits, the slowest first: each steps alo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -18,9 +19,9 @@ from tilewise.core.layout import Iter, Layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, flat_index, leaves
 from tilewise.core.vectors import ZERO, Vector
-from tilewise.notation.dialects.given import STRING, Given, Reading, layout_of_modes
+from tilewise.notation.dialects.given import Given, Reading, layout_of_modes
 from tilewise.notation.dialects.values import Span, Value, numbers, single, unquoted
-from tilewise.notation.tokens import NAME, Cursor, Token
+from tilewise.notation.tokens import NAME, Cursor, Token, shortened
 
 MAX_DEVICES = 1 << 16
 """The most devices of a mesh whose numbers are listed."""
@@ -93,19 +94,15 @@ class Mesh:
     """The axes of a mesh with their extents, the slowest first, and which parts of them are used."""
 
     extents: dict[str, int]
-    used: dict[str, list[tuple[int, int, Span]]] = field(default_factory=dict)
+    used: list[tuple[str, int, int, Span]] = field(default_factory=list)
 
     def digit(self, cursor: Cursor, name: str, span: Span, before: int = 1, extent: int = 0) -> Iter:
         """Return an axis, or the part of it that has so many steps before it, and mark it as used."""
         if name not in self.extents:
             known = ", ".join(self.extents) or "no axis"
             raise cursor.error("TW007", f"the mesh has no axis {name!r}", span, f"it has {known}")
-        whole = self.extents[name]
-        extent = extent or whole
-        if before < 1 or extent < 1 or whole % (before * extent):
-            message = f"{name} has {whole} devices, which ({before}){extent} does not divide"
-            raise cursor.error("TW003", message, span, "(before)extent: what lies before it, and the part")
-        self.used.setdefault(name, []).append((before, extent, span))
+        extent = extent or self.extents[name]
+        self.used.append((name, before, extent, span))
         return self._part(name, before, extent)
 
     def _part(self, name: str, before: int, extent: int) -> Iter:
@@ -116,13 +113,20 @@ class Mesh:
         return [[self.digit(cursor, name, cursor.next.span)] for name in self.extents]
 
     def unused(self, cursor: Cursor) -> Digits:
-        """Return what no dimension has used, axis by axis: it holds copies. Refuse what is used twice."""
+        """Return what no dimension has used, axis by axis: it holds copies.
+
+        refused  TW003 where parts of an axis overlap, or do not divide it
+        """
         found: Digits = []
         for name, whole in self.extents.items():
             at = 1
-            for before, extent, span in [*sorted(self.used.get(name, [])), (whole, 1, None)]:
+            its = sorted(part[1:] for part in self.used if part[0] == name)
+            for before, extent, span in [*its, (whole, 1, its[-1][-1] if its else (0, 0))]:
                 if before % at:
-                    raise cursor.error("TW003", f"{name} is used twice", span)
+                    message = (
+                        f"{name}, which has {whole} devices, is used twice, or this part does not divide it"
+                    )
+                    raise cursor.error("TW003", message, span)
                 if before > at:
                     found.append(self._part(name, at, before // at))
                 at = before * extent
@@ -155,26 +159,25 @@ def mesh_of_names(cursor: Cursor, given: Given, span: Span, hint: str) -> Mesh:
     return checked_mesh(cursor, [(Token(NAME, name, *span), extent) for name, extent in given.let.items()])
 
 
+_PART = r"(?:\s*:\s*\(([1-9]\d{0,9})\)\s*([1-9]\d{0,9}))?"
+_QUOTED_AXIS, _ANY_AXIS = (rf"({name}){_PART}" for name in (r"\"\w*\"", r"\"\w*\"|'\w*'|\w+"))
+
+
 def axes_in_braces(cursor: Cursor, mesh: Mesh, braces: Value, quoted: bool = True) -> Digits:
     """Return `{"x", "y":(2)2, ?}`: axes of a mesh and parts of them, whose names may stand without quotes."""
     if braces.text != "{":
         raise cursor.error("TW004", f"expected axes in braces, found {braces.token}", braces.span)
     found: Digits = []
     for item in braces.items:
-        name = item.key or item.values[0].token
-        if name.text == "?" and item is braces.items[-1]:
+        text = cursor.source[slice(*item.span)]
+        if text == "?" and item is braces.items[-1]:
             continue
-        if name.kind != STRING and (quoted or name.kind != NAME):
-            where = "an axis in quotes" if quoted else "an axis"
-            raise cursor.error("TW004", f"expected {where}, found {name}", name.span)
-        before, extent = 1, 0
-        bracket, *rest = item.values
-        if item.key or rest:
-            part = [*numbers(cursor, bracket), *(it.number or 0 for it in rest)]
-            if bracket.text != "(" or len(part) != 2 or part[1] < 1:
-                raise cursor.error("TW004", "a part of an axis is (before)extent", item.span)
-            before, extent = part
-        found.append(mesh.digit(cursor, unquoted(name), item.span, before, extent))
+        part = re.fullmatch(_QUOTED_AXIS if quoted else _ANY_AXIS, text)
+        if part is None:
+            wanted = 'an axis in quotes, or a part of it, "x":(before)extent'
+            raise cursor.error("TW004", f"expected {wanted}, found '{shortened(text)}'", item.span)
+        name = part[1].strip("\"'")
+        found.append(mesh.digit(cursor, name, item.span, int(part[2] or 1), int(part[3] or 0)))
     return found
 
 
