@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from tilewise.core.dtypes import DType, known_type
 from tilewise.notation.dialects.given import SHAPE, STRING, words
@@ -20,53 +21,49 @@ _ARRAY = r"pred|token|(?:bf|[fsuc])\d\w*"
 _DEFINED = r"%(?P<argument>[\w.$-]+)\s*:|%?(?P<named>[\w.$-]+)\s+="
 
 
-@dataclass(slots=True)
-class Annotated:
+class Annotated(NamedTuple):
     """A sharding in a line of a compiler's text: whose, at which word, and the types of its line."""
 
     name: str
     at: int
-    types: list[Typed] = field(default_factory=list)
+    types: list[Typed]
 
 
 def annotated(cursor: Cursor, begins: str, example: str) -> list[Annotated]:
     """Return the shardings of a text, each with the name and the types that stand before it in its line.
 
     An operation of MLIR has its types after its attributes: shardings without a type before them take the
-    last ones of the operation. A text in braces is a sharding alone.
+    last ones of the operation, one each. A text in braces is a sharding alone.
     """
-    found: list[Annotated] = []
-    waiting: list[Annotated] = []
-    name, types, pattern = "", list[Typed](), re.compile(begins)
+    pattern = re.compile(begins)
+    shardings: list[tuple[int, int]] = []
+    types: list[Typed] = []
+    lines = [("sharding", shardings, types)]
     while cursor.next.kind != END:
         defined = _defined(cursor)
-        if defined or (cursor.next.text == "->" and not waiting):
-            _give(waiting, types)
-            name, types, waiting = defined or "result", [], []
+        if defined or (cursor.next.text == "->" and all(before for _, before in shardings)):
+            shardings, types = [], []
+            lines.append((defined or "result", shardings, types))
         is_alone = cursor.at == 0 and cursor.next.text == "{"
         if is_alone or pattern.match(cursor.source, cursor.next.start):
-            found.append(Annotated(name or "sharding", cursor.at, list(types)))
-            waiting += [] if types else found[-1:]
+            shardings.append((cursor.at, len(types)))
         taken = _type(cursor)
         if taken is None:
             cursor.take()
         else:
             types.append(taken)
-    _give(waiting, types)
+    found: list[Annotated] = []
+    names: Counter[str] = Counter()
+    for name, shardings, types in lines:
+        after = sum(not before for _, before in shardings)
+        last = types[-after:] if len(types) >= after else []
+        for i, (at, before) in enumerate(shardings):
+            own = f"{name}.{names[name]}" if names[name] else name
+            found.append(Annotated(own, at, types[:before] or last[i : i + 1]))
+            names[name] += 1
     if not found:
         raise cursor.error("TW004", "no sharding is here", (0, len(cursor.source)), f"such as {example}")
-    seen: dict[str, int] = {}
-    for this in found:
-        count = seen[this.name] = seen.get(this.name, -1) + 1
-        this.name = f"{this.name}.{count}" if count else this.name
     return found
-
-
-def _give(waiting: Sequence[Annotated], types: Sequence[Typed]) -> None:
-    """Give shardings the last types of their operation, one each."""
-    if len(types) >= len(waiting) > 0:
-        for this, typed in zip(waiting, types[-len(waiting) :], strict=True):
-            this.types = [typed]
 
 
 def _defined(cursor: Cursor) -> str:

@@ -123,10 +123,9 @@ class Mesh:
             its = sorted(part[1:] for part in self.used if part[0] == name)
             for before, extent, span in [*its, (whole, 1, its[-1][-1] if its else (0, 0))]:
                 if before % at:
-                    message = (
-                        f"{name}, which has {whole} devices, is used twice, or this part does not divide it"
-                    )
-                    raise cursor.error("TW003", message, span)
+                    odd = f"has {whole} devices, which its parts do not divide"
+                    why = odd if before == whole else "is used twice"
+                    raise cursor.error("TW003", f"{name} {why}", span)
                 if before > at:
                     found.append(self._part(name, at, before // at))
                 at = before * extent
