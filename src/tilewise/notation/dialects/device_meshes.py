@@ -71,7 +71,9 @@ def _printed(cursor: Cursor, words: Sequence[Value]) -> _Printed:
             found.sizes = found.sizes or numbers(cursor, value)
         elif not item.key and inner[0].text == "(":  # AbstractMesh((('x', 2), ('y', 4))) of JAX 0.4
             pairs = [single(cursor, axis).items for axis in inner]
-            named = [(single(cursor, axis).token, number(cursor, *size)) for axis, *size in pairs]
+            if any(len(pair) != 2 for pair in pairs):
+                raise cursor.error("TW004", "an axis has one extent: ('x', 2)", value.span)
+            named = [(single(cursor, axis).token, number(cursor, size)) for axis, size in pairs]
         elif not item.key:
             named = named_numbers(cursor, inner)
         found.names += [token for token, _ in named]

@@ -93,6 +93,8 @@ def read(given: Given) -> Reading:
             raise cursor.error("TW004", message, placed[1].span)
         placed, mesh_words = [*parts["placements"].values], [*parts["device_mesh"].values]
     elif len(placed) == 2 and placed[0].text == "Spec" and placed[1].items:
+        if len(placed[1].items[0].values) < 2:
+            raise cursor.error("TW004", "a Spec is such as Spec(f32[16, 8](S(0)R))", placed[1].span)
         element, *extents, brackets = placed[1].items[0].values
         dtype = known_type(element.text)
         own = numbers(cursor, extents[0]) if extents else None

@@ -216,6 +216,8 @@ def _on_mesh(cursor: Cursor, given: Given) -> _Tiles:
     """Take `{mesh[x=2,y=4], device_ids=(...), [{x}, {y}], replicated={...}}`."""
     sharding = value(cursor)
     axes = sharding.items[0].values[-1]
+    if axes.text != "[":
+        raise cursor.error("TW004", "a mesh has its axes: mesh[x=2,y=4]", axes.span)
     mesh = checked_mesh(cursor, named_numbers(cursor, axes.items))
     found = _Tiles(None, [])
     for item in sharding.items[1:]:

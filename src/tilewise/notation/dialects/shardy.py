@@ -29,7 +29,7 @@ from tilewise.notation.dialects.shards import (
     shape_of,
     tiled,
 )
-from tilewise.notation.dialects.values import Value, named_numbers, numbers, value
+from tilewise.notation.dialects.values import Value, named_numbers, numbers, single, value
 from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
@@ -62,7 +62,7 @@ def read(given: Given) -> Reading:
     if not items or items[0].text != "[":
         raise cursor.error("TW004", 'a sharding has its dimensions: [{"x"}, {}]', sharding.span)
     mesh, notes = _mesh(cursor, given, written.values)
-    dimensions = items[0].values[0]
+    dimensions = single(cursor, items[0])
     cuts = []
     for item in dimensions.items:
         axes, *priority = item.values
@@ -101,7 +101,7 @@ def _mesh(cursor: Cursor, given: Given, written: Sequence[Value]) -> tuple[Mesh,
     items = brackets[0].items
     if not items or items[0].text != "[":
         raise cursor.error("TW004", 'a mesh has its axes: <["x"=2, "y"=4]>', brackets[0].span)
-    mesh = checked_mesh(cursor, named_numbers(cursor, items[0].values[0].items))
+    mesh = checked_mesh(cursor, named_numbers(cursor, single(cursor, items[0]).items))
     if len(items) == 1:
         return mesh, []
     devices = items[1]

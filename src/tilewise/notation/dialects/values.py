@@ -131,6 +131,8 @@ def _unexpected(cursor: Cursor, what: str, item: Item) -> LayoutError:
 
 def numbers(cursor: Cursor, brackets: Value) -> list[int]:
     """Return the numbers that brackets enclose."""
+    if brackets.text not in _CLOSING:
+        raise cursor.error("TW004", f"expected numbers in brackets, found {brackets.token}", brackets.span)
     return [number(cursor, item) for item in brackets.items]
 
 
