@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import pairwise
 
 from tilewise.bridge.strides import layout_of as strided_layout_of
 from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError
-from tilewise.core.layout import Iter, Layout
+from tilewise.core.layout import Layout
 from tilewise.core.shapes import as_shape, extents_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector
 from tilewise.notation.dialects import Reading, dialect_of
+from tilewise.notation.dialects.given import layout_of_modes
 from tilewise.notation.read import is_cute, reading
 
 TYPE_CHECKING = False
@@ -64,11 +64,8 @@ def reading_of(obj: Any, shape: Any = None) -> Reading:
 
 def _read(obj: Any, shape: Any) -> Reading | None:
     """Return what an object says that is no strided array, or None."""
-    for read in (_read_placements, _read_sharding, _read_tirx, _read_text):
-        found = read(obj, shape)
-        if found is not None:
-            return found
-    return None
+    readers = (_read_placements, _read_sharding, _read_tirx, _read_text)
+    return next((found for read in readers if (found := read(obj, shape)) is not None), None)
 
 
 def _extents(obj: Any, shape: Any) -> tuple[int, ...]:
@@ -106,11 +103,9 @@ def _is_mesh(obj: Any) -> bool:
 
 def _put_in_order(placements: list[str], shard_order: Any) -> None:
     """Write beside each Shard which cut of its dimension it is, where they do not act from left to right."""
-    for entry in shard_order or ():
-        if all(before < after for before, after in pairwise(entry.mesh_dims)):
-            continue
-        if all(placements[at].startswith("Shard(") for at in entry.mesh_dims):
-            for order, at in enumerate(entry.mesh_dims):
+    for dims in [[*entry.mesh_dims] for entry in shard_order or ()]:
+        if dims != sorted(dims) and all(placements[at].startswith("Shard(") for at in dims):
+            for order, at in enumerate(dims):
                 placements[at] += f"[{order}]"
 
 
@@ -147,15 +142,11 @@ def _read_tirx(obj: Any, shape: Any) -> Reading | None:
         return Reading(_in_shape(swizzle @ found.layout, shape))
     if not all(hasattr(obj, name) for name in ("shard", "replica", "offset")):
         return None
-    shard = [Iter(_number(it.extent), _steps(it.stride, it.axis)) for it in obj.shard]
-    replica = [Iter(_number(it.extent), _steps(it.stride, it.axis)) for it in obj.replica]
-    offset = Vector()
-    for axis, steps in obj.offset.items():
-        offset += _steps(steps, axis)
-    layout = Layout(
-        tuple(it.extent for it in shard), tuple(it.stride for it in shard), tuple(replica), offset
+    shard, replica = (
+        [(_number(it.extent), _steps(it.stride, it.axis)) for it in its] for its in (obj.shard, obj.replica)
     )
-    return Reading(_in_shape(layout, shape))
+    offset = sum((_steps(steps, axis) for axis, steps in obj.offset.items()), Vector())
+    return Reading(_in_shape(layout_of_modes([[digit] for digit in shard], replica, offset), shape))
 
 
 def _number(value: Any) -> int:
@@ -192,9 +183,8 @@ def _read_text(obj: Any, shape: Any) -> Reading | None:
 
 def _is_of_cute(obj: Any) -> bool:
     """Return whether an object is a layout of CuTe's: it has a shape, and prints shape:stride."""
-    if not hasattr(obj, "shape") or not (hasattr(obj, "stride") or hasattr(obj, "outer")):
-        return False
-    if callable(getattr(obj, "stride", None)):
+    has_strides = hasattr(obj, "outer") or hasattr(obj, "stride")
+    if not hasattr(obj, "shape") or not has_strides or callable(getattr(obj, "stride", None)):
         return False
     with suppress(LayoutError):
         return is_cute(str(obj))

@@ -1,144 +1,108 @@
-"""The meshes of torch: DeviceMesh((dp=2, tp=4), 'cuda', stride=(4, 1)), and as older versions print them."""
+"""Meshes of devices in every print of torch and JAX: axes with their extents, or numbered devices.
+
+DeviceMesh((dp=2, tp=4), 'cuda', stride=(4, 1))      Mesh('dp': 2, 'tp': 4, axis_types=(Auto, Auto))
+DeviceMesh('cuda', [[0, 1], [2, 3]])                 Mesh(device_ids=array([0, 1]), axis_names=('dp',))
+(2, 4)                                               AbstractMesh((('dp', 2), ('tp', 4)))
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import prod
 
-from tilewise.core.errors import Refused
-from tilewise.core.vectors import Vector
-from tilewise.notation.dialects.annotations import skip_value
-from tilewise.notation.dialects.given import STRING, integer
-from tilewise.notation.dialects.shards import GPU, Cell, checked_mesh, nested, split_grid, unquoted
-from tilewise.notation.tokens import NAME, NUMBER, Cursor, Token
+from tilewise.core.vectors import ZERO, Vector
+from tilewise.notation.dialects.given import STRING
+from tilewise.notation.dialects.shards import (
+    Digits,
+    Mesh,
+    checked_mesh,
+    counted,
+    device_extents,
+    grid,
+    nested,
+)
+from tilewise.notation.dialects.values import Item, Span, Value, named_numbers, number, numbers, single
+from tilewise.notation.tokens import Cursor, Token, shortened
+
+_PRINTS = (["DeviceMesh"], ["DeviceMesh", ":"], ["Mesh"], ["AbstractMesh"])
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceMesh:
-    """The digits of each dimension of a mesh, and the first device."""
+@dataclass(slots=True)
+class _Printed:
+    """What a mesh prints: names of its dimensions, extents, steps of ranks along them, and the devices."""
 
-    dimensions: list[list[Cell]]
-    first: Vector = Vector()
-
-
-def device_mesh(cursor: Cursor) -> DeviceMesh:
-    """Take a mesh of any of its prints, or its sizes alone."""
-    start = cursor.next
-    if cursor.accept("DeviceMesh"):
-        cursor.accept(":")
-    elif start.text == "(":
-        sizes, tokens = _sizes(cursor)
-        return _of_sizes(cursor, start, sizes, tokens, None)
-    opened = cursor.expect("(", hint="a mesh is written DeviceMesh((dp=2, tp=4)), or (2, 4)")
-    sizes, names, numbers, steps = list[int](), list[Token](), list[int](), None
-    while cursor.next.text != ")":
-        word = cursor.next
-        keyword = word.text if word.kind == NAME and cursor.ahead(1).text in ("=", ":") else ""
-        if keyword:
-            cursor.take()
-            cursor.take()
-        if cursor.next.text == "[" and keyword in ("", "mesh", "Mesh"):
-            sizes, numbers = nested(cursor)
-        elif keyword == "mesh_dim_names" or (cursor.next.text == "(" and cursor.ahead(1).kind == STRING):
-            names = _names(cursor)
-        elif keyword == "stride" and cursor.next.text == "(":
-            steps = _steps(cursor)
-        elif cursor.next.text == "(" and not sizes:
-            sizes, names = _sizes(cursor)
-        else:
-            skip_value(cursor)
-        if not cursor.accept(","):
-            break
-    cursor.expect(")", opened)
-    if not sizes or min(sizes) < 1:
-        raise cursor.error("TW102", "a mesh has dimensions of positive extents", cursor.since(start))
-    if names or not numbers:
-        return _of_sizes(cursor, start, sizes, names, steps)
-    return _of_numbers(cursor, start, sizes, numbers)
+    span: Span
+    names: list[Token] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    devices: list[int] = field(default_factory=list)
 
 
-def _sizes(cursor: Cursor) -> tuple[list[int], list[Token]]:
-    """Take `(2, 4)` or `(dp=2, tp=4)`."""
-    opened = cursor.expect("(")
-    sizes: list[int] = []
-    names: list[Token] = []
-    while cursor.next.text != ")":
-        if cursor.next.kind == NAME:
-            names.append(cursor.take())
-            cursor.expect("=")
-        sizes.append(integer(cursor))
-        if not cursor.accept(","):
-            break
-    cursor.expect(")", opened)
-    return sizes, names
-
-
-def _names(cursor: Cursor) -> list[Token]:
-    """Take `('dp', 'tp')`, or None."""
-    if cursor.accept("None"):
-        return []
-    opened = cursor.expect("(")
-    names: list[Token] = []
-    while cursor.next.text != ")":
-        token, name = unquoted(cursor, "a name")
-        names.append(Token(NAME, name, token.start + 1, token.end - 1))
-        if not cursor.accept(","):
-            break
-    cursor.expect(")", opened)
-    return names
-
-
-def _steps(cursor: Cursor) -> list[int] | None:
-    """Take `(4, 1)`; a dimension that several were flattened into has steps in brackets, read as None."""
-    opened = cursor.take()
-    steps: list[int] | None = []
-    while cursor.next.text != ")":
-        if cursor.next.kind == NUMBER and steps is not None:
-            steps.append(integer(cursor))
-        else:
-            steps = None
-            skip_value(cursor)
-        if not cursor.accept(","):
-            break
-    cursor.expect(")", opened)
-    return steps
-
-
-def _of_sizes(
-    cursor: Cursor, start: Token, sizes: list[int], names: list[Token], steps: list[int] | None
-) -> DeviceMesh:
-    """Return the mesh of these sizes: along its names, or along ranks with these or row-major steps."""
-    span = cursor.since(start)
-    if not sizes or min(sizes) < 1:
-        raise cursor.error("TW102", "a mesh has dimensions of positive extents", span)
-    if names:
-        if len(names) != len(sizes):
-            raise cursor.error("TW003", f"names: {len(names)}; dimensions of the mesh: {len(sizes)}", span)
-        mesh = checked_mesh(
-            cursor, [(token, token.text, size) for token, size in zip(names, sizes, strict=True)]
+def _printed(cursor: Cursor, words: Sequence[Value]) -> _Printed:
+    """Return what any print of a mesh says, or `{'x': 2}`, or sizes alone."""
+    *name, call = words
+    found = _Printed((words[0].span[0], call.span[1]))
+    is_print = call.text == "(" and [word.text for word in name] in _PRINTS
+    if not is_print and (name or call.text not in ("(", "{")):
+        message = f"'{shortened(cursor.source[slice(*found.span)])}' is no mesh that is read here"
+        raise cursor.error(
+            "TW004", message, found.span, "such as DeviceMesh((dp=2, tp=4)) or {'x': 2, 'y': 4}"
         )
-        return DeviceMesh([[mesh.cell(cursor, start, name)] for name in mesh.extents])
-    row_major = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
-    steps = row_major if steps is None else steps
+    alone = Item(None, "", (call,), call.span)
+    for item in call.items if name or call.text == "{" else [alone]:
+        value = item.values[-1] if item.key else single(cursor, item)
+        inner, named = value.items, list[tuple[Token, int]]()
+        is_text = (item.key or value.token).kind == STRING
+        if call.text == "{" or (is_text and name and name[0].text != "DeviceMesh"):
+            named = named_numbers(cursor, [item], ":", quoted=True)
+        elif item.name == "device_ids" or (value.text == "[" and item.name in ("", "mesh", "Mesh")):
+            array = inner[0].values[0] if value.text == "(" and inner else value
+            found.sizes, found.devices = nested(cursor, array)
+        elif value.text != "(" or not inner:
+            continue
+        elif item.name == "stride":  # a dimension that several were flattened into has steps in brackets
+            found.steps = [] if any(step.text == "(" for step in inner) else numbers(cursor, value)
+        elif item.name in ("mesh_dim_names", "axis_names") or inner[0].values[0].token.kind == STRING:
+            found.names = [single(cursor, axis).token for axis in inner]
+        elif item.name == "axis_sizes" or (
+            not item.key and inner[0].values[0].number is not None and not inner[0].key
+        ):
+            found.sizes = found.sizes or numbers(cursor, value)
+        elif not item.key and inner[0].text == "(":  # AbstractMesh((('x', 2), ('y', 4))) of JAX 0.4
+            pairs = [single(cursor, axis).items for axis in inner]
+            if any(len(pair) != 2 for pair in pairs):
+                raise cursor.error("TW004", "an axis has one extent: ('x', 2)", value.span)
+            named = [(single(cursor, axis).token, number(cursor, size)) for axis, size in pairs]
+        elif not item.key:
+            named = named_numbers(cursor, inner)
+        found.names += [token for token, _ in named]
+        found.sizes += [size for _, size in named]
+    if found.names and len(found.names) != len(found.sizes):
+        message = f"names: {len(found.names)}; dimensions of the mesh: {len(found.sizes)}"
+        raise cursor.error("TW003", message, found.span)
+    return found
+
+
+def named_mesh(cursor: Cursor, words: Sequence[Value]) -> Mesh:
+    """Return the mesh of named axes that a text prints."""
+    printed = _printed(cursor, words)
+    if len(printed.names) != len(printed.sizes):
+        raise cursor.error("TW004", "the axes of this mesh have no names", printed.span)
+    return checked_mesh(cursor, zip(printed.names, printed.sizes, strict=True))
+
+
+def device_mesh(cursor: Cursor, words: Sequence[Value]) -> tuple[list[Digits], Vector]:
+    """Return the digits of each dimension of a mesh, along its names or else ranks, and the first rank."""
+    printed = _printed(cursor, words)
+    sizes, span = printed.sizes, printed.span
+    device_extents(cursor, sizes, span)
+    if printed.names:
+        return checked_mesh(cursor, zip(printed.names, sizes, strict=True)).whole_axes(cursor), ZERO
+    steps = printed.steps or [prod(sizes[i + 1 :]) for i in range(len(sizes))]
     if len(steps) != len(sizes):
         raise cursor.error("TW003", f"steps: {len(steps)}; dimensions of the mesh: {len(sizes)}", span)
-    return DeviceMesh([[Cell(size, step @ GPU)] for size, step in zip(sizes, steps, strict=True)])
-
-
-def _of_numbers(cursor: Cursor, start: Token, sizes: list[int], numbers: list[int]) -> DeviceMesh:
-    """Return the mesh of these ranks, where digits count through them."""
-    span = cursor.since(start)
-    if len(set(numbers)) != len(numbers) or min(numbers) < 0:
+    ranks = printed.devices or counted(zip(sizes, steps, strict=True))
+    if len({*ranks}) != len(ranks) or min(ranks) < 0:
         raise cursor.error("TW003", "a mesh has every rank once", span)
-    digits = split_grid(numbers, sizes)
-    if isinstance(digits, int):
-        refused = Refused(
-            "TW510",
-            f"rank {numbers[digits]} is at position {digits} of the mesh: no digits count so",
-            hint="with names of its dimensions, the layout is along them: mesh_dim_names=('dp', 'tp')",
-            witness={"position": digits, "rank": numbers[digits]},
-        )
-        refused.span, refused.source = span, cursor.source
-        raise refused
-    first = numbers[0] @ GPU if numbers[0] else Vector()
-    return DeviceMesh([[Cell(extent, step @ GPU) for extent, step in along] for along in digits], first)
+    return grid(cursor, span, ranks, sizes)

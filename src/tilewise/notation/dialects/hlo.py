@@ -14,32 +14,29 @@ Newer versions also name the axes of a mesh, as Shardy does (named_sharding.cc, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.layout import Layout
-from tilewise.core.vectors import Vector
-from tilewise.notation.dialects.annotations import annotated, skip_brackets, skip_value, unquoting
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.vectors import ZERO, Vector
+from tilewise.notation.dialects.annotations import annotated, unquoting
 from tilewise.notation.dialects.given import Given, Reading, integer, integers, listed
 from tilewise.notation.dialects.shards import (
     GPU,
     MAX_DEVICES,
-    Cell,
-    Mesh,
-    Sharding,
+    Digits,
     axes_in_braces,
-    axes_of,
-    axis_name,
-    check_extents,
     checked_mesh,
-    even,
+    counted,
+    device_extents,
+    grid,
     sharding_of,
-    split_grid,
     tiled,
 )
-from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
+from tilewise.notation.dialects.values import named_numbers, single, value
+from tilewise.notation.tokens import NAME, NUMBER, Cursor, Token
 
 EXAMPLES = (
     Given("{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}", shape=(16, 8)),
@@ -50,6 +47,7 @@ EXAMPLES = (
     Given('%arg0: tensor<16x8xf32> {mhlo.sharding = "{devices=[8,1]<=[2,4]T(1,0)}"}'),
 )
 
+_BEGINS = r"(?:mhlo\.)?sharding\s*=\s*\"?\{"
 _WHY_NOT = {
     "manual": "the program inside splits the tensor, so the text does not tell how",
     "unknown": "the compiler has not chosen yet",
@@ -64,344 +62,181 @@ _WHOLE_OR_SHARD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Tiles:
-    """A sharding before a shape is known: the digits of the numbers along each dimension of the grid."""
+    """A sharding before a shape is known: what cuts each dimension, or None where each device has all."""
 
-    dimensions: list[list[tuple[int, int]]]
-    copies: list[tuple[int, int]]
-    manual: list[tuple[int, int]]
-    first: int = 0
-    span: tuple[int, int] = (0, 0)
-    everywhere: bool = False
-    notes: tuple[str, ...] = ()
+    cuts: list[Digits] | None
+    copies: Digits
+    first: Vector = ZERO
+    notes: list[str] = field(default_factory=list)
 
 
 def read(given: Given) -> Reading:
     """Return the layout of a tensor that devices share: `gpuid` numbers them, `m` is inside the shard."""
     cursor = Cursor(given.text, unquoting)
-    found = annotated(cursor, _begins)
-    if not found:
-        whole = (0, len(given.text))
-        raise cursor.error("TW004", "no sharding is here", whole, "such as {devices=[4,2]<=[8]}")
+    found = annotated(cursor, _BEGINS, "{devices=[4,2]<=[8]}")
     parts: dict[str, tuple[int, tuple[int, ...] | None, DType | None]] = {}
     for this in found:
         cursor.at = this.at
-        opened = _opened(cursor)
-        ats = _elements(cursor, opened)
-        types = [*this.types] if opened.text == "sharding" or not this.types else this.types[-1:]
+        is_hlo = cursor.accept("sharding") is not None or cursor.accept("mhlo.sharding") is None
+        cursor.accept("=")
+        ats = _elements(cursor)
+        types = this.types if is_hlo else this.types[-1:]
         for i, at in enumerate(ats):
             shape, dtype, _ = types[i] if i < len(types) else (None, None, None)
             parts[f"{this.name}.{i}" if len(ats) > 1 else this.name] = at, shape, dtype
-    at, shape, dtype = parts[given.chosen(parts, "the text")]
-    cursor.at = at
-    alone = len(found) == 1 and found[0].at == 0
-    if cursor.ahead(1).text == "mesh":
-        return _on_mesh(cursor, given, shape, dtype, alone)
-    tiles = _sharding(cursor)
-    if alone:
-        cursor.expect_end("the sharding")
-    return _reading(cursor, given, tiles, shape, dtype)
-
-
-def _begins(cursor: Cursor) -> bool:
-    """Return whether a sharding begins here: in braces by itself, or after `sharding=`."""
-    named = cursor.next.text in ("sharding", "mhlo.sharding") and cursor.ahead(1).text == "="
-    return (cursor.at == 0 and cursor.next.text == "{") or (named and cursor.ahead(2).text == "{")
-
-
-def _opened(cursor: Cursor) -> Token:
-    """Take `sharding=` where it is there, and return the word that a sharding begins with."""
+    cursor.at, shape, dtype = parts[given.chosen(parts, "the text")]
     start = cursor.next
-    if start.text != "{":
-        cursor.take()
-        cursor.take()
-    return start
+    tiles = (_on_mesh if cursor.ahead(1).text == "mesh" else _sharding)(cursor, given)
+    span, notes, cuts = cursor.since(start), tiles.notes, tiles.cuts
+    if len(found) == 1 and found[0].at == 0:
+        cursor.expect_end("the sharding")
+    if shape is not None and cuts and "tensor" not in given.text:
+        if "_spmd" in given.text and len(cuts) == len(shape):
+            counts = [prod(it.extent for it in cut) for cut in cuts]
+            shape = tuple(extent * count for extent, count in zip(shape, counts, strict=True))
+        else:
+            notes.append(_WHOLE_OR_SHARD)
+    hint = "a last dimension of copies is marked: last_tile_dim_replicate"
+    is_whole = cuts is None
+    found_here = tiled(cursor, given, span, cuts, tiles.copies, shape, tiles.first, is_whole, hint)
+    return replace(found_here, dtype=dtype, notes=tuple(notes))
 
 
-def _elements(cursor: Cursor, start: Token) -> list[int]:
+def _elements(cursor: Cursor) -> list[int]:
     """Return where the shardings of a tuple begin, or the one that there is."""
     if cursor.ahead(1).text != "{":
         return [cursor.at]
     opened, ats = cursor.take(), []
     while cursor.next.text == "{":
         ats.append(cursor.at)
-        skip_value(cursor)
-        while cursor.next.text == "/" or (cursor.accept(",") and cursor.next.text == "/"):
-            _comment(cursor)
+        value(cursor)
+        cursor.accept(",")
     cursor.expect("}", opened)
     return ats
 
 
-def _comment(cursor: Cursor) -> None:
-    """Take `/*index=5*/`, which XLA prints in long tuples."""
-    opened = cursor.take()
-    while cursor.next.kind != END:
-        if cursor.take().text == "*" and cursor.accept("/") and cursor.behind.start > opened.end + 1:
-            return
-    raise cursor.error("TW004", "'/*' is never closed", opened.span)
-
-
-def _sharding(cursor: Cursor) -> _Tiles:
-    """Take `{...}`."""
-    opened = cursor.expect("{")
-    word = cursor.next
-    if word.kind != NAME:
-        raise cursor.error("TW004", f"expected a sharding, found {word}", hint="such as {devices=[4,2]<=[8]}")
-    cursor.take()
+def _refuse(cursor: Cursor, word: Token) -> None:
+    """Refuse a word that says why a sharding is no layout."""
     if word.text in _WHY_NOT:
         raise cursor.error("TW008", f"{word} is no layout: {_WHY_NOT[word.text]}", word.span)
+
+
+def _sharding(cursor: Cursor, given: Given) -> _Tiles:
+    """Take `{devices=[4,2]<=[8]}`, `{replicated}` or `{maximal device=3}`."""
+    opened = cursor.expect("{")
+    word = cursor.take()
+    _refuse(cursor, word)
     if word.text == _REPLICATED:
-        notes = _suffixes(cursor, opened)
-        return _Tiles([], [], [], span=cursor.since(opened), everywhere=True, notes=notes)
-    if word.text == "maximal":
+        if given.let.get("devices", 0) < 1:
+            message = "a copy is on every device, and the text does not tell how many there are"
+            raise cursor.error("TW007", message, word.span, "--let devices=8")
+        tiles = _Tiles(None, [Iter(given.let["devices"], 1 @ GPU)])
+    elif word.text == "maximal":
         cursor.expect("device")
         cursor.expect("=")
         device = integer(cursor)
         if device < 0:
             raise cursor.error("TW003", "devices are numbered from 0", cursor.behind.span)
-        notes = _suffixes(cursor, opened)
-        return _Tiles([], [], [], device, cursor.since(opened), notes=notes)
-    if word.text != "devices":
-        known = "known: devices=[...], replicated, maximal device=n"
-        raise cursor.error("TW002", f"{word} is no sharding of HLO that is read here", word.span, known)
-    cursor.expect("=")
-    start = cursor.next
-    extents = integers(cursor)
-    if not extents or min(extents) < 1:
-        raise cursor.error("TW102", "a grid of devices has positive extents", cursor.since(start))
-    if prod(extents) > MAX_DEVICES:
-        raise cursor.error("TW005", f"more than {MAX_DEVICES} devices", cursor.since(start))
-    numbers = _numbers(cursor, extents, start)
-    kinds = _kinds(cursor, extents)
-    notes = _suffixes(cursor, opened)
-    return _grid(cursor, extents, numbers, kinds, cursor.since(opened), notes)
-
-
-def _on_mesh(
-    cursor: Cursor, given: Given, shape: tuple[int, ...] | None, dtype: DType | None, alone: bool
-) -> Reading:
-    """Take `{mesh[x=2,y=4], [{x}, {y}], replicated={...}}`."""
-    opened = cursor.take()
-    mesh, notes = _mesh(cursor)
-    cuts: list[list[Cell]] | None = None
-    while cursor.accept(","):
-        word = cursor.next
-        if word.text == "[":
-            inside, cuts = cursor.take(), []
-            while cursor.next.text != "]":
-                if cuts:
-                    cursor.expect(",", inside)
-                cuts.append(axes_in_braces(cursor, mesh, quoted=False))
-            cursor.expect("]", inside)
-        elif word.text == _REPLICATED and cursor.ahead(1).text == "}":
-            cursor.take()
-        elif word.text in _WHY_NOT and (word.text == _SUM or cursor.ahead(1).text != "="):
-            raise cursor.error("TW008", f"{word} is no layout: {_WHY_NOT[word.text]}", word.span)
-        elif cursor.accept("metadata"):
-            cursor.expect("=")
-            skip_brackets(cursor)
-        elif cursor.accept(_REPLICATED, _MANUAL):
-            cursor.expect("=")
-            seen = Mesh(mesh.extents, {name: [*used] for name, used in mesh.used.items()})
-            axes_in_braces(cursor, mesh if word.text == _MANUAL else seen, quoted=False)
-            notes += [_MANUAL_AXES] if word.text == _MANUAL else []
-        else:
-            raise cursor.error("TW002", f"{word} is no part of a sharding on a mesh", word.span)
-    cursor.expect("}", opened)
-    span = cursor.since(opened)
-    if alone:
-        cursor.expect_end("the sharding")
-    if shape is None:
-        shape = given.needs_shape("a sharding of HLO")
-    elif "tensor" not in given.text:
-        notes.append(_WHOLE_OR_SHARD)
-    check_extents(cursor, shape, span)
-    cuts = [[] for _ in shape] if cuts is None else cuts
-    if len(cuts) != len(shape):
-        raise cursor.error(
-            "TW003", f"dimensions of the sharding: {len(cuts)}; of the tensor: {len(shape)}", span
-        )
-    return tiled(shape, cuts, mesh.unused()).reading(shape, dtype, notes)
-
-
-def _mesh(cursor: Cursor) -> tuple[Mesh, list[str]]:
-    """Take `mesh[x=2,y=4], device_ids=(...)`."""
-    start = cursor.take()
-    opened = cursor.expect("[")
-    named: list[tuple[Token, str, int]] = []
-    while cursor.next.text != "]":
-        if named:
-            cursor.expect(",", opened)
-        token, name = axis_name(cursor, quoted=False)
+        tiles = _Tiles(None, [], (device @ GPU).nonzero)
+    elif word.text == "devices":
         cursor.expect("=")
-        named.append((token, name, integer(cursor)))
-    cursor.expect("]", opened)
-    mesh, notes = checked_mesh(cursor, named), list[str]()
-    if cursor.next.text == "," and cursor.ahead(1).text == "device_ids" and cursor.ahead(3).text == "(":
-        for _ in range(3):
-            cursor.take()
-        skip_brackets(cursor)
-        notes.append(f"the order of the devices: {cursor.source[start.start : cursor.behind.end]}")
-    return mesh, notes
+        tiles = _grid(cursor)
+    else:
+        known = "known: devices=[...], replicated, maximal device=n"
+        code = "TW002" if word.kind == NAME else "TW004"
+        raise cursor.error(code, f"{word} is no sharding of HLO that is read here", word.span, known)
+    while cursor.accept("shard_as", "shard_like", "metadata"):
+        if cursor.behind.text == "metadata":
+            cursor.expect("=")
+            value(cursor)
+        else:
+            members = f"{cursor.behind.text} {integer(cursor)}"
+            tiles.notes.append(f"{members}: the compiler shards the members of a group alike")
+    cursor.expect("}", opened)
+    return tiles
 
 
-def _numbers(cursor: Cursor, extents: tuple[int, ...], start: Token) -> list[int]:
-    """Take the numbers of the devices in the order of the grid."""
-    count = prod(extents)
+def _grid(cursor: Cursor) -> _Tiles:
+    """Take `[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate`: a grid of devices."""
+    start = cursor.next
+    extents = device_extents(cursor, integers(cursor), cursor.since(start))
+    count, devices = prod(extents), list[int]()
     if cursor.accept("<="):
-        first = cursor.next
-        counted = integers(cursor)
-        if not counted or min(counted) < 1 or prod(counted) != count:
-            raise cursor.error(
-                "TW003",
-                f"[{listed(extents)}] has {count} devices, and [{listed(counted)}] counts {prod(counted)}",
-                cursor.since(start),
-                hint=f"<=[{count}] counts them in order",
-            )
-        order = tuple(range(len(counted)))
-        if cursor.next.text == "T" and cursor.take():
-            order = integers(cursor, "(", ")")
-        if sorted(order) != [*range(len(counted))]:
-            raise cursor.error(
-                "TW003", f"T({listed(order)}) is no order of {len(counted)} dimensions", cursor.since(first)
-            )
-        pitches = [prod(counted[i + 1 :]) for i in range(len(counted))]
-        numbers = [0]
-        for dimension in order:
-            steps = range(0, counted[dimension] * pitches[dimension], pitches[dimension])
-            numbers = [number + step for number in numbers for step in steps]
-        return numbers
-    first = cursor.next
-    numbers = [integer(cursor)]
-    while cursor.next.text == "," and cursor.ahead(1).kind == NUMBER and cursor.take():
-        numbers.append(integer(cursor))
-    if sorted(numbers) != [*range(count)]:
-        raise cursor.error(
-            "TW003",
-            f"[{listed(extents)}] has {count} devices, which 0 to {count - 1} number once each",
-            cursor.since(first),
+        shape = integers(cursor)
+        order = integers(cursor, "(", ")") if cursor.accept("T") else tuple(range(len(shape)))
+        if prod(shape) == count and sorted(order) == [*range(len(shape))]:
+            devices = counted((shape[i], prod(shape[i + 1 :])) for i in order)
+    else:
+        devices.append(integer(cursor))
+        while cursor.next.text == "," and cursor.ahead(1).kind == NUMBER and cursor.take():
+            devices.append(integer(cursor))
+    if sorted(devices) != [*range(count)]:
+        message = f"[{listed(extents)}] has {count} devices, which 0 to {count - 1} number once each"
+        raise cursor.error("TW003", message, cursor.since(start), f"<=[{count}] counts them in order")
+    kinds = _kinds(cursor)
+    span, data = cursor.since(start), len(extents) - len(kinds)
+    if data < 0:
+        message = f"kinds of dimensions: {len(kinds)}; dimensions: {len(extents)}"
+        raise cursor.error("TW003", message, span)
+    if kinds[-1:] == [_REPLICATED]:  # the devices of a group of copies are a set
+        groups = [sorted(devices[at : at + extents[-1]]) for at in range(0, count, extents[-1])]
+        devices = [device for group in groups for device in group]
+    digits, first_device = grid(cursor, span, devices, extents)
+    found = _Tiles(digits[:data], [], first_device)
+    manual: Digits = []
+    for kind, along in zip(kinds, digits[data:], strict=True):
+        (found.copies if kind == _REPLICATED else manual).extend(along)
+    if manual:
+        steps = " and ".join(f"{it.extent} by {it.stride}" for it in manual)
+        found.notes.append(
+            f"manual over {steps}: each of these groups has a tensor of its own, and this is the first one's"
         )
-    return numbers
+    return found
 
 
-def _kinds(cursor: Cursor, extents: tuple[int, ...]) -> list[str]:
-    """Take the kinds of the last dimensions of the grid."""
+def _kinds(cursor: Cursor) -> list[str]:
+    """Take the kinds of the last dimensions of a grid."""
     if cursor.accept("last_tile_dim_replicate"):
         return [_REPLICATED]
     if not cursor.accept("last_tile_dims"):
         return []
     cursor.expect("=")
-    opened = cursor.expect("{")
-    kinds: list[str] = []
-    while cursor.next.text != "}":
-        if kinds:
-            cursor.expect(",", opened)
-        word = cursor.take()
-        if word.text == _SUM:
-            raise cursor.error("TW008", f"{word} is no layout: {_WHY_NOT[_SUM]}", word.span)
+    words = [item.values[0].token for item in value(cursor).items]
+    for word in words:
         if word.text not in (_REPLICATED, _MANUAL):
+            if word.text == _SUM:
+                _refuse(cursor, word)
             raise cursor.error("TW002", f"{word} is no kind of tiles", word.span, "known: replicated, manual")
-        kinds.append(word.text)
-    cursor.expect("}", opened)
-    if len(kinds) > len(extents):
-        raise cursor.error(
-            "TW003", f"kinds of dimensions: {len(kinds)}; dimensions: {len(extents)}", cursor.since(opened)
-        )
-    return kinds
+    return [word.text for word in words]
 
 
-def _suffixes(cursor: Cursor, opened: Token) -> tuple[str, ...]:
-    """Take what stands after a sharding: the group that the compiler shards alike, and metadata."""
-    notes: list[str] = []
-    while (word := cursor.accept("shard_as", "shard_like", "metadata")) is not None:
-        if word.text == "metadata":
-            cursor.expect("=")
-            if cursor.next.text != "{":
-                raise cursor.error("TW004", f"expected '{{', found {cursor.next}")
-            skip_brackets(cursor)
-        else:
-            notes.append(f"{word.text} {integer(cursor)}: the compiler shards the members of a group alike")
-    cursor.expect("}", opened)
-    return tuple(notes)
-
-
-def _grid(
-    cursor: Cursor,
-    extents: tuple[int, ...],
-    numbers: list[int],
-    kinds: list[str],
-    span: tuple[int, int],
-    notes: tuple[str, ...],
-) -> _Tiles:
-    """Return the digits by which the numbers step along every dimension of the grid."""
-    digits = split_grid(numbers, extents)
-    if isinstance(digits, int) and kinds[-1:] == [_REPLICATED]:
-        group = extents[-1]
-        groups = [sorted(numbers[at : at + group]) for at in range(0, len(numbers), group)]
-        digits = split_grid([number for members in groups for number in members], extents)
-    if isinstance(digits, int):
-        where, rest = list[int](), digits
-        for extent in reversed(extents):
-            rest, at = divmod(rest, extent)
-            where.insert(0, at)
-        refused = Refused(
-            "TW510",
-            f"tile ({listed(where)}) is on device {numbers[digits]}: no digits of the tiles count so",
-            witness={"tile": tuple(where), "device": numbers[digits]},
-        )
-        refused.span, refused.source = span, cursor.source
-        raise refused
-    data = len(extents) - len(kinds)
-    ends = list(zip(kinds, digits[data:], strict=True))
-    copies = [digit for kind, found in ends if kind == _REPLICATED for digit in found]
-    manual = [digit for kind, found in ends if kind == _MANUAL for digit in found]
-    return _Tiles(digits[:data], copies, manual, numbers[0], span, notes=notes)
-
-
-def _reading(
-    cursor: Cursor, given: Given, tiles: _Tiles, shape: tuple[int, ...] | None, dtype: DType | None
-) -> Reading:
-    notes = list(tiles.notes)
-    if shape is None:
-        shape = given.needs_shape("a sharding of HLO")
-    elif "tensor" not in given.text:
-        if "_spmd" in given.text and len(tiles.dimensions) == len(shape):
-            counts = [prod(extent for extent, _ in digits) for digits in tiles.dimensions]
-            shape = tuple(extent * count for extent, count in zip(shape, counts, strict=True))
-        elif tiles.dimensions:
-            notes.append(_WHOLE_OR_SHARD)
-    check_extents(cursor, shape)
-    copies = tiles.copies
-    dimensions = tiles.dimensions or [[] for _ in shape]
-    if tiles.everywhere:
-        if given.let.get("devices", 0) < 1:
-            raise cursor.error(
-                "TW007",
-                "a copy is on every device, and the text does not tell how many there are",
-                tiles.span,
-                "--let devices=8",
-            )
-        copies = [(given.let["devices"], 1)]
-    if len(dimensions) != len(shape):
-        raise cursor.error(
-            "TW003",
-            f"dimensions that are tiled: {len(dimensions)}; of the tensor: {len(shape)}",
-            tiles.span,
-            hint="a last dimension of copies is marked: last_tile_dim_replicate",
-        )
-    if tiles.manual:
-        steps = " and ".join(f"{extent} by {step}@{GPU}" for extent, step in tiles.manual)
-        notes.append(
-            f"manual over {steps}: each of these groups has a tensor of its own, and this is the first one's"
-        )
-    sharding = tiled(
-        shape,
-        [[Cell(extent, step @ GPU) for extent, step in digits] for digits in dimensions],
-        [Cell(extent, step @ GPU) for extent, step in copies],
-    )
-    first = tiles.first @ GPU if tiles.first else Vector()
-    return Sharding(sharding.dimensions, sharding.copies, first).reading(shape, dtype, notes)
+def _on_mesh(cursor: Cursor, given: Given) -> _Tiles:
+    """Take `{mesh[x=2,y=4], device_ids=(...), [{x}, {y}], replicated={...}}`."""
+    sharding = value(cursor)
+    axes = sharding.items[0].values[-1]
+    if axes.text != "[":
+        raise cursor.error("TW004", "a mesh has its axes: mesh[x=2,y=4]", axes.span)
+    mesh = checked_mesh(cursor, named_numbers(cursor, axes.items))
+    found = _Tiles(None, [])
+    for item in sharding.items[1:]:
+        word, last = item.key or item.values[0].token, item.values[-1]
+        if word.text == "[":
+            found.cuts = [
+                axes_in_braces(cursor, mesh, single(cursor, cut), quoted=False) for cut in last.items
+            ]
+        elif item.key and word.text in (_REPLICATED, _MANUAL):
+            held = axes_in_braces(cursor, mesh, last, quoted=False)
+            found.copies += held if word.text == _REPLICATED else []
+            found.notes += [_MANUAL_AXES] if word.text == _MANUAL else []
+        elif word.text == "device_ids":
+            found.notes.append(f"the order of the devices: {cursor.source[slice(*item.span)]}")
+        elif word.text not in (_REPLICATED, "metadata"):
+            _refuse(cursor, word)
+            raise cursor.error("TW002", f"{word} is no part of a sharding on a mesh", word.span)
+    found.copies += mesh.unused(cursor)
+    return found
 
 
 def write(layout: Layout, given: Given) -> str:
@@ -412,55 +247,35 @@ def write(layout: Layout, given: Given) -> str:
     >>> write(layout, Given())
     '{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}'
     """
-    system = "HLO"
-    sharding = sharding_of(layout, system)
-    cells, first = sharding.on_devices, sharding.first[GPU]
-    others = {axis for cell in cells for axis in cell.steps.axes} - {GPU}
-    if others or set(sharding.first.axes) - {GPU}:
-        named = ", ".join(sorted(map(str, others or sharding.first.axes)))
-        message = f"HLO numbers its devices along {GPU}, and this has {named}"
+    sharding = sharding_of(layout, "HLO")
+    digits, first = sharding.on_devices, sharding.first[GPU]
+    named = [axis for vector in (sharding.first, *[it.stride for it in digits]) for axis in vector.axes]
+    if {*named} - {GPU}:
+        others = ", ".join(sorted({axis.name for axis in named} - {GPU.name}))
+        message = f"HLO numbers its devices along {GPU}, and this has {others}"
         raise LayoutError("TW008", message, hint="--as shardy has names")
-    even(sharding, system)
-    if not cells:
-        if first < 0:
-            raise LayoutError("TW008", "HLO numbers its devices from 0")
+    sharding.check_even()
+    if not digits and first >= 0:
         return f"{{maximal device={first}}}"
-    tiles = [prod(cell.extent for cell in dimension if cell.device) for dimension in sharding.dimensions]
-    copies = prod(cell.extent for cell in sharding.copies)
-    suffix = " last_tile_dim_replicate" if copies > 1 else ""
-    grid = [*tiles, copies] if copies > 1 else tiles
-    if not sharding.first.terms and _counts_up(cells):
-        axes_of(sharding, system)
-        numbers = _transposed(cells)
-    else:
-        numbers = listed(_table(cells, first))
-    return f"{{devices=[{listed(grid)}]{numbers}{suffix}}}"
-
-
-def _counts_up(cells: list[Cell]) -> bool:
-    return all(cell.steps[GPU] > 0 for cell in cells)
-
-
-def _transposed(cells: list[Cell]) -> str:
-    """Return `<=[2,4]T(1,0)`: the digits of the numbers by their steps, and the order in which they come."""
-    steps = [cell.steps[GPU] for cell in cells]
-    by_step = sorted(range(len(cells)), key=lambda i: -steps[i])
-    counted = [cells[i].extent for i in by_step]
-    order = [by_step.index(i) for i in range(len(cells))]
-    if order == sorted(order):
-        return f"<=[{prod(counted)}]"
-    return f"<=[{listed(counted)}]T({listed(order)})"
-
-
-def _table(cells: list[Cell], first: int) -> list[int]:
-    """Return the number of every device in the order of the grid, where each is there once."""
-    count = prod(cell.extent for cell in cells)
+    steps = [(it.extent, it.stride[GPU]) for it in digits]
+    count = prod(extent for extent, _ in steps)
     if count > MAX_DEVICES:
         raise LayoutError("TW301", f"more than {MAX_DEVICES} devices to list")
-    numbers = [first]
-    for cell in cells:
-        step = cell.steps[GPU]
-        numbers = [number + step * i for number in numbers for i in range(cell.extent)]
-    if sorted(numbers) != [*range(count)]:
-        raise LayoutError("TW008", f"HLO numbers {count} devices once each, from 0 to {count - 1}")
-    return numbers
+    devices = counted(steps, first)
+    if sorted(devices) != [*range(count)]:
+        wanted = f"devices that are counted through once each, from 0 to {count - 1}"
+        raise sharding.unsaid(wanted, f"the steps {listed(step for _, step in steps)} from {first}")
+    tiles = [prod(it.extent for it in cut if it.stride[GPU]) for cut in sharding.dimensions]
+    copies = prod(it.extent for it in sharding.copies)
+    suffix = " last_tile_dim_replicate" if copies > 1 else ""
+    shown = listed(devices) if first else _transposed(steps)
+    return f"{{devices=[{listed([*tiles, copies] if copies > 1 else tiles)}]{shown}{suffix}}}"
+
+
+def _transposed(steps: list[tuple[int, int]]) -> str:
+    """Return `<=[2,4]T(1,0)`: the digits of the numbers by their steps, and the order in which they come."""
+    by_step = sorted(steps, key=lambda digit: -digit[1])
+    order = [by_step.index(digit) for digit in steps]
+    if order == sorted(order):
+        return f"<=[{prod(extent for extent, _ in steps)}]"
+    return f"<=[{listed(extent for extent, _ in by_step)}]T({listed(order)})"

@@ -12,34 +12,19 @@ arrays that a mesh does not divide; inside a computation XLA pads them.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tilewise.core.axes import Axis
-from tilewise.core.dtypes import DType, known_type
+from tilewise.core.dtypes import known_type
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.core.vectors import Vector
 from tilewise.notation.dialects import hlo
-from tilewise.notation.dialects.annotations import skip_brackets, skip_value
-from tilewise.notation.dialects.given import STRING, Given, Reading, integer
-from tilewise.notation.dialects.shards import (
-    GPU,
-    Cell,
-    Mesh,
-    Sharding,
-    axes_of,
-    axis_name,
-    check_extents,
-    checked_mesh,
-    even,
-    mesh_of_names,
-    nested,
-    sharding_of,
-    tiled,
-    tuple_of,
-    unquoted,
-)
-from tilewise.notation.tokens import END, NUMBER, Cursor, Token
+from tilewise.notation.dialects.device_meshes import named_mesh
+from tilewise.notation.dialects.given import STRING, Given, Reading
+from tilewise.notation.dialects.shards import GPU, Digits, Mesh, mesh_of_names, named_cuts, shape_of, tiled
+from tilewise.notation.dialects.values import Span, Value, keyed, numbers, single, unquoted, values
+from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
     Given(
@@ -64,334 +49,105 @@ EXAMPLES = (
 
 SYSTEM = "a PartitionSpec"
 _SPECS = ("P", "PartitionSpec")
-_MESHES = ("Mesh", "AbstractMesh")
 _UNEVEN = "JAX refuses an array that its mesh does not divide; inside a computation, XLA pads its shards"
 
 
 def read(given: Given) -> Reading:
     """Return the layout of an array: its axes are those of the mesh, `m` is inside the shard."""
     cursor = given.cursor()
-    shape, dtype, opened, axes = None, None, None, None
-    word = cursor.next
+    found = _read(cursor, given, values(cursor))
+    return replace(found, notes=(*found.notes, _UNEVEN)) if found.box else found
+
+
+def _read(cursor: Cursor, given: Given, words: Sequence[Value]) -> Reading:
+    """Return what a sharding says, such as `NamedSharding(...)` or `P('x', None) on {'x': 2, 'y': 4}`."""
+    if len(words) < 2 or words[1].text not in ("(", "["):
+        raise cursor.error("TW004", f"expected '(' after {words[0].token}", words[0].span)
+    word, call, *rest = words
+    span = (word.span[0], call.span[1])
+    if word.text in _SPECS or call.text == "[":
+        read_cuts = _type if call.text == "[" else _spec
+        return read_cuts(cursor, given, words, _mesh_beside(cursor, given, span, rest))
+    if rest:
+        raise cursor.error("TW004", f"the sharding ends before {rest[0].token}", rest[0].span)
+    parts = keyed(call)
     if word.text == "ShapeDtypeStruct":
-        shape, dtype, opened = _struct(cursor)
-    elif cursor.ahead(1).text == "[":
-        shape, dtype, axes = _type(cursor)
-    if shape is None:
-        shape = given.needs_shape("a sharding of JAX")
-    check_extents(cursor, shape)
-    word = word if axes is not None else cursor.next
-    if word.text == "GSPMDSharding":
-        found = _gspmd(cursor, given, shape)
-    elif word.text == "SingleDeviceSharding":
-        found = _single(cursor, shape)
-    elif word.text == "NamedSharding":
-        found = _named(cursor, shape)
-    elif word.text in _SPECS:
-        found = _spec_and_mesh(cursor, given, shape)
-    elif axes is not None:
-        found = _typed(cursor, _mesh_beside(cursor, given, word, "a type"), shape, axes)
-    else:
-        known = "known: NamedSharding, PartitionSpec, P, ShapeDtypeStruct, GSPMDSharding"
-        raise cursor.error("TW002", f"{word} is no sharding of JAX that is read here", hint=known)
-    if opened is not None:
-        _rest_of_call(cursor, opened)
-    cursor.expect_end("the sharding")
-    notes = (*found.notes, _UNEVEN) if found.box else found.notes
-    return replace(found, dtype=dtype, notes=notes)
-
-
-def _struct(cursor: Cursor) -> tuple[tuple[int, ...], DType | None, Token]:
-    """Take `ShapeDtypeStruct(shape=(16, 8), dtype=float32, sharding=`."""
-    cursor.take()
-    opened = cursor.expect("(")
-    shape: tuple[int, ...] | None = None
-    dtype: DType | None = None
-    while not (cursor.next.text == "sharding" and cursor.ahead(1).text == "="):
-        word = cursor.take()
-        cursor.expect("=", opened)
-        if word.text == "shape":
-            shape = tuple_of(cursor)
-        elif word.text == "dtype":
-            dtype = known_type(cursor.take().text)
-        else:
-            skip_value(cursor)
-        cursor.expect(",", opened, "a ShapeDtypeStruct is read where it has a sharding")
-    cursor.take()
-    cursor.take()
-    if shape is None:
-        raise cursor.error("TW202", "a ShapeDtypeStruct has shape=(...)", cursor.since(opened))
-    return shape, dtype, opened
-
-
-def _rest_of_call(cursor: Cursor, opened: Token) -> None:
-    """Take what follows in a call, which says nothing of places, and its bracket."""
-    while cursor.accept(","):
-        skip_value(cursor)
-    cursor.expect(")", opened)
-
-
-def _gspmd(cursor: Cursor, given: Given, shape: tuple[int, ...]) -> Reading:
-    """Take `GSPMDSharding({devices=...}, ...)`: a sharding of HLO."""
-    cursor.take()
-    opened = cursor.expect("(")
-    start = cursor.next
-    skip_value(cursor)
-    end = cursor.behind.end
-    _rest_of_call(cursor, opened)
-    text = given.text
-    blank = " " * start.start
-    try:
-        return hlo.read(replace(given, text=blank + text[start.start : end], shape=shape))
-    except LayoutError as error:
-        error.source = text
-        raise
-
-
-def _single(cursor: Cursor, shape: tuple[int, ...]) -> Reading:
-    """Take `SingleDeviceSharding(device=CpuDevice(id=1), ...)`."""
-    cursor.take()
-    opened = cursor.expect("(")
-    device: int | None = None
-    depth = 1
-    while depth and cursor.next.kind != END:
-        token = cursor.take()
-        depth += {"(": 1, ")": -1}.get(token.text, 0)
-        if token.text == "id" and cursor.accept("="):
-            device = integer(cursor)
-    if depth:
-        raise cursor.error("TW004", "'(' is never closed", opened.span)
-    if device is None or device < 0:
-        raise cursor.error("TW004", "a device has its number: CpuDevice(id=1)", cursor.since(opened))
-    whole = tuple((Cell(extent),) for extent in shape)
-    return Sharding(whole, (), device @ GPU if device else Vector()).reading(shape)
-
-
-def _named(cursor: Cursor, shape: tuple[int, ...]) -> Reading:
-    """Take `NamedSharding(mesh=..., spec=..., ...)`."""
-    cursor.take()
-    opened = cursor.expect("(")
-    mesh, spec = None, None
-    while cursor.next.text != ")":
-        word = cursor.next
-        if cursor.ahead(1).text == "=":
-            cursor.take()
-            cursor.take()
-        if cursor.next.text in _MESHES:
-            mesh = _mesh(cursor)
-        elif cursor.next.text in _SPECS:
-            spec = cursor.at
-            _skip_call(cursor)
-        elif word.text in ("mesh", "spec"):
-            raise cursor.error("TW002", f"{cursor.next} is no {word.text} of JAX that is read here")
-        else:
-            skip_value(cursor)
-        if not cursor.accept(","):
-            break
-    cursor.expect(")", opened)
-    if mesh is None or spec is None:
-        raise cursor.error("TW004", "a NamedSharding has mesh= and spec=", cursor.since(opened))
-    after, cursor.at = cursor.at, spec
-    found = _spec(cursor, mesh, shape)
-    cursor.at = after
-    return found
-
-
-def _skip_call(cursor: Cursor) -> None:
-    """Take `P(...)`."""
-    cursor.take()
-    if cursor.next.text != "(":
-        raise cursor.error("TW004", f"expected '(', found {cursor.next}")
-    skip_brackets(cursor)
-
-
-def _spec_and_mesh(cursor: Cursor, given: Given, shape: tuple[int, ...]) -> Reading:
-    """Take `P('x', None) on {'x': 2, 'y': 4}`, where the mesh may also be given with the text."""
-    start, word = cursor.at, cursor.next
-    _skip_call(cursor)
-    mesh = _mesh_beside(cursor, given, word, "a PartitionSpec")
-    after, cursor.at = cursor.at, start
-    found = _spec(cursor, mesh, shape)
-    cursor.at = after
-    return found
-
-
-def _mesh_beside(cursor: Cursor, given: Given, word: Token, what: str) -> Mesh:
-    """Take `on {'x': 2, 'y': 4}`, or return the mesh that was given with the text."""
-    span = cursor.since(word)
-    if cursor.accept("on", ","):
-        return _mesh(cursor) if cursor.next.text in _MESHES else _pairs(cursor, "{", "}")
-    if given.let:
-        return mesh_of_names(cursor, given.let)
-    raise cursor.error(
-        "TW007",
-        f"{what} does not have its mesh",
-        span,
-        "write it beside, P('x', None) on {'x': 2, 'y': 4}, or say its axes: --let x=2 --let y=4",
-    )
-
-
-_Axes = list[list[tuple[Token, str]]]
-"""The names of the axes that shard each dimension, and where they stand."""
-
-
-def _type(cursor: Cursor) -> tuple[tuple[int, ...], DType | None, _Axes]:
-    """Take `float32[16@(y,x),8]`, the type of an array whose axes are explicit."""
-    dtype = known_type(cursor.take().text)
-    opened = cursor.expect("[")
-    shape: list[int] = []
-    axes: _Axes = []
-    while cursor.next.text != "]":
-        if shape:
-            cursor.expect(",", opened)
-        shape.append(integer(cursor))
-        axes.append([])
-        if cursor.next.text.startswith("@") and len(cursor.next.text) > 1:
-            token = cursor.take()
-            axes[-1].append((token, token.text[1:]))
-        elif cursor.accept("@"):
-            inside = cursor.expect("(", hint="an axis, or several: 16@x, 16@(y,x)")
-            while cursor.next.text != ")":
-                if axes[-1]:
-                    cursor.expect(",", inside)
-                axes[-1].append(axis_name(cursor, quoted=False))
-            cursor.expect(")", inside)
-    cursor.expect("]", opened)
-    return tuple(shape), dtype, axes
-
-
-def _typed(cursor: Cursor, mesh: Mesh, shape: tuple[int, ...], axes: _Axes) -> Reading:
-    cuts = [[mesh.cell(cursor, token, name) for token, name in names] for names in axes]
-    return tiled(shape, cuts, mesh.unused()).reading(shape)
-
-
-def _mesh(cursor: Cursor) -> Mesh:
-    """Take a mesh of any of its prints."""
-    cursor.take()
-    if cursor.next.text == "(" and (cursor.ahead(1).kind == STRING or cursor.ahead(1).text == ")"):
-        return _pairs(cursor, "(", ")")
-    opened = cursor.expect("(")
-    if cursor.next.text == "(":  # AbstractMesh((('x', 2), ('y', 4))) and AbstractMesh(()) of JAX 0.4
-        return _listed_pairs(cursor, opened)
-    sizes: list[int] | None = None
-    names: list[tuple[Token, str]] | None = None
-    while cursor.next.text != ")":
-        word = cursor.take()
-        cursor.expect("=", opened)
-        if word.text == "axis_sizes":
-            sizes = [*tuple_of(cursor)]
-        elif word.text == "device_ids":
-            array = cursor.accept("array")
-            inside = cursor.expect("(") if array else cursor.next
-            sizes = nested(cursor)[0]
-            if array:
-                _rest_of_call(cursor, inside)
-        elif word.text == "axis_names":
-            names = _names(cursor)
-        else:
-            skip_value(cursor)
-        if not cursor.accept(","):
-            break
-    cursor.expect(")", opened)
-    if sizes is None or names is None or len(sizes) != len(names):
-        raise cursor.error("TW003", "a mesh has one extent for every name", cursor.since(opened))
-    return checked_mesh(cursor, [(*name, size) for name, size in zip(names, sizes, strict=True)])
-
-
-def _names(cursor: Cursor) -> list[tuple[Token, str]]:
-    """Take `('x', 'y')`."""
-    opened = cursor.expect("(")
-    names: list[tuple[Token, str]] = []
-    while cursor.next.text != ")":
-        if names:
-            cursor.expect(",", opened)
-            if cursor.next.text == ")":
-                break
-        names.append(unquoted(cursor, "an axis"))
-    cursor.expect(")", opened)
-    return names
-
-
-def _pairs(cursor: Cursor, opening: str, closing: str) -> Mesh:
-    """Take `('x': 2, 'y': 4, axis_types=...)` or `{'x': 2, 'y': 4}`."""
-    opened = cursor.expect(opening, hint="a mesh is written {'x': 2, 'y': 4}, or as JAX prints it")
-    named: list[tuple[Token, str, int]] = []
-    while cursor.next.text != closing:
-        if cursor.next.kind == STRING:
-            token, name = unquoted(cursor, "an axis")
-            cursor.expect(":")
-            named.append((token, name, integer(cursor)))
-        elif cursor.ahead(1).text == "=":
-            cursor.take()
-            cursor.take()
-            skip_value(cursor)
-        else:
-            raise cursor.error("TW004", f"expected an axis in quotes, found {cursor.next}")
-        if not cursor.accept(","):
-            break
-    cursor.expect(closing, opened)
-    return checked_mesh(cursor, named)
-
-
-def _listed_pairs(cursor: Cursor, opened: Token) -> Mesh:
-    """Take `(('x', 2), ('y', 4)), ...)`."""
-    inside = cursor.expect("(")
-    named: list[tuple[Token, str, int]] = []
-    while cursor.next.text != ")":
-        pair = cursor.expect("(")
-        token, name = unquoted(cursor, "an axis")
-        cursor.expect(",", pair)
-        named.append((token, name, integer(cursor)))
-        cursor.expect(")", pair)
-        if not cursor.accept(","):
-            break
-    cursor.expect(")", inside)
-    _rest_of_call(cursor, opened)
-    return checked_mesh(cursor, named)
-
-
-def _spec(cursor: Cursor, mesh: Mesh, shape: tuple[int, ...]) -> Reading:
-    """Take `P('x', None, ('y', 'z'))`."""
-    word = cursor.take()
-    opened = cursor.expect("(")
-    cuts: list[list[Cell]] = []
-    notes: list[str] = []
-    while cursor.next.text != ")":
-        here = cursor.next
-        if here.text in ("unreduced", "reduced") and cursor.ahead(1).text == "=":
-            if here.text == "unreduced":
-                message = "unreduced is no layout: every device holds a part of a sum"
-                raise cursor.error("TW008", message, here.span)
-            cursor.take()
-            cursor.take()
-            skip_value(cursor)
-        else:
-            cuts.append(_partition(cursor, mesh, notes, len(cuts)))
-        if not cursor.accept(","):
-            break
-    cursor.expect(")", opened)
-    if len(cuts) > len(shape):
-        raise cursor.error(
-            "TW003", f"dimensions of the spec: {len(cuts)}; of the array: {len(shape)}", cursor.since(word)
+        if not {"shape", "sharding"} <= {*parts}:
+            raise cursor.error("TW004", "a ShapeDtypeStruct is read with its shape= and sharding=", span)
+        shape = shape_of(cursor, given, numbers(cursor, parts["shape"].values[0]), parts["shape"].span)
+        dtype = known_type(parts["dtype"].text) if "dtype" in parts else None
+        return replace(
+            _read(cursor, replace(given, shape=tuple(shape)), parts["sharding"].values), dtype=dtype
         )
-    cuts += [[] for _ in range(len(shape) - len(cuts))]
-    return tiled(shape, cuts, mesh.unused()).reading(shape, None, notes)
+    if word.text == "NamedSharding":
+        calls = {"spec" if item.text in _SPECS else "mesh": item.values for item in call.items[:2]}
+        if len(calls) != 2 or len(calls["spec"]) != 2:
+            raise cursor.error("TW004", "a NamedSharding has mesh=Mesh('x': 2) and spec=P('x')", span)
+        return _spec(cursor, given, calls["spec"], named_mesh(cursor, calls["mesh"]))
+    if word.text == "GSPMDSharding" and call.items:
+        start, end = call.items[0].span
+        try:
+            return hlo.read(replace(given, text=" " * start + given.text[start:end]))
+        except LayoutError as error:
+            error.source = given.text
+            raise
+    if word.text == "SingleDeviceSharding":
+        device = re.search(r"\bid=(\d{1,9})\b", cursor.source[slice(*call.span)])
+        if device is None:
+            raise cursor.error("TW004", "a device has its number: device=CpuDevice(id=1)", span)
+        return tiled(cursor, given, span, [], [], first=(int(device[1]) @ GPU).nonzero, is_short=True)
+    known = "known: NamedSharding, PartitionSpec, P, ShapeDtypeStruct, GSPMDSharding"
+    raise cursor.error("TW002", f"{word.token} is no sharding of JAX that is read here", word.span, known)
 
 
-def _partition(cursor: Cursor, mesh: Mesh, notes: list[str], dimension: int) -> list[Cell]:
-    """Take what shards one dimension: an axis, several, None, or UNCONSTRAINED."""
-    if cursor.accept("None"):
-        return []
-    if cursor.next.kind == STRING:
-        return [mesh.cell(cursor, *unquoted(cursor, "an axis"))]
-    if cursor.next.text == "(":
-        return [mesh.cell(cursor, *name) for name in _names(cursor)]
-    if cursor.accept("UNCONSTRAINED", "PartitionSpec.UNCONSTRAINED", "P.UNCONSTRAINED"):
-        notes.append(f"dimension {dimension} is unconstrained: the compiler may shard it")
-        return []
-    hint = "an axis in quotes, several in brackets, None, or UNCONSTRAINED"
-    kind = "TW101" if cursor.next.kind == NUMBER else "TW002"
-    raise cursor.error(kind, f"{cursor.next} shards no dimension", hint=hint)
+def _mesh_beside(cursor: Cursor, given: Given, span: Span, words: Sequence[Value]) -> Mesh:
+    """Return the mesh that a spec or a type stands on, `on {'x': 2, 'y': 4}`, or that was given."""
+    if words:
+        return named_mesh(cursor, words[words[0].text == "on" :] or words)
+    return mesh_of_names(cursor, given, span, "write it beside, P('x', None) on {'x': 2, 'y': 4}")
+
+
+def _type(cursor: Cursor, given: Given, words: Sequence[Value], mesh: Mesh) -> Reading:
+    """Return what `float32[16@(y,x),8]` says, the type of an array whose axes are explicit."""
+    word, brackets = words[:2]
+    shape: list[int] = []
+    cuts: list[Digits] = []
+    for item in brackets.items:
+        extent = re.fullmatch(r"(\d{1,18})(?:@(\w+|\([\w\s,]+\)))?", cursor.source[slice(*item.span)])
+        if extent is None:
+            raise cursor.error("TW004", "an extent has its axes beside it: 16@x, 16@(y,x)", item.span)
+        shape.append(int(extent[1]))
+        cuts.append([mesh.digit(cursor, name, item.span) for name in re.findall(r"\w+", extent[2] or "")])
+    found = tiled(cursor, given, brackets.span, cuts, mesh.unused(cursor), shape)
+    return replace(found, dtype=known_type(word.text))
+
+
+def _spec(cursor: Cursor, given: Given, words: Sequence[Value], mesh: Mesh) -> Reading:
+    """Return what `P('x', None, ('y', 'z'))` says."""
+    call = words[1]
+    cuts: list[Digits] = []
+    notes: list[str] = []
+    for item in call.items:
+        if item.name == "unreduced":
+            message = "unreduced is no layout: every device holds a part of a sum"
+            raise cursor.error("TW008", message, item.span)
+        if item.name == "reduced":
+            continue
+        axes = single(cursor, item)
+        names = [single(cursor, axis) for axis in axes.items] if axes.text == "(" else [axes]
+        if axes.text.endswith("UNCONSTRAINED"):
+            notes.append(f"dimension {len(cuts)} is unconstrained: the compiler may shard it")
+            names = []
+        elif axes.text == "None":
+            names = []
+        for name in names:
+            if name.token.kind != STRING:
+                hint = "an axis in quotes, several in brackets, None, or UNCONSTRAINED"
+                code = "TW002" if name.number is None else "TW101"
+                raise cursor.error(code, f"{name.token} shards no dimension", name.span, hint)
+        cuts.append([mesh.digit(cursor, unquoted(name.token), name.span) for name in names])
+    found = tiled(cursor, given, call.span, cuts, mesh.unused(cursor), is_short=True)
+    return replace(found, notes=tuple(notes))
 
 
 def write(layout: Layout, given: Given) -> str:
@@ -401,24 +157,15 @@ def write(layout: Layout, given: Given) -> str:
     >>> write(parse("S[((4, 4), 8) : ((1@y, 8), 1)] + R[2 : 1@x]"), Given())
     "NamedSharding(mesh=Mesh('y': 4, 'x': 2), spec=PartitionSpec('y', None))"
     """
-    sharding = sharding_of(layout, SYSTEM)
-    extents = axes_of(sharding, SYSTEM, given.let)
-    even(sharding, SYSTEM)
+    extents, cuts = named_cuts(layout, SYSTEM, given.let)
     partitions = []
-    for cells in sharding.dimensions:
-        names = [_whole(cell, extents) for cell in cells if cell.device is not None]
+    for parts in cuts:
+        for name, _, extent in parts:
+            if extent != extents[name]:
+                whole = f"a digit has {extent} of the {extents[name]} of {name}"
+                hint = f"give the parts of {name} names of their own, or --as shardy: it has parts of axes"
+                raise LayoutError("TW008", f"{SYSTEM} uses whole axes, and {whole}", hint=hint)
+        names = [f"'{name}'" for name, *_ in parts]
         partitions.append("None" if not names else names[0] if len(names) == 1 else f"({', '.join(names)})")
     mesh = ", ".join(f"'{name}': {extent}" for name, extent in extents.items())
     return f"NamedSharding(mesh=Mesh({mesh}), spec=PartitionSpec({', '.join(partitions)}))"
-
-
-def _whole(cell: Cell, extents: dict[str, int]) -> str:
-    axis: Axis
-    ((axis, _),) = cell.steps.terms
-    if cell.extent != extents[axis.name]:
-        raise LayoutError(
-            "TW008",
-            f"{SYSTEM} uses whole axes, and a digit has {cell.extent} of the {extents[axis.name]} of {axis}",
-            hint=f"give the parts of {axis} names of their own, or --as shardy: it has parts of axes",
-        )
-    return f"'{axis}'"
