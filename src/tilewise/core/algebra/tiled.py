@@ -24,12 +24,15 @@ from tilewise.core.algebra.tiles import direct_sum
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent
-from tilewise.core.layout import Layout
+from tilewise.core.layout import Layout, Replicas
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import along
 
 Extent = Layout | int | None
 """How much of a mode a tile has: an extent, or a permutation of that size; None for no repeats."""
+
+OPERANDS = {"A": (0, 2), "B": (1, 2), "C": (0, 1), "D": (0, 1)}
+"""{operand of an MMA: which of M, N and K its modes are}."""
 
 
 def tiled(atom: Layout, owners: Layout, tile: Sequence[Extent] = ()) -> Layout:
@@ -112,6 +115,33 @@ def _inverse(mode: int, part: Extent) -> Extent:
             hint="such as (8,2,2):(1,16,8), which puts each of 32 elements at a place of its own",
         )
     return inverse
+
+
+def tiled_operand(
+    atom: Layout, operand: str, axis: Axis, groups: Sequence[Layout], tile: Sequence[Extent]
+) -> Layout:
+    """Return the fragment of an operand of a tile, that several atoms compute.
+
+    `groups` number the atoms along M, N and K on `axis`, and `tile` has the extents of those. Atoms along the
+    one that the operand has not hold copies.
+    """
+    modes = OPERANDS[operand]
+    (third,) = {0, 1, 2}.difference(modes)
+    owners = on_axis(axis, [groups[mode] for mode in modes])
+    copies = [it for it in on_axis(axis, [groups[third]]).shard if it.extent > 1]
+    return by_warps(tiled(atom, owners + Replicas(tuple(copies)), [tile[mode] for mode in modes]))
+
+
+def on_axis(axis: Axis, modes: Sequence[Layout]) -> Layout:
+    """Return the layout of these modes, whose numbers are steps on an axis.
+
+    >>> from tilewise import S, warpid
+    >>> on_axis(warpid, [S[2 : 1], S[(2, 3) : (6, 2)]])
+    S[(2, (2, 3)) : (1@warpid, (6@warpid, 2@warpid))]
+    """
+    strides = [stride["m"] @ axis for mode in modes for stride in mode.strides]
+    order = modes[0].order if modes else "row"
+    return Layout(tuple([mode.shape for mode in modes]), tuple(strides), order=order)
 
 
 def by_warps(layout: Layout) -> Layout:
