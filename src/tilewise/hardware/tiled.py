@@ -67,15 +67,10 @@ def tiled_mma(
     S[((2, 2, 8), (4, 4, 2)) : ((1@warpid, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))] + R[2 : 2@warpid]
     """
     if operand not in OPERANDS:
-        raise LayoutError("TW601", f"there is no operand {operand!r}", hint="known: A B C D")
+        raise LayoutError("TW601", f"{operand!r} is no operand of an MMA", hint="known: A B C D")
     if len(atom.shape) != 2:
         raise LayoutError("TW503", f"an atom of {len(atom.shape)} modes; an operand has two")
-    groups = _numbered(threads, "threads")
-    if len(groups) != len(_MNK):
-        raise LayoutError(
-            "TW503", f"threads of {len(groups)} modes, and M, N and K are three", hint="such as (2,2,1)"
-        )
-    return tiled_operand(atom, operand, _groups(atom), groups, (m, n, k))
+    return tiled_operand(atom, operand, _groups(atom), _numbered(threads, "threads"), (m, n, k))
 
 
 def tiled_copy(threads: Any, values: Any) -> Layout:
@@ -160,10 +155,6 @@ def _read_mma(cursor: Cursor, names: Names, usage: str) -> Layout:
         raise cursor.error("TW004", f"expected an atom of the catalogue, found {first}", hint=usage)
     operand = dotted(cursor)[-1].text
     atom = call(cursor, names, layout_named)
-    if operand not in OPERANDS:
-        raise cursor.error(
-            "TW601", f"{first.text}.{operand} is no operand of an MMA", cursor.since(first), hint=usage
-        )
     cursor.expect(",", hint=usage)
     threads = _shape_or_layout(cursor, names)
     tile: dict[str, Any] = {}

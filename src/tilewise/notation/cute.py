@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from tilewise.core.text import cute_text as to_cute
 from tilewise.notation.dialects.looks import ATTACHED, CUTE_SHAPE, POINTERS, SWIZZLES
-from tilewise.notation.tokens import NAME, NUMBER, Cursor
 
 __all__ = ["has_rows_below", "looks_like_cute", "pointer_in", "to_cute"]
 
@@ -20,7 +18,9 @@ _TYPED = (
     r"|raw_ptr\(\s*0[xX][0-9a-fA-F]+\s*:\s*(?P<raw>\w+)"
     r"|smem_ptr_flag_bits<\s*(?P<flag>\d{1,5})\s*>"
 )
-_OWN_LETTERS = ("S", "R", "O")
+_BEGINS = rf"\(|(?:{'|'.join(POINTERS + ATTACHED)})(?!\w)|(?:[-_\d]|(?:{'|'.join(SWIZZLES)})\s*<)[^:]*:"
+_OTHERS = r"(?<!\w)[SRO]\s*\[|(?<!\w)[^\W\d]\w*\s*\."
+"""A layout of the notation, or an entry of a catalogue."""
 
 
 def pointer_in(text: str) -> tuple[int, int] | None:
@@ -48,19 +48,13 @@ def pointer_in(text: str) -> tuple[int, int] | None:
     return int(found["width"]), int(found["address"], 0) if swizzled and found["address"] else 0
 
 
-def looks_like_cute(cursor: Cursor) -> bool:
-    """Whether a text is a layout as CuTe prints it: no `S[`, `R[` or `O[`, and it begins as CuTe's do."""
-    tokens = cursor.tokens
-    if any(a.text in _OWN_LETTERS and b.text == "[" for a, b in pairwise(tokens)):
-        return False
-    if any(a.kind == NAME and b.text == "." for a, b in pairwise(tokens)):
-        return False  # an entry of a catalogue
-    first = tokens[0].text
-    if first in POINTERS + ATTACHED:
-        return True
-    swizzled = first in SWIZZLES and cursor.ahead(1).text == "<"
-    opens = swizzled or first == "-" or tokens[0].kind == NUMBER or first.startswith("_")
-    return first == "(" or (opens and any(token.text == ":" for token in tokens))
+def looks_like_cute(text: str) -> bool:
+    """Whether a text is a layout as CuTe prints it: no `S[`, `R[` or `O[`, and it begins as CuTe's do.
+
+    >>> looks_like_cute("(8,4):(4,1)"), looks_like_cute("S<3,4,3> o 0 o 8:1"), looks_like_cute("mma.A : 1")
+    (True, True, False)
+    """
+    return re.match(_BEGINS, text.lstrip()) is not None and re.search(_OTHERS, text) is None
 
 
 def has_rows_below(text: str) -> bool:

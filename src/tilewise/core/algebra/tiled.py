@@ -125,6 +125,9 @@ def tiled_operand(
     `groups` number the atoms along M, N and K on `axis`, and `tile` has the extents of those. Atoms along the
     one that the operand has not hold copies.
     """
+    if len(groups) != 3 or len(tile) != 3:
+        message = f"{len(groups)} modes of threads, {len(tile)} of a tile, and M, N and K are three"
+        raise LayoutError("TW503", message, hint="such as (2,2,1); _ leaves a mode of a tile as it is")
     modes = OPERANDS[operand]
     (third,) = {0, 1, 2}.difference(modes)
     owners = on_axis(axis, [groups[mode] for mode in modes])

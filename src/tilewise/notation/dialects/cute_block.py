@@ -24,6 +24,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
+from operator import floordiv, mod
 
 from tilewise.core.algebra.composition import compose, mode_layouts
 from tilewise.core.algebra.modes import reshape
@@ -82,30 +83,30 @@ EXAMPLES = (
     Given(_CPP),
 )
 
-_HEADS = ("TiledMMA", "MMAAtom", "TiledCopy", "CopyAtom")
+_HEADS = ("Tiled MMA", "MMA Atom", "Tiled Copy", "Copy Atom")
 _LABELS = {
-    "ThrLayoutVMNK": "threads",
-    "PermutationMNK": "permutation",
+    "Thr Layout VMNK": "threads",
+    "Permutation MNK": "permutation",
     "ThrID": "thrid",
-    "ShapeMNK": "shape",
-    "TVLayoutA": "A",
-    "TVLayoutB": "B",
-    "TVLayoutC": "C",
-    "TilerMN": "tiler",
-    "TVLayouttiled": "tiled",
-    "TVLayoutSrc": "source",
-    "TVLayoutDst": "destination",
-    "Valuetype": "type",
-    "LayoutATV": "A",
-    "LayoutBTV": "B",
-    "LayoutCTV": "C",
-    "TiledLayoutTV": "tiled",
+    "Shape MNK": "shape",
+    "TV Layout A": "A",
+    "TV Layout B": "B",
+    "TV Layout C": "C",
+    "Tiler MN": "tiler",
+    "TV Layout tiled": "tiled",
+    "TV Layout Src": "source",
+    "TV Layout Dst": "destination",
+    "Value type": "type",
+    "LayoutA_TV": "A",
+    "LayoutB_TV": "B",
+    "LayoutC_TV": "C",
+    "TiledLayout_TV": "tiled",
     "ValLayoutSrc": "source",
     "ValLayoutDst": "destination",
     "ValLayoutRef": "reference",
     "ValueType": "type",
 }
-"""What a line is, by the letters of its label: the DSL's, and those that C++ has instead."""
+"""What a line is, by its label: the DSL's, and those that C++ has instead."""
 _TX, _REG = Axis("tx"), Axis("reg")
 _TENSOR_CORE = 64
 """The least M of an MMA that one or two threads issue for tensor memory, tcgen05's."""
@@ -175,23 +176,28 @@ def _lines(given: Given) -> _Block:
     block, at = _Block(given.cursor()), 0
     for line in given.text.split("\n"):
         label, colon, rest = line.partition(":")
-        word = re.sub(r"[\s_]", "", label)
-        known = _LABELS if colon else _HEADS
+        letters = _letters(label)
+        known = {_letters(each): each for each in (_LABELS if colon else _HEADS)}
         span = at + len(line) - len(line.lstrip()), at + len(label.rstrip())
-        if (word or colon) and word not in known:
+        if (letters or colon) and letters not in known:
             message = f"no {'label' if colon else 'heading'} of a block: {label.strip()}"
-            raise block.text.error("TW002", message, span, f"known: {', '.join(known)}")
+            raise block.text.error("TW002", message, span, f"known: {', '.join(known.values())}")
         if colon:
-            if (name := _LABELS[word]) in block.spans:
+            if (name := _LABELS[known[letters]]) in block.spans:
                 message = f"{label.strip()} stands there twice"
                 raise block.text.error("TW107", message, span, "paste one block")
             block.spans[name] = at + len(line) - len(rest.lstrip()), at + len(line.rstrip())
-        elif word:
-            block.heads.append(word)
+        elif letters:
+            block.heads.append(known[letters])
         at += len(line) + 1
     if block.has("MMA") and block.has("Copy"):
         raise LayoutError("TW107", "several blocks in one text", hint="paste one of them")
     return block
+
+
+def _letters(label: str) -> str:
+    """Return a label without spaces and underscores, in which C++ and the DSL differ."""
+    return re.sub(r"[\s_]", "", label)
 
 
 # -- an MMA ----------------------------------------------------------------------------------------
@@ -212,8 +218,6 @@ def _mma(block: _Block, given: Given) -> Reading:
         )
     is_tiled = block.has("Tiled")
     lanes, *groups = mode_layouts(block.layout("threads")) if is_tiled else [block.layout("thrid")]
-    if is_tiled and len(groups) != 3:
-        raise block.error("threads", "TW003", f"{len(groups) + 1} modes; V, M, N, K are four")
     if lanes.size != thread.size:
         raise block.error(part, "TW003", f"{thread.size} threads, and the atom has {lanes.size}")
     with block.text.blame(block.spans[part]):
@@ -224,12 +228,9 @@ def _mma(block: _Block, given: Given) -> Reading:
         notes.append(f"every thread has all of {part}, in shared memory: reg counts its elements there")
     if is_tiled:
         tile = block.tile("permutation")
-        if len(tile) != 3:
-            message = f"{len(tile)} modes; a permutation has 3"
-            raise block.error("permutation", "TW003", message, "_ leaves a mode as it is")
-        with block.text.blame(block.spans["permutation"]):
+        with block.text.blame(block.spans["permutation" if len(groups) == 3 else "threads"]):
             found = tiled_operand(found, part, _TX, groups, tile)
-        if part == "C" and groups[2].size > 1:
+        if part == "C" and groups[-1].size > 1:
             notes.append("threads along K hold copies of C's places: each has its own part of the sum")
     return Reading(by_warps(found), notes=tuple(notes))
 
@@ -240,7 +241,7 @@ def _shape(block: _Block) -> Sequence[int]:
     found = extents_of(shape_of(parser.cursor, tree(parser.cursor, parser.integer)))
     parser.cursor.expect_end("the shape")
     if len(found) != 3:
-        raise block.error("shape", "TW102", "M, N and K are three numbers")
+        raise block.error("shape", "TW102", "M, N and K are three positive numbers")
     return found
 
 
@@ -271,13 +272,12 @@ def _tiled_copy(block: _Block, atom: Layout, reference: Layout, values: int) -> 
     CuTe's `TiledCopy::tile2thrfrg` in cute/atom/copy_atom.hpp does the same.
     """
     whole = block.pair("tiled")
-    counts = extents_of(reference.shape)
-    times = []
-    for size, count, what in zip(extents_of(whole.shape), counts, ("threads", "values"), strict=True):
-        if size % count:
-            raise block.error("tiled", "TW003", f"{size} {what}, and the atom takes {count} at a time")
-        times.append(size // count)
-    repeats = Layout(tuple(times), (counts[0] @ _TX, values @ _REG), order="cute")
+    sizes, counts = extents_of(whole.shape), extents_of(reference.shape)
+    if any(map(mod, sizes, counts)):
+        message = f"threads and values are {sizes}, and the atom takes {counts} at a time"
+        raise block.error("tiled", "TW003", message)
+    steps = counts[0] @ _TX, values @ _REG
+    repeats = Layout(tuple(map(floordiv, sizes, counts)), steps, order="cute")
     tiler = block.tile("tiler")
     extents = [part.size if isinstance(part, Layout) else part or 1 for part in tiler]
     with block.text.blame(block.spans["tiled"]):

@@ -126,8 +126,6 @@ def _parts(text: str) -> dict[str, tuple[int, int]]:
         name = f"{name} {number}" if name in found else name
         at = _end(text, start)
         values = None if _NAMED.match(text, start) else _VALUES.search(text, start, end)
-        if values is not None and not values[0].lstrip().startswith(",") and not text[end:].strip():
-            values = None
         found[name] = start, values.start() if values else at
         table = _TABLE.match(text, at)
         at = table.end() if table else at

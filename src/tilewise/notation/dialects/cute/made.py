@@ -7,7 +7,7 @@ CUTLASS: include/cute/layout.hpp, swizzle_layout.hpp, pointer_flagged.hpp, and p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import prod
@@ -55,7 +55,6 @@ _LAYOUTS = {
 """Words that make a layout, and the names of what is given to them."""
 _BASES = ("E", "ScaledBasis")
 _SWIZZLES = ("Swizzle", "make_swizzle")
-_SUCH_AS = "such as make_layout((8, 4), (4, 1)), make_ordered_layout((8, 4), (1, 0)) or Swizzle<3,4,3>"
 
 
 @dataclass(slots=True)
@@ -118,7 +117,9 @@ class Maker:
             hint = "print its result, and give that"
             raise self.error("TW008", f"{made.name} computes a layout, which is not done here", made, hint)
         if made.name not in _LAYOUTS:
-            raise self.error("TW002", f"'{made.name}' makes no layout", made, _near(made.name, _LAYOUTS))
+            near = get_close_matches(made.name, _LAYOUTS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(_LAYOUTS)}"
+            raise self.error("TW002", f"'{made.name}' makes no layout", made, hint)
         parameters, parts = _LAYOUTS[made.name], made.parts
         if made.name == "composition" and len(parts) == 2:
             parameters = ("inner", "outer")
@@ -128,7 +129,8 @@ class Maker:
         given = {**dict(zip(parameters, parts, strict=False)), **made.named}
         missing = [name for name in parameters if name not in given and name != "stride"]
         if missing:
-            raise self.error("TW004", f"{made.name} has no {missing[0]}", made, _SUCH_AS)
+            hint = f"it takes {', '.join(parameters)}"
+            raise self.error("TW004", f"{made.name} has no {missing[0]}", made, hint)
         return given
 
     def concatenated(self, made: Term) -> Layout:
@@ -145,20 +147,18 @@ class Maker:
         named = [leaf.value for leaf in leaves_of(orders)]
         if len({*named}) < len(named):
             raise self.error("TW003", "two modes have one order", order, "give each its own, 0 the fastest")
-        return [*self.by_digits(extents, orders)]
+        return self.by_digits(extents, orders)
 
-    def by_digits(self, extents: Tree, orders: Tree) -> Iterator[int]:
+    def by_digits(self, extents: Tree, orders: Tree) -> list[int]:
         """The numbers of modes, for each of their digits."""
         if isinstance(orders, Leaf):
-            assert isinstance(orders.value, int)
-            yield from [orders.value for _ in leaves_of(extents)]
-            return
+            return [orders.value for _ in leaves_of(extents)]  # type: ignore[misc]  # an integer tree
         modes = extents.parts if isinstance(extents, Branch) else (extents,)
         if len(modes) != len(orders.parts):
             message = f"{len(orders.parts)} orders for {len(modes)} modes"
             raise self.cursor.error("TW003", message, orders.span, "give one for every mode")
-        for mode, part in zip(modes, orders.parts, strict=True):
-            yield from self.by_digits(mode, part)
+        pairs = zip(modes, orders.parts, strict=True)
+        return [rank for mode, order in pairs for rank in self.by_digits(mode, order)]
 
     def identity(self, shape: Term, extents: Tree) -> Layout:
         """`make_identity_layout(shape)`, from a coordinate to itself."""
@@ -180,6 +180,8 @@ class Maker:
             return layout.swizzled((swizzle,))
         if offset.name in ("smem_ptr_flag_bits", "smem_ptr_flag"):
             bits = 1 if offset.name == "smem_ptr_flag" else self.number(offset)
+            if bits < 1:
+                raise self.error("TW102", f"an element of {bits} bits", offset)
             with self.cursor.blame(inner.span):
                 return layout.swizzled((swizzle.scaled(8, bits),))
         return (layout + as_vector(self.number(offset))).swizzled((swizzle,))
@@ -191,7 +193,8 @@ class Maker:
             raise self.error("TW008", "two layouts composed are not one layout yet", made, hint)
         parts = [*made.parts, *made.named.values()]
         if made.name not in _SWIZZLES or len(parts) != 3:
-            raise self.error("TW004", "expected a swizzle of three numbers: B, M, S", made, _SUCH_AS)
+            hint = "such as Swizzle<3,4,3> or make_swizzle(3, 4, 3)"
+            raise self.error("TW004", "expected a swizzle of three numbers: B, M, S", made, hint)
         with self.cursor.blame(made.span):
             bits, base, shift = map(self.number, parts)
             return Swizzle(bits, base, shift)
@@ -265,8 +268,7 @@ class Maker:
                 hint = "give the layout before it is sliced, or the result"
                 raise self.error("TW008", "'_' keeps a mode whole in a slice, and is no number", made, hint)
             if made.angle is not None or made.given is not None:
-                hint = _near(name, (*_TUPLES[1:], *_CONSTANTS), "such as 8, _8 or Int<8>{}")
-                raise self.error("TW004", f"expected a number, found '{name}'", made, hint)
+                raise self.error("TW004", f"expected a number, found '{name}'", made, "such as Int<8>{}")
         return self.names.number(self.cursor, Token(NAME, name, *made.span))
 
     def product(self, factors: Sequence[Term], made: Term) -> int:
@@ -278,9 +280,3 @@ class Maker:
     def error(self, code: str, message: str, made: Term, hint: str = "") -> LayoutError:
         """A refusal at a term."""
         return self.cursor.error(code, message, made.span, hint)
-
-
-def _near(word: str, known: Collection[str], otherwise: str = "") -> str:
-    """Return the hint for a word that is none of those known."""
-    near = get_close_matches(word, known, n=1)
-    return f"did you mean {near[0]}?" if near else otherwise or f"known: {', '.join(known)}"

@@ -21,7 +21,7 @@ from tilewise.core.swizzles import Swizzle
 from tilewise.core.text import BASIS
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.dialects.cute.pointers import EXAMPLE, Pointer, space, typed_pointer, width_pointer
-from tilewise.notation.dialects.given import Reading, integers
+from tilewise.notation.dialects.given import Reading
 from tilewise.notation.dialects.looks import ATTACHED, POINTERS, SWIZZLES
 from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
 from tilewise.notation.trees import (
@@ -121,10 +121,16 @@ class CuteParser:
 
     def swizzle(self) -> Swizzle:
         """`Sw<B,M,S>`, `Swizzle<B,M,S>`, `S<B,M,S>` or `SW_B_M_S`."""
-        start = self.cursor.take()
-        with self.cursor.blame(start):
-            pycutes = _PYCUTE.fullmatch(start.text)
-            numbers = [*map(int, pycutes.groups())] if pycutes else integers(self.cursor, "<", ">")
+        cursor, start = self.cursor, self.cursor.take()
+        with cursor.blame(start):
+            if pycutes := _PYCUTE.fullmatch(start.text):
+                numbers = [*map(int, pycutes.groups())]
+            else:
+                opened = cursor.expect("<")
+                numbers = [self.number()]
+                while cursor.accept(","):
+                    numbers.append(self.number())
+                cursor.expect(">", opened, "a swizzle has three numbers: B, M, S")
             if len(numbers) != 3:
                 raise LayoutError("TW004", "a swizzle has three numbers: B, M, S")
             bits, base, shift = numbers
