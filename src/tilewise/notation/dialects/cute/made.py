@@ -32,6 +32,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tilewise.core.shapes import Shape
+
 _TUPLES = (
     TUPLE,
     *("tuple", "Shape", "Stride", "Step", "Coord", "ArithmeticTuple"),
@@ -100,9 +102,9 @@ class Maker:
             extents = self.tree(shape, self.integer)
             modes = shape_of(self.cursor, extents)
             if "identity" in made.name:
-                return self.identity(shape, extents)
+                return self.identity(extents, modes)
             if order is not None and order.name not in _LEFT + _RIGHT:
-                return dense(modes, self.ranks(order, extents), order="cute")
+                return dense(modes, self.ranks(extents, self.tree(order, self.integer)), order="cute")
             stride = given.get("stride", order)
             if stride is None or stride.name in _LEFT:
                 return dense(modes, order="cute")
@@ -141,32 +143,25 @@ class Maker:
         shape = tuple([part.shape for part in parts])
         return Layout(shape, tuple([stride for part in parts for stride in part.strides]), order="cute")
 
-    def ranks(self, order: Term, extents: Tree) -> Sequence[int]:
+    def ranks(self, extents: Tree, orders: Tree) -> list[int]:
         """The order of each digit; that of a mode is that of all its digits."""
-        orders = self.tree(order, self.integer)
-        named = [leaf.value for leaf in leaves_of(orders)]
-        if len({*named}) < len(named):
-            raise self.error("TW003", "two modes have one order", order, "give each its own, 0 the fastest")
-        return self.by_digits(extents, orders)
-
-    def by_digits(self, extents: Tree, orders: Tree) -> list[int]:
-        """The numbers of modes, for each of their digits."""
         if isinstance(orders, Leaf):
             return [orders.value for _ in leaves_of(extents)]  # type: ignore[misc]  # an integer tree
         modes = extents.parts if isinstance(extents, Branch) else (extents,)
-        if len(modes) != len(orders.parts):
-            message = f"{len(orders.parts)} orders for {len(modes)} modes"
-            raise self.cursor.error("TW003", message, orders.span, "give one for every mode")
+        named = [leaf.value for leaf in leaves_of(orders)]
+        if len(modes) != len(orders.parts) or len({*named}) < len(named):
+            message = f"orders {named} for {len(modes)} modes"
+            hint = "give every mode its own, 0 the fastest"
+            raise self.cursor.error("TW003", message, orders.span, hint)
         pairs = zip(modes, orders.parts, strict=True)
-        return [rank for mode, order in pairs for rank in self.by_digits(mode, order)]
+        return [rank for mode, order in pairs for rank in self.ranks(mode, order)]
 
-    def identity(self, shape: Term, extents: Tree) -> Layout:
+    def identity(self, extents: Tree, modes: Shape) -> Layout:
         """`make_identity_layout(shape)`, from a coordinate to itself."""
-        modes = shape_of(self.cursor, extents)
         if isinstance(extents, Leaf):
             return dense(modes, order="cute")
         if any(isinstance(mode, tuple) for mode in modes):
-            raise nested_basis(self.cursor, shape.span)
+            raise nested_basis(self.cursor, extents.span)
         return Layout(modes, tuple([along_basis(mode, 1) for mode in range(len(modes))]), order="cute")
 
     # -- swizzles and pointers -----------------------------------------------------------------------
@@ -176,15 +171,15 @@ class Maker:
         swizzle, layout = self.swizzle(inner), self.layout(outer)
         if layout.swizzles:
             raise self.error("TW008", "a layout that is swizzled is swizzled once more", outer)
-        if offset is None:
-            return layout.swizzled((swizzle,))
-        if offset.name in ("smem_ptr_flag_bits", "smem_ptr_flag"):
+        if offset is not None and offset.name in ("smem_ptr_flag_bits", "smem_ptr_flag"):
             bits = 1 if offset.name == "smem_ptr_flag" else self.number(offset)
             if bits < 1:
                 raise self.error("TW102", f"an element of {bits} bits", offset)
             with self.cursor.blame(inner.span):
-                return layout.swizzled((swizzle.scaled(8, bits),))
-        return (layout + as_vector(self.number(offset))).swizzled((swizzle,))
+                swizzle = swizzle.scaled(8, bits)
+        elif offset is not None:
+            layout = layout + as_vector(self.number(offset))
+        return layout.swizzled((swizzle,))
 
     def swizzle(self, made: Term) -> Swizzle:
         """`Swizzle<3,4,3>` or `make_swizzle(3, 4, 3)`."""
