@@ -25,7 +25,7 @@ from tilewise.hardware.calls import layout_named
 from tilewise.notation.calls import call, dotted
 from tilewise.notation.dialects.cute.printed import CuteParser, tile_mode
 from tilewise.notation.tokens import NAME, Cursor
-from tilewise.notation.trees import Names, shape_of, tree
+from tilewise.notation.trees import Names, shape_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,9 +169,5 @@ def _read_mma(cursor: Cursor, names: Names, usage: str) -> Layout:
 
 def _shape_or_layout(cursor: Cursor, names: Names) -> Any:
     """Take a shape, or a layout of CuTe where strides follow it."""
-    parser, at = CuteParser(cursor, names), cursor.at
-    shape = tree(cursor, parser.integer, grouping=False)
-    if cursor.next.text != ":":
-        return shape_of(cursor, shape)
-    cursor.at = at
-    return parser.plain()
+    found = CuteParser(cursor, names).shape_or_layout()
+    return found if isinstance(found, Layout) else shape_of(cursor, found)

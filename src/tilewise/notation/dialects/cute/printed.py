@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from tilewise.core.axes import KNOWN, Axis
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import size_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.text import BASIS
 from tilewise.core.vectors import Vector, as_vector
@@ -159,13 +160,20 @@ class CuteParser:
 
     def plain(self) -> Layout:
         """`shape:stride`."""
+        found = self.shape_or_layout()
+        if isinstance(found, Layout):
+            return found
+        hint = "a layout is (8,4):(4,1), or S[(8, 4) : (4, 1)]"
+        raise self.cursor.error("TW004", f"expected ':' and the strides, found {self.cursor.next}", hint=hint)
+
+    def shape_or_layout(self) -> Layout | Tree:
+        """`shape:stride`, or a shape where no strides follow."""
         cursor, start = self.cursor, self.cursor.next
         if start.kind == END:
             raise cursor.error("TW001", "there is no layout", hint="a layout of CuTe looks like (8,4):(4,1)")
         shape = tree(cursor, self.integer, grouping=False)
         if not cursor.accept(":"):
-            hint = "a layout is (8,4):(4,1), or S[(8, 4) : (4, 1)]"
-            raise cursor.error("TW004", f"expected ':' and the strides, found {cursor.next}", hint=hint)
+            return shape
         strides = tree(cursor, self.stride, grouping=False)
         if cursor.next.text in _O:
             hint = "give the result of the composition"
@@ -258,12 +266,9 @@ def tile_mode(parser: CuteParser) -> Layout | int | None:
     cursor, start = parser.cursor, parser.cursor.next
     if cursor.accept("_"):
         return None
-    if start.text != "(" and cursor.ahead(1).text != ":":
-        extent = parser.number()
-        if extent < 1:
-            raise cursor.error("TW102", "an extent is positive", cursor.since(start))
-        return extent
-    found = parser.plain()
-    if found.moving not in ((), ("m",)):
-        raise cursor.error("TW008", "a permutation steps along its own mode", cursor.since(start))
-    return found
+    found = parser.plain() if start.text == "(" else parser.shape_or_layout()
+    if isinstance(found, Layout):
+        if found.moving not in ((), ("m",)):
+            raise cursor.error("TW008", "a permutation steps along its own mode", cursor.since(start))
+        return found
+    return size_of(shape_of(cursor, found))
