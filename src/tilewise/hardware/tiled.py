@@ -20,6 +20,7 @@ from tilewise.core.axes import Axis
 from tilewise.core.builders import dense
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import as_shape
 from tilewise.hardware.calls import layout_named
 from tilewise.notation.calls import call, dotted
@@ -96,7 +97,7 @@ def _numbered(given: Any, what: str) -> list[Layout]:
         raise LayoutError("TW107", f"{what} are numbered, by a layout such as (16,8):(8,1), not by {given}")
     if found.injective.answer is not True:
         raise Refused("TW509", f"{given} gives one number to two {what}", witness=found.injective.witness)
-    return mode_layouts(found)
+    return mode_layouts(by_coordinates(found))
 
 
 def _groups(atom: Layout) -> Axis:

@@ -21,6 +21,7 @@ from tilewise.core.algebra.inverses import right_inverse
 from tilewise.core.algebra.modes import coalesce
 from tilewise.core.algebra.places import split_axis
 from tilewise.core.algebra.tiles import direct_sum
+from tilewise.core.algebra.widths import storage_axis
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent
@@ -90,15 +91,10 @@ def _repeats(mode: int, extent: int, part: Extent) -> int:
 
 def _repeated(atom: Layout, repeats: Sequence[int]) -> Layout:
     """Return the grid of repeats, in steps of what one owner holds."""
-    moving = [axis for axis in atom.axes if axis.kind == STORAGE and axis.name in atom.moving]
-    axes = moving or [Axis("reg")]
-    if len(axes) > 1:
-        names = [axis.name for axis in axes]
-        raise Refused(
-            "TW509", f"the atom moves on {' and '.join(names)}, and repeats count on one", witness=names
-        )
-    step = atom.span(axes[0])
-    strides = [along(axes[0], step * prod(repeats[:mode])) for mode in range(len(repeats))]
+    stored = any(axis.kind == STORAGE and axis.name in atom.moving for axis in atom.axes)
+    axis = storage_axis(atom, "repeats count", None if stored else "reg")
+    step = atom.span(axis)
+    strides = [along(axis, step * prod(repeats[:mode])) for mode in range(len(repeats))]
     return Layout(tuple(repeats), tuple(strides))
 
 
