@@ -137,8 +137,9 @@ class _Block:
         parser = self.parser(name)
         found = parser.plain()
         parser.cursor.expect_end("the layout")
-        if found.moving not in ((), ("m",)):
-            raise self.error(name, "TW008", "a layout of coordinates, and a block counts its elements")
+        if found.moving not in ((), ("m",)) or not found.shape:
+            message = "a layout of coordinates or of nothing, and a block counts its elements"
+            raise self.error(name, "TW008", message)
         return found
 
     def pair(self, name: str) -> Layout:
