@@ -7,7 +7,7 @@ is plain Python: `4@laneid` is an operator of Axis, and `S[a : b]` is a slice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import counted
@@ -80,6 +80,20 @@ def row_major(shape: Shape) -> tuple[Vector, ...]:
         strides.append(as_vector(step))
         step *= extent
     return tuple(reversed(strides))
+
+
+def dense(shape: Shape, ranks: Sequence[int] = (), order: str = "row") -> Layout:
+    """The layout without holes: the digit of the lowest rank is the fastest, of several the leftmost.
+
+    >>> dense((4, (2, 8))), dense((4, (2, 8)), ranks=(2, 1, 0))
+    (S[(4, (2, 8)) : (1, (4, 8))], S[(4, (2, 8)) : (16, (8, 1))])
+    """
+    extents = tuple(leaves(shape))
+    strides, step = [Vector()] * len(extents), 1
+    for digit in sorted(range(len(extents)), key=lambda digit: ranks[digit] if ranks else digit):
+        strides[digit] = as_vector(step)
+        step *= extents[digit]
+    return Layout(shape, tuple(strides), order=order)
 
 
 def paired(shape: Shape, strides: Any) -> tuple[Vector, ...]:

@@ -10,35 +10,33 @@ and of values along the modes of a tile. In texts they stand alone, wherever a l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping
 
+from tilewise.core.algebra.composition import mode_layouts
 from tilewise.core.algebra.modes import coalesce
-from tilewise.core.algebra.tiled import by_warps, tiled
+from tilewise.core.algebra.tiled import OPERANDS, by_warps, on_axis, tiled_operand
 from tilewise.core.algebra.tiles import direct_sum
 from tilewise.core.axes import Axis
+from tilewise.core.builders import dense
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.layout import Layout, Replicas
+from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
-from tilewise.core.shapes import as_shape, leaves
-from tilewise.core.vectors import as_vector
+from tilewise.core.shapes import as_shape
 from tilewise.hardware.calls import layout_named
 from tilewise.notation.calls import call, dotted
 from tilewise.notation.dialects.cute.printed import CuteParser, tile_mode
-from tilewise.notation.tokens import END, NAME, Cursor
-from tilewise.notation.trees import Names, shape_of, tree
+from tilewise.notation.tokens import NAME, Cursor
+from tilewise.notation.trees import Names, shape_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.core.algebra.tiled import Extent
-    from tilewise.core.shapes import Shape
 
 __all__ = ["is_tiled", "read_tiled", "tiled_copy", "tiled_mma"]
 
 _MNK = "mnk"
-_OPERANDS = {"A": "mk", "B": "nk", "C": "mn", "D": "mn"}
 _USAGE = {
     "tiled_mma": "such as tiled_mma(mma.D(m16n8k16, f32), (2,2,1), n=32)",
     "tiled_copy": "such as tiled_copy((16,8):(8,1), (1,8))",
@@ -69,21 +67,11 @@ def tiled_mma(
     >>> tiled_mma(atom, (2, 2, 1), operand="A", k=32)
     S[((2, 2, 8), (4, 4, 2)) : ((1@warpid, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))] + R[2 : 2@warpid]
     """
-    if operand not in _OPERANDS:
-        raise LayoutError("TW601", f"there is no operand {operand!r}", hint="known: A B C D")
+    if operand not in OPERANDS:
+        raise LayoutError("TW601", f"{operand!r} is no operand of an MMA", hint="known: A B C D")
     if len(atom.shape) != 2:
         raise LayoutError("TW503", f"an atom of {len(atom.shape)} modes; an operand has two")
-    modes = _numbered(threads, "threads")
-    if len(modes) != len(_MNK):
-        raise LayoutError(
-            "TW503", f"threads of {len(modes)} modes, and M, N and K are three", hint="such as (2,2,1)"
-        )
-    own, axis = _OPERANDS[operand], _groups(atom)
-    groups = dict(zip(_MNK, modes, strict=True))
-    owners = _on(axis, [groups[mode] for mode in own])
-    copies = _on(axis, [groups[mode] for mode in _MNK if mode not in own])
-    tile = {"m": m, "n": n, "k": k}
-    return by_warps(tiled(atom, owners + Replicas(copies.shard), [tile[mode] for mode in own]))
+    return tiled_operand(atom, operand, _groups(atom), _numbered(threads, "threads"), (m, n, k))
 
 
 def tiled_copy(threads: Any, values: Any) -> Layout:
@@ -97,35 +85,19 @@ def tiled_copy(threads: Any, values: Any) -> Layout:
     >>> tiled_copy(parse("(16,8):(8,1)"), (1, 8)).place(3, 9)
     0@warpid + 25@laneid + 1@reg
     """
-    dealt = _on(Axis("tx"), _numbered(threads, "threads")), _on(Axis("reg"), _numbered(values, "values"))
-    return by_warps(coalesce(direct_sum(*dealt), by_mode=True)).in_order("cute")
+    dealt = on_axis(Axis("tx"), _numbered(threads, "threads"))
+    taken = on_axis(Axis("reg"), _numbered(values, "values"))
+    return by_warps(coalesce(direct_sum(dealt, taken), by_mode=True)).in_order("cute")
 
 
 def _numbered(given: Any, what: str) -> list[Layout]:
-    """Return the modes of what numbers threads or values from 0 on, row-major: of a layout or of a shape."""
-    found = given if isinstance(given, Layout) else _counted(as_shape(given))
+    """Return the modes of what numbers threads or values from 0 on: of a layout, or of a shape."""
+    found = given if isinstance(given, Layout) else dense(as_shape(given), order="cute")
     if found.moving not in ((), ("m",)) or found.replica or found.swizzles or found.offset:
         raise LayoutError("TW107", f"{what} are numbered, by a layout such as (16,8):(8,1), not by {given}")
     if found.injective.answer is not True:
         raise Refused("TW509", f"{given} gives one number to two {what}", witness=found.injective.witness)
-    found = by_coordinates(found)
-    rest = iter(found.strides)
-    return [Layout((mode,), tuple(islice(rest, sum(1 for _ in leaves((mode,)))))) for mode in found.shape]
-
-
-def _counted(shape: Shape) -> Layout:
-    """Return the layout that counts a shape with the first digit fastest."""
-    strides, step = [], 1
-    for extent in leaves(shape):
-        strides.append(as_vector(step))
-        step *= extent
-    return Layout(shape, tuple(strides), order="cute")
-
-
-def _on(axis: Axis, modes: Sequence[Layout]) -> Layout:
-    """Return a layout of these modes, whose numbers are steps on an axis."""
-    strides = [stride["m"] @ axis for mode in modes for stride in mode.strides]
-    return Layout(tuple([mode.shape[0] for mode in modes]), tuple(strides))
+    return mode_layouts(by_coordinates(found))
 
 
 def _groups(atom: Layout) -> Axis:
@@ -164,11 +136,16 @@ def read_tiled(text: str, let: Mapping[str, int]) -> Layout:
     """
     cursor, names = Cursor(text), Names(let, frozenset())
     start = cursor.take()
+    usage = _USAGE[start.text]
     opened = cursor.expect("(")
-    read = _read_mma if start.text == "tiled_mma" else _read_copy
     with cursor.blame(start):
-        found = read(cursor, names, _USAGE[start.text])
-    cursor.expect(")", opened, _USAGE[start.text])
+        if start.text == "tiled_mma":
+            found = _read_mma(cursor, names, usage)
+        else:
+            threads = _shape_or_layout(cursor, names)
+            cursor.expect(",", hint=usage)
+            found = tiled_copy(threads, _shape_or_layout(cursor, names))
+    cursor.expect(")", opened, usage)
     cursor.expect_end("the call", "it stands alone: no offset and no copies are added")
     return found
 
@@ -179,10 +156,6 @@ def _read_mma(cursor: Cursor, names: Names, usage: str) -> Layout:
         raise cursor.error("TW004", f"expected an atom of the catalogue, found {first}", hint=usage)
     operand = dotted(cursor)[-1].text
     atom = call(cursor, names, layout_named)
-    if operand not in _OPERANDS:
-        raise cursor.error(
-            "TW601", f"{first.text}.{operand} is no operand of an MMA", cursor.since(first), hint=usage
-        )
     cursor.expect(",", hint=usage)
     threads = _shape_or_layout(cursor, names)
     tile: dict[str, Any] = {}
@@ -195,22 +168,7 @@ def _read_mma(cursor: Cursor, names: Names, usage: str) -> Layout:
     return tiled_mma(atom, threads, operand=operand, **tile)
 
 
-def _read_copy(cursor: Cursor, names: Names, usage: str) -> Layout:
-    threads = _shape_or_layout(cursor, names)
-    cursor.expect(",", hint=usage)
-    return tiled_copy(threads, _shape_or_layout(cursor, names))
-
-
 def _shape_or_layout(cursor: Cursor, names: Names) -> Any:
     """Take a shape, or a layout of CuTe where strides follow it."""
-    parser = CuteParser(cursor, names)
-    depth, ahead = 0, 0
-    while True:
-        token = cursor.ahead(ahead)
-        depth += (token.text == "(") - (token.text == ")")
-        ahead += 1
-        if depth <= 0 or token.kind == END:
-            break
-    if cursor.ahead(ahead).text == ":":
-        return parser.plain()
-    return shape_of(cursor, tree(cursor, parser.integer, grouping=False))
+    found = CuteParser(cursor, names).shape_or_layout()
+    return found if isinstance(found, Layout) else shape_of(cursor, found)

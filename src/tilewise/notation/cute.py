@@ -6,16 +6,11 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from tilewise.core.text import cute_text as to_cute
-from tilewise.notation.tokens import NAME, NUMBER, Cursor
+from tilewise.notation.dialects.looks import ATTACHED, CUTE_SHAPE, POINTERS, SWIZZLES
 
 __all__ = ["has_rows_below", "looks_like_cute", "pointer_in", "to_cute"]
-
-SWIZZLES = ("Sw", "Swizzle", "S")
-POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr", "tmem_")
-ATTACHED = tuple(f"_{pointer}" for pointer in POINTERS)  # `Sw<3,4,3>_smem_ptr[16b](...)`
 
 _TYPED = (
     r"(?:ptr|tmem_)\s*\[\s*(?P<width>\d{1,5})b\s*\]\s*\(\s*(?P<address>(?:0[xX][0-9a-fA-F]+|\d+)(?![\w.…]))?"
@@ -23,41 +18,9 @@ _TYPED = (
     r"|raw_ptr\(\s*0[xX][0-9a-fA-F]+\s*:\s*(?P<raw>\w+)"
     r"|smem_ptr_flag_bits<\s*(?P<flag>\d{1,5})\s*>"
 )
-_OWN_LETTERS = ("S", "R", "O")
-
-OPERATIONS = (
-    *("tile_to_shape", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide", "logical_product"),
-    *("blocked_product", "raked_product", "complement", "coalesce", "right_inverse", "left_inverse"),
-)
-"""Calls that compute a layout from others. They are refused by their names."""
-
-_TYPES = ("Layout", "ComposedLayout", "Tensor")
-_CALLS = (
-    *("make_layout", "make_ordered_layout", "make_composed_layout", "make_identity_layout"),
-    *("make_identity_tensor", "composition"),
-)
-NAMED = (
-    r"(?:(?:const|typename|struct|class)\s+|(?:cute|pycute)(?:::|\.)|::|decltype\()*"
-    rf"(?:(?:{'|'.join(_TYPES)})\s*<(?!0x)|(?:{'|'.join((*_CALLS, *OPERATIONS))})\s*\("
-    r"|(?:Composed)?Layout\((?:\s*\(*\s*\d|Swizzle|make_swizzle))"
-)
-"""How a type or a call begins that makes a layout."""
-
-PRINTED = (
-    r"(?:tensor<\s*(?:ptr<|\(|[\d?]+\s+o\b)|tensor\(\s*(?:raw_ptr\(|\([\d,?()\s-]*\)\s*o\b)|Tensor<0x|raw_ptr\("
-    r"|(?:[sgrt]mem_)?ptr\[|ptr<\w|tmem_\[|ArithTuple\(|counting_(?:ptr|iter(?:ator)?)\(|SW_\d"
-    r"|(?:Sw|S|Swizzle)<\s*\d+\s*,\s*\d+\s*,\s*-?\d+\s*>\s*(?:[o∘]\s|_?\w*ptr|_tmem)(?!.*\b[SRO]\[))"
-)
-"""How a printed layout begins that has more before it than a shape."""
-
-SHAPE = r"(?:\(+\s*-?[\w?]|-?_?[\d?])[^:=\n\[]*:\s*[(\w?-]"
-"""How a shape and strides begin."""
-
-LABEL = r"(?:_*[A-Za-z][\w .-]{0,80}[:=]|[^\n]{0,1000}\[(?:with )?\w{1,80} =)[ \t]*"
-"""A name before a layout: `sA :`, `using Atom =`, or the `[with T =` of a compiler."""
-
-LOOKS = rf"(?:{LABEL})?(?:{NAMED}|{PRINTED})|{LABEL}{SHAPE}"
-"""How a text begins in which a layout of CuTe has more before it than a shape."""
+_BEGINS = rf"\(|(?:{'|'.join(POINTERS + ATTACHED)})(?!\w)|(?:[-_\d]|(?:{'|'.join(SWIZZLES)})\s*<)[^:]*:"
+_OTHERS = r"(?<!\w)[SRO]\s*\[|(?<!\w)[^\W\d]\w*\s*\."
+"""A layout of the notation, or an entry of a catalogue."""
 
 
 def pointer_in(text: str) -> tuple[int, int] | None:
@@ -85,19 +48,13 @@ def pointer_in(text: str) -> tuple[int, int] | None:
     return int(found["width"]), int(found["address"], 0) if swizzled and found["address"] else 0
 
 
-def looks_like_cute(cursor: Cursor) -> bool:
-    """Whether a text is a layout as CuTe prints it: no `S[`, `R[` or `O[`, and it begins as CuTe's do."""
-    tokens = cursor.tokens
-    if any(a.text in _OWN_LETTERS and b.text == "[" for a, b in pairwise(tokens)):
-        return False
-    if any(a.kind == NAME and b.text == "." for a, b in pairwise(tokens)):
-        return False  # an entry of a catalogue
-    first = tokens[0].text
-    if first in POINTERS + ATTACHED:
-        return True
-    swizzled = first in SWIZZLES and cursor.ahead(1).text == "<"
-    opens = swizzled or first == "-" or tokens[0].kind == NUMBER or first.startswith("_")
-    return first == "(" or (opens and any(token.text == ":" for token in tokens))
+def looks_like_cute(text: str) -> bool:
+    """Whether a text is a layout as CuTe prints it: no `S[`, `R[` or `O[`, and it begins as CuTe's do.
+
+    >>> looks_like_cute("(8,4):(4,1)"), looks_like_cute("S<3,4,3> o 0 o 8:1"), looks_like_cute("mma.A : 1")
+    (True, True, False)
+    """
+    return re.match(_BEGINS, text.lstrip()) is not None and re.search(_OTHERS, text) is None
 
 
 def has_rows_below(text: str) -> bool:
@@ -106,4 +63,4 @@ def has_rows_below(text: str) -> bool:
     >>> has_rows_below("(2,2):(1,2)\\n 0 | 0 | 2 |"), has_rows_below("(8,4):(4,1)")
     (True, False)
     """
-    return "\n" in text and re.match(SHAPE, text.lstrip()) is not None
+    return "\n" in text and re.match(CUTE_SHAPE, text.lstrip()) is not None

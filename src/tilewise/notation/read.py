@@ -131,7 +131,7 @@ def _counted(layout: Layout, element: DType | None) -> Layout:
 def _dialect_of(text: str) -> Dialect | None:
     """Return the dialect that a text looks like, or None for the notation."""
     found = dialect_of(text)
-    if found is None and (has_rows_below(text) or looks_like_cute(Cursor(text))):
+    if found is None and (has_rows_below(text) or looks_like_cute(text)):
         return DIALECTS["cute"]
     return found
 

@@ -203,11 +203,12 @@ class Cursor:
         return start.start, max(start.end, self.behind.end)
 
     @contextmanager
-    def blame(self, start: Token) -> Iterator[None]:
-        """What is refused inside is refused at the text from `start` on."""
+    def blame(self, start: Token | tuple[int, int]) -> Iterator[None]:
+        """What is refused inside is refused at a span, or at the text from a token on."""
         try:
             yield
         except LayoutError as error:
             if error.span is None:
-                error.span, error.source = self.since(start), self.source
+                error.span = start if isinstance(start, tuple) else self.since(start)
+                error.source = self.source
             raise

@@ -19,12 +19,12 @@ from tilewise.core.algebra.complements import Image, image_of, repeated, tiling_
 from tilewise.core.algebra.composition import as_tiler, compose
 from tilewise.core.algebra.modes import coalesce
 from tilewise.core.algebra.pieces import Cut, Piece, acting, joined, layout_of, one_mode, split_evenly
-from tilewise.core.axes import m
+from tilewise.core.builders import dense
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import as_shape, size_of, spell
-from tilewise.core.vectors import ZERO, along
+from tilewise.core.vectors import ZERO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def tile_to_shape(block: Layout, shape: Any, order: Sequence[int] | None = None)
     counts = [extent // part for extent, part in zip(extents, modes, strict=True)]
     if order is None and block.order != "row":
         order = range(len(counts))
-    grid = _ordered(counts, _ranks(order, len(counts))).in_order(block.order)
+    grid = dense(tuple(counts), _ranks(order, len(counts))).in_order(block.order)
     return coalesce(blocked_product(block, grid), by_mode=True)
 
 
@@ -163,16 +163,6 @@ def _ranks(order: Sequence[int] | None, rank: int) -> list[int]:
             hint="one number a mode, all different: the lowest for the mode whose blocks lie together",
         )
     return ranks
-
-
-def _ordered(counts: Sequence[int], ranks: Sequence[int]) -> Layout:
-    """A dense grid whose strides grow with the ranks."""
-    strides = [ZERO] * len(counts)
-    step = 1
-    for mode in sorted(range(len(counts)), key=ranks.__getitem__):
-        strides[mode] = along(m, step)
-        step *= counts[mode]
-    return Layout(tuple(counts), tuple(strides))
 
 
 # -- one product -----------------------------------------------------------------------------------

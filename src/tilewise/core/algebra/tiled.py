@@ -21,15 +21,19 @@ from tilewise.core.algebra.inverses import right_inverse
 from tilewise.core.algebra.modes import coalesce
 from tilewise.core.algebra.places import split_axis
 from tilewise.core.algebra.tiles import direct_sum
+from tilewise.core.algebra.widths import storage_axis
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent
-from tilewise.core.layout import Layout
+from tilewise.core.layout import Layout, Replicas
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import along
 
 Extent = Layout | int | None
 """How much of a mode a tile has: an extent, or a permutation of that size; None for no repeats."""
+
+OPERANDS = {"A": (0, 2), "B": (1, 2), "C": (0, 1), "D": (0, 1)}
+"""{operand of an MMA: which of M, N and K its modes are}."""
 
 
 def tiled(atom: Layout, owners: Layout, tile: Sequence[Extent] = ()) -> Layout:
@@ -87,15 +91,10 @@ def _repeats(mode: int, extent: int, part: Extent) -> int:
 
 def _repeated(atom: Layout, repeats: Sequence[int]) -> Layout:
     """Return the grid of repeats, in steps of what one owner holds."""
-    moving = [axis for axis in atom.axes if axis.kind == STORAGE and axis.name in atom.moving]
-    axes = moving or [Axis("reg")]
-    if len(axes) > 1:
-        names = [axis.name for axis in axes]
-        raise Refused(
-            "TW509", f"the atom moves on {' and '.join(names)}, and repeats count on one", witness=names
-        )
-    step = atom.span(axes[0])
-    strides = [along(axes[0], step * prod(repeats[:mode])) for mode in range(len(repeats))]
+    stored = any(axis.kind == STORAGE and axis.name in atom.moving for axis in atom.axes)
+    axis = storage_axis(atom, "repeats count", None if stored else "reg")
+    step = atom.span(axis)
+    strides = [along(axis, step * prod(repeats[:mode])) for mode in range(len(repeats))]
     return Layout(tuple(repeats), tuple(strides))
 
 
@@ -112,6 +111,36 @@ def _inverse(mode: int, part: Extent) -> Extent:
             hint="such as (8,2,2):(1,16,8), which puts each of 32 elements at a place of its own",
         )
     return inverse
+
+
+def tiled_operand(
+    atom: Layout, operand: str, axis: Axis, groups: Sequence[Layout], tile: Sequence[Extent]
+) -> Layout:
+    """Return the fragment of an operand of a tile, that several atoms compute.
+
+    `groups` number the atoms along M, N and K on `axis`, and `tile` has the extents of those. Atoms along the
+    one that the operand has not hold copies.
+    """
+    if len(groups) != 3 or len(tile) != 3:
+        message = f"{len(groups)} modes of threads, {len(tile)} of a tile, and M, N and K are three"
+        raise LayoutError("TW503", message, hint="such as (2,2,1); _ leaves a mode of a tile as it is")
+    modes = OPERANDS[operand]
+    (third,) = {0, 1, 2}.difference(modes)
+    owners = on_axis(axis, [groups[mode] for mode in modes])
+    copies = [it for it in on_axis(axis, [groups[third]]).shard if it.extent > 1]
+    return by_warps(tiled(atom, owners + Replicas(tuple(copies)), [tile[mode] for mode in modes]))
+
+
+def on_axis(axis: Axis, modes: Sequence[Layout]) -> Layout:
+    """Return the layout of these modes, whose numbers are steps on an axis.
+
+    >>> from tilewise import S, warpid
+    >>> on_axis(warpid, [S[2 : 1], S[(2, 3) : (6, 2)]])
+    S[(2, (2, 3)) : (1@warpid, (6@warpid, 2@warpid))]
+    """
+    strides = [stride["m"] @ axis for mode in modes for stride in mode.strides]
+    order = modes[0].order if modes else "row"
+    return Layout(tuple([mode.shape for mode in modes]), tuple(strides), order=order)
 
 
 def by_warps(layout: Layout) -> Layout:

@@ -15,7 +15,6 @@ from importlib import import_module
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.notation.cute import LOOKS
 from tilewise.notation.dialects import looks
 from tilewise.notation.dialects.given import Given, Reading
 
@@ -96,7 +95,7 @@ _LIST = [
         "CuTe's layouts from (thread, value), of fragments: ((4,8),(2,2)):((32,1),(16,8))",
         reads=False,
     ),
-    Dialect("cute", "CuTe's layouts: ((8,2),(4,4)):((8,64),(1,4))", LOOKS, counts_elements=False),
+    Dialect("cute", "CuTe's layouts: ((8,2),(4,4)):((8,64),(1,4))", looks.CUTE, counts_elements=False),
 ]
 DIALECTS = {dialect.name: dialect for dialect in _LIST}
 

@@ -10,15 +10,16 @@ element. The text is a layout of CuTe, and is read as that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
+from tilewise.core.algebra.modes import coalesce
 from tilewise.core.axes import SPLITS
 from tilewise.core.errors import LayoutError
 from tilewise.core.facts import lanes_of
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import all_extents
+from tilewise.core.text import cute_text
 from tilewise.core.vectors import Vector
-from tilewise.notation.dialects.given import Given, listed
+from tilewise.notation.dialects.given import Given, layout_of_modes
 
 _FRAGMENTS = "CuTe writes fragments so: layouts over laneid, warpid and such, and reg"
 
@@ -41,32 +42,24 @@ def write(layout: Layout, given: Given) -> str:
     settled = layout.canonical()
     if settled.offset:
         raise _unsayable(f"threads and values begin at 0, not at {settled.offset}")
+    digits, element = [(it.extent, it.stride, 0) for it in settled.replica], 1
+    for extent, stride in reversed(layout.in_order("cute").digits):
+        digits.append((extent, stride, element))
+        element *= extent
     weights = _weights(layout)
     threads: list[Digit] = []
     values: list[Digit] = []
-    copies = ((it.extent, it.stride, 0) for it in settled.replica)
-    for extent, stride, element in (*_digits(layout.in_order("cute")), *copies):
-        if extent == 1:
-            continue
-        axis, steps = _one_step(stride)
-        if axis == "reg":
-            values.append((steps, extent, element))
-        elif axis in weights:
-            threads.append((steps * weights[axis], extent, element))
-        else:
-            raise _unsayable(f"{axis} is no thread and no register")
-    modes = [_filled(threads, "thread"), _filled(values, "value")]
-    shape = ",".join(_nested([extent for extent, _ in mode], 1) for mode in modes)
-    strides = ",".join(_nested([step for _, step in mode], 0) for mode in modes)
-    return f"({shape}):({strides})"
-
-
-def _digits(layout: Layout) -> Iterator[tuple[int, Vector, int]]:
-    """Yield the digits of a layout in CuTe's order: extent, stride, and the step of the element's number."""
-    element = 1
-    for extent, stride in zip(all_extents(layout.shape), layout.strides, strict=True):
-        yield extent, stride, element
-        element *= extent
+    for extent, stride, element in digits:
+        if extent > 1:
+            axis, steps = _one_step(stride)
+            if axis != "reg" and axis not in weights:
+                raise _unsayable(f"{axis} is no thread and no register")
+            held = values if axis == "reg" else threads
+            held.append((steps * weights.get(axis, 1), extent, element))
+    _check_filled(threads, "thread")
+    _check_filled(values, "value")
+    modes = [[(extent, step) for _, extent, step in sorted(held)[::-1]] for held in (threads, values)]
+    return cute_text(coalesce(layout_of_modes(modes), by_mode=True))
 
 
 def _weights(layout: Layout) -> dict[str, int]:
@@ -75,9 +68,8 @@ def _weights(layout: Layout) -> dict[str, int]:
     lanes = lanes_of(layout)
     for axis in ("tx", "warpid", "tid_in_wg"):
         for high, count, low in SPLITS[axis]:
-            times = lanes if low == "laneid" else count
             weights[low] = weights[axis]
-            weights[high] = weights[axis] * times
+            weights[high] = weights[axis] * (lanes if low == "laneid" else count)
     return weights
 
 
@@ -94,26 +86,15 @@ def _one_step(stride: Vector) -> tuple[str, int]:
     return axis.name, steps
 
 
-def _filled(digits: Iterable[Digit], what: str) -> list[tuple[int, int]]:
-    """Return (extent, step of the element) of threads or of values, all of which are there once."""
+def _check_filled(digits: Iterable[Digit], what: str) -> None:
+    """Refuse where a thread or value is missing, or is there twice."""
     end = 1
-    found: list[tuple[int, int]] = []
-    for step, extent, element in sorted(digits):
+    for step, extent, _ in sorted(digits):
         if step > end:
             raise _unsayable(f"{what} {end} holds nothing, and {what} {step} does")
         if step < end:
             raise _unsayable(f"{what} {step} holds two elements at one place")
         end *= extent
-        last, at = found[-1] if found else (1, 1)
-        if found and element == last * at:
-            found[-1] = last * extent, at
-        else:
-            found.append((extent, element))
-    return found
-
-
-def _nested(numbers: Sequence[int], none: int) -> str:
-    return f"({listed(numbers)})" if len(numbers) > 1 else str((*numbers, none)[0])
 
 
 def _unsayable(reason: str) -> LayoutError:

@@ -100,6 +100,20 @@ def words(source: str) -> Iterator[Token]:
             yield Token({"number": NUMBER, "name": NAME}.get(kind, kind), found.group(), *found.span())
 
 
+def cursor_over(
+    text: str, span: tuple[int, int], scan: Callable[[str], Iterator[Token]] | None = None
+) -> Cursor:
+    """Return a cursor over a part of a text, with the spans of the whole."""
+    start, end = span
+    try:
+        cursor = Cursor(" " * start + text[start:end], scan)
+    except LayoutError as error:
+        error.source = text
+        raise
+    cursor.source = text
+    return cursor
+
+
 def integer(cursor: Cursor) -> int:
     """Take a number, which may have a minus before it.
 

@@ -18,22 +18,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
-from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.text import cute_text
 from tilewise.notation.calls import dotted
-from tilewise.notation.cute import LABEL, NAMED, PRINTED, SHAPE
 from tilewise.notation.dialects.cute.made import Maker
 from tilewise.notation.dialects.cute.printed import CuteParser
-from tilewise.notation.dialects.given import Given, Reading, words
-from tilewise.notation.tokens import Cursor, Token
+from tilewise.notation.dialects.given import Given, Reading, cursor_over, words
+from tilewise.notation.dialects.looks import CUTE_LABEL, CUTE_NAMED, CUTE_PRINTED, CUTE_SHAPE
+from tilewise.notation.tokens import Token, tokens_of
 from tilewise.notation.trees import Names
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EXAMPLES = (
     Given("ThrLayoutVMNK:  (_32,_1,_1,_1):(_1,_0,_0,_0)"),
@@ -60,7 +54,8 @@ EXAMPLES = (
     Given("Layout((8,4),(1,8))"),
 )
 
-_NAMED, _PRINTED, _SHAPE, _LABEL = map(re.compile, (NAMED, PRINTED, SHAPE, LABEL))
+_NAMED, _LABEL = re.compile(CUTE_NAMED), re.compile(CUTE_LABEL)
+_LAYOUT = re.compile(rf"{CUTE_NAMED}|{CUTE_PRINTED}|{CUTE_SHAPE}")
 
 _VALUES = re.compile(r"\s*,\s*data=.*|\s*=\s*$|(?<=[\w)])\s*:\s*$")
 """The end of a tensor's line, where its values are printed below it."""
@@ -76,22 +71,24 @@ _TABLE = re.compile(r"\n[ \t]+[\d \t]+(?:\n[ \t]+\+-[^\n]*|\n[ \t]*\d+[ \t]*\|[^
 """The rows of `print_layout`."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Where a layout stands in a text, and the label before it."""
-
-    label: str
-    start: int
-    end: int
-
-
 def read(given: Given) -> Reading:
     """Return the layout of a text, or the one of several that is asked for."""
     text = given.text
-    parts = {part.label: part for part in _parts(text)}
-    if not parts:
-        return _read_part(given, _Part("", 0, len(text)))
-    return _read_part(given, parts[given.chosen(parts, "the text")])
+    parts = _parts(text)
+    start, end = parts[given.chosen(parts, "the text")] if parts else (0, len(text))
+    names = Names(given.let, frozenset())
+    if _NAMED.match(text, start):
+        return Maker(cursor_over(text, (start, end), words), names, given.unit).reading()
+    cursor = cursor_over(text, (start, end), _tokens)
+    if len(dotted(cursor)) > 1:
+        raise cursor.error("TW008", f"{cursor.next} begins no layout of CuTe", hint="leave the dialect out")
+    with cursor.blame(cursor.next):
+        return CuteParser(cursor, names, given.unit).reading()
+
+
+def _tokens(source: str) -> Iterator[Token]:
+    """Yield the tokens of a printed layout, whose address may be cut short."""
+    yield from tokens_of(_ELIDED.sub(lambda found: "0".ljust(len(found[0])), source))[:-1]
 
 
 def write(layout: Layout, given: Given) -> str:
@@ -99,76 +96,51 @@ def write(layout: Layout, given: Given) -> str:
     return cute_text(layout)
 
 
-def _read_part(given: Given, part: _Part) -> Reading:
-    names = Names(given.let, frozenset())
-    if _NAMED.match(given.text, part.start):
-        return Maker(_cursor(given.text, part, words), names, given.unit).reading()
-    cursor = _cursor(given.text, part)
-    if len(dotted(cursor)) > 1:
-        raise cursor.error("TW008", f"{cursor.next} begins no layout of CuTe", hint="leave the dialect out")
-    with cursor.blame(cursor.next):
-        return CuteParser(cursor, names, given.unit).reading()
-
-
-def _cursor(text: str, part: _Part, scan: Callable[[str], Iterator[Token]] | None = None) -> Cursor:
-    """Return a cursor over a part of a text, with the spans of the whole."""
-    source = _ELIDED.sub(lambda found: "0".ljust(len(found[0])), text[part.start : part.end])
-    try:
-        cursor = Cursor(" " * part.start + source, scan)
-    except LayoutError as error:
-        error.source = text
-        raise
-    cursor.source = text
-    return cursor
-
-
 # -- lines -----------------------------------------------------------------------------------------
 
 
-def _parts(text: str) -> list[_Part]:
-    """Return where the layouts of a text are; those without a label have a number.
+def _parts(text: str) -> dict[str, tuple[int, int]]:
+    """Return where the layouts of a text are, by their labels; those without one have a number.
 
     A line that is no layout is left out before the first layout, after a label, and where a layout says that
     its values are printed below it. Else it belongs to the layout, whose reader refuses it.
     """
-    found: list[_Part] = []
-    labels: set[str] = set()
-    at, loose = 0, True
+    found: dict[str, tuple[int, int]] = {}
+    name, loose = "", True
+    at = 0
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         line = text[at:end]
-        part = _labelled(line)
-        if part is None:
+        labelled = _labelled(line)
+        if labelled is None:
             if not found and _PLAIN.match(text, at + len(line) - len(line.lstrip())):
-                return []
+                return {}
             if not loose and line.strip():
-                found[-1] = replace(found[-1], end=end)
+                found[name] = found[name][0], end
             at = end + 1
             continue
-        start = at + part.start
-        label = part.label or str(len(found) + 1)
-        label = f"{label} {len(found) + 1}" if label in labels else label
-        labels.add(label)
+        label, start = labelled[0], at + labelled[1]
+        number = str(len(found) + 1)
+        name = label or number
+        name = f"{name} {number}" if name in found else name
         at = _end(text, start)
         values = None if _NAMED.match(text, start) else _VALUES.search(text, start, end)
-        if values is not None and not values[0].lstrip().startswith(",") and not text[end:].strip():
-            values = None
-        found.append(_Part(label, start, values.start() if values else at))
+        found[name] = start, values.start() if values else at
         table = _TABLE.match(text, at)
         at = table.end() if table else at
-        loose = bool(part.label or values)
+        loose = bool(label or values)
     return found
 
 
-def _labelled(line: str) -> _Part | None:
-    """Return the layout that a line begins with, after a label or none."""
+def _labelled(line: str) -> tuple[str, int] | None:
+    """Return the label that a line begins with, or none, and where the layout after it begins."""
     indent = len(line) - len(line.lstrip())
     found = _LABEL.match(line, indent)
     for start in (indent, found.end()) if found else (indent,):
-        if any(pattern.match(line, start) for pattern in (_NAMED, _PRINTED, _SHAPE)):
+        if _LAYOUT.match(line, start):
             words_before = line[:start].rstrip(":= \t").split()
-            return _Part(words_before[-1] if words_before else "", start, len(line))
+            return words_before[-1] if words_before else "", start
     return None
 
 

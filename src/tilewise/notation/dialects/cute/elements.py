@@ -6,63 +6,40 @@ import re
 
 from tilewise.core.dtypes import DType
 
-_PRINTED = {
-    **{name: name for name in ("f64", "f32", "tf32", "f16", "bf16")},
-    "f8E4M3FN": "e4m3",
-    "f8E5M2": "e5m2",
-    "f8E8M0FNU": "ue8m0",
-    "f6E2M3FN": "e2m3",
-    "f6E3M2FN": "e3m2",
-    "f4E2M1FN": "e2m1",
-    "i128": "b128",
-    "i64": "b64",
-    "i32": "b32",
-    "i16": "b16",
-    "i8": "b8",
-    "i4": "s4",
+_WORDS = {
+    "f64": "f64 double",
+    "f32": "f32 float",
+    "tf32": "tf32 tfloat32_t",
+    "f16": "f16 half_t __half half",
+    "bf16": "bf16 bfloat16_t __nv_bfloat16",
+    "e4m3": "f8E4M3FN float_e4m3_t",
+    "e5m2": "f8E5M2 float_e5m2_t",
+    "ue4m3": "float_ue4m3_t",
+    "ue8m0": "f8E8M0FNU float_ue8m0_t",
+    "e2m3": "f6E2M3FN float_e2m3_t",
+    "e3m2": "f6E3M2FN float_e3m2_t",
+    "e2m1": "f4E2M1FN float_e2m1_t",
+    "b128": "i128",
+    "b64": "i64",
+    "b32": "i32",
+    "b16": "i16",
+    "b8": "i8",
+    "s4": "i4 int4b_t",
+    "s8": "char signed-char int8_t",
+    "s16": "short int16_t",
+    "s32": "int int32_t",
+    "s64": "long long-long int64_t",
+    "u4": "uint4b_t",
+    "u8": "unsigned-char uint8_t",
+    "u16": "unsigned-short uint16_t",
+    "u32": "unsigned-int unsigned uint32_t",
+    "u64": "unsigned-long unsigned-long-long uint64_t",
 }
-"""The DSL prints MLIR's types. i8 stands for Int8 and for Uint8 alike, so it is 8 bits of any kind."""
+"""{our name: MLIR's, which the DSL prints, then those of C++ and CUTLASS without their namespaces}.
 
-_WRITTEN = {
-    "double": "f64",
-    "float": "f32",
-    "tfloat32_t": "tf32",
-    "half_t": "f16",
-    "__half": "f16",
-    "half": "f16",
-    "bfloat16_t": "bf16",
-    "__nv_bfloat16": "bf16",
-    "float_e4m3_t": "e4m3",
-    "float_e5m2_t": "e5m2",
-    "float_ue4m3_t": "ue4m3",
-    "float_ue8m0_t": "ue8m0",
-    "float_e2m3_t": "e2m3",
-    "float_e3m2_t": "e3m2",
-    "float_e2m1_t": "e2m1",
-    "char": "s8",
-    "signed char": "s8",
-    "int8_t": "s8",
-    "unsigned char": "u8",
-    "uint8_t": "u8",
-    "short": "s16",
-    "int16_t": "s16",
-    "unsigned short": "u16",
-    "uint16_t": "u16",
-    "int": "s32",
-    "int32_t": "s32",
-    "unsigned int": "u32",
-    "unsigned": "u32",
-    "uint32_t": "u32",
-    "long": "s64",
-    "long long": "s64",
-    "int64_t": "s64",
-    "unsigned long": "u64",
-    "unsigned long long": "u64",
-    "uint64_t": "u64",
-    "int4b_t": "s4",
-    "uint4b_t": "u4",
-}
-"""Those of C++ and of CUTLASS, without their namespaces."""
+i8 stands for Int8 and for Uint8 alike, so it is 8 bits of any kind.
+"""
+_OURS = {word.replace("-", " "): ours for ours, words in _WORDS.items() for word in words.split()}
 
 
 def element_of(word: str) -> DType | None:
@@ -71,8 +48,7 @@ def element_of(word: str) -> DType | None:
     >>> element_of("f8E4M3FN"), element_of("half_t"), element_of("i1")
     (e4m3, f16, None)
     """
-    spelled = _PRINTED.get(word) or _WRITTEN.get(word)
-    return None if spelled is None else DType.of(spelled)
+    return DType.of(_OURS[word]) if word in _OURS else None
 
 
 def bits_of(word: str) -> int | None:

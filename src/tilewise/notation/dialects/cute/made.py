@@ -7,27 +7,26 @@ CUTLASS: include/cute/layout.hpp, swizzle_layout.hpp, pointer_flagged.hpp, and p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import pairwise
+from math import prod
 
-from tilewise.core.axes import Axis
+from tilewise.core.builders import dense
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
 from tilewise.core.swizzles import Swizzle
-from tilewise.core.text import BASIS
 from tilewise.core.vectors import Vector, as_vector
-from tilewise.notation.cute import OPERATIONS
 from tilewise.notation.dialects.cute.elements import element_of
+from tilewise.notation.dialects.cute.printed import along_basis, coordinate, nested_basis, static
 from tilewise.notation.dialects.cute.terms import TIMES, TUPLE, Term, term
 from tilewise.notation.dialects.given import Reading
+from tilewise.notation.dialects.looks import CUTE_OPERATIONS
 from tilewise.notation.tokens import NAME, Cursor, Token
-from tilewise.notation.trees import Branch, Leaf, Names, Tree, congruent, leaves_of, literal, shape_of
+from tilewise.notation.trees import Branch, Leaf, Names, Tree, congruent, leaves_of, shape_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,20 +39,8 @@ _TUPLES = (
     *("tuple", "Shape", "Stride", "Step", "Coord", "ArithmeticTuple"),
     *("make_tuple", "make_shape", "make_stride", "make_step", "make_coord"),
 )
-_CONSTANTS = ("Int", "C", "constant", "integral_constant")
-_DYNAMIC = (
-    *(
-        "int",
-        "unsigned int",
-        "unsigned",
-        "long",
-        "unsigned long",
-        "long long",
-        "unsigned long long",
-        "size_t",
-    ),
-    *("int32_t", "uint32_t", "int64_t", "uint64_t", "Int32", "Int64"),
-)
+_CONSTANTS = ("Int", "C", "constant", "integral_constant", "smem_ptr_flag_bits")
+_DYNAMIC = ("size_t", "Int32", "Int64")
 _LEFT = ("LayoutLeft", "GenColMajor")
 _RIGHT = ("LayoutRight", "GenRowMajor")
 _LAYOUTS = {
@@ -64,10 +51,12 @@ _LAYOUTS = {
     "make_identity_tensor": ("shape",),
     "ComposedLayout": ("inner", "offset", "outer"),
     "make_composed_layout": ("inner", "offset", "outer"),
-    "composition": (),
-    "Tensor": (),
+    "composition": ("inner", "offset", "outer"),
+    "Tensor": ("engine", "layout"),
 }
 """Words that make a layout, and the names of what is given to them."""
+_BASES = ("E", "ScaledBasis")
+_SWIZZLES = ("Swizzle", "make_swizzle")
 
 
 @dataclass(slots=True)
@@ -99,211 +88,128 @@ class Maker:
 
     def layout(self, made: Term) -> Layout:
         """The layout that a term makes."""
-        with self.blame(made):
-            if made.name == "decltype" and made.given is not None and len(made.given) == 1:
-                return self.layout(made.given[0])
-            if made.name not in _LAYOUTS:
-                raise self.no_layout(made)
-            if made.name == "composition":
-                return self.composition(made)
-            if made.name == "Tensor":
-                return self.tensor(made)
-            given = self.arguments(made)
-            if made.name in ("ComposedLayout", "make_composed_layout"):
-                return self.composed(made, given)
-            if "shape" not in given:
-                raise self.error("TW004", f"{made.name} has no shape", made, "such as make_layout((8, 4))")
-            if made.name in ("make_identity_layout", "make_identity_tensor"):
-                return self.identity(given["shape"])
-            if made.name == "make_ordered_layout":
-                if "order" not in given:
-                    hint = "such as make_ordered_layout((8, 4), (1, 0))"
-                    raise self.error("TW004", "make_ordered_layout has no order", made, hint)
-                return self.ordered(given["shape"], given["order"])
-            if given["shape"].name in _LAYOUTS:
+        if made.name == "decltype" and len(made.parts) == 1:
+            return self.layout(made.parts[0])
+        with self.cursor.blame(made.span):
+            if made.name == "make_layout" and made.parts and made.parts[0].name in _LAYOUTS:
                 return self.concatenated(made)
-            return self.strided(given["shape"], given.get("stride"))
-
-    def no_layout(self, made: Term) -> LayoutError:
-        """The refusal of a word that makes no layout."""
-        if made.name in OPERATIONS:
-            hint = "print its result, and give that"
-            return self.error("TW008", f"{made.name} computes a layout, which is not done here", made, hint)
-        near = get_close_matches(made.name, _LAYOUTS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(_LAYOUTS)}"
-        return self.error("TW002", f"'{made.name}' makes no layout", made, hint)
+            given = self.arguments(made)
+            if "engine" in given:
+                return self.tensor(given["engine"], given["layout"])
+            if "inner" in given:
+                return self.swizzled(given["inner"], given.get("offset"), given["outer"])
+            shape, order = given["shape"], given.get("order")
+            extents = self.tree(shape, self.integer)
+            modes = shape_of(self.cursor, extents)
+            if "identity" in made.name:
+                return self.identity(extents, modes)
+            if order is not None and order.name not in _LEFT + _RIGHT:
+                return dense(modes, self.ranks(extents, self.tree(order, self.integer)), order="cute")
+            stride = given.get("stride", order)
+            if stride is None or stride.name in _LEFT:
+                return dense(modes, order="cute")
+            if stride.name in _RIGHT:
+                return dense(modes, range(len([*leaves(modes)]), 0, -1), order="cute")
+            strides = self.tree(stride, self.stride)
+            return Layout(modes, congruent(self.cursor, extents, strides, "the layout"), order="cute")
 
     def arguments(self, made: Term) -> dict[str, Term]:
         """What is given to a call, by the names of its parameters."""
-        parameters = _LAYOUTS[made.name]
-        parts = made.parts
-        if len(parts) > len(parameters) and not (parts[0].name in _LAYOUTS and made.name == "make_layout"):
-            raise self.error(
-                "TW004",
-                f"{made.name} has {len(parameters)} parameters, and {len(parts)} are given",
-                parts[len(parameters)],
-                f"its parameters: {', '.join(parameters)}",
-            )
-        given = dict(zip(parameters, parts, strict=False))
-        for name, value in made.named.items():
-            if name in ("loc", "ip"):
-                continue
-            if name not in parameters or name in given:
-                problem = "is given twice" if name in given else f"is no parameter of {made.name}"
-                raise self.error(
-                    "TW004", f"{name} {problem}", value, f"its parameters: {', '.join(parameters)}"
-                )
-            given[name] = value
+        if made.name in CUTE_OPERATIONS:
+            hint = "print its result, and give that"
+            raise self.error("TW008", f"{made.name} computes a layout, which is not done here", made, hint)
+        if made.name not in _LAYOUTS:
+            near = get_close_matches(made.name, _LAYOUTS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(_LAYOUTS)}"
+            raise self.error("TW002", f"'{made.name}' makes no layout", made, hint)
+        parameters, parts = _LAYOUTS[made.name], made.parts
+        if made.name == "composition" and len(parts) == 2:
+            parameters = ("inner", "outer")
+        others = [term for name, term in made.named.items() if name not in parameters[len(parts) :]]
+        if odd := [*parts[len(parameters) :], *others]:
+            raise self.error("TW004", f"{made.name} takes {', '.join(parameters)}, each once", odd[0])
+        given = {**dict(zip(parameters, parts, strict=False)), **made.named}
+        missing = [name for name in parameters if name not in given and name != "stride"]
+        if missing:
+            hint = f"it takes {', '.join(parameters)}"
+            raise self.error("TW004", f"{made.name} has no {missing[0]}", made, hint)
         return given
-
-    def strided(self, shape: Term, stride: Term | None) -> Layout:
-        """`Layout<shape, stride>`."""
-        extents = self.tree(shape, self.integer)
-        modes = shape_of(self.cursor, extents)
-        if stride is None or stride.name in _LEFT or stride.name in _RIGHT:
-            count = len([*leaves_of(extents)])
-            backwards = stride is not None and stride.name in _RIGHT
-            return _compact(modes, range(count - 1, -1, -1) if backwards else range(count))
-        strides = self.tree(stride, self.stride)
-        return Layout(modes, congruent(self.cursor, extents, strides, "the layout"), order="cute")
 
     def concatenated(self, made: Term) -> Layout:
         """`make_layout(layout, layout)`, with a mode for each."""
         parts = [self.layout(part) for part in made.parts]
         if made.named or any(part.swizzles or part.offset for part in parts):
             raise self.error("TW008", "layouts with a swizzle are no modes of another", made)
-        modes = tuple(part.shape if len(part.shape) > 1 else part.shape[0] for part in parts if part.shape)
-        if len(modes) < len(parts):
-            raise self.error("TW102", "an empty mode inside a shape", made, "leave it out")
-        return Layout(modes, tuple(stride for part in parts for stride in part.strides), order="cute")
+        shape = tuple([part.shape for part in parts])
+        return Layout(shape, tuple([stride for part in parts for stride in part.strides]), order="cute")
 
-    def ordered(self, shape: Term, order: Term) -> Layout:
-        """`make_ordered_layout(shape, order)`: the digit of the lowest order is the fastest."""
-        if order.name in _LEFT or order.name in _RIGHT:
-            return self.strided(shape, order)
-        extents, orders = self.tree(shape, self.integer), self.tree(order, self.integer)
-        modes = shape_of(self.cursor, extents)
-        ranks = [*self.ranks(extents, orders)]
-        named = sorted(leaf.value for leaf in leaves_of(orders) if isinstance(leaf.value, int))
-        if len({*named}) < len(named):
-            twice = next(a for a, b in pairwise(named) if a == b)
-            raise self.error(
-                "TW003", f"two modes have the order {twice}", order, "give each its own, 0 the fastest"
-            )
-        return _compact(modes, sorted(range(len(ranks)), key=lambda at: ranks[at]))
-
-    def ranks(self, extents: Tree, orders: Tree) -> Iterator[int]:
+    def ranks(self, extents: Tree, orders: Tree) -> list[int]:
         """The order of each digit; that of a mode is that of all its digits."""
         if isinstance(orders, Leaf):
-            assert isinstance(orders.value, int)
-            yield from [orders.value for _ in leaves_of(extents)]
-            return
+            return [orders.value for _ in leaves_of(extents)]  # type: ignore[misc]  # an integer tree
         modes = extents.parts if isinstance(extents, Branch) else (extents,)
-        if len(modes) != len(orders.parts):
-            message = f"{len(orders.parts)} orders for {len(modes)} modes"
-            raise self.cursor.error("TW003", message, orders.span, "give one for every mode")
-        for mode, part in zip(modes, orders.parts, strict=True):
-            yield from self.ranks(mode, part)
+        named = [leaf.value for leaf in leaves_of(orders)]
+        if len(modes) != len(orders.parts) or len({*named}) < len(named):
+            message = f"orders {named} for {len(modes)} modes"
+            hint = "give every mode its own, 0 the fastest"
+            raise self.cursor.error("TW003", message, orders.span, hint)
+        pairs = zip(modes, orders.parts, strict=True)
+        return [rank for mode, order in pairs for rank in self.ranks(mode, order)]
 
-    def identity(self, shape: Term) -> Layout:
+    def identity(self, extents: Tree, modes: Shape) -> Layout:
         """`make_identity_layout(shape)`, from a coordinate to itself."""
-        extents = self.tree(shape, self.integer)
         if isinstance(extents, Leaf):
-            return _compact(shape_of(self.cursor, extents), range(1))
-        if any(isinstance(part, Branch) for part in extents.parts):
-            raise self.nested_basis(shape)
-        strides = [Vector(((Axis(f"{BASIS}{mode}"), 1),)) for mode in range(len(extents.parts))]
-        return Layout(shape_of(self.cursor, extents), tuple(strides), order="cute")
+            return dense(modes, order="cute")
+        if any(isinstance(mode, tuple) for mode in modes):
+            raise nested_basis(self.cursor, extents.span)
+        return Layout(modes, tuple([along_basis(mode, 1) for mode in range(len(modes))]), order="cute")
 
     # -- swizzles and pointers -----------------------------------------------------------------------
 
-    def composed(self, made: Term, given: dict[str, Term]) -> Layout:
-        """`ComposedLayout<Swizzle, offset, Layout>`."""
-        missing = [name for name in _LAYOUTS[made.name] if name not in given]
-        if missing:
-            hint = "such as make_composed_layout(make_swizzle(3, 4, 3), 0, make_layout((8, 64), (64, 1)))"
-            raise self.error("TW004", f"{made.name} has no {missing[0]}", made, hint)
-        return self.swizzled(given["inner"], given["offset"], given["outer"])
-
-    def composition(self, made: Term) -> Layout:
-        """`composition(Swizzle<3,3,3>{}, layout)`, and with an offset between."""
-        parts = made.parts
-        if len(parts) not in (2, 3) or made.named or parts[0].name not in ("Swizzle", "make_swizzle"):
-            raise self.error(
-                "TW008",
-                "two layouts composed are not one layout yet",
-                made,
-                "give the result of the composition; of a swizzle and a layout it is read",
-            )
-        return self.swizzled(parts[0], parts[1] if len(parts) == 3 else None, parts[-1])
-
     def swizzled(self, inner: Term, offset: Term | None, outer: Term) -> Layout:
-        """A layout with an offset and a swizzle after it."""
-        if inner.name in _LAYOUTS:
-            hint = "give the result of the composition"
-            raise self.error("TW008", "two layouts composed are not one layout yet", inner, hint)
+        """`ComposedLayout<Swizzle, offset, Layout>`; the offset may be a flag of the bits of an element."""
         swizzle, layout = self.swizzle(inner), self.layout(outer)
         if layout.swizzles:
             raise self.error("TW008", "a layout that is swizzled is swizzled once more", outer)
         if offset is not None and offset.name in ("smem_ptr_flag_bits", "smem_ptr_flag"):
-            with self.blame(inner):
-                swizzle = swizzle.scaled(8, self.bits_of_flag(offset))
-        elif offset is not None and (steps := self.number(offset)):
-            layout = layout + as_vector(steps)
+            bits = 1 if offset.name == "smem_ptr_flag" else self.number(offset)
+            if bits < 1:
+                raise self.error("TW102", f"an element of {bits} bits", offset)
+            with self.cursor.blame(inner.span):
+                swizzle = swizzle.scaled(8, bits)
+        elif offset is not None:
+            layout = layout + as_vector(self.number(offset))
         return layout.swizzled((swizzle,))
-
-    def bits_of_flag(self, flag: Term) -> int:
-        """The 16 of `smem_ptr_flag_bits<16>`: the swizzle before it acts on bytes."""
-        if flag.name == "smem_ptr_flag":
-            return 1
-        bits = self.number(flag.angle[0]) if flag.angle is not None and len(flag.angle) == 1 else 0
-        if bits < 1:
-            raise self.error("TW004", "expected the bits of an element", flag, "smem_ptr_flag_bits<16>")
-        return bits
 
     def swizzle(self, made: Term) -> Swizzle:
         """`Swizzle<3,4,3>` or `make_swizzle(3, 4, 3)`."""
+        if made.name in _LAYOUTS:
+            hint = "give the result of the composition; of a swizzle and a layout it is read"
+            raise self.error("TW008", "two layouts composed are not one layout yet", made, hint)
         parts = [*made.parts, *made.named.values()]
-        if made.name not in ("Swizzle", "make_swizzle") or len(parts) != 3:
+        if made.name not in _SWIZZLES or len(parts) != 3:
             hint = "such as Swizzle<3,4,3> or make_swizzle(3, 4, 3)"
             raise self.error("TW004", "expected a swizzle of three numbers: B, M, S", made, hint)
-        with self.blame(made):
+        with self.cursor.blame(made.span):
             bits, base, shift = map(self.number, parts)
             return Swizzle(bits, base, shift)
 
-    def tensor(self, made: Term) -> Layout:
-        """`Tensor<ViewEngine<smem_ptr<half_t*>>, Layout<...>>`."""
-        if len(made.parts) != 2 or made.named:
-            raise self.error("TW004", "a tensor has an engine and a layout", made)
-        engine, of = made.parts
-        layout = self.layout(of)
-        iterator = engine
-        while iterator.angle:
-            if iterator.name == "ArithmeticTupleIterator":
-                if any(leaf.value for leaf in leaves_of(self.tree(iterator.angle[0], self.integer))):
-                    raise self.error(
-                        "TW008", "coordinates that do not begin at 0", iterator, "print the tensor"
-                    )
-                return layout
-            if iterator.name == "swizzle_ptr" and len(iterator.angle) == 2:
-                return self.behind(self.swizzle(iterator.angle[0]), iterator, layout)
-            iterator = iterator.angle[0]
-        self.dtype = element_of(iterator.name)
-        return layout
-
-    def behind(self, swizzle: Swizzle, pointer: Term, layout: Layout) -> Layout:
-        """A layout behind a pointer whose swizzle acts on bytes."""
-        word = pointer
-        while word.angle:
-            word = word.angle[-1 if word.name == "swizzle_ptr" else 0]
-        self.dtype = element_of(word.name)
+    def tensor(self, engine: Term, of: Term) -> Layout:
+        """`Tensor<ViewEngine<smem_ptr<half_t*>>, Layout<...>>`; the swizzle of a pointer acts on bytes."""
+        layout, swizzle = self.layout(of), None
+        while engine.angle:
+            if engine.name == "ArithmeticTupleIterator":
+                return layout + coordinate(self.cursor, self.tree(engine.angle[0], self.integer))
+            if engine.name == "swizzle_ptr":
+                swizzle = self.swizzle(engine.angle[0])
+            engine = engine.angle[-1 if engine.name == "swizzle_ptr" else 0]
+        self.dtype = element_of(engine.name)
+        if swizzle is None:
+            return layout
         if self.dtype is None:
-            message = f"the bytes of {word.name} are not known here, and the swizzle acts on bytes"
-            raise self.error("TW105", message, word)
-        if layout.swizzles:
-            raise self.error("TW008", "a pointer and a layout that both have a swizzle", pointer)
-        with self.blame(pointer):
-            return layout.swizzled((swizzle.scaled(8, self.dtype.bits),))
+            message = f"the bytes of {engine.name} are not known here, and the swizzle acts on bytes"
+            raise self.error("TW105", message, engine)
+        return layout.swizzled((swizzle.scaled(8, self.dtype.bits),))
 
     # -- tuples and numbers --------------------------------------------------------------------------
 
@@ -324,103 +230,48 @@ class Maker:
         return Leaf(self.vector(made), made.span)
 
     def vector(self, made: Term) -> Vector:
-        if made.name == TIMES and made.given is not None:
-            bases = [part for part in made.given if _is_basis(part)]
-            others = [part for part in made.given if not _is_basis(part)]
+        """The steps of a stride."""
+        if made.name == TIMES:
+            bases = [part for part in made.parts if part.name in _BASES]
             if len(bases) == 1:
+                others = [part for part in made.parts if part.name not in _BASES]
                 return self.vector(bases[0]) * self.product(others, made)
-        if not _is_basis(made):
-            with self.blame(made):
-                return as_vector(self.number(made))
-        parts = made.parts
-        scale, modes = (parts[0], parts[1:]) if made.name == "ScaledBasis" and parts else (None, parts)
-        if len(modes) > 1 or any(part.name == TUPLE for part in modes):
-            raise self.nested_basis(made)
-        steps = 1 if scale is None else self.number(scale)
-        if not modes:
-            return as_vector(steps)
-        mode = self.number(modes[0])
-        if mode < 0:
-            raise self.error("TW102", f"there is no mode {mode}", modes[0])
-        return Vector(((Axis(f"{BASIS}{mode}"), steps),))
+        if made.name not in _BASES:
+            return as_vector(self.number(made))
+        scaled = made.name == "ScaledBasis" and bool(made.parts)
+        modes = made.parts[scaled:]
+        if len(modes) != 1:
+            raise nested_basis(self.cursor, made.span)
+        return along_basis(self.number(modes[0]), self.number(made.parts[0]) if scaled else 1)
 
     def number(self, made: Term) -> int:
         """`8`, `_8`, `Int<8>{}`, `cute::C<8>`, a product, or a name with a value."""
+        name = made.name
         if made.number is not None:
             return made.number
-        if made.name == TIMES and made.given is not None:
-            return self.product(made.given, made)
-        if made.name in _CONSTANTS:
-            parts = made.angle or made.given or ()
-            if not parts:
-                raise self.error("TW004", f"{made.name} has no value", made, f"such as {made.name}<8>")
-            return self.number(parts[-1])
-        token = Token(NAME, made.name, *made.span)
-        digits = made.name.removeprefix("_").removeprefix("m")
-        if made.name[0] == "_" and digits.isascii() and digits.isdigit():
-            number = literal(self.cursor, digits)
-            return -number if made.name[1] == "m" else number
-        if made.name in self.names.values:
-            return self.names.number(self.cursor, token)
-        if made.name in _DYNAMIC:
-            raise self.error(
-                "TW007",
-                f"{made.name} is dynamic: its type has no value",
-                made,
-                "print the layout where it runs, or write a name and give it a value: --let",
-            )
-        if made.name in ("_", "Underscore"):
-            hint = "give the layout before it is sliced, or the result"
-            raise self.error("TW008", "'_' keeps a mode whole in a slice, and is no number", made, hint)
-        if made.angle is None and made.given is None:
-            return self.names.number(self.cursor, token)
-        if made.name in _LAYOUTS:
-            hint = "a mode of its own for each layout: make_layout(layout, layout)"
-            raise self.error("TW004", f"expected a number, found the layout of {made.name}", made, hint)
-        near = get_close_matches(made.name, (*_LAYOUTS, *_TUPLES[1:], *_CONSTANTS), n=1)
-        hint = f"did you mean {near[0]}?" if near else "such as 8, _8 or Int<8>{}"
-        raise self.error("TW004", f"expected a number, found '{made.name}'", made, hint)
+        if name == TIMES:
+            return self.product(made.parts, made)
+        if name in _CONSTANTS and made.parts:
+            return self.number(made.parts[-1])
+        if (value := static(self.cursor, name)) is not None:
+            return value
+        if name not in self.names.values:
+            if name in _DYNAMIC or element_of(name) is not None:
+                hint = "print the layout where it runs, or write a name and give it a value: --let"
+                raise self.error("TW007", f"{name} is dynamic: its type has no value", made, hint)
+            if name in ("_", "Underscore"):
+                hint = "give the layout before it is sliced, or the result"
+                raise self.error("TW008", "'_' keeps a mode whole in a slice, and is no number", made, hint)
+            if made.angle is not None or made.given is not None:
+                raise self.error("TW004", f"expected a number, found '{name}'", made, "such as Int<8>{}")
+        return self.names.number(self.cursor, Token(NAME, name, *made.span))
 
     def product(self, factors: Sequence[Term], made: Term) -> int:
-        value = 1
-        for factor in factors:
-            value *= self.number(factor)
-            with self.blame(made):
-                as_int(value, "a product")
-        return value
-
-    # -- refusals ------------------------------------------------------------------------------------
+        """The product of numbers."""
+        value = prod(map(self.number, factors))
+        with self.cursor.blame(made.span):
+            return as_int(value, "a product")
 
     def error(self, code: str, message: str, made: Term, hint: str = "") -> LayoutError:
         """A refusal at a term."""
         return self.cursor.error(code, message, made.span, hint)
-
-    def nested_basis(self, made: Term) -> LayoutError:
-        """The refusal of a basis inside a basis."""
-        hint = "flatten the coordinates, so that every basis stride names one mode"
-        return self.error("TW008", "a basis inside a basis has no axis here", made, hint)
-
-    @contextmanager
-    def blame(self, made: Term) -> Iterator[None]:
-        """What is refused inside is refused at a term."""
-        try:
-            yield
-        except LayoutError as error:
-            if error.span is None:
-                error.span, error.source = made.span, self.cursor.source
-            raise
-
-
-def _is_basis(made: Term) -> bool:
-    return made.name in ("E", "ScaledBasis")
-
-
-def _compact(shape: Shape, order: Iterable[int]) -> Layout:
-    """The layout without holes whose digits have that order, the fastest first."""
-    extents = [*leaves(shape)]
-    strides = [0] * len(extents)
-    stride = 1
-    for at in order:
-        strides[at] = stride
-        stride *= extents[at]
-    return Layout(shape, tuple(map(as_vector, strides)), order="cute")

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
 from tilewise.notation.dialects.cute.elements import bits_of, element_of
-from tilewise.notation.tokens import WIDTH, Cursor, Token
+from tilewise.notation.tokens import WIDTH, Cursor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,33 +68,23 @@ def width_pointer(cursor: Cursor, number: Callable[[], int]) -> Pointer:
     """Take `smem_ptr[16b](0x400)`, whose word is next; `number` takes an address."""
     start = cursor.take()
     opened = cursor.expect("[")
-    bits = _width(cursor)
+    width = cursor.take()
+    bits = int(width.text[:-1]) if width.kind == WIDTH and len(width.text) <= 5 else 0
+    if bits < 1:
+        raise cursor.error("TW004", "expected the width of an element, such as 16b", width.span)
     cursor.expect("]", opened)
     opened = cursor.expect("(", hint=EXAMPLE)
-    if nothing := cursor.accept("("):  # C prints a null pointer as (nil)
+    at = cursor.next
+    if cursor.accept("("):  # C prints a null pointer as (nil)
         cursor.expect("nil")
-        cursor.expect(")", nothing)
-    elif start.text == "tmem_" and cursor.next.kind == WIDTH:  # lane and column, 0x0000.0100
+        cursor.expect(")", at)
+    elif start.text == "tmem_" and at.kind == WIDTH:  # lane and column, 0x0000.0100
         cursor.take()
-    elif not cursor.accept("unset", "nullptr"):
-        at = cursor.next
-        if number() * 8 % bits:
-            raise cursor.error(
-                "TW106",
-                f"the address is no multiple of {bits} bits",
-                at.span,
-                "it counts bytes; where it says nothing, write unset",
-            )
+    elif not cursor.accept("unset", "nullptr") and number() * 8 % bits:
+        hint = "it counts bytes; where it says nothing, write unset"
+        raise cursor.error("TW106", f"the address is no multiple of {bits} bits", at.span, hint)
     cursor.expect(")", opened)
     return Pointer(bits, space="tmem" if start.text == "tmem_" else "")
-
-
-def _width(cursor: Cursor) -> int:
-    """`16b`."""
-    token = cursor.take()
-    if token.kind == WIDTH and 0 < len(token.text) <= 5 and int(token.text[:-1]) > 0:
-        return int(token.text[:-1])
-    raise cursor.error("TW004", "expected the width of an element, such as 16b", token.span)
 
 
 def typed_pointer(
@@ -105,17 +96,22 @@ def typed_pointer(
         number()
         cursor.expect(":", opened)
     element = cursor.take()
-    pointer = Pointer(bits_of(element.text), element_of(element.text), ran=word.text == "raw_ptr")
-    if pointer.bits is None and element.text != "i1":
+    bits = bits_of(element.text)
+    if bits is None and element.text != "i1":
         message = f"{element} is no type of an element that is known here"
         raise cursor.error("TW105", message, element.span, "such as f16, bf16, f8E4M3FN or i32")
+    pointer = Pointer(bits, element_of(element.text), ran=word.text == "raw_ptr")
     swizzles: list[Swizzle] = []
     while cursor.accept(","):
         start = cursor.next
         if start.text == "S":
-            swizzles.append(_in_elements(cursor, swizzle(), pointer, start))
-        elif start.text == "align":
-            cursor.take()
+            on_bytes = swizzle()
+            with cursor.blame(start):
+                if bits is None:
+                    message = "the bytes of a bool in memory are not known here"
+                    raise LayoutError("TW106", f"{message}, and the swizzle acts on bytes")
+                swizzles.append(on_bytes.scaled(8, bits))
+        elif cursor.accept("align"):
             bracket = cursor.expect("<")
             pointer.alignment = number()
             cursor.expect(">", bracket)
@@ -124,15 +120,6 @@ def typed_pointer(
     cursor.expect(">" if opened.text == "<" else ")", opened)
     pointer.swizzled = bool(swizzles)
     return pointer, swizzles
-
-
-def _in_elements(cursor: Cursor, swizzle: Swizzle, pointer: Pointer, start: Token) -> Swizzle:
-    """Return the swizzle on bytes, counted in elements."""
-    if pointer.bits is None:
-        message = "the bytes of a bool in memory are not known here"
-        raise cursor.error("TW106", f"{message}, and the swizzle acts on bytes", cursor.since(start))
-    with cursor.blame(start):
-        return swizzle.scaled(8, pointer.bits)
 
 
 def space(cursor: Cursor) -> str:

@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from tilewise.core.axes import KNOWN, Axis
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import size_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.text import BASIS
 from tilewise.core.vectors import Vector, as_vector
-from tilewise.notation.cute import ATTACHED, POINTERS, SWIZZLES
 from tilewise.notation.dialects.cute.pointers import EXAMPLE, Pointer, space, typed_pointer, width_pointer
 from tilewise.notation.dialects.given import Reading
+from tilewise.notation.dialects.looks import ATTACHED, POINTERS, SWIZZLES
 from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
 from tilewise.notation.trees import (
     Branch,
@@ -40,7 +41,7 @@ from tilewise.notation.trees import (
 _PYCUTE = re.compile(r"SW_(\d{1,4})_(\d{1,4})_(\d{1,4})")
 """A swizzle of pycute."""
 _TYPED = "such as ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)"
-_COUNTING = ("counting_iter", "counting_iterator", "counting_ptr")
+_O = ("o", "∘")
 
 
 @dataclass(slots=True)
@@ -59,25 +60,20 @@ class CuteParser:
 
     def layout(self) -> Layout:
         """The whole text as a layout."""
-        cursor, start = self.cursor, self.cursor.next
+        cursor = self.cursor
         opened = self.opened()
         offset = self.first_value(opened is not None and not self.pointed.space)
-        before = self.swizzles()
-        with cursor.blame(start):
-            swizzles = self.pointer(before)
+        swizzles = self.pointer(self.swizzles())
         signed = cursor.next.text == "-"
-        if cursor.next.text != "(" and cursor.ahead(1 + signed).text in ("o", "∘"):
-            with cursor.blame(cursor.next):
-                offset = offset + as_vector(self.integer(cursor).value)
+        if cursor.next.text != "(" and cursor.ahead(1 + signed).text in _O:
+            offset = offset + as_vector(self.number())
             self.compose()
         plain = self.plain()
         if opened is not None and (opened.text == "<" or cursor.next.text == ")"):
             cursor.expect(">" if opened.text == "<" else ")", opened)
-        cursor.expect_end(
-            "the layout", "copies and offsets are added to S[...]" if cursor.next.text == "+" else ""
-        )
-        with cursor.blame(start):
-            return (plain + offset if offset.terms else plain).swizzled(tuple(swizzles))
+        hint = "copies and offsets are added to S[...]" if cursor.next.text == "+" else ""
+        cursor.expect_end("the layout", hint)
+        return (plain + offset if offset.terms else plain).swizzled(tuple(swizzles))
 
     def opened(self) -> Token | None:
         """The bracket of `tensor<`, `tensor(` or `Tensor<`, which the DSL prints around a tensor."""
@@ -94,62 +90,50 @@ class CuteParser:
 
     def first_value(self, in_tensor: bool) -> Vector:
         """The first value of a tensor of numbers or coordinates, such as that of `ArithTuple(2,_0) o`."""
-        cursor, start = self.cursor, self.cursor.next
-        if cursor.accept(*_COUNTING):
+        cursor = self.cursor
+        if cursor.accept("counting_iter"):
             opened = cursor.expect("(")
-            with cursor.blame(start):
-                first = as_vector(self.number())
+            first = as_vector(self.number())
             cursor.expect(")", opened)
-        elif cursor.accept("ArithTuple") or (in_tensor and start.text == "("):
-            with cursor.blame(start):
-                first = self.coordinate(tree(cursor, self.integer, grouping=False))
+        elif cursor.accept("ArithTuple") or (in_tensor and cursor.next.text == "("):
+            first = coordinate(cursor, tree(cursor, self.integer, grouping=False))
         else:
             return Vector()
         self.compose()
         return first
 
-    def coordinate(self, values: Tree) -> Vector:
-        """A coordinate as a place: one axis a mode."""
-        place = Vector()
-        for mode, part in enumerate(values.parts if isinstance(values, Branch) else (values,)):
-            if isinstance(part, Branch) and any(leaf.value for leaf in leaves_of(part)):
-                raise self.nested(part.span)
-            if isinstance(part, Leaf) and isinstance(part.value, int) and part.value:
-                place = place + Vector(((Axis(f"{BASIS}{mode}"), part.value),))
-        return place
-
     def compose(self) -> None:
         """The `o` between two functions."""
-        if not self.cursor.accept("o", "∘"):
+        if not self.cursor.accept(*_O):
             hint = "functions are composed with o: Sw<3,4,3> o (8,64):(64,1)"
             raise self.cursor.error("TW004", f"expected 'o', found {self.cursor.next}", hint=hint)
 
     def swizzles(self) -> list[Swizzle]:
         """The swizzles that come next. An `o` follows each, unless a pointer is attached to it."""
         found: list[Swizzle] = []
-        while (pycutes := _PYCUTE.fullmatch(self.cursor.next.text)) or (
-            self.cursor.next.text in SWIZZLES and self.cursor.ahead(1).text == "<"
+        cursor = self.cursor
+        while _PYCUTE.fullmatch(cursor.next.text) or (
+            cursor.next.text in SWIZZLES and cursor.ahead(1).text == "<"
         ):
-            if pycutes:
-                with self.cursor.blame(self.cursor.take()):
-                    bits, base, shift = map(int, pycutes.groups())
-                    found.append(Swizzle(bits, base, shift))
-            else:
-                found.append(self.swizzle())
-            if self.cursor.next.text not in ATTACHED:
+            found.append(self.swizzle())
+            if cursor.next.text not in ATTACHED:
                 self.compose()
         return found
 
     def swizzle(self) -> Swizzle:
-        """`Sw<B,M,S>`, `Swizzle<B,M,S>` or `S<B,M,S>`."""
+        """`Sw<B,M,S>`, `Swizzle<B,M,S>`, `S<B,M,S>` or `SW_B_M_S`."""
         cursor, start = self.cursor, self.cursor.take()
         with cursor.blame(start):
-            opened = cursor.expect("<")
-            numbers = [self.number()]
-            while len(numbers) < 3:
-                cursor.expect(",", opened, "a swizzle has three numbers: B, M, S")
-                numbers.append(self.number())
-            cursor.expect(">", opened, "a swizzle has three numbers: B, M, S")
+            if pycutes := _PYCUTE.fullmatch(start.text):
+                numbers = [*map(int, pycutes.groups())]
+            else:
+                opened = cursor.expect("<")
+                numbers = [self.number()]
+                while cursor.accept(","):
+                    numbers.append(self.number())
+                cursor.expect(">", opened, "a swizzle has three numbers: B, M, S")
+            if len(numbers) != 3:
+                raise LayoutError("TW004", "a swizzle has three numbers: B, M, S")
             bits, base, shift = numbers
             return Swizzle(bits, base, shift)
 
@@ -166,9 +150,8 @@ class CuteParser:
         else:
             return before
         if self.unit != "element":
-            raise cursor.error(
-                "TW106", "a typed pointer counts elements", cursor.since(start), f"drop --unit {self.unit}"
-            )
+            hint = f"drop --unit {self.unit}"
+            raise cursor.error("TW106", "a typed pointer counts elements", cursor.since(start), hint)
         if cursor.next.kind == END:
             raise cursor.error("TW004", "expected 'o' and a layout after the pointer", hint=EXAMPLE)
         self.compose()
@@ -177,23 +160,24 @@ class CuteParser:
 
     def plain(self) -> Layout:
         """`shape:stride`."""
+        found = self.shape_or_layout()
+        if isinstance(found, Layout):
+            return found
+        hint = "a layout is (8,4):(4,1), or S[(8, 4) : (4, 1)]"
+        raise self.cursor.error("TW004", f"expected ':' and the strides, found {self.cursor.next}", hint=hint)
+
+    def shape_or_layout(self) -> Layout | Tree:
+        """`shape:stride`, or a shape where no strides follow."""
         cursor, start = self.cursor, self.cursor.next
         if start.kind == END:
             raise cursor.error("TW001", "there is no layout", hint="a layout of CuTe looks like (8,4):(4,1)")
         shape = tree(cursor, self.integer, grouping=False)
         if not cursor.accept(":"):
-            raise cursor.error(
-                "TW004",
-                f"expected ':' and the strides, found {cursor.next}",
-                hint="a layout is (8,4):(4,1), or S[(8, 4) : (4, 1)]",
-            )
+            return shape
         strides = tree(cursor, self.stride, grouping=False)
-        if cursor.next.text in ("o", "∘"):
-            raise cursor.error(
-                "TW008",
-                "two layouts composed are not one layout yet",
-                hint="give the result of the composition",
-            )
+        if cursor.next.text in _O:
+            hint = "give the result of the composition"
+            raise cursor.error("TW008", "two layouts composed are not one layout yet", hint=hint)
         with cursor.blame(start):
             modes = shape_of(cursor, shape)
             vectors = congruent(cursor, shape, strides, "the layout")
@@ -207,56 +191,70 @@ class CuteParser:
     def stride(self, cursor: Cursor) -> Leaf:
         """`8`, `_8`, or a basis stride `1@0`, which is 1 step on axis e0."""
         start = cursor.next
-        steps = self.number()
-        if not cursor.accept("@"):
-            return Leaf(as_vector(steps), cursor.since(start))
-        mode = cursor.next
-        if mode.kind == NAME and mode.text in KNOWN:
-            raise cursor.error(
-                "TW008", "CuTe has no named axes", mode.span, f"write S[...] with strides on @{mode.text}"
-            )
-        axis = Axis(f"{BASIS}{self.number()}")
-        if cursor.next.text == "@":
-            raise self.nested((mode.start, cursor.ahead(1).end))
-        return Leaf(Vector(((axis, steps),)), cursor.since(start))
-
-    def nested(self, span: tuple[int, int]) -> LayoutError:
-        """The refusal of a basis inside a basis, `1@0@1`."""
-        return self.cursor.error(
-            "TW008",
-            "a basis inside a basis has no axis here",
-            span,
-            "flatten the coordinates, so that every basis stride names one mode",
-        )
+        vector = as_vector(self.number())
+        if cursor.accept("@"):
+            mode = cursor.next
+            if mode.kind == NAME and mode.text in KNOWN:
+                hint = f"write S[...] with strides on @{mode.text}"
+                raise cursor.error("TW008", "CuTe has no named axes", mode.span, hint)
+            vector = along_basis(self.number(), vector["m"])
+            if cursor.next.text == "@":
+                raise nested_basis(cursor, (mode.start, cursor.ahead(1).end))
+        return Leaf(vector, cursor.since(start))
 
     def number(self) -> int:
-        """`8`, `_8`, `-8`, or a name with a value."""
-        return -self.magnitude() if self.cursor.accept("-") else self.magnitude()
+        """`8`, `_8`, `-8`, `_-8`, or a name with a value."""
+        cursor = self.cursor
+        if cursor.accept("-"):
+            return -self.magnitude()
+        if cursor.next.text == "_" and cursor.ahead(1).text == "-":  # C++ prints _-1
+            cursor.take()
+            return self.number()
+        return self.magnitude()
 
     def magnitude(self) -> int:
         """`8`, `_8`, or a name with a value."""
-        cursor, token = self.cursor, self.cursor.next
+        cursor, token = self.cursor, self.cursor.take()
         if token.kind == NUMBER:
-            return literal(cursor, cursor.take().text)
-        cursor.take()
+            return literal(cursor, token.text)
+        if (value := static(cursor, token.text)) is not None:
+            return value
         if token.kind == NAME:
-            digits = token.text[1:]
-            if token.text[0] == "_" and digits.isascii() and digits.isdigit():
-                return literal(cursor, digits)
-            if token.text == "_" and cursor.next.text == "-" and cursor.next.start == token.end:
-                cursor.take()  # C++ prints _-1
-                if cursor.next.kind == NUMBER:
-                    return -literal(cursor, cursor.take().text)
-                raise no_number(cursor, cursor.next)
             return self.names.number(cursor, token)
         if token.text == "?":
-            raise cursor.error(
-                "TW007",
-                "a dynamic value is not known here",
-                token.span,
-                "write a name and give it a value: --let",
-            )
+            hint = "write a name and give it a value: --let"
+            raise cursor.error("TW007", "a dynamic value is not known here", token.span, hint)
         raise no_number(cursor, token)
+
+
+def static(cursor: Cursor, word: str) -> int | None:
+    """Return the number that a static one is: the 8 of `_8`, the -8 of `_m8`; else None."""
+    digits = word.removeprefix("_").removeprefix("m")
+    if word[:1] != "_" or not (digits.isascii() and digits.isdigit()):
+        return None
+    return -literal(cursor, digits) if word[1] == "m" else literal(cursor, digits)
+
+
+def along_basis(mode: int, steps: int) -> Vector:
+    """Return steps along a mode's coordinate, CuTe's `steps@mode`."""
+    return Vector(((Axis(f"{BASIS}{mode}"), steps),))
+
+
+def coordinate(cursor: Cursor, values: Tree) -> Vector:
+    """Return a coordinate as a place: one axis a mode."""
+    place = Vector()
+    for mode, part in enumerate(values.parts if isinstance(values, Branch) else (values,)):
+        if isinstance(part, Branch) and any(leaf.value for leaf in leaves_of(part)):
+            raise nested_basis(cursor, part.span)
+        if isinstance(part, Leaf) and isinstance(part.value, int) and part.value:
+            place = place + along_basis(mode, part.value)
+    return place
+
+
+def nested_basis(cursor: Cursor, span: tuple[int, int]) -> LayoutError:
+    """Return the refusal of a basis inside a basis, `1@0@1`."""
+    hint = "flatten the coordinates, so that every basis stride names one mode"
+    return cursor.error("TW008", "a basis inside a basis has no axis here", span, hint)
 
 
 def tile_mode(parser: CuteParser) -> Layout | int | None:
@@ -268,12 +266,9 @@ def tile_mode(parser: CuteParser) -> Layout | int | None:
     cursor, start = parser.cursor, parser.cursor.next
     if cursor.accept("_"):
         return None
-    if start.text != "(" and cursor.ahead(1).text != ":":
-        extent = parser.number()
-        if extent < 1:
-            raise cursor.error("TW102", "an extent is positive", cursor.since(start))
-        return extent
-    found = parser.plain()
-    if found.moving not in ((), ("m",)):
-        raise cursor.error("TW008", "a permutation steps along its own mode", cursor.since(start))
-    return found
+    found = parser.plain() if start.text == "(" else parser.shape_or_layout()
+    if isinstance(found, Layout):
+        if found.moving not in ((), ("m",)):
+            raise cursor.error("TW008", "a permutation steps along its own mode", cursor.since(start))
+        return found
+    return size_of(shape_of(cursor, found))

@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tilewise.core.errors import LayoutError
 from tilewise.core.shapes import MAX_NESTING
-from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
+from tilewise.notation.tokens import END, NAME, NUMBER, Cursor
 from tilewise.notation.trees import literal
 
 _LEFT_OUT = ("const", "constexpr", "volatile", "typename", "struct", "class", "auto", "static", "&")
@@ -55,22 +54,17 @@ def term(cursor: Cursor, depth: int = 1) -> Term:
     ('make_shape', ['Int', '_4'])
     """
     start = cursor.next
-    if depth > MAX_NESTING:
-        raise cursor.error("TW005", f"brackets nested deeper than {MAX_NESTING}", start.span)
     factors = [_factor(cursor, depth)]
-    while cursor.next.text == "*":
-        if cursor.ahead(1).text in (">", ",", ")", "const", "*", "&") or cursor.ahead(1).kind == END:
-            cursor.take()  # a pointer
-            _leave_out(cursor)
+    while cursor.accept("*"):
+        if cursor.next.text in (">", ",", ")", "const", "*", "&") or cursor.next.kind == END:
+            _leave_out(cursor)  # a pointer
         else:
-            cursor.take()
             factors.append(_factor(cursor, depth))
-    if len(factors) == 1:
-        return factors[0]
-    return Term(TIMES, cursor.since(start), given=tuple(factors))
+    return factors[0] if len(factors) == 1 else Term(TIMES, cursor.since(start), given=tuple(factors))
 
 
 def _leave_out(cursor: Cursor) -> None:
+    """Take words that say nothing of a layout."""
     while cursor.accept(*_LEFT_OUT):
         pass
 
@@ -78,88 +72,70 @@ def _leave_out(cursor: Cursor) -> None:
 def _factor(cursor: Cursor, depth: int) -> Term:
     _leave_out(cursor)
     start = cursor.next
+    if depth > MAX_NESTING:
+        raise cursor.error("TW005", f"brackets nested deeper than {MAX_NESTING}, or as many signs")
     if cursor.accept("-"):
-        if depth > MAX_NESTING:
-            raise cursor.error("TW005", f"more than {MAX_NESTING} signs", start.span)
-        negated = _factor(cursor, depth + 1)
-        return Term(TIMES, cursor.since(start), given=(Term("-1", start.span, -1), negated))
+        minus = Term("-1", start.span, -1)
+        return Term(TIMES, cursor.since(start), given=(minus, _factor(cursor, depth + 1)))
     if start.kind == NUMBER:
-        cursor.take()
-        number = literal(cursor, start.text)
+        number = literal(cursor, cursor.take().text)
         if cursor.next.text.lower() in _SUFFIXES and cursor.next.start == start.end:
             cursor.take()
         return Term(start.text, start.span, number)
-    if start.text == "(":
-        return _tuple(cursor, depth)
     if start.kind == NAME:
         return _word(cursor, depth)
+    if cursor.accept("("):
+        return _tuple(cursor, depth)
     raise cursor.error("TW004", f"expected a word or a number, found {start}")
 
 
 def _tuple(cursor: Cursor, depth: int) -> Term:
     """`(8, 4)`, by Python's rules: `(8)` is 8. The cast of `(int)8` is left out."""
-    opened = cursor.take()
-    parts, named, comma = _listed(cursor, opened, ")", depth)
-    if named:
-        raise cursor.error("TW004", "a tuple has no names", cursor.since(opened))
-    if len(parts) == 1 and not comma:
+    opened = cursor.behind
+    parts, named = _listed(cursor, ")", depth)
+    if len(parts) == 1 and not named and cursor.tokens[cursor.at - 2].text != ",":
         is_cast = parts[0].name in _CASTS and (cursor.next.kind == NUMBER or cursor.next.text == "-")
         return _factor(cursor, depth + 1) if is_cast else parts[0]
-    return Term(TUPLE, cursor.since(opened), given=parts)
+    return Term(TUPLE, cursor.since(opened), None, None, parts, named)
 
 
 def _word(cursor: Cursor, depth: int) -> Term:
-    start = cursor.take()
-    last, name = start, start.text
+    """A word without its namespaces, and what its brackets hold."""
+    start = last = cursor.take()
     while cursor.next.text == "::" and cursor.ahead(1).kind == NAME:
         cursor.take()
         last = cursor.take()
-        name = last.text
+    name = last.text.rpartition(".")[2]
     while last.text in _SEVERAL and cursor.next.text in (*_SEVERAL, "int", "char"):
         last = cursor.take()
         name = f"{name} {last.text}"
-    name = name.rpartition(".")[2]
     angle = given = None
     named: dict[str, Term] = {}
-    if opened := cursor.accept("<"):
-        angle, named, _ = _listed(cursor, opened, ">", depth)
-        if named:
-            raise cursor.error("TW004", "a template's arguments have no names", cursor.since(opened))
+    if cursor.accept("<"):
+        angle, named = _listed(cursor, ">", depth)
     if opened := cursor.accept("(", "{"):
-        given, named, _ = _listed(cursor, opened, ")" if opened.text == "(" else "}", depth)
+        given, named = _listed(cursor, ")" if opened.text == "(" else "}", depth)
     span = cursor.since(start)
     _leave_out(cursor)
     return Term(name, span, None, angle, given, named)
 
 
-def _listed(
-    cursor: Cursor, opened: Token, closing: str, depth: int
-) -> tuple[tuple[Term, ...], dict[str, Term], bool]:
-    """Terms with commas between them, those with names, and whether a comma is there."""
+def _listed(cursor: Cursor, closing: str, depth: int) -> tuple[tuple[Term, ...], dict[str, Term]]:
+    """Terms with commas between them, and those with names, up to the bracket that closes."""
+    opened, comma = cursor.behind, True
     parts: list[Term] = []
     named: dict[str, Term] = {}
-    comma = False
     while not cursor.accept(closing):
-        if (parts or named) and not comma:
-            raise _not_closed(cursor, opened, closing)
-        if cursor.next.text == ",":
-            raise cursor.error("TW004", "an entry is missing before ','")
-        if cursor.next.kind == NAME and cursor.ahead(1).text == "=":
-            name = cursor.take()
+        name = cursor.next
+        if not comma or name.kind == END:
+            cursor.expect(closing, opened)
+        if name.kind == NAME and cursor.ahead(1).text == "=":
+            cursor.take()
             cursor.take()
             if name.text in named:
                 raise cursor.error("TW004", f"{name} is given twice", name.span)
             named[name.text] = term(cursor, depth + 1)
-        elif named:
-            raise cursor.error("TW004", "those without a name come first")
         else:
             parts.append(term(cursor, depth + 1))
         comma = cursor.accept(",") is not None
-    return tuple(parts), named, comma
-
-
-def _not_closed(cursor: Cursor, opened: Token, closing: str) -> LayoutError:
-    if cursor.next.kind == END:
-        hint = f"close it with '{closing}'"
-        return cursor.error("TW004", f"'{opened.text}' is never closed", opened.span, hint)
-    return cursor.error("TW004", f"expected ',' or '{closing}', found {cursor.next}")
+    return tuple(parts), named
