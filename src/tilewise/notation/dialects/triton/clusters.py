@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
-from tilewise.notation.dialects.triton.tile import BLOCK, Basis, Tile
+from tilewise.notation.dialects.triton.tile import BLOCK, REGISTER, Basis, Tile
 
-OLD = ("CTAsPerCGA", "CTASplitNum", "CTAOrder")
+_OLD = {"CTAsPerCGA", "CTASplitNum", "CTAOrder"}
+_OLD_OF_TENSOR_MEMORY = ("CTASplitM", "CTASplitN")
 
 
 def blocks_of(encoding: Encoding, rank: int) -> list[Basis]:
@@ -15,34 +16,41 @@ def blocks_of(encoding: Encoding, rank: int) -> list[Basis]:
 
     Today an encoding lists them, `CGALayout = [[0, 1]]`. Before 3.6 three keys said how many blocks there
     are in each dimension, how many of these hold parts of their own, and in which order they come
-    (makeCgaLayout).
+    (makeCgaLayout). Those of tensor memory said how many there are along M and N.
     """
-    if "CGALayout" in encoding.items:
-        bases = encoding.bases("CGALayout", rank)
-        for basis in bases:
-            if any(x & x - 1 for x in basis) or sum(map(bool, basis)) > 1:
-                raise encoding.error(
-                    "TW102",
-                    f"CGALayout has {spelled(basis)}, and a block steps by a power of two",
-                    "CGALayout",
-                )
-        return list(bases)
-    if not any(key in encoding.items for key in OLD):
-        return []
-    blocks, split = encoding.powers("CTAsPerCGA", rank), encoding.powers("CTASplitNum", rank)
-    order = encoding.numbers("CTAOrder", rank)
-    if sorted(order) != [*range(rank)]:
-        raise encoding.error(
-            "TW003", f"CTAOrder = {spelled(order)} is no permutation of the dimensions", "CTAOrder"
-        )
-    tile = Tile(rank)
-    for dimension in order:
-        if blocks[dimension] < split[dimension]:
-            raise encoding.error(
-                "TW102", f"{blocks[dimension]} blocks do not hold {split[dimension]} parts", "CTASplitNum"
-            )
-        tile.step(BLOCK, split[dimension], dimension).still(BLOCK, blocks[dimension] // split[dimension])
+    listed = encoding.bases("CGALayout", rank)
+    for basis in listed:
+        if sum(x.bit_count() for x in basis) > 1:
+            message = f"CGALayout has {spelled(basis)}, and a block steps by a power of two"
+            raise encoding.error("TW102", message, "CGALayout")
+    tile = Tile(rank).put(BLOCK, *listed)
+    for dimension, key in enumerate(_OLD_OF_TENSOR_MEMORY):
+        if key in encoding.items:
+            tile.step(BLOCK, encoding.power(key), dimension)
+    if not _OLD.isdisjoint(encoding.items):
+        blocks, split = encoding.powers("CTAsPerCGA", rank), encoding.powers("CTASplitNum", rank)
+        for dimension in encoding.order("CTAOrder", rank):
+            many, parts = blocks[dimension], split[dimension]
+            if many < parts:
+                raise encoding.error("TW102", f"{many} blocks do not hold {parts} parts", "CTASplitNum")
+            tile.step(BLOCK, parts, dimension).still(BLOCK, many // parts)
     return tile.bases[BLOCK]
+
+
+def rank_of_product(encoding: Encoding, shape: Sequence[int]) -> int:
+    """Return the rank of a matrix, or of several; refuse any other."""
+    if len(shape) not in (2, 3):
+        message = f"{encoding.name} lays out matrices, and no tensor of {len(shape)} dimensions"
+        raise encoding.error("TW202", message)
+    return len(shape)
+
+
+def over_blocks(
+    tile: Tile, encoding: Encoding, shape: Sequence[int], grows: str = REGISTER, still: int | None = None
+) -> Tile:
+    """Lay a tile over a shape, and over the blocks of a cluster; along one dimension they hold the same."""
+    blocks = blocks_of(encoding, tile.rank)
+    return tile.over_blocks(blocks if still is None else fixed_along(still, blocks), shape, grows)
 
 
 def fixed_along(dimension: int, blocks: Iterable[Basis]) -> list[Basis]:
@@ -61,6 +69,4 @@ def row_major(rank: int, *, swapped: bool = False) -> list[int]:
     ([2, 1, 0], [1, 2, 0])
     """
     order = [*reversed(range(rank))]
-    if swapped and rank > 1:
-        order[0], order[1] = order[1], order[0]
-    return order
+    return [*order[1::-1], *order[2:]] if swapped else order

@@ -45,6 +45,13 @@ class Context:
         if sentence not in self.notes:
             self.notes.append(sentence)
 
+    def elements_in_32_bits(self, encoding: Encoding) -> int:
+        """Return how many elements a register or an unpacked column of 32 bits holds."""
+        if self.dtype is None:
+            message = f"{encoding.name} fills 32 bits with elements: say how many bits one has"
+            raise encoding.error("TW105", message, hint="--dtype f16")
+        return max(1, 32 // self.dtype.bits)
+
     def without_spare_registers(self, tile: Tile, encoding: Encoding) -> Tile:
         """Drop the registers of #ttg.blocked that reach beyond the shape; before 3.9 they held copies.
 
@@ -54,12 +61,10 @@ class Context:
         spare = sum(not any(basis) for basis in tile.bases[REGISTER])
         if not spare:
             return tile
-        copies = f"{1 << spare} copies in registers"
+        copies, beyond = f"{1 << spare} copies in registers", f"{encoding.name} reaches beyond the shape"
         if self.before(3, 9):
-            self.note(f"{encoding.name} reaches beyond the shape: {copies}, as in Triton before 3.9")
+            self.note(f"{beyond}: {copies}, as in Triton before 3.9")
             return tile
         if not self.given:
-            self.note(
-                f"{encoding.name} reaches beyond the shape: Triton before 3.9 made {copies} (--triton 3.8)"
-            )
+            self.note(f"{beyond}: Triton before 3.9 made {copies} (--triton 3.8)")
         return tile.without(REGISTER)

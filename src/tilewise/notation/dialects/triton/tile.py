@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilewise.core.errors import LayoutError
+from tilewise.core.shapes import flat_index
 
 Basis = tuple[int, ...]
 
@@ -37,20 +38,26 @@ class Tile:
         self.order = self.order or range(self.rank)
         self.size = self.size or [1] * self.rank
 
+    def put(self, place: str, *bases: Basis) -> Tile:
+        """Let the next bits of a place move so."""
+        known = self.bases.setdefault(place, [])
+        for basis in bases:
+            known.append(basis)
+            self.size = [max(size, 1 << x.bit_length()) for size, x in zip(self.size, basis, strict=True)]
+        if len(known) > MAX_BITS:
+            raise LayoutError("TW005", f"{place} has more than 2^{MAX_BITS} places")
+        return self
+
     def step(self, place: str, extent: int, dimension: int) -> Tile:
         """Let the next places go on along a dimension."""
-        bases = self.bases.setdefault(place, [])
+        self.put(place)
         for _ in range(_bits(extent)):
-            bases.append(unit(self.rank, dimension, self.size[dimension]))
-            self.size[dimension] *= 2
-            if len(bases) > MAX_BITS:
-                raise LayoutError("TW005", f"{place} has more than 2^{MAX_BITS} places")
+            self.put(place, unit(self.rank, dimension, self.size[dimension]))
         return self
 
     def still(self, place: str, extent: int) -> Tile:
         """Let the next places hold what those before them hold."""
-        self.bases.setdefault(place, []).extend([(0,) * self.rank] * _bits(extent))
-        return self
+        return self.put(place, *[(0,) * self.rank] * _bits(extent))
 
     def steps(
         self, place: str, extents: Sequence[int], order: Iterable[int], still: int | None = None
@@ -84,11 +91,10 @@ class Tile:
         """Fit what one block of the cluster holds, and lay the blocks over the shape."""
         inside = shape_of_a_block(blocks, shape)
         self.fit(inside, grows)
-        cut = [split // part for split, part in zip(shape, inside, strict=True)]
-        self.bases[BLOCK] = [
-            tuple(0 if x >= many else x * part for x, many, part in zip(basis, cut, inside, strict=True))
-            for basis in blocks
-        ]
+        self.bases[BLOCK] = []
+        for basis in blocks:
+            moved = [x * part for x, part in zip(basis, inside, strict=True)]
+            self.put(BLOCK, tuple(x * (x < extent) for x, extent in zip(moved, shape, strict=True)))
         self.size = list(shape)
         return self
 
@@ -119,21 +125,13 @@ def shape_of_a_block(blocks: Iterable[Basis], shape: Sequence[int]) -> list[int]
     return [max(1, extent // many) for extent, many in zip(shape, split, strict=True)]
 
 
-def flat(basis: Basis, shape: Sequence[int]) -> int:
-    """Return by how much a basis moves the flat index of a shape of powers of two.
-
-    >>> flat((2, 1), (4, 8))
-    17
-    """
-    index = 0
-    for x, extent in zip(basis, shape, strict=True):
-        index = index * extent + x
-    return index
-
-
 def flattened(bases: Mapping[str, Sequence[Basis]], shape: Sequence[int]) -> dict[str, list[int]]:
-    """Return bases as moves of the flat index."""
-    return {place: [flat(basis, shape) for basis in moved] for place, moved in bases.items()}
+    """Return by how much bases move the flat index of a shape.
+
+    >>> flattened({"lane": [(2, 1)]}, (4, 8))
+    {'lane': [17]}
+    """
+    return {place: [flat_index(basis, tuple(shape)) for basis in moved] for place, moved in bases.items()}
 
 
 def _bits(extent: int) -> int:
