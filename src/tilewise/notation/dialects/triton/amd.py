@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
-from tilewise.notation.dialects.triton.clusters import fixed_along, over_blocks, rank_of_product, row_major
 from tilewise.notation.dialects.triton.context import Context
-from tilewise.notation.dialects.triton.tile import LANE, REGISTER, WARP, Basis, Tile
+from tilewise.notation.dialects.triton.tile import (
+    LANE,
+    REGISTER,
+    WARP,
+    Basis,
+    Tile,
+    fixed_along,
+    rank_of_product,
+    row_major,
+)
 
 WAVE = 64
 _MFMA = ((32, 32), (16, 16), (64, 4), (4, 64))
@@ -36,7 +44,7 @@ def matrix_fma(encoding: Encoding, shape: Sequence[int], context: Context) -> Ti
     tile.step(REGISTER, tiles[n], n).step(WARP, warps[n], n)
     tile.step(REGISTER, max(1, shape[n] // (columns * warps[n] * tiles[n])), n)
     tile.step(REGISTER, tiles[m], m).steps(WARP, warps, row_major(rank)[1:])
-    return over_blocks(tile, encoding, shape)
+    return tile.over_blocks(encoding, shape)
 
 
 def matrix_fma_operand(tile: Tile, encoding: Encoding, parent: Encoding, shape: Sequence[int]) -> None:
@@ -63,7 +71,7 @@ def wave_matrix(encoding: Encoding, shape: Sequence[int], context: Context) -> T
     else:
         tile.step(REGISTER, 8, registers).step(LANE, 2, registers).step(REGISTER, rows // 16, registers)
     _over_tiles(tile, _tiles(encoding, rank))
-    return over_blocks(tile, encoding, shape)
+    return tile.over_blocks(encoding, shape)
 
 
 def wave_matrix_operand(tile: Tile, encoding: Encoding, parent: Encoding) -> None:

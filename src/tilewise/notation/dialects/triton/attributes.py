@@ -135,7 +135,8 @@ class Encoding:
         return self._numbers(key, self._value(key), "a list of numbers", length)
 
     def _numbers(self, key: str, value: Value, wanted: str, length: int | None) -> tuple[int, ...]:
-        found = tuple(filter(_is_number, value)) if isinstance(value, tuple) else ()
+        values = value if isinstance(value, tuple) else ()
+        found = tuple(one for one in values if _is_number(one))
         if found != value:
             raise self._wrong(key, wanted, value)
         if length not in (None, len(found)):
@@ -183,14 +184,15 @@ def _is_number(value: Value) -> TypeGuard[int]:
     return type(value) is int and 0 <= value <= MAX_EXTENT
 
 
-def spelled(value: object) -> str:
-    """Return a value as MLIR prints it, short.
+def spelled(value: object, most: int = 8) -> str:
+    """Return a value as MLIR prints it, short: of a list so many entries at most.
 
-    >>> spelled(((1, 0), True))
-    '[[1, 0], true]'
+    >>> spelled(((1, 0), True)), spelled((1, 2, 3), 2)
+    ('[[1, 0], true]', '[1, 2, ...]')
     """
     if isinstance(value, tuple):
-        return "[" + ", ".join(map(spelled, value[:8])) + (", ..." if len(value) > 8 else "") + "]"
+        entries = [spelled(one, most) for one in value[:most]]
+        return f"[{', '.join([*entries, '...'] if len(value) > most else entries)}]"
     if isinstance(value, Encoding):
         return value.name
     return (str(value).lower() if isinstance(value, bool) else str(value))[:40]

@@ -7,36 +7,14 @@ from dataclasses import replace
 from math import prod
 
 from tilewise.core.algebra.placebits import place_bits
-from tilewise.core.axes import Axis, m
+from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.triton import memory, registers, tensor_memory
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
 from tilewise.notation.dialects.triton.context import Context
-from tilewise.notation.dialects.triton.tile import (
-    BLOCK,
-    COL,
-    LANE,
-    OFFSET,
-    PARTITION,
-    REGISTER,
-    ROW,
-    WARP,
-    flattened,
-)
+from tilewise.notation.dialects.triton.tile import AXES, COL, OFFSET, ROW, flattened
 
-REG, LANEID, WARPID, CBX = Axis("reg"), Axis("laneid"), Axis("warpid"), Axis("cbx")
-TLANE, TCOL = Axis("TLane"), Axis("TCol")
-AXES = {
-    REGISTER: REG,
-    LANE: LANEID,
-    WARP: WARPID,
-    OFFSET: m,
-    PARTITION: Axis("buffer"),
-    ROW: TLANE,
-    COL: TCOL,
-    BLOCK: CBX,
-}
 KINDS = {**registers.KINDS, **memory.KINDS, **tensor_memory.KINDS}
 MAX_ELEMENTS = 1 << 48
 
@@ -108,7 +86,7 @@ def _layout_of(
     layout = replace(solved, steps=steps).layout(whole, seen)
     if not buffers:
         return layout
-    axis = TCOL if COL in moved else m
+    axis = AXES[COL if COL in moved else OFFSET]
     size = 1 << len(held[axis])
     if any(size % interval for interval, _ in paddings) and prod(buffers) > 1:
         raise LayoutError(

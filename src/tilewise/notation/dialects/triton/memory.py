@@ -12,7 +12,6 @@ from math import prod
 from tilewise.core.errors import LayoutError
 from tilewise.core.shapes import coordinates
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
-from tilewise.notation.dialects.triton.clusters import blocks_of, over_blocks
 from tilewise.notation.dialects.triton.context import Context
 from tilewise.notation.dialects.triton.tile import (
     BLOCK,
@@ -51,7 +50,7 @@ def swizzled(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile
     order = encoding.order(rank=rank)
     columns, rows = order[0], order[:2][-1]
     vector, per_phase, phases = (encoding.power(key) for key in ("vec", "perPhase", "maxPhase"))
-    inside = shape_of_a_block(blocks_of(encoding, rank), shape)
+    inside = shape_of_a_block(encoding, shape)
     wide, high = inside[columns], inside[rows]
     if encoding.flag("hasLeadingOffset", False):
         if (per_phase, phases) not in _PHASES_OF_HOPPER:
@@ -73,7 +72,7 @@ def swizzled(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile
 
     tile = Tile(rank, [*order[1::-1], *order[2:]]).step(OFFSET, wide, columns)
     _put_rows(tile, rows, columns, high, phase)
-    return over_blocks(tile.steps(OFFSET, inside, order[2:]), encoding, shape, OFFSET)
+    return tile.steps(OFFSET, inside, order[2:]).over_blocks(encoding, shape, OFFSET)
 
 
 def _put_rows(tile: Tile, rows: int, columns: int, high: int, phase: Callable[[int], int]) -> None:
@@ -96,7 +95,7 @@ def for_mma(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
     transposed, padded = encoding.flag("transposed", False), encoding.flag("fp4Padded", False)
     if padded and (width, bits) != (128, 8):
         raise encoding.error("TW602", "fp4Padded belongs to bytes and a swizzle of 128 of them", "fp4Padded")
-    inside = shape_of_a_block(blocks_of(encoding, rank), shape)
+    inside = shape_of_a_block(encoding, shape)
     box = [min(extent, BOX) for extent in inside]  # its storage, the slowest dimension first
     if transposed:
         box.append(box.pop(0))
@@ -104,7 +103,7 @@ def for_mma(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
         tile = Tile(rank, range(rank)[::-1])
         for position in reversed(range(rank)):
             tile.step(OFFSET, box[position], (position - 1) % rank if transposed else position)
-        return over_blocks(tile, encoding, shape, OFFSET)
+        return tile.over_blocks(encoding, shape, OFFSET)
     packing = 2 if padded else 1
     columns, vector = 8 * width // bits // packing, 128 // bits // packing
     box[-1] = min(box[-1], columns)
@@ -120,7 +119,7 @@ def for_mma(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
     for move in flattened(matrices.bases, (high, wide))[OFFSET]:
         basis = coordinates(move, tuple(box))
         tile.put(OFFSET, (basis[-1], *basis[:-1]) if transposed else basis)
-    return over_blocks(tile, encoding, shape, OFFSET)
+    return tile.over_blocks(encoding, shape, OFFSET)
 
 
 def by_bases(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
@@ -140,7 +139,7 @@ def padded(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
     rank = len(shape)
     whole = encoding.powers("shape", rank) if "shape" in encoding.items else shape
     tile = Tile(rank, encoding.order(rank=rank)).put(OFFSET)
-    return _reaching(over_blocks(tile, encoding, whole, OFFSET), encoding, shape)
+    return _reaching(tile.over_blocks(encoding, whole, OFFSET), encoding, shape)
 
 
 def paddings_of(encoding: Encoding) -> list[tuple[int, int]]:

@@ -15,9 +15,17 @@ from tilewise.notation.dialects.triton.amd import (
     wave_matrix_operand,
 )
 from tilewise.notation.dialects.triton.attributes import Encoding
-from tilewise.notation.dialects.triton.clusters import over_blocks, rank_of_product, row_major
 from tilewise.notation.dialects.triton.context import Context
-from tilewise.notation.dialects.triton.tile import BLOCK, LANE, REGISTER, WARP, Tile
+from tilewise.notation.dialects.triton.tile import (
+    BLOCK,
+    LANE,
+    REGISTER,
+    WARP,
+    Tile,
+    order_of,
+    rank_of_product,
+    row_major,
+)
 
 Shape = Sequence[int]
 
@@ -40,7 +48,7 @@ def _threads(encoding: Encoding, shape: Shape, reduced: int | None = None) -> Ti
     tile = Tile(rank, order).steps(REGISTER, each, order)
     tile.steps(LANE, encoding.powers("threadsPerWarp", rank), order, reduced)
     tile.steps(WARP, encoding.powers("warpsPerCTA", rank), order, reduced)
-    return over_blocks(tile, encoding, shape, still=reduced)
+    return tile.over_blocks(encoding, shape, still=reduced)
 
 
 def linear(encoding: Encoding, shape: Shape, context: Context) -> Tile:
@@ -54,8 +62,7 @@ def linear(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     for place in (REGISTER, LANE, WARP, BLOCK):
         tile.put(place, *encoding.bases(place, rank))
     registers = tile.bases[REGISTER]
-    met = [dimension for basis in registers for dimension in range(rank) if basis[dimension]]
-    tile.order = list(dict.fromkeys([*met, *row_major(rank)]))
+    tile.order = order_of(registers, rank)
     tile.bases[REGISTER] = [basis for basis in registers if all(map(int.__lt__, basis, shape))]
     return tile.fit(shape, REGISTER)
 
@@ -80,7 +87,7 @@ def nvidia_mma(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     tile = Tile(rank, row_major(rank))
     _matrices(tile, rows, columns, 2, rank - 1, rank - 2)
     tile.steps(WARP, encoding.powers("warpsPerCTA", rank), row_major(rank, swapped=hopper))
-    return over_blocks(tile, encoding, shape)
+    return tile.over_blocks(encoding, shape)
 
 
 def operand(encoding: Encoding, shape: Shape, context: Context) -> Tile:
@@ -101,13 +108,13 @@ def operand(encoding: Encoding, shape: Shape, context: Context) -> Tile:
         _nvidia_operand(tile, encoding, parent, context)
     elif parent.kind == "amd_mfma":
         matrix_fma_operand(tile, encoding, parent, shape)
-        return over_blocks(tile, parent, shape)
+        return tile.over_blocks(parent, shape)
     elif parent.kind == "amd_wmma":
         wave_matrix_operand(tile, encoding, parent)
     else:
         message = f"{parent.name} is the parent of no operand that is read here"
         raise encoding.error("TW002", message, "parent", "known: blocked nvidia_mma amd_mfma amd_wmma")
-    return over_blocks(tile, parent, shape, still=reduced)
+    return tile.over_blocks(parent, shape, still=reduced)
 
 
 KINDS: dict[str, Callable[[Encoding, Shape, Context], Tile]] = {

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilewise.notation.dialects.triton.attributes import Encoding
-from tilewise.notation.dialects.triton.clusters import blocks_of, over_blocks
 from tilewise.notation.dialects.triton.context import Context
 from tilewise.notation.dialects.triton.tile import COL, ROW, Tile, shape_of_a_block
 
@@ -19,7 +18,7 @@ COPIED_ROWS = (32, 64)
 def accumulator(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
     """Return the map of #ttng.tensor_memory_encoding: blocks of blockM x blockN, along M, then along N."""
     rows = encoding.power("blockM", known=(64, 128))
-    inside = shape_of_a_block(blocks_of(encoding, 2), shape)
+    inside = shape_of_a_block(encoding, shape)
     columns = min(encoding.power("blockN"), inside[1])
     mode = encoding.word("ctaMode", "DEFAULT", "TwoCTA_LHS", "TwoCTA_RHS")
     halved = mode == "DEFAULT" and rows == 64
@@ -47,7 +46,7 @@ def accumulator(encoding: Encoding, shape: Sequence[int], context: Context) -> T
     if any(map(int.__lt__, inside, tile.size)):
         block, tensor = (" x ".join(map(str, extents)) for extents in (tile.size, inside))
         raise encoding.error("TW202", f"a block of {block} is larger than the tensor {tensor}")
-    return over_blocks(tile, encoding, shape, COL)
+    return tile.over_blocks(encoding, shape, COL)
 
 
 def scales(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
@@ -55,9 +54,9 @@ def scales(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
     order = encoding.word("blockRepOrder", "mnThenK", "kThenMn")
     tile = Tile(2, (0, 1) if order == "mnThenK" else (1, 0))
     tile.step(ROW, 32, 0).still(ROW, 4).step(COL, 4, 1).step(COL, 2, 0)
-    if shape_of_a_block(blocks_of(encoding, 2), shape)[0] > 64:
+    if shape_of_a_block(encoding, shape)[0] > 64:
         tile.step(COL, 2, 0)
-    return over_blocks(tile, encoding, shape, COL)
+    return tile.over_blocks(encoding, shape, COL)
 
 
 KINDS: dict[str, Callable[[Encoding, Sequence[int], Context], Tile]] = {

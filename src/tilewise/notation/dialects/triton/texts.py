@@ -12,8 +12,8 @@ from tilewise.notation.dialects.given import SHAPE, Given, words
 from tilewise.notation.dialects.triton.attributes import Encoding, Reader, Span
 from tilewise.notation.tokens import END, MAX_TEXT, NUMBER, Cursor, Token
 
-_DEFINITION = re.compile(r"^[ \t]*(#[A-Za-z_$][\w$.]*)[ \t]*=[ \t]*(?=(#[A-Za-z_]\w*\.))", re.MULTILINE)
-_TYPE = re.compile(r"(?:\btensor|!(?:ttg|tt|triton_gpu)\.memdesc)<(?=\d)")
+_DEFINITION = re.compile(r"^[ \t]*(#[A-Za-z_$][\w$.]*)[ \t]*=[ \t]*(#[A-Za-z_]\w*\..*)", re.MULTILINE)
+_TYPE = re.compile(r"(?=((?:\btensor|!(?:ttg|tt|triton_gpu)\.memdesc)<\d.*))")
 MAX_PARTS = 4_096
 _POINTER_BITS = "b64"
 _TYPES = {
@@ -56,48 +56,41 @@ def chosen(given: Given, is_layout: Callable[[Encoding], bool]) -> Typed:
         raise LayoutError("TW005", f"a text of {len(text)} characters; at most {MAX_TEXT} are read")
     aliases: dict[str, Encoding] = {}
     for found in _DEFINITION.finditer(text):
-        name, start = found[1], found.end()
+        name = found[1]
         if name in aliases:
             raise LayoutError("TW004", f"{name} is defined twice", span=found.span(1), source=text)
-        aliases[name] = _typed(text, start, _end_of_line(text, start), aliases).encoding
+        aliases[name] = _typed(text, found.span(2), aliases).encoding
     types: dict[str, Span] = {}
     for found in _TYPE.finditer(text) if aliases or "\n" in text.strip() else ():
-        start, end = found.start(), _closing(text, found.end())
-        if "#" in text[start:end]:
-            types.setdefault(text[start:end], (start, end))
+        closed, start = _closed(found[1]), found.start()
+        if "#" in closed:
+            types.setdefault(closed, (start, start + len(closed)))
         if len(types) > MAX_PARTS:
             raise LayoutError("TW005", f"a text with more than {MAX_PARTS} layouts")
     names = [name for name, encoding in aliases.items() if is_layout(encoding)]
     if not names and not types:
-        return _typed(text, 0, len(text), aliases)
+        return _typed(text, (0, len(text)), aliases)
     only = given.part is None and len(types) == 1
     name = given.chosen(types if only else [*names, *types], "the text")
-    return _typed(text, *types[name], aliases) if name in types else Typed(aliases[name])
+    return _typed(text, types[name], aliases) if name in types else Typed(aliases[name])
 
 
-def _end_of_line(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
-
-
-def _closing(text: str, start: int) -> int:
-    """Return where the `<` before `start` is closed, or the end of the line."""
-    depth = 1
-    line = _end_of_line(text, start)
-    for found in re.compile(r"->|<|>").finditer(text, start, line):
+def _closed(line: str) -> str:
+    """Return the beginning of a line up to the `>` that closes its first `<`, or all of it."""
+    depth = 0
+    for found in re.finditer(r"->|<|>", line):
         depth += _DEPTH.get(found[0], 0)
         if not depth:
-            return found.end()
+            return line[: found.end()]
     return line
 
 
-def _typed(text: str, start: int, end: int, aliases: Mapping[str, Encoding]) -> Typed:
+def _typed(text: str, span: Span, aliases: Mapping[str, Encoding]) -> Typed:
     """Return a part of a text, which is a type, or an encoding alone; spans are those of the whole text."""
+    start, end = span
 
     def scan(source: str) -> Iterator[Token]:
-        for token in words(source[start:end]):
-            if token.text.startswith("//"):
-                return
+        for token in words(source[start:end].partition("//")[0]):
             yield Token(token.kind, token.text, token.start + start, token.end + start)
 
     cursor = Cursor(text, scan)

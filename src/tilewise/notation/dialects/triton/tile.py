@@ -9,13 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.shapes import flat_index
+from tilewise.notation.dialects.triton.attributes import Encoding, spelled
 
 Basis = tuple[int, ...]
 
 REGISTER, LANE, WARP, BLOCK = "register", "lane", "warp", "block"
 OFFSET, ROW, COL, PARTITION = "offset", "row", "col", "partition"
+AXES = {
+    REGISTER: Axis("reg"),
+    LANE: Axis("laneid"),
+    WARP: Axis("warpid"),
+    OFFSET: m,
+    PARTITION: Axis("buffer"),
+    ROW: Axis("TLane"),
+    COL: Axis("TCol"),
+    BLOCK: Axis("cbx"),
+}
 MAX_BITS = 64
 
 
@@ -87,12 +99,14 @@ class Tile:
         self.size = [min(a, b) for a, b in zip(self.size, shape, strict=True)]
         return self
 
-    def over_blocks(self, blocks: Sequence[Basis], shape: Sequence[int], grows: str) -> Tile:
+    def over_blocks(
+        self, encoding: Encoding, shape: Sequence[int], grows: str = REGISTER, still: int | None = None
+    ) -> Tile:
         """Fit what one block of the cluster holds, and lay the blocks over the shape."""
-        inside = shape_of_a_block(blocks, shape)
+        inside = shape_of_a_block(encoding, shape, still)
         self.fit(inside, grows)
         self.bases[BLOCK] = []
-        for basis in blocks:
+        for basis in blocks_of(encoding, self.rank, still):
             moved = [x * part for x, part in zip(basis, inside, strict=True)]
             self.put(BLOCK, tuple(x * (x < extent) for x, extent in zip(moved, shape, strict=True)))
         self.size = list(shape)
@@ -113,15 +127,9 @@ def unit(rank: int, dimension: int, step: int) -> Basis:
     return tuple(step if other == dimension else 0 for other in range(rank))
 
 
-def shape_of_a_block(blocks: Iterable[Basis], shape: Sequence[int]) -> list[int]:
-    """Return the shape of what one block holds: Triton's getShapePerCTA.
-
-    >>> shape_of_a_block([(1, 0), (0, 0)], (64, 16))
-    [32, 16]
-    """
-    split = [1] * len(shape)
-    for basis in blocks:
-        split = [max(many, 2 * x) for many, x in zip(split, basis, strict=True)]
+def shape_of_a_block(encoding: Encoding, shape: Sequence[int], still: int | None = None) -> list[int]:
+    """Return the shape of what one block holds: Triton's getShapePerCTA."""
+    split = Tile(len(shape)).put(BLOCK, *blocks_of(encoding, len(shape), still)).size
     return [max(1, extent // many) for extent, many in zip(shape, split, strict=True)]
 
 
@@ -139,3 +147,76 @@ def _bits(extent: int) -> int:
     if extent < 1 or extent & extent - 1:
         raise LayoutError("TW102", f"{extent} is no power of two, and Triton lays out powers of two alone")
     return extent.bit_length() - 1
+
+
+# -- blocks of a cluster, and orders of dimensions -------------------------------------------------
+
+
+_OLD = {"CTAsPerCGA", "CTASplitNum", "CTAOrder"}
+_OLD_OF_TENSOR_MEMORY = ("CTASplitM", "CTASplitN")
+
+
+def blocks_of(encoding: Encoding, rank: int, still: int | None = None) -> list[Basis]:
+    """Return the bases of the blocks, in parts that a block holds; none where a cluster has one block.
+
+    Along one dimension they may hold the same.
+
+    Today an encoding lists them, `CGALayout = [[0, 1]]`. Before 3.6 three keys said how many blocks there
+    are in each dimension, how many of these hold parts of their own, and in which order they come
+    (makeCgaLayout). Those of tensor memory said how many there are along M and N.
+    """
+    listed = encoding.bases("CGALayout", rank)
+    for basis in listed:
+        if sum(x.bit_count() for x in basis) > 1:
+            message = f"CGALayout has {spelled(basis)}, and a block steps by a power of two"
+            raise encoding.error("TW102", message, "CGALayout")
+    tile = Tile(rank).put(BLOCK, *listed)
+    for dimension, key in enumerate(_OLD_OF_TENSOR_MEMORY):
+        if key in encoding.items:
+            tile.step(BLOCK, encoding.power(key), dimension)
+    if not _OLD.isdisjoint(encoding.items):
+        blocks, split = encoding.powers("CTAsPerCGA", rank), encoding.powers("CTASplitNum", rank)
+        for dimension in encoding.order("CTAOrder", rank):
+            many, parts = blocks[dimension], split[dimension]
+            if many < parts:
+                raise encoding.error("TW102", f"{many} blocks do not hold {parts} parts", "CTASplitNum")
+            tile.step(BLOCK, parts, dimension).still(BLOCK, many // parts)
+    blocks = tile.bases[BLOCK]
+    return blocks if still is None else fixed_along(still, blocks)
+
+
+def rank_of_product(encoding: Encoding, shape: Sequence[int]) -> int:
+    """Return the rank of a matrix, or of several; refuse any other."""
+    if len(shape) not in (2, 3):
+        message = f"{encoding.name} lays out matrices, and no tensor of {len(shape)} dimensions"
+        raise encoding.error("TW202", message)
+    return len(shape)
+
+
+def fixed_along(dimension: int, blocks: Iterable[Basis]) -> list[Basis]:
+    """Return bases of blocks that hold the same along a dimension.
+
+    >>> fixed_along(1, [(1, 0), (0, 1)])
+    [(1, 0), (0, 0)]
+    """
+    return [(*basis[:dimension], 0, *basis[dimension + 1 :]) for basis in blocks]
+
+
+def row_major(rank: int, *, swapped: bool = False) -> list[int]:
+    """Return the order of a matrix among others, the fastest dimension first: Triton's getMatrixOrder.
+
+    >>> row_major(3), row_major(3, swapped=True)
+    ([2, 1, 0], [1, 2, 0])
+    """
+    order = [*reversed(range(rank))]
+    return [*order[1::-1], *order[2:]] if swapped else order
+
+
+def order_of(bases: Iterable[Basis], rank: int) -> tuple[int, ...]:
+    """Return the order in which bases meet the dimensions; the others follow row-major.
+
+    >>> order_of([(0, 1, 0), (1, 0, 0), (0, 2, 0)], 3)
+    (1, 0, 2)
+    """
+    met = [dimension for basis in bases for dimension in range(rank) if basis[dimension]]
+    return tuple(dict.fromkeys([*met, *row_major(rank)]))
