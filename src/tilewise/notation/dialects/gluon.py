@@ -22,7 +22,7 @@ from tilewise.notation.dialects.triton.tile import BLOCK, LANE, OFFSET, REGISTER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.notation.dialects.triton.attributes import Span, Value
+    from tilewise.notation.dialects.triton.attributes import Value
 
 EXAMPLES = (
     Given(
@@ -143,49 +143,32 @@ class _Objects(Reader):
             message = f"{word} is no layout of Gluon's that is read here"
             raise cursor.error("TW002", message, hint=f"known: {' '.join(CLASSES)}")
         cursor.take()
-        opened = cursor.expect("(", hint=f"{name}(...)")
+        cursor.expect("(", hint=f"{name}(...)")
         kind, fields = CLASSES[name]
-        keys = _keys_of(kind, fields + _OLD_FIELDS)
-        positions = iter(fields.split())
-        items: dict[str, Value] = {}
-        spans: dict[str, Span] = {}
-        while not cursor.accept(")"):
-            start = cursor.next
-            if cursor.ahead(1).text == "=":
-                field = cursor.take().text
-                cursor.take()
-            else:
-                field = next(positions, "")
-            key = keys.get(field, "")
-            if not key or key in items:
-                message = f"{name} has no field for {start}, or has it already"
-                raise cursor.error("TW002", message, start.span, f"known: {fields}")
-            value = self.value()
-            if value != "None":
-                items[key] = value
-                spans[key] = cursor.since(start)
-            if cursor.next.text != ")":
-                cursor.expect(",", opened, "close it with ')'")
-        words = {key: field for field, key in keys.items()}
-        encoding = Encoding(kind, items, spans, cursor.since(word), cursor.source, name, words)
+        words = {key: field for field, key in _keys_of(kind, fields + _OLD_FIELDS).items()}
+        encoding = replace(self._with_keys(kind, name, word, ")"), words=words)
+        items = {key: value for key, value in encoding.items.items() if value != "None"}
         if kind in _PAIRS:
             whole, *parts = _PAIRS[kind]
             items |= zip(parts, encoding.numbers(whole, 2), strict=True)
-            spans |= dict.fromkeys(parts, spans[whole])
         if kind == "amd_wmma" and WARP in items:
             items["ctaLayout"] = replace(encoding, kind="", items=dict(items))
-        return encoding
+        return replace(encoding, items=items)
 
-    def _value(self) -> Value:
-        """Take a value, which may be a constant of the kernel as Triton prints it: `constexpr(4)`."""
-        cursor = self.cursor
-        if cursor.ahead(1).text != "(" or cursor.next.text.rpartition(".")[2] != "constexpr":
-            return super()._value()
-        cursor.take()
-        opened = cursor.take()
-        found = self.value()
-        cursor.expect(")", opened)
-        return found
+    def _key(self, kind: str, name: str, taken: int) -> str:
+        """Take `field =`, or nothing: fields without a name are in order."""
+        cursor, start = self.cursor, self.cursor.next
+        fields = CLASSES[name][1]
+        field = ""
+        if cursor.ahead(1).text == "=":
+            field = cursor.take().text
+            cursor.take()
+        elif taken < len(fields.split()):
+            field = fields.split()[taken]
+        keys = _keys_of(kind, fields + _OLD_FIELDS)
+        if field not in keys:
+            raise cursor.error("TW002", f"{name} has no field for {start}", start.span, f"known: {fields}")
+        return keys[field]
 
 
 def write(layout: Layout, given: Given) -> str:

@@ -62,7 +62,7 @@ def reading_of(found: Typed, given: Given) -> Reading:
     layout = layout_of(found.encoding, shape, found.allocation, context)
     if found.allocation is not None and found.allocation[-len(shape) :] != shape:
         whole = "x".join(map(str, found.allocation))
-        context.note(f"a view of an allocation of {whole}, from its beginning")
+        context.notes.append(f"a view of an allocation of {whole}, from its beginning")
     return Reading(layout, dtype, notes=tuple(context.notes))
 
 

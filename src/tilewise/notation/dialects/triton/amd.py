@@ -15,6 +15,7 @@ from tilewise.notation.dialects.triton.tile import (
     REGISTER,
     WARP,
     Basis,
+    Shape,
     Tile,
     fixed_along,
     rank_of_product,
@@ -26,7 +27,7 @@ _MFMA = ((32, 32), (16, 16), (64, 4), (4, 64))
 _WMMA_LANES = 16
 
 
-def matrix_fma(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
+def matrix_fma(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.amd_mfma, the accumulators of v_mfma.
 
     The tiles go on along N first, beyond what a block's warps hold.
@@ -47,7 +48,7 @@ def matrix_fma(encoding: Encoding, shape: Sequence[int], context: Context) -> Ti
     return tile.over_blocks(encoding, shape)
 
 
-def matrix_fma_operand(tile: Tile, encoding: Encoding, parent: Encoding, shape: Sequence[int]) -> None:
+def matrix_fma_operand(tile: Tile, encoding: Encoding, parent: Encoding, shape: Shape) -> None:
     """Lay an operand of v_mfma: `kWidth` elements along K a lane, lanes across, then along K."""
     rows, columns = _mfma(parent)
     reduced, kept = tile.order[:2]
@@ -60,7 +61,7 @@ def matrix_fma_operand(tile: Tile, encoding: Encoding, parent: Encoding, shape: 
     tile.steps(WARP, parent.powers("warpsPerCTA", tile.rank), row_major(tile.rank))
 
 
-def wave_matrix(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
+def wave_matrix(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.amd_wmma, the accumulators of v_wmma: 8 registers and 32 lanes a tile."""
     rank = rank_of_product(encoding, shape)
     generation, rows, _, _ = _wmma(encoding)
@@ -70,8 +71,7 @@ def wave_matrix(encoding: Encoding, shape: Sequence[int], context: Context) -> T
         tile.step(LANE, 2, registers).step(REGISTER, 8, registers)
     else:
         tile.step(REGISTER, 8, registers).step(LANE, 2, registers).step(REGISTER, rows // 16, registers)
-    _over_tiles(tile, _tiles(encoding, rank))
-    return tile.over_blocks(encoding, shape)
+    return tile.repeat(_tiles(encoding, rank)).over_blocks(encoding, shape)
 
 
 def wave_matrix_operand(tile: Tile, encoding: Encoding, parent: Encoding) -> None:
@@ -85,14 +85,11 @@ def wave_matrix_operand(tile: Tile, encoding: Encoding, parent: Encoding) -> Non
     across = columns if is_a == parent.flag("isTranspose", False) else rows
     width = encoding.power("kWidth")
     tile.step(REGISTER, width, reduced).step(LANE, _WMMA_LANES, kept)
-    if generation == 1:
-        tile.still(LANE, 2)
-    else:
-        tile.step(LANE, 2, reduced)
+    tile.step(LANE, 2, None if generation == 1 else reduced)
     tile.step(REGISTER, max(1, depth // (2 * width)), reduced).step(REGISTER, across // _WMMA_LANES, kept)
     over = {place: fixed_along(reduced, bases) for place, bases in _tiles(parent, tile.rank).items()}
     over[REGISTER] = [basis for basis in over[REGISTER] if any(basis)]
-    _over_tiles(tile, over)
+    tile.repeat(over)
 
 
 def _mfma(encoding: Encoding) -> tuple[int, int]:
@@ -136,10 +133,3 @@ def _tiles(encoding: Encoding, rank: int) -> Mapping[str, Sequence[Basis]]:
         for place in (REGISTER, WARP):
             tile.put(place, *layout.bases(place, rank))
     return tile.bases
-
-
-def _over_tiles(tile: Tile, over: Mapping[str, Sequence[Basis]]) -> None:
-    """Let registers and warps go on from tile to tile: their bases count tiles."""
-    inside = tuple(tile.size)
-    for place, bases in over.items():
-        tile.put(place, *(tuple(map(int.__mul__, basis, inside)) for basis in bases))

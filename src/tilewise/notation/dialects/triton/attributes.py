@@ -119,7 +119,7 @@ class Encoding:
 
     def word(self, key: str, *known: str) -> str:
         """Return one of the words that are known: the first where none is written."""
-        value = str(self._value(key, known[0])).rpartition("::")[2]
+        value = str(self._value(key, known[0]))
         self._among(key, value, known)
         return value
 
@@ -235,7 +235,7 @@ class Reader:
                 items |= inner.items
                 spans |= inner.spans
             else:
-                word = "paddings" if outside and key.text == "[" else self._key(KEYS.get(kind), name)
+                word = "paddings" if outside and key.text == "[" else self._key(kind, name, len(items))
                 if word in items:
                     raise cursor.error("TW004", f"the key {word} stands here twice", key.span)
                 items[word] = self.value()
@@ -244,14 +244,15 @@ class Reader:
                 cursor.expect(",", opened, f"close it with '{closing}'")
         return Encoding(kind, items, spans, cursor.since(start), cursor.source, name)
 
-    def _key(self, known: str | None, name: str) -> str:
+    def _key(self, kind: str, name: str, taken: int) -> str:
         """Take `key =`. A key that is not known is refused: without it the encoding would be read wrong."""
         cursor, key = self.cursor, self.cursor.next
         if key.kind not in (NAME, STRING):
             raise cursor.error("TW004", f"expected a key, found {key}", hint="keys look like order = [1, 0]")
         word = cursor.take().text.strip("\"'")
         cursor.expect("=", hint=f"{word} = ...")
-        if known is not None and word not in known.split():
+        known = KEYS.get(kind, word)
+        if word not in known.split():
             message = f"{name} has no key '{word}' that is read here"
             raise cursor.error("TW002", message, key.span, f"known: {known}")
         return word

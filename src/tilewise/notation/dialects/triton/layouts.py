@@ -10,12 +10,12 @@ from tilewise.core.algebra.placebits import place_bits
 from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.notation.dialects.triton import memory, registers, tensor_memory
+from tilewise.notation.dialects.triton import memory, registers
 from tilewise.notation.dialects.triton.attributes import Encoding, spelled
 from tilewise.notation.dialects.triton.context import Context
 from tilewise.notation.dialects.triton.tile import AXES, COL, OFFSET, ROW, flattened
 
-KINDS = {**registers.KINDS, **memory.KINDS, **tensor_memory.KINDS}
+KINDS = {**registers.KINDS, **memory.KINDS}
 MAX_ELEMENTS = 1 << 48
 
 
@@ -51,8 +51,6 @@ def _layout_of(
     rank = len(shape)
     if encoding.kind in memory.KINDS:
         rank = memory.rank_in_memory(encoding, rank)
-    elif encoding.kind in tensor_memory.KINDS:
-        rank = 2
     if not rank <= len(shape) <= len(allocation):
         message = f"{encoding.name} has {rank} dimensions, and the tensor {len(shape)}"
         raise LayoutError("TW202", message, hint="--shape 128,64")
@@ -105,7 +103,7 @@ def _layout_of(
 
 def _still(place: str, step: int) -> int | None:
     """Return what a bit that moves nothing stands for: 0 for a copy, None for a hole in memory."""
-    hole = place in (OFFSET, COL) or (place == ROW and step not in tensor_memory.COPIED_ROWS)
+    hole = place in (OFFSET, COL) or (place == ROW and step not in memory.COPIED_ROWS)
     return None if hole else 0
 
 

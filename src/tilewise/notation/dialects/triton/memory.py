@@ -1,12 +1,14 @@
-"""The encodings of shared memory, as linear maps from (offset, block) to elements, and paddings.
+"""The encodings of shared memory and of Blackwell's tensor memory, and paddings.
 
-The meaning is Triton's own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what
-it follows. A basis of 0 of the offset stands for a hole.
+These are linear maps from (offset, block), and from (row, col, block), to elements. The meaning is Triton's
+own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what it follows. A basis of 0
+stands for a hole; those of rows 32 and 64 of tensor memory stand for copies. A column of tensor memory has
+the width of an element.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 
 from tilewise.core.errors import LayoutError
@@ -15,8 +17,11 @@ from tilewise.notation.dialects.triton.attributes import Encoding, spelled
 from tilewise.notation.dialects.triton.context import Context
 from tilewise.notation.dialects.triton.tile import (
     BLOCK,
+    COL,
     OFFSET,
     PARTITION,
+    ROW,
+    Shape,
     Tile,
     flattened,
     shape_of_a_block,
@@ -24,11 +29,13 @@ from tilewise.notation.dialects.triton.tile import (
 
 BOX = 256
 """A box of TMA has at most so many elements in each dimension."""
-_PHASES_OF_HOPPER = ((4, 2), (2, 4), (1, 8))
+COPIED_ROWS = (32, 64)
 
 
 def rank_in_memory(encoding: Encoding, rank: int) -> int:
     """Return how many dimensions an encoding lays out; a descriptor may have more before, for buffers."""
+    if encoding.kind.startswith("tensor_memory"):
+        return 2
     if encoding.kind == "partitioned_shared":
         return rank_in_memory(_partition_layout(encoding), rank)
     for key in ("order", "CTAOrder"):
@@ -40,7 +47,7 @@ def rank_in_memory(encoding: Encoding, rank: int) -> int:
     return encoding.number("rank", min(rank, 2)) if encoding.kind == "nvmma_shared" else rank
 
 
-def swizzled(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
+def swizzled(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.swizzled_shared or #ttg.amd_rotating_shared: vectors XORed with a row's phase.
 
     swizzledSharedToLinearLayout, sharedToLinearLayoutAMDRotating. #triton_gpu.shared that `hasLeadingOffset`
@@ -53,13 +60,8 @@ def swizzled(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile
     inside = shape_of_a_block(encoding, shape)
     wide, high = inside[columns], inside[rows]
     if encoding.flag("hasLeadingOffset", False):
-        if (per_phase, phases) not in _PHASES_OF_HOPPER:
-            raise encoding.error(
-                "TW003",
-                f"perPhase = {per_phase} and maxPhase = {phases} are no swizzle of Hopper",
-                "perPhase",
-                "hasLeadingOffset has perPhase and maxPhase 4 and 2, 2 and 4, or 1 and 8",
-            )
+        encoding.number("maxPhase", known=(2, 4, 8))
+        encoding.number("perPhase", known=(8 // phases,))
         if rank < 2 or high < 8 or wide < vector * phases:
             raise _too_small(encoding, shape, vector * phases)
         wide, high = vector * phases, 8
@@ -84,7 +86,7 @@ def _put_rows(tile: Tile, rows: int, columns: int, high: int, phase: Callable[[i
         tile.put(OFFSET, tuple(basis))
 
 
-def for_mma(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
+def for_mma(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.nvmma_shared: tiles of 8 rows with a swizzle of 32, 64 or 128 bytes, box by box.
 
     nvmmaSharedToLinearLayout, getCoreMatrixLinearLayout. With fp4Padded, 8 of 16 bytes are holes.
@@ -112,7 +114,7 @@ def for_mma(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
     high = prod(box) // wide
     if rank < 2 or high < 8 or wide < columns:
         raise _too_small(encoding, shape, columns)
-    matrices = Tile(2).step(OFFSET, vector, 1).still(OFFSET, packing).step(OFFSET, columns // vector, 1)
+    matrices = Tile(2).step(OFFSET, vector, 1).step(OFFSET, packing, None).step(OFFSET, columns // vector, 1)
     _put_rows(matrices, 0, 1, 8, lambda row: vector * (row * width // 128 % (width // 16)))
     matrices.fit((high, wide), OFFSET)
     tile = Tile(rank)
@@ -122,17 +124,17 @@ def for_mma(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
     return tile.over_blocks(encoding, shape, OFFSET)
 
 
-def by_bases(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
+def by_bases(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.shared_linear: the bases themselves."""
     if "alignment" in encoding.items:
-        context.note(f"aligned to {encoding.number('alignment')} bytes")
+        context.notes.append(f"aligned to {encoding.number('alignment')} bytes")
     tile = Tile(len(shape))
     for place in (OFFSET, BLOCK):
         tile.put(place, *encoding.bases(place, tile.rank))
     return _reaching(tile, encoding, shape)
 
 
-def padded(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
+def padded(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.padded_shared, by bases or by an order, without its paddings."""
     if "order" not in encoding.items:
         return by_bases(encoding, shape, context)
@@ -159,7 +161,7 @@ def paddings_of(encoding: Encoding) -> list[tuple[int, int]]:
     return pairs
 
 
-def partitioned(encoding: Encoding, shape: Sequence[int], context: Context) -> Tile:
+def partitioned(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.partitioned_shared: pieces of a tensor, in turn in several buffers.
 
     partitionedSharedToLinearLayout.
@@ -183,7 +185,62 @@ def _partition_layout(encoding: Encoding) -> Encoding:
     return layout
 
 
-KINDS: dict[str, Callable[[Encoding, Sequence[int], Context], Tile]] = {
+# -- tensor memory ---------------------------------------------------------------------------------
+
+
+def accumulator(encoding: Encoding, shape: Shape, context: Context) -> Tile:
+    """Return the map of #ttng.tensor_memory_encoding: blocks of blockM x blockN, along M, then along N.
+
+    tensorMemoryToLinearLayout.
+    """
+    rows = encoding.power("blockM", known=(64, 128))
+    inside = shape_of_a_block(encoding, shape)
+    columns = min(encoding.power("blockN"), inside[1])
+    mode = encoding.word("ctaMode", "DEFAULT", "TwoCTA_LHS", "TwoCTA_RHS")
+    halved = mode == "DEFAULT" and rows == 64
+    two = encoding.flag("twoCTAs", False)
+    tile = Tile(2, (0, 1))
+    if mode == "TwoCTA_RHS":
+        tile.step(ROW, rows, 0).step(COL, columns // 2, 1).step(ROW, 2, 1)
+    else:
+        # before 3.6 an element was packed, or had a column of 32 bits
+        unpacked = encoding.flag("unpacked", False)
+        tile.step(
+            COL, context.elements_in_32_bits(encoding) if unpacked else encoding.power("colStride", 1), None
+        )
+        tile.step(ROW, 16 if halved and not two else rows, 0)
+        tile.step(COL, 2 if encoding.flag("fp4Padded", False) else 1, None).step(COL, columns, 1)
+    if mode == "TwoCTA_LHS":
+        tile.step(ROW, 2, None)
+    elif halved and two:
+        if not tile.bases[COL]:
+            raise encoding.error(
+                "TW202", "two CTAs share the columns of a block, and here there is one", "blockN"
+            )
+        tile.bases[ROW].append(tile.bases[COL].pop())
+    elif halved:
+        beside = (64, 0) if inside[0] > rows else (0, columns) if inside[1] > columns else (0, 0)
+        tile.put(ROW, beside, (16, 0), (32, 0))
+    if any(map(int.__lt__, inside, tile.size)):
+        block, tensor = (" x ".join(map(str, extents)) for extents in (tile.size, inside))
+        raise encoding.error("TW202", f"a block of {block} is larger than the tensor {tensor}")
+    return tile.over_blocks(encoding, shape, COL)
+
+
+def scales(encoding: Encoding, shape: Shape, context: Context) -> Tile:
+    """Return the map of #ttng.tensor_memory_scales_encoding: 32 x 4 scales, copied to all warps.
+
+    tensorMemoryScalesToLinearLayout.
+    """
+    order = encoding.word("blockRepOrder", "mnThenK", "kThenMn")
+    tile = Tile(2, (0, 1) if order == "mnThenK" else (1, 0))
+    tile.step(ROW, 32, 0).step(ROW, 4, None).step(COL, 4, 1).step(COL, 2, 0)
+    if shape_of_a_block(encoding, shape)[0] > 64:
+        tile.step(COL, 2, 0)
+    return tile.over_blocks(encoding, shape, COL)
+
+
+KINDS: dict[str, Callable[[Encoding, Shape, Context], Tile]] = {
     "swizzled_shared": swizzled,
     "amd_rotating_shared": swizzled,
     "shared": swizzled,
@@ -191,10 +248,12 @@ KINDS: dict[str, Callable[[Encoding, Sequence[int], Context], Tile]] = {
     "shared_linear": by_bases,
     "padded_shared": padded,
     "partitioned_shared": partitioned,
+    "tensor_memory_encoding": accumulator,
+    "tensor_memory_scales_encoding": scales,
 }
 
 
-def _too_small(encoding: Encoding, shape: Sequence[int], columns: int) -> LayoutError:
+def _too_small(encoding: Encoding, shape: Shape, columns: int) -> LayoutError:
     return encoding.error(
         "TW202",
         f"{encoding.name} has tiles of 8 x {columns}, and a block has less of {spelled(tuple(shape))}",
@@ -202,7 +261,7 @@ def _too_small(encoding: Encoding, shape: Sequence[int], columns: int) -> Layout
     )
 
 
-def _reaching(tile: Tile, encoding: Encoding, shape: Sequence[int]) -> Tile:
+def _reaching(tile: Tile, encoding: Encoding, shape: Shape) -> Tile:
     """Refuse bases that reach beyond the shape, or do not reach its end."""
     if tile.size != [*shape]:
         found, wanted = spelled(tuple(tile.size)), spelled(tuple(shape))

@@ -6,7 +6,7 @@ it follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tilewise.notation.dialects.triton.amd import (
     matrix_fma,
@@ -21,18 +21,29 @@ from tilewise.notation.dialects.triton.tile import (
     LANE,
     REGISTER,
     WARP,
+    Shape,
     Tile,
     order_of,
     rank_of_product,
     row_major,
 )
 
-Shape = Sequence[int]
-
 
 def blocked(encoding: Encoding, shape: Shape, context: Context) -> Tile:
-    """Return the map of #ttg.blocked: registers, lanes, warps, in an order. BlockedEncodingAttr."""
-    return context.without_spare_registers(_threads(encoding, shape), encoding)
+    """Return the map of #ttg.blocked: registers, lanes, warps, in an order. BlockedEncodingAttr.
+
+    Registers that reach beyond the shape held copies before 3.9. Found with the compilers themselves: 3.8.0
+    answers to_linear_layout with bases of 0 for them, 3.9.0 with none.
+    """
+    tile = _threads(encoding, shape)
+    spare = sum(not any(basis) for basis in tile.bases[REGISTER])
+    copies, beyond = f"{1 << spare} copies in registers", f"{encoding.name} reaches beyond the shape"
+    if spare and context.number < (3, 9):
+        context.notes.append(f"{beyond}: {copies}, as in Triton before 3.9")
+        return tile
+    if spare and not context.given:
+        context.notes.append(f"{beyond}: Triton before 3.9 made {copies} (--triton 3.8)")
+    return tile.without(REGISTER)
 
 
 def _threads(encoding: Encoding, shape: Shape, reduced: int | None = None) -> Tile:
@@ -97,8 +108,8 @@ def operand(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     its operands too.
     """
     which, rank = encoding.number("opIdx", known=(0, 1)), rank_of_product(encoding, shape)
-    if context.before(3, 2):
-        context.note("Triton before 3.2 had no linear layouts: operands are read as 3.2 defines them")
+    if context.number < (3, 2):
+        context.notes.append("Triton before 3.2 had no linear layouts: operands are read as 3.2 defines them")
     reduced, kept = rank - 1 - which, rank - 2 + which
     parent = encoding.inner("parent")
     if parent.kind == "blocked":

@@ -9,29 +9,21 @@ from dataclasses import dataclass
 from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError
 from tilewise.notation.dialects.given import SHAPE, Given, words
-from tilewise.notation.dialects.triton.attributes import Encoding, Reader, Span
+from tilewise.notation.dialects.triton.attributes import MAX_EXTENT, Encoding, Reader, Span
 from tilewise.notation.tokens import END, MAX_TEXT, NUMBER, Cursor, Token
 
 _DEFINITION = re.compile(r"^[ \t]*(#[A-Za-z_$][\w$.]*)[ \t]*=[ \t]*(#[A-Za-z_]\w*\..*)", re.MULTILINE)
-_TYPE = re.compile(r"(?=((?:\btensor|!(?:ttg|tt|triton_gpu)\.memdesc)<\d.*))")
+_TYPE = re.compile(r"(?:\btensor|!(?:ttg|tt|triton_gpu)\.memdesc)<(?=\d)")
+_BRACKETS = re.compile(r"->|<|>")
+_DEPTH = {"<": 1, ">": -1}
 MAX_PARTS = 4_096
-_POINTER_BITS = "b64"
 _TYPES = {
     "f8E4M3FN": "e4m3",
     "f8E5M2": "e5m2",
     "f8E4M3FNUZ": "e4m3fnuz",
     "f8E5M2FNUZ": "e5m2fnuz",
     "f8E4M3B11FNUZ": "b8",
-    "f8E8M0FNU": "ue8m0",
-    "f4E2M1FN": "e2m1",
-    "f6E2M3FN": "e2m3",
-    "f6E3M2FN": "e3m2",
     "i1": "b1",
-    "ui8": "u8",
-    "ui16": "u16",
-    "ui32": "u32",
-    "ui64": "u64",
-    "index": _POINTER_BITS,
 }
 """MLIR's names of types, where they are not ours."""
 
@@ -62,9 +54,9 @@ def chosen(given: Given, is_layout: Callable[[Encoding], bool]) -> Typed:
         aliases[name] = _typed(text, found.span(2), aliases).encoding
     types: dict[str, Span] = {}
     for found in _TYPE.finditer(text) if aliases or "\n" in text.strip() else ():
-        closed, start = _closed(found[1]), found.start()
-        if "#" in closed:
-            types.setdefault(closed, (start, start + len(closed)))
+        start, end = found.start(), _closing(text, found.end())
+        if "#" in text[start:end]:
+            types.setdefault(text[start:end], (start, end))
         if len(types) > MAX_PARTS:
             raise LayoutError("TW005", f"a text with more than {MAX_PARTS} layouts")
     names = [name for name, encoding in aliases.items() if is_layout(encoding)]
@@ -75,14 +67,14 @@ def chosen(given: Given, is_layout: Callable[[Encoding], bool]) -> Typed:
     return _typed(text, types[name], aliases) if name in types else Typed(aliases[name])
 
 
-def _closed(line: str) -> str:
-    """Return the beginning of a line up to the `>` that closes its first `<`, or all of it."""
-    depth = 0
-    for found in re.finditer(r"->|<|>", line):
+def _closing(text: str, start: int) -> int:
+    """Return where the `<` before `start` is closed, or the end of the text."""
+    depth = 1
+    for found in _BRACKETS.finditer(text, start):
         depth += _DEPTH.get(found[0], 0)
         if not depth:
-            return line[: found.end()]
-    return line
+            return found.end()
+    return len(text)
 
 
 def _typed(text: str, span: Span, aliases: Mapping[str, Encoding]) -> Typed:
@@ -114,8 +106,6 @@ def _type(cursor: Cursor, aliases: Mapping[str, Encoding]) -> Typed:
         )
     cursor.take()
     opened = cursor.expect("<")
-    if not cursor.next.text.endswith("x"):
-        raise cursor.error("TW004", f"expected a shape, found {cursor.next}", hint="such as 128x64xf16")
     shape, dtype = _extents(cursor), _element(cursor)
     if cursor.accept(">"):
         raise cursor.error(
@@ -135,13 +125,12 @@ def _type(cursor: Cursor, aliases: Mapping[str, Encoding]) -> Typed:
 
 def _extents(cursor: Cursor) -> tuple[int, ...]:
     token = cursor.take()
-    extents = token.text.rstrip("x").split("x")
-    if token.kind not in (SHAPE, NUMBER) or len(extents) > 16 or max(map(len, extents)) > 18:
-        raise cursor.error("TW005", "a tensor beyond all machines", token.span)
-    shape = tuple(map(int, extents))
-    if 0 in shape:
-        raise cursor.error("TW102", "a tensor of extent 0 holds no element", token.span)
-    return shape
+    extents = tuple(int(digits[:20]) for digits in re.findall(r"\d+", token.text))
+    fits = 0 < len(extents) <= 16 and 0 < min(extents) <= max(extents) <= MAX_EXTENT
+    if token.kind not in (SHAPE, NUMBER) or not fits:
+        message = f"{token} is no shape: it has up to 16 extents, from 1 to {MAX_EXTENT}"
+        raise cursor.error("TW102", message, token.span, "such as 128x64xf16")
+    return extents
 
 
 def _element(cursor: Cursor) -> DType:
@@ -154,7 +143,7 @@ def _element(cursor: Cursor) -> DType:
             if cursor.next.kind == END:
                 raise cursor.error("TW004", "'<' is never closed", opened.span, "close it with '>'")
             depth += _DEPTH.get(cursor.take().text, 0)
-        return DType.of(_POINTER_BITS)
+        return DType.of("b64")
     found = known_type(_TYPES.get(word.text, word.text))
     if found is None:
         raise cursor.error("TW105", f"{word} is no type of an element that is known here", word.span)
@@ -184,4 +173,3 @@ def _rest(cursor: Cursor) -> tuple[int, ...] | None:
 
 
 _SPACES = ("shared_memory", "tensor_memory", "shared_cluster_memory")
-_DEPTH = {"<": 1, ">": -1}

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.shapes import flat_index
-from tilewise.notation.dialects.triton.attributes import Encoding, spelled
+from tilewise.notation.dialects.triton.attributes import Encoding
 
 Basis = tuple[int, ...]
+Shape = Sequence[int]
 
 REGISTER, LANE, WARP, BLOCK = "register", "lane", "warp", "block"
 OFFSET, ROW, COL, PARTITION = "offset", "row", "col", "partition"
@@ -41,7 +42,7 @@ class Tile:
     """
 
     rank: int
-    order: Sequence[int] = ()
+    order: Shape = ()
     """In this order the dimensions grow; row-major without it."""
     bases: dict[str, list[Basis]] = field(default_factory=dict)
     size: list[int] = field(default_factory=list)
@@ -60,57 +61,49 @@ class Tile:
             raise LayoutError("TW005", f"{place} has more than 2^{MAX_BITS} places")
         return self
 
-    def step(self, place: str, extent: int, dimension: int) -> Tile:
-        """Let the next places go on along a dimension."""
+    def step(self, place: str, extent: int, dimension: int | None) -> Tile:
+        """Let the next places go on along a dimension; along none they hold what those before them hold."""
         self.put(place)
         for _ in range(_bits(extent)):
-            self.put(place, unit(self.rank, dimension, self.size[dimension]))
+            step = 0 if dimension is None else self.size[dimension]
+            self.put(place, unit(self.rank, dimension, step))
         return self
 
-    def still(self, place: str, extent: int) -> Tile:
-        """Let the next places hold what those before them hold."""
-        return self.put(place, *[(0,) * self.rank] * _bits(extent))
-
-    def steps(
-        self, place: str, extents: Sequence[int], order: Iterable[int], still: int | None = None
-    ) -> Tile:
+    def steps(self, place: str, extents: Shape, order: Iterable[int], still: int | None = None) -> Tile:
         """Step along several dimensions, in order; along one of them the places hold the same."""
         for dimension in order:
-            if dimension == still:
-                self.still(place, extents[dimension])
-            else:
-                self.step(place, extents[dimension], dimension)
+            self.step(place, extents[dimension], None if dimension == still else dimension)
         return self
 
-    def fit(self, shape: Sequence[int], grows: str) -> Tile:
+    def repeat(self, over: Mapping[str, Sequence[Basis]]) -> Tile:
+        """Let places go on from tile to tile: these bases count tiles."""
+        inside = tuple(self.size)
+        for place, bases in over.items():
+            self.put(place, *(tuple(map(int.__mul__, basis, inside)) for basis in bases))
+        return self
+
+    def fit(self, shape: Shape, grows: str) -> Tile:
         """Cut off what lies beyond a shape, and let the places of `grows` reach its end.
 
         Triton's ensureLayoutNotSmallerThan and ensureLayoutNotLargerThan (lib/Tools/LayoutUtils.cpp): a
         basis beyond the shape becomes 0.
         """
         for dimension in self.order:
-            if self.size[dimension] < shape[dimension]:
-                self.step(grows, shape[dimension] // self.size[dimension], dimension)
+            self.step(grows, max(1, shape[dimension] // self.size[dimension]), dimension)
         for place, bases in self.bases.items():
             self.bases[place] = [
                 tuple(0 if x >= extent else x for x, extent in zip(basis, shape, strict=True))
                 for basis in bases
             ]
-        self.size = [min(a, b) for a, b in zip(self.size, shape, strict=True)]
+        self.size = [*map(min, self.size, shape)]
         return self
 
     def over_blocks(
-        self, encoding: Encoding, shape: Sequence[int], grows: str = REGISTER, still: int | None = None
+        self, encoding: Encoding, shape: Shape, grows: str = REGISTER, still: int | None = None
     ) -> Tile:
         """Fit what one block of the cluster holds, and lay the blocks over the shape."""
-        inside = shape_of_a_block(encoding, shape, still)
-        self.fit(inside, grows)
-        self.bases[BLOCK] = []
-        for basis in blocks_of(encoding, self.rank, still):
-            moved = [x * part for x, part in zip(basis, inside, strict=True)]
-            self.put(BLOCK, tuple(x * (x < extent) for x, extent in zip(moved, shape, strict=True)))
-        self.size = list(shape)
-        return self
+        self.fit(shape_of_a_block(encoding, shape, still), grows)
+        return self.repeat({BLOCK: blocks_of(encoding, self.rank, still)}).fit(shape, grows)
 
     def without(self, place: str) -> Tile:
         """Drop the places that hold what others hold."""
@@ -118,7 +111,7 @@ class Tile:
         return self
 
 
-def unit(rank: int, dimension: int, step: int) -> Basis:
+def unit(rank: int, dimension: int | None, step: int) -> Basis:
     """Return the basis that steps along one dimension.
 
     >>> unit(3, 1, 8)
@@ -127,13 +120,13 @@ def unit(rank: int, dimension: int, step: int) -> Basis:
     return tuple(step if other == dimension else 0 for other in range(rank))
 
 
-def shape_of_a_block(encoding: Encoding, shape: Sequence[int], still: int | None = None) -> list[int]:
+def shape_of_a_block(encoding: Encoding, shape: Shape, still: int | None = None) -> list[int]:
     """Return the shape of what one block holds: Triton's getShapePerCTA."""
     split = Tile(len(shape)).put(BLOCK, *blocks_of(encoding, len(shape), still)).size
     return [max(1, extent // many) for extent, many in zip(shape, split, strict=True)]
 
 
-def flattened(bases: Mapping[str, Sequence[Basis]], shape: Sequence[int]) -> dict[str, list[int]]:
+def flattened(bases: Mapping[str, Sequence[Basis]], shape: Shape) -> dict[str, list[int]]:
     """Return by how much bases move the flat index of a shape.
 
     >>> flattened({"lane": [(2, 1)]}, (4, 8))
@@ -165,27 +158,21 @@ def blocks_of(encoding: Encoding, rank: int, still: int | None = None) -> list[B
     are in each dimension, how many of these hold parts of their own, and in which order they come
     (makeCgaLayout). Those of tensor memory said how many there are along M and N.
     """
-    listed = encoding.bases("CGALayout", rank)
-    for basis in listed:
-        if sum(x.bit_count() for x in basis) > 1:
-            message = f"CGALayout has {spelled(basis)}, and a block steps by a power of two"
-            raise encoding.error("TW102", message, "CGALayout")
-    tile = Tile(rank).put(BLOCK, *listed)
+    tile = Tile(rank).put(BLOCK, *encoding.bases("CGALayout", rank))
     for dimension, key in enumerate(_OLD_OF_TENSOR_MEMORY):
         if key in encoding.items:
             tile.step(BLOCK, encoding.power(key), dimension)
     if not _OLD.isdisjoint(encoding.items):
         blocks, split = encoding.powers("CTAsPerCGA", rank), encoding.powers("CTASplitNum", rank)
-        for dimension in encoding.order("CTAOrder", rank):
-            many, parts = blocks[dimension], split[dimension]
+        for along in encoding.order("CTAOrder", rank):
+            many, parts = blocks[along], split[along]
             if many < parts:
                 raise encoding.error("TW102", f"{many} blocks do not hold {parts} parts", "CTASplitNum")
-            tile.step(BLOCK, parts, dimension).still(BLOCK, many // parts)
-    blocks = tile.bases[BLOCK]
-    return blocks if still is None else fixed_along(still, blocks)
+            tile.step(BLOCK, parts, along).step(BLOCK, many // parts, None)
+    return tile.bases[BLOCK] if still is None else fixed_along(still, tile.bases[BLOCK])
 
 
-def rank_of_product(encoding: Encoding, shape: Sequence[int]) -> int:
+def rank_of_product(encoding: Encoding, shape: Shape) -> int:
     """Return the rank of a matrix, or of several; refuse any other."""
     if len(shape) not in (2, 3):
         message = f"{encoding.name} lays out matrices, and no tensor of {len(shape)} dimensions"

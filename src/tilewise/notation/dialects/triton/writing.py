@@ -167,19 +167,16 @@ def _blocked(bases: Bases, inside: Shape, cluster: Mapping[str, Value]) -> Itera
 def _swizzled(
     layout: Layout, bases: Sequence[Basis], inside: Shape, cluster: Mapping[str, Value]
 ) -> Iterator[Encoding]:
+    """Yield the encoding whose rows are swizzled as the swizzle with the smallest distance says."""
     order = order_of(bases, len(inside))
-    last: dict[str, Value] = {"order": order, **cluster}
-    if not order:
-        return
-    if not layout.swizzles:
-        yield _encoding("swizzled_shared", {"vec": 1, "perPhase": 1, "maxPhase": 1, **last})
-        return
-    first = min(layout.swizzles, key=lambda swizzle: swizzle.shift)
-    per_phase = first.base + first.shift - (inside[order[0]].bit_length() - 1)
-    if first.shift > 0 and per_phase >= 0:
-        kind = "swizzled_shared" if len(layout.swizzles) == 1 else "amd_rotating_shared"
-        phases = {"vec": 1 << first.base, "perPhase": 1 << per_phase, "maxPhase": 1 << first.bits}
-        yield _encoding(kind, {**phases, **last})
+    vector = per_phase = phases = 0
+    for swizzle in sorted(layout.swizzles, key=lambda swizzle: swizzle.shift)[:1]:
+        vector, phases = swizzle.base, swizzle.bits
+        per_phase = vector + swizzle.shift - (inside[order[0]].bit_length() - 1)
+    if order and per_phase >= 0:
+        kind = "amd_rotating_shared" if len(layout.swizzles) > 1 else "swizzled_shared"
+        keys = {"vec": 1 << vector, "perPhase": 1 << per_phase, "maxPhase": 1 << phases}
+        yield _encoding(kind, {**keys, "order": order, **cluster})
 
 
 def _for_mma(dtype: DType, rank: int, cluster: Mapping[str, Value]) -> Iterator[Encoding]:
