@@ -158,7 +158,7 @@ class _Objects(Reader):
     def _key(self, kind: str, name: str, taken: int) -> str:
         """Take `field =`, or nothing: fields without a name are in order."""
         cursor, start = self.cursor, self.cursor.next
-        fields = CLASSES[name][1]
+        _, fields = CLASSES.get(name, ("", ""))
         field = ""
         if cursor.ahead(1).text == "=":
             field = cursor.take().text

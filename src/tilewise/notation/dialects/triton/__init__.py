@@ -5,16 +5,15 @@
     !ttg.memdesc<64x64xf16, #ttg.swizzled_shared<{...}>, #ttg.shared_memory, mutable>
 
 An encoding is a linear map over GF(2) from places to elements: bit k of a lane's number moves the element
-that the lane holds. `tile` builds such maps as Triton does; `registers`, `amd`, `memory` and
-`tensor_memory` have the encodings; `layouts` turns a map into a layout. Triton 3.0 to 3.5 spelled encodings
-in other ways, which are read too.
+that the lane holds. `tile` builds such maps as Triton does; `registers` and `memory` have the encodings;
+`layouts` turns a map into a layout. Triton 3.0 to 3.5 spelled encodings in other ways, which are read too.
 """
 
 from __future__ import annotations
 
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.given import Given, Reading
-from tilewise.notation.dialects.triton.context import Context
+from tilewise.notation.dialects.triton.attributes import Context
 from tilewise.notation.dialects.triton.layouts import is_layout, layout_of
 from tilewise.notation.dialects.triton.texts import Typed, chosen
 

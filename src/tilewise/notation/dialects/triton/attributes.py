@@ -8,9 +8,11 @@ same tree.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import counted
 from tilewise.notation.dialects.given import STRING, integer
@@ -91,7 +93,7 @@ class Encoding:
     def _wrong(self, key: str, wanted: str, value: Value) -> LayoutError:
         return self.error("TW107", f"{self.called(key)} is {wanted}, and not {spelled(value)}", key)
 
-    def _among(self, key: str, value: Value, known: Collection[Value]) -> None:
+    def among(self, key: str, value: Value, known: Collection[Value]) -> None:
         """Refuse what is not known here."""
         if value not in known:
             listed = " ".join(map(spelled, known))
@@ -103,7 +105,7 @@ class Encoding:
         value = self._value(key, default)
         if not _is_number(value):
             raise self._wrong(key, "one number", value)
-        self._among(key, value, known or (value,))
+        self.among(key, value, known or (value,))
         return value
 
     def power(self, key: str, default: int | None = None, known: Collection[int] = ()) -> int:
@@ -120,33 +122,38 @@ class Encoding:
     def word(self, key: str, *known: str) -> str:
         """Return one of the words that are known: the first where none is written."""
         value = str(self._value(key, known[0]))
-        self._among(key, value, known)
+        self.among(key, value, known)
         return value
 
-    def inner(self, key: str) -> Encoding:
-        """Return the encoding that this one is made of."""
+    def inner(self, key: str, kinds: Collection[str]) -> Encoding:
+        """Return the encoding that this one is made of, of one of these kinds."""
         value = self._value(key)
         if not isinstance(value, Encoding):
             raise self._wrong(key, "an encoding", value)
+        self.among(key, value.kind, kinds)
         return value
 
-    def numbers(self, key: str, length: int | None = None) -> tuple[int, ...]:
+    def numbers(
+        self, key: str, length: int | None = None, default: tuple[int, ...] | None = None
+    ) -> tuple[int, ...]:
         """Return a list of numbers, of a length where one is given."""
-        return self._numbers(key, self._value(key), "a list of numbers", length)
+        return self._numbers(key, self._value(key, default), length)
 
-    def _numbers(self, key: str, value: Value, wanted: str, length: int | None) -> tuple[int, ...]:
+    def _numbers(self, key: str, value: Value, length: int | None) -> tuple[int, ...]:
         values = value if isinstance(value, tuple) else ()
         found = tuple(one for one in values if _is_number(one))
         if found != value:
-            raise self._wrong(key, wanted, value)
+            raise self._wrong(key, "a list of numbers", value)
         if length not in (None, len(found)):
             message = f"{self.called(key)} has {spelled(found)}, and {counted(length, 'number')} belong here"
             raise self.error("TW003", message, key)
         return found
 
-    def powers(self, key: str, length: int | None = None) -> tuple[int, ...]:
+    def powers(
+        self, key: str, length: int | None = None, default: tuple[int, ...] | None = None
+    ) -> tuple[int, ...]:
         """Return a list of powers of two."""
-        return self._powers(key, self.numbers(key, length))
+        return self._powers(key, self.numbers(key, length, default))
 
     def _powers(self, key: str, found: tuple[int, ...]) -> tuple[int, ...]:
         for one in found:
@@ -175,7 +182,7 @@ class Encoding:
         found: list[tuple[int, ...]] = []
         for vector in value:
             numbers = (vector,) if isinstance(vector, int) else vector  # bases of rank 1 may be plain numbers
-            found.append(self._numbers(key, numbers, "a list of bases", rank))
+            found.append(self._numbers(key, numbers, rank))
             rank = len(found[0])
         return tuple(found)
 
@@ -292,3 +299,39 @@ class Reader:
             if cursor.next.text != closing:
                 cursor.expect(",", token, f"close it with '{closing}'")
         return tuple(found)
+
+
+# -- beside the text -------------------------------------------------------------------------------
+
+NEWEST = (3, 9)
+
+
+@dataclass(slots=True)
+class Context:
+    """The version that printed a text, the type of an element, and what is to be said of choices."""
+
+    number: tuple[int, ...] = NEWEST
+    given: bool = False
+    dtype: DType | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, text: str | None, dtype: DType | None = None) -> Context:
+        """Return the context for a version; without one it is the newest that is known here.
+
+        >>> Context.of("3.2.0").number, Context.of(None).number
+        ((3, 2), (3, 9))
+        """
+        if text is None:
+            return cls(dtype=dtype)
+        found = re.fullmatch(r"v?(\d{1,4})\.(\d{1,4})(?:\.\S{0,20})?", text)
+        if found is None:
+            raise LayoutError("TW001", f"{text!r} is no version of Triton", hint="such as --triton 3.2")
+        return cls((int(found[1]), int(found[2])), True, dtype)
+
+    def elements_in_32_bits(self, encoding: Encoding) -> int:
+        """Return how many elements a register or an unpacked column of 32 bits holds."""
+        if self.dtype is None:
+            message = f"{encoding.name} fills 32 bits with elements: say how many bits one has"
+            raise encoding.error("TW105", message, hint="--dtype f16")
+        return max(1, 32 // self.dtype.bits)

@@ -11,8 +11,7 @@ from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.triton import memory, registers
-from tilewise.notation.dialects.triton.attributes import Encoding, spelled
-from tilewise.notation.dialects.triton.context import Context
+from tilewise.notation.dialects.triton.attributes import Context, Encoding, spelled
 from tilewise.notation.dialects.triton.tile import AXES, COL, OFFSET, ROW, flattened
 
 KINDS = {**registers.KINDS, **memory.KINDS}
@@ -48,10 +47,10 @@ def _layout_of(
     encoding: Encoding, shape: tuple[int, ...], allocation: tuple[int, ...], context: Context
 ) -> Layout:
     """Return the layout of a view; dimensions before those of the encoding are buffers, one by one."""
-    rank = len(shape)
+    rank, least = len(shape), 0
     if encoding.kind in memory.KINDS:
-        rank = memory.rank_in_memory(encoding, rank)
-    if not rank <= len(shape) <= len(allocation):
+        rank, least = memory.rank_in_memory(encoding, rank), 1
+    if not least <= rank <= len(shape) <= len(allocation):
         message = f"{encoding.name} has {rank} dimensions, and the tensor {len(shape)}"
         raise LayoutError("TW202", message, hint="--shape 128,64")
     buffers, seen = shape[: len(shape) - rank], shape[len(shape) - rank :]

@@ -13,8 +13,7 @@ from math import prod
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.shapes import coordinates
-from tilewise.notation.dialects.triton.attributes import Encoding, spelled
-from tilewise.notation.dialects.triton.context import Context
+from tilewise.notation.dialects.triton.attributes import Context, Encoding, spelled
 from tilewise.notation.dialects.triton.tile import (
     BLOCK,
     COL,
@@ -30,6 +29,14 @@ from tilewise.notation.dialects.triton.tile import (
 BOX = 256
 """A box of TMA has at most so many elements in each dimension."""
 COPIED_ROWS = (32, 64)
+_PIECES = (
+    "swizzled_shared",
+    "amd_rotating_shared",
+    "shared",
+    "nvmma_shared",
+    "shared_linear",
+    "padded_shared",
+)
 
 
 def rank_in_memory(encoding: Encoding, rank: int) -> int:
@@ -102,7 +109,7 @@ def for_mma(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     if transposed:
         box.append(box.pop(0))
     if width == 0:
-        tile = Tile(rank, range(rank)[::-1])
+        tile = Tile(rank)
         for position in reversed(range(rank)):
             tile.step(OFFSET, box[position], (position - 1) % rank if transposed else position)
         return tile.over_blocks(encoding, shape, OFFSET)
@@ -114,10 +121,12 @@ def for_mma(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     high = prod(box) // wide
     if rank < 2 or high < 8 or wide < columns:
         raise _too_small(encoding, shape, columns)
-    matrices = Tile(2).step(OFFSET, vector, 1).step(OFFSET, packing, None).step(OFFSET, columns // vector, 1)
+    matrices = (
+        Tile(2, (0, 1)).step(OFFSET, vector, 1).step(OFFSET, packing, None).step(OFFSET, columns // vector, 1)
+    )
     _put_rows(matrices, 0, 1, 8, lambda row: vector * (row * width // 128 % (width // 16)))
     matrices.fit((high, wide), OFFSET)
-    tile = Tile(rank)
+    tile = Tile(rank, range(rank))
     for move in flattened(matrices.bases, (high, wide))[OFFSET]:
         basis = coordinates(move, tuple(box))
         tile.put(OFFSET, (basis[-1], *basis[:-1]) if transposed else basis)
@@ -139,7 +148,7 @@ def padded(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     if "order" not in encoding.items:
         return by_bases(encoding, shape, context)
     rank = len(shape)
-    whole = encoding.powers("shape", rank) if "shape" in encoding.items else shape
+    whole = encoding.powers("shape", rank, tuple(shape))
     tile = Tile(rank, encoding.order(rank=rank)).put(OFFSET)
     return _reaching(tile.over_blocks(encoding, whole, OFFSET), encoding, shape)
 
@@ -179,10 +188,7 @@ def partitioned(encoding: Encoding, shape: Shape, context: Context) -> Tile:
 
 
 def _partition_layout(encoding: Encoding) -> Encoding:
-    layout = encoding.inner("partitionLayout")
-    if layout.kind not in KINDS or layout.kind == "partitioned_shared":
-        raise encoding.error("TW004", f"{encoding.name} has no encoding of its pieces", "partitionLayout")
-    return layout
+    return encoding.inner("partitionLayout", _PIECES)
 
 
 # -- tensor memory ---------------------------------------------------------------------------------

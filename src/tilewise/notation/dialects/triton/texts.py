@@ -106,6 +106,8 @@ def _type(cursor: Cursor, aliases: Mapping[str, Encoding]) -> Typed:
         )
     cursor.take()
     opened = cursor.expect("<")
+    if not cursor.next.text.endswith("x"):
+        raise cursor.error("TW004", f"expected a shape, found {cursor.next}", hint="such as 128x64xf16")
     shape, dtype = _extents(cursor), _element(cursor)
     if cursor.accept(">"):
         raise cursor.error(

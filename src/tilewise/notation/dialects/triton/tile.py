@@ -48,7 +48,7 @@ class Tile:
     size: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.order = self.order or range(self.rank)
+        self.order = self.order or row_major(self.rank)
         self.size = self.size or [1] * self.rank
 
     def put(self, place: str, *bases: Basis) -> Tile:
@@ -159,6 +159,8 @@ def blocks_of(encoding: Encoding, rank: int, still: int | None = None) -> list[B
     (makeCgaLayout). Those of tensor memory said how many there are along M and N.
     """
     tile = Tile(rank).put(BLOCK, *encoding.bases("CGALayout", rank))
+    if any(sum(map(int.bit_count, basis)) > 1 for basis in tile.bases[BLOCK]):
+        raise encoding.error("TW102", "a block steps by a power of two, in one dimension", "CGALayout")
     for dimension, key in enumerate(_OLD_OF_TENSOR_MEMORY):
         if key in encoding.items:
             tile.step(BLOCK, encoding.power(key), dimension)

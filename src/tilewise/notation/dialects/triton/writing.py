@@ -12,8 +12,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import coordinates, extents_of
 from tilewise.notation.dialects.given import Given
-from tilewise.notation.dialects.triton.attributes import Encoding, spelled
-from tilewise.notation.dialects.triton.context import Context
+from tilewise.notation.dialects.triton.attributes import Context, Encoding, spelled
 from tilewise.notation.dialects.triton.layouts import layout_of
 from tilewise.notation.dialects.triton.tile import (
     AXES,
