@@ -14,7 +14,7 @@ from __future__ import annotations
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.given import Given, Reading
 from tilewise.notation.dialects.triton.attributes import Context
-from tilewise.notation.dialects.triton.layouts import is_layout, layout_of
+from tilewise.notation.dialects.triton.layouts import layout_of
 from tilewise.notation.dialects.triton.texts import Typed, chosen
 
 EXAMPLES = (
@@ -50,7 +50,7 @@ EXAMPLES = (
 
 def read(given: Given) -> Reading:
     """Return the layout of a type or of an encoding; of a text with several, that of the part."""
-    return reading_of(chosen(given, is_layout), given)
+    return reading_of(chosen(given), given)
 
 
 def reading_of(found: Typed, given: Given) -> Reading:

@@ -38,11 +38,6 @@ def layout_of(
         raise
 
 
-def is_layout(encoding: Encoding) -> bool:
-    """Return whether an attribute is a layout that is read here."""
-    return encoding.kind in KINDS
-
-
 def _layout_of(
     encoding: Encoding, shape: tuple[int, ...], allocation: tuple[int, ...], context: Context
 ) -> Layout:

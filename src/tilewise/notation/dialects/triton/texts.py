@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError
 from tilewise.notation.dialects.given import SHAPE, Given, words
-from tilewise.notation.dialects.triton.attributes import MAX_EXTENT, Encoding, Reader, Span
+from tilewise.notation.dialects.triton.attributes import KEYS, MAX_EXTENT, Encoding, Reader, Span
 from tilewise.notation.tokens import END, MAX_TEXT, NUMBER, Cursor, Token
 
 _DEFINITION = re.compile(r"^[ \t]*(#[A-Za-z_$][\w$.]*)[ \t]*=[ \t]*(#[A-Za-z_]\w*\..*)", re.MULTILINE)
@@ -38,7 +38,7 @@ class Typed:
     allocation: tuple[int, ...] | None = None
 
 
-def chosen(given: Given, is_layout: Callable[[Encoding], bool]) -> Typed:
+def chosen(given: Given) -> Typed:
     """Return the layout of a text; of one with aliases and types, the part that is asked for.
 
     The parts of such a text are the aliases of layouts, and the types that have an encoding.
@@ -59,7 +59,7 @@ def chosen(given: Given, is_layout: Callable[[Encoding], bool]) -> Typed:
             types.setdefault(text[start:end], (start, end))
         if len(types) > MAX_PARTS:
             raise LayoutError("TW005", f"a text with more than {MAX_PARTS} layouts")
-    names = [name for name, encoding in aliases.items() if is_layout(encoding)]
+    names = [name for name, encoding in aliases.items() if encoding.kind in KEYS]
     if not names and not types:
         return _typed(text, (0, len(text)), aliases)
     only = given.part is None and len(types) == 1
