@@ -20,11 +20,14 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewise.core.axes import Axis
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.canonical import merged_shard
+from tilewise.core.errors import Refused
+from tilewise.core.gf2 import affine
 from tilewise.core.integers import bits_of
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.swizzles import Swizzle, apply_chain
-from tilewise.core.vectors import Vector
+from tilewise.core.shapes import coordinates
+from tilewise.core.swizzles import Swizzle
+from tilewise.core.vectors import Vector, point
 
 Held = Mapping[Axis, Sequence[int | None]]
 """By axis, what each bit of a place moves the flat index of its element by, the lowest bit first.
@@ -57,22 +60,15 @@ class PlaceBits:
         position = len(self.steps)
         for extent, seen in zip(shape, view or shape, strict=True):
             position -= extent.bit_length() - 1
-            digits = _merged(reversed(self.steps[position : position + seen.bit_length() - 1]))
-            extents.append(tuple(e for e, _ in digits) if len(digits) > 1 else seen)
-            strides += [step @ axis for _, (axis, step) in digits] or [Vector()]
-        copies = [Iter(e, step @ axis) for e, (axis, step) in _merged(reversed(self.copies))]
-        return Layout(tuple(extents), tuple(strides), replica=tuple(copies), swizzles=self.swizzles)
+            digits = _merged(self.steps[position : position + seen.bit_length() - 1])
+            extents.append(tuple(it.extent for it in digits) if len(digits) > 1 else seen)
+            strides += [it.stride for it in digits] or [Vector()]
+        return Layout(tuple(extents), tuple(strides), replica=_merged(self.copies), swizzles=self.swizzles)
 
 
-def _merged(steps: Iterable[Step]) -> list[tuple[int, Step]]:
-    """Return (extent, step) of the digits that bits make, the slowest first."""
-    merged: list[tuple[int, Step]] = []
-    for axis, step in steps:
-        if merged and merged[-1][1] == (axis, 2 * step):
-            merged[-1] = merged[-1][0] * 2, (axis, step)
-        else:
-            merged.append((2, (axis, step)))
-    return merged
+def _merged(steps: Sequence[Step]) -> tuple[Iter, ...]:
+    """Return the digits that bits make, the slowest first."""
+    return tuple(merged_shard(tuple(Iter(2, step @ axis) for axis, step in reversed(steps))))
 
 
 def place_bits(held: Held, shape: Sequence[int]) -> PlaceBits:
@@ -89,15 +85,15 @@ def place_bits(held: Held, shape: Sequence[int]) -> PlaceBits:
     >>> place_bits({m: (1, 2, 4 ^ 1, 8 ^ 2)}, (4, 4)).layout((4, 4))
     Swizzle(2, 0, 2) @ S[(4, 4) : (4, 1)]
     """
-    size = prod(shape)
-    needed = _swizzled_axis(held, shape)
-    ops: list[tuple[int, int]] = []
-    after: dict[Axis, Sequence[int | None]] = dict(held)
-    if needed is not None:
-        after[needed], ops = _eliminated(held[needed])
+    after, swizzles, clash = held, tuple[Swizzle, ...](), _clash(held)
+    for storage in [axis for axis in held if axis.kind == "storage" and clash]:
+        freed, ops = _eliminated(held[storage])
+        after, swizzles = {**held, storage: freed}, tuple(_swizzles(ops, storage))
         clash = _clash(after)
-        if clash is not None:
-            raise _refused(clash, shape)
+        if not clash:
+            break
+    if clash:
+        raise _refused(clash, shape)
     steps: dict[int, Step] = {}
     copies: list[Step] = []
     for axis, moves in after.items():
@@ -106,46 +102,34 @@ def place_bits(held: Held, shape: Sequence[int]) -> PlaceBits:
                 steps[move] = axis, 1 << bit
             elif move == 0:
                 copies.append((axis, 1 << bit))
-    missing = next((1 << bit for bit in range(size.bit_length() - 1) if 1 << bit not in steps), None)
-    if missing is not None:
-        index = _coordinates(missing, shape)
-        raise Refused("TW202", f"no place holds element {index}", witness=index)
-    swizzles = tuple(_swizzles(ops, needed)) if needed is not None else ()
-    return PlaceBits(tuple(steps[1 << bit] for bit in range(size.bit_length() - 1)), tuple(copies), swizzles)
+    bits = [1 << bit for bit in range(prod(shape).bit_length() - 1)]
+    for bit in bits:
+        if bit not in steps:
+            index = coordinates(bit, tuple(shape))
+            raise Refused("TW202", f"no place holds element {index}", witness=index)
+    return PlaceBits(tuple(steps[bit] for bit in bits), tuple(copies), swizzles)
 
 
 def _clash(held: Held) -> tuple[Axis, int, int] | None:
-    """Return an axis, one of its bits, and what that moves, where it is not one bit of its own."""
+    """Return an axis, one of its bits, and what that moves, where it is not one bit of its own.
+
+    On storage swizzles may help, so other axes come first.
+    """
     moved = 0
-    for axis, moves in held.items():
-        for bit, move in enumerate(moves):
+    for axis in sorted(held, key=lambda axis: axis.kind == "storage"):
+        for bit, move in enumerate(held[axis]):
             if move and (move & move - 1 or move & moved):
                 return axis, bit, move
             moved |= move or 0
     return None
 
 
-def _swizzled_axis(held: Held, shape: Sequence[int]) -> Axis | None:
-    """Return the storage axis that needs swizzles, if any does; refuse where they would not do."""
-    if _clash(held) is None:
-        return None
-    owners = {axis: moves for axis, moves in held.items() if axis.kind != "storage"}
-    clash = _clash(owners)
-    if clash is not None:
-        raise _refused(clash, shape)
-    needed = [axis for axis in held if axis not in owners and _clash({**owners, axis: held[axis]})]
-    if len(needed) != 1:
-        found = _clash(held)
-        assert found is not None
-        raise _refused(found, shape)
-    return needed[0]
-
-
 def _refused(clash: tuple[Axis, int, int], shape: Sequence[int]) -> Refused:
     axis, bit, move = clash
-    index = _coordinates(move, shape)
+    extents = tuple(shape)
+    index = coordinates(move, extents)
     if move & move - 1:
-        parts = " and ".join(str(_coordinates(1 << low, shape)) for low in bits_of(move))
+        parts = " and ".join(str(coordinates(1 << low, extents)) for low in bits_of(move))
         why = f"element {index} lives at {1 << bit}@{axis}, which is no sum of where {parts} live"
     else:
         why = f"element {index} lives at {1 << bit}@{axis} or at another place, and not at both"
@@ -156,14 +140,6 @@ def _refused(clash: tuple[Axis, int, int], shape: Sequence[int]) -> Refused:
         witness=index,
         hint="a layout adds up its digits; XORs it has as swizzles on one storage axis",
     )
-
-
-def _coordinates(flat: int, shape: Sequence[int]) -> tuple[int, ...]:
-    found: list[int] = []
-    for extent in reversed(shape):
-        flat, coordinate = divmod(flat, extent)
-        found.append(coordinate)
-    return tuple(reversed(found))
 
 
 def _eliminated(moves: Sequence[int | None]) -> tuple[list[int | None], list[tuple[int, int]]]:
@@ -211,18 +187,6 @@ def _swizzles(ops: list[tuple[int, int]], axis: Axis) -> Iterable[Swizzle]:
             yield Swizzle(bits, base, shift, axis)
 
 
-def bits_in(shape: Sequence[int], what: str) -> tuple[int, ...]:
-    """Return how many bits the index has in each dimension; refuse an extent that is no power of two.
-
-    >>> bits_in((4, 1, 8), "the shape")
-    (2, 0, 3)
-    """
-    for extent in shape:
-        if extent < 1 or extent & extent - 1:
-            raise LayoutError("TW202", f"{what} has the extent {extent}, which is no power of two")
-    return tuple(extent.bit_length() - 1 for extent in shape)
-
-
 def held_by(layout: Layout) -> dict[Axis, tuple[int | None, ...]]:
     """Return what the bits of the places hold: the inverse of `place_bits`, for a layout that is such a map.
 
@@ -237,59 +201,24 @@ def held_by(layout: Layout) -> dict[Axis, tuple[int | None, ...]]:
         raise Refused(
             "TW512", f"an offset of {layout.offset + layout.outer} moves all places", hint="leave it out"
         )
-    homes: dict[Axis, dict[int, int]] = {axis: {} for axis in layout.axes}
-    element = 1
-    for extent, stride in reversed(layout.digits):
-        for bit in range(_exact_bits(extent)):
-            _put(homes, stride, bit, element << bit)
-        element *= extent
-    for it in layout.replica:
-        for bit in range(_exact_bits(it.extent)):
-            _put(homes, it.stride, bit, 0)
-    found: dict[Axis, tuple[int | None, ...]] = {}
-    for axis, moves in homes.items():
-        if axis == layout.swizzled_axis:
-            found[axis] = _behind(layout.swizzles, moves)
-        else:
-            found[axis] = tuple(moves.get(bit) for bit in range(max(moves, default=-1) + 1))
+    digits = [*((it.extent, it.stride) for it in layout.replica), *layout.digits]
+    for extent, stride in digits:
+        steps = [step for _, step in stride.terms if step]
+        if extent > 1 and (len(steps) > 1 or sum(map(int.bit_count, steps)) != 1 or steps[0] < 1):
+            raise Refused(
+                "TW512",
+                f"a step of {stride or 0} moves no single bit of a place",
+                witness={"stride": str(stride)},
+            )
+    # the bits of copies as further elements: an XOR of columns for every place, and its inverse
+    extents, strides = tuple(extent for extent, _ in digits), tuple(stride for _, stride in digits)
+    placed = affine(Layout(extents, strides, swizzles=layout.swizzles))
+    elements = [element for (element,) in placed.quasi_inverse().columns]
+    found: dict[Axis, tuple[int | None, ...]] = dict.fromkeys(layout.axes, ())
+    for axis, width in reversed([*zip(placed.axes, placed.widths, strict=True)]):
+        found[axis] = tuple(element & layout.size - 1 if element else None for element in elements[:width])
+        for bit, element in enumerate(elements[:width]):
+            if element and point(placed.axes, placed(element)).nonzero != (1 << bit) @ axis:
+                raise Refused("TW512", f"bit {bit} of {axis} lies in a hole for some elements alone")
+        elements = elements[width:]
     return found
-
-
-def _exact_bits(extent: int) -> int:
-    if extent & extent - 1:
-        raise Refused("TW512", f"extent {extent} is no power of two", witness={"extent": extent})
-    return extent.bit_length() - 1
-
-
-def _put(homes: dict[Axis, dict[int, int]], stride: Vector, bit: int, element: int) -> None:
-    """Note that one bit of a place moves an element so."""
-    steps = [(axis, steps) for axis, steps in stride.terms if steps]
-    if len(steps) != 1 or steps[0][1] < 1 or steps[0][1] & steps[0][1] - 1:
-        raise Refused(
-            "TW512",
-            f"a step of {stride or 0} moves no single bit of a place",
-            witness={"stride": str(stride)},
-        )
-    axis, step = steps[0]
-    place = step.bit_length() - 1 + bit
-    if place in homes[axis]:
-        raise Refused(
-            "TW512", f"two digits move bit {place} of {axis}", witness={"axis": axis.name, "bit": place}
-        )
-    homes[axis][place] = element
-
-
-def _behind(swizzles: Sequence[Swizzle], moves: Mapping[int, int]) -> tuple[int | None, ...]:
-    """Return what the bits of an address move, where these places are swizzled."""
-    addresses = [apply_chain(swizzles, 1 << bit) for bit in moves]
-    found: list[int | None] = []
-    for bit in range(max(addresses, default=0).bit_length()):
-        parts = bits_of(apply_chain(swizzles[::-1], 1 << bit))
-        known = [moves[part] for part in parts if part in moves]
-        if known and len(known) < len(parts):
-            raise Refused("TW512", f"bit {bit} of an address lies in a hole for some elements alone")
-        total = 0
-        for move in known:
-            total ^= move
-        found.append(total if known else None)
-    return tuple(found)

@@ -10,21 +10,19 @@ and no more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
-from tilewise.notation.dialects.given import Given, Reading, integer
+from tilewise.notation.dialects.given import Given, Reading
 from tilewise.notation.dialects.triton import reading_of
-from tilewise.notation.dialects.triton.attributes import MAX_DEPTH, Encoding
+from tilewise.notation.dialects.triton.attributes import Encoding, Reader
 from tilewise.notation.dialects.triton.texts import Typed
-from tilewise.notation.dialects.triton.tile import BLOCK, LANE, OFFSET, REGISTER, WARP, unit
-from tilewise.notation.tokens import NAME, NUMBER, Cursor, Token
+from tilewise.notation.dialects.triton.tile import BLOCK, LANE, OFFSET, REGISTER, WARP, Tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.notation.dialects.triton.attributes import Span, Value
+    from tilewise.notation.dialects.triton.attributes import Value
 
 EXAMPLES = (
     Given(
@@ -52,258 +50,125 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Class:
-    """A class of Gluon's: the encoding that it is, and its fields in order, each with the encoding's key."""
-
-    kind: str
-    fields: tuple[tuple[str, str], ...]
-
-    def key(self, field: str) -> str | None:
-        """Return the encoding's key for a field."""
-        return dict(self.fields).get(field) or dict(_OLD_FIELDS).get(field)
-
-
-_CLUSTER = ("cga_layout", "CGALayout")
-_OLD_FIELDS = (("ctas_per_cga", "CTAsPerCGA"), ("cta_split_num", "CTASplitNum"), ("cta_order", "CTAOrder"))
-"""How 3.4 and 3.5 said what a cluster holds."""
 CLASSES = {
-    "BlockedLayout": _Class(
-        "blocked",
-        (
-            ("size_per_thread", "sizePerThread"),
-            ("threads_per_warp", "threadsPerWarp"),
-            ("warps_per_cta", "warpsPerCTA"),
-            ("order", "order"),
-            _CLUSTER,
-        ),
-    ),
-    "SliceLayout": _Class("slice", (("dim", "dim"), ("parent", "parent"))),
-    "DistributedLinearLayout": _Class(
-        "linear",
-        (
-            ("reg_bases", REGISTER),
-            ("lane_bases", LANE),
-            ("warp_bases", WARP),
-            ("block_bases", BLOCK),
-            ("shape", "shape"),
-        ),
-    ),
-    "DotOperandLayout": _Class(
-        "dot_op", (("operand_index", "opIdx"), ("parent", "parent"), ("k_width", "kWidth"))
-    ),
-    "NVMMADistributedLayout": _Class(
-        "nvidia_mma",
-        (("version", "version"), ("warps_per_cta", "warpsPerCTA"), ("instr_shape", "instrShape"), _CLUSTER),
-    ),
-    "AMDMFMALayout": _Class(
+    "BlockedLayout": ("blocked", "size_per_thread threads_per_warp warps_per_cta order cga_layout"),
+    "SliceLayout": ("slice", "dim parent"),
+    "DistributedLinearLayout": ("linear", "reg_bases lane_bases warp_bases block_bases shape"),
+    "DotOperandLayout": ("dot_op", "operand_index parent k_width"),
+    "NVMMADistributedLayout": ("nvidia_mma", "version warps_per_cta instr_shape cga_layout"),
+    "AMDMFMALayout": (
         "amd_mfma",
-        (
-            ("version", "version"),
-            ("instr_shape", "instrShape"),
-            ("transposed", "isTransposed"),
-            ("warps_per_cta", "warpsPerCTA"),
-            ("element_bitwidth", "elementBitWidth"),
-            ("tiles_per_warp", "tilesPerWarp"),
-            _CLUSTER,
-        ),
+        "version instr_shape transposed warps_per_cta element_bitwidth tiles_per_warp cga_layout",
     ),
-    "AMDWMMALayout": _Class(
-        "amd_wmma",
-        (
-            ("version", "version"),
-            ("transposed", "isTranspose"),
-            ("warp_bases", WARP),
-            ("reg_bases", REGISTER),
-            ("instr_shape", "instrShape"),
-            _CLUSTER,
-            ("rank", "rank"),
-        ),
-    ),
-    "SwizzledSharedLayout": _Class(
-        "swizzled_shared",
-        (("vec", "vec"), ("per_phase", "perPhase"), ("max_phase", "maxPhase"), ("order", "order"), _CLUSTER),
-    ),
-    "NVMMASharedLayout": _Class(
+    "AMDWMMALayout": ("amd_wmma", "version transposed warp_bases reg_bases instr_shape cga_layout rank"),
+    "SwizzledSharedLayout": ("swizzled_shared", "vec per_phase max_phase order cga_layout"),
+    "NVMMASharedLayout": (
         "nvmma_shared",
-        (
-            ("swizzle_byte_width", "swizzlingByteWidth"),
-            ("element_bitwidth", "elementBitWidth"),
-            ("rank", "rank"),
-            ("transposed", "transposed"),
-            ("fp4_padded", "fp4Padded"),
-            _CLUSTER,
-        ),
+        "swizzle_byte_width element_bitwidth rank transposed fp4_padded cga_layout",
     ),
-    "PaddedSharedLayout": _Class(
-        "padded_shared",
-        (
-            ("interval_padding_pairs", "paddings"),
-            ("offset_bases", OFFSET),
-            ("cga_layout", BLOCK),
-            ("shape", "shape"),
-        ),
-    ),
-    "SharedLinearLayout": _Class(
-        "shared_linear", (("offset_bases", OFFSET), ("block_bases", BLOCK), ("alignment", "alignment"))
-    ),
-    "PartitionedSharedLayout": _Class(
+    "PaddedSharedLayout": ("padded_shared", "interval_padding_pairs offset_bases cga_layout shape"),
+    "SharedLinearLayout": ("shared_linear", "offset_bases block_bases alignment"),
+    "PartitionedSharedLayout": (
         "partitioned_shared",
-        (
-            ("num_partitions", "numPartitions"),
-            ("num_groups", "numGroups"),
-            ("partition_dim", "partitionDim"),
-            ("partition_layout", "partitionLayout"),
-        ),
+        "num_partitions num_groups partition_dim partition_layout",
     ),
-    "TensorMemoryLayout": _Class(
+    "TensorMemoryLayout": (
         "tensor_memory_encoding",
-        (
-            ("block", "block"),
-            ("col_stride", "colStride"),
-            _CLUSTER,
-            ("two_ctas", "twoCTAs"),
-            ("fp4_padded", "fp4Padded"),
-            ("unpacked", "unpacked"),
-        ),
+        "block col_stride cga_layout two_ctas fp4_padded unpacked",
     ),
-    "TensorMemoryScalesLayout": _Class(
-        "tensor_memory_scales_encoding", (_CLUSTER, ("block_rep_order", "blockRepOrder"))
-    ),
+    "TensorMemoryScalesLayout": ("tensor_memory_scales_encoding", "cga_layout block_rep_order"),
 }
-NAMES = {
-    cls.kind: name
-    for name, cls in CLASSES.items()
-    if name not in ("AMDMFMALayout", "AMDWMMALayout", "SliceLayout")
+"""The classes of Gluon's: the encoding that each is, and its fields in order."""
+_OLD_FIELDS = " ctas_per_cga cta_split_num cta_order"
+"""How 3.4 and 3.5 said what a cluster holds."""
+_KEYS = {
+    "cga_layout": "CGALayout",
+    "warps_per_cta": "warpsPerCTA",
+    "operand_index": "opIdx",
+    "element_bitwidth": "elementBitWidth",
+    "swizzle_byte_width": "swizzlingByteWidth",
+    "interval_padding_pairs": "paddings",
+    "two_ctas": "twoCTAs",
+    "ctas_per_cga": "CTAsPerCGA",
+    "cta_split_num": "CTASplitNum",
+    "cta_order": "CTAOrder",
+    "reg_bases": REGISTER,
+    "lane_bases": LANE,
+    "warp_bases": WARP,
+    "block_bases": BLOCK,
+    "offset_bases": OFFSET,
+    "amd_mfma transposed": "isTransposed",
+    "amd_wmma transposed": "isTranspose",
+    "padded_shared cga_layout": BLOCK,
 }
-_KNOWS_ITS_SHAPE = ("linear", "padded_shared")
+"""The keys of encodings that are not the fields themselves in camel case; some are so for one kind alone."""
+_PAIRS = {
+    "nvidia_mma": ("version", "versionMajor", "versionMinor"),
+    "tensor_memory_encoding": ("block", "blockM", "blockN"),
+}
+"""Fields that hold two keys."""
+
+
+def _keys_of(kind: str, fields: str) -> dict[str, str]:
+    """Return the encoding's keys by field.
+
+    >>> _keys_of("amd_mfma", "instr_shape transposed warps_per_cta")
+    {'instr_shape': 'instrShape', 'transposed': 'isTransposed', 'warps_per_cta': 'warpsPerCTA'}
+    """
+    found = {}
+    for field in fields.split():
+        first, *others = field.split("_")
+        camel = first + "".join(map(str.title, others))
+        found[field] = _KEYS.get(f"{kind} {field}") or _KEYS.get(field, camel)
+    return found
 
 
 def read(given: Given) -> Reading:
     """Return the layout of an object; a linear or a padded one knows its tensor's shape."""
     cursor = given.cursor()
-    encoding = _call(cursor, 0)
+    encoding = _Objects(cursor).attribute()
     cursor.expect_end("the layout")
-    shape = _own_shape(encoding)
-    return reading_of(Typed(_plain(encoding), given.shape or shape), given)
+    shape = encoding.powers("shape") if "shape" in encoding.items else None
+    return reading_of(Typed(encoding, given.shape or shape), given)
 
 
-def _own_shape(encoding: Encoding) -> tuple[int, ...] | None:
-    if encoding.kind not in _KNOWS_ITS_SHAPE or "shape" not in encoding.items:
-        return None
-    return encoding.powers("shape")
+class _Objects(Reader):
+    """Takes objects where Triton's IR has attributes."""
 
-
-def _plain(encoding: Encoding) -> Encoding:
-    """Return the encoding without the shape that only a Python object has."""
-    if encoding.kind not in _KNOWS_ITS_SHAPE:
-        return encoding
-    return replace(encoding, items={key: value for key, value in encoding.items.items() if key != "shape"})
-
-
-def _call(cursor: Cursor, depth: int) -> Encoding:
-    """Take `Name(field=value, ...)`."""
-    if depth > MAX_DEPTH:
-        raise cursor.error("TW005", f"more than {MAX_DEPTH} layouts and lists in each other")
-    word = cursor.next
-    name = word.text.rpartition(".")[2]
-    if word.kind != NAME or name not in CLASSES:
-        raise cursor.error(
-            "TW002", f"{word} is no layout of Gluon's that is read here", hint="known: " + " ".join(CLASSES)
-        )
-    cursor.take()
-    opened = cursor.expect("(", hint=f"{name}(...)")
-    cls = CLASSES[name]
-    items: dict[str, Value] = {}
-    spans: dict[str, Span] = {}
-    positions = iter(cls.fields)
-    while cursor.next.text != ")":
-        if items or cursor.behind is not opened:
-            cursor.expect(",", opened)
-        start = cursor.next
-        if start.kind == NAME and cursor.ahead(1).text == "=":
-            cursor.take()
-            cursor.take()
-            key = cls.key(start.text)
-            if key is None:
-                known = " ".join(field for field, _ in cls.fields)
-                raise cursor.error("TW002", f"{name} has no field {start}", start.span, f"known: {known}")
-        else:
-            field = next(positions, None)
-            if field is None:
-                raise cursor.error("TW004", f"{name} has {len(cls.fields)} fields, and here is one more")
-            key = field[1]
-        if key in items:
-            raise cursor.error("TW004", f"{name} has {start} twice", start.span)
-        value = _value(cursor, depth)
-        if value is not None:
-            items[key] = value
-            spans[key] = cursor.since(start)
-    cursor.expect(")", opened)
-    return _as_printed(cls, name, items, spans, word, cursor)
-
-
-def _as_printed(
-    cls: _Class, name: str, items: dict[str, Value], spans: dict[str, Span], word: Token, cursor: Cursor
-) -> Encoding:
-    """Return the encoding of an object, whose fields are not all the keys that Triton prints."""
-    words = {key: field for field, key in (*_OLD_FIELDS, *cls.fields)}
-    encoding = Encoding(cls.kind, items, spans, cursor.since(word), cursor.source, name, words)
-    if cls.kind == "nvidia_mma" and "version" in items:
-        major, minor = encoding.numbers("version", 2)
-        items |= {"versionMajor": major, "versionMinor": minor}
-        spans["versionMajor"] = spans.get("version", encoding.span)
-        del items["version"]
-    if cls.kind == "amd_wmma" and WARP in items:
-        bases = {place: items.pop(place) for place in (REGISTER, WARP) if place in items}
-        items["ctaLayout"] = replace(encoding, kind="", items=bases)
-    if cls.kind == "tensor_memory_encoding" and "block" in items:
-        items["blockM"], items["blockN"] = encoding.numbers("block", 2)
-        del items["block"]
-    if not items.get("CGALayout", True):
-        del items["CGALayout"]
-    return encoding
-
-
-def _value(cursor: Cursor, depth: int) -> Value | None:
-    """Take a number, a list or a tuple, True, False, None, or a layout."""
-    token = cursor.next
-    if depth > MAX_DEPTH:
-        raise cursor.error("TW005", f"more than {MAX_DEPTH} layouts and lists in each other")
-    if token.text in ("[", "("):
-        closing = {"[": "]", "(": ")"}[token.text]
+    def attribute(self) -> Encoding:
+        """Take `Name(field=value, ...)`."""
+        cursor, word = self.cursor, self.cursor.next
+        name = word.text.rpartition(".")[2]
+        if name not in CLASSES:
+            message = f"{word} is no layout of Gluon's that is read here"
+            raise cursor.error("TW002", message, hint=f"known: {' '.join(CLASSES)}")
         cursor.take()
-        found: list[Value] = []
-        while cursor.next.text != closing:
-            if found:
-                cursor.expect(",", token)
-                if cursor.next.text == closing:
-                    break
-            value = _value(cursor, depth + 1)
-            if value is None:
-                raise cursor.error("TW107", "None is no entry of a list", cursor.behind.span)
-            found.append(value)
-        cursor.expect(closing, token)
-        return tuple(found)
-    if token.kind == NUMBER or token.text == "-":
-        return integer(cursor)
-    if token.text in ("True", "False", "None"):
-        cursor.take()
-        return None if token.text == "None" else token.text == "True"
-    if token.kind == NAME and cursor.ahead(1).text == "(":
-        if token.text.rpartition(".")[2] == "constexpr":  # a constant of the kernel, as Triton prints it
+        cursor.expect("(", hint=f"{name}(...)")
+        kind, fields = CLASSES[name]
+        words = {key: field for field, key in _keys_of(kind, fields + _OLD_FIELDS).items()}
+        encoding = replace(self._with_keys(kind, name, word, ")"), words=words)
+        items = {key: value for key, value in encoding.items.items() if value != "None"}
+        if kind in _PAIRS:
+            whole, *parts = _PAIRS[kind]
+            items |= zip(parts, encoding.numbers(whole, 2), strict=True)
+        if kind == "amd_wmma" and WARP in items:
+            items["ctaLayout"] = replace(encoding, kind="", items=dict(items))
+        return replace(encoding, items=items)
+
+    def _key(self, kind: str, name: str, taken: int) -> str:
+        """Take `field =`, or nothing: fields without a name are in order."""
+        cursor, start = self.cursor, self.cursor.next
+        _, fields = CLASSES.get(name, ("", ""))
+        field = ""
+        if cursor.ahead(1).text == "=":
+            field = cursor.take().text
             cursor.take()
-            opened = cursor.take()
-            inner = _value(cursor, depth + 1)
-            cursor.expect(")", opened)
-            return inner
-        return _call(cursor, depth + 1)
-    if token.kind == "string":
-        cursor.take()
-        return token.text.strip("\"'")
-    raise cursor.error(
-        "TW004", f"expected a value, found {token}", hint="such as 4, [1, 0], True, or a layout"
-    )
+        elif taken < len(fields.split()):
+            field = fields.split()[taken]
+        keys = _keys_of(kind, fields + _OLD_FIELDS)
+        if field not in keys:
+            raise cursor.error("TW002", f"{name} has no field for {start}", start.span, f"known: {fields}")
+        return keys[field]
 
 
 def write(layout: Layout, given: Given) -> str:
@@ -311,31 +176,21 @@ def write(layout: Layout, given: Given) -> str:
     from tilewise.notation.dialects.triton.writing import encoding_of
 
     encoding = encoding_of(layout, given, beside=("amd_rotating_shared",))
-    return _spelled(encoding, tuple(extents_of(layout.shape)))
+    return _spelled(encoding, extents_of(layout.shape))
 
 
 def _spelled(encoding: Encoding, shape: tuple[int, ...]) -> str:
     """Return the call of an encoding that was written for a shape."""
-    items = dict(encoding.items)
-    items.setdefault("CGALayout", ())
-    if encoding.kind in _KNOWS_ITS_SHAPE:
-        items["shape"] = shape
-    if encoding.kind == "padded_shared":
-        items["block"] = items.get(BLOCK, ())
-        if "order" in items:
-            order = encoding.order()
-            items[OFFSET] = tuple(
-                unit(len(shape), d, 1 << bit) for d in order for bit in range(shape[d].bit_length() - 1)
-            )
-    if encoding.kind == "tensor_memory_encoding":
-        items["block"] = (encoding.number("blockM"), encoding.number("blockN"))
-        items.setdefault("twoCTAs", False)
-        items.setdefault("fp4Padded", False)
-    if encoding.kind == "nvmma_shared":
-        items.setdefault("rank", len(shape))
-        items.setdefault("fp4Padded", False)
-    name = NAMES[encoding.kind]
-    fields = [f"{field}={_python(items[key])}" for field, key in CLASSES[name].fields if key in items]
+    items: dict[str, Value] = {"CGALayout": (), "twoCTAs": False, "fp4Padded": False, BLOCK: ()}
+    items |= {"rank": len(shape), **encoding.items, "shape": shape}
+    if "order" in items:
+        offsets = Tile(len(shape), encoding.order()).fit(shape, OFFSET)
+        items.setdefault(OFFSET, tuple(offsets.bases.get(OFFSET, ())))
+    if "blockM" in items:
+        items["block"] = items["blockM"], items["blockN"]
+    name = next(name for name, (kind, _) in CLASSES.items() if kind == encoding.kind)
+    keys = _keys_of(*CLASSES[name])
+    fields = [f"{field}={_python(items[key])}" for field, key in keys.items() if key in items]
     return f"{name}({', '.join(fields)})"
 
 
@@ -345,8 +200,4 @@ def _python(value: Value) -> str:
     >>> _python(((1, 0), True))
     '[[1, 0], True]'
     """
-    if isinstance(value, tuple):
-        return "[" + ", ".join(map(_python, value)) + "]"
-    if isinstance(value, Encoding):
-        raise LayoutError("TW008", f"{value.name} has no object in Gluon")
-    return str(value)
+    return "[" + ", ".join(map(_python, value)) + "]" if isinstance(value, tuple) else str(value)

@@ -5,25 +5,17 @@
     !ttg.memdesc<64x64xf16, #ttg.swizzled_shared<{...}>, #ttg.shared_memory, mutable>
 
 An encoding is a linear map over GF(2) from places to elements: bit k of a lane's number moves the element
-that the lane holds. `tile` builds such maps as Triton does; `registers`, `amd`, `memory` and
-`tensor_memory` have the encodings; `layouts` turns a map into a layout. Triton 3.0 to 3.5 spelled encodings
-in other ways, which are read too.
+that the lane holds. `tile` builds such maps as Triton does; `registers` and `memory` have the encodings;
+`layouts` turns a map into a layout. Triton 3.0 to 3.5 spelled encodings in other ways, which are read too.
 """
 
 from __future__ import annotations
 
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.given import Given, Reading
-from tilewise.notation.dialects.triton.context import Context
-from tilewise.notation.dialects.triton.layouts import is_layout, layout_of
-from tilewise.notation.dialects.triton.texts import (
-    Typed,
-    aliases_of,
-    has_definitions,
-    part_of,
-    parts_of,
-    typed,
-)
+from tilewise.notation.dialects.triton.attributes import Context
+from tilewise.notation.dialects.triton.layouts import layout_of
+from tilewise.notation.dialects.triton.texts import Typed, chosen
 
 EXAMPLES = (
     Given(
@@ -58,39 +50,19 @@ EXAMPLES = (
 
 def read(given: Given) -> Reading:
     """Return the layout of a type or of an encoding; of a text with several, that of the part."""
-    return reading_of(_chosen(given), given)
+    return reading_of(chosen(given), given)
 
 
 def reading_of(found: Typed, given: Given) -> Reading:
     """Return the layout of an encoding, for the shape that its type has, or that is given."""
-    shape = (
-        found.shape if found.shape is not None else given.needs_shape(f"the encoding {found.encoding.name}")
-    )
+    shape = found.shape or given.needs_shape(f"the encoding {found.encoding.name}")
     dtype = found.dtype or given.dtype
     context = Context.of(given.triton, dtype)
     layout = layout_of(found.encoding, shape, found.allocation, context)
     if found.allocation is not None and found.allocation[-len(shape) :] != shape:
         whole = "x".join(map(str, found.allocation))
-        context.note(f"a view of an allocation of {whole}, from its beginning")
+        context.notes.append(f"a view of an allocation of {whole}, from its beginning")
     return Reading(layout, dtype, notes=tuple(context.notes))
-
-
-def _chosen(given: Given) -> Typed:
-    if not has_definitions(given.text):
-        return typed(given)
-    parts = parts_of(given)
-    aliases = aliases_of(given, parts)
-    names = [name for name in parts if name not in aliases or is_layout(aliases[name])]
-    if not names:
-        return typed(given)
-    types = [name for name in names if name not in aliases]
-    if given.part is None and len(types) == 1:
-        names = types
-    return (
-        part_of(given, parts[name], aliases)
-        if (name := given.chosen(names, "the text")) not in aliases
-        else Typed(aliases[name])
-    )
 
 
 def write(layout: Layout, given: Given) -> str:

@@ -8,16 +8,19 @@ same tree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import counted
 from tilewise.notation.dialects.given import STRING, integer
-from tilewise.notation.tokens import END, NAME, NUMBER, Cursor
+from tilewise.notation.tokens import NAME, NUMBER, Cursor, Token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import TypeAlias, TypeGuard
 
     Value: TypeAlias = "int | bool | str | tuple[Value, ...] | Encoding"
 
@@ -25,7 +28,37 @@ MAX_DEPTH = 32
 """So many attributes and lists may stand in each other."""
 MAX_EXTENT = 1 << 40
 """No extent of a tensor, and no other number of an encoding, is larger."""
+PREFIXES = ("#ttg", "#ttng", "#triton_gpu", "#triton_nvidia_gpu", "#gluon")
+"""The dialects of the IR, today's and those of 3.0 to 3.5."""
 Span = tuple[int, int]
+
+_CLUSTER = " CGALayout CTAsPerCGA CTASplitNum CTAOrder"
+"""Keys of the blocks of a cluster: today's, and those of 3.0 to 3.5."""
+_LINEAR = "register lane warp block"
+_SWIZZLED = "vec perPhase maxPhase order" + _CLUSTER
+KEYS = {
+    "blocked": "sizePerThread threadsPerWarp warpsPerCTA order" + _CLUSTER,
+    "linear": _LINEAR,
+    "generic_linear": _LINEAR,
+    "slice": "dim parent",
+    "nvidia_mma": "versionMajor versionMinor warpsPerCTA instrShape" + _CLUSTER,
+    "dot_op": "opIdx parent kWidth",
+    "amd_mfma": "version versionMajor versionMinor warpsPerCTA instrShape isTransposed tilesPerWarp "
+    "elementBitWidth elementType" + _CLUSTER,
+    "amd_wmma": "version isTranspose ctaLayout instrShape rank warpsPerCTA tilesPerWarp" + _CLUSTER,
+    "swizzled_shared": _SWIZZLED,
+    "amd_rotating_shared": _SWIZZLED,
+    "shared": "hasLeadingOffset " + _SWIZZLED,
+    "nvmma_shared": "swizzlingByteWidth transposed elementBitWidth fp4Padded rank" + _CLUSTER,
+    "shared_linear": "offset block alignment",
+    "padded_shared": "paddings order shape offset block" + _CLUSTER,
+    "partitioned_shared": "numPartitions numGroups partitionDim partitionLayout",
+    "tensor_memory_encoding": "blockM blockN colStride unpacked twoCTAs ctaMode fp4Padded CGALayout "
+    "CTASplitM CTASplitN",
+    "tensor_memory_scales_encoding": "CGALayout CTASplitM CTASplitN blockRepOrder",
+    "": "register warp",
+}
+"""The encodings that are read, with their keys; without a name, that of the tiles of #ttg.amd_wmma."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,98 +79,98 @@ class Encoding:
         """Return a key as the text calls it."""
         return self.words.get(key, key)
 
-    def error(self, code: str, message: str, key: str | None = None, hint: str = "") -> LayoutError:
+    def error(self, code: str, message: str, key: str = "", hint: str = "") -> LayoutError:
         """Return a refusal at a key, or at the whole encoding."""
-        span = self.span if key is None else self.spans.get(key, self.span)
-        return LayoutError(code, message, hint=hint, span=span, source=self.source)
+        return LayoutError(code, message, hint=hint, span=self.spans.get(key, self.span), source=self.source)
 
-    def only(self, *known: str) -> None:
-        """Refuse keys that are none of these: what is not known would be read wrong."""
-        for key in self.items:
-            if key not in known:
-                raise self.error(
-                    "TW002",
-                    f"{self.name} has no key '{self.called(key)}' that is read here",
-                    key,
-                    "known: " + " ".join(known),
-                )
-
-    def _value(self, key: str) -> Value:
-        if key not in self.items:
-            raise self.error(
-                "TW004", f"{self.name} has no {self.called(key)}", hint=f"write {self.called(key)} = ..."
-            )
-        return self.items[key]
-
-    def number(self, key: str, default: int | None = None) -> int:
-        """Return a number that is not negative."""
-        value = default if default is not None and key not in self.items else self._value(key)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_EXTENT:
-            raise self.error(
-                "TW101",
-                f"{self.called(key)} is one number, and not {spelled(value)}",
-                key,
-                f"such as {self.called(key)} = 1",
-            )
+    def _value(self, key: str, default: Value | None = None) -> Value:
+        value = self.items.get(key, default)
+        if value is None:
+            word = self.called(key)
+            raise self.error("TW004", f"{self.name} has no {word}", hint=f"write {word} = ...")
         return value
 
-    def power(self, key: str, default: int | None = None) -> int:
+    def _wrong(self, key: str, wanted: str, value: Value) -> LayoutError:
+        return self.error("TW107", f"{self.called(key)} is {wanted}, and not {spelled(value)}", key)
+
+    def among(self, key: str, value: Value, known: Collection[Value]) -> None:
+        """Refuse what is not known here."""
+        if value not in known:
+            listed = " ".join(map(spelled, known))
+            message = f"{self.called(key)} = {spelled(value)} is not read here"
+            raise self.error("TW602", message, key, f"known: {listed}")
+
+    def number(self, key: str, default: int | None = None, known: Collection[int] = ()) -> int:
+        """Return a number that is not negative, and one of those that are known if any are named."""
+        value = self._value(key, default)
+        if not _is_number(value):
+            raise self._wrong(key, "one number", value)
+        self.among(key, value, known or (value,))
+        return value
+
+    def power(self, key: str, default: int | None = None, known: Collection[int] = ()) -> int:
         """Return a number that is a power of two."""
-        value = self.number(key, default)
-        if value < 1 or value & value - 1:
-            raise self.error("TW102", f"{self.called(key)} = {value} is no power of two", key)
-        return value
+        return self._powers(key, (self.number(key, default, known),))[0]
 
     def flag(self, key: str, default: bool | None = None) -> bool:
         """Return true or false."""
-        value = default if default is not None and key not in self.items else self._value(key)
+        value = self._value(key, default)
         if not isinstance(value, bool):
-            raise self.error("TW107", f"{self.called(key)} is true or false, and not {spelled(value)}", key)
+            raise self._wrong(key, "true or false", value)
         return value
 
-    def word(self, key: str, default: str) -> str:
-        """Return a word."""
-        value = self.items.get(key, default)
-        if not isinstance(value, str):
-            raise self.error("TW107", f"{self.called(key)} is a word, and not {spelled(value)}", key)
+    def word(self, key: str, *known: str) -> str:
+        """Return one of the words that are known: the first where none is written."""
+        value = str(self._value(key, known[0]))
+        self.among(key, value, known)
         return value
 
-    def numbers(self, key: str, length: int | None = None) -> tuple[int, ...]:
-        """Return a list of numbers, of a length where one is given."""
+    def inner(self, key: str, kinds: Collection[str]) -> Encoding:
+        """Return the encoding that this one is made of, of one of these kinds."""
         value = self._value(key)
-        if not isinstance(value, tuple):
-            raise self.error(
-                "TW107", f"{self.called(key)} is a list of numbers, and not {spelled(value)}", key
-            )
-        found = tuple(one for one in value if isinstance(one, int) and not isinstance(one, bool))
-        if len(found) != len(value) or any(not 0 <= one <= MAX_EXTENT for one in found):
-            raise self.error(
-                "TW101", f"{self.called(key)} is a list of numbers, and not {spelled(value)}", key
-            )
-        if length is not None and len(found) != length:
-            raise self.error(
-                "TW003", f"{self.called(key)} has {len(found)} entries, and {length} belong here", key
-            )
+        if not isinstance(value, Encoding):
+            raise self._wrong(key, "an encoding", value)
+        self.among(key, value.kind, kinds)
+        return value
+
+    def numbers(
+        self, key: str, length: int | None = None, default: tuple[int, ...] | None = None
+    ) -> tuple[int, ...]:
+        """Return a list of numbers, of a length where one is given."""
+        return self._numbers(key, self._value(key, default), length)
+
+    def _numbers(self, key: str, value: Value, length: int | None) -> tuple[int, ...]:
+        values = value if isinstance(value, tuple) else ()
+        found = tuple(one for one in values if _is_number(one))
+        if found != value:
+            raise self._wrong(key, "a list of numbers", value)
+        if length not in (None, len(found)):
+            message = f"{self.called(key)} has {spelled(found)}, and {counted(length, 'number')} belong here"
+            raise self.error("TW003", message, key)
         return found
 
-    def powers(self, key: str, length: int | None = None) -> tuple[int, ...]:
+    def powers(
+        self, key: str, length: int | None = None, default: tuple[int, ...] | None = None
+    ) -> tuple[int, ...]:
         """Return a list of powers of two."""
-        found = self.numbers(key, length)
+        return self._powers(key, self.numbers(key, length, default))
+
+    def _powers(self, key: str, found: tuple[int, ...]) -> tuple[int, ...]:
         for one in found:
-            if one < 1 or one & one - 1:
+            if one.bit_count() != 1:
                 raise self.error("TW102", f"{self.called(key)} has {one}, which is no power of two", key)
         return found
 
-    def order(self, rank: int | None = None) -> tuple[int, ...]:
+    def order(self, key: str = "order", rank: int | None = None) -> tuple[int, ...]:
         """Return the order of the dimensions, the fastest first."""
-        found = self.numbers("order", rank)
-        if sorted(found) != [*range(len(found))]:
-            wanted = ", ".join(map(str, reversed(range(len(found)))))
+        found = self.numbers(key, rank)
+        dimensions = [*range(len(found))]
+        if sorted(found) != dimensions:
             raise self.error(
                 "TW003",
-                f"order {spelled(found)} is no permutation of the {len(found)} dimensions",
-                "order",
-                f"the fastest dimension comes first: [{wanted}] is row-major",
+                f"{self.called(key)} {spelled(found)} is no permutation of the {len(found)} dimensions",
+                key,
+                f"the fastest dimension comes first: {dimensions[::-1]} is row-major",
             )
         return found
 
@@ -145,60 +178,31 @@ class Encoding:
         """Return bases: a list of vectors, a number for each dimension. A missing key has none."""
         value = self.items.get(key, ())
         if not isinstance(value, tuple):
-            raise self.error("TW107", f"{self.called(key)} is a list of bases, and not {spelled(value)}", key)
-        if len(value) > 64:
-            raise self.error(
-                "TW005",
-                f"{self.called(key)} has {len(value)} bases: no machine has 2^{len(value)} places",
-                key,
-            )
+            raise self._wrong(key, "a list of bases", value)
         found: list[tuple[int, ...]] = []
         for vector in value:
             numbers = (vector,) if isinstance(vector, int) else vector  # bases of rank 1 may be plain numbers
-            if not isinstance(numbers, tuple):
-                raise self.error(
-                    "TW107",
-                    f"a basis of {self.called(key)} is a list of numbers, and not {spelled(vector)}",
-                    key,
-                )
-            basis = tuple(one for one in numbers if isinstance(one, int) and not isinstance(one, bool))
-            if len(basis) != len(numbers) or any(not 0 <= one <= MAX_EXTENT for one in basis):
-                raise self.error(
-                    "TW101",
-                    f"a basis of {self.called(key)} is a list of numbers, and not {spelled(vector)}",
-                    key,
-                )
-            if rank is not None and len(basis) != rank:
-                raise self.error(
-                    "TW003",
-                    f"{self.called(key)} has the basis {spelled(basis)}, and {rank} numbers belong into one",
-                    key,
-                )
-            rank = len(basis)
-            found.append(basis)
+            found.append(self._numbers(key, numbers, rank))
+            rank = len(found[0])
         return tuple(found)
 
-    def parent(self) -> Encoding:
-        """Return the encoding that this one is made of."""
-        value = self._value("parent")
-        if not isinstance(value, Encoding):
-            raise self.error("TW107", f"parent is an encoding, and not {spelled(value)}", "parent")
-        return value
+
+def _is_number(value: Value) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value <= MAX_EXTENT
 
 
-def spelled(value: object) -> str:
-    """Return a value as MLIR prints it, short.
+def spelled(value: object, most: int = 8) -> str:
+    """Return a value as MLIR prints it, short: of a list so many entries at most.
 
-    >>> spelled(((1, 0), True))
-    '[[1, 0], true]'
+    >>> spelled(((1, 0), True)), spelled((1, 2, 3), 2)
+    ('[[1, 0], true]', '[1, 2, ...]')
     """
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, tuple):
-        return "[" + ", ".join(map(spelled, value[:8])) + (", ..." if len(value) > 8 else "") + "]"
+        entries = [spelled(one, most) for one in value[:most]]
+        return f"[{', '.join([*entries, '...'] if len(value) > most else entries)}]"
     if isinstance(value, Encoding):
         return value.name
-    return str(value)[:40]
+    return (str(value).lower() if isinstance(value, bool) else str(value))[:40]
 
 
 @dataclass(slots=True)
@@ -211,162 +215,123 @@ class Reader:
 
     def attribute(self) -> Encoding:
         """Take `#ttg.kind<...>`, or a name that stands for one."""
-        cursor = self.cursor
-        word = cursor.next
-        if word.kind != NAME or word.text[0] != "#":
-            raise cursor.error(
-                "TW004", f"expected an encoding, found {word}", hint="such as #ttg.blocked<{...}>"
-            )
-        cursor.take()
-        prefix, _, kind = word.text[1:].rpartition(".")
-        if not prefix:
-            if word.text not in self.aliases:
-                raise cursor.error(
-                    "TW007",
-                    f"{word} is defined nowhere in the text",
-                    word.span,
-                    f"define it before, on a line of its own: {word.text} = #ttg.blocked<{{...}}>",
-                )
-            return self.aliases[word.text]
+        cursor, word = self.cursor, self.cursor.next
+        prefix, _, kind = word.text.rpartition(".")
+        if word.text in self.aliases:
+            return self.aliases[cursor.take().text]
+        if word.text[:1] == "#" and not prefix:
+            hint = f"define it before, on a line of its own: {word.text} = #ttg.blocked<{{...}}>"
+            raise cursor.error("TW007", f"{word} is defined nowhere in the text", hint=hint)
         if prefix not in PREFIXES:
-            raise cursor.error(
-                "TW002",
-                f"{word} is no attribute of Triton's",
-                word.span,
-                "encodings begin with #" + ". #".join(PREFIXES),
-            )
+            hint = f"encodings begin with {' '.join(PREFIXES)}"
+            raise cursor.error("TW002", f"expected an encoding, found {word}", hint=hint)
+        cursor.take()
+        closing = ">" if cursor.accept("<") else ""
+        return self._with_keys(kind, word.text, word, closing)
+
+    def _with_keys(self, kind: str, name: str, start: Token, closing: str) -> Encoding:
+        """Take what stands in brackets that are open, if any are: keys, in braces or not, and paddings."""
+        cursor, opened = self.cursor, self.cursor.behind
         items: dict[str, Value] = {}
         spans: dict[str, Span] = {}
-        with _Nesting(self):
-            opened = cursor.accept("<")
-            if opened is not None:
-                self._parameters(items, spans)
-                cursor.expect(">", opened)
-        return Encoding(kind, items, spans, cursor.since(word), cursor.source, word.text)
-
-    def _parameters(self, items: dict[str, Value], spans: dict[str, Span]) -> None:
-        """Take what stands in `<...>`: paddings, keys in braces, and keys without."""
-        cursor = self.cursor
-        if cursor.next.text == "[":
-            start = cursor.next
-            items["paddings"] = self._paddings()
-            spans["paddings"] = cursor.since(start)
-        opened = cursor.accept("{")
-        if opened is not None:
-            self._keys(items, spans, "}")
-            cursor.expect("}", opened)
-            if cursor.next.text != ",":
-                return
-            cursor.take()
-        self._keys(items, spans, ">")
-
-    def _keys(self, items: dict[str, Value], spans: dict[str, Span], closing: str) -> None:
-        cursor = self.cursor
-        first = True
-        while cursor.next.text != closing and cursor.next.kind != END:
-            if not first:
-                cursor.expect(",")
-            first = False
+        outside = closing == ">"
+        while closing and not cursor.accept(closing):
             key = cursor.next
-            if key.kind not in (NAME, STRING):
-                raise cursor.error(
-                    "TW004", f"expected a key, found {key}", hint="keys look like order = [1, 0]"
-                )
-            cursor.take()
-            cursor.expect("=", hint=f"{key.text} = ...")
-            name = key.text.strip("\"'")
-            if name in items:
-                raise cursor.error("TW004", f"the key {name} stands here twice", key.span)
-            items[name] = self.value()
-            spans[name] = cursor.since(key)
+            if outside and items.keys() <= {"paddings"} and cursor.accept("{"):
+                inner = self._with_keys(kind, name, key, "}")
+                items |= inner.items
+                spans |= inner.spans
+            else:
+                word = "paddings" if outside and key.text == "[" else self._key(kind, name, len(items))
+                if word in items:
+                    raise cursor.error("TW004", f"the key {word} stands here twice", key.span)
+                items[word] = self.value()
+                spans[word] = cursor.since(key)
+            if cursor.next.text not in (closing, "{"):
+                cursor.expect(",", opened, f"close it with '{closing}'")
+        return Encoding(kind, items, spans, cursor.since(start), cursor.source, name)
 
-    def _paddings(self) -> tuple[tuple[int, int], ...]:
-        """Take `[interval:+padding, ...]`."""
-        cursor = self.cursor
-        opened = cursor.expect("[")
-        found: list[tuple[int, int]] = []
-        while cursor.next.text != "]":
-            if found:
-                cursor.expect(",", opened)
-            interval = integer(cursor)
-            cursor.expect(":", hint="a padding is interval:+padding, such as 128:+4")
-            cursor.expect("+", hint="a padding is interval:+padding, such as 128:+4")
-            found.append((interval, integer(cursor)))
-        cursor.expect("]", opened)
-        return tuple(found)
+    def _key(self, kind: str, name: str, taken: int) -> str:
+        """Take `key =`. A key that is not known is refused: without it the encoding would be read wrong."""
+        cursor, key = self.cursor, self.cursor.next
+        if key.kind not in (NAME, STRING):
+            raise cursor.error("TW004", f"expected a key, found {key}", hint="keys look like order = [1, 0]")
+        word = cursor.take().text.strip("\"'")
+        cursor.expect("=", hint=f"{word} = ...")
+        known = KEYS.get(kind, word)
+        if word not in known.split():
+            message = f"{name} has no key '{word}' that is read here"
+            raise cursor.error("TW002", message, key.span, f"known: {known}")
+        return word
 
     def value(self) -> Value:
         """Take a value: a number, true or false, a word, a list, keys in braces, or an attribute."""
-        cursor = self.cursor
-        token = cursor.next
-        if token.text == "[":
-            with _Nesting(self):
-                return self._list("]")
-        if token.text == "{":
-            with _Nesting(self):
-                items: dict[str, Value] = {}
-                spans: dict[str, Span] = {}
-                cursor.take()
-                self._keys(items, spans, "}")
-                cursor.expect("}", token)
-                return Encoding("", items, spans, cursor.since(token), cursor.source, "the list in braces")
-        if token.text == "array" and cursor.ahead(1).text == "<":
-            return self._array()
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.cursor.error("TW005", f"more than {MAX_DEPTH} lists and attributes in each other")
+        found = self._value()
+        self.depth -= 1
+        return found
+
+    def _value(self) -> Value:
+        cursor, token = self.cursor, self.cursor.next
         if token.kind == NUMBER or token.text == "-":
             number = integer(cursor)
-            if cursor.accept(":"):
-                cursor.take()  # the type of the number
+            if not cursor.accept(":"):
+                return number
+            if cursor.accept("+"):
+                return number, integer(cursor)  # a padding, 128:+4
+            cursor.take()  # the type of the number
             return number
-        if token.kind == NAME and token.text[0] == "#":
+        if token.text[:1] == "#" or cursor.ahead(1).text == "(":
             return self.attribute()
         if token.kind in (NAME, STRING):
-            cursor.take()
-            return {"true": True, "false": False}.get(token.text, token.text.strip("\"'"))
-        raise cursor.error("TW004", f"expected a value, found {token}", hint="such as 4, true, or [1, 0]")
-
-    def _list(self, closing: str) -> tuple[Value, ...]:
-        cursor = self.cursor
-        opened = cursor.take()
+            word = cursor.take().text
+            return {"true": True, "false": False}.get(word.lower(), word.strip("\"'"))
+        if cursor.accept("{"):
+            return self._with_keys("", "the list in braces", token, "}")
+        if not cursor.accept("[", "("):
+            raise cursor.error("TW004", f"expected a value, found {token}", hint="such as 4, true, or [1, 0]")
+        closing = "]" if token.text == "[" else ")"
         found: list[Value] = []
-        while cursor.next.text != closing:
-            if found:
-                cursor.expect(",", opened)
+        while not cursor.accept(closing):
             found.append(self.value())
-        cursor.expect(closing, opened)
-        return tuple(found)
-
-    def _array(self) -> tuple[Value, ...]:
-        """Take MLIR's dense array, `array<i32: 1, 2>`."""
-        cursor = self.cursor
-        cursor.take()
-        opened = cursor.expect("<")
-        cursor.take()  # the type of the numbers
-        found: list[Value] = []
-        if cursor.accept(":"):
-            while cursor.next.text != ">":
-                if found:
-                    cursor.expect(",", opened)
-                found.append(integer(cursor))
-        cursor.expect(">", opened)
+            if cursor.next.text != closing:
+                cursor.expect(",", token, f"close it with '{closing}'")
         return tuple(found)
 
 
-PREFIXES = ("ttg", "ttng", "triton_gpu", "triton_nvidia_gpu", "gluon")
-"""The dialects of the IR, today's and those of 3.0 to 3.5."""
+# -- beside the text -------------------------------------------------------------------------------
+
+NEWEST = (3, 9)
 
 
-class _Nesting:
-    """One attribute or list in another, refused beyond the limit."""
+@dataclass(slots=True)
+class Context:
+    """The version that printed a text, the type of an element, and what is to be said of choices."""
 
-    def __init__(self, reader: Reader) -> None:
-        self.reader = reader
+    number: tuple[int, ...] = NEWEST
+    given: bool = False
+    dtype: DType | None = None
+    notes: list[str] = field(default_factory=list)
 
-    def __enter__(self) -> None:
-        self.reader.depth += 1
-        if self.reader.depth > MAX_DEPTH:
-            raise self.reader.cursor.error(
-                "TW005", f"more than {MAX_DEPTH} lists and attributes in each other"
-            )
+    @classmethod
+    def of(cls, text: str | None, dtype: DType | None = None) -> Context:
+        """Return the context for a version; without one it is the newest that is known here.
 
-    def __exit__(self, *_: object) -> None:
-        self.reader.depth -= 1
+        >>> Context.of("3.2.0").number, Context.of(None).number
+        ((3, 2), (3, 9))
+        """
+        if text is None:
+            return cls(dtype=dtype)
+        found = re.fullmatch(r"v?(\d{1,4})\.(\d{1,4})(?:\.\S{0,20})?", text)
+        if found is None:
+            raise LayoutError("TW001", f"{text!r} is no version of Triton", hint="such as --triton 3.2")
+        return cls((int(found[1]), int(found[2])), True, dtype)
+
+    def elements_in_32_bits(self, encoding: Encoding) -> int:
+        """Return how many elements a register or an unpacked column of 32 bits holds."""
+        if self.dtype is None:
+            message = f"{encoding.name} fills 32 bits with elements: say how many bits one has"
+            raise encoding.error("TW105", message, hint="--dtype f16")
+        return max(1, 32 // self.dtype.bits)

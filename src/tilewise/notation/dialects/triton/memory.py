@@ -1,313 +1,275 @@
-"""The encodings of shared memory, as linear maps from (offset, block) to elements, and paddings.
+"""The encodings of shared memory and of Blackwell's tensor memory, and paddings.
 
-The meaning is Triton's own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what
-it follows. A basis of 0 of the offset stands for a hole.
+These are linear maps from (offset, block), and from (row, col, block), to elements. The meaning is Triton's
+own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what it follows. A basis of 0
+stands for a hole; those of rows 32 and 64 of tensor memory stand for copies. A column of tensor memory has
+the width of an element.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from math import prod
 
-from tilewise.core.errors import Refused
-from tilewise.notation.dialects.triton.attributes import Encoding, spelled
-from tilewise.notation.dialects.triton.clusters import OLD, blocks_of, row_major
-from tilewise.notation.dialects.triton.context import Context
+from tilewise.core.errors import LayoutError
+from tilewise.core.shapes import coordinates
+from tilewise.notation.dialects.triton.attributes import Context, Encoding, spelled
 from tilewise.notation.dialects.triton.tile import (
     BLOCK,
+    COL,
     OFFSET,
     PARTITION,
-    Basis,
+    ROW,
+    Shape,
     Tile,
+    flattened,
     shape_of_a_block,
-    unit,
 )
 
 BOX = 256
 """A box of TMA has at most so many elements in each dimension."""
-
-
-@dataclass(frozen=True, slots=True)
-class InMemory:
-    """A linear map from offsets, and the paddings: after every interval so many elements."""
-
-    tile: Tile
-    paddings: tuple[tuple[int, int], ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def in_memory(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
-    """Return the map of an encoding of shared memory for the shape of an allocation."""
-    return KINDS[encoding.kind](encoding, shape, context)
+COPIED_ROWS = (32, 64)
+_PIECES = (
+    "swizzled_shared",
+    "amd_rotating_shared",
+    "shared",
+    "nvmma_shared",
+    "shared_linear",
+    "padded_shared",
+)
 
 
 def rank_in_memory(encoding: Encoding, rank: int) -> int:
     """Return how many dimensions an encoding lays out; a descriptor may have more before, for buffers."""
-    kind = encoding.kind
-    if "order" in encoding.items:
-        return len(encoding.numbers("order"))
-    if kind == "partitioned_shared":
+    if encoding.kind.startswith("tensor_memory"):
+        return 2
+    if encoding.kind == "partitioned_shared":
         return rank_in_memory(_partition_layout(encoding), rank)
-    if kind in ("padded_shared", "shared_linear"):
-        bases = encoding.bases(OFFSET) or encoding.bases(BLOCK)
-        return len(bases[0]) if bases else rank
-    if kind == "nvmma_shared":
-        blocks = encoding.bases("CGALayout") if "CGALayout" in encoding.items else ()
-        if blocks:
-            return len(blocks[0])
-        if "CTAOrder" in encoding.items:
-            return len(encoding.numbers("CTAOrder"))
-        return encoding.number("rank", 2) if rank > 1 else rank
-    return rank
+    for key in ("order", "CTAOrder"):
+        if key in encoding.items:
+            return len(encoding.numbers(key))
+    for key in (OFFSET, BLOCK, "CGALayout"):
+        for basis in encoding.bases(key):
+            return len(basis)
+    return encoding.number("rank", min(rank, 2)) if encoding.kind == "nvmma_shared" else rank
 
 
-def swizzled(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
+def swizzled(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.swizzled_shared or #ttg.amd_rotating_shared: vectors XORed with a row's phase.
 
-    swizzledSharedToLinearLayout, sharedToLinearLayoutAMDRotating.
+    swizzledSharedToLinearLayout, sharedToLinearLayoutAMDRotating. #triton_gpu.shared that `hasLeadingOffset`
+    has tiles of 8 rows; the width of its swizzle follows from the phases (sharedToLinearLayoutLeadingOffset).
     """
-    old = ("hasLeadingOffset",) if encoding.kind == "shared" else ()
-    encoding.only("vec", "perPhase", "maxPhase", "order", "CGALayout", *OLD, *old)
     rank = len(shape)
-    order = encoding.order(rank)
+    order = encoding.order(rank=rank)
+    columns, rows = order[0], order[:2][-1]
     vector, per_phase, phases = (encoding.power(key) for key in ("vec", "perPhase", "maxPhase"))
-    blocks = blocks_of(encoding, rank)
-    inside = shape_of_a_block(blocks, shape)
-    tile = Tile(rank, bases={OFFSET: []}).step(OFFSET, inside[order[0]], order[0])
-    if rank > 1:
-        columns, rows = order[:2]
+    inside = shape_of_a_block(encoding, shape)
+    wide, high = inside[columns], inside[rows]
+    if encoding.flag("hasLeadingOffset", False):
+        encoding.number("maxPhase", known=(2, 4, 8))
+        encoding.number("perPhase", known=(8 // phases,))
+        if rank < 2 or high < 8 or wide < vector * phases:
+            raise _too_small(encoding, shape, vector * phases)
+        wide, high = vector * phases, 8
 
-        def phase(row: int) -> int:
-            found = row // per_phase % phases
-            if encoding.kind == "amd_rotating_shared":
-                found ^= row // phases // per_phase % phases
-            return vector * found % inside[columns]
+    def phase(row: int) -> int:
+        found = row // per_phase % phases
+        if encoding.kind == "amd_rotating_shared":
+            found ^= row // phases // per_phase % phases
+        return vector * found % wide
 
-        _rows(tile, rows, columns, inside[rows], phase)
-        tile.steps(OFFSET, inside, order[2:])
-    return InMemory(tile.over_blocks(blocks, shape, OFFSET))
+    tile = Tile(rank, [*order[1::-1], *order[2:]]).step(OFFSET, wide, columns)
+    _put_rows(tile, rows, columns, high, phase)
+    return tile.steps(OFFSET, inside, order[2:]).over_blocks(encoding, shape, OFFSET)
 
 
-def _rows(tile: Tile, rows: int, columns: int, many: int, phase: Callable[[int], int]) -> None:
+def _put_rows(tile: Tile, rows: int, columns: int, high: int, phase: Callable[[int], int]) -> None:
     """Add rows, of which row r has its columns XORed with phase(r)."""
-    row = 1
-    while row < many:
-        basis = unit(tile.rank, rows, row)
-        tile.bases[OFFSET].append((*basis[:columns], phase(row), *basis[columns + 1 :]))
-        row *= 2
-    tile.size[rows] = max(1, many)
+    while tile.size[rows] < high:
+        basis = [0] * tile.rank
+        basis[rows] = tile.size[rows]
+        basis[columns] = phase(basis[rows])
+        tile.put(OFFSET, tuple(basis))
 
 
-def leading(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
-    """Return the map of #triton_gpu.shared: swizzled, or with tiles of 8 rows where it `hasLeadingOffset`.
-
-    sharedToLinearLayoutLeadingOffset; the width of the swizzle follows from the phases.
-    """
-    if not encoding.flag("hasLeadingOffset", False):
-        return swizzled(encoding, shape, context)
-    rank = len(shape)
-    encoding.only("vec", "perPhase", "maxPhase", "order", *OLD, "hasLeadingOffset")
-    order = encoding.order(rank)
-    vector, per_phase, phases = (encoding.power(key) for key in ("vec", "perPhase", "maxPhase"))
-    if (per_phase, phases) not in ((4, 2), (2, 4), (1, 8)):
-        raise encoding.error(
-            "TW003",
-            f"perPhase = {per_phase} and maxPhase = {phases} are no swizzle of Hopper",
-            "perPhase",
-            "hasLeadingOffset has perPhase and maxPhase 4 and 2, 2 and 4, or 1 and 8",
-        )
-    if rank < 2:
-        raise encoding.error("TW202", "hasLeadingOffset lays out a matrix", "hasLeadingOffset")
-    columns, rows = order[:2]
-    wide = vector * phases
-    blocks = blocks_of(encoding, rank)
-    inside = shape_of_a_block(blocks, shape)
-    if inside[rows] < 8 or inside[columns] < wide:
-        raise _too_small(encoding, shape, 8, wide)
-    tile = Tile(rank, [rows, columns, *order[2:]], {OFFSET: []}).step(OFFSET, wide, columns)
-    _rows(tile, rows, columns, 8, lambda row: vector * (row // per_phase % phases))
-    tile.steps(OFFSET, inside, order[2:])
-    return InMemory(tile.over_blocks(blocks, shape, OFFSET))
-
-
-def for_mma(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
+def for_mma(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.nvmma_shared: tiles of 8 rows with a swizzle of 32, 64 or 128 bytes, box by box.
 
-    nvmmaSharedToLinearLayout. With fp4Padded, 8 of 16 bytes are holes.
+    nvmmaSharedToLinearLayout, getCoreMatrixLinearLayout. With fp4Padded, 8 of 16 bytes are holes.
     """
-    encoding.only(
-        "swizzlingByteWidth", "transposed", "elementBitWidth", "fp4Padded", "rank", "CGALayout", *OLD
-    )
     rank = len(shape)
-    width, bits = encoding.number("swizzlingByteWidth"), encoding.power("elementBitWidth")
-    if width not in (0, 32, 64, 128):
-        raise encoding.error(
-            "TW602", f"no swizzle has {width} bytes", "swizzlingByteWidth", "known: 0 32 64 128"
-        )
-    if not 8 <= bits <= 128:
-        raise encoding.error("TW602", f"no element here has {bits} bits", "elementBitWidth", "from 8 to 128")
+    width = encoding.number("swizzlingByteWidth", known=(0, 32, 64, 128))
+    bits = encoding.number("elementBitWidth", known=(8, 16, 32, 64, 128))
     transposed, padded = encoding.flag("transposed", False), encoding.flag("fp4Padded", False)
-    blocks = blocks_of(encoding, rank)
-    inside = shape_of_a_block(blocks, shape)
-    order = [*range(1, rank), 0] if transposed else [*range(rank)]  # of the storage, the slowest first
-    box = [min(inside[dimension], BOX) for dimension in order]
+    if padded and (width, bits) != (128, 8):
+        raise encoding.error("TW602", "fp4Padded belongs to bytes and a swizzle of 128 of them", "fp4Padded")
+    inside = shape_of_a_block(encoding, shape)
+    box = [min(extent, BOX) for extent in inside]  # its storage, the slowest dimension first
+    if transposed:
+        box.append(box.pop(0))
     if width == 0:
-        tile = Tile(rank, row_major(rank), {OFFSET: []})
+        tile = Tile(rank)
         for position in reversed(range(rank)):
-            along = (position - 1) % rank if transposed else position
-            tile.step(OFFSET, box[position], along)
-        return InMemory(tile.over_blocks(blocks, shape, OFFSET))
-    columns, packing = 8 * width // bits, 2 if padded else 1
-    box[-1] = min(box[-1], columns // packing)
+            tile.step(OFFSET, box[position], (position - 1) % rank if transposed else position)
+        return tile.over_blocks(encoding, shape, OFFSET)
+    packing = 2 if padded else 1
+    columns, vector = 8 * width // bits // packing, 128 // bits // packing
+    box[-1] = min(box[-1], columns)
     # All dimensions but one are the rows. Where it is transposed, Triton takes the tensor's last for them.
     wide = prod(box) // box[-2] if transposed and rank > 1 else box[-1]
     high = prod(box) // wide
-    if rank < 2 or high < 8 or wide * packing < columns:
-        raise _too_small(encoding, shape, 8, columns // packing)
-    tile = Tile(rank, [*range(rank)], {OFFSET: []})
-    for row, column in _core_matrices(width, bits, high, wide, columns, padded):
-        tile.bases[OFFSET].append(_in_box(row * wide + column, box, order))
-    for position, dimension in enumerate(order):
-        tile.size[dimension] = box[position]
-    return InMemory(tile.over_blocks(blocks, shape, OFFSET))
+    if rank < 2 or high < 8 or wide < columns:
+        raise _too_small(encoding, shape, columns)
+    matrices = (
+        Tile(2, (0, 1)).step(OFFSET, vector, 1).step(OFFSET, packing, None).step(OFFSET, columns // vector, 1)
+    )
+    _put_rows(matrices, 0, 1, 8, lambda row: vector * (row * width // 128 % (width // 16)))
+    matrices.fit((high, wide), OFFSET)
+    tile = Tile(rank, range(rank))
+    for move in flattened(matrices.bases, (high, wide))[OFFSET]:
+        basis = coordinates(move, tuple(box))
+        tile.put(OFFSET, (basis[-1], *basis[:-1]) if transposed else basis)
+    return tile.over_blocks(encoding, shape, OFFSET)
 
 
-def _core_matrices(
-    width: int, bits: int, high: int, wide: int, columns: int, padded: bool
-) -> list[tuple[int, int]]:
-    """Return (row, column) that each bit of the offset moves: 8 rows with phases, more rows, columns.
-
-    getCoreMatrixLinearLayout. With `padded`, 8 of 16 columns are holes.
-    """
-
-    def packed(column: int) -> int:
-        return column // 16 * 8 + column % 8 if padded else column
-
-    vector, per_phase, phases = 128 // bits, 128 // width, width // 16
-    found = [(0, packed(1 << bit)) for bit in range(columns.bit_length() - 1)]
-    row = 1
-    while row < high:
-        found.append((row, packed(vector * (row // per_phase % phases)) if row < 8 else 0))
-        row *= 2
-    column = packed(columns)
-    while column < wide:
-        found.append((0, column))
-        column *= 2
-    return found
-
-
-def _in_box(index: int, box: Sequence[int], order: Sequence[int]) -> Basis:
-    """Return the coordinates of a flat index of a box, whose dimensions are in an order of the tensor's."""
-    basis = [0] * len(box)
-    for extent, dimension in zip(reversed(box), reversed(order), strict=True):
-        index, basis[dimension] = divmod(index, extent)
-    return tuple(basis)
-
-
-def by_bases(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
+def by_bases(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.shared_linear: the bases themselves."""
-    encoding.only(OFFSET, BLOCK, "alignment")
+    if "alignment" in encoding.items:
+        context.notes.append(f"aligned to {encoding.number('alignment')} bytes")
+    tile = Tile(len(shape))
+    for place in (OFFSET, BLOCK):
+        tile.put(place, *encoding.bases(place, tile.rank))
+    return _reaching(tile, encoding, shape)
+
+
+def padded(encoding: Encoding, shape: Shape, context: Context) -> Tile:
+    """Return the map of #ttg.padded_shared, by bases or by an order, without its paddings."""
+    if "order" not in encoding.items:
+        return by_bases(encoding, shape, context)
     rank = len(shape)
-    bases = {place: list(encoding.bases(place, rank)) for place in (OFFSET, BLOCK)}
-    _check_reach(encoding, bases, shape)
-    note = f"aligned to {encoding.number('alignment')} bytes" if "alignment" in encoding.items else ""
-    return InMemory(Tile(rank, (), bases, list(shape)), notes=(note,) if note else ())
+    whole = encoding.powers("shape", rank, tuple(shape))
+    tile = Tile(rank, encoding.order(rank=rank)).put(OFFSET)
+    return _reaching(tile.over_blocks(encoding, whole, OFFSET), encoding, shape)
 
 
-def padded(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
-    """Return the map of #ttg.padded_shared, by bases or by an order, and its paddings."""
-    encoding.only("paddings", "order", "shape", OFFSET, BLOCK, "CGALayout", *OLD)
-    rank = len(shape)
-    if not encoding.items.get("paddings"):
-        raise encoding.error(
-            "TW004", f"{encoding.name} has no paddings", hint="such as padded_shared<[128:+4] {...}>"
-        )
-    pairs: list[tuple[int, int]] = []
-    for interval, padding in encoding.bases("paddings", 2):
-        if interval < 1 or interval & interval - 1 or padding < 1 or padding & padding - 1:
-            raise encoding.error(
-                "TW102", f"the padding {interval}:+{padding} is no pair of powers of two", "paddings"
-            )
-        if interval in (known for known, _ in pairs):
-            raise encoding.error("TW003", f"the interval {interval} stands here twice", "paddings")
-        pairs.append((interval, padding))
-    if "order" in encoding.items:
-        order = encoding.order(rank)
-        whole = encoding.powers("shape", rank) if "shape" in encoding.items else tuple(shape)
-        blocks = blocks_of(encoding, rank)
-        tile = Tile(rank, order, {OFFSET: [], BLOCK: []})
-        tile.steps(OFFSET, shape_of_a_block(blocks, whole), order)
-        tile.over_blocks(blocks, whole, OFFSET)
-    else:
-        bases = {place: list(encoding.bases(place, rank)) for place in (OFFSET, BLOCK)}
-        tile = Tile(rank, (), bases, list(shape))
-    _check_reach(encoding, tile.bases, shape)
-    return InMemory(tile, tuple(pairs))
+def paddings_of(encoding: Encoding) -> list[tuple[int, int]]:
+    """Return the paddings: after every interval so many elements."""
+    if encoding.kind == "partitioned_shared":
+        return paddings_of(_partition_layout(encoding))
+    if encoding.kind != "padded_shared":
+        return []
+    pairs = [(interval, padding) for interval, padding in encoding.bases("paddings", 2)]
+    for interval, padding in pairs:
+        if interval.bit_count() != 1 or padding.bit_count() != 1:
+            message = f"the padding {interval}:+{padding} is no pair of powers of two"
+            raise encoding.error("TW102", message, "paddings")
+    if not pairs or len(dict(pairs)) < len(pairs):
+        message = f"{encoding.name} has no paddings, or two of one interval"
+        raise encoding.error("TW004", message, "paddings", "such as padded_shared<[128:+4] {...}>")
+    return pairs
 
 
-def partitioned(encoding: Encoding, shape: Sequence[int], context: Context) -> InMemory:
+def partitioned(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.partitioned_shared: pieces of a tensor, in turn in several buffers.
 
     partitionedSharedToLinearLayout.
     """
-    encoding.only("numPartitions", "numGroups", "partitionDim", "partitionLayout")
     parts, groups = encoding.power("numPartitions"), encoding.power("numGroups")
-    dimension = encoding.number("partitionDim")
-    if dimension >= len(shape):
-        raise encoding.error(
-            "TW202", f"partitionDim = {dimension} is no dimension of the tensor", "partitionDim"
-        )
-    piece = shape[dimension] // (parts * groups)
-    if piece < 1:
-        raise encoding.error(
-            "TW202",
-            f"an extent of {shape[dimension]} is not to be cut into {parts * groups} pieces",
-            "numPartitions",
-        )
-    inner = in_memory(
-        _partition_layout(encoding), [*shape[:dimension], piece, *shape[dimension + 1 :]], context
-    )
-    tile = Tile(len(shape), (), inner.tile.bases, inner.tile.size)
-    tile.step(PARTITION, parts, dimension).step(OFFSET, groups, dimension)
-    return InMemory(tile, inner.paddings, inner.notes)
+    dimension = encoding.number("partitionDim", known=range(len(shape)))
+    extent, pieces = shape[dimension], parts * groups
+    if extent < pieces:
+        message = f"an extent of {extent} is not to be cut into {pieces} pieces"
+        raise encoding.error("TW202", message, "numPartitions")
+    inner = _partition_layout(encoding)
+    piece = [*shape[:dimension], extent // pieces, *shape[dimension + 1 :]]
+    tile = KINDS[inner.kind](inner, piece, context)
+    return tile.step(PARTITION, parts, dimension).step(OFFSET, groups, dimension)
 
 
 def _partition_layout(encoding: Encoding) -> Encoding:
-    layout = encoding.items.get("partitionLayout")
-    if not isinstance(layout, Encoding) or layout.kind not in KINDS or layout.kind == "partitioned_shared":
-        raise encoding.error("TW004", f"{encoding.name} has no encoding of its pieces", "partitionLayout")
-    return layout
+    return encoding.inner("partitionLayout", _PIECES)
 
 
-KINDS: dict[str, Callable[[Encoding, Sequence[int], Context], InMemory]] = {
+# -- tensor memory ---------------------------------------------------------------------------------
+
+
+def accumulator(encoding: Encoding, shape: Shape, context: Context) -> Tile:
+    """Return the map of #ttng.tensor_memory_encoding: blocks of blockM x blockN, along M, then along N.
+
+    tensorMemoryToLinearLayout.
+    """
+    rows = encoding.power("blockM", known=(64, 128))
+    inside = shape_of_a_block(encoding, shape)
+    columns = min(encoding.power("blockN"), inside[1])
+    mode = encoding.word("ctaMode", "DEFAULT", "TwoCTA_LHS", "TwoCTA_RHS")
+    halved = mode == "DEFAULT" and rows == 64
+    two = encoding.flag("twoCTAs", False)
+    tile = Tile(2, (0, 1))
+    if mode == "TwoCTA_RHS":
+        tile.step(ROW, rows, 0).step(COL, columns // 2, 1).step(ROW, 2, 1)
+    else:
+        # before 3.6 an element was packed, or had a column of 32 bits
+        unpacked = encoding.flag("unpacked", False)
+        tile.step(
+            COL, context.elements_in_32_bits(encoding) if unpacked else encoding.power("colStride", 1), None
+        )
+        tile.step(ROW, 16 if halved and not two else rows, 0)
+        tile.step(COL, 2 if encoding.flag("fp4Padded", False) else 1, None).step(COL, columns, 1)
+    if mode == "TwoCTA_LHS":
+        tile.step(ROW, 2, None)
+    elif halved and two:
+        if not tile.bases[COL]:
+            raise encoding.error(
+                "TW202", "two CTAs share the columns of a block, and here there is one", "blockN"
+            )
+        tile.bases[ROW].append(tile.bases[COL].pop())
+    elif halved:
+        beside = (64, 0) if inside[0] > rows else (0, columns) if inside[1] > columns else (0, 0)
+        tile.put(ROW, beside, (16, 0), (32, 0))
+    if any(map(int.__lt__, inside, tile.size)):
+        block, tensor = (" x ".join(map(str, extents)) for extents in (tile.size, inside))
+        raise encoding.error("TW202", f"a block of {block} is larger than the tensor {tensor}")
+    return tile.over_blocks(encoding, shape, COL)
+
+
+def scales(encoding: Encoding, shape: Shape, context: Context) -> Tile:
+    """Return the map of #ttng.tensor_memory_scales_encoding: 32 x 4 scales, copied to all warps.
+
+    tensorMemoryScalesToLinearLayout.
+    """
+    order = encoding.word("blockRepOrder", "mnThenK", "kThenMn")
+    tile = Tile(2, (0, 1) if order == "mnThenK" else (1, 0))
+    tile.step(ROW, 32, 0).step(ROW, 4, None).step(COL, 4, 1).step(COL, 2, 0)
+    if shape_of_a_block(encoding, shape)[0] > 64:
+        tile.step(COL, 2, 0)
+    return tile.over_blocks(encoding, shape, COL)
+
+
+KINDS: dict[str, Callable[[Encoding, Shape, Context], Tile]] = {
     "swizzled_shared": swizzled,
     "amd_rotating_shared": swizzled,
-    "shared": leading,
+    "shared": swizzled,
     "nvmma_shared": for_mma,
     "shared_linear": by_bases,
     "padded_shared": padded,
     "partitioned_shared": partitioned,
+    "tensor_memory_encoding": accumulator,
+    "tensor_memory_scales_encoding": scales,
 }
 
 
-def _too_small(encoding: Encoding, shape: Sequence[int], rows: int, columns: int) -> Refused:
-    error = Refused(
+def _too_small(encoding: Encoding, shape: Shape, columns: int) -> LayoutError:
+    return encoding.error(
         "TW202",
-        f"{encoding.name} has tiles of {rows} x {columns}, and a block has less of {spelled(tuple(shape))}",
+        f"{encoding.name} has tiles of 8 x {columns}, and a block has less of {spelled(tuple(shape))}",
         hint="Triton refuses it as well: choose a narrower swizzle",
     )
-    error.span, error.source = encoding.span, encoding.source
-    return error
 
 
-def _check_reach(encoding: Encoding, bases: dict[str, list[Basis]], shape: Sequence[int]) -> None:
+def _reaching(tile: Tile, encoding: Encoding, shape: Shape) -> Tile:
     """Refuse bases that reach beyond the shape, or do not reach its end."""
-    size = [1] * len(shape)
-    for basis in (basis for moved in bases.values() for basis in moved):
-        size = [max(extent, 1 << x.bit_length() if x else 1) for extent, x in zip(size, basis, strict=True)]
-    if size != [*shape]:
-        raise encoding.error(
-            "TW202",
-            f"{encoding.name} lays out a tensor of {spelled(tuple(size))}, not of {spelled(tuple(shape))}",
-        )
+    if tile.size != [*shape]:
+        found, wanted = spelled(tuple(tile.size)), spelled(tuple(shape))
+        raise encoding.error("TW202", f"{encoding.name} lays out a tensor of {found}, not of {wanted}")
+    return tile

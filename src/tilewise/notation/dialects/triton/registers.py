@@ -6,40 +6,60 @@ it follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from tilewise.core.dtypes import DType
-from tilewise.core.integers import counted
-from tilewise.notation.dialects.triton.amd import (
-    matrix_fma,
-    matrix_fma_operand,
-    wave_matrix,
-    wave_matrix_operand,
+from tilewise.notation.dialects.triton.attributes import Context, Encoding
+from tilewise.notation.dialects.triton.tile import (
+    BLOCK,
+    LANE,
+    REGISTER,
+    WARP,
+    Basis,
+    Shape,
+    Tile,
+    fixed_along,
+    order_of,
+    rank_of_product,
+    row_major,
 )
-from tilewise.notation.dialects.triton.attributes import Encoding
-from tilewise.notation.dialects.triton.clusters import blocks_of, fixed_along, row_major
-from tilewise.notation.dialects.triton.context import Context
-from tilewise.notation.dialects.triton.tile import BLOCK, LANE, REGISTER, WARP, Tile
 
-Shape = Sequence[int]
-
-
-def in_registers(encoding: Encoding, shape: Shape, context: Context) -> Tile:
-    """Return the map of an encoding of registers for a shape."""
-    return KINDS[encoding.kind](encoding, shape, context)
+WAVE = 64
+_MFMA = ((32, 32), (16, 16), (64, 4), (4, 64))
+_WMMA = ((16, 16), (32, 16))
+_WMMA_LANES = 16
 
 
 def blocked(encoding: Encoding, shape: Shape, context: Context) -> Tile:
-    """Return the map of #ttg.blocked: registers, lanes, warps, in an order. BlockedEncodingAttr."""
-    encoding.only("sizePerThread", "threadsPerWarp", "warpsPerCTA", *SHARED_KEYS, "order")
-    rank = _ranked(encoding, "sizePerThread", shape)
-    order = encoding.order(rank)
-    tile = Tile(rank, order)
-    tile.steps(REGISTER, encoding.powers("sizePerThread", rank), order)
-    tile.steps(LANE, encoding.powers("threadsPerWarp", rank), order)
-    tile.steps(WARP, encoding.powers("warpsPerCTA", rank), order)
-    tile.over_blocks(blocks_of(encoding, rank), shape, REGISTER)
-    return context.without_spare_registers(tile, encoding)
+    """Return the map of #ttg.blocked: registers, lanes, warps, in an order. BlockedEncodingAttr.
+
+    Registers that reach beyond the shape held copies before 3.9. Found with the compilers themselves: 3.8.0
+    answers to_linear_layout with bases of 0 for them, 3.9.0 with none.
+    """
+    tile = _threads(encoding, shape)
+    spare = sum(not any(basis) for basis in tile.bases[REGISTER])
+    copies, beyond = f"{1 << spare} copies in registers", f"{encoding.name} reaches beyond the shape"
+    if spare and context.number < (3, 9):
+        context.notes.append(f"{beyond}: {copies}, as in Triton before 3.9")
+        return tile
+    if spare and not context.given:
+        context.notes.append(f"{beyond}: Triton before 3.9 made {copies} (--triton 3.8)")
+    return tile.without(REGISTER)
+
+
+def _threads(encoding: Encoding, shape: Shape, reduced: int | None = None) -> Tile:
+    """Return the map of #ttg.blocked, or of an operand of its product, of which a thread has whole rows.
+
+    fmaDotToLinearLayout.
+    """
+    rank = len(shape)
+    each = list(encoding.powers("sizePerThread", rank))
+    if reduced is not None:
+        each[reduced] = shape[reduced]
+    order = encoding.order(rank=rank)
+    tile = Tile(rank, order).steps(REGISTER, each, order)
+    tile.steps(LANE, encoding.powers("threadsPerWarp", rank), order, reduced)
+    tile.steps(WARP, encoding.powers("warpsPerCTA", rank), order, reduced)
+    return tile.over_blocks(encoding, shape, still=reduced)
 
 
 def linear(encoding: Encoding, shape: Shape, context: Context) -> Tile:
@@ -48,83 +68,209 @@ def linear(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     The dimensions grow in the order in which the registers' bases meet them, then row-major (getRepOrder).
     Registers beyond the shape are dropped.
     """
-    encoding.only(REGISTER, LANE, WARP, BLOCK)
     rank = len(shape)
-    bases = {place: list(encoding.bases(place, rank)) for place in (REGISTER, LANE, WARP, BLOCK)}
-    size = [1] * rank
-    for basis in (basis for moved in bases.values() for basis in moved):
-        size = [
-            max(extent, 1 << x.bit_length()) if x else extent for extent, x in zip(size, basis, strict=True)
-        ]
-    order = list(
-        dict.fromkeys(dimension for basis in bases[REGISTER] for dimension in range(rank) if basis[dimension])
-    )
-    order += [dimension for dimension in row_major(rank) if dimension not in order]
-    bases[REGISTER] = [basis for basis in bases[REGISTER] if all(map(int.__lt__, basis, shape))]
-    return Tile(rank, order, bases, size).fit(shape, REGISTER)
+    tile = Tile(rank)
+    for place in (REGISTER, LANE, WARP, BLOCK):
+        tile.put(place, *encoding.bases(place, rank))
+    registers = tile.bases[REGISTER]
+    tile.order = order_of(registers, rank)
+    tile.bases[REGISTER] = [basis for basis in registers if all(map(int.__lt__, basis, shape))]
+    return tile.fit(shape, REGISTER)
 
 
 def sliced(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.slice: the parent's, with one dimension more of extent 1. SliceEncodingAttr."""
-    encoding.only("dim", "parent")
-    dimension = encoding.number("dim")
-    if dimension > len(shape):
-        raise encoding.error(
-            "TW202", f"dim = {dimension} lies beyond a tensor of {len(shape) + 1} dimensions", "dim"
-        )
-    parent = _of_registers(encoding.parent())
-    whole = in_registers(parent, [*shape[:dimension], 1, *shape[dimension:]], context)
-    bases = {
-        place: [basis[:dimension] + basis[dimension + 1 :] for basis in moved]
-        for place, moved in whole.bases.items()
-    }
-    return Tile(len(shape), (), bases, list(shape)).without(REGISTER)
+    dimension = encoding.number("dim", known=range(len(shape) + 1))
+    parent, tile = encoding.inner("parent", KINDS), Tile(len(shape))
+    whole = KINDS[parent.kind](parent, [*shape[:dimension], 1, *shape[dimension:]], context)
+    for place, moved in whole.bases.items():
+        tile.put(place, *(basis[:dimension] + basis[dimension + 1 :] for basis in moved))
+    return tile.without(REGISTER)
 
 
 def nvidia_mma(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.nvidia_mma: accumulators of mma.sync (2), wgmma (3). NvidiaMmaEncodingAttr."""
-    hopper, warps, instruction = _nvidia(encoding, shape)
-    rank = len(shape)
-    tile = Tile(rank, row_major(rank))
-    _matrices(tile, instruction[0], instruction[1], 2, rank - 1, rank - 2)
-    tile.steps(WARP, warps, row_major(rank, swapped=hopper))
-    return tile.over_blocks(blocks_of(encoding, rank), shape, REGISTER)
+    rank = rank_of_product(encoding, shape)
+    hopper, rows, columns = _nvidia(encoding, rank)
+    tile = Tile(rank)
+    _matrices(tile, rows, columns, 2, rank - 1, rank - 2)
+    tile.steps(WARP, encoding.powers("warpsPerCTA", rank), row_major(rank, swapped=hopper))
+    return tile.over_blocks(encoding, shape)
 
 
 def operand(encoding: Encoding, shape: Shape, context: Context) -> Tile:
-    """Return the map of #ttg.dot_op: operand A (0) or B (1) of the parent's product. DotOperandEncoding."""
-    encoding.only("opIdx", "parent", "kWidth")
-    which = encoding.number("opIdx")
-    if which > 1:
-        raise encoding.error("TW202", f"opIdx = {which}: a product has the operands 0 and 1", "opIdx")
-    rank = len(shape)
-    if rank < 2:
-        raise encoding.error(
-            "TW202", f"an operand of a product is a matrix, and not a tensor of {rank} dimensions"
-        )
-    if context.before(3, 2):
-        context.note("Triton before 3.2 had no linear layouts: operands are read as 3.2 defines them")
-    reduced, kept = (rank - 1, rank - 2) if which == 0 else (rank - 2, rank - 1)
-    parent = encoding.parent()
+    """Return the map of #ttg.dot_op: operand A (0) or B (1) of the parent's product. DotOperandEncoding.
+
+    Blocks of a cluster hold all of K, but for MFMA: where they split K of the accumulators, they split K of
+    its operands too.
+    """
+    which, rank = encoding.number("opIdx", known=(0, 1)), rank_of_product(encoding, shape)
+    if context.number < (3, 2):
+        context.notes.append("Triton before 3.2 had no linear layouts: operands are read as 3.2 defines them")
+    reduced, kept = rank - 1 - which, rank - 2 + which
+    parent = encoding.inner("parent", ("blocked", "nvidia_mma", "amd_mfma", "amd_wmma"))
     if parent.kind == "blocked":
-        return _fma_operand(parent, shape, reduced)
+        return _threads(parent, shape, reduced)
+    tile = Tile(rank, [reduced, kept, *row_major(rank)[2:]])
     if parent.kind == "nvidia_mma":
-        return _nvidia_operand(encoding, parent, shape, (reduced, kept), context.dtype)
-    if parent.kind == "amd_mfma":
-        return matrix_fma_operand(encoding, parent, shape, reduced, kept)
-    if parent.kind == "amd_wmma":
-        return wave_matrix_operand(encoding, parent, shape, reduced, kept)
-    raise encoding.error(
-        "TW002",
-        f"{parent.name} is the parent of no operand that is read here",
-        "parent",
-        "known: " + " ".join(PRODUCTS),
-    )
+        _nvidia_operand(tile, encoding, parent, context)
+    elif parent.kind == "amd_wmma":
+        wave_matrix_operand(tile, encoding, parent)
+    else:
+        matrix_fma_operand(tile, encoding, parent, shape)
+        return tile.over_blocks(parent, shape)
+    return tile.over_blocks(parent, shape, still=reduced)
 
 
-PRODUCTS = ("blocked", "nvidia_mma", "amd_mfma", "amd_wmma")
-SHARED_KEYS = ("CGALayout", "CTAsPerCGA", "CTASplitNum", "CTAOrder")
-"""Keys of the blocks of a cluster: today's, and those of 3.0 to 3.5."""
+def _nvidia(encoding: Encoding, rank: int) -> tuple[bool, int, int]:
+    """Return whether it is wgmma's, and the rows and columns of an instruction."""
+    hopper = encoding.number("versionMajor", known=(2, 3)) == 3
+    extents = encoding.powers("instrShape", 3 if hopper else rank)
+    *others, rows, columns = extents[:2] if hopper else extents
+    if min(rows, columns) < 8 or max(others, default=1) > 1:
+        raise encoding.error(
+            "TW602", f"no instruction has the shape {[*extents]}", "instrShape", "such as [16, 8]"
+        )
+    return hopper, rows, columns
+
+
+def _matrices(tile: Tile, rows: int, columns: int, width: int, inner: int, outer: int) -> None:
+    """Lay 8 x 8 matrices of mma: `width` registers and 4 lanes along the inner dimension, 8 lanes across."""
+    tile.step(REGISTER, width, inner).step(LANE, 4, inner).step(LANE, 8, outer)
+    tile.step(REGISTER, rows // 8, outer).step(REGISTER, max(1, columns // (width * 4)), inner)
+
+
+def _nvidia_operand(tile: Tile, encoding: Encoding, parent: Encoding, context: Context) -> None:
+    """Lay an operand of mma.sync, or A of wgmma. nvidiaDotToLinearLayout.
+
+    3.0 to 3.2 printed no kWidth beside wgmma: the elements fill a register.
+    """
+    rank = tile.rank
+    reduced, kept = tile.order[:2]
+    hopper, rows, _ = _nvidia(parent, rank)
+    is_a = kept < reduced
+    if hopper and not is_a:
+        raise encoding.error("TW602", "wgmma reads B from shared memory, and never from registers", "opIdx")
+    if hopper and "kWidth" not in encoding.items:
+        width = context.elements_in_32_bits(encoding)
+    else:
+        width = encoding.power("kWidth")
+    _matrices(tile, rows if is_a else 8, width * (4 if rows == 8 else 8), width, reduced, kept)
+    tile.steps(WARP, parent.powers("warpsPerCTA", rank), row_major(rank, swapped=hopper), reduced)
+
+
+# -- AMD: MFMA of CDNA, whose waves have 64 lanes, and WMMA of RDNA and gfx1250, with 32 -------------
+
+
+def matrix_fma(encoding: Encoding, shape: Shape, context: Context) -> Tile:
+    """Return the map of #ttg.amd_mfma, the accumulators of v_mfma. AMDMfmaEncodingAttr.
+
+    The tiles go on along N first, beyond what a block's warps hold.
+    """
+    rows, columns = _mfma(encoding)
+    rank = rank_of_product(encoding, shape)
+    m, n = rank - 2, rank - 1
+    tiles, warps = _tiles_per_warp(encoding, rank), encoding.powers("warpsPerCTA", rank)
+    wide = encoding.power("elementBitWidth", 32) == 64 or encoding.items.get("elementType") == "f64"
+    together = 1 if wide else 4
+    along, across, lanes = (n, m, rows) if encoding.flag("isTransposed") else (m, n, columns)
+    tile = Tile(rank)
+    tile.step(REGISTER, together, along).step(LANE, lanes, across).step(LANE, WAVE // lanes, along)
+    tile.step(REGISTER, max(1, rows * columns // (WAVE * together)), along)
+    tile.step(REGISTER, tiles[n], n).step(WARP, warps[n], n)
+    tile.step(REGISTER, max(1, shape[n] // (columns * warps[n] * tiles[n])), n)
+    tile.step(REGISTER, tiles[m], m).steps(WARP, warps, row_major(rank)[1:])
+    return tile.over_blocks(encoding, shape)
+
+
+def matrix_fma_operand(tile: Tile, encoding: Encoding, parent: Encoding, shape: Shape) -> None:
+    """Lay an operand of v_mfma: `kWidth` elements along K a lane, lanes across, then along K.
+
+    mfmaDotToLinearLayout.
+    """
+    rows, columns = _mfma(parent)
+    reduced, kept = tile.order[:2]
+    across = rows if kept < reduced else columns
+    tile.step(REGISTER, encoding.power("kWidth"), reduced)
+    tile.step(LANE, across, kept).step(LANE, WAVE // across, reduced)
+    tile.step(REGISTER, 16 if across == WAVE else 1, reduced)
+    tile.step(REGISTER, max(1, shape[reduced] // tile.size[reduced]), reduced)
+    tile.step(REGISTER, _tiles_per_warp(parent, tile.rank)[kept], kept)
+    tile.steps(WARP, parent.powers("warpsPerCTA", tile.rank), row_major(tile.rank))
+
+
+def wave_matrix(encoding: Encoding, shape: Shape, context: Context) -> Tile:
+    """Return the map of #ttg.amd_wmma, the accumulators of v_wmma: 8 registers and 32 lanes a tile.
+
+    AMDWmmaEncodingAttr.
+    """
+    rank = rank_of_product(encoding, shape)
+    generation, rows, _, _ = _wmma(encoding)
+    lanes, registers = (rank - 2, rank - 1) if encoding.flag("isTranspose", False) else (rank - 1, rank - 2)
+    tile = Tile(rank).step(LANE, _WMMA_LANES, lanes)
+    if generation == 1:
+        tile.step(LANE, 2, registers).step(REGISTER, 8, registers)
+    else:
+        tile.step(REGISTER, 8, registers).step(LANE, 2, registers).step(REGISTER, rows // 16, registers)
+    return tile.repeat(_tiles(encoding, rank)).over_blocks(encoding, shape)
+
+
+def wave_matrix_operand(tile: Tile, encoding: Encoding, parent: Encoding) -> None:
+    """Lay an operand of v_wmma. wmmaDotOperandToLinearLayout.
+
+    The upper 16 lanes hold what the lower hold in generation 1, and more of K later.
+    """
+    generation, rows, columns, depth = _wmma(parent)
+    reduced, kept = tile.order[:2]
+    is_a = kept < reduced
+    across = columns if is_a == parent.flag("isTranspose", False) else rows
+    width = encoding.power("kWidth")
+    tile.step(REGISTER, width, reduced).step(LANE, _WMMA_LANES, kept)
+    tile.step(LANE, 2, None if generation == 1 else reduced)
+    tile.step(REGISTER, max(1, depth // (2 * width)), reduced).step(REGISTER, across // _WMMA_LANES, kept)
+    over = {place: fixed_along(reduced, bases) for place, bases in _tiles(parent, tile.rank).items()}
+    over[REGISTER] = [basis for basis in over[REGISTER] if any(basis)]
+    tile.repeat(over)
+
+
+def _mfma(encoding: Encoding) -> tuple[int, int]:
+    """Return the rows and columns of an instruction, of which 3.0 to 3.5 printed no K."""
+    extents = encoding.numbers("instrShape")
+    encoding.among("instrShape", extents[:2] if len(extents) == 3 else extents, _MFMA)
+    if extents[:2] == (64, 4) and not encoding.flag("isTransposed"):
+        raise encoding.error("TW602", "MFMA of 64 x 4 is transposed always", "instrShape")
+    return extents[0], extents[1]
+
+
+def _tiles_per_warp(encoding: Encoding, rank: int) -> tuple[int, ...]:
+    return encoding.powers("tilesPerWarp", rank, (1,) * rank)
+
+
+def _wmma(encoding: Encoding) -> tuple[int, int, int, int]:
+    """Return the generation, and an instruction's M, N and K."""
+    # Triton 3.0 and 3.1, which print #triton_gpu, knew version 1 alone and named none
+    default = 1 if encoding.name.startswith("#triton_gpu.") else None
+    generation = encoding.number("version", default, (1, 2, 3))
+    rows, columns, depth = encoding.powers("instrShape", 3, (16, 16, 16))
+    encoding.among("instrShape", (rows, columns), _WMMA if generation == 3 else _WMMA[:1])
+    return generation, rows, columns, depth
+
+
+def _tiles(encoding: Encoding, rank: int) -> Mapping[str, Sequence[Basis]]:
+    """Return how registers and warps go over tiles: 3.0 to 3.5 said how many there are in each dimension."""
+    encoding.number("rank", rank, (rank,))
+    tile = Tile(rank)
+    if "warpsPerCTA" in encoding.items:
+        tiles, warps = _tiles_per_warp(encoding, rank), encoding.powers("warpsPerCTA", rank)
+        for dimension in row_major(rank):
+            tile.step(REGISTER, tiles[dimension], dimension).step(WARP, warps[dimension], dimension)
+    else:
+        layout = encoding.inner("ctaLayout", ("",))
+        for place in (REGISTER, WARP):
+            tile.put(place, *layout.bases(place, rank))
+    return tile.bases
+
+
 KINDS: dict[str, Callable[[Encoding, Shape, Context], Tile]] = {
     "blocked": blocked,
     "linear": linear,
@@ -135,112 +281,3 @@ KINDS: dict[str, Callable[[Encoding, Shape, Context], Tile]] = {
     "amd_mfma": matrix_fma,
     "amd_wmma": wave_matrix,
 }
-
-
-def _of_registers(encoding: Encoding) -> Encoding:
-    if encoding.kind not in KINDS:
-        raise encoding.error(
-            "TW107",
-            f"{encoding.name} lays out no registers",
-            hint="encodings of registers: " + " ".join(KINDS),
-        )
-    return encoding
-
-
-def _ranked(encoding: Encoding, key: str, shape: Shape) -> int:
-    rank = len(encoding.numbers(key))
-    if rank != len(shape):
-        raise encoding.error(
-            "TW202", f"{encoding.name} has {counted(rank, 'dimension')}, and the tensor {len(shape)}", key
-        )
-    return rank
-
-
-def _nvidia(encoding: Encoding, shape: Shape) -> tuple[bool, tuple[int, ...], tuple[int, int]]:
-    """Return whether it is wgmma's, the warps, and the rows and columns of an instruction."""
-    encoding.only("versionMajor", "versionMinor", "warpsPerCTA", *SHARED_KEYS, "instrShape")
-    major = encoding.number("versionMajor")
-    if major not in (2, 3):
-        raise encoding.error(
-            "TW002",
-            f"versionMajor = {major} is not read here",
-            "versionMajor",
-            "known: 2 (mma.sync of Ampere), 3 (wgmma of Hopper)",
-        )
-    rank = _ranked(encoding, "warpsPerCTA", shape)
-    if rank < 2:
-        raise encoding.error(
-            "TW202", f"a product has a matrix as its result, and no tensor of {rank} dimension"
-        )
-    warps = encoding.powers("warpsPerCTA")
-    extents = encoding.powers("instrShape") if major == 2 else encoding.numbers("instrShape")
-    wanted = 3 if major == 3 else rank
-    if len(extents) != wanted:
-        expected = "M, N and K" if major == 3 else f"the tensor's {rank} dimensions"
-        raise encoding.error(
-            "TW003", f"instrShape has {len(extents)} entries, and {expected} belong here", "instrShape"
-        )
-    rows, columns = extents[:2] if major == 3 else extents[-2:]
-    if (
-        rows < 8
-        or rows % 8
-        or columns < 8
-        or columns % 8
-        or any(extent != 1 for extent in extents[: wanted - 2] if major == 2)
-    ):
-        raise encoding.error(
-            "TW602", f"no instruction has the shape {[*extents]}", "instrShape", "such as [16, 8]"
-        )
-    if columns & columns - 1 or rows & rows - 1:
-        raise encoding.error(
-            "TW102", f"an instruction of {rows} x {columns} has no powers of two", "instrShape"
-        )
-    return major == 3, warps, (rows, columns)
-
-
-def _matrices(tile: Tile, rows: int, columns: int, width: int, inner: int, outer: int) -> Tile:
-    """Lay 8 x 8 matrices of mma: `width` registers and 4 lanes along the inner dimension, 8 lanes across."""
-    tile.step(REGISTER, width, inner).step(LANE, 4, inner).step(LANE, 8, outer)
-    return tile.step(REGISTER, rows // 8, outer).step(REGISTER, max(1, columns // (width * 4)), inner)
-
-
-def _nvidia_operand(
-    encoding: Encoding, parent: Encoding, shape: Shape, dimensions: tuple[int, int], dtype: DType | None
-) -> Tile:
-    """Return the map of an operand of mma.sync, or of A of wgmma. nvidiaDotToLinearLayout."""
-    hopper, warps, (rows, _) = _nvidia(parent, shape)
-    rank = len(shape)
-    reduced, kept = dimensions
-    is_a = kept < reduced
-    if hopper and not is_a:
-        raise encoding.error("TW602", "wgmma reads B from shared memory, and never from registers", "opIdx")
-    width = _width(encoding, dtype) if hopper else encoding.power("kWidth")
-    deep = width * (4 if rows == 8 else 8)
-    tile = Tile(rank, [reduced, kept, *row_major(rank)[2:]])
-    _matrices(tile, rows if is_a else 8, deep, width, reduced, kept)
-    tile.steps(WARP, warps, row_major(rank, swapped=hopper), still=reduced)
-    return tile.over_blocks(fixed_along(reduced, blocks_of(parent, rank)), shape, REGISTER)
-
-
-def _width(encoding: Encoding, dtype: DType | None) -> int:
-    """Return how many elements of wgmma's A lie together; 3.0 to 3.2 printed none: they fill a register."""
-    if "kWidth" in encoding.items:
-        return encoding.power("kWidth")
-    if dtype is None:
-        raise encoding.error(
-            "TW105", f"{encoding.name} has no kWidth: say what an element has", hint="--dtype f16"
-        )
-    return max(1, 32 // dtype.bits)
-
-
-def _fma_operand(parent: Encoding, shape: Shape, reduced: int) -> Tile:
-    """Return the map of an operand of a product of plain multiply-adds. fmaDotToLinearLayout."""
-    parent.only("sizePerThread", "threadsPerWarp", "warpsPerCTA", *SHARED_KEYS, "order")
-    rank = _ranked(parent, "sizePerThread", shape)
-    order = parent.order(rank)
-    each = list(parent.powers("sizePerThread", rank))
-    each[reduced] = shape[reduced]
-    tile = Tile(rank, order).steps(REGISTER, each, order)
-    tile.steps(LANE, parent.powers("threadsPerWarp", rank), order, still=reduced)
-    tile.steps(WARP, parent.powers("warpsPerCTA", rank), order, still=reduced)
-    return tile.over_blocks(fixed_along(reduced, blocks_of(parent, rank)), shape, REGISTER)

@@ -9,12 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
+from tilewise.core.shapes import flat_index
+from tilewise.notation.dialects.triton.attributes import Encoding
 
 Basis = tuple[int, ...]
+Shape = Sequence[int]
 
 REGISTER, LANE, WARP, BLOCK = "register", "lane", "warp", "block"
 OFFSET, ROW, COL, PARTITION = "offset", "row", "col", "partition"
+AXES = {
+    REGISTER: Axis("reg"),
+    LANE: Axis("laneid"),
+    WARP: Axis("warpid"),
+    OFFSET: m,
+    PARTITION: Axis("buffer"),
+    ROW: Axis("TLane"),
+    COL: Axis("TCol"),
+    BLOCK: Axis("cbx"),
+}
 MAX_BITS = 64
 
 
@@ -28,69 +42,68 @@ class Tile:
     """
 
     rank: int
-    order: Sequence[int] = ()
+    order: Shape = ()
     """In this order the dimensions grow; row-major without it."""
     bases: dict[str, list[Basis]] = field(default_factory=dict)
     size: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.order = self.order or range(self.rank)
+        self.order = self.order or row_major(self.rank)
         self.size = self.size or [1] * self.rank
 
-    def step(self, place: str, extent: int, dimension: int) -> Tile:
-        """Let the next places go on along a dimension."""
-        bases = self.bases.setdefault(place, [])
+    def put(self, place: str, *bases: Basis) -> Tile:
+        """Let the next bits of a place move so."""
+        known = self.bases.setdefault(place, [])
+        for basis in bases:
+            known.append(basis)
+            self.size = [max(size, 1 << x.bit_length()) for size, x in zip(self.size, basis, strict=True)]
+        if len(known) > MAX_BITS:
+            raise LayoutError("TW005", f"{place} has more than 2^{MAX_BITS} places")
+        return self
+
+    def step(self, place: str, extent: int, dimension: int | None) -> Tile:
+        """Let the next places go on along a dimension; along none they hold what those before them hold."""
+        self.put(place)
         for _ in range(_bits(extent)):
-            bases.append(unit(self.rank, dimension, self.size[dimension]))
-            self.size[dimension] *= 2
-            if len(bases) > MAX_BITS:
-                raise LayoutError("TW005", f"{place} has more than 2^{MAX_BITS} places")
+            step = 0 if dimension is None else self.size[dimension]
+            self.put(place, unit(self.rank, dimension, step))
         return self
 
-    def still(self, place: str, extent: int) -> Tile:
-        """Let the next places hold what those before them hold."""
-        self.bases.setdefault(place, []).extend([(0,) * self.rank] * _bits(extent))
-        return self
-
-    def steps(
-        self, place: str, extents: Sequence[int], order: Iterable[int], still: int | None = None
-    ) -> Tile:
+    def steps(self, place: str, extents: Shape, order: Iterable[int], still: int | None = None) -> Tile:
         """Step along several dimensions, in order; along one of them the places hold the same."""
         for dimension in order:
-            if dimension == still:
-                self.still(place, extents[dimension])
-            else:
-                self.step(place, extents[dimension], dimension)
+            self.step(place, extents[dimension], None if dimension == still else dimension)
         return self
 
-    def fit(self, shape: Sequence[int], grows: str) -> Tile:
+    def repeat(self, over: Mapping[str, Sequence[Basis]]) -> Tile:
+        """Let places go on from tile to tile: these bases count tiles."""
+        inside = tuple(self.size)
+        for place, bases in over.items():
+            self.put(place, *(tuple(map(int.__mul__, basis, inside)) for basis in bases))
+        return self
+
+    def fit(self, shape: Shape, grows: str) -> Tile:
         """Cut off what lies beyond a shape, and let the places of `grows` reach its end.
 
         Triton's ensureLayoutNotSmallerThan and ensureLayoutNotLargerThan (lib/Tools/LayoutUtils.cpp): a
         basis beyond the shape becomes 0.
         """
         for dimension in self.order:
-            if self.size[dimension] < shape[dimension]:
-                self.step(grows, shape[dimension] // self.size[dimension], dimension)
+            self.step(grows, max(1, shape[dimension] // self.size[dimension]), dimension)
         for place, bases in self.bases.items():
             self.bases[place] = [
                 tuple(0 if x >= extent else x for x, extent in zip(basis, shape, strict=True))
                 for basis in bases
             ]
-        self.size = [min(a, b) for a, b in zip(self.size, shape, strict=True)]
+        self.size = [*map(min, self.size, shape)]
         return self
 
-    def over_blocks(self, blocks: Sequence[Basis], shape: Sequence[int], grows: str) -> Tile:
+    def over_blocks(
+        self, encoding: Encoding, shape: Shape, grows: str = REGISTER, still: int | None = None
+    ) -> Tile:
         """Fit what one block of the cluster holds, and lay the blocks over the shape."""
-        inside = shape_of_a_block(blocks, shape)
-        self.fit(inside, grows)
-        cut = [split // part for split, part in zip(shape, inside, strict=True)]
-        self.bases[BLOCK] = [
-            tuple(0 if x >= many else x * part for x, many, part in zip(basis, cut, inside, strict=True))
-            for basis in blocks
-        ]
-        self.size = list(shape)
-        return self
+        self.fit(shape_of_a_block(encoding, shape, still), grows)
+        return self.repeat({BLOCK: blocks_of(encoding, self.rank, still)}).fit(shape, grows)
 
     def without(self, place: str) -> Tile:
         """Drop the places that hold what others hold."""
@@ -98,7 +111,7 @@ class Tile:
         return self
 
 
-def unit(rank: int, dimension: int, step: int) -> Basis:
+def unit(rank: int, dimension: int | None, step: int) -> Basis:
     """Return the basis that steps along one dimension.
 
     >>> unit(3, 1, 8)
@@ -107,33 +120,19 @@ def unit(rank: int, dimension: int, step: int) -> Basis:
     return tuple(step if other == dimension else 0 for other in range(rank))
 
 
-def shape_of_a_block(blocks: Iterable[Basis], shape: Sequence[int]) -> list[int]:
-    """Return the shape of what one block holds: Triton's getShapePerCTA.
-
-    >>> shape_of_a_block([(1, 0), (0, 0)], (64, 16))
-    [32, 16]
-    """
-    split = [1] * len(shape)
-    for basis in blocks:
-        split = [max(many, 2 * x) for many, x in zip(split, basis, strict=True)]
+def shape_of_a_block(encoding: Encoding, shape: Shape, still: int | None = None) -> list[int]:
+    """Return the shape of what one block holds: Triton's getShapePerCTA."""
+    split = Tile(len(shape)).put(BLOCK, *blocks_of(encoding, len(shape), still)).size
     return [max(1, extent // many) for extent, many in zip(shape, split, strict=True)]
 
 
-def flat(basis: Basis, shape: Sequence[int]) -> int:
-    """Return by how much a basis moves the flat index of a shape of powers of two.
+def flattened(bases: Mapping[str, Sequence[Basis]], shape: Shape) -> dict[str, list[int]]:
+    """Return by how much bases move the flat index of a shape.
 
-    >>> flat((2, 1), (4, 8))
-    17
+    >>> flattened({"lane": [(2, 1)]}, (4, 8))
+    {'lane': [17]}
     """
-    index = 0
-    for x, extent in zip(basis, shape, strict=True):
-        index = index * extent + x
-    return index
-
-
-def flattened(bases: Mapping[str, Sequence[Basis]], shape: Sequence[int]) -> dict[str, list[int]]:
-    """Return bases as moves of the flat index."""
-    return {place: [flat(basis, shape) for basis in moved] for place, moved in bases.items()}
+    return {place: [flat_index(basis, tuple(shape)) for basis in moved] for place, moved in bases.items()}
 
 
 def _bits(extent: int) -> int:
@@ -141,3 +140,72 @@ def _bits(extent: int) -> int:
     if extent < 1 or extent & extent - 1:
         raise LayoutError("TW102", f"{extent} is no power of two, and Triton lays out powers of two alone")
     return extent.bit_length() - 1
+
+
+# -- blocks of a cluster, and orders of dimensions -------------------------------------------------
+
+
+_OLD = {"CTAsPerCGA", "CTASplitNum", "CTAOrder"}
+_OLD_OF_TENSOR_MEMORY = ("CTASplitM", "CTASplitN")
+
+
+def blocks_of(encoding: Encoding, rank: int, still: int | None = None) -> list[Basis]:
+    """Return the bases of the blocks, in parts that a block holds; none where a cluster has one block.
+
+    Along one dimension they may hold the same.
+
+    Today an encoding lists them, `CGALayout = [[0, 1]]`. Before 3.6 three keys said how many blocks there
+    are in each dimension, how many of these hold parts of their own, and in which order they come
+    (makeCgaLayout). Those of tensor memory said how many there are along M and N.
+    """
+    tile = Tile(rank).put(BLOCK, *encoding.bases("CGALayout", rank))
+    if any(sum(map(int.bit_count, basis)) > 1 for basis in tile.bases[BLOCK]):
+        raise encoding.error("TW102", "a block steps by a power of two, in one dimension", "CGALayout")
+    for dimension, key in enumerate(_OLD_OF_TENSOR_MEMORY):
+        if key in encoding.items:
+            tile.step(BLOCK, encoding.power(key), dimension)
+    if not _OLD.isdisjoint(encoding.items):
+        blocks, split = encoding.powers("CTAsPerCGA", rank), encoding.powers("CTASplitNum", rank)
+        for along in encoding.order("CTAOrder", rank):
+            many, parts = blocks[along], split[along]
+            if many < parts:
+                raise encoding.error("TW102", f"{many} blocks do not hold {parts} parts", "CTASplitNum")
+            tile.step(BLOCK, parts, along).step(BLOCK, many // parts, None)
+    return tile.bases[BLOCK] if still is None else fixed_along(still, tile.bases[BLOCK])
+
+
+def rank_of_product(encoding: Encoding, shape: Shape) -> int:
+    """Return the rank of a matrix, or of several; refuse any other."""
+    if len(shape) not in (2, 3):
+        message = f"{encoding.name} lays out matrices, and no tensor of {len(shape)} dimensions"
+        raise encoding.error("TW202", message)
+    return len(shape)
+
+
+def fixed_along(dimension: int, blocks: Iterable[Basis]) -> list[Basis]:
+    """Return bases of blocks that hold the same along a dimension.
+
+    >>> fixed_along(1, [(1, 0), (0, 1)])
+    [(1, 0), (0, 0)]
+    """
+    return [(*basis[:dimension], 0, *basis[dimension + 1 :]) for basis in blocks]
+
+
+def row_major(rank: int, *, swapped: bool = False) -> list[int]:
+    """Return the order of a matrix among others, the fastest dimension first: Triton's getMatrixOrder.
+
+    >>> row_major(3), row_major(3, swapped=True)
+    ([2, 1, 0], [1, 2, 0])
+    """
+    order = [*reversed(range(rank))]
+    return [*order[1::-1], *order[2:]] if swapped else order
+
+
+def order_of(bases: Iterable[Basis], rank: int) -> tuple[int, ...]:
+    """Return the order in which bases meet the dimensions; the others follow row-major.
+
+    >>> order_of([(0, 1, 0), (1, 0, 0), (0, 2, 0)], 3)
+    (1, 0, 2)
+    """
+    met = [dimension for basis in bases for dimension in range(rank) if basis[dimension]]
+    return tuple(dict.fromkeys([*met, *row_major(rank)]))
