@@ -13,7 +13,7 @@ TRITON = (
     rf"#{_TRITON}\."
     rf"|#[\w$]+\s*=\s*(?:#{_TRITON}\.|loc\()"
     r"|!(?:ttg|tt|triton_gpu)\.memdesc<"
-    rf"|tensor<[^<>#]*(?:<[^<>#]*>)?\s*,\s*#{_TRITON}\."
+    r"|tensor<[^<>#]*(?:<[^<>#]*>)?\s*,\s*#[\w$]"
 )
 GLUON = (
     r"(?:\w+\.)*(?:Blocked|Slice|DistributedLinear|DotOperand|NVMMADistributed|AMDMFMA|AMDWMMA|SwizzledShared"

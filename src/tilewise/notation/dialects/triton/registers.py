@@ -7,8 +7,9 @@ it follows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from tilewise.notation.dialects.triton.attributes import Context, Encoding
+from tilewise.notation.dialects.triton.attributes import NEWEST, Context, Encoding
 from tilewise.notation.dialects.triton.tile import (
     BLOCK,
     LANE,
@@ -82,6 +83,8 @@ def sliced(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.slice: the parent's, with one dimension more of extent 1. SliceEncodingAttr."""
     dimension = encoding.number("dim", known=range(len(shape) + 1))
     parent, tile = encoding.inner("parent", KINDS), Tile(len(shape))
+    if parent.kind == "blocked":  # copies in its registers are left out below, whatever the version
+        context = replace(context, number=NEWEST, given=True)
     whole = KINDS[parent.kind](parent, [*shape[:dimension], 1, *shape[dimension:]], context)
     for place, moved in whole.bases.items():
         tile.put(place, *(basis[:dimension] + basis[dimension + 1 :] for basis in moved))
