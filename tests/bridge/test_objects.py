@@ -12,7 +12,7 @@ from tilewise.bridge import layout_of, reading_of
 
 
 class Printed:
-    """Prints as it is told, and has these attributes."""
+    """Prints the text that it is made with, and has these attributes."""
 
     def __init__(self, text, **has):
         self.text = text

@@ -100,7 +100,7 @@ def brute_force(listed):
 
 
 def begins(listed, size, places=()):
-    """Whether a layout of so many elements, in a shape of these place values, begins like a list."""
+    """Return whether a layout of so many elements, in a shape of these place values, begins like a list."""
     step = [None] + [after - before for before, after in pairwise(listed)]
     positions = range(1, len(listed))
     return (

@@ -73,11 +73,11 @@ def test_every_swizzled_layout_is_found_again_in_its_shape(times):
     assert min(found["even"], found["odd"]) > 0.2 * count
 
 
-# -- where there is none ---------------------------------------------------------------------------
+# -- where no layout explains a map ----------------------------------------------------------------
 
 
 def in_shape(listed, shape):
-    """Whether a list is a layout of a shape: a sum over the modes, and along each of them a layout."""
+    """Return whether a list is a layout of a shape: a sum over the modes, and along each of them a layout."""
     rows = dict(zip(product(*map(range, shape)), listed, strict=True))
     zero = (0,) * len(shape)
 

@@ -142,7 +142,7 @@ def test_no_two_weights_share_bits():
             assert len(set(found)) == len(found)
 
 
-# -- what is said and refused ----------------------------------------------------------------------
+# -- answers and refusals --------------------------------------------------------------------------
 
 
 def test_a_byte_of_a_block_has_two_weights_and_a_header_none():

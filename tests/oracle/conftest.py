@@ -111,13 +111,13 @@ def sm120_gemm_said() -> list[Claim]:
 
 @pytest.fixture(scope="session")
 def vllm_said() -> list[Claim]:
-    """What vLLM says of packed weights."""
+    """Return the claims of vLLM about packed weights."""
     return [*weight_claims.claims("vLLM")]
 
 
 @pytest.fixture(scope="session")
 def tinygrad_said() -> list[Claim]:
-    """What tinygrad says of GGUF's blocks."""
+    """Return the claims of tinygrad about GGUF's blocks."""
     return [*weight_claims.claims("tinygrad")]
 
 

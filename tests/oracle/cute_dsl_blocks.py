@@ -125,7 +125,7 @@ def own_copy(rng: Random) -> Any:
 
 
 def printed() -> None:
-    """Prints as many as are asked for."""
+    """Print as many blocks as the first argument says."""
     rng = Random(int(sys.argv[2]))
     for _ in range(int(sys.argv[1])):
         make = rng.choice((tiled_mma, tiled_mma, tiled_mma, plain_copy, matrix_copy, own_copy))

@@ -1,4 +1,4 @@
-"""What CuTe's Python DSL prints of tensors, and where their elements are, as JSON by a process of its own.
+"""Tensors as CuTe's Python DSL prints them, and the places of their elements: JSON, by a process of its own.
 
 A tensor is printed when the DSL traces it, and a call is what made a layout. Where the layout has the
 swizzle, the DSL evaluates it. Where the pointer has the swizzle, the host loads every element through it,
@@ -95,7 +95,7 @@ def through_memory(
 
 
 def cases(rng: Random, count: int) -> list[dict[str, Any]]:
-    """What is drawn for each tensor: it has no swizzle, one in its layout, or one in its pointer."""
+    """Draw and return the tensors: each has no swizzle, one in its layout, or one in its pointer."""
     found = []
     for at in range(count):
         shape, strides = drawn(rng)

@@ -49,7 +49,7 @@ def test_every_part_of_300_blocks_is_what_the_dsl_says(blocks):
 
 
 def held(block):
-    """How many values threads hold of all parts."""
+    """Return the number of values that threads hold of all parts."""
     return sum(size(pair_of(tv)[0]) for tv in block["parts"].values() if "x" not in tv)
 
 

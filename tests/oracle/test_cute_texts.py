@@ -1,4 +1,4 @@
-"""What CuTe prints and what is written for it, read as CuTe evaluates it: its DSL, and its C++ headers.
+"""Texts that CuTe prints or takes, read as CuTe evaluates them: its DSL, and its C++ headers.
 
 `pytest tests/oracle/test_cute_texts.py --update-goldens` records what the DSL says, for machines without it.
 """

@@ -217,7 +217,7 @@ def test_strided_layouts(fragments, in_plain_numbers):
 
 
 def test_attributes_of_mlir(fragments):
-    """What MLIR prints is read as what Python prints."""
+    """Read what MLIR prints as what Python prints."""
     from jax._src.lib import mosaic_gpu_dialect
     from jax.experimental.mosaic.gpu import layouts
     from jaxlib.mlir import ir

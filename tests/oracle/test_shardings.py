@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 
 def said_by(script, package, update, name):
-    """What a neighbour says; it is recorded where that is asked for."""
+    """Return what a neighbour says; record it where `update` is true."""
     if find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     done = subprocess.run([sys.executable, HERE / script], capture_output=True, text=True, check=True)

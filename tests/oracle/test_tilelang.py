@@ -32,7 +32,7 @@ MAKERS = (
     "make_linear_layout",
 )
 SAMPLED = 24
-"""So many elements of each layout are asked."""
+"""TileLang answers for so many elements of each layout."""
 
 
 @pytest.fixture(scope="module")

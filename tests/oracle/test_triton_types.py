@@ -37,14 +37,14 @@ FORGOTTEN = re.compile(r"#ttg\.linear<{[^}]*order = |#ttg\.amd_wmma<{[^>]*isTran
 
 @pytest.fixture(scope="module", autouse=True)
 def triton() -> str:
-    """The version that is asked."""
+    """Return the version of Triton that answers."""
     if why := triton_claims.missing():
         pytest.skip(why)
     return version("triton")
 
 
 def answers(types: Sequence[str]) -> list[dict[str, Any]]:
-    """What Triton says of these types."""
+    """Return what Triton says of these types."""
     done = subprocess.run(
         [sys.executable, HERE / "triton_types.py"],
         input=json.dumps(types),

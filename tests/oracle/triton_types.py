@@ -1,4 +1,4 @@
-"""What Triton's own compiler says of types with layouts, answered by a process of its own.
+"""Answers of Triton's own compiler about types with layouts, by a process of its own.
 
     python tests/oracle/triton_types.py <types.json >answers.json
 

@@ -1,4 +1,4 @@
-"""What programs say of packed weights, instance by instance, as it was recorded."""
+"""The claims of programs about packed weights, instance by instance, as the record has them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilewise.hardware.catalog import find
 
 
 def claims(program: str) -> Iterator[Claim]:
-    """What one of them says."""
+    """Yield the claims of one of them."""
     for answer in answers_of(program):
         yield claim(answer.function, answer.entry, places_of(answer), **answer.values)
 

@@ -1,10 +1,10 @@
-"""Where the programs that define or read packed weights put each weight, and how it was recorded.
+"""The place of each packed weight, by programs that define or read packed weights, and the way to record it.
 
 Programs that pack are given matrices whose weights spell their own indices, a digit a run, and what they
 pack is read from memory. Programs that unpack are given memory whose elements spell their own places. So the
 record has, for each weight in the order of its index, its place: the first, and then the step to each next.
 
-gguf and tinygrad are packages. The others are asked as they stand in a folder that has their files, of
+gguf and tinygrad are packages. The others answer as they stand in a folder that has their files, of
 AutoAWQ, AutoGPTQ and marlin as their repositories have them, of vLLM as its package has them:
 
     FOLDER/AutoAWQ  FOLDER/AutoGPTQ  FOLDER/marlin  FOLDER/vllm
@@ -45,7 +45,7 @@ GROUPS = DEEP // GROUP
 
 @dataclass(frozen=True)
 class Answer:
-    """What a program says of one instance: the place of each element, in the order of their indices."""
+    """The answer of a program for one instance: the place of each element, in the order of their indices."""
 
     entry: str
     values: dict[str, int]
@@ -72,7 +72,7 @@ def recorded() -> dict[str, list[Answer]]:
 
 
 def answers_of(program: str) -> list[Answer]:
-    """What a program says, by its name, of which the record has one version."""
+    """Return the answers of a program, by its name, of which the record has one version."""
     (found,) = (answers for name, answers in recorded().items() if name.split()[0] == program)
     return found
 
@@ -80,7 +80,7 @@ def answers_of(program: str) -> list[Answer]:
 # -- asking ----------------------------------------------------------------------------------------
 
 Memory = np.ndarray[Any, Any]
-"""What a program made, or is given."""
+"""The memory that a program made or takes."""
 
 
 def fields(memory: Memory, bits: int) -> Memory:
@@ -336,7 +336,7 @@ def _places_in_blocks(name: str, dequantize: Callable[[Memory, int], Memory]) ->
 
 
 def by_gguf(octets: Memory, number: int) -> Memory:
-    """What gguf-py makes of blocks."""
+    """Return what gguf-py makes of blocks."""
     import gguf
 
     made = gguf.quants.dequantize(octets.reshape(ROWS, -1), gguf.GGMLQuantizationType(number))
@@ -344,7 +344,7 @@ def by_gguf(octets: Memory, number: int) -> Memory:
 
 
 def by_tinygrad(octets: Memory, number: int) -> Memory:
-    """What tinygrad makes of blocks, on its device that is Python alone."""
+    """Return what tinygrad makes of blocks, on its device that is Python alone."""
     os.environ.setdefault("DEV", "PYTHON")
     from tinygrad import Tensor
     from tinygrad.llm.gguf import ggml_data_to_tensor
@@ -362,7 +362,7 @@ SOURCES: dict[str, tuple[str, str, Callable[[Path], Iterator[Answer]]]] = {
     "Marlin": ("marlin", "2f6d7c10e124b3c5fa29ff8d77d568bd7af3274c", of_marlin),
     "vLLM": ("vllm", "0.33.0", of_vllm),
 }
-"""{program: (its folder, the version that was asked, who asks it)}."""
+"""{program: (its folder, the version that answered, the function that asks it)}."""
 
 
 def main() -> None:

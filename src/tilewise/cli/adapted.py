@@ -165,7 +165,7 @@ def explanations(ask: Asked, table: Any) -> Any:
 
 
 def _shape_of(ask: Asked, function: Formula[Axis]) -> Shape:
-    """Return the shape on which a function is asked."""
+    """Return the shape on which a function is evaluated."""
     from tilewise.notation.dialects import Given
 
     if ask["shape"] is None:

@@ -291,7 +291,7 @@ def _reading(text: str, args: argparse.Namespace, as_counted: bool) -> Reading:
 
 
 def _part(args: argparse.Namespace) -> str | None:
-    """Return the part that is asked for of the text that comes next."""
+    """Return the part that --part names of the text that comes next, or None."""
     parts: list[str] = args.part
     number = args.told.get("texts", 0)
     return parts[min(number, len(parts) - 1)] if parts else None
@@ -317,7 +317,7 @@ def _settle_type(found: Reading, args: argparse.Namespace) -> None:
 
 
 def _refuse_another_shape(found: Reading, args: argparse.Namespace) -> None:
-    """Refuse a --shape that is not the tensor's, where no question is asked in it."""
+    """Refuse a --shape that is not the tensor's, unless the question is about that shape."""
     from tilewise.core.shapes import as_shape, extents_of, spell
 
     given = None if args.shape_help == ASKED else _tensor_shape(args)

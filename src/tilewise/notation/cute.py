@@ -27,7 +27,7 @@ def pointer_in(text: str) -> tuple[int, int] | None:
     """Read the typed pointer in a text: the bits of an element, and the byte address that a swizzle acts on.
 
     A swizzle acts on the address where it stands before the pointer; else 0 stands for it. A pointer that
-    the DSL prints has its swizzle and no address: what it is aligned to is told where it is read.
+    the DSL prints has its swizzle and no address: the reader of the layout notes its alignment.
 
     >>> pointer_in("Sw<3,4,3>_smem_ptr[16b](0x480) o 8:1"), pointer_in("ptr[8b](0x480) o Sw<1,4,3> o 8:1")
     ((16, 1152), (8, 0))
@@ -49,7 +49,7 @@ def pointer_in(text: str) -> tuple[int, int] | None:
 
 
 def looks_like_cute(text: str) -> bool:
-    """Whether a text is a layout as CuTe prints it: no `S[`, `R[` or `O[`, and it begins as CuTe's do.
+    """Return whether a text begins as a layout of CuTe does, and has no `S[`, `R[` or `O[`.
 
     >>> looks_like_cute("(8,4):(4,1)"), looks_like_cute("S<3,4,3> o 0 o 8:1"), looks_like_cute("mma.A : 1")
     (True, True, False)
@@ -58,7 +58,7 @@ def looks_like_cute(text: str) -> bool:
 
 
 def has_rows_below(text: str) -> bool:
-    """Whether a text has a shape and strides in its first line, and more lines.
+    """Return whether a text has a shape and strides in its first line, and more lines.
 
     >>> has_rows_below("(2,2):(1,2)\\n 0 | 0 | 2 |"), has_rows_below("(8,4):(4,1)")
     (True, False)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict, Unpack
 
     class Options(TypedDict, total=False):
-        """How to read a text; `reading` says what each option means."""
+        """The options of a reading; `reading` says what each one means."""
 
         dialect: str | None
         storage: Iterable[str]

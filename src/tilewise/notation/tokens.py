@@ -204,7 +204,7 @@ class Cursor:
 
     @contextmanager
     def blame(self, start: Token | tuple[int, int]) -> Iterator[None]:
-        """What is refused inside is refused at a span, or at the text from a token on."""
+        """Give a refusal inside, where it has no span, this span or that of the text from a token on."""
         try:
             yield
         except LayoutError as error:

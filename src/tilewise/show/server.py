@@ -66,7 +66,7 @@ TYPES = {
 }
 START = "index.html"
 CONVERT = "/convert"
-"""Where a page has a text converted that it cannot read itself."""
+"""The address at which a page has a text converted that it cannot read itself."""
 
 LONGEST = 1 << 16
 """Bytes of a question at most."""

@@ -1,6 +1,6 @@
-"""What CuTe's blocks mean, plainly: a layout is evaluated, a tile is dealt out element by element.
+"""The meaning of CuTe's blocks, plainly: a layout is evaluated, a tile is dealt out element by element.
 
-Who holds what is a sorted array of one number each: the element, its thread and its value.
+A holding is one number: the element, its thread and its value. The holdings of a layout are a sorted array.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def pair_of(text: str) -> tuple[Any, Any]:
 
 
 def size(shape: Any) -> int:
-    """How many indices a shape has."""
+    """Return the number of indices of a shape."""
     return prod(map(size, shape)) if isinstance(shape, tuple) else shape
 
 
 def at(shape: Any, stride: Any, index: Any) -> Any:
-    """Where a layout sends flat indices, the leftmost mode fastest."""
+    """Return the places of flat indices in a layout, the leftmost mode fastest."""
     if not isinstance(shape, tuple):
         return index * stride
     place = 0
@@ -63,7 +63,7 @@ def number(index: Sequence[Any], extents: Sequence[int]) -> Any:
 
 
 def gathered(element: Any, thread: Any, value: Any) -> Any:
-    """Who holds what, each once."""
+    """Return the holdings, each once."""
     return np.unique((element << 40) + (thread << 20) + value)
 
 
@@ -117,7 +117,7 @@ def tiler_of(text: str) -> list[Any]:
 
 
 def dealt(text: str, part: str) -> tuple[Any, tuple[int, ...]]:
-    """Who holds what of an operand, and its extents: the tile permuted, cut into atoms, dealt out."""
+    """Return the holdings of an operand, and its extents: the tile permuted, cut into atoms, dealt out."""
     line = lines(text)
     (v, *groups), (by_v, *by_group) = pair_of(line["Thr Layout VMNK"])
     atom = literal_eval(line["Shape MNK"])
@@ -142,7 +142,7 @@ def dealt(text: str, part: str) -> tuple[Any, tuple[int, ...]]:
 
 
 def disagreement(text: str, part: str, theirs: str) -> str:
-    """What is wrong with the part that is read of a block, of which CuTe has this layout; or nothing.
+    """Return the fault of the part that is read of a block, of which CuTe has this layout; or nothing.
 
     CuTe prints x where its algebra has no static answer. Its layouts of C forget threads along K.
     """

@@ -1,4 +1,4 @@
-"""What CuTe's DSL says of texts, recorded: a text, a step, and the place of every element by that step."""
+"""Answers of CuTe's DSL, recorded: a text, a step, and the place of every element by that step."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def drawn_mesh(rng, most=64):
 
 
 def drawn_parts(rng, extent):
-    """How an axis falls into parts: (what lies before, how many), in order."""
+    """Draw the parts of an axis, and return them in order: (what lies before, how many)."""
     parts, before = [], 1
     while extent > 1:
         many = rng.choice([d for d in range(2, extent + 1) if extent % d == 0])

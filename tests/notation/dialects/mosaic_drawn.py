@@ -18,7 +18,7 @@ class Copies(NamedTuple):
 
 
 class Tiled(NamedTuple):
-    """What a TiledLayout says."""
+    """The fields of a TiledLayout."""
 
     tiles: tuple[tuple[int, ...], ...]
     warps: tuple[int | Copies, ...]

@@ -1,4 +1,4 @@
-"""What JAX and torch say of random shardings, held against layouts: recorded, or asked anew."""
+"""Answers of JAX and torch about random shardings, held against layouts: recorded, or asked anew."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECORDS = Path(__file__).with_name("records")
 
 
 def record_of(name):
-    """What was recorded under a name."""
+    """Return the record of a name."""
     return json.loads(gzip.decompress((RECORDS / f"{name}.json.gz").read_bytes()))
 
 
@@ -95,7 +95,7 @@ def owners_of(layout, index, axes):
 
 
 def out_of_order(layout, case, points, axes):
-    """Whether some rank holds its elements in another order than torch; short chunks leave gaps."""
+    """Return whether some rank holds its elements in another order than torch; short chunks leave gaps."""
     shape = tuple(case["shape"])
     for point, held in zip(points, case["held"], strict=True):
         at = []

@@ -1,4 +1,4 @@
-"""Every dialect: its examples are told by their looks and read, and bad texts are refused at their fault."""
+"""Every dialect: its looks tell its examples, which are read, and bad texts are refused at their fault."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def drawn(rng):
 
 
 def place(modes, strides, swizzle, index):
-    """Where an element is: the leftmost digit counts fastest, and then bits are flipped."""
+    """Return the place of an element: the leftmost digit counts fastest, and then bits are flipped."""
     address = 0
     for extent, stride in zip(chain(*modes), chain(*strides), strict=True):
         index, digit = divmod(index, extent)

@@ -152,7 +152,7 @@ def test_uneven_placements_are_a_layout_or_are_refused_with_an_element(times):
 
 
 def is_uneven(witness, shape, mesh, placements):
-    """Whether equal chunks put an index elsewhere than torch: on another shard, or at another position."""
+    """Return whether equal chunks put an index on another shard than torch, or at another position."""
     dim, index = witness["dimension"], witness["index"]
     cuts = [
         (at, many, placement[1])

@@ -138,7 +138,7 @@ def test_writing_gives_the_same_map(times):
 
 
 def written_back(layout, shape):
-    """Whether a layout is written; what is written is read as the same map."""
+    """Return whether a layout is written; check that its text is read as the same map."""
     try:
         text = dialects.write(MOSAIC, layout, Given())
     except LayoutError as error:

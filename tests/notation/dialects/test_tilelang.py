@@ -13,7 +13,7 @@ from tilewise import LayoutError, R, Refused, S, Swizzle, parse, reg, tx
 from tilewise.core.axes import Axis
 
 RECORD = Path(__file__).with_name("records") / "tilelang.json.gz"
-"""What TileLang answered; tests/oracle/test_tilelang.py writes it."""
+"""The answers of TileLang; tests/oracle/test_tilelang.py writes it."""
 
 
 def check(text, answers):

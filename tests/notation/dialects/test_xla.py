@@ -51,7 +51,7 @@ def spelled(shape, order, tiles, type_name="f32"):
 
 
 def tried(call, *arguments):
-    """What a call gives, and None; or None, and what it refuses with."""
+    """Return what a call gives, and None; or None, and its refusal."""
     try:
         return call(*arguments), None
     except LayoutError as error:
@@ -123,7 +123,7 @@ def test_no_digits_give_what_is_refused_with_an_index(times):
 
 
 def has_digits(shape, place):
-    """Whether places are a sum over dimensions, each of them a sum over some digits of its index."""
+    """Return whether places are a sum over dimensions, each of them a sum over some digits of its index."""
     zero = (0,) * len(shape)
 
     def line(dimension):
@@ -141,7 +141,7 @@ def has_digits(shape, place):
 
 
 def line_has_digits(line):
-    """Whether a list of places is made by digits: of any factors, the slowest may end early."""
+    """Return whether a list of places is made by digits: of any factors, the slowest may end early."""
     if len(line) < 3:
         return True
     for fastest in range(2, len(line) + 1):

@@ -39,7 +39,7 @@ Places = dict[str, Any]
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the answers: read as Triton means it, otherwise, refused, or untold by Triton."""
+    """Answers by outcome: read as Triton means it, otherwise, refused, or untold by Triton."""
 
     equal: int = 0
     different: list[str] = field(default_factory=list)

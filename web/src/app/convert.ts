@@ -15,7 +15,7 @@ export interface Converted {
   shaped: boolean;
 }
 
-/** What is asked with a text: the shape and the type that the controls say. */
+/** A text to convert, with the shape and the type that the controls say. */
 export interface Asked {
   text: string;
   shape: string;

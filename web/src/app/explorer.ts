@@ -33,7 +33,7 @@ const NO_STEP = -1;
 const LOADING = "loading hardware.js";
 const OPTIONS = { table: false, title: false, tools: false, keys: "page" };
 
-/** The page: shows what the address says, and keeps the address at what is shown. `ask` is how its server is asked. */
+/** The page: shows what the address says, and keeps the address at what is shown. `ask` asks its server. */
 export function explore(el: HTMLElement, load?: Load, ask?: Ask | null): void {
   if (ask) convertBy(ask);
   mount(el, location.hash, load);

@@ -78,7 +78,7 @@ function* attempt(state: State): Work<Omit<Sight, "without"> | Wrong> {
   }
 }
 
-/** A text with what the controls say of its shape and type, as the server is asked for it. */
+/** A text with what the controls say of its shape and type, as a question to the server. */
 export function question(state: State, where: "e" | "e2"): Asked {
   return { text: state[where] ?? "", shape: state.s ?? "", dtype: state.d ?? "" };
 }

@@ -1,7 +1,7 @@
 """A map that is listed: a table, an array or a function, as one list of numbers an axis.
 
-The numbers stand in the order of the flat index. A function is asked at every index of a shape, and keeps
-that shape; a table has the shape that it is nested in, which is kept where it is asked for.
+The numbers stand in the order of the flat index. A function is called at every index of a shape,
+and keeps that shape. A table has the shape that it is nested in; a shape that the caller gives is kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_ASKED = 1 << 20
-"""A function is asked at so many indices at most."""
+"""A function is called at so many indices at most."""
 
 
 class Listed:

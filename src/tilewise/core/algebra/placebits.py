@@ -30,7 +30,7 @@ from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector, point
 
 Held = Mapping[Axis, Sequence[int | None]]
-"""By axis, what each bit of a place moves the flat index of its element by, the lowest bit first.
+"""{axis: the step of the flat index for each bit of a place, the lowest bit first}.
 
 0 stands for a bit that moves nothing: the element has a copy there. None stands for a hole: no element is
 there.
@@ -41,7 +41,7 @@ Step = tuple[Axis, int]
 
 @dataclass(frozen=True, slots=True)
 class PlaceBits:
-    """Where the bits of an element's index go: a step each, with copies and swizzles."""
+    """The places of the bits of an element's index: a step each, with copies and swizzles."""
 
     steps: tuple[Step, ...]
     """The steps of the bits of the flat index, the lowest first."""

@@ -12,7 +12,7 @@ A swizzle undoes itself, so T = Sw o L iff Sw o T is a layout L, which the gcd l
              and two bits more tell their steps apart. All others are tried, B ascending, each on a few
              steps that broke the law before it is asked the whole map.
 
-Where there is none, each swizzle has a first index up to which Sw o T is still the beginning of a layout.
+Where no layout explains T, each swizzle has a first index up to which Sw o T still begins a layout.
 The last of these indices is the witness: a layout has what comes before it, and none has it as well.
 """
 
@@ -250,7 +250,7 @@ def _undone(affine: AffineMap, swizzle: Swizzle | None, place: tuple[int, ...]) 
 
 
 def _explained(listed: Listed) -> Iterator[Explanation]:
-    """The layouts that explain a map, in its shape; a refusal where there is none."""
+    """Yield the layouts that explain a map, in its shape; refuse a map that no layout explains."""
     some = False
     for found in _searched(listed):
         try:
@@ -361,7 +361,7 @@ class _Search:
         return self.listed.layout(self.code, form, moved[0], swizzle)
 
     def breaks_a_law(self, move: Callable[[int], int]) -> bool:
-        """Whether one of the laws shows that a map behind a swizzle is no layout."""
+        """Return whether one of the laws shows that a map behind a swizzle is no layout."""
         for i, law in enumerate(self.laws):
             first, *others = [move(after) - move(before) + rest for before, after, rest in law]
             if first not in others:
@@ -396,7 +396,7 @@ def _move(bits: int, base: int, shift: int) -> Callable[[int], int]:
     return lambda address: address ^ (address & read) << -shift
 
 
-# -- why there is none -----------------------------------------------------------------------------
+# -- why no layout explains a map ------------------------------------------------------------------
 
 
 def _unexplained(listed: Listed) -> Refused:

@@ -30,7 +30,7 @@ from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import along
 
 Extent = Layout | int | None
-"""How much of a mode a tile has: an extent, or a permutation of that size; None for no repeats."""
+"""The part of a mode that a tile has: an extent, or a permutation of that size; None for no repeats."""
 
 OPERANDS = {"A": (0, 2), "B": (1, 2), "C": (0, 1), "D": (0, 1)}
 """{operand of an MMA: which of M, N and K its modes are}."""

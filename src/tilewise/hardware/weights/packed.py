@@ -52,11 +52,11 @@ TILES = {
 """{(bits of a weight, bits of an element of A): the tile}."""
 
 GROUPED: Steps = ((8, 1), (8, 8))
-"""Of 64 scales of a row: those of one column of each 8 lie together, which are one lane's."""
+"""The steps of 64 scales of a row. Those of one column of each 8 lie together: they are one lane's."""
 SINGLE: Steps = ((4, 2), (4, 8), (2, 1))
-"""Of 32 scales: those of two neighbouring columns of each 8 lie together, which are a lane's results."""
+"""The steps of 32 scales. Those of two neighbouring columns of each 8, a lane's results, lie together."""
 ZEROS: Steps = ((4, 1), (2, 4), (8, 8))
-"""Of 64 zeros of a row: as GROUPED, the even ones of each word before the odd ones."""
+"""The steps of 64 zeros of a row: as GROUPED, the even ones of each word before the odd ones."""
 COLUMNS = 64
 """Marlin's kernels take columns by so many."""
 ALL = -1

@@ -36,7 +36,7 @@ class Dialect:
     reads: bool = True
     writes: bool = True
     counts_elements: bool = True
-    """Whether its strides count elements, whatever the unit of the reader."""
+    """True where its strides count elements, whatever the unit of the reader."""
 
     def has_the_looks(self, text: str) -> bool:
         """Return whether a text begins like one in this dialect."""

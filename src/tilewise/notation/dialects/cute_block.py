@@ -106,7 +106,7 @@ _LABELS = {
     "ValLayoutRef": "reference",
     "ValueType": "type",
 }
-"""What a line is, by its label: the DSL's, and those that C++ has instead."""
+"""{label: the name of its line}. The labels are the DSL's, and those that C++ has instead."""
 _TX, _REG = Axis("tx"), Axis("reg")
 _TENSOR_CORE = 64
 """The least M of an MMA that one or two threads issue for tensor memory, tcgen05's."""
@@ -167,7 +167,7 @@ class _Block:
 
 
 def read(given: Given) -> Reading:
-    """Return the part that is asked for, of the whole tile: coordinates to threads and values."""
+    """Return the chosen part of the whole tile: coordinates to threads and values."""
     block = _lines(given)
     return _copy(block, given) if block.has("Copy") else _mma(block, given)
 

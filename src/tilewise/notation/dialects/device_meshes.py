@@ -30,7 +30,7 @@ _PRINTS = (["DeviceMesh"], ["DeviceMesh", ":"], ["Mesh"], ["AbstractMesh"])
 
 @dataclass(slots=True)
 class _Printed:
-    """What a mesh prints: names of its dimensions, extents, steps of ranks along them, and the devices."""
+    """A mesh as it prints: names of its dimensions, extents, steps of ranks along them, and the devices."""
 
     span: Span
     names: list[Token] = field(default_factory=list)

@@ -67,7 +67,7 @@ _SUM = r"_?Partial|_?MaskP|P(?!\w*Shard)"
 
 @dataclass(frozen=True, slots=True)
 class _Placement:
-    """What a dimension of the mesh does: nothing, or a cut of a dimension of the tensor."""
+    """A placement: a dimension of the mesh does nothing, or cuts a dimension of the tensor."""
 
     span: Span
     dim: int | None = None

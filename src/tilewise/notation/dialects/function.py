@@ -1,8 +1,8 @@
 """Functions of the coordinates, as Python's lambdas: `lambda i, j: i * 64 + (j ^ i % 8 * 8)`.
 
 A number is the offset of an element on `m`; several axes are named, as in `{laneid: i, reg: j}`. The text
-is arithmetic on integers and is not run (see `formulas`). Every element is asked, so the layout is the
-function. Where there is none, the refusal names the element that shows it.
+is arithmetic on integers and is not run (see `formulas`). The reader evaluates every element,
+so the layout is the function. Where no layout is, the refusal names the element that shows it.
 """
 
 from __future__ import annotations

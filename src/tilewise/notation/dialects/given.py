@@ -42,7 +42,7 @@ class Given:
     dtype: DType | None = None
     let: Mapping[str, int] = field(default_factory=dict)
     unit: str = "element"
-    """What strides count where the dialect does not say."""
+    """The unit that strides count where the dialect does not say."""
 
     def cursor(self, without: str = "") -> Cursor:
         """Return a cursor over the words of the text; what matches `without` says nothing."""
@@ -60,7 +60,7 @@ class Given:
         return self.shape
 
     def chosen(self, parts: Iterable[str], what: str) -> str:
-        """Return the part that is asked for; refuse where several are there and none was named.
+        """Return the part that `part` names, or the only one; refuse where several are there and it is None.
 
         The sign before a name, as in `#blocked`, may be left out.
         """

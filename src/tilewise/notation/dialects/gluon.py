@@ -80,7 +80,7 @@ CLASSES = {
 }
 """The classes of Gluon's: the encoding that each is, and its fields in order."""
 _OLD_FIELDS = " ctas_per_cga cta_split_num cta_order"
-"""How 3.4 and 3.5 said what a cluster holds."""
+"""The fields by which 3.4 and 3.5 said what a cluster holds."""
 _KEYS = {
     "cga_layout": "CGALayout",
     "warps_per_cta": "warpsPerCTA",

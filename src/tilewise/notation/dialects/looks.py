@@ -1,4 +1,4 @@
-"""How texts of each dialect begin, as patterns. No pattern claims a text of another dialect.
+"""The beginnings of texts of each dialect, as patterns. No pattern claims a text of another dialect.
 
 Patterns are matched at the first character that is no space. They are strings, for a start of the program
 compiles none of them.
@@ -84,20 +84,20 @@ CUTE_NAMED = (
     rf"(?:(?:{'|'.join(_TYPES)})\s*<(?!0x)|(?:{'|'.join((*_CALLS, *CUTE_OPERATIONS))})\s*\("
     r"|(?:Composed)?Layout\((?:\s*\(*\s*\d|Swizzle|make_swizzle))"
 )
-"""How a type or a call begins that makes a layout."""
+"""The beginning of a type or a call that makes a layout."""
 
 CUTE_PRINTED = (
     r"(?:tensor<\s*(?:ptr<|\(|[\d?]+\s+o\b)|tensor\(\s*(?:raw_ptr\(|\([\d,?()\s-]*\)\s*o\b)|Tensor<0x|raw_ptr\("
     r"|(?:[sgrt]mem_)?ptr\[|ptr<\w|tmem_\[|ArithTuple\(|counting_(?:ptr|iter(?:ator)?)\(|SW_\d"
     r"|(?:Sw|S|Swizzle)<\s*\d+\s*,\s*\d+\s*,\s*-?\d+\s*>\s*(?:[o∘]\s|_?\w*ptr|_tmem)(?!.*\b[SRO]\[))"
 )
-"""How a printed layout begins that has more before it than a shape."""
+"""The beginning of a printed layout that has more before it than a shape."""
 
 CUTE_SHAPE = r"(?:\(+\s*-?[\w?]|-?_?[\d?])[^:=\n\[]*:\s*[(\w?-]"
-"""How a shape and strides begin."""
+"""The beginning of a shape and strides."""
 
 CUTE_LABEL = r"(?:_*[A-Za-z][\w .-]{0,80}[:=]|[^\n]{0,1000}\[(?:with )?\w{1,80} =)[ \t]*"
 """A name before a layout: `sA :`, `using Atom =`, or the `[with T =` of a compiler."""
 
 CUTE = rf"(?:{CUTE_LABEL})?(?:{CUTE_NAMED}|{CUTE_PRINTED})|{CUTE_LABEL}{CUTE_SHAPE}"
-"""How a text begins in which a layout of CuTe has more before it than a shape."""
+"""The beginning of a text in which a layout of CuTe has more before it than a shape."""

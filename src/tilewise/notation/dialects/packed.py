@@ -20,7 +20,7 @@ _Runs = tuple[tuple[int, ...], ...]
 MAX_ORDERED = 5
 """Up to so many dimensions, all their orders are tried."""
 MAX_STATES = 20_000
-"""How many arrangements are searched for the fewest tiles."""
+"""At most so many arrangements are searched for the fewest tiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Digit:
     extent: int
     stride: Vector
     weight: int = 1
-    """How many steps of the dimension one step of the digit is."""
+    """One step of the digit is so many steps of the dimension."""
 
 
 def digits_of(layout: Layout) -> list[list[Digit]]:
@@ -136,7 +136,7 @@ def _fewest(state: _Runs, goal: tuple[int, ...]) -> int:
 
 
 def _search(state: _Runs, goal: tuple[int, ...], many: int, tried: Iterator[int]) -> list[_Runs] | None:
-    """Return the insides of so many tiles at most; None where there are none, or too many were tried."""
+    """Return the insides of so many tiles at most; None where no such tiles exist, or too many were tried."""
     if _fewest(state, goal) > many:
         return None
     if _flat(state) == goal:

@@ -243,10 +243,10 @@ def grid(
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
-    """How devices share a tensor: the digits of each dimension, the copies, and the first device."""
+    """A tensor that devices share: the digits of each dimension, the copies, and the first device."""
 
     system: str
-    """What is written, for refusals."""
+    """The name of the system that is written, for refusals."""
     dimensions: list[Digits]
     copies: Digits
     first: Vector

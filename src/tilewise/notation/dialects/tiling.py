@@ -39,11 +39,11 @@ class Part:
     dimension: int
     extent: int
     room: int
-    """How many steps there is place for: its own, and those of padding."""
+    """There is place for so many steps: its own, and those of padding."""
     weight: int = 1
-    """How many steps of the dimension one step of the digit is."""
+    """One step of the digit is so many steps of the dimension."""
     leads: bool = True
-    """Whether it is the slowest of its dimension, which padding makes longer."""
+    """True where it is the slowest of its dimension, which padding makes longer."""
 
 
 _PADDING = Part(0, 1, 1, leads=False)

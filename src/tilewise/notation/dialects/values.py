@@ -40,7 +40,7 @@ class Item:
 
     key: Token | None
     sign: str
-    """What stands after the key: `=` or `:`."""
+    """The sign after the key: `=` or `:`."""
     values: tuple[Value, ...]
     span: Span
 

@@ -76,7 +76,7 @@ _TOLD = {
     "L": "the buffer is padded at its end to a multiple of {} elements",
     "M": "{} bytes before the data hold the sizes of its dynamic dimensions",
 }
-"""What attributes with a number say beside the layout."""
+"""{attribute with a number: its note beside the layout}."""
 _REFUSED = {
     "SC": "SC splits an array between several memories, which is not read here",
     "P": "P is the physical shape of a sparse array, whose places are data",

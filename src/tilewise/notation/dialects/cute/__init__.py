@@ -62,17 +62,17 @@ _VALUES = re.compile(r"\s*,\s*data=.*|\s*=\s*$|(?<=[\w)])\s*:\s*$")
 _ELIDED = re.compile(r"(?<=\()0x[0-9a-fA-F]*(?:\.{2,3}|…)(?=[:)])")
 """An address that is not written out."""
 _GOES_ON = re.compile(r"\s*(?:[o∘](?![A-Za-z])|[:,*@]|[+-](?!-))")
-"""How a line begins that goes on with the layout of the line before."""
+"""The beginning of a line that goes on with the layout of the line before."""
 _OPEN = re.compile(r"(?:(?<![A-Za-z])o|[∘,*@-])$")
-"""How a line ends whose layout goes on in the next."""
+"""The end of a line whose layout goes on in the next."""
 _PLAIN = re.compile(r"[(\d_?-]|(?:Sw|S|Swizzle)\s*<|_?(?:[sgrt]mem_)?ptr\b|tmem_")
-"""How a printed layout begins, complete in its line or not."""
+"""The beginning of a printed layout, complete in its line or not."""
 _TABLE = re.compile(r"\n[ \t]+[\d \t]+(?:\n[ \t]+\+-[^\n]*|\n[ \t]*\d+[ \t]*\|[^\n]*)+")
 """The rows of `print_layout`."""
 
 
 def read(given: Given) -> Reading:
-    """Return the layout of a text, or the one of several that is asked for."""
+    """Return the layout of a text, or the chosen one of several."""
     text = given.text
     parts = _parts(text)
     start, end = parts[given.chosen(parts, "the text")] if parts else (0, len(text))

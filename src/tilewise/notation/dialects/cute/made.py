@@ -114,7 +114,7 @@ class Maker:
             return Layout(modes, congruent(self.cursor, extents, strides, "the layout"), order="cute")
 
     def arguments(self, made: Term) -> dict[str, Term]:
-        """What is given to a call, by the names of its parameters."""
+        """Return the terms given to a call, by the names of its parameters."""
         if made.name in CUTE_OPERATIONS:
             hint = "print its result, and give that"
             raise self.error("TW008", f"{made.name} computes a layout, which is not done here", made, hint)

@@ -36,18 +36,18 @@ EXAMPLE = "such as smem_ptr[16b](unset) o (8,64):(64,1)"
 
 @dataclass(slots=True)
 class Pointer:
-    """What a text says of a pointer. Its address is no part of the layout."""
+    """A pointer, as a text has it. Its address is no part of the layout."""
 
     bits: int | None = None
-    """Of an element in memory; None where the type does not tell them."""
+    """The bits of an element in memory; None where the type does not tell them."""
     dtype: DType | None = None
     space: str = ""
     alignment: int = 0
     """In bytes, or 0 where the text has none."""
     swizzled: bool = False
-    """Whether its type has a swizzle, which acts on the bytes of the address."""
+    """True where its type has a swizzle, which acts on the bytes of the address."""
     ran: bool = False
-    """Whether the text was printed at run time."""
+    """True where the text was printed at run time."""
 
     def notes(self, layout: Layout) -> Iterator[str]:
         """Yield what its reader should know beside the layout."""

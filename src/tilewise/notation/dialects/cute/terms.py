@@ -34,14 +34,14 @@ class Term:
     span: tuple[int, int]
     number: int | None = None
     angle: tuple[Term, ...] | None = None
-    """What stands in < >."""
+    """The terms in < >."""
     given: tuple[Term, ...] | None = None
-    """What stands in ( ) or { }; the parts of a tuple, the factors of a product."""
+    """The terms in ( ) or { }; the parts of a tuple, the factors of a product."""
     named: Mapping[str, Term] = field(default_factory=dict)
 
     @property
     def parts(self) -> tuple[Term, ...]:
-        """What is given to a call, or to the type that it calls: `Shape<_8,_4>{}` is made of two."""
+        """The terms given to a call, or to the type that it calls: `Shape<_8,_4>{}` is made of two."""
         return self.given or self.angle or ()
 
 

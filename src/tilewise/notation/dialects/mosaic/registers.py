@@ -41,7 +41,7 @@ Dimension = int | Replicated
 
 @dataclass(frozen=True, slots=True)
 class TiledLayout:
-    """What a TiledLayout says."""
+    """The fields of a TiledLayout."""
 
     tiles: tuple[tuple[int, ...], ...]
     warps: tuple[Dimension, ...]

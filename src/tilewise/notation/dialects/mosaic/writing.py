@@ -24,7 +24,7 @@ _AXES = ("reg", "laneid", "wid_in_wg")
 
 
 def write(layout: Layout, given: Given) -> str:
-    """Return the layout as Python prints a TiledLayout; TW008 where it is none.
+    """Return the layout as Python prints a TiledLayout; TW008 where no TiledLayout is this layout.
 
     >>> from tilewise import S, laneid, reg
     >>> from tilewise.core.axes import Axis

@@ -73,7 +73,7 @@ class Encoding:
     name: str = ""
     """As the text calls it, such as `#ttg.blocked`."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """How the text calls keys, where not as Triton's IR does."""
+    """{key: its name in the text}, where that is not the name in Triton's IR."""
 
     def called(self, key: str) -> str:
         """Return a key as the text calls it."""

@@ -39,7 +39,7 @@ class Typed:
 
 
 def chosen(given: Given) -> Typed:
-    """Return the layout of a text; of one with aliases and types, the part that is asked for.
+    """Return the layout of a text; of one with aliases and types, the chosen part.
 
     The parts of such a text are the aliases of layouts, and the types that have an encoding.
     """
