@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -13,7 +12,11 @@ from tilewise.core.layout import Iter, Layout
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.tokens import NAME, NUMBER, Cursor, Token
 
-Item = TypeVar("Item")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Item = TypeVar("Item")
 
 SHAPE, STRING, SIGN = "shape", "string", "sign"
 """Kinds of tokens beside names and numbers: `128x64x` before a type, a quoted text, and signs."""
