@@ -105,7 +105,7 @@ def layout_texts(rng: Random) -> list[str]:
     texts = [str(replace(random_layout(rng), unit="element")) for _ in range(900)]
     texts += [str(huge_layout(rng)) for _ in range(300)]
     written = (writing.text(rng) for _ in range(100_000))
-    texts += list(_first(800, (text for text in written if _is_read(text))))
+    texts += list(_first(800, (text for text in written if not _is_refused(text))))
     assert len(texts) == LAYOUTS
     return texts
 
