@@ -129,11 +129,10 @@ class CuteParser:
             else:
                 opened = cursor.expect("<")
                 numbers = [self.number()]
-                while cursor.accept(","):
+                while len(numbers) < 3:
+                    cursor.expect(",", opened, "a swizzle has three numbers: B, M, S")
                     numbers.append(self.number())
                 cursor.expect(">", opened, "a swizzle has three numbers: B, M, S")
-            if len(numbers) != 3:
-                raise LayoutError("TW004", "a swizzle has three numbers: B, M, S")
             bits, base, shift = numbers
             return Swizzle(bits, base, shift)
 

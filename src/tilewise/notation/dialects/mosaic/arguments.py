@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilewise.notation.dialects.given import Item, items, positive
+from tilewise.notation.dialects.given import items, positive
 from tilewise.notation.tokens import NAME, Cursor, Token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from tilewise.notation.dialects.given import Item
 
 CLOSING = {"(": ")", "[": "]", "<": ">"}
 
