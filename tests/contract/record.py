@@ -53,6 +53,10 @@ WRITES = ("--tune", "--html", "--svg", "--png", "--npy", "--help", "-h", "--list
 """Options that write a file, measure, or have nothing but text."""
 
 
+FILES = (".json", ".txt", ".npy", ".svg", ".ttgir")
+"""Ends of words that name files."""
+
+
 class Command(NamedTuple):
     """A command line, and what stands on its standard input."""
 
@@ -69,7 +73,7 @@ class Command(NamedTuple):
 def is_held(command: Command) -> bool:
     """Return whether a command has an answer that is the same on every machine."""
     words = command.words
-    files = any(word.endswith((".json", ".txt", ".npy", ".svg", ".py")) for word in words)
+    files = any(word.startswith("/") or word.endswith(FILES) for word in words)
     plain = bool(words) and words[0] not in OTHERS and "\0" not in "".join(words)
     return plain and not files and not any(word.split("=")[0] in WRITES for word in words)
 
