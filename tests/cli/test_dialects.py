@@ -81,3 +81,19 @@ def test_colours_of_a_terminal_are_no_part_of_a_text(tilewise):
 
 def test_a_file_that_is_not_there_is_told(tilewise):
     assert "there is no file nosuch.ttgir" in tilewise("info", "nosuch.ttgir").err
+
+
+@pytest.mark.parametrize("shape", [(), ("--shape", "15,100")])
+def test_what_moves_to_a_padded_tensor_is_its_box(tilewise, shape):
+    written = "S[((2, 4, 2), 128) : ((1024, 256, 1), 2)]"
+    expected = tilewise("plan", "S[15, 100]", written, "--dtype", "bf16", "--shape", "15,100", "--json").json
+    found = tilewise("plan", "S[15, 100]", PADDED, *shape, "--json").json
+    assert all(found[name] == expected[name] for name in ("tile", "bytes"))
+
+
+def test_b_of_triton_is_noted_to_be_turned(tilewise):
+    typed = f"!ttg.memdesc<64x128xf16, {SHARED}, #ttg.shared_memory, mutable>"
+    assert (
+        "taken as N = 64 and K = 128; Triton's B is [K, N]" in tilewise("match", typed, "--operand", "B").err
+    )
+    assert "Triton's B" not in tilewise("match", typed, "--operand", "A").err

@@ -7,7 +7,15 @@ import re
 from math import inf
 
 from tilewise.cli.answer import NO, Answer, how_paired, witness_data
-from tilewise.cli.arguments import layout_from, layout_options, let_from, shape_from, two_texts, type_from
+from tilewise.cli.arguments import (
+    box_from,
+    layout_from,
+    layout_options,
+    let_from,
+    shape_from,
+    two_texts,
+    type_from,
+)
 from tilewise.cli.hints import in_a_shell, witness_text
 from tilewise.core.errors import LayoutError, Refused
 
@@ -107,7 +115,7 @@ def _asked(args: argparse.Namespace) -> Named:
     if args.dtype is None:
         raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype bf16")
     source, target = (_layout(text, args) for text in texts)
-    shape = shape_from(args)
+    shape = shape_from(args) or box_from(args)
     if shape is None and (note := how_paired(source, target)):
         args.notes.append(note)
     return Named(source, target, shape)

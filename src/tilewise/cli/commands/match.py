@@ -43,6 +43,7 @@ from tilewise.cli.arguments import filled_in, layout_from, one_layout
 from tilewise.cli.reasons import near_data, refused
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
+from tilewise.core.shapes import extents_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Match
     from tilewise.check.nearest import Near
+    from tilewise.core.layout import Layout
 
 ENGINES = ("wgmma", "tcgen05", "mma")
 
@@ -144,8 +146,10 @@ def answer(args: argparse.Namespace) -> Answer:
     args.layout = _told(args)
     args.engine = args.engine or ("mma" if args.shape else "wgmma")
     lane = _checked(args)
+    layout = layout_from(args.layout, args, as_counted=True)  # units are match's own question
+    args.notes += _turned_in_triton(args, layout)
     found = match(
-        layout_from(args.layout, args, as_counted=True),  # units are match's own question
+        layout,
         engine=args.engine,
         operand=args.operand,
         dtype=args.dtype,
@@ -168,6 +172,18 @@ def answer(args: argparse.Namespace) -> Answer:
         words = f"a warp does not move it as {operand} for mma.sync"
         return replace(refused(found, asked, words), instead=args.code)
     return refused(found, asked, f"{args.engine} does not read it as {operand}", _near)
+
+
+def _turned_in_triton(args: argparse.Namespace, layout: Layout) -> list[str]:
+    """Return a note that B is [N, K] here, where a text of Triton has it as [K, N]."""
+    from tilewise.notation.dialects import dialect_of
+
+    dialect = dialect_of(args.layout)
+    if args.operand != "B" or dialect is None or dialect.name not in ("triton", "gluon"):
+        return []
+    n, k = extents_of(layout.shape)[:2]
+    taken = f"B is [N, K]: the text is taken as N = {n} and K = {k}"
+    return [f"{taken}; Triton's B is [K, N], which `tilewise algebra permute` turns"]
 
 
 def _told(args: argparse.Namespace) -> str:
