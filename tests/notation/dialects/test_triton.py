@@ -492,3 +492,11 @@ def test_an_operand_of_wgmma_printed_without_its_width_fills_registers():
     with pytest.raises(LayoutError) as no:
         parse(encoding, shape=(64, 64))
     assert (no.value.code, no.value.hint) == ("TW105", "--dtype f16")
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"), [("f8E8M0FNU", "ue8m0"), ("f4E2M1FN", "e2m1"), ("ui8", "u8"), ("i1", "b1")]
+)
+def test_types_of_mlir_are_read(name, ours):
+    encoding = "#ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>"
+    assert reading(f"tensor<32x{name}, {encoding}>").dtype == DType.of(ours)
