@@ -197,7 +197,7 @@ def _array_in(path: str) -> Any:
         raise LayoutError(
             "TW301",
             f"{path} has {array.size} entries; at most {MAX_ENTRIES} are read",
-            hint="every entry is looked at, for the answer to be exact; save a tile",
+            hint="an exact answer takes every entry; save a tile",
         )
     return array.tolist()
 

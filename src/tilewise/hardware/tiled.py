@@ -162,7 +162,9 @@ def _read_mma(cursor: Cursor, names: Names, usage: str) -> Layout:
     while cursor.accept(","):
         mode = cursor.take()
         if mode.text not in _MNK or mode.text in tile:
-            raise cursor.error("TW601", f"{mode} is none of m, n, k, each of them once", mode.span, usage)
+            raise cursor.error(
+                "TW601", f"{mode} does not belong here: write m, n, k, each of them once", mode.span, usage
+            )
         cursor.expect("=", hint=usage)
         tile[mode.text] = tile_mode(CuteParser(cursor, names))
     return tiled_mma(atom, threads, operand=operand, **tile)

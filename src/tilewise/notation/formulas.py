@@ -81,8 +81,8 @@ class Formula(Generic[Name]):
             raise LayoutError(
                 "TW301",
                 f"a function of {elements} elements, in {steps} steps; "
-                f"at most {MAX_LISTED} are asked, in {MAX_STEPS}",
-                hint="every element is asked, for the answer to be exact; ask about a tile, or write S[...]",
+                f"at most {MAX_LISTED} are evaluated, in {MAX_STEPS}",
+                hint="an exact answer takes every element; ask about a tile, or write S[...]",
             )
         return {name: _at_all_indices(value.node, shape) for name, value in checked.items()}
 

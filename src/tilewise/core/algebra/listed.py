@@ -146,8 +146,8 @@ def _shape_of_function(asked: Shape | None) -> Shape:
     if size_of(asked) > MAX_ASKED:
         raise LayoutError(
             "TW301",
-            f"a function of {spell(asked)} is asked {size_of(asked)} times; at most {MAX_ASKED} are",
-            hint="every element is asked, for an answer to be exact; ask about a tile",
+            f"{spell(asked)} has {size_of(asked)} indices; a function is called at {MAX_ASKED} at most",
+            hint="an exact answer takes every element; ask about a tile",
         )
     return asked
 

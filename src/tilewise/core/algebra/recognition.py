@@ -64,8 +64,8 @@ def recognise(table: Any, axis: Any = m, shape: Any = None) -> Layout:
     """The layout that a table lists: the swizzle with the fewest bits that explains it, none if possible.
 
     A table is a list of integers or an array, nested as its shape is; or a list of places; or one such
-    table an axis, by name. Or it is a function of the coordinates, which is asked at every index of `shape`:
-    it gives a number on `axis`, a place, {axis: number}, or as many numbers as `axis` names axes.
+    table an axis, by name. Or it is a function of the coordinates of `shape`, which
+    returns a number on `axis`, a place, {axis: number}, or as many numbers as `axis` names axes.
 
     The result has the modes of `shape`. Without one it has the table's own shape where its digits divide
     it, else it is flat (`explanations` says why). Of swizzles with as few bits, S > 0 comes first, then

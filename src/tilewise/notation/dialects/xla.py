@@ -239,7 +239,7 @@ def _tiles(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
         opened = cursor.expect("(")
         tile = items(cursor, opened, ")", _extent_of_tile)
         if not tile or tile[-1] == JOINED:
-            what = "* joins a dimension with the next, and there is none" if tile else "a tile has extents"
+            what = "* joins a dimension with the next, and this is the last" if tile else "a tile has extents"
             raise cursor.error("TW004", what, cursor.since(opened), "such as T(8,128)")
         tiles.append(tuple(tile))
     return tuple(tiles)
