@@ -24,8 +24,8 @@ from tilewise.check.shuffle.reorder import reorder
 from tilewise.check.shuffle.steps import Program, Step, followed
 from tilewise.check.shuffle.transfer import Transfer
 from tilewise.cli.commands.shuffle import plan_data, plan_text
+from tilewise.core.bits import Basis
 from tilewise.core.dtypes import DType
-from tilewise.core.gf2 import Basis
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.limits import LANE_BITS
 

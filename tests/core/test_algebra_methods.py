@@ -7,8 +7,8 @@ from tests.interpreter import said
 
 from tilewise import Layout, LayoutError, Refused, S, Swizzle, laneid, reg, tx, warpid
 from tilewise.core import algebra as home
+from tilewise.core.bits import affine
 from tilewise.core.dtypes import DType
-from tilewise.core.gf2 import affine
 
 WITHOUT_A_LAYOUT = {"recognise", "explanations", "from_bases", "merge_swizzles", "inverse_chain"}
 TILE = Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]

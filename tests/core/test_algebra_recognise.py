@@ -10,7 +10,7 @@ import pytest
 from tilewise import Axis, LayoutError, NotDecided, Refused, S, Swizzle, laneid, m, reg, warpid
 from tilewise.core.algebra.levels import form_of
 from tilewise.core.algebra.recognition import explanations, recognise, recognise_map
-from tilewise.core.gf2 import AffineMap, affine_map
+from tilewise.core.bits import Bits, affine_map
 from tilewise.core.swizzles import apply_chain
 from tilewise.tables import table
 from tilewise.testing import naive_map, naive_xor
@@ -149,7 +149,7 @@ def check_recognise_map(rng):
     columns = [rng.choice((1, 2, 4, 8, 3, 5, 6, 9, 12, 0, 16, 17)) for _ in range(bits)]
     if rng.random() < 0.5:
         columns = [apply_chain([some_swizzle(rng, 3)], 1 << b) for b in rng.sample(range(5), bits)]
-    xors = AffineMap((rng.choice((0, 0, 5, 16)),), tuple((c,) for c in columns))
+    xors = Bits((rng.choice((0, 0, 5, 16)),), tuple((c,) for c in columns))
     listed = [xors(x)[0] for x in range(1 << bits)]
     expected = brute_force(listed)
     found, no = attempt(recognise_map, xors)
@@ -349,10 +349,10 @@ def test_any_affine_map_of_a_swizzled_layout_is_found_again(times):
 
 def test_two_axes_that_are_both_mixed_have_no_swizzle():
     with pytest.raises(Refused) as refused:
-        recognise_map(AffineMap((0, 0), ((1, 1), (3, 0), (0, 3)), (m, reg)))
+        recognise_map(Bits((0, 0), ((1, 1), (3, 0), (0, 3)), (m, reg)))
     assert "both m and reg" in refused.value.reason
     with pytest.raises(Refused) as refused:
-        recognise_map(AffineMap((0,), ((1,), (3,)), (laneid,)))
+        recognise_map(Bits((0,), ((1,), (3,)), (laneid,)))
     assert refused.value.witness == (1, 2)
 
 

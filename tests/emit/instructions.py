@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Iterator
 
 from tilewise import Layout, parse
-from tilewise.core.gf2 import affine_map
+from tilewise.core.bits import affine_map
 from tilewise.core.layout import Iter
 from tilewise.emit import source_of
 from tilewise.emit.forward import modes_of

@@ -30,7 +30,7 @@ from tests.wellformed import hold_parts
 CHUNK = 250
 OUTCOMES = ("answered", "refused", "undecided")
 OTHERS = (
-    "tests.core.test_gf2",
+    "tests.core.test_bits",
     "tests.bridge.test_strides",
     "tests.emit.definition",
     "tests.cli.test_cute_order",

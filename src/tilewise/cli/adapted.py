@@ -190,7 +190,7 @@ def in_flat_order(layout: Layout, order: str) -> Layout:
 
 def recognise_map(ask: Asked, a: Layout) -> Any:
     """Recognise the map of the flat index, over GF(2), with one swizzle or none."""
-    from tilewise.core.gf2 import affine
+    from tilewise.core.bits import affine
 
     return in_flat_order(algebra.recognise_map(affine(a)), a.order)
 

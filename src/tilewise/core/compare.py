@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from math import prod
 
+from tilewise.core.bits import Basis, affine_map
 from tilewise.core.canonical import canonical, merged_replica, merged_shard
 from tilewise.core.facts import disjoint_copies, taken_bits
-from tilewise.core.gf2 import Basis, affine_map
 from tilewise.core.layout import MAX_COPIES, Layout
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
 from tilewise.core.parting import first_parting

@@ -13,9 +13,9 @@ from itertools import islice
 from math import prod
 
 from tilewise.core.axes import Axis
+from tilewise.core.bits import affine_map
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import NotDecided
-from tilewise.core.gf2 import affine_map
 from tilewise.core.integers import number_text
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, Range, Vec, meeting, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain

@@ -13,9 +13,9 @@ from tilewise.check.access.access import Access, Lanes
 from tilewise.check.access.lanes import MOST_LISTED, check_listed
 from tilewise.check.access.refusals import Unserved
 from tilewise.check.access.stored import BYTE, Stored
+from tilewise.core.bits import affine_map
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import plain_extremes
-from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
 from tilewise.core.units import storage_scaled

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tilewise.core.gf2 import AffineMap, Basis, affine_map
+from tilewise.core.bits import Basis, Bits, affine_map
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, leaves
 from tilewise.hardware.limits import LANES
@@ -79,7 +79,7 @@ def _paired(steps: Sequence[int], distance: int) -> bool:
     return bit >= len(steps) or steps[bit] == 0
 
 
-def affine_addresses(layout: Layout) -> AffineMap | None:
+def affine_addresses(layout: Layout) -> Bits | None:
     """The addresses, on one axis, by the bits of request and lane, if they are an affine map of them.
 
     A request only moves where its phases begin. So its extents may be any: rounded up to powers of two they

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewise.check.banks.linear import affine_addresses
-from tilewise.core.gf2 import Basis
+from tilewise.core.bits import Basis
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.memory.sectors import LINE, SECTOR, TOGETHER

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import permutations
 
 from tilewise.check.feeding.tile import Digit, Tile, packed, sums
-from tilewise.core.gf2 import affine
+from tilewise.core.bits import affine
 from tilewise.core.layout import Layout
 from tilewise.hardware.limits import LANE_BITS, REGISTER_BITS
 from tilewise.hardware.matrices.forms import Form, short

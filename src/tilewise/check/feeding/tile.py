@@ -14,7 +14,7 @@ from functools import cached_property
 
 from tilewise.check.operand import Blocks, Operand
 from tilewise.core.axes import Axis, m
-from tilewise.core.gf2 import AffineMap, affine
+from tilewise.core.bits import Bits, affine
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.swizzles import apply_chain
@@ -73,7 +73,7 @@ class Fragment:
         return extents_of(self.layout.shape)[1]
 
     @cached_property
-    def index(self) -> AffineMap:
+    def index(self) -> Bits:
         """The flat index of the (row, column, byte) at laneid + 32 * byte: the inverse of the fragment."""
         return affine(packed(self.layout, self.size)).quasi_inverse()
 

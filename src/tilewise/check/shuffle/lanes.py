@@ -8,8 +8,8 @@ from functools import cache
 from tilewise.check.shuffle.linear import combined
 from tilewise.core.algebra.recognition import recognise
 from tilewise.core.axes import Axis
+from tilewise.core.bits import Basis
 from tilewise.core.errors import Refused
-from tilewise.core.gf2 import Basis
 from tilewise.hardware.limits import LANE_BITS, LANES
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from functools import cached_property, reduce
 from operator import xor
 
 from tilewise.check.shuffle.transfer import Transfer
-from tilewise.core.gf2 import Basis
+from tilewise.core.bits import Basis
 from tilewise.hardware.limits import LANE_BITS, LANES
 
 LANE = LANES - 1

@@ -15,7 +15,7 @@ from tilewise.check.shuffle.linear import LANE, Linear
 from tilewise.check.shuffle.rounds import Round, schedules
 from tilewise.check.shuffle.steps import Builder, Program
 from tilewise.check.shuffle.transfer import Transfer
-from tilewise.core.gf2 import Basis
+from tilewise.core.bits import Basis
 from tilewise.hardware.limits import LANE_BITS, LANES
 
 TYPE_CHECKING = False

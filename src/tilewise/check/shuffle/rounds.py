@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from tilewise.check.shuffle.bound import bound
 from tilewise.check.shuffle.linear import LANE, Linear, combined, kernel, nearest
 from tilewise.check.shuffle.transfer import Transfer
-from tilewise.core.gf2 import Basis
+from tilewise.core.bits import Basis
 from tilewise.hardware.limits import LANE_BITS, LANES
 
 TYPE_CHECKING = False

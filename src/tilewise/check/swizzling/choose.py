@@ -17,9 +17,9 @@ from tilewise.check.swizzling.kernels import BUDGET
 from tilewise.check.swizzling.linear import linear, linear_layouts
 from tilewise.check.swizzling.points import Asked, Points, points_of
 from tilewise.core.axes import m
+from tilewise.core.bits import affine_map
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
-from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, size_of

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilewise.core.gf2 import Basis
+from tilewise.core.bits import Basis
 
 BUDGET = 20_000
 """Columns that are tried before a search gives up its proof: a second or two."""

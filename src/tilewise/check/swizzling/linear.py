@@ -20,7 +20,7 @@ from tilewise.check.swizzling.kernels import BUDGET, Demand, Kernel, image, leas
 from tilewise.check.swizzling.points import Points, support, without
 from tilewise.check.swizzling.spaces import Digits
 from tilewise.core.axes import m
-from tilewise.core.gf2 import Basis
+from tilewise.core.bits import Basis
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Mode
 from tilewise.core.swizzles import Swizzle

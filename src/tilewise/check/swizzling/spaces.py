@@ -14,7 +14,7 @@ from operator import or_
 from tilewise.check.access import Access
 from tilewise.check.access.addresses import INACTIVE
 from tilewise.core.axes import m
-from tilewise.core.gf2 import affine_map
+from tilewise.core.bits import affine_map
 from tilewise.core.shapes import extents_of, size_of
 
 TYPE_CHECKING = False

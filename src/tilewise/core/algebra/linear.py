@@ -1,6 +1,6 @@
 """Layouts as maps over GF(2): to bases and back, rank and kernel, wherever sums are XORs.
 
-`tilewise.core.gf2.affine` has the map itself, with its inverse and its products.
+`tilewise.core.bits.affine` has the map itself, with its inverse and its products.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tilewise.core.axes import Axis, m
+from tilewise.core.bits import Bits, affine
 from tilewise.core.errors import LayoutError
-from tilewise.core.gf2 import AffineMap, affine
 from tilewise.core.integers import as_int
 from tilewise.core.vectors import Vector, as_vector
 
@@ -95,5 +95,5 @@ def _numbers(values: Any, axis: Axis) -> tuple[int, ...]:
     return tuple(as_int(value, f"a base on {axis}") for value in values)
 
 
-def _map(axes: tuple[Axis, ...], columns: list[tuple[int, ...]], start: Vector) -> AffineMap:
-    return AffineMap(tuple(start[axis] for axis in axes), tuple(zip(*columns, strict=True)), axes)
+def _map(axes: tuple[Axis, ...], columns: list[tuple[int, ...]], start: Vector) -> Bits:
+    return Bits(tuple(start[axis] for axis in axes), tuple(zip(*columns, strict=True)), axes)

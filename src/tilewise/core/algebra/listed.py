@@ -12,8 +12,8 @@ from math import prod
 
 from tilewise.core.algebra.levels import Code, Form, digits_of
 from tilewise.core.axes import Axis
+from tilewise.core.bits import Bits
 from tilewise.core.errors import LayoutError
-from tilewise.core.gf2 import AffineMap
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Shape, as_shape, coordinates, extents_of, leaves, size_of, spell
@@ -86,7 +86,7 @@ class Listed:
         low, high = min(self.columns[axis]), max(self.columns[axis])
         return max(high, ~low).bit_length()
 
-    def affine(self) -> AffineMap | None:
+    def affine(self) -> Bits | None:
         """Return the map as XORs of columns, if it is that."""
         bits = self.size.bit_length() - 1
         if self.size != 1 << bits:
@@ -102,7 +102,7 @@ class Listed:
                 return None
             columns.append(flips)
         origin = tuple(values[0] for values in self.columns.values())
-        return AffineMap(origin, tuple(zip(*columns, strict=True)), self.axes)
+        return Bits(origin, tuple(zip(*columns, strict=True)), self.axes)
 
     def code(self, axes: tuple[Axis, ...]) -> Code:
         """Return the code of places: room for all differences and strides, the first axis lowest."""

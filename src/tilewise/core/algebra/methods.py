@@ -279,7 +279,7 @@ class Algebra:
     def recognise_map(self: Any) -> Layout:
         """The same map with at most one swizzle, where it is one of XORs."""
         from tilewise.core.algebra.recognition import recognise_map
-        from tilewise.core.gf2 import affine
+        from tilewise.core.bits import affine
 
         return recognise_map(affine(self))
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import gcd, prod
 
+from tilewise.core.bits import Basis
 from tilewise.core.canonical import canonical
 from tilewise.core.compare import agree
 from tilewise.core.facts import taken_bits
-from tilewise.core.gf2 import Basis
 from tilewise.core.solve import BudgetSpent, reaches
 from tilewise.core.swizzles import Swizzle, apply_chain, one_permutation
 from tilewise.core.vectors import Vector

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewise.core.axes import Axis
+from tilewise.core.bits import affine
 from tilewise.core.canonical import merged_shard
 from tilewise.core.errors import Refused
-from tilewise.core.gf2 import affine
 from tilewise.core.integers import bits_of
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import coordinates

@@ -27,9 +27,9 @@ from operator import or_
 from tilewise.core.algebra.levels import Form, form_of
 from tilewise.core.algebra.listed import Listed
 from tilewise.core.axes import Axis, m
+from tilewise.core.bits import Bits
 from tilewise.core.canonical import merged_shard
 from tilewise.core.errors import NotDecided, Refused
-from tilewise.core.gf2 import AffineMap
 from tilewise.core.integers import bits_of
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import spell
@@ -126,7 +126,7 @@ def explanations(table: Any, axis: Any = m, shape: Any = None) -> Iterator[Expla
         yield beyond
 
 
-def recognise_map(affine: AffineMap) -> Layout:
+def recognise_map(affine: Bits) -> Layout:
     """The layout, swizzled where it must be, that an affine map over GF(2) is.
 
         postcondition  recognise_map(A).place(x) == A(x) for every index x of its bits
@@ -136,8 +136,8 @@ def recognise_map(affine: AffineMap) -> Layout:
 
     Cost by the number of bits. Of all swizzles the one with the fewest bits is taken, as `recognise` does.
 
-    >>> from tilewise.core.gf2 import affine
-    >>> recognise_map(AffineMap((0,), ((1,), (2,), (4,), (9,), (18,))))
+    >>> from tilewise.core.bits import affine
+    >>> recognise_map(Bits((0,), ((1,), (2,), (4,), (9,), (18,))))
     Swizzle(2, 0, 3) @ S[32 : 1]
     >>> from tilewise import S
     >>> recognise_map(affine(Swizzle(3, 4, 3) @ S[2**20, 2**20]))
@@ -176,7 +176,7 @@ def _shared(columns: Sequence[int]) -> tuple[int, int, int] | None:
     return None
 
 
-def _where(affine: AffineMap, overlaps: Sequence[int]) -> str:
+def _where(affine: Bits, overlaps: Sequence[int]) -> str:
     if len(overlaps) > 1:
         return f" of both {affine.axes[overlaps[0]]} and {affine.axes[overlaps[1]]}"
     axis = affine.axes[overlaps[0]]
@@ -227,7 +227,7 @@ def _preference(swizzle: Swizzle) -> tuple[int, bool, int, int]:
     return swizzle.bits, swizzle.shift < 0, abs(swizzle.shift), swizzle.base
 
 
-def _separated(affine: AffineMap, swizzle: Swizzle | None) -> Layout:
+def _separated(affine: Bits, swizzle: Swizzle | None) -> Layout:
     """The layout whose columns share no bit once the swizzle is undone."""
     origin, *columns = (_undone(affine, swizzle, place) for place in (affine.origin, *affine.columns))
     steps = [tuple((o ^ c) - o for o, c in zip(origin, column, strict=True)) for column in columns]
@@ -240,7 +240,7 @@ def _separated(affine: AffineMap, swizzle: Swizzle | None) -> Layout:
     )
 
 
-def _undone(affine: AffineMap, swizzle: Swizzle | None, place: tuple[int, ...]) -> tuple[int, ...]:
+def _undone(affine: Bits, swizzle: Swizzle | None, place: tuple[int, ...]) -> tuple[int, ...]:
     if swizzle is None:
         return place
     return tuple(swizzle(p) if a == swizzle.axis else p for a, p in zip(affine.axes, place, strict=True))

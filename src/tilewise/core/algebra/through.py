@@ -15,9 +15,9 @@ from math import prod
 from tilewise.core.algebra.composition import MAX_LISTED, compose, domain_of
 from tilewise.core.algebra.modes import reshape
 from tilewise.core.algebra.recognition import recognise
+from tilewise.core.bits import affine_map
 from tilewise.core.canonical import canonical, merged_replica, merged_shard
 from tilewise.core.errors import NotDecided, Refused
-from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
 from tilewise.core.swizzles import Swizzle

@@ -17,9 +17,9 @@ from tilewise.check.feeding import Feed, feed
 from tilewise.check.feeding.forms import Fill, Part, Vector, weights
 from tilewise.check.feeding.tile import Digit
 from tilewise.check.match import Mismatch
+from tilewise.core.bits import affine_map
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
-from tilewise.core.gf2 import affine_map
 from tilewise.core.layout import Layout
 from tilewise.emit.mma.warps import Unshared
 from tilewise.emit.parts.words import call

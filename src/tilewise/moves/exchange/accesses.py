@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.banks.counting import count
-from tilewise.core.gf2 import Basis
+from tilewise.core.bits import Basis
 from tilewise.hardware.limits import LANE_BITS, LANES
 from tilewise.hardware.matrices.forms import ROWS
 from tilewise.hardware.memory.banks import WORD, Operation

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tilewise.check.shuffle.linear import combined, kernel
-from tilewise.core.gf2 import Basis
+from tilewise.core.bits import Basis
 from tilewise.hardware.limits import LANE_BITS
 from tilewise.hardware.memory.banks import BANKS, WORD
 from tilewise.moves.exchange.affine import Map, Side, independent, meet

@@ -18,7 +18,7 @@ Negative numbers have endless bits, as in two's complement; XORs and swizzles ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class AffineMap:
+class Bits:
     """place(x) = origin XOR the columns of the bits of x, the lowest bit first.
 
-    >>> swap = AffineMap((0,), ((2,), (1,)))
+    >>> swap = Bits((0,), ((2,), (1,)))
     >>> [swap(x) for x in range(4)], swap.rank, (swap @ swap).columns
     ([(0,), (2,), (1,), (3,)], 2, ((1,), (2,)))
     """
@@ -48,7 +48,7 @@ class AffineMap:
     def __call__(self, x: int) -> Point:
         return _combined(self.origin, self.columns, x)
 
-    def __matmul__(self, inner: AffineMap) -> AffineMap:
+    def __matmul__(self, inner: Bits) -> Bits:
         """x -> self(inner(x)), for an inner map to indices of this one.
 
         refused  TW509 an inner map on several axes; TW502 an index that this map has not
@@ -68,7 +68,12 @@ class AffineMap:
                 )
         zero = (0,) * len(self.axes)
         columns = tuple(_combined(zero, self.columns, index) for (index,) in inner.columns)
-        return AffineMap(self(inner.origin[0]), columns, self.axes)
+        return Bits(self(inner.origin[0]), columns, self.axes)
+
+    @property
+    def flips(self) -> tuple[int, ...]:
+        """The columns of a map to one axis, as numbers."""
+        return tuple([flip for (flip,) in self.columns])
 
     @property
     def bases(self) -> dict[str, tuple[int, ...]]:
@@ -138,14 +143,14 @@ class AffineMap:
 
     # -- back to indices ---------------------------------------------------------------------------
 
-    def inverse(self) -> AffineMap:
+    def inverse(self) -> Bits:
         """G with G(place(x)) == x: a place is one number, the last axis lowest, `widths` bits an axis.
 
             refused  TW505 where two indices have one place: they and the place are the witness
 
         >>> from tilewise import S
-        >>> AffineMap((1,), ((2,), (3,))).inverse()
-        AffineMap(origin=(3,), columns=((3,), (1,)), axes=(m,))
+        >>> Bits((1,), ((2,), (3,))).inverse()
+        Bits(origin=(3,), columns=((3,), (1,)), axes=(m,))
         """
         for other in self.kernel:
             place = point(self.axes, self.origin)
@@ -157,10 +162,10 @@ class AffineMap:
             )
         return self.quasi_inverse()
 
-    def quasi_inverse(self) -> AffineMap:
+    def quasi_inverse(self) -> Bits:
         """G with G(place) == the smallest index that has the place, for every place of the map.
 
-        >>> [AffineMap((0,), ((1,), (1,), (2,))).quasi_inverse()(place) for place in range(4)]
+        >>> [Bits((0,), ((1,), (1,), (2,))).quasi_inverse()(place) for place in range(4)]
         [(0,), (1,), (4,), (5,)]
         """
         widths = self.widths
@@ -168,7 +173,7 @@ class AffineMap:
             raise Refused("TW505", "places below 0 have endless bits", hint="move the places up first")
         pivots, _ = self._eliminated()
         columns = tuple((pivots[bit][1] if bit in pivots else 0,) for bit in range(sum(widths)))
-        return AffineMap(_combined((0,), columns, _packed(self.origin, widths)), columns)
+        return Bits(_combined((0,), columns, _packed(self.origin, widths)), columns)
 
 
 def _combined(place: Point, columns: Iterable[Point], x: int) -> Point:
@@ -195,7 +200,7 @@ MAX_LISTED = 1 << 12
 """Where an outer offset may undo what carries inside, maps of so many elements are listed."""
 
 
-def affine(layout: Layout) -> AffineMap:
+def affine(layout: Layout) -> Bits:
     """The affine map over GF(2) that a layout is, by the bits of its flat index.
 
         requires     one copy; extents that are powers of two; no two bits of the index whose steps flip
@@ -206,15 +211,15 @@ def affine(layout: Layout) -> AffineMap:
 
     >>> from tilewise import S, Swizzle
     >>> affine(Swizzle(1, 0, 1) @ (S[(2, 2) : (-2, 1)] + 2))
-    AffineMap(origin=(3,), columns=((1,), (3,)), axes=(m,))
+    Bits(origin=(3,), columns=((1,), (3,)), axes=(m,))
     """
     found = _affine(layout)
-    if isinstance(found, AffineMap):
+    if isinstance(found, Bits):
         return found
     raise found
 
 
-def affine_map(layout: Layout) -> AffineMap | None:
+def affine_map(layout: Layout) -> Bits | None:
     """`affine` where it has an answer, with all origins and columns from 0 on; or None.
 
     >>> from tilewise import S, Swizzle
@@ -229,7 +234,7 @@ def affine_map(layout: Layout) -> AffineMap | None:
     return found
 
 
-def _affine(layout: Layout) -> AffineMap | LayoutError:
+def _affine(layout: Layout) -> Bits | LayoutError:
     """The map, or why it is none: most who ask go on without it, and need no exception."""
     if any(it.extent > 1 and it.stride for it in layout.replica):
         return Refused("TW512", "an element with copies has no one place", hint="leave R out")
@@ -244,7 +249,7 @@ def _affine(layout: Layout) -> AffineMap | LayoutError:
     if clash:
         return _under_outer(layout) if layout.outer else _not_affine(layout, *clash)
     if not layout.swizzles:
-        return AffineMap(origin, tuple(columns), layout.axes)
+        return Bits(origin, tuple(columns), layout.axes)
     i = layout.axes.index(layout.swizzles[0].axis)
     start, *moves = (apply_chain(layout.swizzles, place[i]) for place in (origin, *columns))
     outer = layout.outer[layout.axes[i]]
@@ -253,7 +258,7 @@ def _affine(layout: Layout) -> AffineMap | LayoutError:
         if (start ^ one ^ other) + outer ^ start + outer != moved[a] ^ moved[b]:
             return _not_affine(layout, 1 << a, 1 << b)
     placed = tuple((*c[:i], move, *c[i + 1 :]) for c, move in zip(columns, moved, strict=True))
-    return AffineMap((*origin[:i], start + outer, *origin[i + 1 :]), placed, layout.axes)
+    return Bits((*origin[:i], start + outer, *origin[i + 1 :]), placed, layout.axes)
 
 
 def _summed(layout: Layout) -> tuple[Point, list[Point], tuple[int, int] | None]:
@@ -273,7 +278,7 @@ def _summed(layout: Layout) -> tuple[Point, list[Point], tuple[int, int] | None]
     return origin, columns, None
 
 
-def _under_outer(layout: Layout) -> AffineMap | LayoutError:
+def _under_outer(layout: Layout) -> Bits | LayoutError:
     """The map, where sums carry inside the swizzles: an outer offset may undo that."""
 
     def place(x: int) -> Point:
@@ -284,7 +289,7 @@ def _under_outer(layout: Layout) -> AffineMap | LayoutError:
     for (a, one), (b, other) in combinations(enumerate(columns), 2):
         if place((1 << a) + (1 << b)) != _combined(origin, [one, other], 3):
             return _not_affine(layout, 1 << a, 1 << b)
-    found = AffineMap(origin, tuple(columns), layout.axes)
+    found = Bits(origin, tuple(columns), layout.axes)
     if size > MAX_LISTED:
         return NotDecided("whether the outer offset undoes what carries was not decided within the bound")
     wrong = next((x for x in range(size) if place(x) != found(x)), None)
@@ -305,7 +310,10 @@ def _not_affine(layout: Layout, a: int, b: int) -> Refused:
 
 
 class Basis:
-    """Independent vectors, each with the combination that it was given as; vectors are integers.
+    """Independent vectors, each with its image under a linear map; vectors and images are integers.
+
+    The n-th vector that `add` or `add_new` takes goes to 1 << n, so that the image of a sum of vectors is
+    the combination of those that make it up.
 
     >>> basis = Basis([3, 6])
     >>> 5 in basis, 1 in basis, len(basis), basis.combination(5)
@@ -319,29 +327,32 @@ class Basis:
             self.add(vector)
 
     def add(self, vector: int) -> bool:
-        """Take a vector in; whether it was no combination of those before it."""
-        rest, chosen = self._reduced(vector)
-        chosen ^= 1 << self._given
+        """Count a vector, and return True where it is no combination of those before it."""
         self._given += 1
-        if rest:
-            self._leading[rest.bit_length()] = rest, chosen
-        return bool(rest)
+        return self._taken(vector, 1 << self._given - 1)
 
     def add_new(self, vector: int) -> bool:
-        """Take a vector in if it is no combination of those before it; whether it was taken."""
-        rest, chosen = self._reduced(vector)
-        if rest:
-            self._leading[rest.bit_length()] = rest, chosen ^ 1 << self._given
-            self._given += 1
-        return bool(rest)
+        """Take a vector, and count it, if it is no combination of those before it; return True if taken."""
+        taken = self._taken(vector, 1 << self._given)
+        self._given += taken
+        return taken
+
+    def define(self, vector: int, image: int) -> bool:
+        """Say where a vector goes; return False where the images so far say otherwise.
+
+        >>> swap = Basis()
+        >>> swap.define(1, 2), swap.define(2, 1), swap.define(3, 0), swap.combination(3)
+        (True, True, False, 3)
+        """
+        return self._taken(vector, image) or self.combination(vector) == image
 
     def combination(self, vector: int) -> int | None:
-        """Which of the given vectors XOR to this one, as bits; None where none do."""
-        rest, chosen = self._reduced(vector)
-        return None if rest else chosen
+        """Return the image of a vector, or None where it is no combination of those taken."""
+        rest, image = self._reduced(vector)
+        return None if rest else image
 
     def rest(self, vector: int) -> int:
-        """The vector less what the given ones can take away of its leading bits."""
+        """Return the vector less what those taken can remove of its leading bits."""
         return self._reduced(vector)[0]
 
     def __contains__(self, vector: int) -> bool:
@@ -350,8 +361,85 @@ class Basis:
     def __len__(self) -> int:
         return len(self._leading)
 
+    def _taken(self, vector: int, image: int) -> bool:
+        rest, known = self._reduced(vector)
+        if rest:
+            self._leading[rest.bit_length()] = rest, image ^ known
+        return bool(rest)
+
     def _reduced(self, vector: int) -> tuple[int, int]:
-        chosen = 0
+        image = 0
         while known := self._leading.get(vector.bit_length()):
-            vector, chosen = vector ^ known[0], chosen ^ known[1]
-        return vector, chosen
+            vector, image = vector ^ known[0], image ^ known[1]
+        return vector, image
+
+
+def rank(vectors: Iterable[int]) -> int:
+    """Return the dimension of the span of vectors.
+
+    >>> rank([1, 2, 3])
+    2
+    """
+    return len(Basis(vectors))
+
+
+def combined(vectors: Sequence[int], chosen: int) -> int:
+    """Return the XOR of the vectors whose bits are set.
+
+    >>> combined([1, 6, 8], 0b110)
+    14
+    """
+    value = 0
+    for vector in vectors:
+        if chosen & 1:
+            value ^= vector
+        chosen >>= 1
+    return value
+
+
+def sums(vectors: Iterable[int], start: int = 0) -> list[int]:
+    """Return start XOR the vectors of the bits of x, for x = 0, 1, 2, ...
+
+    >>> sums([1, 4])
+    [0, 1, 4, 5]
+    """
+    values = [start]
+    for vector in vectors:
+        values += [value ^ vector for value in values]
+    return values
+
+
+def independent(vectors: Iterable[int]) -> list[int]:
+    """Return the vectors that are no combination of those before them.
+
+    >>> independent([1, 2, 3, 0, 4])
+    [1, 2, 4]
+    """
+    basis = Basis()
+    return [vector for vector in vectors if basis.add_new(vector)]
+
+
+def kernel(vectors: Sequence[int]) -> list[int]:
+    """Return a basis of the combinations of vectors that XOR to 0, each as the bits of its vectors.
+
+    >>> kernel([1, 2, 3])
+    [7]
+    """
+    basis, relations = Basis(), []
+    for position, vector in enumerate(vectors):
+        combination = basis.combination(vector)
+        basis.add(vector)
+        if combination is not None:
+            relations.append(combination ^ 1 << position)
+    return relations
+
+
+def meet(one: Iterable[int], other: Iterable[int]) -> list[int]:
+    """Return a basis of the vectors that lie in both spans.
+
+    >>> meet([1, 2], [3, 4])
+    [3]
+    """
+    first, second = independent(one), independent(other)
+    ours = (1 << len(first)) - 1
+    return independent(combined(first, relation & ours) for relation in kernel([*first, *second]))

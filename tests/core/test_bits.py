@@ -10,7 +10,7 @@ import pytest
 
 from tilewise import Axis, LayoutError, O, R, Refused, S, Swizzle, laneid, m, reg
 from tilewise.core.algebra.linear import bases, from_bases, kernel, rank
-from tilewise.core.gf2 import AffineMap, affine, affine_map
+from tilewise.core.bits import Bits, affine, affine_map
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
 from tilewise.testing import naive_places
@@ -94,7 +94,7 @@ def check_affine(rng):
             assert no.witness["extent"].bit_count() > 1
         return "refused"
     assert linear, layout
-    assert found == AffineMap(places[0], tuple(columns), layout.axes)
+    assert found == Bits(places[0], tuple(columns), layout.axes)
     assert [found(x) for x in range(layout.size)] == places
     natural = all(steps >= 0 for place in (places[0], *columns) for steps in place)
     assert affine_map(layout) == (found if natural else None)
@@ -155,8 +155,8 @@ def naive(layout, x):
 def check_product(rng):
     """Two maps one after the other, and as matrices."""
     bits = rng.randint(0, 4)
-    inner = AffineMap((rng.randrange(16),), tuple((rng.randrange(20),) for _ in range(bits)))
-    outer = AffineMap((3, 1), tuple((rng.randrange(9), rng.randrange(9)) for _ in range(4)), (m, laneid))
+    inner = Bits((rng.randrange(16),), tuple((rng.randrange(20),) for _ in range(bits)))
+    outer = Bits((3, 1), tuple((rng.randrange(9), rng.randrange(9)) for _ in range(4)), (m, laneid))
     asked = [inner(x)[0] for x in range(1 << bits)]
     both, no = attempt(lambda: outer @ inner)
     if no:
@@ -237,7 +237,7 @@ def test_of_2_to_the_50_elements():
         (lambda: from_bases(5), "TW107"),
         (lambda: from_bases([1, 3, 7]), "TW510"),
         (lambda: from_bases([1, 2], shape=(2, 3)), "TW202"),
-        (lambda: AffineMap((0,), ((1,),)) @ AffineMap((0, 0), (), (m, laneid)), "TW509"),
+        (lambda: Bits((0,), ((1,),)) @ Bits((0, 0), (), (m, laneid)), "TW509"),
     ],
 )
 def test_what_is_refused(wrong, code):
