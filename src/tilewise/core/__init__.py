@@ -9,5 +9,5 @@ solve, inverse        the one integer search, and who lives where
 facts, verdict        extremes, injectivity, holes, ...; yes, no with a witness, not decided
 canonical, compare    one spelling for a map; whether two layouts are one map
 parting               the first index at which two chains of swizzles part
-gf2, units, text      sums that are XORs; elements, bytes, bits; how a layout prints itself
+bits, units, text     sums that are XORs; elements, bytes, bits; how a layout prints itself
 """
