@@ -20,13 +20,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol, Self, TypeVar
 
-    class Step(Protocol):
+    class Additive(Protocol):
         """An integer or a vector."""
 
         def __add__(self, other: Self, /) -> Self: ...
         def __mul__(self, count: int, /) -> Self: ...
 
-    T = TypeVar("T", bound=Step)
+    T = TypeVar("T", bound=Additive)
 
 
 def merged(digits: Iterable[tuple[int, T]]) -> list[tuple[int, T]]:
