@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice
 from math import prod
 from typing import Any
 
 from tilewise.core.axes import STORAGE
+from tilewise.core.digits import clash, merged, place_values, split
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _NO_MEMORY = ("reg", "TCol")
 """Storage that no pointer reaches: registers, and the columns of tensor memory."""
 
-Steps = tuple[tuple[int, int], ...]
+Steps = list[tuple[int, int]]
 """(extent, stride) of the digits of a mode, the slowest first."""
 
 
@@ -297,7 +298,7 @@ def _modes(
     Without a box all is one mode, the flat index.
     """
     ours, theirs = (
-        [_coalesced([(it.extent, it.stride[axis]) for it in mode]) for mode in by_mode(layout, box)]
+        [merged((it.extent, it.stride[axis]) for it in mode) for mode in by_mode(layout, box)]
         for layout, axis in zip((source, target), axes, strict=True)
     )
     extents = box or (source.size,)
@@ -314,51 +315,28 @@ def by_mode(layout: Layout, box: tuple[int, ...] | None) -> Iterator[tuple[Any, 
         yield tuple(islice(iters, sum(1 for _ in leaves(mode))))
 
 
-def _coalesced(steps: list[tuple[int, int]]) -> Steps:
-    """The same map by as few digits as can be."""
-    merged: list[tuple[int, int]] = []
-    for extent, stride in steps:
-        if extent == 1:
-            continue
-        if merged and merged[-1][1] == extent * stride:
-            merged[-1] = (merged[-1][0] * extent, stride)
-        else:
-            merged.append((extent, stride))
-    return tuple(merged)
-
-
 def _common(ours: Steps, theirs: Steps, extent: int) -> list[tuple[int, int, int, int]] | None:
-    """(extent, read, write, weight) of the digits of both sides, the slowest first; None: there are none.
+    """Return (extent, read, write, weight) of common digits, the slowest first; None where places clash.
 
-    The slowest digit goes as far as `extent` asks, whatever either side has.
+    The slowest digits go as far as `extent` needs, whatever either side has.
     """
-    sides = [_weighed(steps) for steps in (ours, theirs)]
-    weights = sorted({1, *(weight for side in sides for weight, _ in side)})
-    if any(slow % fast for fast, slow in pairwise(weights)):
+    values = [place_values(reach for reach, _ in steps) for steps in (ours, theirs)]
+    if clash(*values):
         return None
-    found: list[tuple[int, int, int, int]] = []
-    for place, weight in enumerate(weights):
-        above = weights[place + 1] if place + 1 < len(weights) else None
-        reach = -(-extent // weight) if above is None else above // weight
-        if reach > 1:
-            read, write = (_step(side, weight) for side in sides)
-            found.append((reach, read, write, weight))
-    return found[::-1]
+    weights = sorted({1, *values[0], *values[1]})
+    size = -(-extent // weights[-1]) * weights[-1]
+    sides = [split(_reaching(steps, size), weights) for steps in (ours, theirs)]
+    common = [
+        (reach, read, write, weight)
+        for (reach, read), (_, write), weight in zip(*sides, reversed(weights), strict=True)
+    ]
+    return [digit for digit in common if digit[0] > 1]
 
 
-def _weighed(steps: Steps) -> list[tuple[int, int]]:
-    """(what a step of the digit adds to the index, its stride), the fastest first."""
-    weighed, weight = [], 1
-    for extent, stride in reversed(steps):
-        weighed.append((weight, stride))
-        weight *= extent
-    return weighed
-
-
-def _step(side: list[tuple[int, int]], weight: int) -> int:
-    """How far a step of that weight goes."""
-    base, stride = max((own for own in side if own[0] <= weight), default=(1, 0))
-    return weight // base * stride
+def _reaching(steps: Steps, size: int) -> Steps:
+    """Return the digits, the slowest of them with the extent that makes them `size` in all."""
+    (_, slowest), *faster = steps or [(1, 0)]
+    return [(size // prod(extent for extent, _ in faster), slowest), *faster]
 
 
 def _taken(layout: Layout) -> int | None:
