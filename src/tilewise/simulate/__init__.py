@@ -13,14 +13,12 @@ wgmma      what a warpgroup multiplies, by descriptors or out of registers
 tma        copies of boxes of a tensor, and back
 scales     scale factors packed into blocks, and back
 tensor_memory  words of tensor memory: tcgen05.ld, .st and .cp
-journey    a kernel's tile on its way through all of them
 """
 
 from __future__ import annotations
 
-from tilewise.simulate.journey import Journey
 from tilewise.simulate.matrices import ldmatrix, movmatrix, stmatrix
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.registers import Registers
 
-__all__ = ["Journey", "Memory", "Registers", "ldmatrix", "movmatrix", "stmatrix"]
+__all__ = ["Memory", "Registers", "ldmatrix", "movmatrix", "stmatrix"]
