@@ -9,11 +9,11 @@ import subprocess
 import sys
 
 import pytest
+from tests.show.documents import document_from
 
 from tilewise import parse
 from tilewise.notation import parse_window
 from tilewise.show.scene.build import document_of
-from tilewise.show.scene.read import document_from
 from tilewise.show.view.placed import elements_of, placed_of
 
 TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"

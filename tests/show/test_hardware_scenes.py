@@ -10,6 +10,7 @@ from math import prod
 
 import numpy as np
 import pytest
+from tests.show.documents import document_from
 
 from tilewise import Layout, LayoutError, R, Refused, S, Swizzle, laneid, reg
 from tilewise.check.match import Match, match
@@ -21,7 +22,6 @@ from tilewise.hardware.wgmma.tiles import tile
 from tilewise.show.scene.asked import MOST_STEPS
 from tilewise.show.scene.build import document_of, scene_of
 from tilewise.show.scene.model import Scene, Step
-from tilewise.show.scene.read import document_from
 from tilewise.tables import table
 
 MODES = ("none", "32B", "64B", "128B")

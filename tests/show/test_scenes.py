@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict
 from math import prod
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.show.documents import document_from
 
 from tilewise import Axis, Layout, LayoutError, O, R, S, Swizzle, gpuid_x, laneid, parse, reg, warpid
 from tilewise.check.banks import conflicts
@@ -20,8 +20,7 @@ from tilewise.show.grid import grid_of
 from tilewise.show.scene.build import document_of, scene_of
 from tilewise.show.scene.cells import Places, located
 from tilewise.show.scene.compare import compared
-from tilewise.show.scene.model import COLUMN, ROW, Encoded, Field, Panel, Scene, Step, value
-from tilewise.show.scene.read import document_from
+from tilewise.show.scene.model import COLUMN, ROW, Panel, Scene, value
 from tilewise.testing import naive_places
 from tilewise.testing.strategies import layouts
 
@@ -442,87 +441,3 @@ def test_documents_of_all_kinds_come_back():
         document_of(S[(2, 2, 2) : (1 @ gpuid_x, 1 @ warpid, 1 @ reg)], window=((0, 1), None)),
     ):
         assert document_from(json.loads(json.dumps(document.as_dict()))) == document
-
-
-PLANTED: tuple[Any, ...] = (None, True, -1, 1.5, "", "x", [], {}, [None], 10**30, float("nan"), "<script>")
-
-
-@given(st.data())
-def test_a_document_that_is_wrong_somewhere_is_refused_or_read(data: st.DataObject):
-    """A hostile value in any field of a document: it is refused with a code, or it is a document."""
-    document = document_of(S[(2, 4) : (4, 1)] + R[2:8], dtype="bf16").as_dict()
-    plain = json.loads(json.dumps(document))
-    at: Any = plain
-    while True:
-        names = list(at) if isinstance(at, dict) else list(range(len(at)))
-        name = data.draw(st.sampled_from(names))
-        inner = at[name]
-        if not isinstance(inner, dict | list) or not inner or data.draw(st.booleans()):
-            break
-        at = inner
-    action = data.draw(st.sampled_from(["plant", "drop", "add"]))
-    if action == "plant":
-        at[name] = data.draw(st.sampled_from(PLANTED))
-    elif action == "drop":
-        del at[name]
-    elif isinstance(at, dict):
-        at["more"] = 1
-    read = _or_error(lambda: document_from(plain))
-    if isinstance(read, LayoutError):
-        assert read.code == "TW108"
-        assert len(read.message) < 300
-    else:
-        assert document_from(read.as_dict()) == read
-
-
-LARGE_SLOTS = asdict(document_of(S[(2, 4)]).scenes[0].panels[0]) | {"cells": [1024, 1024], "slots": 32}
-FULL_STEP = asdict(Step("", (), encoded=Encoded("word", 8, "0x10", (Field("low", 0, 3, 16, ""),))))
-
-
-@pytest.mark.parametrize(
-    ("where", "planted", "words"),
-    [
-        (("schema",), 2, "schema 2"),
-        (("schema",), True, "schema True"),
-        (("kind",), "other", "is no scene"),
-        (("scenes",), [], "are none"),
-        (("scenes", 0, "copies"), 1.0, "scenes.0.'s copies"),
-        (("scenes", 0, "copies"), 3, "as many as"),
-        (("scenes", 0, "places", "m"), [0], "as many as|where its axis does"),
-        (("scenes", 0, "axes", 0, "kind"), "magic", "none of"),
-        (("scenes", 0, "panels", 0, "cells"), [1 << 20, 2], "cells"),
-        (("scenes", 0, "panels", 0), LARGE_SLOTS, "room for more"),
-        (("scenes", 0, "steps"), [FULL_STEP], "has no room for 16"),
-        (("scenes", 0, "panels", 0, "kind"), "graph", "none of"),
-        (("scenes", 0, "panels", 0, "row", 0, "axis"), "other", "which it has not"),
-        (("scenes", 0, "panels", 0, "row", 0, "divide"), 0, "whole number"),
-        (("scenes", 0, "window"), [[0, 9], [0, 4]], "within"),
-        (("scenes", 0, "colour", "rule", "axis"), "other", "which it has not"),
-        (("scenes", 0, "title"), 5, "not a text"),
-        (("scenes", 0, "notes", 0, "kind"), "maybe", "none of"),
-    ],
-    ids=str,
-)
-def test_what_is_wrong_is_named(where: tuple[Any, ...], planted: Any, words: str):
-    plain = json.loads(json.dumps(document_of(S[(2, 4)], dtype="bf16").as_dict()))
-    at: Any = plain
-    for name in where[:-1]:
-        at = at[name]
-    at[where[-1]] = planted
-    with pytest.raises(LayoutError, match=words) as error:
-        document_from(plain)
-    assert error.value.code == "TW108"
-
-
-def test_axes_have_places_of_as_many_elements():
-    plain = json.loads(json.dumps(document_of(S[(2, 2) : (1 @ laneid, 1 @ reg)]).as_dict()))
-    plain["scenes"][0]["places"]["reg"].append(1)
-    with pytest.raises(LayoutError, match="not as many as"):
-        document_from(plain)
-
-
-@pytest.mark.parametrize("data", [None, [], "x", 7, {}, {"kind": "tilewise.scene"}], ids=str)
-def test_what_is_no_document_is_refused(data: Any):
-    with pytest.raises(LayoutError) as error:
-        document_from(data)
-    assert error.value.code == "TW108"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.show.documents import document_from
 from tests.web.chromium import Page
 from tests.web.golden_scenes import STORAGE, Asked, answered
 from tests.web.test_component import DRAWN, address, blank
@@ -18,7 +19,6 @@ from tilewise.show.paper.palette import LIGHT
 from tilewise.show.scene.build import scene_of
 from tilewise.show.scene.cells import Places, located
 from tilewise.show.scene.model import Document, Scene
-from tilewise.show.scene.read import document_from
 
 __all__ = ["address", "blank"]
 

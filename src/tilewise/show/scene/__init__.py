@@ -11,5 +11,4 @@ steps    an access as moments, a wavefront each
 build    `scene_of`: all of it together
 compare  two layouts side by side, and what has to move
 cells    from elements to the cells of a panel, all at once
-read     `document_from`: from plain data, every number checked
 """

@@ -223,7 +223,7 @@ class Scene:
     """How flat indices count: "row", or "cute" with the leftmost mode fastest."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, as `document_from` reads it back in a document."""
+        """Return the scene as plain data."""
         places = {axis: list(values) for axis, values in self.places.items()}
         return asdict(replace(self, places={})) | {"places": places}  # `asdict` copies number by number
 
