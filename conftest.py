@@ -29,7 +29,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     place = file_path.relative_to(ROOT).parts if file_path.is_relative_to(ROOT) else ()
     if file_path.suffix == ".md" and place[0] in ("README.md", "CONTRIBUTING.md", "docs"):
         return None if "_build" in place else PageFile.from_parent(parent, path=file_path)
-    if file_path.suffix == ".py" and place[:1] == ("src",):
+    if file_path.suffix == ".py" and place[:1] in (("src",), ("tools",)):
         return ModuleFile.from_parent(parent, path=file_path)
     return None
 
@@ -63,7 +63,8 @@ class ModuleFile(pytest.File):
     """A module with doctests."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        name = ".".join(self.path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+        place = self.path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(place[1:] if place[0] == "src" else place).removesuffix(".__init__")
         if name.endswith("__main__"):
             return
         for found in doctest.DocTestFinder(exclude_empty=True).find(import_module(name)):

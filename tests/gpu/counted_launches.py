@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from tests.emit.driver import Driver
+from tools.counters.kernels import MOST_PATTERNS, WINDOW
 
-from tilewise.gpu.counters.kernels import MOST_PATTERNS, WINDOW
 from tilewise.hardware.limits import LANES
 
 GLOBAL_BYTES = 2 * WINDOW

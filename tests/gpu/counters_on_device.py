@@ -33,10 +33,10 @@ from pathlib import Path
 
 from tests.emit import nvrtc
 from tests.gpu import rival_counts
+from tools.counters import counted, kernels, launches, patterns, profiler
+from tools.counters.kinds import KINDS, Kind
 
 from tilewise.core.errors import LayoutError
-from tilewise.gpu.counters import counted, kernels, launches, patterns, profiler
-from tilewise.gpu.counters.kinds import KINDS, Kind
 from tilewise.gpu.verify.truth import save
 from tilewise.hardware.memory.counters import ACTUAL, IDEAL, REQUESTS, SECTORS, SHARED
 from tilewise.hardware.memory.counters import KINDS as COUNTED_AS

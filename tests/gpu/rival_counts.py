@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from tests.gpu.merge_rules import Fit, fitted
+from tools.counters.counted import recorded
+from tools.counters.kinds import Kind
+from tools.counters.patterns import Pattern
 
-from tilewise.gpu.counters.counted import recorded
-from tilewise.gpu.counters.kinds import Kind
-from tilewise.gpu.counters.patterns import Pattern
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import BANKS, WAVEFRONT, WORD

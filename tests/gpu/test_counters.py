@@ -19,10 +19,10 @@ import pytest
 from tests.emit import nvrtc
 from tests.gpu import counted_launches, counters_on_device, emulated_profiler, rival_counts
 from tests.gpu import merge_rules as rules
+from tools.counters import counted, kernels, launches, patterns, profiler
+from tools.counters.kinds import KINDS, Kind
 
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.gpu.counters import counted, kernels, launches, patterns, profiler
-from tilewise.gpu.counters.kinds import KINDS, Kind
 from tilewise.gpu.verify.truth import load
 from tilewise.hardware.memory.banks import OPERATIONS, Operation
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from tilewise.check.banks import counted
 from tilewise.check.coalesce import transfers
-from tilewise.gpu.counters.kinds import Kind
-from tilewise.gpu.counters.patterns import Pattern
 from tilewise.gpu.verify.part import Findings
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import Operation
+from tools.counters.kinds import Kind
+from tools.counters.patterns import Pattern
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "shared": ("wavefronts",),

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewise.core.errors import LayoutError
-from tilewise.gpu.counters.kernels import MOST_PATTERNS, NOBODY
-from tilewise.gpu.counters.kinds import KINDS, Kind
-from tilewise.gpu.counters.patterns import Addresses, Pattern
 from tilewise.hardware.limits import LANES
+from tools.counters.kernels import MOST_PATTERNS, NOBODY
+from tools.counters.kinds import KINDS, Kind
+from tools.counters.patterns import Addresses, Pattern
 
 BASE = 64
 CALIBRATING = (BASE, 2 * BASE, 3 * BASE)
@@ -47,7 +47,7 @@ def dealt(patterns: Iterable[tuple[int, Pattern]], together: int = 1, *, once: b
 
     `once`: each launch executes its one pattern once, for what is counted by instruction has no strays.
 
-    >>> from tilewise.gpu.counters.patterns import patterns
+    >>> from tools.counters.patterns import patterns
     >>> [launch.times for launch in dealt(list(enumerate(patterns("shared")))[:3], together=3)]
     [(64, 4096, 262144)]
     """

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tilewise.gpu.counters.kinds import Kind
 from tilewise.hardware.limits import LANES
+from tools.counters.kinds import Kind
 
 MOST_PATTERNS = 3
 """Patterns of one launch."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from tilewise.gpu.counters.kernels import WINDOW
-from tilewise.gpu.counters.kinds import KINDS, Kind
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
+from tools.counters.kernels import WINDOW
+from tools.counters.kinds import KINDS, Kind
 
 Addresses = tuple[int | None, ...]
 Dice = random.Random

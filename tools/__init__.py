@@ -1,0 +1,1 @@
+"""What maintainers run: outside of the package, and of its wheel."""
