@@ -21,6 +21,7 @@ from tilewise.hardware.tma.rules import MAX_RANK
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from tilewise.core.shapes import Mode as Extents
 
@@ -46,7 +47,9 @@ def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, star
         )
     pitch = row_pitch(mode, row_bytes(extents[-1], element))
     outer = [pitch * prod(extents[i + 1 : -1]) for i in range(len(extents) - 1)]
-    inner, steps = _row(extents[-1], element)
+    each = per_byte(element)
+    inner: Extents = extents[-1] if each == 1 else (extents[-1] // each, each)
+    steps = (element.bits // 8,) if each == 1 else (1, 0)
     layout = Layout(
         (*extents[:-1], inner),
         tuple(map(as_vector, (*outer, *steps))),
@@ -85,11 +88,44 @@ def row_bytes(extent: int, element: DType) -> int:
     return count
 
 
-def _row(extent: int, element: DType) -> tuple[Extents, tuple[int, ...]]:
-    """The inner dimension and the bytes that its digits step by."""
-    if element.bits % 8 == 0:
-        return extent, (element.bits // 8,)
-    each, rest = divmod(8, element.bits)
+def stacked(digits: Sequence[tuple[int, int]], rank: int, dtype: DType | str, mode: Mode | str) -> Layout:
+    """Return the tile [dimension, ...] that rows of boxes fill one after another, in elements.
+
+    Each of `digits` is a dimension and an extent, the fastest first. The first is the row, and rows are a
+    pitch apart.
+
+    >>> print(stacked([(1, 64), (0, 128), (1, 2)], 2, "bf16", "128B"))
+    Swizzle<3,3,3> o S[(128, (2, 64)) : (64, (8192, 1))]
+    """
+    mode, element = Mode.of(mode), DType.of(dtype)
+    modes: list[list[tuple[int, int]]] = [[] for _ in range(rank)]
+    (dim, row), *others = digits
+    modes[dim] = [(row, 1)]
+    step = row_pitch(mode, row_bytes(row, element)) * 8 // element.bits
+    for dim, extent in others:
+        modes[dim].insert(0, (extent, step))
+        step *= extent
+    return of_digits(modes, swizzles=(mode.swizzle.scaled(8, element.bits),) if mode.bits else ())
+
+
+def of_digits(modes: Sequence[Sequence[tuple[int, int]]], **more: Any) -> Layout:
+    """Return the layout with modes of these (extent, step), the slowest first; an empty one has extent 1.
+
+    >>> print(of_digits([[(4, 64), (8, 1)], []]))
+    S[((4, 8), 1) : ((64, 1), 0)]
+    """
+    shape = tuple(tuple(extent for extent, _ in digits) or 1 for digits in modes)
+    steps = (step for digits in modes for _, step in digits or [(1, 0)])
+    return Layout(shape, tuple(map(as_vector, steps)), **more)
+
+
+def per_byte(element: DType) -> int:
+    """Return how many elements share a byte, 1 of a byte and more; those that cross bytes are refused.
+
+    >>> per_byte(DType.of("bf16")), per_byte(DType.of("e2m1"))
+    (1, 2)
+    """
+    each, rest = divmod(8, element.bits) if element.bits < 8 else (1, 0)
     if rest:
         raise Refused(
             "TW602",
@@ -97,4 +133,4 @@ def _row(extent: int, element: DType) -> tuple[Extents, tuple[int, ...]]:
             witness={"dtype": element.name},
             hint="describe the copy in bytes (u8)",
         )
-    return (extent // each, each), (1, 0)
+    return each
