@@ -382,8 +382,8 @@ class Fed(_Read):
             pattern=self.pattern,
         )
         steps = {(step.mn * fed.n, step.k * fed.depth): step.descriptor for step in fed.steps}
-        chosen = steps if self.at is None else {self.at: steps.get(self.at)}
-        if None in chosen.values():
+        chosen = {at: steps[at] for at in steps if self.at in (None, at)}
+        if not chosen:
             hint = f"they begin at multiples of {times((fed.n, fed.depth))} inside the tile"
             raise LayoutError("TW201", f"no instruction begins at {self.at}", hint=hint)
         fields = {"lbo": self.lbo, "sbo": self.sbo, "base_offset": self.base_offset}

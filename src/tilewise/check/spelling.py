@@ -189,7 +189,7 @@ class _Call:
             if error.span is None:
                 error.span, error.source = (start, start + len(value)), self.source
             elif error.source == value:
-                error.span, error.source = tuple(start + end for end in error.span), self.source
+                error.span, error.source = (start + error.span[0], start + error.span[1]), self.source
             raise
 
 

@@ -8,7 +8,7 @@ A plan is proven when it is made: the bytes where its boxes land, put together, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -21,25 +21,22 @@ from tilewise.check.tma_question import (
     asked,
     bytes_for_elements,
     check_digits,
+    default_tile,
     readings,
     refusal,
 )
-from tilewise.check.tma_tiles import default_tile
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import leaves
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.tiles import ORDERS
-from tilewise.hardware.tma.rules import (
-    MAX_RANK,
-    SHARED_ALIGNMENT,
-    Violation,
-    violations,
-)
+from tilewise.hardware.tma.landing import of_digits
+from tilewise.hardware.tma.rules import MAX_RANK, SHARED_ALIGNMENT, Violation, violations
 from tilewise.hardware.tma.tensor_map import TensorMap
 
 TYPE_CHECKING = False
@@ -59,6 +56,8 @@ class Box:
     """Its first element in the tile."""
     start: int
     """Bytes from the start of the tile's shared memory."""
+    bytes: int
+    """What the mbarrier expects for it."""
     inside: int | None = None
     """Elements that lie in the tensor; None where it is not said where the tile is."""
 
@@ -107,8 +106,7 @@ class Plan:
         if self.elements == 1:
             return self.tile
         *outer, inner = self.tile.shape
-        digits = inner if isinstance(inner, tuple) else (inner,)
-        shape = (*outer, (*digits, self.elements))
+        shape = (*outer, (*leaves((inner,)), self.elements))
         return replace(self.tile, shape=shape, strides=(*self.tile.strides, as_vector(0)))
 
     @property
@@ -119,32 +117,29 @@ class Plan:
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
         """Every box, in the order of their addresses."""
-        return tuple(self._boxes())
-
-    def _boxes(self) -> Iterator[Box]:
-        at = self.tensor.at or (0,) * len(self.tensor.shape)
-        first = self.tile.offset[m]
         slow_first = self.fold.rest[::-1]
-        for index in product(*(range(digit.extent) for digit in slow_first)):
-            inside = [0] * len(at)
-            start = first
-            for position, digit in zip(index, slow_first, strict=True):
-                inside[digit.dim] += position * digit.step
-                start += position * digit.stride
-            coordinates = self.fold.coordinates([a + i for a, i in zip(at, inside, strict=True)])
-            inside[-1] *= self.elements
-            yield Box(
-                coordinates,
-                tuple(inside),
-                start,
-                None if self.tensor.at is None else self._inside(coordinates),
-            )
-
-    def _inside(self, coordinates: Sequence[int]) -> int:
-        return self.elements * prod(
-            max(0, min(d.extent, c + d.box) - max(0, c))
-            for c, d in zip(coordinates, self.fold.dimensions, strict=True)
+        return tuple(
+            self._box([*zip(slow_first, index, strict=True)])
+            for index in product(*(range(digit.extent) for digit in slow_first))
         )
+
+    def _box(self, moved: Sequence[tuple[Digit, int]]) -> Box:
+        """Return the box that is so many steps of each digit away from the first."""
+        index = [
+            sum(steps * digit.step for digit, steps in moved if digit.dim == dim)
+            for dim in range(len(self.tensor.shape))
+        ]
+        at, dimensions = self.tensor.at, self.fold.dimensions
+        element = index if at is None else [first + i for first, i in zip(at, index, strict=True)]
+        coordinates = tuple(dimension.coordinate(element) for dimension in dimensions)
+        inside = self.elements * prod(
+            max(0, min(dimension.extent, first + dimension.box) - max(0, first))
+            for first, dimension in zip(coordinates, dimensions, strict=True)
+        )
+        index[-1] *= self.elements
+        start = self.tile.offset[m] + sum(steps * digit.stride for digit, steps in moved)
+        size = self.tensor_map.bytes
+        return Box(coordinates, tuple(index), start, size, None if at is None else inside)
 
 
 def plan_copy(
@@ -191,15 +186,21 @@ def plan_copy(
     ]
     best = min(made, key=lambda plan: (bool(violations(plan.tensor_map, address)), plan.count))
     doubt = bytes_for_elements(question.tensor, question.contiguous)
-    _check_map(best, address, doubt)
-    _check_starts(best)
-    _check_room(best)
-    _check_coordinates(best, stores)
-    _prove(best, question.tile)
+    if broken := violations(best.tensor_map, address):
+        raise broken_rules(broken, doubt)
+    _check_shared(best)
+    for box in best.boxes[:: max(1, best.count - 1)] if at is not None else ():
+        if broken := violations(best.tensor_map, coordinates=box.coordinates, stores=stores):
+            raise broken_rules(broken)
+    proof = best.tile.same(question.tile)
+    if not proof.answer:
+        found = f"the boxes land elsewhere: {proof.reason}"
+        raise refusal("swizzle", found, "take one of the hardware's tiles")
     return replace(best, notes=(*best.notes, doubt)) if doubt else best
 
 
 def _planned(question: Question, mode: Mode, plain: Layout, max_rank: int, l2: str, fill: str) -> Plan:
+    """Return the copy of a tile whose layout before the mode's swizzle is `plain`."""
     tensor = question.tensor
     digits = digits_of(plain) or [Digit(question.contiguous, 1, 1, tensor.element)]
     check_digits(digits, tensor, question.contiguous)
@@ -214,119 +215,54 @@ def _planned(question: Question, mode: Mode, plain: Layout, max_rank: int, l2: s
         l2=l2,
         fill=fill,
     )
+    # where the boxes land, put together on the tile's shape: what TMA does, not what the tile says
+    landed = tensor_map.landing(plain.offset[m])
+    strides = (stride[m] for stride in landed.strides[::-1])
+    boxed = (
+        Digit(d.dim, d.step, d.box, stride) for d, stride in zip(folded.dimensions, strides, strict=True)
+    )
+    placed = sorted((*boxed, *folded.rest), key=lambda digit: -digit.step)
+    modes = [
+        [(digit.extent, digit.stride) for digit in placed if digit.dim == dim and digit.extent > 1]
+        for dim in range(len(plain.shape))
+    ]
+    whole = of_digits(modes, offset=landed.offset, swizzles=landed.swizzles, unit="byte")
     notes = (f"{folded.boxes} boxes, since {folded.stopped}",) if folded.boxes > 1 else ()
-    landed = _landed(tensor_map, folded, plain)
-    return Plan(tensor_map, landed, folded, tensor, question.elements, notes)
+    return Plan(tensor_map, whole, folded, tensor, question.elements, notes)
 
 
-# -- checks and proof ------------------------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------------------
 
 
 def broken_rules(found: Sequence[Violation], doubt: str = "") -> Refused:
-    """One refusal for all rules that a tensor map breaks; a doubt about the words goes with the hint."""
+    """Return one refusal for all rules that a tensor map breaks; a doubt about words joins its hint."""
     first, *more = found
     others = f"; and {counted(len(more), 'rule')} more" if more else ""
-    return Refused(
-        "TW607",
-        f"{first.message}{others}",
-        witness={
-            "rule": first.rule,
-            "rules": [{"rule": v.rule, "message": v.message, "hint": v.hint} for v in found],
-        },
-        hint="; ".join(filter(None, (first.hint, doubt))),
-    )
+    rules = [{"rule": rule.rule, "message": rule.message, "hint": rule.hint} for rule in found]
+    hint = "; ".join(filter(None, (first.hint, doubt)))
+    return refusal(first.rule, first.message + others, hint, rules=rules)
 
 
-def _check_map(plan: Plan, address: int, doubt: str) -> None:
-    if found := violations(plan.tensor_map, address):
-        raise broken_rules(found, doubt)
-
-
-def _check_coordinates(plan: Plan, stores: bool) -> None:
-    """The rules of the first and the last box, where it is known where they are."""
-    if plan.tensor.at is not None:
-        for box in (plan.boxes[0], plan.boxes[-1]):
-            if found := violations(plan.tensor_map, coordinates=box.coordinates, stores=stores):
-                raise broken_rules(found)
-
-
-def _check_starts(plan: Plan) -> None:
-    """Every box starts at a multiple of 128 bytes."""
-    first = plan.tile.offset[m]
-    strides = [digit.stride for digit in plan.fold.rest]
-    for stride in [first, *strides]:
-        if stride % SHARED_ALIGNMENT:
-            where = (
-                f"the tile starts at byte {stride}" if stride == first else f"boxes are {stride} bytes apart"
-            )
-            why = "" if stride == first else f", since {plan.fold.stopped}"
-            raise refusal(
-                "shared-address",
-                where + why,
-                _room_for_boxes(plan),
-                bytes=stride,
-            )
-
-
-def _check_room(plan: Plan) -> None:
-    """The boxes lie inside a block's shared memory."""
-    if plan.boxes[0].start < 0:
-        raise refusal(
-            "shared-size",
-            f"the tile starts at byte {plan.boxes[0].start}",
-            "shared memory begins at 0",
-            bytes=plan.boxes[0].start,
-        )
-    if plan.shared_bytes > SHARED_BYTES:
-        raise refusal(
-            "shared-size",
-            f"the last box ends at byte {plan.shared_bytes}",
-            f"a block has {SHARED_BYTES} bytes of shared memory at most",
-            bytes=plan.shared_bytes,
-        )
-
-
-def _room_for_boxes(plan: Plan) -> str:
-    narrow = plan.mode.bits and plan.tensor_map.inner_bytes < plan.mode.width
-    if narrow:
-        return (
-            f"under {plan.mode} rows are {plan.mode.width} bytes apart: leave the room, or swizzle narrower"
-        )
-    return (
-        f"every box lands at a multiple of {SHARED_ALIGNMENT} bytes: take more rows, "
-        "or leave room between what two boxes take"
-    )
-
-
-def _landed(tensor_map: TensorMap, folded: Fold, plain: Layout) -> Layout:
-    """Where the boxes land, put together on the tile's shape: what TMA does, not what the tile says."""
-    start = plain.offset[m]
-    landed = tensor_map.landing(start)
-    strides = [stride[m] for stride in landed.strides[::-1]]
-    placed = [
-        Digit(d.dim, d.step, d.box, stride)
-        for d, stride in zip(folded.dimensions, strides, strict=True)
-        if d.box > 1
-    ]
-    by_mode: list[list[Digit]] = [
-        sorted(
-            (digit for digit in (*placed, *folded.rest) if digit.dim == dim and digit.extent > 1),
-            key=lambda digit: -digit.step,
-        )
-        for dim in range(len(plain.shape))
-    ]
-    shape = tuple(tuple(digit.extent for digit in digits) or 1 for digits in by_mode)
-    steps = [step for digits in by_mode for step in ([digit.stride for digit in digits] or [0])]
-    layout = Layout(shape, tuple(map(as_vector, steps)), offset=as_vector(start), unit="byte")
-    return layout.swizzled(landed.swizzles) if landed.swizzles else layout
-
-
-def _prove(plan: Plan, shared: Layout) -> None:
-    found = plan.tile.same(shared)
-    if not found.answer:
-        raise refusal(
-            "swizzle", f"the boxes land elsewhere: {found.reason}", "take one of the hardware's tiles"
-        )
+def _check_shared(plan: Plan) -> None:
+    """Refuse boxes that start where none may, or lie outside a block's shared memory."""
+    first, mode = plan.tile.offset[m], plan.mode
+    room = f"every box lands at a multiple of {SHARED_ALIGNMENT} bytes: take more rows, "
+    room += "or leave room between what two boxes take"
+    if mode.bits and plan.tensor_map.inner_bytes < mode.width:
+        room = f"under {mode} rows are {mode.width} bytes apart: leave the room, or swizzle narrower"
+    if first % SHARED_ALIGNMENT:
+        raise refusal("shared-address", f"the tile starts at byte {first}", room, bytes=first)
+    for digit in plan.fold.rest:
+        if digit.stride % SHARED_ALIGNMENT:
+            found = f"boxes are {digit.stride} bytes apart, since {plan.fold.stopped}"
+            raise refusal("shared-address", found, room, bytes=digit.stride)
+    if first < 0:
+        found = f"the tile starts at byte {first}"
+        raise refusal("shared-size", found, "shared memory begins at 0", bytes=first)
+    end = plan.shared_bytes
+    if end > SHARED_BYTES:
+        hint = f"a block has {SHARED_BYTES} bytes of shared memory at most"
+        raise refusal("shared-size", f"the last box ends at byte {end}", hint, bytes=end)
 
 
 def orders(

@@ -220,10 +220,10 @@ def _of_box(m: TensorMap, at: Addresses) -> Found:
         yield "box-multiple", f"{row}, {size}", f"take a multiple of {max(1, 128 // m.dtype.bits)} elements"
     if 0 not in m.element_strides:
         floors = [extent // step for extent, step in zip(m.box, m.element_strides, strict=True)]
-        size = prod(floors) * m.dtype.bits // 8
-        if size > MAX_BOX_BYTES:
+        whole = prod(floors) * m.dtype.bits // 8
+        if whole > MAX_BOX_BYTES:
             hint = f"the driver makes maps of {MAX_BOX_BYTES} at most: take more boxes"
-            yield "box-bytes", f"the box is {size} bytes", hint
+            yield "box-bytes", f"the box is {whole} bytes", hint
     for i, stride in enumerate(m.element_strides):
         if not 1 <= stride <= MAX_ELEMENT_STRIDE:
             found = f"the element stride of dimension {i} is {stride}"
