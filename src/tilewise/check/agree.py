@@ -22,7 +22,7 @@ from tilewise.check.sides import (
     swizzle_words,
     times,
 )
-from tilewise.check.spelling import Reading, side_of
+from tilewise.check.spelling import side_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
@@ -111,11 +111,10 @@ def agree(
     True
     """
     element = None if dtype is None else DType.of(dtype)
-    reading = Reading(let=let, dtype=element)
 
     def spec(side: Spec | Layout | str) -> Spec:
         if isinstance(side, str):
-            return side_of(side, reading)
+            return side_of(side, let=let, dtype=element)
         return Copied(side) if isinstance(side, Layout) else side
 
     return agree_of(spec(writer), spec(reader), dtype=element, base=base)

@@ -87,6 +87,13 @@ class Setting:
         return found
 
 
+NARROWER = "take a narrower mode, or say inner=... that divides it"
+
+
+def _refused(code: str, found: str, hint: str, **witness: Any) -> Refused:
+    return Refused(code, found, witness=witness, hint=hint)
+
+
 class _Typed:
     """A side that may name its type."""
 
@@ -204,19 +211,16 @@ class Boxes(_Typed):
         start = setting.base if self.start is None else self.start
         _check_address(start)
         if any(many % one for many, one in zip(tile, box, strict=True)):
-            raise Refused(
-                "TW603",
-                f"a tile of {times(tile)} is no whole number of boxes of {times(box)}",
-                witness={"tile": list(tile), "box": list(box)},
-                hint="take a box that divides the tile both ways",
-            )
+            found = f"a tile of {times(tile)} is no whole number of boxes of {times(box)}"
+            hint = "take a box that divides the tile both ways"
+            raise _refused("TW603", found, hint, tile=list(tile), box=list(box))
         order = self.order or first_down(self.major)
         digits = self._digits(element, box, order)
         (_, inner), *others = digits
         count = prod(many // one for many, one in zip(tile, box, strict=True))
         if count > 1:
             size = row_pitch(self.mode, row_bytes(inner, element)) * prod(extent for _, extent in others)
-            _check_address(start + size, "the second box begins there")
+            _check_address(start + size, ", and the second box begins there")
         for extent in (inner // per_byte(element), *(extent for _, extent in others)):
             count *= -(-extent // MAX_BOX)
         others += [(way, tile[way] // box[way]) for way in ((0, 1) if order == "mn" else (1, 0))]
@@ -235,7 +239,8 @@ class Boxes(_Typed):
         if groups > 1 and order != first_down(self.major):
             deep = self.mode.rows
             if box[across] % deep:
-                raise _no_whole(f"{box[across]} elements across the major direction", deep)
+                found = f"{box[across]} elements across the major direction are no whole number of {deep}"
+                raise _refused("TW603", found, NARROWER, of=deep)
         return [(along, inner), (across, deep), (along, groups), (across, box[across] // deep)]
 
     def _inner(self, element: DType, along: int) -> int:
@@ -243,23 +248,23 @@ class Boxes(_Typed):
         widest = self.mode.elements(element)
         inner = self.inner or (min(along, widest) if self.mode.bits else along)
         if along % inner:
-            raise _no_whole(f"{along} elements along the major direction", inner)
+            found = f"{along} elements along the major direction are no whole number of {inner}"
+            raise _refused("TW603", found, NARROWER, of=inner)
         size, travelling = inner * element.bits, inner * min(element.bits, 8) // 8
         if size % (8 * CHUNK):
             found, hint = f"of {size / 8:g} bytes", "an inner row is a multiple of 16 bytes"
-            raise _no_row(inner, f"TMA does not copy an inner row {found}", hint, dtype=element.name)
+            found = f"TMA does not copy an inner row {found}"
+            raise _refused("TW607", found, hint, inner=inner, dtype=element.name)
         if travelling > MAX_BOX:
             found = f"an inner row of {travelling} elements is more than a box has along one dimension"
-            raise _no_row(inner, found, f"say inner=..., at most {MAX_BOX}, or box=...", limit=MAX_BOX)
+            raise _refused(
+                "TW607", found, f"say inner=..., at most {MAX_BOX}, or box=...", inner=inner, limit=MAX_BOX
+            )
         if self.mode.bits and inner > widest:
             found = f"an inner row of {size // 8} bytes is wider than the {self.mode} swizzle"
             hint = f"an inner row is at most {widest} elements of {element}"
-            raise _no_row(inner, found, hint, mode=self.mode.name)
+            raise _refused("TW607", found, hint, inner=inner, mode=self.mode.name)
         return inner
-
-
-def _no_row(inner: int, found: str, hint: str, **witness: Any) -> Refused:
-    return Refused("TW607", found, witness={"inner": inner, **witness}, hint=hint)
 
 
 def first_down(major: str) -> str:
@@ -273,22 +278,11 @@ def first_down(major: str) -> str:
 
 def _check_address(start: int, why: str = "") -> None:
     if start % SHARED_ALIGNMENT:
-        raise Refused(
-            "TW607",
-            f"TMA does not write to {start:#x}: its shared address is a multiple of {SHARED_ALIGNMENT}"
-            + (f", and {why}" if why else ""),
-            witness={"address": start},
-            hint=f"{start // SHARED_ALIGNMENT * SHARED_ALIGNMENT:#x} is the multiple below",
+        found = (
+            f"TMA does not write to {start:#x}: its shared address is a multiple of {SHARED_ALIGNMENT}{why}"
         )
-
-
-def _no_whole(what: str, of: int) -> Refused:
-    return Refused(
-        "TW603",
-        f"{what} are no whole number of {of}",
-        witness={"of": of},
-        hint="take a narrower mode, or say inner=... that divides it",
-    )
+        hint = f"{start // SHARED_ALIGNMENT * SHARED_ALIGNMENT:#x} is the multiple below"
+        raise _refused("TW607", found, hint, address=start)
 
 
 # -- engines with descriptors ----------------------------------------------------------------------
@@ -317,7 +311,7 @@ class _Read(_Typed):
         intake = self.intake(setting)
         if check_major_word(self.major) not in intake.majors:
             why, hint = intake.no_major
-            raise Refused("TW602", why, witness={"dtype": intake.name, "major": self.major}, hint=hint)
+            raise _refused("TW602", why, hint, dtype=intake.name, major=self.major)
         return intake
 
     def _pieces(self, intake: Intake, descriptor: Descriptor, rows: int, at: Pair) -> Iterator[Piece]:

@@ -25,7 +25,7 @@ from functools import partial
 from tilewise.check.sides import Boxes, Copied, Described, Fed, Together
 from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError
-from tilewise.core.layout import UNITS, Layout
+from tilewise.core.layout import UNITS
 from tilewise.hardware.engines import ENGINES, engine_of_word
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import BLACKWELL, mode_named, mode_of
@@ -35,12 +35,14 @@ from tilewise.hardware.operands.tiles import ORDERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Unpack
 
     from tilewise.check.sides import Spec
     from tilewise.hardware.engines import Descriptor
+    from tilewise.notation.read import Options
 
     One = Copied | Boxes | Fed | Described
+    Names = Mapping[str, int]
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
 _WORD = re.compile(r"\s*(?:([A-Za-z_]\w*)\s*=(?!=)\s*)?(.*?)\s*", re.DOTALL)
@@ -48,36 +50,24 @@ _PAIR = re.compile(r"(\d+)\s*[xX×]\s*(\d+)|\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 _OPENS, _CLOSES = "([<{", ")]>}"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How the layouts of a side are read, where it does not say so itself."""
-
-    let: Mapping[str, int] | None = None
-    unit: str = "element"
-    dialect: str | None = None
-    storage: tuple[str, ...] = ()
-    dtype: DType | None = None
-
-
-def side_of(text: str, reading: Reading | None = None) -> Spec:
-    """Return the side that a text spells.
+def side_of(text: str, **options: Unpack[Options]) -> Spec:
+    """Return the side that a text spells; `options` are those of `parse`, for its layouts and names.
 
     >>> side_of("tma(128x64, 64B)").mode
     Mode.of('64B')
     >>> print(side_of("copy(S[(8, 64) : (64, 1)])").layout)
     S[(8, 64) : (64, 1)]
     """
-    how = reading or Reading()
     called = _CALL.match(text)
     if called is None:
-        return Copied(_layout(text, how), how.dtype)
+        return _stored(text, options)
     sides: list[One] = []
     while called is not None:
         name = called[1]
         if name not in _CALLS:
             hint = _near(name, _CALLS, "(...)") + f"known: {', '.join(_CALLS)}, or a layout as it is"
             raise _error("TW002", f"'{name}(' is neither a writer nor a reader", text, called.span(1), hint)
-        call = _Call(text, name, called.end(), how)
+        call = _Call(text, name, called.end(), options)
         sides.append(call.side())
         called = _next_call(text, call.end)
     return sides[0] if len(sides) == 1 else Together(tuple(sides))
@@ -96,11 +86,14 @@ def _next_call(text: str, end: int) -> re.Match[str] | None:
     return called
 
 
-def _layout(text: str, how: Reading) -> Layout:
+def _stored(text: str, options: Options) -> Copied:
+    """Return the side of threads that a layout is; it is kept in the unit that it counts."""
     from tilewise.hardware.calls import parse
 
-    dtype = how.dtype if how.unit != "element" else None
-    return parse(text, let=how.let, dialect=how.dialect, storage=how.storage, unit=how.unit, dtype=dtype)
+    dtype, asked = options.get("dtype"), options.copy()
+    if options.get("unit", "element") == "element":
+        asked["dtype"] = None
+    return Copied(parse(text, **asked), None if dtype is None else DType.of(dtype))
 
 
 def _error(code: str, message: str, source: str, span: tuple[int, int], hint: str) -> LayoutError:
@@ -121,8 +114,9 @@ def _near(word: str, known: Iterable[str], end: str = "") -> str:
 class _Call:
     """A call: its words by their names, and the side that they spell."""
 
-    def __init__(self, source: str, name: str, start: int, how: Reading) -> None:
-        self.source, self.name, self.how = source, name, how
+    def __init__(self, source: str, name: str, start: int, options: Options) -> None:
+        self.source, self.name, self.options = source, name, options
+        self.let = options.get("let") or {}
         self.form = _CALLS[name]
         self.takes = f"{name} takes " + ", ".join(self.form.takes)
         self.words: dict[str, tuple[str, int]] = {}
@@ -177,14 +171,13 @@ class _Call:
         value, start = self.words[name]
         try:
             if name == "layout":
-                said = {other: self._value(other) for other in _OF_READING if other in self.words}
-                how = replace(self.how, **said)
-                return Copied(_layout(value, how), how.dtype)
+                said: Any = {other: self._value(other) for other in _OF_READING if other in self.words}
+                return _stored(value, self.options | said)
             if name == "value":
-                number = _integer(value, self.how)
+                number = _integer(value, self.let)
                 engine = self._value("engine") if "engine" in self.words else engine_of_word(number)
                 return engine_of(engine).decode(number)
-            return _READ[name](value, self.how)
+            return _READ[name](value, self.let)
         except LayoutError as error:
             if error.span is None:
                 error.span, error.source = (start, start + len(value)), self.source
@@ -196,7 +189,7 @@ class _Call:
 # -- the words -------------------------------------------------------------------------------------
 
 
-def _choice(name: str, known: tuple[str, ...], value: str, how: Reading) -> str:
+def _choice(name: str, known: tuple[str, ...], value: str, let: Names) -> str:
     found = next((word for word in known if word.lower() == value.lower()), None)
     if found is None:
         message = f"'{value}' is no {name.replace('_', ' ')}"
@@ -204,37 +197,36 @@ def _choice(name: str, known: tuple[str, ...], value: str, how: Reading) -> str:
     return found
 
 
-def _flag(name: str, value: str, how: Reading) -> bool:
+def _flag(name: str, value: str, let: Names) -> bool:
     """Return whether a word holds that says itself, such as ws, or ws=true."""
-    return _choice(name, ("true", "false", name), value, how) != "false"
+    return _choice(name, ("true", "false", name), value, let) != "false"
 
 
-def _integer(value: str, how: Reading) -> int:
-    let = how.let or {}
+def _integer(value: str, let: Names) -> int:
     try:
         return let[value] if value in let else int(value, 0)
     except ValueError:
         raise LayoutError("TW101", f"'{value}' is no whole number", hint="such as 64, or 0x40") from None
 
 
-def _positive(name: str, value: str, how: Reading) -> int:
-    number = _integer(value, how)
+def _positive(name: str, value: str, let: Names) -> int:
+    number = _integer(value, let)
     if number < 1:
         raise LayoutError("TW102", f"{name} of {number} is not positive")
     return number
 
 
-def _pair(least: int, value: str, how: Reading) -> tuple[int, int]:
+def _pair(least: int, value: str, let: Names) -> tuple[int, int]:
     found = _PAIR.fullmatch(value)
     if found is None:
         raise LayoutError("TW004", f"'{value}' is no pair of rows and K", hint="such as 128x64, or (M, K)")
-    first, second = (_integer(part, how) for part in found.groups() if part)
+    first, second = (_integer(part, let) for part in found.groups() if part)
     if min(first, second) < least:
         raise LayoutError("TW102", f"'{value}' has an extent that is not positive")
     return first, second
 
 
-def _kind(value: str, how: Reading) -> str:
+def _kind(value: str, let: Names) -> str:
     from tilewise.hardware.tcgen05.kinds import Kind
 
     return Kind.of(value).name
@@ -252,7 +244,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "lbo_mode": ("relative", "absolute"),
 }
 
-_READ: dict[str, Callable[[str, Reading], Any]] = {
+_READ: dict[str, Callable[[str, Names], Any]] = {
     **{name: partial(_choice, name, known) for name, known in _CHOICES.items()},
     **{name: partial(_flag, name) for name in ("sparse", "ws")},
     **{name: partial(_positive, name) for name in ("n", "m", "k", "cta_group", "inner")},
@@ -260,9 +252,9 @@ _READ: dict[str, Callable[[str, Reading], Any]] = {
     **dict.fromkeys(("tile", "box"), partial(_pair, 1)),
     "at": partial(_pair, 0),
     "kind": _kind,
-    "mode": lambda value, how: mode_of(value),
-    "dtype": lambda value, how: DType.of(value),
-    "storage": lambda value, how: tuple(value.split()),
+    "mode": lambda value, let: mode_of(value),
+    "dtype": lambda value, let: DType.of(value),
+    "storage": lambda value, let: tuple(value.split()),
 }
 """How a word is read by its name."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from tilewise.check import tma
 from tilewise.check.operand import intake_of, known_hint, pair_notes
-from tilewise.check.strides import major_name
+from tilewise.check.sides import major_words
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
@@ -68,7 +68,11 @@ class Copies:
     def of(cls, tile: Layout, dtype: DType, major: str, modes: Iterable[Mode] = MODES.values()) -> Copies:
         """Return the copies of one order of atoms, from a large tensor that is contiguous as the tile is."""
         rows, k = (TILES * extent for extent in extents_of(tile.shape))
-        asked: dict[str, Any] = {"dtype": dtype, "strides": (k, 1) if major == "k" else (1, rows), "modes": modes}
+        asked: dict[str, Any] = {
+            "dtype": dtype,
+            "strides": (k, 1) if major == "k" else (1, rows),
+            "modes": modes,
+        }
         split, plain = (tma.plan_copy((rows, k), tile, max_rank=rank, **asked) for rank in (MAX_RANK, 2))
         return cls(split, plain.count)
 
@@ -344,7 +348,7 @@ def _mode(engine: Engine, intake: Intake, major: str, mode: Mode | str) -> Mode:
             return one
     raise Refused(
         "TW602",
-        f"{engine.name} reads no {major_name(major)} {intake.name} in mode {asked}",
+        f"{engine.name} reads no {major_words(major)} {intake.name} in mode {asked}",
         witness={"dtype": intake.name, "major": major, "mode": asked.name},
         hint=f"it is read in {' '.join(one.name for one in read)}",
     )

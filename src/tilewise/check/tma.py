@@ -30,12 +30,10 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import leaves
-from tilewise.core.vectors import as_vector
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.tiles import ORDERS
-from tilewise.hardware.tma.landing import of_digits
+from tilewise.hardware.tma.landing import in_shared_bytes, of_digits
 from tilewise.hardware.tma.rules import MAX_RANK, SHARED_ALIGNMENT, Violation, violations
 from tilewise.hardware.tma.tensor_map import TensorMap
 
@@ -103,11 +101,7 @@ class Plan:
         >>> print(plan_copy((64, 256), S[(8, 256) : (256, 1)], dtype="e2m1").elementwise)
         S[(8, (128, 2)) : (128, (1, 0))]
         """
-        if self.elements == 1:
-            return self.tile
-        *outer, inner = self.tile.shape
-        shape = (*outer, (*leaves((inner,)), self.elements))
-        return replace(self.tile, shape=shape, strides=(*self.tile.strides, as_vector(0)))
+        return in_shared_bytes(self.tile, self.elements)
 
     @property
     def alignment(self) -> int:

@@ -8,13 +8,15 @@ box's own order above them; the mode's swizzle acts on the absolute address:
 
 from __future__ import annotations
 
-from math import prod
+from dataclasses import replace
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, as_int
 from tilewise.core.layout import Layout
-from tilewise.core.vectors import as_vector
+from tilewise.core.shapes import leaves
+from tilewise.core.units import converted
+from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.tma.rules import MAX_RANK
 
@@ -22,8 +24,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
-
-    from tilewise.core.shapes import Mode as Extents
 
 
 def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, start: int = 0) -> Layout:
@@ -45,18 +45,22 @@ def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, star
         raise LayoutError(
             "TW602", f"a box of {len(extents)} dimensions", hint=f"TMA copies 1 to {MAX_RANK} dimensions"
         )
-    pitch = row_pitch(mode, row_bytes(extents[-1], element))
-    outer = [pitch * prod(extents[i + 1 : -1]) for i in range(len(extents) - 1)]
-    each = per_byte(element)
-    inner: Extents = extents[-1] if each == 1 else (extents[-1] // each, each)
-    steps = (element.bits // 8,) if each == 1 else (1, 0)
-    layout = Layout(
-        (*extents[:-1], inner),
-        tuple(map(as_vector, (*outer, *steps))),
-        offset=as_vector(as_int(start, "the address of the copy")),
-        unit="byte",
-    )
-    return layout.swizzled((mode.swizzle,)) if mode.bits else layout
+    row, each, digits = row_bytes(extents[-1], element), per_byte(element), [*enumerate(extents)]
+    if each > 1:  # what is narrower travels as bytes
+        digits[-1], element = (len(extents) - 1, row), DType.of("u8")
+    landed = converted(stacked(digits[::-1], len(extents), element, mode), "byte", element)
+    return in_shared_bytes(landed, each) + as_int(start, "the address of the copy")
+
+
+def in_shared_bytes(layout: Layout, each: int) -> Layout:
+    """Return a layout of bytes as that of elements of which `each` share a byte, along the last dimension.
+
+    >>> print(in_shared_bytes(landing((8, 128), "u8", "128B"), 2))
+    Swizzle<3,4,3> o S[(8, (128, 2)) : (128, (1, 0))]
+    """
+    *outer, inner = layout.shape
+    shape = (*outer, (*leaves((inner,)), each))
+    return replace(layout, shape=shape, strides=(*layout.strides, Vector())) if each > 1 else layout
 
 
 def row_pitch(mode: Mode, inner_bytes: int) -> int:
