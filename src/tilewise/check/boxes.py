@@ -46,6 +46,10 @@ class Tensor:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     at: tuple[int, ...] | None = None
+    contiguous: int = 0
+    """The dimension along which the elements follow one another."""
+    elements: int = 1
+    """Elements of the asked type in one of these: those below a byte travel as bytes."""
 
     @property
     def element(self) -> int:
@@ -63,7 +67,7 @@ class Dimension:
     stride: int
     box: int
     last: bool
-    """Whether it is the slowest of that dimension: the others count as far as the next one's step."""
+    """True for the slowest of that dimension: a faster one ends at the step of the next."""
 
     def coordinate(self, index: Sequence[int]) -> int:
         """Return where an element of the tensor is along it."""

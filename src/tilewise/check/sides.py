@@ -66,7 +66,7 @@ class Side:
     major: str = ""
     """Its contiguous direction, where it says one."""
     operand: Mapping[str, Any] = field(default_factory=dict)
-    """Which operand of which engine it is, as `match` is asked for it; empty for what is no engine's."""
+    """The operand and its engine, as arguments of `match`; empty where no engine reads or writes."""
     doubt: OtherUnit | None = None
     """That its swizzle is the hardware's where it counts the other unit alone."""
 
@@ -85,9 +85,6 @@ class Setting:
         if found is None:
             raise LayoutError("TW004", "neither side says its tile", hint="say it at one: tile=128x64")
         return found
-
-
-NARROWER = "take a narrower mode, or say inner=... that divides it"
 
 
 def _refused(code: str, found: str, hint: str, **witness: Any) -> Refused:
@@ -142,9 +139,8 @@ class Copied(_Typed):
         element, tile = self.stored(setting), self.tile
         counted = in_units(converted(self._on_one_axis(), "element", element), element)
         units = units_of_a_byte(counted)
-        sees = self.absolute or not counted.swizzles
-        moves = "offset" if sees else "outer"
-        placed = replace(counted, **{moves: getattr(counted, moves) + setting.base * units})
+        base, sees = setting.base * units, self.absolute or not counted.swizzles
+        placed = counted + base if sees else replace(counted, outer=counted.outer + base)
         moving = tuple(swizzle.scaled(1, units) for swizzle in counted.swizzles if swizzle.bits)
         named = (mode.name for mode in BLACKWELL.values() if moving == (mode.swizzle,))
         piece = _whole(placed, tile, self.at)
@@ -215,8 +211,7 @@ class Boxes(_Typed):
             hint = "take a box that divides the tile both ways"
             raise _refused("TW603", found, hint, tile=list(tile), box=list(box))
         order = self.order or first_down(self.major)
-        digits = self._digits(element, box, order)
-        (_, inner), *others = digits
+        (along, inner), *others = self._digits(element, box, order)
         count = prod(many // one for many, one in zip(tile, box, strict=True))
         if count > 1:
             size = row_pitch(self.mode, row_bytes(inner, element)) * prod(extent for _, extent in others)
@@ -224,8 +219,8 @@ class Boxes(_Typed):
         for extent in (inner // per_byte(element), *(extent for _, extent in others)):
             count *= -(-extent // MAX_BOX)
         others += [(way, tile[way] // box[way]) for way in ((0, 1) if order == "mn" else (1, 0))]
-        whole = [digits[0], *(digit for digit in others if digit[1] > 1)]
-        landed = in_units(stacked(whole, 2, element, self.mode), element)
+        digits = [(along, inner), *(digit for digit in others if digit[1] > 1)]
+        landed = in_units(stacked(digits, 2, element, self.mode), element)
         piece = _whole(landed + start * units_of_a_byte(landed), tile, self.at)
         what = f"{count} boxes, {times(tile)} {element}" if count > 1 else f"{times(box)} {element} a box"
         words = f"TMA, {what}, {major_words(self.major)}, {swizzle_words(self.mode)}"
@@ -234,37 +229,30 @@ class Boxes(_Typed):
     def _digits(self, element: DType, box: Pair, order: str) -> list[tuple[int, int]]:
         """Return (direction, extent) of each digit of a box, the fastest first; 0 is rows, 1 is K."""
         along, across = (1, 0) if self.major == "k" else (0, 1)
-        inner = self._inner(element, box[along])
-        groups, deep = box[along] // inner, box[across]
+        widest = self.mode.elements(element)
+        inner = self.inner or (min(box[along], widest) if self.mode.bits else box[along])
+        groups, deep = -(-box[along] // inner), box[across]
         if groups > 1 and order != first_down(self.major):
             deep = self.mode.rows
-            if box[across] % deep:
-                found = f"{box[across]} elements across the major direction are no whole number of {deep}"
-                raise _refused("TW603", found, NARROWER, of=deep)
-        return [(along, inner), (across, deep), (along, groups), (across, box[across] // deep)]
-
-    def _inner(self, element: DType, along: int) -> int:
-        """Return the elements of a row of the boxes; refuse a row that TMA does not copy."""
-        widest = self.mode.elements(element)
-        inner = self.inner or (min(along, widest) if self.mode.bits else along)
-        if along % inner:
-            found = f"{along} elements along the major direction are no whole number of {inner}"
-            raise _refused("TW603", found, NARROWER, of=inner)
+        for extent, part, way in ((box[along], inner, "along"), (box[across], deep, "across")):
+            if extent % part:
+                found = f"{extent} elements {way} the major direction are no whole number of {part}"
+                hint = "take a narrower mode, or say inner=... that divides it"
+                raise _refused("TW603", found, hint, of=part)
         size, travelling = inner * element.bits, inner * min(element.bits, 8) // 8
         if size % (8 * CHUNK):
-            found, hint = f"of {size / 8:g} bytes", "an inner row is a multiple of 16 bytes"
-            found = f"TMA does not copy an inner row {found}"
+            found = f"TMA does not copy an inner row of {size / 8:g} bytes"
+            hint = "an inner row is a multiple of 16 bytes"
             raise _refused("TW607", found, hint, inner=inner, dtype=element.name)
         if travelling > MAX_BOX:
             found = f"an inner row of {travelling} elements is more than a box has along one dimension"
-            raise _refused(
-                "TW607", found, f"say inner=..., at most {MAX_BOX}, or box=...", inner=inner, limit=MAX_BOX
-            )
+            hint = f"say inner=..., at most {MAX_BOX}, or box=..."
+            raise _refused("TW607", found, hint, inner=inner, limit=MAX_BOX)
         if self.mode.bits and inner > widest:
             found = f"an inner row of {size // 8} bytes is wider than the {self.mode} swizzle"
             hint = f"an inner row is at most {widest} elements of {element}"
             raise _refused("TW607", found, hint, inner=inner, mode=self.mode.name)
-        return inner
+        return [(along, inner), (across, deep), (along, groups), (across, box[across] // deep)]
 
 
 def first_down(major: str) -> str:

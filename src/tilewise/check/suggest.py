@@ -78,7 +78,7 @@ class Copies:
 
     @property
     def boxes(self) -> int:
-        """How many boxes there are where dimensions are split."""
+        """Boxes of a tensor map with dimensions split."""
         return self.plan.count
 
     @property
@@ -341,7 +341,7 @@ def direction(order: str) -> str:
 
 
 def _mode(engine: Engine, intake: Intake, major: str, mode: Mode | str) -> Mode:
-    """Return the mode that is asked for; a plain name is that of the mode so wide that is read."""
+    """Return the wanted mode; a plain name stands for any mode of that width that the engine reads."""
     asked, read = mode_of(mode, modes=engine.modes), intake.modes[major]
     for one in read:
         if one == asked or (asked.plain and one.width == asked.width):

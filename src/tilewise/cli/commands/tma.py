@@ -211,13 +211,13 @@ def _for_wgmma(plan: Plan, tile: Layout, args: argparse.Namespace) -> Iterator[s
     from tilewise.check.suggest import suggest
     from tilewise.core.shapes import extents_of
 
-    if (args.layout, args.mode, args.order) != (None, None, None):
+    if (args.layout, args.mode, args.order) != (None, None, None) or len(tile.shape) != 2:
         return
+    rows, k = extents_of(tile.shape)
     major = "k" if plan.fold.dimensions[0].dim == len(plan.tensor.shape) - 1 else "mn"
     try:
-        rows, k = extents_of(tile.shape)
         mode = suggest(operand="B", rows=rows, k=k, dtype=args.dtype, major=major).mode
-    except ValueError:  # no tile [rows, K], or none that wgmma reads
+    except LayoutError:
         return
     if mode.bits:
         yield f"for wgmma: --mode {mode}, or tilewise suggest"

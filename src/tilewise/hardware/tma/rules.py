@@ -5,8 +5,8 @@
     advice    nothing enforces it: what a document asks for, or what a store does besides
 
 `violations` has the first two, `remarks` the third. A rule is a row of the table. A check names the
-rule that is broken, by which numbers, and what to change. Where documents are silent, or say what the driver
-does not hold to, a device was asked.
+rule that is broken, by which numbers, and what to change. Where documents are silent, or the driver departs
+from them, a device gave the answer.
 """
 
 from __future__ import annotations
@@ -396,4 +396,4 @@ RULES = {
     )
     for name, sentence in sentences.items()
 }
-"""Every rule by its name, in the order in which the broken ones are told."""
+"""Every rule by its name, in the order of the driver's arguments."""
