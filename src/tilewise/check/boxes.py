@@ -15,6 +15,7 @@ from itertools import pairwise
 from math import prod
 
 from tilewise.core.algebra.modes import modes_of
+from tilewise.core.digits import merged
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.modes import CHUNK, Mode
@@ -107,12 +108,12 @@ def digits_of(plain: Layout) -> list[Digit]:
     Digit(dim=1, step=64, extent=2, stride=16384)
     """
     found = []
-    for dim, (_, digits) in enumerate(modes_of(plain.coalesce(by_mode=True))):
+    for dim, (_, digits) in enumerate(modes_of(plain)):
         step = 1
-        for it in reversed(digits):
-            found.append(Digit(dim, step, it.extent, it.stride["m"]))
-            step *= it.extent
-    return sorted((digit for digit in found if digit.extent > 1), key=lambda digit: (digit.stride, digit.dim))
+        for extent, stride in reversed(merged([(it.extent, it.stride["m"]) for it in digits])):
+            found.append(Digit(dim, step, extent, stride))
+            step *= extent
+    return sorted(found, key=lambda digit: (digit.stride, digit.dim))
 
 
 def fold(digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int = MAX_RANK) -> Fold:

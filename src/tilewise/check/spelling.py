@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from tilewise.hardware.engines import Descriptor
     from tilewise.notation.read import Options
 
-    One = Copied | Boxes | Fed | Described
-    Names = Mapping[str, int]
+    OneSide = Copied | Boxes | Fed | Described
+    Let = Mapping[str, int]
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
 _WORD = re.compile(r"\s*(?:([A-Za-z_]\w*)\s*=(?!=)\s*)?(.*?)\s*", re.DOTALL)
@@ -61,7 +61,7 @@ def side_of(text: str, **options: Unpack[Options]) -> Spec:
     called = _CALL.match(text)
     if called is None:
         return _stored(text, options)
-    sides: list[One] = []
+    sides: list[OneSide] = []
     while called is not None:
         name = called[1]
         if name not in _CALLS:
@@ -156,7 +156,7 @@ class _Call:
             raise _error("TW004", f"{name} is given twice", self.source, whole, "say it once")
         self.words[name] = value, start
 
-    def side(self) -> One:
+    def side(self) -> OneSide:
         """Return what the call spells."""
         values = {name: self._value(name) for name in self.words}
         for name, such in self.form.needs.items():
@@ -189,7 +189,7 @@ class _Call:
 # -- the words -------------------------------------------------------------------------------------
 
 
-def _choice(name: str, known: tuple[str, ...], value: str, let: Names) -> str:
+def _choice(name: str, known: tuple[str, ...], value: str, let: Let) -> str:
     found = next((word for word in known if word.lower() == value.lower()), None)
     if found is None:
         message = f"'{value}' is no {name.replace('_', ' ')}"
@@ -197,26 +197,26 @@ def _choice(name: str, known: tuple[str, ...], value: str, let: Names) -> str:
     return found
 
 
-def _flag(name: str, value: str, let: Names) -> bool:
+def _flag(name: str, value: str, let: Let) -> bool:
     """Return whether a word holds that says itself, such as ws, or ws=true."""
     return _choice(name, ("true", "false", name), value, let) != "false"
 
 
-def _integer(value: str, let: Names) -> int:
+def _integer(value: str, let: Let) -> int:
     try:
         return let[value] if value in let else int(value, 0)
     except ValueError:
         raise LayoutError("TW101", f"'{value}' is no whole number", hint="such as 64, or 0x40") from None
 
 
-def _positive(name: str, value: str, let: Names) -> int:
+def _positive(name: str, value: str, let: Let) -> int:
     number = _integer(value, let)
     if number < 1:
         raise LayoutError("TW102", f"{name} of {number} is not positive")
     return number
 
 
-def _pair(least: int, value: str, let: Names) -> tuple[int, int]:
+def _pair(least: int, value: str, let: Let) -> tuple[int, int]:
     found = _PAIR.fullmatch(value)
     if found is None:
         raise LayoutError("TW004", f"'{value}' is no pair of rows and K", hint="such as 128x64, or (M, K)")
@@ -226,7 +226,7 @@ def _pair(least: int, value: str, let: Names) -> tuple[int, int]:
     return first, second
 
 
-def _kind(value: str, let: Names) -> str:
+def _kind(value: str, let: Let) -> str:
     from tilewise.hardware.tcgen05.kinds import Kind
 
     return Kind.of(value).name
@@ -244,7 +244,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "lbo_mode": ("relative", "absolute"),
 }
 
-_READ: dict[str, Callable[[str, Names], Any]] = {
+_READ: dict[str, Callable[[str, Let], Any]] = {
     **{name: partial(_choice, name, known) for name, known in _CHOICES.items()},
     **{name: partial(_flag, name) for name in ("sparse", "ws")},
     **{name: partial(_positive, name) for name in ("n", "m", "k", "cta_group", "inner")},
@@ -300,7 +300,7 @@ class _Form:
     """A call: its words, what is made of them, examples of those that it needs, the one that comes first."""
 
     takes: tuple[str, ...]
-    made: Callable[..., One]
+    made: Callable[..., OneSide]
     needs: Mapping[str, str]
     first: str = ""
 
