@@ -22,7 +22,7 @@ from tilewise.check.sides import (
     swizzle_words,
     times,
 )
-from tilewise.check.spelling import side_of
+from tilewise.check.spelling import Reading, side_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
@@ -33,8 +33,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tilewise.check.sides import Pair, Spec
-    from tilewise.core.algebra.slicing import Interval, Piece
+    from tilewise.check.sides import Pair, Part, Spec
+    from tilewise.core.algebra.slicing import Interval
 
 MAX_LISTED = 1 << 16
 """The elements of a tile of shared memory, and more."""
@@ -114,7 +114,7 @@ def agree(
 
     def spec(side: Spec | Layout | str) -> Spec:
         if isinstance(side, str):
-            return side_of(side, let=let, dtype=element)
+            return side_of(side, Reading(let=let, dtype=element))
         return Copied(side) if isinstance(side, Layout) else side
 
     return agree_of(spec(writer), spec(reader), dtype=element, base=base)
@@ -160,20 +160,20 @@ def agree_of(writer: Spec, reader: Spec, *, dtype: DType | None = None, base: in
 def _compared(writer: Side, reader: Side, base: int) -> Agreement:
     rows, k = (
         (min(first for first, _ in ends), max(last for _, last in ends))
-        for ends in zip(*(piece.box for piece in reader.parts), strict=True)
+        for ends in zip(*(part.box for part in reader.parts), strict=True)
     )
-    elements = sum(piece.layout.size for piece in reader.parts)
+    elements = sum(part.layout.size for part in reader.parts)
     asked = Agreement(None, elements=elements, rows=rows, k=k, writer=writer, reader=reader, base=base)
-    found = [verdict for piece in reader.parts for verdict in _boxes(writer, piece)]
+    found = [verdict for part in reader.parts for verdict in _boxes(writer, part)]
     different = [verdict for verdict in found if verdict.answer is False]
     if different:
         return _different(asked, min(different, key=lambda verdict: verdict.witness[0]))
     if any(verdict.answer is None for verdict in found):
         return replace(asked, reason="not decided within the bound: no closed form compares the two layouts")
-    for piece in writer.parts:
-        alone = piece.layout.injective
+    for part in writer.parts:
+        alone = part.layout.injective
         if not alone.answer:
-            return _shared(asked, piece, alone)
+            return _shared(asked, part, alone)
     layout = reader.parts[0].layout.coalesce(by_mode=True)
     proof = f"in closed form: both are {layout} in {layout.unit}s"
     if len(found) > 1:
@@ -184,7 +184,7 @@ def _compared(writer: Side, reader: Side, base: int) -> Agreement:
     return replace(asked, answer=True, proof=proof, notes=notes if writer.dtype != reader.dtype else ())
 
 
-def _boxes(writer: Side, read: Piece) -> Iterator[Verdict]:
+def _boxes(writer: Side, read: Part) -> Iterator[Verdict]:
     """Yield a verdict on each box in which both sides are one layout, or the writer has nothing.
 
     The witness of a no is an index, the address to which it is written, and that from which it is read.
@@ -210,30 +210,28 @@ def _boxes(writer: Side, read: Piece) -> Iterator[Verdict]:
             yield Verdict(False, earlier, (index, _address(written, index), _address(read, index)))
 
 
-def _holds(piece: Piece, region: Sequence[Interval]) -> bool:
-    ends = zip(piece.box, region, strict=True)
+def _holds(part: Part, region: Sequence[Interval]) -> bool:
+    ends = zip(part.box, region, strict=True)
     return all(first <= start and stop <= last for (first, last), (start, stop) in ends)
 
 
-def _address(piece: Piece, index: Pair) -> int:
-    (top, _), (left, _) = piece.box
-    return piece.layout.place(index[0] - top, index[1] - left)["m"]
+def _address(part: Part, index: Pair) -> int:
+    return part.layout.place(index[0] - part.rows[0], index[1] - part.k[0])["m"]
 
 
-def _index(piece: Piece, flat: int) -> Pair:
-    """Return the element of the tile that a piece counts as `flat`."""
-    (top, _), (left, _) = piece.box
-    row, k = piece.layout.coordinates(flat)
-    return top + row, left + k
+def _index(part: Part, flat: int) -> Pair:
+    """Return the element of the tile that a part counts as `flat`."""
+    row, k = part.layout.coordinates(flat)
+    return part.rows[0] + row, part.k[0] + k
 
 
 def _holder(side: Side, address: int) -> Pair | None:
     """Return the element that a side has at an address, at its first byte or in the middle of it."""
-    for piece in side.parts:
-        for back in range(max(side.dtype.bits // 8, 1) if piece.layout.unit == "byte" else 1):
-            found = piece.layout.who(m=address - back, limit=1)
+    for part in side.parts:
+        for back in range(max(side.dtype.bits // 8, 1) if part.layout.unit == "byte" else 1):
+            found = part.layout.who(m=address - back, limit=1)
             if found:
-                return _index(piece, piece.layout.flat_index(*found[0]))
+                return _index(part, part.layout.flat_index(*found[0]))
     return None
 
 
@@ -309,13 +307,13 @@ def _reader_of(writer: Side, reader: Side) -> str:
     )
 
 
-def _shared(base: Agreement, piece: Piece, verdict: Verdict) -> Agreement:
+def _shared(base: Agreement, part: Part, verdict: Verdict) -> Agreement:
     """Return that two elements are written to one byte, or that it is not decided."""
     if verdict.answer is None:
         return replace(base, reason=verdict.reason)
-    flats = _first_shared(piece.layout) or verdict.witness[:2]
-    one, other = sorted(_index(piece, flat) for flat in flats)
-    address, unit = _address(piece, other), piece.layout.unit
+    flats = _first_shared(part.layout) or verdict.witness[:2]
+    one, other = sorted(_index(part, flat) for flat in flats)
+    address, unit = _address(part, other), part.layout.unit
     return replace(
         base,
         answer=False,

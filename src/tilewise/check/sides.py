@@ -19,7 +19,7 @@ from typing import Any
 
 from tilewise.check.boxwise import moved
 from tilewise.check.operand import intake_of
-from tilewise.core.algebra.slicing import Piece
+from tilewise.core.algebra.slicing import Interval, Piece
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -47,6 +47,22 @@ Asked = tuple[tuple[str, Any], ...]
 """What an engine's instructions are asked for, such as (("kind", "mxf4"), ("cta_group", 2))."""
 
 
+class Part(Piece):
+    """A box of the tile, and the address of every element in it: in bytes, or in bits for narrower ones."""
+
+    __slots__ = ()
+
+    @property
+    def rows(self) -> Interval:
+        """The rows of the box."""
+        return self.box[0]
+
+    @property
+    def k(self) -> Interval:
+        """Its elements along K."""
+        return self.box[1]
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """A writer or a reader in a place: what it is called, and where it has its elements."""
@@ -57,7 +73,7 @@ class Side:
     """Its swizzle in a word: 128B, 64B, 32B, none."""
     dtype: DType
     tile: Pair
-    parts: tuple[Piece, ...] = ()
+    parts: tuple[Part, ...] = ()
     """Boxes of the tile, and the address of every element in them."""
     period: int = 1
     """Bytes to which the base is aligned where the swizzle does not see it; 1 where it does."""
@@ -302,7 +318,7 @@ class _Read(_Typed):
             raise _refused("TW602", why, hint, dtype=intake.name, major=self.major)
         return intake
 
-    def _pieces(self, intake: Intake, descriptor: Descriptor, rows: int, at: Pair) -> Iterator[Piece]:
+    def _pieces(self, intake: Intake, descriptor: Descriptor, rows: int, at: Pair) -> Iterator[Part]:
         """Yield what one instruction reads from `at` on: two pieces where N ends inside an atom."""
         asked = {"dtype": intake.dtype, "major": self.major, "rows": rows, "k": intake.k}
         for piece in engine_of(self.engine).read(descriptor, **asked):
@@ -310,9 +326,9 @@ class _Read(_Typed):
             if intake.dtype.bits < 8:  # it has bytes, through each of which the fastest digit walks
                 layout = in_units(layout, intake.dtype)
                 layout = replace(layout, strides=(*layout.strides[:-1], as_vector(intake.dtype.bits)))
-            yield Piece(moved(piece.box, at), layout)
+            yield Part(moved(piece.box, at), layout)
 
-    def _side(self, words: str, mode: Mode, intake: Intake, parts: Iterable[Piece], **more: Any) -> Side:
+    def _side(self, words: str, mode: Mode, intake: Intake, parts: Iterable[Part], **more: Any) -> Side:
         operand = {"engine": self.engine, "operand": self.operand, "dtype": intake.name, **dict(self.asked)}
         words = f"{words}, {major_words(self.major)}, {swizzle_words(mode)}"
         return Side(
@@ -429,7 +445,7 @@ class Together:
 
     >>> halves = [Boxes(Mode.of("128B"), (64, 64), at=(row, 0), start=row * 128) for row in (0, 64)]
     >>> side = Together(tuple(halves)).placed(Setting(DType.of("bf16")))
-    >>> side.tile, [part.box[0] for part in side.parts]
+    >>> side.tile, [part.rows for part in side.parts]
     ((128, 64), [(0, 64), (64, 128)])
     """
 
@@ -486,15 +502,14 @@ def units_of_a_byte(layout: Layout) -> int:
     return 8 if layout.unit == "bit" else 1
 
 
-def _whole(layout: Layout, tile: Pair, at: Pair) -> Piece:
+def _whole(layout: Layout, tile: Pair, at: Pair) -> Part:
     """Return a whole tile as one piece, from `at` on."""
-    return Piece(moved(tuple((0, extent) for extent in tile), at), layout)
+    return Part(moved(tuple((0, extent) for extent in tile), at), layout)
 
 
-def _end(piece: Piece) -> Pair:
-    """Return where a piece ends."""
-    (_, rows), (_, k) = piece.box
-    return rows, k
+def _end(part: Part) -> Pair:
+    """Return where a part ends."""
+    return part.rows[1], part.k[1]
 
 
 def times(pair: Pair) -> str:

@@ -35,11 +35,10 @@ from tilewise.hardware.operands.tiles import ORDERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Unpack
+    from typing import Any
 
     from tilewise.check.sides import Spec
     from tilewise.hardware.engines import Descriptor
-    from tilewise.notation.read import Options
 
     OneSide = Copied | Boxes | Fed | Described
     Let = Mapping[str, int]
@@ -50,24 +49,50 @@ _PAIR = re.compile(r"(\d+)\s*[xX×]\s*(\d+)|\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 _OPENS, _CLOSES = "([<{", ")]>}"
 
 
-def side_of(text: str, **options: Unpack[Options]) -> Spec:
-    """Return the side that a text spells; `options` are those of `parse`, for its layouts and names.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the layouts of a side are read, where it does not say so itself."""
+
+    let: Mapping[str, int] | None = None
+    unit: str = "element"
+    dialect: str | None = None
+    storage: tuple[str, ...] = ()
+    dtype: DType | None = None
+
+    def stored(self, text: str) -> Copied:
+        """Return the side of threads that a layout is."""
+        from tilewise.hardware.calls import parse
+
+        layout = parse(
+            text,
+            let=self.let,
+            dialect=self.dialect,
+            storage=self.storage,
+            unit=self.unit,
+            dtype=self.dtype if self.unit != "element" else None,
+        )
+        return Copied(layout, self.dtype)
+
+
+def side_of(text: str, reading: Reading | None = None) -> Spec:
+    """Return the side that a text spells.
 
     >>> side_of("tma(128x64, 64B)").mode
     Mode.of('64B')
     >>> print(side_of("copy(S[(8, 64) : (64, 1)])").layout)
     S[(8, 64) : (64, 1)]
     """
+    how = reading or Reading()
     called = _CALL.match(text)
     if called is None:
-        return _stored(text, options)
+        return how.stored(text)
     sides: list[OneSide] = []
     while called is not None:
         name = called[1]
         if name not in _CALLS:
             hint = _near(name, _CALLS, "(...)") + f"known: {', '.join(_CALLS)}, or a layout as it is"
             raise _error("TW002", f"'{name}(' is neither a writer nor a reader", text, called.span(1), hint)
-        call = _Call(text, name, called.end(), options)
+        call = _Call(text, name, called.end(), how)
         sides.append(call.side())
         called = _next_call(text, call.end)
     return sides[0] if len(sides) == 1 else Together(tuple(sides))
@@ -84,16 +109,6 @@ def _next_call(text: str, end: int) -> re.Match[str] | None:
         hint = "a side is a layout, or calls with + between them"
         raise _error("TW004", f"the side ends before '{rest[:20]}'", text, (plus, len(text)), hint)
     return called
-
-
-def _stored(text: str, options: Options) -> Copied:
-    """Return the side of threads that a layout is; it is kept in the unit that it counts."""
-    from tilewise.hardware.calls import parse
-
-    dtype, asked = options.get("dtype"), options.copy()
-    if options.get("unit", "element") == "element":
-        asked["dtype"] = None
-    return Copied(parse(text, **asked), None if dtype is None else DType.of(dtype))
 
 
 def _error(code: str, message: str, source: str, span: tuple[int, int], hint: str) -> LayoutError:
@@ -114,9 +129,8 @@ def _near(word: str, known: Iterable[str], end: str = "") -> str:
 class _Call:
     """A call: its words by their names, and the side that they spell."""
 
-    def __init__(self, source: str, name: str, start: int, options: Options) -> None:
-        self.source, self.name, self.options = source, name, options
-        self.let = options.get("let") or {}
+    def __init__(self, source: str, name: str, start: int, how: Reading) -> None:
+        self.source, self.name, self.how, self.let = source, name, how, how.let or {}
         self.form = _CALLS[name]
         self.takes = f"{name} takes " + ", ".join(self.form.takes)
         self.words: dict[str, tuple[str, int]] = {}
@@ -171,8 +185,8 @@ class _Call:
         value, start = self.words[name]
         try:
             if name == "layout":
-                said: Any = {other: self._value(other) for other in _OF_READING if other in self.words}
-                return _stored(value, self.options | said)
+                said = {other: self._value(other) for other in _OF_READING if other in self.words}
+                return replace(self.how, **said).stored(value)
             if name == "value":
                 number = _integer(value, self.let)
                 engine = self._value("engine") if "engine" in self.words else engine_of_word(number)

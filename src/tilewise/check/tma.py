@@ -22,12 +22,13 @@ from tilewise.core.integers import as_extent, as_int, counted
 from tilewise.core.layout import Layout, as_layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import spell
-from tilewise.core.vectors import Vector
+from tilewise.core.vectors import Vector, as_vector
+from tilewise.hardware.digits import layout_of
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, Mode
 from tilewise.hardware.operands.tiles import ORDERS
 from tilewise.hardware.operands.tiles import tile as tile_of_atoms
-from tilewise.hardware.tma.landing import in_shared_bytes, of_digits, stacked
+from tilewise.hardware.tma.landing import in_shared_bytes, stacked
 from tilewise.hardware.tma.rules import MAX_RANK, RULES, SHARED_ALIGNMENT, Violation, violations
 from tilewise.hardware.tma.tensor_map import TensorMap
 from tilewise.hardware.tma.types import ElementType
@@ -233,11 +234,12 @@ def _planned(tensor: Tensor, mode: Mode, plain: Layout, max_rank: int, l2: str, 
         Digit(d.dim, d.step, d.box, stride) for d, stride in zip(folded.dimensions, strides, strict=True)
     )
     placed = sorted((*boxed, *folded.rest), key=lambda digit: -digit.step)
-    modes = [
-        [(digit.extent, digit.stride) for digit in placed if digit.dim == dim and digit.extent > 1]
+    modes = (
+        [(digit.extent, as_vector(digit.stride)) for digit in placed if digit.dim == dim and digit.extent > 1]
         for dim in range(len(plain.shape))
-    ]
-    whole = of_digits(modes, offset=landed.offset, swizzles=landed.swizzles, unit="byte")
+    )
+    whole = layout_of(*(digits or [(1, Vector())] for digits in modes), offset=landed.offset)
+    whole = replace(whole, swizzles=landed.swizzles, unit="byte")
     notes = (f"{folded.boxes} boxes, since {folded.stopped}",) if folded.boxes > 1 else ()
     return Plan(tensor_map, whole, folded, tensor, tensor.elements, notes)
 

@@ -65,13 +65,12 @@ def answer(args: argparse.Namespace) -> Answer:
 
 def _side(text: str, dtype: DType | None, args: argparse.Namespace) -> Spec:
     from tilewise.check.sides import Copied
-    from tilewise.check.spelling import side_of
+    from tilewise.check.spelling import Reading, side_of
 
     if text.startswith("{"):
         return Copied(layout_from(text, args), dtype)
-    storage = [name for names in args.storage for name in names.split(",")]
-    options = {"let": let_from(args), "unit": args.unit, "dialect": args.dialect, "storage": storage}
-    side = side_of(text, dtype=dtype, **options)
+    storage = tuple(name for names in args.storage for name in names.split(","))
+    side = side_of(text, Reading(let_from(args), args.unit, args.dialect, storage, dtype))
     if isinstance(side, Copied):
         note_doubts(text, side.layout, args, args.unit, side.dtype)
     return side

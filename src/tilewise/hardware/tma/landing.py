@@ -17,13 +17,13 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
 from tilewise.core.units import converted
 from tilewise.core.vectors import Vector, as_vector
+from tilewise.hardware.digits import layout_of
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.tma.rules import MAX_RANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
 
 def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, start: int = 0) -> Layout:
@@ -102,25 +102,15 @@ def stacked(digits: Sequence[tuple[int, int]], rank: int, dtype: DType | str, mo
     Swizzle<3,3,3> o S[(128, (2, 64)) : (64, (8192, 1))]
     """
     mode, element = Mode.of(mode), DType.of(dtype)
-    modes: list[list[tuple[int, int]]] = [[] for _ in range(rank)]
+    modes: list[list[tuple[int, Vector]]] = [[] for _ in range(rank)]
     (dim, row), *others = digits
-    modes[dim] = [(row, 1)]
+    modes[dim] = [(row, as_vector(1))]
     step = row_pitch(mode, row_bytes(row, element)) * 8 // element.bits
     for dim, extent in others:
-        modes[dim].insert(0, (extent, step))
+        modes[dim].insert(0, (extent, as_vector(step)))
         step *= extent
-    return of_digits(modes, swizzles=(mode.swizzle.scaled(8, element.bits),) if mode.bits else ())
-
-
-def of_digits(modes: Sequence[Sequence[tuple[int, int]]], **more: Any) -> Layout:
-    """Return the layout with modes of these (extent, step), the slowest first; an empty one has extent 1.
-
-    >>> print(of_digits([[(4, 64), (8, 1)], []]))
-    S[((4, 8), 1) : ((64, 1), 0)]
-    """
-    shape = tuple(tuple(extent for extent, _ in digits) or 1 for digits in modes)
-    steps = (step for digits in modes for _, step in digits or [(1, 0)])
-    return Layout(shape, tuple(map(as_vector, steps)), **more)
+    plain = layout_of(*(digits or [(1, Vector())] for digits in modes))
+    return plain.swizzled((mode.swizzle.scaled(8, element.bits),)) if mode.bits else plain
 
 
 def per_byte(element: DType) -> int:
