@@ -287,7 +287,7 @@ def fewest_boxes(digits, tensor, mode, max_rank):
             for size in range(2, min(rest[0].extent, 256) + 1):
                 if rest[0].extent % size == 0:
                     taken, left = rest[0].split(size)
-                    others = [*([left] if left else []), *rest[1:]]
+                    others = [*left, *rest[1:]]
                     counts.append(after([*box, taken], others, reach * size))
         return min(counts)
 
@@ -296,7 +296,7 @@ def fewest_boxes(digits, tensor, mode, max_rank):
     for row in range(1, widest + 1):
         if digits[0].extent % row == 0 and row * tensor.element % 16 == 0:
             first, left = digits[0].split(row)
-            others = [*([left] if left else []), *digits[1:]]
+            others = [*left, *digits[1:]]
             counts.append(after([first], others, row_pitch(mode, row * tensor.element)))
     return min(counts)
 

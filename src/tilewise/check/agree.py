@@ -1,9 +1,9 @@
 """Whether a writer of a tile and its reader mean the same byte by every element.
 
-The tile is [rows, K]. Each side is a list of boxes of it with a layout of addresses each. The reader's
-boxes are cut where the writer's end, and piece by piece the two layouts are compared by `same`: in
-closed form, whatever the size. A no is the first element, row by row, that is read from another byte
-than it was written to.
+The tile is [rows, K]. Each side is a list of pieces: boxes of it with a layout of addresses each. The
+reader's boxes are cut where the writer's end, and box by box `same` compares the two layouts: in closed form,
+whatever the size. A no is the first element, row by row, that is read from another byte than it was written
+to.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from tilewise.check.boxwise import boxwise
 from tilewise.check.sides import (
     Copied,
     Described,
-    Part,
     Setting,
     Side,
     Together,
@@ -24,21 +23,18 @@ from tilewise.check.sides import (
     times,
 )
 from tilewise.check.spelling import Reading, side_of
-from tilewise.core.algebra.slicing import Piece
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import extents_of
 from tilewise.core.verdict import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
-    from tilewise.check.sides import Interval, Pair, Spec
-    from tilewise.hardware.operands.stepping import Step
+    from tilewise.check.sides import Pair, Part, Spec
+    from tilewise.core.algebra.slicing import Interval
 
 MAX_LISTED = 1 << 16
 """The elements of a tile of shared memory, and more."""
@@ -58,13 +54,13 @@ class Difference:
 
     index: Pair
     written: int | None
-    read: int | None
+    read: int
     holds: Pair | None = None
     unit: str = "byte"
     searched: bool = True
 
 
-_NOBODY = Side("", "", DType.of("u8"), (0, 0), ())
+_NOBODY = Side("", "", DType.of("u8"), (0, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,7 @@ def agree(
     base: int = 0,
     let: Mapping[str, int] | None = None,
 ) -> Agreement:
-    """Whether what is written by one side is read by the other, element by element, byte by byte.
+    """Return whether one side reads what the other writes, element by element, byte by byte.
 
     Sides are texts as `tilewise.check.spelling` reads them, layouts [rows, K] in elements, or made by
     hand. `base` is the tile's address in shared memory. Of a tile that takes several instructions all are
@@ -115,204 +111,171 @@ def agree(
     True
     """
     element = None if dtype is None else DType.of(dtype)
-    reading = Reading(let=let, dtype=element)
-    return agree_of(*(_spec(side, reading) for side in (writer, reader)), dtype=element, base=base)
+
+    def spec(side: Spec | Layout | str) -> Spec:
+        if isinstance(side, str):
+            return side_of(side, Reading(let=let, dtype=element))
+        return Copied(side) if isinstance(side, Layout) else side
+
+    return agree_of(spec(writer), spec(reader), dtype=element, base=base)
 
 
 def agree_of(writer: Spec, reader: Spec, *, dtype: DType | None = None, base: int = 0) -> Agreement:
-    """`agree` of sides that are read already."""
+    """Return `agree` of sides that are read already."""
     base = as_int(base, "the base address")
     if base < 0:
         raise LayoutError("TW203", f"an address of {base} is negative", hint="addresses count from 0")
     shared = Setting(dtype, base)
-    tiles = writer.tile, reader.tile
-    tile = tiles[1] or (None if tiles[0] else _reach(reader, shared))
+    own, tile = writer.tile, reader.tile
+    if own is None and tile is None and isinstance(reader, Described | Together):
+        tile = reader.placed(shared).tile  # what one descriptor reaches to
     written = writer.placed(replace(shared, tile=tile))
-    shared = replace(shared, tile=tiles[0] or written.tile)
-    other = _other_type(written, reader, shared)
-    if other is not None:
-        return other
-    read = reader.placed(shared)
-    found = _compared(written, read, base)
-    period = max(written.period, read.period)
+    shared = replace(shared, tile=own or written.tile)
+    one, other = written.dtype, reader.stored(shared)
+    if one.bits != other.bits:  # then no tile is the other's
+        return Agreement(
+            False,
+            f"written as {one}, {one.bits} bits an element, read as {other}, {other.bits} bits",
+            {"written": one.name, "read": other.name},
+            hint="give both sides elements of one width",
+            writer=written,
+            reader=Side(f"a reader of {other}", "", other, written.tile),
+            base=base,
+        )
+    found = _compared(written, reader.placed(shared), base)
+    period = max(written.period, found.reader.period)
     if found.answer is not False or base % period == 0:
         return found
     aligned = agree_of(writer, reader, dtype=dtype, base=base // period * period)
-    return replace(found, hint=_alignment(base, period)) if aligned.answer else found
-
-
-def _alignment(base: int, period: int) -> str:
-    return (
+    hint = (
         f"the layout's swizzle counts from the base {base:#x}, the hardware's from address 0: "
         f"align the base to {period} bytes, or let swizzle=address act on addresses"
     )
-
-
-def _spec(side: Spec | Layout | str, reading: Reading) -> Spec:
-    if isinstance(side, str):
-        return side_of(side, reading)
-    return Copied(side) if isinstance(side, Layout) else side
-
-
-def _reach(spec: Spec, shared: Setting) -> Pair | None:
-    """The tile that one descriptor reaches to, for a writer that does not say its own."""
-    return spec.placed(shared).tile if isinstance(spec, Described | Together) else None
+    return replace(found, hint=hint) if aligned.answer else found
 
 
 # -- the comparison --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    """What was found in one piece."""
-
-    answer: bool | None
-    index: Pair | None = None
-    written: int | None = None
-    read: int | None = None
-    first: bool = True
-
-
 def _compared(writer: Side, reader: Side, base: int) -> Agreement:
-    rows, k = (_hull([getattr(part, way) for part in reader.parts]) for way in ("rows", "k"))
-    elements = sum(_size(part) for part in reader.parts)
-    asked = Agreement(
-        None, elements=elements, rows=rows, k=k, notes=(), writer=writer, reader=reader, base=base
+    rows, k = (
+        (min(first for first, _ in ends), max(last for _, last in ends))
+        for ends in zip(*(part.box for part in reader.parts), strict=True)
     )
-    found = [finding for part in reader.parts for finding in _pieces(writer, part)]
-    different = [finding for finding in found if finding.answer is False]
+    elements = sum(part.layout.size for part in reader.parts)
+    asked = Agreement(None, elements=elements, rows=rows, k=k, writer=writer, reader=reader, base=base)
+    found = [verdict for part in reader.parts for verdict in _boxes(writer, part)]
+    different = [verdict for verdict in found if verdict.answer is False]
     if different:
-        return _different(asked, min(different, key=lambda finding: finding.index or (0, 0)))
-    if any(finding.answer is None for finding in found):
+        return _different(asked, min(different, key=lambda verdict: verdict.witness[0]))
+    if any(verdict.answer is None for verdict in found):
         return replace(asked, reason="not decided within the bound: no closed form compares the two layouts")
-    twice = _written_twice(asked)
-    if twice is not None:
-        return twice
-    return replace(asked, answer=True, proof=_proof(asked, len(found)), notes=_notes(asked))
+    for part in writer.parts:
+        alone = part.layout.injective
+        if not alone.answer:
+            return _shared(asked, part, alone)
+    layout = reader.parts[0].layout.coalesce(by_mode=True)
+    proof = f"in closed form: both are {layout} in {layout.unit}s"
+    if len(found) > 1:
+        proof = f"in closed form, {len(found)} pieces: the first is {layout} in {layout.unit}s for both"
+    notes = (
+        f"written as {writer.dtype} and read as {reader.dtype}: the bytes are the same, the types are two",
+    )
+    return replace(asked, answer=True, proof=proof, notes=notes if writer.dtype != reader.dtype else ())
 
 
-def _pieces(writer: Side, part: Part) -> Iterator[_Finding]:
-    """The part of the reader, cut where the writer's parts end, piece by piece."""
-    cuts = [sorted({end for own in writer.parts for end in getattr(own, way)}) for way in ("rows", "k")]
-    for rows, k in product(_cells(cuts[0], part.rows), _cells(cuts[1], part.k)):
-        own = next((own for own in writer.parts if _inside(rows, own.rows) and _inside(k, own.k)), None)
-        if own is None:
-            address = _address(part, (rows[0], k[0]))
-            yield _Finding(False, (rows[0], k[0]), None, address)
-        else:
-            yield from _same(own, part, rows, k)
+def _boxes(writer: Side, read: Part) -> Iterator[Verdict]:
+    """Yield a verdict on each box in which both sides are one layout, or the writer has nothing.
 
-
-def _same(writer: Part, reader: Part, rows: Interval, k: Interval) -> Iterator[_Finding]:
-    """Both sides over one box of the tile, in boxes in which each is one layout."""
-    one, other = (Piece((part.rows, part.k), part.layout) for part in (writer, reader))
-    for box, written, read in boxwise(one, other, (rows, k)):
-        found = written.same(read)
-        if found.answer is not False or found.witness is None:
-            yield _Finding(found.answer)
+    The witness of a no is an index, the address to which it is written, and that from which it is read.
+    """
+    cuts = (
+        {*ends, *(cut for own in writer.parts for cut in own.box[way] if ends[0] < cut < ends[1])}
+        for way, ends in enumerate(read.box)
+    )
+    for region in product(*(pairwise(sorted(ends)) for ends in cuts)):
+        written = next((own for own in writer.parts if _holds(own, region)), None)
+        if written is None:
+            corner = region[0][0], region[1][0]
+            yield Verdict(False, witness=(corner, None, _address(read, corner)))
             continue
-        (top, _), (left, right) = box
-        down, across = divmod(found.witness, right - left)
-        index = (top + down, left + across)
-        yield _Finding(False, index, _address(writer, index), _address(reader, index), found.first)
+        for ((top, _), (left, right)), one, other in boxwise(written, read, region):
+            found = one.same(other)
+            if found.answer is not False:
+                yield Verdict(found.answer)
+                continue
+            down, across = divmod(found.witness, right - left)
+            index = top + down, left + across
+            earlier = "" if found.first else "; an earlier one may differ as well"
+            yield Verdict(False, earlier, (index, _address(written, index), _address(read, index)))
+
+
+def _holds(part: Part, region: Sequence[Interval]) -> bool:
+    ends = zip(part.box, region, strict=True)
+    return all(first <= start and stop <= last for (first, last), (start, stop) in ends)
 
 
 def _address(part: Part, index: Pair) -> int:
     return part.layout.place(index[0] - part.rows[0], index[1] - part.k[0])["m"]
 
 
-def _cells(cuts: list[int], interval: Interval) -> Iterator[Interval]:
-    """An interval, cut."""
-    inside = [cut for cut in cuts if interval[0] < cut < interval[1]]
-    yield from pairwise([interval[0], *inside, interval[1]])
-
-
-def _inside(inner: Interval, outer: Interval) -> bool:
-    return outer[0] <= inner[0] and inner[1] <= outer[1]
-
-
-def _hull(intervals: list[Interval]) -> Interval:
-    return min(first for first, _ in intervals), max(last for _, last in intervals)
-
-
-def _size(part: Part) -> int:
-    rows, k = extents_of(part.layout.shape)
-    return rows * k
+def _index(part: Part, flat: int) -> Pair:
+    """Return the element of the tile that a part counts as `flat`."""
+    row, k = part.layout.coordinates(flat)
+    return part.rows[0] + row, part.k[0] + k
 
 
 def _holder(side: Side, address: int) -> Pair | None:
-    """The element that a side has at an address, at its first byte or in the middle of it."""
-    unit = max(side.dtype.bits // 8, 1) if side.parts[0].layout.unit == "byte" else 1
+    """Return the element that a side has at an address, at its first byte or in the middle of it."""
     for part in side.parts:
-        for back in range(unit):
+        for back in range(max(side.dtype.bits // 8, 1) if part.layout.unit == "byte" else 1):
             found = part.layout.who(m=address - back, limit=1)
             if found:
                 return _index(part, part.layout.flat_index(*found[0]))
     return None
 
 
-def _index(part: Part, flat: int) -> Pair:
-    """The element of the tile that a part counts as `flat`."""
-    row, k = part.layout.coordinates(flat)
-    return part.rows[0] + row, part.k[0] + k
-
-
 # -- the answers -----------------------------------------------------------------------------------
 
 
-def _different(base: Agreement, found: _Finding) -> Agreement:
-    writer, reader, index = base.writer, base.reader, found.index or (0, 0)
+def _different(base: Agreement, found: Verdict) -> Agreement:
+    writer, reader, (index, written, read) = base.writer, base.reader, found.witness
     holds, searched = None, True
     try:
-        holds = None if found.read is None else _holder(writer, found.read)
+        holds = _holder(writer, read)
     except NotDecided:
         searched = False
-    first = Difference(index, found.written, found.read, holds, writer.parts[0].layout.unit, searched)
-    head = f"written {_way(writer)}, read {_way(reader)}"
-    if writer.label == reader.label:
-        head = f"written and read {_way(writer)}"
-    earlier = "" if found.first else "; an earlier one may differ as well"
+    unit = writer.parts[0].layout.unit
+    ways = ["unswizzled" if side.label == "none" else side.label for side in (writer, reader)]
+    head = f"written and read {ways[0]}" if ways[0] == ways[1] else f"written {ways[0]}, read {ways[1]}"
+    told = f"is read and never written, the writer's tile is {times(writer.tile)}"
+    if written is not None:
+        held = f", where {holds} is" if holds else ", where nothing is written"
+        told = f"is written to {_at(written, unit)} and read from {_at(read, unit)}{held if searched else ''}"
     return replace(
         base,
         answer=False,
-        reason=f"{head}: {_told(first, writer)}{earlier}",
-        witness={"index": index, "written": first.written, "read": first.read},
-        first=first,
-        hint=_way_on(base, first),
+        reason=f"{head}: element {index} {told}{found.reason}",
+        witness={"index": index, "written": written, "read": read},
+        first=Difference(index, written, read, holds, unit, searched),
+        hint=_hint(writer, reader)
+        if written is not None
+        else "write a tile as large as the one that is read",
     )
 
 
-def _way(side: Side) -> str:
-    return "unswizzled" if side.label == "none" else side.label
+def _at(address: int, unit: str) -> str:
+    return f"byte {address}" if unit == "byte" else f"bit {address % 8} of byte {address // 8}"
 
 
-def _told(first: Difference, writer: Side) -> str:
-    element = f"element {first.index}"
-    if first.written is None:
-        return f"{element} is read and never written, the writer's tile is {times(writer.tile)}"
-    held = f", where {first.holds} is" if first.holds else ", where nothing is written"
-    places = [_at(address, first.unit) for address in (first.written, first.read)]
-    return f"{element} is written to {places[0]} and read from {places[1]}{held if first.searched else ''}"
-
-
-def _at(address: int | None, unit: str) -> str:
-    if address is None or unit == "byte":
-        return f"byte {address}"
-    return f"bit {address % 8} of byte {address // 8}"
-
-
-def _way_on(base: Agreement, first: Difference) -> str:
-    """What to change: the plain causes first, then what the reader would have to be."""
-    writer, reader = base.writer, base.reader
-    if first.written is None:
-        return "write a tile as large as the one that is read"
+def _hint(writer: Side, reader: Side) -> str:
+    """Return what to change: the plain causes first, then what the reader would have to be."""
     for side, other in ((writer, reader), (reader, writer)):
         if side.doubt is not None and side.doubt.mode.name == other.label != side.label:
             return str(side.doubt)
-    return _reader_of(writer, reader) or _words_of_a_difference(writer, reader)
-
-
-def _words_of_a_difference(writer: Side, reader: Side) -> str:
+    matched = _reader_of(writer, reader)
+    if matched:
+        return matched
     if writer.label != reader.label:
         return "take one swizzle for both"
     if writer.major and reader.major and writer.major != reader.major:
@@ -322,68 +285,35 @@ def _words_of_a_difference(writer: Side, reader: Side) -> str:
 
 
 def _reader_of(writer: Side, reader: Side) -> str:
-    """What the engine would have to be told to read what is written, or why nothing does."""
-    part = writer.parts[0]
-    if not reader.operand or len(writer.parts) > 1 or part.layout.unit != "byte":
+    """Return which descriptor of the reader's engine reads what is written, or why none does."""
+    layout = writer.parts[0].layout
+    if not reader.operand or len(writer.parts) > 1 or layout.unit != "byte":
         return ""
     from tilewise.check.match import Match, match
 
     try:
-        asked = dict(reader.asked)
-        found = match(part.layout, engine=reader.engine, operand=reader.operand, dtype=reader.type, **asked)
+        found = match(layout, **reader.operand)
     except LayoutError:
         return ""
-    if isinstance(found, Match):
-        return (
-            f"what is written is read by descriptor {found.value:#018x}: {swizzle_words(found.mode)}, "
-            f"{major_words(found.major)}, lbo {found.descriptor.lbo}, sbo {found.descriptor.sbo} bytes"
-            + _walked(found.steps)
-        )
-    return f"no descriptor reads what is written: {found.reasons[0].message}"
-
-
-def _walked(steps: Sequence[Step[Any]]) -> str:
-    """How far the steps of a tile go, where it has several."""
-    if len(steps) == 1:
-        return ""
-    shown = [str(step.bytes) for step in steps]
-    listed = ", ".join(shown if len(shown) <= MAX_STEPS else [*shown[: MAX_STEPS - 1], "...", shown[-1]])
-    return f", steps + {listed}"
-
-
-def _other_type(written: Side, reader: Spec, shared: Setting) -> Agreement | None:
-    """No, where the elements that are read have another width: then no tile is the other's."""
-    one, other = written.dtype, reader.stored(shared)
-    if one.bits == other.bits:
-        return None
-    read = Side(f"a reader of {other}", "", other, written.tile, ())
-    return Agreement(
-        False,
-        f"written as {one}, {one.bits} bits an element, read as {other}, {other.bits} bits",
-        {"written": one.name, "read": other.name},
-        hint="give both sides elements of one width",
-        writer=written,
-        reader=read,
-        base=shared.base,
+    if not isinstance(found, Match):
+        return f"no descriptor reads what is written: {found.reasons[0].message}"
+    steps = [str(step.bytes) for step in found.steps]
+    if len(steps) > MAX_STEPS:
+        steps[MAX_STEPS - 1 : -1] = ["..."]
+    return (
+        f"what is written is read by descriptor {found.value:#018x}: {swizzle_words(found.mode)}, "
+        f"{major_words(found.major)}, lbo {found.descriptor.lbo}, sbo {found.descriptor.sbo} bytes"
+        + (f", steps + {', '.join(steps)}" if len(steps) > 1 else "")
     )
 
 
-def _written_twice(base: Agreement) -> Agreement | None:
-    """No, where two elements are written to one byte; not decided, where that is not; else nothing."""
-    for part in base.writer.parts:
-        verdict = part.layout.injective
-        if verdict.answer is None:
-            return replace(base, reason=verdict.reason)
-        if not verdict.answer:
-            return _shared(base, part, verdict.witness)
-    return None
-
-
-def _shared(base: Agreement, part: Part, witness: Sequence[Any]) -> Agreement:
-    flats = _first_shared(part.layout) or witness[:2]
+def _shared(base: Agreement, part: Part, verdict: Verdict) -> Agreement:
+    """Return that two elements are written to one byte, or that it is not decided."""
+    if verdict.answer is None:
+        return replace(base, reason=verdict.reason)
+    flats = _first_shared(part.layout) or verdict.witness[:2]
     one, other = sorted(_index(part, flat) for flat in flats)
-    address = _address(part, other)
-    unit = part.layout.unit
+    address, unit = _address(part, other), part.layout.unit
     return replace(
         base,
         answer=False,
@@ -395,24 +325,10 @@ def _shared(base: Agreement, part: Part, witness: Sequence[Any]) -> Agreement:
 
 
 def _first_shared(layout: Layout) -> tuple[int, int] | None:
-    """The first element whose address an earlier one has, and that one, in layouts that can be listed."""
+    """Return the first element whose address an earlier one has, after that one; of layouts to list."""
     taken: dict[tuple[int, ...], int] = {}
     for flat in range(layout.size if layout.size <= MAX_LISTED else 0):
         earlier = taken.setdefault(layout.before_swizzle(flat), flat)
         if earlier != flat:
             return earlier, flat
     return None
-
-
-def _proof(base: Agreement, pieces: int) -> str:
-    layout = base.reader.parts[0].layout.coalesce(by_mode=True)
-    if pieces == 1:
-        return f"in closed form: both are {layout} in {layout.unit}s"
-    return f"in closed form, {pieces} pieces: the first is {layout} in {layout.unit}s for both"
-
-
-def _notes(base: Agreement) -> tuple[str, ...]:
-    writer, reader = base.writer.dtype, base.reader.dtype
-    if writer.name == reader.name:
-        return ()
-    return (f"written as {writer} and read as {reader}: the bytes are the same, the types are two",)

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import prod
 
-from tilewise.core.canonical import merged_shard
+from tilewise.core.algebra.modes import modes_of
+from tilewise.core.digits import merged
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import size_of
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.tma.landing import row_pitch
 from tilewise.hardware.tma.rules import MAX_BOX, MAX_RANK, MAX_STRIDE, SHARED_ALIGNMENT
@@ -32,12 +33,10 @@ class Digit:
     extent: int
     stride: int
 
-    def split(self, extent: int) -> tuple[Digit, Digit | None]:
-        """The fastest `extent` of it, and what is left."""
-        if extent == self.extent:
-            return self, None
+    def split(self, extent: int) -> tuple[Digit, list[Digit]]:
+        """Return the fastest `extent` of it, and what is left: one digit, or none."""
         rest = Digit(self.dim, self.step * extent, self.extent // extent, self.stride * extent)
-        return replace(self, extent=extent), rest
+        return replace(self, extent=extent), [rest] if rest.extent > 1 else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,10 @@ class Tensor:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     at: tuple[int, ...] | None = None
+    contiguous: int = 0
+    """The dimension along which the elements follow one another."""
+    elements: int = 1
+    """Elements of the asked type in one of these: those below a byte travel as bytes."""
 
     @property
     def element(self) -> int:
@@ -64,10 +67,13 @@ class Dimension:
     extent: int
     stride: int
     box: int
+    last: bool
+    """True for the slowest of that dimension: a faster one ends at the step of the next."""
 
-    def coordinate(self, index: int, last: bool) -> int:
-        """Where an element of the tensor is along it."""
-        return index // self.step if last else index // self.step % self.extent
+    def coordinate(self, index: Sequence[int]) -> int:
+        """Return where an element of the tensor is along it."""
+        coordinate = index[self.dim] // self.step
+        return coordinate if self.last else coordinate % self.extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +94,11 @@ class Fold:
     @property
     def aligned(self) -> bool:
         """Whether the boxes start where a box may."""
-        return all(map(_starts_well, self.rest))
-
-    def coordinates(self, index: Sequence[int]) -> tuple[int, ...]:
-        """The coordinates of an element of the tensor, in the order of the driver."""
-        top = {dimension.dim: dimension.step for dimension in self._by_step}
-        return tuple(d.coordinate(index[d.dim], d.step == top[d.dim]) for d in self.dimensions)
-
-    @property
-    def _by_step(self) -> list[Dimension]:
-        return sorted(self.dimensions, key=lambda dimension: dimension.step)
+        return _start_well(self.rest)
 
 
 def digits_of(plain: Layout) -> list[Digit]:
-    """The digits of a layout without swizzle that counts bytes, by their addresses.
+    """Return the digits of a layout without swizzle that counts bytes, by their addresses.
 
     >>> from tilewise import S
     >>> for digit in digits_of(S[(128, (2, 64)) : (128, (16384, 2))]):
@@ -111,24 +108,16 @@ def digits_of(plain: Layout) -> list[Digit]:
     Digit(dim=1, step=64, extent=2, stride=16384)
     """
     found = []
-    shard = list(plain.shard)
-    for dim, mode in enumerate(plain.shape):
-        count = _digits_in(mode)
+    for dim, (_, digits) in enumerate(modes_of(plain)):
         step = 1
-        for it in reversed(merged_shard(tuple(shard[:count]))):
-            found.append(Digit(dim, step, it.extent, it.stride["m"]))
-            step *= it.extent
-        assert step == size_of((mode,))
-        del shard[:count]
+        for extent, stride in reversed(merged([(it.extent, it.stride["m"]) for it in digits])):
+            found.append(Digit(dim, step, extent, stride))
+            step *= extent
     return sorted(found, key=lambda digit: (digit.stride, digit.dim))
 
 
-def _digits_in(mode: object) -> int:
-    return sum(map(_digits_in, mode)) if isinstance(mode, tuple) else 1
-
-
 def fold(digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int = MAX_RANK) -> Fold:
-    """The largest box that the digits begin with.
+    """Return the largest box that the digits begin with.
 
     A row may be cut where that helps: 128 columns are 4 x 32 in a tensor of 4128, which 64 does not divide.
 
@@ -136,121 +125,95 @@ def fold(digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int = MA
         postcondition  the box's digits follow one another without a gap, none above 256; the map has at most
                        `max_rank` dimensions, or as many as the tensor where that is more
     """
-    rows = _rows(digits[0], tensor, mode)
-    folds = (_with_rows(row, digits, tensor, mode, max_rank) for row in rows)
+    most = min(MAX_BOX, mode.width // tensor.element) if mode.bits else MAX_BOX
+    rows = [size for size in _divisors(digits[0].extent) if size <= most]
+    whole_chunks = [size for size in rows if size * tensor.element % CHUNK == 0]
+    folds = (_with_rows(row, digits, tensor, mode, max_rank) for row in whole_chunks or rows[:1])
     return min(folds, key=lambda found: (not found.aligned, found.boxes))
 
 
-def _rows(first: Digit, tensor: Tensor, mode: Mode) -> list[int]:
-    """Elements that a row of the box can have, most first: in whole chunks where that can be."""
-    most = min(MAX_BOX, mode.width // tensor.element) if mode.bits else MAX_BOX
-    sizes = _divisors(first.extent, most)
-    return [size for size in sizes if size * tensor.element % CHUNK == 0] or sizes[:1]
-
-
 def _with_rows(row: int, digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int) -> Fold:
+    """Return the largest box whose rows have so many elements, and all whose boxes start where one may.
+
+    The box takes of each digit what lets the next one go on, if anything does. It may end at any size of its
+    last digit, and ends as late as the alignment of the others lets it: after the row, if nothing does.
+    """
     first, left = digits[0].split(row)
-    box, rest = [first], [*([left] if left else []), *digits[1:]]
+    box, rest = [first], [*left, *digits[1:]]
     reach = row_pitch(mode, row * tensor.element)
-    stopped = ""
+    ends, stopped = [(box, rest)], ""
     while rest and not (stopped := hindrance(rest[0], reach, box, tensor, max_rank)):
-        taken, left = _part(rest[0], reach, box, tensor, max_rank)
-        box.append(taken)
-        rest[:1] = [left] if left else []
+        digit, *others = rest
+        parts = [digit.split(size) for size in _divisors(digit.extent) if size > 1]
+        ends += [([*box, taken], [*left, *others]) for taken, left in reversed(parts)]
+        taken, left = next(
+            (
+                (taken, left)
+                for taken, left in parts
+                if not left or not hindrance(left[0], reach * taken.extent, [*box, taken], tensor, max_rank)
+            ),
+            parts[0],
+        )
+        box, rest = [*box, taken], [*left, *others]
         reach *= taken.extent
-    _back_to_alignment(box, rest)
+    box, rest = next((end for end in reversed(ends) if _start_well(end[1])), ends[0])
     return Fold(tuple(box), tuple(rest), tuple(_dimensions(box, tensor)), stopped)
 
 
-def _back_to_alignment(box: list[Digit], rest: list[Digit]) -> None:
-    """Give back the least that makes every box start where a box may; all but the row, if nothing does."""
-    while len(box) > 1 and not all(_starts_well(digit) for digit in rest):
-        last = _joined(box.pop(), rest)
-        for size in _divisors(last.extent, min(MAX_BOX, last.extent - 1)):
-            taken, left = last.split(size)
-            assert left is not None
-            if _starts_well(left) and all(map(_starts_well, rest)):
-                box += [taken] if size > 1 else []
-                rest.insert(0, left)
-                break
-        else:
-            rest.insert(0, last)
+def _start_well(rest: Sequence[Digit]) -> bool:
+    return all(digit.stride % SHARED_ALIGNMENT == 0 for digit in rest)
 
 
-def _joined(digit: Digit, rest: list[Digit]) -> Digit:
-    """A digit with the first of the rest, where that is what was cut from it."""
-    many = digit.extent
-    if rest and rest[0] == Digit(digit.dim, digit.step * many, rest[0].extent, digit.stride * many):
-        return replace(digit, extent=many * rest.pop(0).extent)
-    return digit
+def _divisors(number: int) -> list[int]:
+    """Return the divisors of a number that a box can have, the largest first.
 
-
-def _starts_well(digit: Digit) -> bool:
-    return digit.stride % SHARED_ALIGNMENT == 0
-
-
-def _part(
-    digit: Digit, reach: int, box: Sequence[Digit], tensor: Tensor, max_rank: int
-) -> tuple[Digit, Digit | None]:
-    """What one dimension takes of a digit, and what is left: such that the next can go on, if possible."""
-    sizes = _divisors(digit.extent, MAX_BOX)
-    parts = [digit.split(size) for size in sizes if size > 1]
-    for taken, left in parts:
-        if left is None or not hindrance(left, reach * taken.extent, [*box, taken], tensor, max_rank):
-            return taken, left
-    return parts[0]
-
-
-def _divisors(number: int, most: int) -> list[int]:
-    """The divisors of a number that are not above `most`, the largest first.
-
-    >>> _divisors(96, 64)
-    [48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1]
+    >>> _divisors(96)
+    [96, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1]
     """
-    return [size for size in range(min(number, most), 0, -1) if number % size == 0]
+    return [size for size in range(min(number, MAX_BOX), 0, -1) if number % size == 0]
 
 
 def hindrance(digit: Digit, reach: int, box: Sequence[Digit], tensor: Tensor, max_rank: int) -> str:
-    """Why a digit cannot be part of the box; nothing where it can."""
+    """Return why a digit cannot be part of the box; nothing where it can."""
     if digit.stride != reach:
         return f"the tile goes on at byte {digit.stride}, and the box at {reach}"
-    extent = tensor.shape[digit.dim]
-    if digit.step > 1 and extent % digit.step:
+    dim, step = digit.dim, digit.step
+    extent, far = tensor.shape[dim], tensor.strides[dim] * step
+    if extent % step:
         return (
-            f"{extent} elements of dimension {digit.dim} are no multiple of {digit.step}, "
+            f"{extent} elements of dimension {dim} are no multiple of {step}, "
             "so a dimension of its own would read past the edge"
         )
-    if digit.step > 1 and tensor.at is not None and tensor.at[digit.dim] % digit.step:
-        return (
-            f"the tile starts at {tensor.at[digit.dim]} of dimension {digit.dim}, no multiple of {digit.step}"
-        )
-    if digit.step > 1 and tensor.strides[digit.dim] * digit.step % CHUNK:
-        return f"{digit.step} elements of dimension {digit.dim} are no multiple of 16 bytes"
-    if tensor.strides[digit.dim] * digit.step >= MAX_STRIDE:
-        return f"{digit.step} elements of dimension {digit.dim} are 2^40 bytes or more"
-    if _divisors(digit.extent, MAX_BOX) == [1]:
+    if tensor.at is not None and tensor.at[dim] % step:
+        return f"the tile starts at {tensor.at[dim]} of dimension {dim}, no multiple of {step}"
+    if step > 1 and far % CHUNK:
+        return f"{step} elements of dimension {dim} are no multiple of 16 bytes"
+    if far >= MAX_STRIDE:
+        return f"{step} elements of dimension {dim} are 2^40 bytes or more"
+    if _divisors(digit.extent) == [1]:
         return f"{digit.extent} elements have no divisor up to {MAX_BOX}"
-    rank = len(list(_steps([*box, digit], tensor)))
+    rank = sum(len(steps) for steps in _steps([*box, digit], tensor))
     if rank > max(max_rank, len(tensor.shape)):
         return f"it would take {counted(rank, 'dimension')}, and a map has {max_rank}"
     return ""
 
 
-def _steps(box: Sequence[Digit], tensor: Tensor) -> Iterator[tuple[int, int]]:
-    """(dim, step) of every dimension that the map needs."""
-    for dim in range(len(tensor.shape)):
-        for step in sorted({1} | {digit.step for digit in box if digit.dim == dim}):
-            yield dim, step
+def _steps(box: Sequence[Digit], tensor: Tensor) -> list[list[int]]:
+    """Return the steps of the map's dimensions along every dimension of the tensor, ascending."""
+    return [
+        sorted({1, *(digit.step for digit in box if digit.dim == dim)}) for dim in range(len(tensor.shape))
+    ]
 
 
 def _dimensions(box: Sequence[Digit], tensor: Tensor) -> Iterator[Dimension]:
-    """The dimensions of the map: the box's in its order, then those of which it takes one element."""
-    needed = list(_steps(box, tensor))
+    """Yield the dimensions of the map: the box's in its order, then those of which it takes one element."""
     taken = {(digit.dim, digit.step): digit.extent for digit in box}
-    others = sorted(
-        (pair for pair in needed if pair not in taken), key=lambda pair: tensor.strides[pair[0]] * pair[1]
-    )
-    for dim, step in [*taken, *others]:
-        above = min((other for own, other in needed if own == dim and other > step), default=None)
-        extent = tensor.shape[dim] // step if above is None else above // step
-        yield Dimension(dim, step, extent, tensor.strides[dim] * step, taken.get((dim, step), 1))
+    needed = {
+        (dim, step): (end // step, step == steps[-1])
+        for dim, steps in enumerate(_steps(box, tensor))
+        for step, end in pairwise([*steps, tensor.shape[dim]])
+    }
+    others = (pair for pair in needed if pair not in taken)
+    for dim, step in [*taken, *sorted(others, key=lambda pair: tensor.strides[pair[0]] * pair[1])]:
+        extent, last = needed[dim, step]
+        yield Dimension(dim, step, extent, tensor.strides[dim] * step, taken.get((dim, step), 1), last)

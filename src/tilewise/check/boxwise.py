@@ -6,7 +6,7 @@ from tilewise.core.algebra.slicing import Piece
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tilewise.core.algebra.slicing import Interval
     from tilewise.core.layout import Layout
@@ -48,9 +48,14 @@ def _inside(part: Piece, region: Box) -> list[Piece]:
     if region == part.box:
         return [part]
     corner = [first for first, _ in part.box]
-    pieces = part.layout.slice(*_moved(region, [-first for first in corner]))
-    return [Piece(_moved(piece.box, corner), piece.layout) for piece in pieces]
+    pieces = part.layout.slice(*moved(region, [-first for first in corner]))
+    return [Piece(moved(piece.box, corner), piece.layout) for piece in pieces]
 
 
-def _moved(box: Box, by: list[int]) -> Box:
+def moved(box: Box, by: Sequence[int]) -> Box:
+    """Return a box so far along each dimension.
+
+    >>> moved(((0, 6), (0, 2)), (64, 16))
+    ((64, 70), (16, 18))
+    """
     return tuple((first + step, last + step) for (first, last), step in zip(box, by, strict=True))

@@ -6,44 +6,39 @@
     Described  an engine: one descriptor, as it is
     Together   several of them, each for its part of the tile
 
-A side that does not say its tile takes the other's. What comes of it is a list of parts: boxes of the
-tile with a layout of addresses each, in bytes, and in bits where elements are narrower.
+Each is a sentence and a list of pieces: boxes of the tile with a layout of addresses each, in bytes, and in
+bits where elements are narrower. A side that does not say its tile takes the other's.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
+from tilewise.check.boxwise import moved
 from tilewise.check.operand import intake_of
+from tilewise.core.algebra.slicing import Interval, Piece
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
-from tilewise.core.shapes import extents_of, leaves, spell
-from tilewise.core.swizzles import Swizzle
+from tilewise.core.shapes import extents_of, spell
 from tilewise.core.units import converted
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, OtherUnit, other_unit_of
 from tilewise.hardware.operands.majors import check_major_word, check_operand
-from tilewise.hardware.tma.landing import landing
+from tilewise.hardware.tma.landing import per_byte, row_bytes, row_pitch, stacked
 from tilewise.hardware.tma.rules import MAX_BOX, SHARED_ALIGNMENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from tilewise.core.shapes import Mode as Extents
-    from tilewise.hardware.engines import Descriptor, Engine, Intake
-
-    Digits: TypeAlias = list[tuple[int, int]]
-    Dims: TypeAlias = tuple[int, ...]
-
-Interval = tuple[int, int]
-"""[first, past the last)."""
+    from tilewise.hardware.engines import Descriptor, Intake
 
 Pair = tuple[int, int]
 """(rows, elements along K)."""
@@ -52,14 +47,20 @@ Asked = tuple[tuple[str, Any], ...]
 """What an engine's instructions are asked for, such as (("kind", "mxf4"), ("cta_group", 2))."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A box of the tile, and the address of every element in it."""
+class Part(Piece):
+    """A box of the tile, and the address of every element in it: in bytes, or in bits for narrower ones."""
 
-    rows: Interval
-    k: Interval
-    layout: Layout
-    """[rows, K], counted in bytes, or in bits where elements are narrower."""
+    __slots__ = ()
+
+    @property
+    def rows(self) -> Interval:
+        """The rows of the box."""
+        return self.box[0]
+
+    @property
+    def k(self) -> Interval:
+        """Its elements along K."""
+        return self.box[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +73,16 @@ class Side:
     """Its swizzle in a word: 128B, 64B, 32B, none."""
     dtype: DType
     tile: Pair
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...] = ()
+    """Boxes of the tile, and the address of every element in them."""
     period: int = 1
     """Bytes to which the base is aligned where the swizzle does not see it; 1 where it does."""
     instructions: int = 1
     """How many instructions the parts are of."""
     major: str = ""
     """Its contiguous direction, where it says one."""
-    operand: str = ""
-    """The operand of an engine that it is, where it is one."""
-    engine: str = ""
-    """That engine."""
-    type: str = ""
-    """The type that the engine multiplies: its elements may have more room than they need."""
-    asked: Asked = ()
-    """What its instructions are asked for besides the type."""
+    operand: Mapping[str, Any] = field(default_factory=dict)
+    """The operand and its engine, as arguments of `match`; empty where no engine reads or writes."""
     doubt: OtherUnit | None = None
     """That its swizzle is the hardware's where it counts the other unit alone."""
 
@@ -99,9 +95,26 @@ class Setting:
     base: int = 0
     tile: Pair | None = None
 
-    def element(self, own: DType | None) -> DType:
-        """The type of a side."""
-        found = own or self.dtype
+    def whole(self, own: Pair | None) -> Pair:
+        """Return the tile of a side."""
+        found = own or self.tile
+        if found is None:
+            raise LayoutError("TW004", "neither side says its tile", hint="say it at one: tile=128x64")
+        return found
+
+
+def _refused(code: str, found: str, hint: str, **witness: Any) -> Refused:
+    return Refused(code, found, witness=witness, hint=hint)
+
+
+class _Typed:
+    """A side that may name its type."""
+
+    dtype: DType | None
+
+    def stored(self, setting: Setting) -> DType:
+        """Return the type as which an element lies in memory: its own, or that of both sides."""
+        found = self.dtype or setting.dtype
         if found is None:
             raise LayoutError("TW004", "bytes need the type of an element", hint="such as dtype=bf16")
         return found
@@ -110,8 +123,8 @@ class Setting:
 # -- threads ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+@dataclass(frozen=True)
+class Copied(_Typed):
     """Threads that store to, or load from, base + layout; with `absolute` the swizzle acts on the address.
 
     >>> from tilewise import S
@@ -137,36 +150,28 @@ class Copied:
             )
         return extents[0], extents[1]
 
-    def stored(self, setting: Setting) -> DType:
-        """As which an element lies in memory."""
-        return setting.element(self.dtype)
-
     def placed(self, setting: Setting) -> Side:
-        """The side at its address."""
-        element = setting.element(self.dtype)
-        rows, k = self.tile
-        unit = _unit(element)
-        counted = converted(converted(self._on_one_axis(), "element", element), unit, element)
-        base = setting.base * _units_of_a_byte(unit)
-        sees = self.absolute or not counted.swizzles
-        placed = (
-            replace(counted, offset=counted.offset + base)
-            if sees
-            else replace(counted, outer=counted.outer + base)
-        )
-        end = self.at[0] + rows, self.at[1] + k
+        """Return the side at its address."""
+        element, tile = self.stored(setting), self.tile
+        counted = in_units(converted(self._on_one_axis(), "element", element), element)
+        units = units_of_a_byte(counted)
+        base, sees = setting.base * units, self.absolute or not counted.swizzles
+        placed = counted + base if sees else replace(counted, outer=counted.outer + base)
+        moving = tuple(swizzle.scaled(1, units) for swizzle in counted.swizzles if swizzle.bits)
+        named = (mode.name for mode in BLACKWELL.values() if moving == (mode.swizzle,))
+        piece = _whole(placed, tile, self.at)
         return Side(
             f"the layout {self.layout}",
-            _label(counted.swizzles, unit),
+            next(named, " o ".join(map(str, moving)) or "none"),
             element,
-            end,
-            (Part((self.at[0], end[0]), (self.at[1], end[1]), placed),),
-            1 if sees else counted.period // _units_of_a_byte(unit),
+            _end(piece),
+            (piece,),
+            1 if sees else counted.period // units,
             doubt=other_unit_of(self.layout, self.layout.unit, element),
         )
 
     def _on_one_axis(self) -> Layout:
-        """The layout on m: an axis of addresses by another name is that."""
+        """Return the layout on m: an axis of addresses by another name is that."""
         axes = [self.layout.axis(name) for name in self.layout.moving]
         others = [axis for axis in axes if axis.kind != "storage"] or axes[1:]
         if others:
@@ -188,8 +193,8 @@ class Copied:
 # -- TMA -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Boxes:
+@dataclass(frozen=True)
+class Boxes(_Typed):
     """A tile that TMA fills: boxes of [rows, K], one after another down `order` first.
 
     In a box, `inner` elements of the major direction are its inner dimension; groups of them follow one
@@ -211,97 +216,63 @@ class Boxes:
     at: Pair = (0, 0)
     dtype: DType | None = None
 
-    def stored(self, setting: Setting) -> DType:
-        """As which an element lies in memory."""
-        return setting.element(self.dtype)
-
     def placed(self, setting: Setting) -> Side:
-        """The side at its address, which is one that TMA can write to."""
-        element = setting.element(self.dtype)
-        tile = _said(self.tile, setting.tile)
+        """Return the side at its address, which is one that TMA can write to."""
+        element, tile = self.stored(setting), setting.whole(self.tile)
         box = self.box or tile
         start = setting.base if self.start is None else self.start
         _check_address(start)
-        _check_divides(tile, box)
-        dims, digits = self._dimensions(element, box)
-        boxes = prod(many // one for many, one in zip(tile, box, strict=True))
-        boxes *= prod(-(-extent // MAX_BOX) for extent in (*dims[:-1], _travelling(dims[-1], element)))
-        words = f"TMA, {times(box)} {element} a box, {major_words(self.major)}, {swizzle_words(self.mode)}"
-        if boxes > 1:
-            words = f"TMA, {boxes} boxes, {times(tile)} {element}" + words.partition(" a box")[2]
-        landed = self._landed(element, tile, box, start, dims, digits)
-        (row, k), end = self.at, (self.at[0] + tile[0], self.at[1] + tile[1])
-        part = Part((row, end[0]), (k, end[1]), landed)
-        return Side(words, self.mode.name, element, end, (part,), major=self.major)
+        if any(many % one for many, one in zip(tile, box, strict=True)):
+            found = f"a tile of {times(tile)} is no whole number of boxes of {times(box)}"
+            hint = "take a box that divides the tile both ways"
+            raise _refused("TW603", found, hint, tile=list(tile), box=list(box))
+        order = self.order or first_down(self.major)
+        (along, inner), *others = self._digits(element, box, order)
+        count = prod(many // one for many, one in zip(tile, box, strict=True))
+        if count > 1:
+            size = row_pitch(self.mode, row_bytes(inner, element)) * prod(extent for _, extent in others)
+            _check_address(start + size, ", and the second box begins there")
+        for extent in (inner // per_byte(element), *(extent for _, extent in others)):
+            count *= -(-extent // MAX_BOX)
+        others += [(way, tile[way] // box[way]) for way in ((0, 1) if order == "mn" else (1, 0))]
+        digits = [(along, inner), *(digit for digit in others if digit[1] > 1)]
+        landed = in_units(stacked(digits, 2, element, self.mode), element)
+        piece = _whole(landed + start * units_of_a_byte(landed), tile, self.at)
+        what = f"{count} boxes, {times(tile)} {element}" if count > 1 else f"{times(box)} {element} a box"
+        words = f"TMA, {what}, {major_words(self.major)}, {swizzle_words(self.mode)}"
+        return Side(words, self.mode.name, element, _end(piece), (piece,), major=self.major)
 
-    def _landed(
-        self, element: DType, tile: Pair, box: Pair, start: int, dims: Dims, digits: tuple[Dims, ...]
-    ) -> Layout:
-        landed = in_unit(landing(dims, element, self.mode, start), element)
-        modes = _modes(landed)
-        rows, columns = ([digit for i in way for digit in modes[i]] for way in digits)
-        size = modes[-2][0][1] * prod(dims[:-1])  # the rows of a box, one after another
-        down, across = (many // one for many, one in zip(tile, box, strict=True))
-        if down * across > 1:
-            _check_address(start + size // _units_of_a_byte(landed.unit), "the second box begins there")
-        far_rows, far_k = (size, size * down) if self._order == "mn" else (size * across, size)
-        return _of_digits(landed, [(down, far_rows), *rows], [(across, far_k), *columns])
-
-    @property
-    def _order(self) -> str:
-        return self.order or first_down(self.major)
-
-    def _dimensions(self, element: DType, box: Pair) -> tuple[Dims, tuple[Dims, ...]]:
-        """TMA's dimensions of a box, slowest first; and which of them make up rows and K."""
-        along, across = box[::-1] if self.major == "k" else box
-        inner = self._inner(element, along)
-        groups = along // inner
-        dims: Dims = (groups, across, inner)
-        ways: tuple[Dims, ...] = ((1,), (0, 2))
-        if groups > 1 and self._order != first_down(self.major):
+    def _digits(self, element: DType, box: Pair, order: str) -> list[tuple[int, int]]:
+        """Return (direction, extent) of each digit of a box, the fastest first; 0 is rows, 1 is K."""
+        along, across = (1, 0) if self.major == "k" else (0, 1)
+        widest = self.mode.elements(element)
+        inner = self.inner or (min(box[along], widest) if self.mode.bits else box[along])
+        groups, deep = -(-box[along] // inner), box[across]
+        if groups > 1 and order != first_down(self.major):
             deep = self.mode.rows
-            if across % deep:
-                raise _no_whole(f"{across} elements across the major direction", deep)
-            dims, ways = (across // deep, groups, deep, inner), ((0, 2), (1, 3))
-        return dims, ways if self.major == "k" else ways[::-1]
-
-    def _inner(self, element: DType, along: int) -> int:
-        inner = self.inner or (min(along, self.mode.elements(element)) if self.mode.bits else along)
-        if along % inner:
-            raise _no_whole(f"{along} elements along the major direction", inner)
-        size = inner * element.bits
+        for extent, part, way in ((box[along], inner, "along"), (box[across], deep, "across")):
+            if extent % part:
+                found = f"{extent} elements {way} the major direction are no whole number of {part}"
+                hint = "take a narrower mode, or say inner=... that divides it"
+                raise _refused("TW603", found, hint, of=part)
+        size, travelling = inner * element.bits, inner * min(element.bits, 8) // 8
         if size % (8 * CHUNK):
-            raise Refused(
-                "TW607",
-                f"TMA does not copy an inner row of {size / 8:g} bytes",
-                witness={"inner": inner, "dtype": element.name},
-                hint="an inner row is a multiple of 16 bytes",
-            )
-        units = _travelling(inner, element)
-        if units > MAX_BOX:
-            raise Refused(
-                "TW607",
-                f"an inner row of {units} elements is more than a box has along one dimension",
-                witness={"inner": inner, "limit": MAX_BOX},
-                hint=f"say inner=..., at most {MAX_BOX}, or box=...",
-            )
-        if self.mode.bits and size > self.mode.width * 8:
-            raise Refused(
-                "TW607",
-                f"an inner row of {size // 8} bytes is wider than the {self.mode} swizzle",
-                witness={"inner": inner, "mode": self.mode.name},
-                hint=f"an inner row is at most {self.mode.elements(element)} elements of {element}",
-            )
-        return inner
-
-
-def _travelling(extent: int, element: DType) -> int:
-    """Elements of a row as TMA counts them: those of less than a byte travel as bytes."""
-    return extent * element.bits // 8 if element.bits < 8 else extent
+            found = f"TMA does not copy an inner row of {size / 8:g} bytes"
+            hint = "an inner row is a multiple of 16 bytes"
+            raise _refused("TW607", found, hint, inner=inner, dtype=element.name)
+        if travelling > MAX_BOX:
+            found = f"an inner row of {travelling} elements is more than a box has along one dimension"
+            hint = f"say inner=..., at most {MAX_BOX}, or box=..."
+            raise _refused("TW607", found, hint, inner=inner, limit=MAX_BOX)
+        if self.mode.bits and inner > widest:
+            found = f"an inner row of {size // 8} bytes is wider than the {self.mode} swizzle"
+            hint = f"an inner row is at most {widest} elements of {element}"
+            raise _refused("TW607", found, hint, inner=inner, mode=self.mode.name)
+        return [(along, inner), (across, deep), (along, groups), (across, box[across] // deep)]
 
 
 def first_down(major: str) -> str:
-    """The order of atoms in which a whole tile is one box: across the major direction first.
+    """Return the order of atoms in which a whole tile is one box: across the major direction first.
 
     >>> first_down("k"), first_down("mn")
     ('mn', 'k')
@@ -311,39 +282,62 @@ def first_down(major: str) -> str:
 
 def _check_address(start: int, why: str = "") -> None:
     if start % SHARED_ALIGNMENT:
-        raise Refused(
-            "TW607",
-            f"TMA does not write to {start:#x}: its shared address is a multiple of {SHARED_ALIGNMENT}"
-            + (f", and {why}" if why else ""),
-            witness={"address": start},
-            hint=f"{start // SHARED_ALIGNMENT * SHARED_ALIGNMENT:#x} is the multiple below",
+        found = (
+            f"TMA does not write to {start:#x}: its shared address is a multiple of {SHARED_ALIGNMENT}{why}"
         )
-
-
-def _check_divides(tile: Pair, box: Pair) -> None:
-    if any(many % one for many, one in zip(tile, box, strict=True)):
-        raise Refused(
-            "TW603",
-            f"a tile of {times(tile)} is no whole number of boxes of {times(box)}",
-            witness={"tile": list(tile), "box": list(box)},
-            hint="take a box that divides the tile both ways",
-        )
-
-
-def _no_whole(what: str, of: int) -> Refused:
-    return Refused(
-        "TW603",
-        f"{what} are no whole number of {of}",
-        witness={"of": of},
-        hint="take a narrower mode, or say inner=... that divides it",
-    )
+        hint = f"{start // SHARED_ALIGNMENT * SHARED_ALIGNMENT:#x} is the multiple below"
+        raise _refused("TW607", found, hint, address=start)
 
 
 # -- engines with descriptors ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Fed:
+class _Read(_Typed):
+    """An operand that an engine reads through descriptors."""
+
+    operand: str
+    major: str
+    n: int | None
+    engine: str
+    asked: Asked
+
+    def intake(self, setting: Setting) -> Intake:
+        """Return what one instruction takes of the operand."""
+        asked = {"n": self.n if self.operand == "B" else None, **dict(self.asked)}
+        return intake_of(engine_of(self.engine), super().stored(setting), self.operand, asked)
+
+    def stored(self, setting: Setting) -> DType:
+        """Return the type as which an element lies in memory."""
+        return self.intake(setting).dtype
+
+    def _in_its_major(self, setting: Setting) -> Intake:
+        """Return the intake; refuse a major that no instruction reads."""
+        intake = self.intake(setting)
+        if check_major_word(self.major) not in intake.majors:
+            why, hint = intake.no_major
+            raise _refused("TW602", why, hint, dtype=intake.name, major=self.major)
+        return intake
+
+    def _pieces(self, intake: Intake, descriptor: Descriptor, rows: int, at: Pair) -> Iterator[Part]:
+        """Yield what one instruction reads from `at` on: two pieces where N ends inside an atom."""
+        asked = {"dtype": intake.dtype, "major": self.major, "rows": rows, "k": intake.k}
+        for piece in engine_of(self.engine).read(descriptor, **asked):
+            layout = piece.layout
+            if intake.dtype.bits < 8:  # it has bytes, through each of which the fastest digit walks
+                layout = in_units(layout, intake.dtype)
+                layout = replace(layout, strides=(*layout.strides[:-1], as_vector(intake.dtype.bits)))
+            yield Part(moved(piece.box, at), layout)
+
+    def _side(self, words: str, mode: Mode, intake: Intake, parts: Iterable[Part], **more: Any) -> Side:
+        operand = {"engine": self.engine, "operand": self.operand, "dtype": intake.name, **dict(self.asked)}
+        words = f"{words}, {major_words(self.major)}, {swizzle_words(mode)}"
+        return Side(
+            words, mode.name, intake.dtype, parts=tuple(parts), major=self.major, operand=operand, **more
+        )
+
+
+@dataclass(frozen=True)
+class Fed(_Read):
     """A tile that an engine reads, walked by descriptors: nothing said, by those of the mode's own tile.
 
     All its instructions are compared, and where `at` is said the one that begins there. With the pattern
@@ -371,21 +365,11 @@ class Fed:
     engine: str = "wgmma"
     asked: Asked = ()
 
-    def stored(self, setting: Setting) -> DType:
-        """As which an element lies in memory."""
-        return self._intake(setting).dtype
-
-    def _intake(self, setting: Setting) -> Intake:
-        asked = {"n": None if self.operand == "A" else self.n, **dict(self.asked)}
-        return intake_of(engine_of(self.engine), setting.element(self.dtype), self.operand, asked)
-
     def placed(self, setting: Setting) -> Side:
-        """The side at its address."""
-        intake = self._intake(setting)
-        _check_major(intake, self.major)
-        tile = _said(self.tile, setting.tile)
-        engine = engine_of(self.engine)
-        fed = engine.feed(
+        """Return the side at its address."""
+        intake = self._in_its_major(setting)
+        tile = setting.whole(self.tile)
+        fed = engine_of(self.engine).feed(
             intake,
             self.mode,
             self.major,
@@ -396,52 +380,32 @@ class Fed:
             pattern=self.pattern,
         )
         steps = {(step.mn * fed.n, step.k * fed.depth): step.descriptor for step in fed.steps}
-        chosen = [*steps] if self.at is None else [self._chosen(self.at, steps, (fed.n, fed.depth))]
-        parts = [
-            part
-            for at in chosen
-            for part in read_by(engine, intake, self._as_said(steps[at]), self.major, fed.n, at)
-        ]
-        words = self._words(fed.n * intake.ctas, len(steps), len(chosen))
-        return Side(
-            words,
-            self.mode.name,
-            intake.dtype,
-            tile,
-            tuple(parts),
+        chosen = {at: steps[at] for at in steps if self.at in (None, at)}
+        if not chosen:
+            hint = f"they begin at multiples of {times((fed.n, fed.depth))} inside the tile"
+            raise LayoutError("TW201", f"no instruction begins at {self.at}", hint=hint)
+        fields = {"lbo": self.lbo, "sbo": self.sbo, "base_offset": self.base_offset}
+        said = {name: value for name, value in fields.items() if value is not None}
+        parts = (
+            piece
+            for at, descriptor in chosen.items()
+            for piece in self._pieces(intake, replace(descriptor, **said), fed.n, at)
+        )
+        n = f" with n = {fed.n * intake.ctas}" if self.operand == "B" else ""
+        side = self._side(
+            f"{self.engine}'s {self.operand}{n}",
+            self.mode,
+            intake,
+            parts,
+            tile=tile,
             instructions=len(chosen),
-            major=self.major,
-            operand=self.operand,
-            engine=self.engine,
-            type=intake.name,
-            asked=self.asked,
         )
-
-    def _chosen(self, at: Pair, steps: dict[Pair, Descriptor], deep: Pair) -> Pair:
-        if at not in steps:
-            raise LayoutError(
-                "TW201",
-                f"no instruction begins at {at}",
-                hint=f"they begin at multiples of {times(deep)} inside the tile",
-            )
-        return at
-
-    def _as_said(self, descriptor: Any) -> Descriptor:
-        said: dict[str, Any] = {"lbo": self.lbo, "sbo": self.sbo, "base_offset": self.base_offset}
-        found: Descriptor = replace(
-            descriptor, **{name: value for name, value in said.items() if value is not None}
-        )
-        return found
-
-    def _words(self, many: int, steps: int, chosen: int) -> str:
-        n = f" with n = {many}" if self.operand == "B" else ""
-        which = f", {chosen} of {steps} instructions" if steps > 1 else ""
-        way = f"{major_words(self.major)}, {swizzle_words(self.mode)}"
-        return f"{self.engine}'s {self.operand}{n}, {way}{which}"
+        which = f", {len(chosen)} of {len(steps)} instructions" if len(steps) > 1 else ""
+        return replace(side, words=side.words + which)
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+@dataclass(frozen=True)
+class Described(_Read):
     """What one descriptor reads, as the operand's elements from `at` on; the address is its own."""
 
     descriptor: Descriptor
@@ -453,72 +417,29 @@ class Described:
     engine: str = "wgmma"
     asked: Asked = ()
 
-    @property
-    def tile(self) -> None:
-        """One instruction reads a part of a tile, and does not say of which."""
-        return
+    tile = None  # one instruction reads a part of a tile, and does not say of which
 
-    def stored(self, setting: Setting) -> DType:
-        """As which an element lies in memory."""
-        return self._intake(setting).dtype
-
-    def _intake(self, setting: Setting) -> Intake:
-        element, of_b = setting.element(self.dtype), check_operand(self.operand) == "B"
-        if of_b and self.n is None:
+    def intake(self, setting: Setting) -> Intake:
+        """Return what the instruction takes, which has to be one."""
+        if check_operand(self.operand) == "B" and self.n is None:
             raise LayoutError("TW004", "a descriptor of operand B needs n", hint="such as n=64")
-        asked = {"n": self.n if of_b else None, **dict(self.asked)}
-        found = intake_of(engine_of(self.engine), element, self.operand, asked)
+        found = super().intake(setting)
         if len(found.rows) > 1:
             raise LayoutError("TW004", "a descriptor of operand A needs m", hint="such as m=128")
         return found
 
     def placed(self, setting: Setting) -> Side:
-        """The side."""
-        engine, intake = engine_of(self.engine), self._intake(setting)
-        parts = read_by(engine, intake, self.descriptor, self.major, intake.rows[0], self.at)
-        mode = self.descriptor.mode
-        words = (
-            f"the descriptor {self.descriptor.value:#x} of {self.operand}, "
-            f"{major_words(self.major)}, {swizzle_words(mode)}"
-        )
-        tile = parts[-1].rows[1], parts[-1].k[1]
-        return Side(
-            words,
-            mode.name,
-            intake.dtype,
-            tile,
-            parts,
-            major=self.major,
-            operand=self.operand,
-            engine=self.engine,
-            type=intake.name,
-            asked=self.asked,
-        )
-
-
-def read_by(
-    engine: Engine, intake: Intake, descriptor: Descriptor, major: str, many: int, at: Pair = (0, 0)
-) -> tuple[Part, ...]:
-    """What one instruction reads, as parts of the tile from `at` on: two where N ends inside an atom."""
-    _check_major(intake, major)
-    parts = []
-    for piece in engine.read(descriptor, dtype=intake.dtype, major=major, rows=many, k=intake.k):
-        rows, k = ((first + moved, last + moved) for (first, last), moved in zip(piece.box, at, strict=True))
-        parts.append(Part(rows, k, in_unit(piece.layout, intake.dtype)))
-    return tuple(parts)
-
-
-def _check_major(intake: Intake, major: str) -> None:
-    """Refuse a major that no instruction reads."""
-    if check_major_word(major) not in intake.majors:
-        why, hint = intake.no_major
-        raise Refused("TW602", why, witness={"dtype": intake.name, "major": major}, hint=hint)
+        """Return the side."""
+        intake = self._in_its_major(setting)
+        pieces = [*self._pieces(intake, self.descriptor, intake.rows[0], self.at)]
+        words = f"the descriptor {self.descriptor.value:#x} of {self.operand}"
+        return self._side(words, self.descriptor.mode, intake, pieces, tile=_end(pieces[-1]))
 
 
 # -- several ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Together:
     """Several sides, each for its part of the tile: boxes at addresses of their own, a descriptor a step.
 
@@ -530,10 +451,7 @@ class Together:
 
     sides: tuple[Copied | Boxes | Fed | Described, ...]
 
-    @property
-    def tile(self) -> Pair | None:
-        """None: what each side is of has to be said."""
-        return None
+    tile = None  # each side's is a part of it
 
     @property
     def dtype(self) -> DType | None:
@@ -541,33 +459,29 @@ class Together:
         return next((side.dtype for side in self.sides if side.dtype is not None), None)
 
     def stored(self, setting: Setting) -> DType:
-        """As which an element lies in memory, by the first side that names a type."""
-        named = next((side for side in self.sides if side.dtype is not None), self.sides[0])
-        return named.stored(setting)
+        """Return the type as which an element lies in memory, by the first side that names one."""
+        return next((side for side in self.sides if side.dtype is not None), self.sides[0]).stored(setting)
 
     def placed(self, setting: Setting) -> Side:
-        """All parts as one side."""
-        found = [side.placed(setting) for side in self.sides]
-        first = found[0]
-        for other in found[1:]:
-            if other.dtype != first.dtype:
-                raise LayoutError(
-                    "TW106",
-                    f"one part of the tile is {first.dtype}, another {other.dtype}",
-                    hint="the parts of a tile have one type",
-                )
-        labels = dict.fromkeys(side.label for side in found)
-        majors = dict.fromkeys(side.major for side in found)
-        words = "; ".join(dict.fromkeys(side.words for side in found))
+        """Return all parts as one side."""
+        sides = [side.placed(setting) for side in self.sides]
+        types, majors = dict.fromkeys(side.dtype for side in sides), {side.major for side in sides}
+        if len(types) > 1:
+            one, other, *_ = types
+            raise LayoutError(
+                "TW106",
+                f"one part of the tile is {one}, another {other}",
+                hint="the parts of a tile have one type",
+            )
         return Side(
-            f"{len(found)} parts: {words}",
-            " and ".join(labels),
-            first.dtype,
-            (max(side.tile[0] for side in found), max(side.tile[1] for side in found)),
-            tuple(part for side in found for part in side.parts),
-            max(side.period for side in found),
-            sum(side.instructions for side in found),
-            major=next(iter(majors)) if len(majors) == 1 else "",
+            f"{len(sides)} parts: " + "; ".join(dict.fromkeys(side.words for side in sides)),
+            " and ".join(dict.fromkeys(side.label for side in sides)),
+            sides[0].dtype,
+            (max(side.tile[0] for side in sides), max(side.tile[1] for side in sides)),
+            tuple(piece for side in sides for piece in side.parts),
+            max(side.period for side in sides),
+            sum(side.instructions for side in sides),
+            majors.pop() if len(majors) == 1 else "",
         )
 
 
@@ -575,65 +489,31 @@ if TYPE_CHECKING:
     Spec: TypeAlias = Copied | Boxes | Fed | Described | Together
 
 
-# -- units and digits ------------------------------------------------------------------------------
+# -- units and words -------------------------------------------------------------------------------
 
 
-def _unit(dtype: DType) -> str:
-    return "byte" if dtype.bits % 8 == 0 else "bit"
+def in_units(layout: Layout, dtype: DType) -> Layout:
+    """Return the layout in bytes, and in bits where elements are narrower."""
+    return converted(layout, "byte" if dtype.bits % 8 == 0 else "bit", dtype)
 
 
-def _units_of_a_byte(unit: str) -> int:
-    return 8 if unit == "bit" else 1
+def units_of_a_byte(layout: Layout) -> int:
+    """Return how many units of such a layout make a byte."""
+    return 8 if layout.unit == "bit" else 1
 
 
-def in_unit(layout: Layout, dtype: DType) -> Layout:
-    """Addresses of the hardware in the unit of a part: of narrow elements every one at its own bits.
-
-    The hardware room says which byte holds an element, and the fastest digit of the last mode walks
-    through a byte: there it steps by the element's bits, from the lowest up.
-    """
-    if _unit(dtype) == "byte":
-        return layout
-    bits = converted(layout, "bit", dtype)
-    return replace(bits, strides=(*bits.strides[:-1], as_vector(dtype.bits)))
+def _whole(layout: Layout, tile: Pair, at: Pair) -> Part:
+    """Return a whole tile as one piece, from `at` on."""
+    return Part(moved(tuple((0, extent) for extent in tile), at), layout)
 
 
-def _modes(layout: Layout) -> list[Digits]:
-    """The (extent, steps) of every mode."""
-    digits = iter([(extent, stride["m"]) for extent, stride in layout.digits])
-    return [[next(digits) for _ in leaves((mode,))] for mode in layout.shape]
-
-
-def _of_digits(landed: Layout, *modes: Digits) -> Layout:
-    """The landing's swizzle and offset over modes of these digits; those of extent 1 are left out."""
-    kept = [[digit for digit in digits if digit[0] > 1] or [(1, 0)] for digits in modes]
-    shape: tuple[Extents, ...] = tuple(tuple(extent for extent, _ in digits) for digits in kept)
-    strides = tuple(as_vector(step) for digits in kept for _, step in digits)
-    return replace(landed, shape=shape, strides=strides)
-
-
-def _said(own: Pair | None, other: Pair | None) -> Pair:
-    found = own or other
-    if found is None:
-        raise LayoutError("TW004", "neither side says its tile", hint="say it at one: tile=128x64")
-    return found
-
-
-# -- words -----------------------------------------------------------------------------------------
-
-
-def _label(swizzles: tuple[Swizzle, ...], unit: str) -> str:
-    """The mode whose swizzle it is, or the swizzle itself, on bytes."""
-    moving = tuple(swizzle for swizzle in swizzles if swizzle.bits)
-    in_bytes = tuple(swizzle.scaled(1, 8) for swizzle in moving) if unit == "bit" else moving
-    if not in_bytes:
-        return "none"
-    named = (mode.name for mode in BLACKWELL.values() if in_bytes == (mode.swizzle,))
-    return next(named, " o ".join(map(str, in_bytes)))
+def _end(part: Part) -> Pair:
+    """Return where a part ends."""
+    return part.rows[1], part.k[1]
 
 
 def times(pair: Pair) -> str:
-    """A pair as people say it.
+    """Return a pair as people say it.
 
     >>> times((128, 64))
     '128 x 64'
@@ -642,10 +522,10 @@ def times(pair: Pair) -> str:
 
 
 def major_words(major: str) -> str:
-    """A major direction, for people."""
+    """Return a major direction, for people."""
     return "K-major" if major == "k" else "MN-major"
 
 
 def swizzle_words(mode: Mode) -> str:
-    """A mode, for people."""
+    """Return a mode, for people."""
     return f"{mode} swizzle" if mode.bits else "no swizzle"

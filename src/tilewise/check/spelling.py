@@ -18,17 +18,17 @@ name=value and bare words, in any order: a word that can mean one thing alone, s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 
 from tilewise.check.sides import Boxes, Copied, Described, Fed, Together
-from tilewise.core.dtypes import DType
+from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError
-from tilewise.core.layout import UNITS, Layout
+from tilewise.core.layout import UNITS
 from tilewise.hardware.engines import ENGINES, engine_of_word
 from tilewise.hardware.engines import engine as engine_of
-from tilewise.hardware.modes import BLACKWELL, Mode, mode_named, mode_of
+from tilewise.hardware.modes import BLACKWELL, mode_named, mode_of
 from tilewise.hardware.operands.majors import MAJORS, OPERANDS
 from tilewise.hardware.operands.stepping import PATTERNS
 from tilewise.hardware.operands.tiles import ORDERS
@@ -37,14 +37,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.sides import Asked, Spec
+    from tilewise.check.sides import Spec
     from tilewise.hardware.engines import Descriptor
 
+    OneSide = Copied | Boxes | Fed | Described
+    Let = Mapping[str, int]
+
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
-_NAMED = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
-_TIMES = re.compile(r"(\d+)\s*[xX×]\s*(\d+)")
-_BRACKETS = re.compile(r"\(\s*(\w+)\s*,\s*(\w+)\s*\)")
-LBO_MODES = ("relative", "absolute")
+_WORD = re.compile(r"\s*(?:([A-Za-z_]\w*)\s*=(?!=)\s*)?(.*?)\s*", re.DOTALL)
+_PAIR = re.compile(r"(\d+)\s*[xX×]\s*(\d+)|\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 _OPENS, _CLOSES = "([<{", ")]>}"
 
 
@@ -58,9 +59,23 @@ class Reading:
     storage: tuple[str, ...] = ()
     dtype: DType | None = None
 
+    def stored(self, text: str) -> Copied:
+        """Return the side of threads that a layout is."""
+        from tilewise.hardware.calls import parse
+
+        layout = parse(
+            text,
+            let=self.let,
+            dialect=self.dialect,
+            storage=self.storage,
+            unit=self.unit,
+            dtype=self.dtype if self.unit != "element" else None,
+        )
+        return Copied(layout, self.dtype)
+
 
 def side_of(text: str, reading: Reading | None = None) -> Spec:
-    """The side that a text spells.
+    """Return the side that a text spells.
 
     >>> side_of("tma(128x64, 64B)").mode
     Mode.of('64B')
@@ -70,334 +85,209 @@ def side_of(text: str, reading: Reading | None = None) -> Spec:
     how = reading or Reading()
     called = _CALL.match(text)
     if called is None:
-        return Copied(_layout(text, how), how.dtype)
-    sides: list[Copied | Boxes | Fed | Described] = []
+        return how.stored(text)
+    sides: list[OneSide] = []
     while called is not None:
         name = called[1]
         if name not in _CALLS:
-            raise _unknown_call(text, called)
+            hint = _near(name, _CALLS, "(...)") + f"known: {', '.join(_CALLS)}, or a layout as it is"
+            raise _error("TW002", f"'{name}(' is neither a writer nor a reader", text, called.span(1), hint)
         call = _Call(text, name, called.end(), how)
-        sides.append(_CALLS[name].made(call))
+        sides.append(call.side())
         called = _next_call(text, call.end)
     return sides[0] if len(sides) == 1 else Together(tuple(sides))
 
 
-def _next_call(text: str, at: int) -> re.Match[str] | None:
-    """The call after a +, None at the end of the text."""
-    rest = text[at:].strip()
+def _next_call(text: str, end: int) -> re.Match[str] | None:
+    """Return the call after a +, None at the end of the text."""
+    rest = text[end:].strip()
     if not rest:
         return None
-    plus = text.index(rest, at)
+    plus = text.index(rest, end)
     called = _CALL.match(text, plus + 1) if rest[0] == "+" else None
     if called is None:
-        raise LayoutError(
-            "TW004",
-            f"the side ends before '{rest[:20]}'",
-            hint="a side is a layout, or calls with + between them",
-            span=(plus, len(text)),
-            source=text,
-        )
+        hint = "a side is a layout, or calls with + between them"
+        raise _error("TW004", f"the side ends before '{rest[:20]}'", text, (plus, len(text)), hint)
     return called
 
 
-def _unknown_call(text: str, called: re.Match[str]) -> LayoutError:
+def _error(code: str, message: str, source: str, span: tuple[int, int], hint: str) -> LayoutError:
+    return LayoutError(code, message, hint=hint, span=span, source=source)
+
+
+def _near(word: str, known: Iterable[str], end: str = "") -> str:
+    """Return a question after the known word that is near, if one is."""
     from difflib import get_close_matches
 
-    near = get_close_matches(called[1].lower(), _CALLS, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}(...)? " if near else ""
-    return LayoutError(
-        "TW002",
-        f"'{called[1]}(' is neither a writer nor a reader",
-        hint=f"{hint}known: {', '.join(_CALLS)}, or a layout as it is",
-        span=called.span(1),
-        source=text,
-    )
-
-
-def _layout(text: str, how: Reading, source: str = "", at: int = 0) -> Layout:
-    """A layout in either dialect; what it refuses is shown in the whole text."""
-    from tilewise.hardware.calls import parse
-
-    try:
-        return parse(
-            text,
-            let=how.let,
-            dialect=how.dialect,
-            storage=how.storage,
-            unit=how.unit,
-            dtype=how.dtype if how.unit != "element" else None,
-        )
-    except LayoutError as error:
-        if source and error.span is not None and error.source == text:
-            error.span = (error.span[0] + at, error.span[1] + at)
-            error.source = source
-        raise
+    near = get_close_matches(word.lower(), known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]}{end}? " if near else ""
 
 
 # -- a call and its words --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """What stands between two commas: its name, where it has one, and where the value stands."""
-
-    name: str | None
-    value: str
-    start: int
-    value_start: int
-
-    @property
-    def end(self) -> int:
-        return self.value_start + len(self.value)
-
-
 class _Call:
-    """The words of one call, taken by their names; what is left over at the end is refused."""
+    """A call: its words by their names, and the side that they spell."""
 
     def __init__(self, source: str, name: str, start: int, how: Reading) -> None:
-        self.source, self.name, self.how = source, name, how
+        self.source, self.name, self.how, self.let = source, name, how, how.let or {}
         self.form = _CALLS[name]
-        self.words: dict[str, _Word] = {}
-        self.end = start
-        for word in self._split(start):
-            self._put(word)
-
-    def error(
-        self, code: str, message: str, word: _Word | None = None, hint: str = "", whole: bool = False
-    ) -> LayoutError:
-        """A refusal at a word's value, at the whole word, or at the call."""
-        span = (self.end, self.end)
-        if word is not None:
-            span = (word.start if whole else word.value_start, word.end)
-        return LayoutError(code, message, hint=hint, span=span, source=self.source)
-
-    def _split(self, start: int) -> Iterator[_Word]:
+        self.takes = f"{name} takes " + ", ".join(self.form.takes)
+        self.words: dict[str, tuple[str, int]] = {}
         depth, first = 0, start
-        for at in range(start, len(self.source)):
-            character = self.source[at]
+        for here, character in enumerate(source[start:], start):
             if depth == 0 and character in ",)":
-                yield from self._word(first, at)
-                first = at + 1
+                self._put(first, here)
+                first = self.end = here + 1
                 if character == ")":
-                    self.end = first
                     return
             else:
                 depth += (character in _OPENS) - (character in _CLOSES)
-        raise LayoutError(
-            "TW004",
-            f"'{self.name}(' is never closed",
-            hint="close it with ')'",
-            span=(start - 1, start),
-            source=self.source,
-        )
+        raise _error("TW004", f"'{name}(' is never closed", source, (start - 1, start), "close it with ')'")
 
-    def _word(self, first: int, end: int) -> Iterator[_Word]:
-        text = self.source[first:end]
-        start = first + len(text) - len(text.lstrip())
-        text = text.strip()
-        if not text:
+    def _put(self, first: int, end: int) -> None:
+        """Keep what stands between two commas by its name, and where its value begins."""
+        found = _WORD.fullmatch(self.source, first, end)
+        assert found is not None
+        name, value = found.groups()
+        start = found.start(2)
+        whole = found.start(1 if name else 2), found.end(2)
+        if not (name or value):
             return
-        named = _NAMED.match(text)
-        value = text[named.end() :] if named else text
-        at = start + (named.end() if named else 0)
         if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-            value, at = value[1:-1], at + 1
-        yield _Word(named[1] if named else None, value, start, at)
-
-    def _put(self, word: _Word) -> None:
-        name = word.name or self._meant(word)
+            value, start = value[1:-1], start + 1
+        if not name and self.form.first not in self.words:
+            name = self.form.first
+        if not name:
+            fits = (bare for bare in _BARE if bare in self.form.takes and _looks_like(bare, value))
+            name = next(fits, "")
+        if not name:
+            raise _error("TW002", f"'{value}' says nothing here", self.source, whole, self.takes)
         if name not in self.form.takes:
-            raise self._unknown(word, name)
+            hint = _near(_OTHERS.get(name.lower(), name), self.form.takes) + self.takes
+            raise _error("TW002", f"{self.name} takes no {name}", self.source, whole, hint)
         if name in self.words:
-            raise self.error("TW004", f"{name} is given twice", word, "say it once", whole=True)
-        self.words[name] = word
+            raise _error("TW004", f"{name} is given twice", self.source, whole, "say it once")
+        self.words[name] = value, start
 
-    def _meant(self, word: _Word) -> str:
-        """The one name that a bare word can stand for."""
-        first = self.form.first
-        if first and first not in self.words:
-            return first
-        fitting = [name for name, looks in _LOOKS.items() if name in self.form.takes and looks(word.value)]
-        if not fitting:
-            raise self.error("TW002", f"'{word.value}' says nothing here", word, self._takes())
-        return fitting[0]
+    def side(self) -> OneSide:
+        """Return what the call spells."""
+        values = {name: self._value(name) for name in self.words}
+        for name, such in self.form.needs.items():
+            if name not in values:
+                message = f"{self.name} does not say its {name}"
+                raise _error("TW004", message, self.source, (self.end, self.end), f"such as {such}")
+        asked = tuple((name, values.pop(name)) for name in OF_INSTRUCTIONS if name in values)
+        return self.form.made(**values, **({"asked": asked} if asked else {}))
 
-    def _unknown(self, word: _Word, name: str) -> LayoutError:
-        from difflib import get_close_matches
-
-        known = self.form.takes
-        near = get_close_matches(_OTHERS.get(name.lower(), name), known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}? " if near else ""
-        return self.error("TW002", f"{self.name} takes no {name}", word, hint + self._takes(), whole=True)
-
-    def _takes(self) -> str:
-        return f"{self.name} takes " + ", ".join(self.form.takes)
-
-    def take(self, name: str) -> Any:
-        """The value of a word, None where it is not said."""
-        word = self.words.get(name)
-        return None if word is None else _KINDS[name](self, word)
-
-    def need(self, name: str, such: str) -> Any:
-        """The value of a word that must be there."""
-        if name not in self.words:
-            raise self.error("TW004", f"{self.name} does not say its {name}", hint=f"such as {such}")
-        return self.take(name)
+    def _value(self, name: str) -> Any:
+        """Return what a word says, as its name tells; what is refused is refused there."""
+        value, start = self.words[name]
+        try:
+            if name == "layout":
+                said = {other: self._value(other) for other in _OF_READING if other in self.words}
+                return replace(self.how, **said).stored(value)
+            if name == "value":
+                number = _integer(value, self.let)
+                engine = self._value("engine") if "engine" in self.words else engine_of_word(number)
+                return engine_of(engine).decode(number)
+            return _READ[name](value, self.let)
+        except LayoutError as error:
+            if error.span is None:
+                error.span, error.source = (start, start + len(value)), self.source
+            elif error.source == value:
+                error.span, error.source = (start + error.span[0], start + error.span[1]), self.source
+            raise
 
 
-# -- the kinds of words ----------------------------------------------------------------------------
+# -- the words -------------------------------------------------------------------------------------
 
 
-def _choice(call: _Call, word: _Word, known: tuple[str, ...]) -> str:
-    for name in known:
-        if word.value.lower() == name.lower():
-            return name
-    name = word.name or "word"
-    raise call.error(
-        "TW601", f"'{word.value}' is no {name.replace('_', ' ')}", word, "known: " + " ".join(known)
-    )
-
-
-def _number(call: _Call, word: _Word) -> int:
-    return _integer(call, word, word.value)
-
-
-def _integer(call: _Call, word: _Word, text: str) -> int:
-    let = call.how.let or {}
-    if text in let:
-        return let[text]
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise call.error("TW101", f"'{word.value}' is no whole number", word, "such as 64, or 0x40") from None
-
-
-def _pair(call: _Call, word: _Word) -> tuple[int, int]:
-    found = _TIMES.fullmatch(word.value) or _BRACKETS.fullmatch(word.value)
+def _choice(name: str, known: tuple[str, ...], value: str, let: Let) -> str:
+    found = next((word for word in known if word.lower() == value.lower()), None)
     if found is None:
-        raise call.error(
-            "TW004", f"'{word.value}' is no pair of rows and K", word, "such as 128x64, or (M, K)"
-        )
-    first, second = (_integer(call, word, part) for part in found.groups())
-    return first, second
+        message = f"'{value}' is no {name.replace('_', ' ')}"
+        raise LayoutError("TW601", message, hint="known: " + " ".join(known))
+    return found
 
 
-def _size(call: _Call, word: _Word) -> tuple[int, int]:
-    pair = _pair(call, word)
-    if min(pair) < 1:
-        raise call.error("TW102", f"'{word.value}' has an extent that is not positive", word)
-    return pair
+def _flag(name: str, value: str, let: Let) -> bool:
+    """Return whether a word holds that says itself, such as ws, or ws=true."""
+    return _choice(name, ("true", "false", name), value, let) != "false"
 
 
-def _positive(call: _Call, word: _Word) -> int:
-    number = _number(call, word)
+def _integer(value: str, let: Let) -> int:
+    try:
+        return let[value] if value in let else int(value, 0)
+    except ValueError:
+        raise LayoutError("TW101", f"'{value}' is no whole number", hint="such as 64, or 0x40") from None
+
+
+def _positive(name: str, value: str, let: Let) -> int:
+    number = _integer(value, let)
     if number < 1:
-        raise call.error("TW102", f"{word.name or 'a size'} of {number} is not positive", word)
+        raise LayoutError("TW102", f"{name} of {number} is not positive")
     return number
 
 
-def _mode(call: _Call, word: _Word) -> Mode:
-    with _blame(call, word):
-        return mode_of(word.value)
+def _pair(least: int, value: str, let: Let) -> tuple[int, int]:
+    found = _PAIR.fullmatch(value)
+    if found is None:
+        raise LayoutError("TW004", f"'{value}' is no pair of rows and K", hint="such as 128x64, or (M, K)")
+    first, second = (_integer(part, let) for part in found.groups() if part)
+    if min(first, second) < least:
+        raise LayoutError("TW102", f"'{value}' has an extent that is not positive")
+    return first, second
 
 
-def _dtype(call: _Call, word: _Word) -> DType:
-    with _blame(call, word):
-        return DType.of(word.value)
-
-
-def _descriptor(call: _Call, word: _Word) -> Descriptor:
-    with _blame(call, word):
-        found: Descriptor = engine_of(_engine_of(call, word)).decode(_number(call, word))
-        return found
-
-
-def _engine_of(call: _Call, word: _Word) -> str:
-    """Whose descriptor a word is: that engine's which is named, or by its version."""
-    return call.take("engine") or engine_of_word(_number(call, word))
-
-
-def _kind(call: _Call, word: _Word) -> str:
+def _kind(value: str, let: Let) -> str:
     from tilewise.hardware.tcgen05.kinds import Kind
 
-    with _blame(call, word):
-        return Kind.of(word.value).name
+    return Kind.of(value).name
 
 
-def _flag(call: _Call, word: _Word) -> bool:
-    """A word that says itself, such as ws, or ws=true."""
-    return _choice(call, word, ("true", "false", word.name or word.value)) != "false"
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "major": MAJORS,
+    "order": ORDERS,
+    "operand": OPERANDS,
+    "unit": UNITS,
+    "dialect": ("tilewise", "cute"),
+    "pattern": PATTERNS,
+    "swizzle": ("pointer", "address"),
+    "engine": tuple(ENGINES),
+    "lbo_mode": ("relative", "absolute"),
+}
 
-
-@contextmanager
-def _blame(call: _Call, word: _Word) -> Iterator[None]:
-    """What is refused inside is refused at the word."""
-    try:
-        yield
-    except LayoutError as error:
-        if error.span is None:
-            error.span, error.source = (word.value_start, word.end), call.source
-        raise
-
-
-def _is_mode(value: str) -> bool:
-    return not value.isdecimal() and mode_named(value) in BLACKWELL
-
-
-def _is_dtype(value: str) -> bool:
-    try:
-        DType.of(value)
-    except LayoutError:
-        return False
-    return True
-
-
-_KINDS: dict[str, Callable[[_Call, _Word], Any]] = {
-    "tile": _size,
-    "box": _size,
-    "at": _pair,
-    "mode": _mode,
-    "dtype": _dtype,
-    "major": lambda call, word: _choice(call, word, MAJORS),
-    "order": lambda call, word: _choice(call, word, ORDERS),
-    "operand": lambda call, word: _choice(call, word, OPERANDS),
-    "unit": lambda call, word: _choice(call, word, UNITS),
-    "dialect": lambda call, word: _choice(call, word, ("tilewise", "cute")),
-    "pattern": lambda call, word: _choice(call, word, PATTERNS),
-    "swizzle": lambda call, word: _choice(call, word, ("pointer", "address")),
-    "storage": lambda _, word: tuple(word.value.split()),
-    "n": _positive,
-    "m": _positive,
-    "k": _positive,
-    "cta_group": _positive,
+_READ: dict[str, Callable[[str, Let], Any]] = {
+    **{name: partial(_choice, name, known) for name, known in _CHOICES.items()},
+    **{name: partial(_flag, name) for name in ("sparse", "ws")},
+    **{name: partial(_positive, name) for name in ("n", "m", "k", "cta_group", "inner")},
+    **dict.fromkeys(("lbo", "sbo", "start", "base_offset"), _integer),
+    **dict.fromkeys(("tile", "box"), partial(_pair, 1)),
+    "at": partial(_pair, 0),
     "kind": _kind,
-    "engine": lambda call, word: _choice(call, word, tuple(ENGINES)),
-    "lbo_mode": lambda call, word: _choice(call, word, LBO_MODES),
-    "sparse": _flag,
-    "ws": _flag,
-    "inner": _positive,
-    "lbo": _number,
-    "sbo": _number,
-    "start": _number,
-    "base_offset": _number,
-    "value": _descriptor,
+    "mode": lambda value, let: mode_of(value),
+    "dtype": lambda value, let: DType.of(value),
+    "storage": lambda value, let: tuple(value.split()),
 }
 """How a word is read by its name."""
 
-_LOOKS: dict[str, Callable[[str], bool]] = {
-    "mode": _is_mode,
-    "operand": lambda value: value in OPERANDS,
-    "major": lambda value: value in MAJORS,
-    "dtype": _is_dtype,
-    "tile": lambda value: (_TIMES.fullmatch(value) or _BRACKETS.fullmatch(value)) is not None,
-    "unit": lambda value: value in UNITS,
-    "swizzle": lambda value: value in ("pointer", "address"),
-    "lbo_mode": lambda value: value in LBO_MODES,
-    "sparse": lambda value: value == "sparse",
-    "ws": lambda value: value == "ws",
-    "engine": lambda value: value in ENGINES,
-}
-"""Which bare words a name may go without, in the order in which they are tried."""
+_BARE = (
+    *("mode", "operand", "major", "dtype", "tile", "unit", "swizzle", "lbo_mode", "sparse", "ws", "engine"),
+)
+"""Which words need no name, in the order in which they are tried."""
+
+
+def _looks_like(name: str, value: str) -> bool:
+    """Return whether a bare word can stand for a name."""
+    if name == "mode":
+        return not value.isdecimal() and mode_named(value) in BLACKWELL
+    if name == "dtype":
+        return known_type(value) is not None
+    if name == "tile":
+        return _PAIR.fullmatch(value) is not None
+    return value in _CHOICES.get(name, (name,))
+
 
 _OTHERS = {
     "swizzle": "mode",
@@ -421,96 +311,48 @@ _OTHERS = {
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What a call takes, which of it comes first without a name, and what is made of it."""
+    """A call: its words, what is made of them, examples of those that it needs, the one that comes first."""
 
     takes: tuple[str, ...]
-    made: Callable[[_Call], Copied | Boxes | Fed | Described]
+    made: Callable[..., OneSide]
+    needs: Mapping[str, str]
     first: str = ""
 
 
-def _copied(call: _Call) -> Copied:
-    if "layout" not in call.words:
-        raise call.error("TW004", "copy does not say its layout", hint="such as copy(S[(128, 64) : (64, 1)])")
-    word = call.words["layout"]
-    dtype = call.take("dtype") or call.how.dtype
-    how = Reading(
-        call.how.let,
-        call.take("unit") or call.how.unit,
-        call.take("dialect") or call.how.dialect,
-        call.take("storage") or call.how.storage,
-        dtype,
-    )
-    layout = _layout(word.value, how, call.source, word.value_start)
-    return Copied(layout, dtype, call.take("swizzle") == "address", call.take("at") or (0, 0))
+def _copied(layout: Copied, swizzle: str = "", at: tuple[int, int] = (0, 0), **_: Any) -> Copied:
+    return replace(layout, absolute=swizzle == "address", at=at)
 
 
-def _boxes(call: _Call) -> Boxes:
-    return Boxes(
-        mode=call.need("mode", "mode=128B"),
-        tile=call.take("tile"),
-        major=call.take("major") or "k",
-        order=call.take("order"),
-        box=call.take("box"),
-        inner=call.take("inner"),
-        start=call.take("start"),
-        at=call.take("at") or (0, 0),
-        dtype=call.take("dtype"),
-    )
-
-
-def _fed(call: _Call) -> Fed:
-    return Fed(
-        operand=call.need("operand", "operand=B"),
-        mode=call.need("mode", "mode=128B"),
-        tile=call.take("tile"),
-        major=call.take("major") or "k",
-        order=call.take("order"),
-        n=call.take("n"),
-        lbo=call.take("lbo"),
-        sbo=call.take("sbo"),
-        start=call.take("start"),
-        base_offset=call.take("base_offset"),
-        at=call.take("at"),
-        dtype=call.take("dtype"),
-        pattern=call.take("pattern") or "address",
-        engine=call.name,
-        asked=_asked(call),
-    )
-
-
-def _asked(call: _Call) -> Asked:
-    """What the instructions are asked for besides type and N."""
-    return tuple((name, call.take(name)) for name in OF_INSTRUCTIONS if name in call.words)
-
-
-def _described(call: _Call) -> Described:
-    return Described(
-        descriptor=call.need("value", "descriptor(0x4000004000010000, operand=A)"),
-        operand=call.need("operand", "operand=B"),
-        major=call.take("major") or "k",
-        n=call.take("n"),
-        at=call.take("at") or (0, 0),
-        dtype=call.take("dtype"),
-        engine=_engine_of(call, call.words["value"]),
-        asked=_asked(call),
-    )
+def _described(value: Descriptor, engine: str = "", **said: Any) -> Described:
+    return Described(value, engine=engine or engine_of_word(value.value), **said)
 
 
 OF_INSTRUCTIONS = ("kind", "m", "cta_group", "sparse", "ws", "k", "lbo_mode")
 """What tcgen05's instructions are asked for besides type and N."""
 
+_OF_READING = ("dtype", "unit", "dialect", "storage")
+
 _OF_TILE = (
     *("operand", "mode", "tile", "major", "order", "n", "lbo", "sbo", "start", "base_offset"),
     *("at", "dtype", "pattern"),
 )
+_OPERAND, _MODE = {"operand": "operand=B"}, {"mode": "mode=128B"}
 
 _CALLS = {
-    "copy": _Form(("layout", "dtype", "unit", "dialect", "storage", "swizzle", "at"), _copied, "layout"),
-    "tma": _Form(("tile", "mode", "major", "order", "box", "inner", "start", "at", "dtype"), _boxes),
-    "wgmma": _Form(_OF_TILE, _fed),
-    "tcgen05": _Form((*_OF_TILE, *OF_INSTRUCTIONS), _fed),
+    "copy": _Form(
+        ("layout", *_OF_READING, "swizzle", "at"),
+        _copied,
+        {"layout": "copy(S[(128, 64) : (64, 1)])"},
+        "layout",
+    ),
+    "tma": _Form(("tile", "mode", "major", "order", "box", "inner", "start", "at", "dtype"), Boxes, _MODE),
+    "wgmma": _Form(_OF_TILE, partial(Fed, engine="wgmma"), _OPERAND | _MODE),
+    "tcgen05": _Form((*_OF_TILE, *OF_INSTRUCTIONS), partial(Fed, engine="tcgen05"), _OPERAND | _MODE),
     "descriptor": _Form(
-        ("value", "operand", "major", "n", "at", "dtype", "engine", *OF_INSTRUCTIONS), _described, "value"
+        ("value", "operand", "major", "n", "at", "dtype", "engine", *OF_INSTRUCTIONS),
+        _described,
+        {"value": "descriptor(0x4000004000010000, operand=A)"} | _OPERAND,
+        "value",
     ),
 }
 """Every call by name."""

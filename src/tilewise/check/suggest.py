@@ -14,7 +14,7 @@ from typing import Any
 
 from tilewise.check import tma
 from tilewise.check.operand import intake_of, known_hint, pair_notes
-from tilewise.check.strides import major_name
+from tilewise.check.sides import major_words
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
@@ -24,7 +24,7 @@ from tilewise.hardware.engines import ENGINES
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, Mode, mode_of
-from tilewise.hardware.operands.majors import MAJORS, check_operand
+from tilewise.hardware.operands.majors import MAJORS, check_major_word, check_operand
 from tilewise.hardware.operands.stepping import Feeding, Stages, Step
 from tilewise.hardware.tma.rules import MAX_RANK
 
@@ -32,6 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from tilewise.check.boxes import Dimension
     from tilewise.hardware.engines import Descriptor, Engine, Intake
 
 TILES = 64
@@ -59,26 +60,36 @@ class Choice:
 class Copies:
     """What TMA takes for a tile: boxes of the tensor with dimensions split, and of the tensor as it is."""
 
-    boxes: int
-    rank: int
+    plan: tma.Plan
     plain: int
     """Boxes of a tensor map of two dimensions."""
 
     @classmethod
     def of(cls, tile: Layout, dtype: DType, major: str, modes: Iterable[Mode] = MODES.values()) -> Copies:
-        """The counts of one order of atoms."""
-        split = plan_of(tile, dtype, major, modes)
-        plain = plan_of(tile, dtype, major, modes, max_rank=2)
-        return cls(split.count, split.tensor_map.rank, plain.count)
+        """Return the copies of one order of atoms, from a large tensor that is contiguous as the tile is."""
+        rows, k = (TILES * extent for extent in extents_of(tile.shape))
+        asked: dict[str, Any] = {
+            "dtype": dtype,
+            "strides": (k, 1) if major == "k" else (1, rows),
+            "modes": modes,
+        }
+        split, plain = (tma.plan_copy((rows, k), tile, max_rank=rank, **asked) for rank in (MAX_RANK, 2))
+        return cls(split, plain.count)
+
+    @property
+    def boxes(self) -> int:
+        """Boxes of a tensor map with dimensions split."""
+        return self.plan.count
 
     @property
     def key(self) -> tuple[int, int, int]:
         """The smaller, the better."""
-        return self.boxes, self.rank, self.plain
+        return self.boxes, self.plan.tensor_map.rank, self.plain
 
     def __str__(self) -> str:
-        split = f"{self.boxes} {'box' if self.boxes == 1 else 'boxes'} of {self.rank} dimensions"
-        return split if self.rank == 2 else f"{split}, or {self.plain} of 2"
+        rank = self.plan.tensor_map.rank
+        split = f"{self.boxes} {'box' if self.boxes == 1 else 'boxes'} of {rank} dimensions"
+        return split if rank == 2 else f"{split}, or {self.plain} of 2"
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,8 @@ class Suggestion:
     major: str
     mode: Mode
     order: str
+    tile: Layout = field(repr=False)
+    """The whole tile, [rows, K], in elements."""
     choices: tuple[Choice, ...] = field(repr=False)
     """The modes in the order in which they were tried; the last is the one.
 
@@ -109,13 +122,17 @@ class Suggestion:
     """
     copies: Mapping[str, Copies] = field(repr=False)
     """What TMA takes for each order of atoms."""
-    plan: tma.Plan = field(repr=False)
     feeding: Feeding[Any]
     stages: Stages[Any] = field(repr=False)
     intake: Intake = field(repr=False)
     """What one instruction takes of the operand."""
     notes: tuple[str, ...] = ()
     engine: str = "wgmma"
+
+    @property
+    def plan(self) -> tma.Plan:
+        """The copy that fills the tile."""
+        return self.copies[self.order].plan
 
     @property
     def confirmed(self) -> tuple[str, ...]:
@@ -133,11 +150,6 @@ class Suggestion:
     def atom(self) -> Layout:
         """The swizzle atom, [rows, K], in elements."""
         return engine_of(self.engine).atom(self.mode, self.major, self.dtype)
-
-    @cached_property
-    def tile(self) -> Layout:
-        """The whole tile, [rows, K], in elements."""
-        return engine_of(self.engine).tile(self.mode, self.major, self.dtype, self.rows, self.k, self.order)
 
     @property
     def descriptor(self) -> Descriptor:
@@ -182,7 +194,7 @@ class Suggestion:
         """Why the atoms stand in this order, in a sentence."""
         other = next(order for order in self.copies if order != self.order)
         one, more = self.copies[self.order], self.copies[other]
-        if one == more:
+        if one.key == more.key:
             return f"{direction(self.order)} first; TMA takes {one} either way"
         return f"{direction(self.order)} first: TMA takes {one}; {direction(other)} first it takes {more}"
 
@@ -217,43 +229,52 @@ def suggest(
     >>> suggest(operand="A", rows=128, k=64, dtype="bf16", mode="32B").descriptor.sbo
     256
     """
-    of = _engine(engine)
+    if engine not in ENGINES:
+        hint = known_hint(engine, ENGINES)
+        if engine == "mma":
+            hint += "; for mma.sync: tilewise swizzle 128x64 --dtype bf16 --access tma --access ldmatrix.x4"
+        raise LayoutError("TW601", f"{engine!r} is no engine that suggest knows", hint=hint)
+    of = engine_of(engine)
     intake = intake_of(of, dtype, operand, asked if depth is None else asked | {"k": depth})
-    rows, k = _extent(rows, "rows"), _extent(k, "K")
+    rows, k, count = as_int(rows, "rows"), as_int(k, "K"), as_int(stages, "the number of stages")
+    for extent, name in ((rows, "rows"), (k, "K")):
+        if extent < 1:
+            raise LayoutError("TW102", f"{name} of {extent} is no tile", hint="an extent is 1 or more")
     major = _major(intake, major, blas)
     _check_tile(of, intake, rows, k)
-    size = (k if major == "k" else rows) * intake.dtype.bits // 8
-    modes = intake.modes[major]
-    asked_mode = None if mode is None else _mode(of, intake, major, mode)
-    choices = mode_for(size, modes) if asked_mode is None else mode_asked(size, asked_mode, modes)
+    modes, element = intake.modes[major], intake.dtype
+    wanted = None if mode is None else _mode(of, intake, major, mode)
+    choices = mode_for((k if major == "k" else rows) * element.bits // 8, modes, wanted)
     taken = choices[-1].mode
-    count = _counted(stages)
-    _check_bytes(rows * k * intake.dtype.bits // 8, count, taken)
-    tiles = {order: of.tile(taken, major, intake.dtype, rows, k, order) for order in of.orders}
-    copies = {order: Copies.of(tile, intake.dtype, major, modes) for order, tile in tiles.items()}
-    order = min(tiles, key=lambda order: (copies[order].key, order != _usual(major)))
+    if count < 1:
+        raise LayoutError("TW102", f"{count} stages hold no tile", hint="one or more")
+    _check_bytes(rows * k * element.bits // 8, count, taken)
+    tiles = {order: of.tile(taken, major, element, rows, k, order) for order in of.orders}
+    copies = {order: Copies.of(tile, element, major, modes) for order, tile in tiles.items()}
+    usual = "mn" if major == "k" else "k"  # across the major direction first, where both are as good
+    order = min(tiles, key=lambda order: (copies[order].key, order != usual))
     fed = of.feed(intake, taken, major, rows, k, order)
-    plan = plan_of(tiles[order], intake.dtype, major, modes)
+    notes = (
+        *_split_notes(copies[order].plan, operand),
+        *pair_notes(intake, rows, fed.n),
+        *_n_notes(of, intake, fed),
+        *_padded_notes(intake),
+    )
     return Suggestion(
         operand=operand,
-        dtype=intake.dtype,
+        dtype=element,
         rows=rows,
         k=k,
         major=major,
         mode=taken,
         order=order,
+        tile=tiles[order],
         choices=choices,
         copies=copies,
-        plan=plan,
         feeding=fed,
         stages=of.stages(fed, count),
         intake=intake,
-        notes=(
-            *_split_notes(plan, operand),
-            *pair_notes(intake, rows, fed.n),
-            *_n_notes(of, intake, fed),
-            *_padded_notes(intake),
-        ),
+        notes=notes,
         engine=of.name,
     )
 
@@ -261,8 +282,12 @@ def suggest(
 # -- the rule --------------------------------------------------------------------------------------
 
 
-def mode_for(size: int, modes: Iterable[Mode] = MODES.values()) -> tuple[Choice, ...]:
-    """The modes that a contiguous dimension of that many bytes passes over, and the one that it fills.
+def mode_for(
+    size: int, modes: Iterable[Mode] = MODES.values(), wanted: Mode | None = None
+) -> tuple[Choice, ...]:
+    """Return the mode that a contiguous dimension of that many bytes fills, after the wider ones.
+
+    It is the widest that fits, or the one that is wanted.
 
         requires  a multiple of 16 bytes
 
@@ -271,51 +296,34 @@ def mode_for(size: int, modes: Iterable[Mode] = MODES.values()) -> tuple[Choice,
     128B False 96 bytes are less than a row of 128
     64B False 96 bytes are no whole number of rows of 64
     32B True 96 bytes fill 3 rows of 32
+    >>> [(choice.mode, choice.fits) for choice in mode_for(192, wanted=Mode.of("32B"))]
+    [(Mode.of('128B'), False), (Mode.of('64B'), True), (Mode.of('32B'), True)]
     """
-    found: list[Choice] = []
-    for mode in _widest_first(modes):
-        found.append(_filled(size, mode))
-        if found[-1].fits:
-            return tuple(found)
-    narrowest = found[-1].mode
-    raise Refused(
-        "TW603",
-        f"a contiguous dimension of {size} bytes is no whole number of {narrowest.width}",
-        witness={"bytes": size},
-        hint=f"{narrowest} is the narrowest mode that is read here: pad the dimension"
-        if narrowest.bits
-        else "core matrices have rows of 16 bytes: pad the dimension",
-    )
-
-
-def mode_asked(size: int, asked: Mode, modes: Iterable[Mode] = MODES.values()) -> tuple[Choice, ...]:
-    """The modes wider than the one that is asked for, and that one, which such a dimension has to fill.
-
-    >>> for choice in mode_asked(192, Mode.of("32B")):
-    ...     print(choice.mode, choice.fits, choice.why)
-    128B False 192 bytes are no whole number of rows of 128
-    64B True 192 bytes fill 3 rows of 64
-    32B True 192 bytes fill 6 rows of 32
-    """
-    fitting = mode_for(size, modes)[-1].mode
-    own = _filled(size, asked)
-    if not own.fits:
+    choices = [_filled(size, mode) for mode in sorted(modes, key=lambda mode: -mode.width)]
+    fitting = [choice.mode for choice in choices if choice.fits]
+    if not fitting:
+        narrowest = choices[-1].mode
         raise Refused(
             "TW603",
-            f"mode {asked} does not fit: {own.why}",
-            witness={"bytes": size, "width": asked.width},
-            hint=f"{fitting} is the widest that does; or pad the dimension",
+            f"a contiguous dimension of {size} bytes is no whole number of {narrowest.width}",
+            witness={"bytes": size},
+            hint=f"{narrowest} is the narrowest mode that is read here: pad the dimension"
+            if narrowest.bits
+            else "core matrices have rows of 16 bytes: pad the dimension",
         )
-    wider = [mode for mode in _widest_first(modes) if mode.width > asked.width]
-    return (*(_filled(size, mode) for mode in wider), own)
-
-
-def _widest_first(modes: Iterable[Mode]) -> list[Mode]:
-    return sorted(modes, key=lambda mode: -mode.width)
+    taken = wanted or fitting[0]
+    if taken not in fitting:
+        raise Refused(
+            "TW603",
+            f"mode {taken} does not fit: {_filled(size, taken).why}",
+            witness={"bytes": size, "width": taken.width},
+            hint=f"{fitting[0]} is the widest that does; or pad the dimension",
+        )
+    return tuple(choice for choice in choices if choice.mode.width > taken.width or choice.mode == taken)
 
 
 def _filled(size: int, mode: Mode) -> Choice:
-    """Whether so many bytes fill rows of a mode, in words."""
+    """Return whether so many bytes fill rows of a mode, in words."""
     times, rest = divmod(size, mode.width)
     if rest:
         short = "less than a row" if not times else "no whole number of rows"
@@ -324,50 +332,33 @@ def _filled(size: int, mode: Mode) -> Choice:
     return Choice(mode, True, f"{size} bytes fill {rows} of {mode.width}")
 
 
-def _usual(major: str) -> str:
-    """The order that is taken where both take as many boxes: across the major direction first."""
-    return "mn" if major == "k" else "k"
-
-
 def direction(order: str) -> str:
-    """The way in which the atoms of an order follow one another first."""
+    """Return the way in which the atoms of an order follow one another first."""
     return "down the rows" if order == "mn" else "along K"
 
 
 # -- what is asked ---------------------------------------------------------------------------------
 
 
-def _engine(engine: str) -> Engine:
-    if engine not in ENGINES:
-        hint = known_hint(engine, ENGINES)
-        if engine == "mma":
-            hint += "; for mma.sync: tilewise swizzle 128x64 --dtype bf16 --access tma --access ldmatrix.x4"
-        raise LayoutError("TW601", f"{engine!r} is no engine that suggest knows", hint=hint)
-    return engine_of(engine)
-
-
 def _mode(engine: Engine, intake: Intake, major: str, mode: Mode | str) -> Mode:
-    """The mode that is asked for, which has to be read: of two as wide the one that is, by the plain name."""
-    asked = mode_of(mode, modes=engine.modes)
-    named = (one for one in intake.modes[major] if one == asked or (asked.plain and one.width == asked.width))
-    found = next(named, None)
-    if found is None:
-        raise Refused(
-            "TW602",
-            f"{engine.name} reads no {major_name(major)} {intake.name} in mode {asked}",
-            witness={"dtype": intake.name, "major": major, "mode": asked.name},
-            hint=f"it is read in {' '.join(one.name for one in intake.modes[major])}",
-        )
-    return found
+    """Return the wanted mode; a plain name stands for any mode of that width that the engine reads."""
+    asked, read = mode_of(mode, modes=engine.modes), intake.modes[major]
+    for one in read:
+        if one == asked or (asked.plain and one.width == asked.width):
+            return one
+    raise Refused(
+        "TW602",
+        f"{engine.name} reads no {major_words(major)} {intake.name} in mode {asked}",
+        witness={"dtype": intake.name, "major": major, "mode": asked.name},
+        hint=f"it is read in {' '.join(one.name for one in read)}",
+    )
 
 
 def _major(intake: Intake, major: str | None, blas: str | None) -> str:
     if major is not None and blas is not None:
         raise LayoutError("TW401", "major and blas say the same thing twice", hint="give one of them")
-    if major is not None and major not in MAJORS:
-        raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
-    found = major_of_blas(intake.operand, blas) if blas is not None else major or "k"
-    if found not in intake.majors:
+    found = major or "k" if blas is None else major_of_blas(intake.operand, blas)
+    if check_major_word(found) not in intake.majors:
         raise Refused(
             "TW602",
             f"{intake.no_major[0]}, and {intake.operand} would be MN-major",
@@ -378,7 +369,7 @@ def _major(intake: Intake, major: str | None, blas: str | None) -> str:
 
 
 def major_of_blas(operand: str, letters: str) -> str:
-    """The major direction of an operand of a column-major library, from two letters: A's, then B's.
+    """Return the major direction of an operand of a column-major library, from two letters: A's, then B's.
 
     >>> [(major_of_blas("A", x), major_of_blas("B", x)) for x in ("TN", "NN", "NT", "TT")]
     [('k', 'k'), ('mn', 'k'), ('mn', 'mn'), ('k', 'mn')]
@@ -391,120 +382,82 @@ def major_of_blas(operand: str, letters: str) -> str:
     return BLAS_MAJORS[check_operand(operand), said["AB".index(operand)]]
 
 
-def _extent(value: int, name: str) -> int:
-    extent = as_int(value, name)
-    if extent < 1:
-        raise LayoutError("TW102", f"{name} of {extent} is no tile", hint="an extent is 1 or more")
-    return extent
-
-
-def _counted(stages: int) -> int:
-    count = as_int(stages, "the number of stages")
-    if count < 1:
-        raise LayoutError("TW102", f"{count} stages hold no tile", hint="one or more")
-    return count
-
-
 def _check_tile(engine: Engine, intake: Intake, rows: int, k: int) -> None:
-    name, deep = "M" if intake.operand == "A" else "N", intake.rows[0]
-    if rows % deep:
-        raise _off(
-            f"{name} = {rows} is no whole number of {deep}", name, rows, deep, _why_rows(engine, intake)
-        )
-    deep_k, why = intake.k, f"one instruction on {intake.name} takes {intake.k} along K"
+    """Refuse a tile that is no whole number of instructions."""
+    name, deep, whole = "M" if intake.operand == "A" else "N", intake.rows[0], intake.rows[0] * intake.ctas
+    why = f"every legal N is a multiple of {whole}"
+    if intake.operand == "A":
+        why = f"{engine.name} takes {whole} rows of A"
+    if intake.ctas > 1:
+        why += ", of which each CTA has half"
+    deep_k, why_k = intake.k, f"one instruction on {intake.name} takes {intake.k} along K"
     if intake.absolute:
         atom = intake.modes["k"][-1].elements(intake.dtype)
         deep_k = lcm(intake.k, atom)
-        why = f"{deep_k // intake.k} instructions of {intake.k} fill {deep_k // atom} atoms of {atom}"
-    if k % deep_k:
-        raise _off(f"K = {k} is no whole number of {deep_k}", "K", k, deep_k, why)
+        why_k = f"{deep_k // intake.k} instructions of {intake.k} fill {deep_k // atom} atoms of {atom}"
+    for way, extent, multiple, because in ((name, rows, deep, why), ("K", k, deep_k, why_k)):
+        if extent % multiple:
+            below, above = extent // multiple * multiple, -(-extent // multiple) * multiple
+            near = f"{below} and {above} fit" if below else f"{above} fits"
+            message, witness = (
+                f"{way} = {extent} is no whole number of {multiple}",
+                {way: extent, "multiple": multiple},
+            )
+            raise Refused("TW602", message, witness=witness, hint=f"{because}: {near}, padded")
 
 
-def _why_rows(engine: Engine, intake: Intake) -> str:
-    of_pair = ", of which each CTA has half" if intake.ctas > 1 else ""
-    if intake.operand == "A":
-        whole = f"{intake.rows[0]} rows of A" if not of_pair else f"{intake.rows[0] * intake.ctas} rows of A"
-        return f"{engine.name} takes {whole}{of_pair}"
-    return f"every legal N is a multiple of {intake.rows[0] * intake.ctas}{of_pair}"
-
-
-def _off(message: str, name: str, found: int, deep: int, why: str) -> Refused:
-    below, above = found // deep * deep, -(-found // deep) * deep
-    near = f"{below} and {above} fit" if below else f"{above} fits"
-    return Refused("TW602", message, witness={name: found, "multiple": deep}, hint=f"{why}: {near}, padded")
-
-
-def _check_bytes(tile_bytes: int, count: int, mode: Mode) -> None:
+def _check_bytes(tile: int, count: int, mode: Mode) -> None:
     """Refuse stages that are more than a block's shared memory; stages begin where the pattern does."""
-    stride = -(-tile_bytes // mode.period) * mode.period
-    whole = stride * (count - 1) + tile_bytes
-    if whole <= SHARED_BYTES:
-        return
-    most = max((SHARED_BYTES - tile_bytes) // stride + 1, 0)
-    fit = f"{most} {'stage fits' if most == 1 else 'stages fit'}" if most else "not one fits"
-    raise Refused(
-        "TW602",
-        f"{whole} bytes of shared memory, and a block has {SHARED_BYTES}",
-        witness={"bytes": whole, "limit": SHARED_BYTES},
-        hint=f"a tile has {tile_bytes} bytes: {fit}",
-    )
+    stride = -(-tile // mode.period) * mode.period
+    whole = stride * (count - 1) + tile
+    if whole > SHARED_BYTES:
+        most = max((SHARED_BYTES - tile) // stride + 1, 0)
+        fit = f"{most} {'stage fits' if most == 1 else 'stages fit'}" if most else "not one fits"
+        raise Refused(
+            "TW602",
+            f"{whole} bytes of shared memory, and a block has {SHARED_BYTES}",
+            witness={"bytes": whole, "limit": SHARED_BYTES},
+            hint=f"a tile has {tile} bytes: {fit}",
+        )
 
 
 # -- what follows ----------------------------------------------------------------------------------
 
 
-def plan_of(
-    tile: Layout,
-    dtype: DType,
-    major: str,
-    modes: Iterable[Mode] = MODES.values(),
-    max_rank: int = MAX_RANK,
-) -> tma.Plan:
-    """The copy of the tile from a large tensor of whole tiles, contiguous as the tile is."""
-    rows, k = extents_of(tile.shape)
-    shape = (TILES * rows, TILES * k)
-    strides = (shape[1], 1) if major == "k" else (1, shape[0])
-    return tma.plan_copy(shape, tile, dtype=dtype, strides=strides, max_rank=max_rank, modes=modes)
-
-
 def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
-    """The tensor map's dimensions and strides in bytes, in the driver's order, by the names of the tensor's.
+    """Return the tensor map's dimensions and strides in bytes, in the driver's order, by the tensor's names.
 
     >>> global_words(suggest(operand="A", rows=128, k=128, dtype="bf16"))
     (['64', 'M', 'K/64'], ['K*2', '128'])
     """
-    plan, names = found.plan, ("M" if found.operand == "A" else "N", "K")
-    dimensions = plan.fold.dimensions
-    contiguous = 1 if found.major == "k" else 0
-    top = {d.dim: max(other.step for other in dimensions if other.dim == d.dim) for d in dimensions}
+    names, contiguous = ("M" if found.operand == "A" else "N", "K"), 1 if found.major == "k" else 0
     extents, strides = [], []
-    for d in dimensions:
-        step = d.step * plan.elements if d.dim == contiguous else d.step
+    for d, step in _steps(found.plan):
         name = f"{names[d.dim]}/{step}" if step > 1 else names[d.dim]
-        extents.append(name if d.step == top[d.dim] else str(d.extent))
-        if d.dim == contiguous:
-            strides.append(str(step * found.dtype.bits // 8))
-        else:
-            strides.append(_row_words(names[contiguous], step, found.dtype.bits))
+        extents.append(name if d.last else str(d.extent))
+        per, rest = divmod(step * found.dtype.bits, 8)
+        row = f"{names[contiguous]}*{per}" if per > 1 else names[contiguous]
+        if rest:  # bits are 8 a byte
+            row = (
+                f"{names[contiguous]}*{step * found.dtype.bits}/8"
+                if step * found.dtype.bits > 1
+                else f"{row}/8"
+            )
+        strides.append(str(per) if d.dim == contiguous else row)
     return extents, strides[1:]
 
 
-def _row_words(name: str, step: int, bits: int) -> str:
-    """Bytes of `step` rows of the tensor."""
-    per, rest = divmod(step * bits, 8)
-    if rest:
-        return f"{name}*{step * bits}/8" if step * bits > 1 else f"{name}/8"
-    return f"{name}*{per}" if per > 1 else name
+def _steps(plan: tma.Plan) -> list[tuple[Dimension, int]]:
+    """Return the map's dimensions, and by how many elements of the tensor each steps."""
+    dimensions = plan.fold.dimensions
+    inner = dimensions[0].dim
+    return [(d, d.step * plan.elements if d.dim == inner else d.step) for d in dimensions]
 
 
 def _split_notes(plan: tma.Plan, operand: str) -> list[str]:
-    """What the tensor map takes for granted of the extents that it splits: no edge lies inside."""
+    """Return what the tensor map takes for granted of the extents that it splits: no edge lies inside."""
     names = ("M" if operand == "A" else "N", "K")
-    split = {
-        names[d.dim]: d.step * (plan.elements if d.dim == plan.fold.dimensions[0].dim else 1)
-        for d in plan.fold.dimensions
-        if d.step > 1
-    }
+    split = {names[d.dim]: step for d, step in _steps(plan) if d.step > 1}
     return [
         f"the tensor map splits {name}: the tensor's {name} is a multiple of {step}"
         for name, step in split.items()
@@ -512,7 +465,7 @@ def _split_notes(plan: tma.Plan, operand: str) -> list[str]:
 
 
 def _n_notes(engine: Engine, intake: Intake, fed: Feeding[Any]) -> list[str]:
-    """Why N takes several instructions."""
+    """Return why N takes several instructions, and the narrower mode that takes fewer, if one does."""
     if intake.operand == "A" or fed.rows == fed.n:
         return []
     whole, one = fed.rows * intake.ctas, fed.n * intake.ctas
@@ -520,17 +473,19 @@ def _n_notes(engine: Engine, intake: Intake, fed: Feeding[Any]) -> list[str]:
     padded = next((n for n in intake.rows if n > fed.rows), None)
     if padded is not None and fed.rows not in intake.rows:
         notes.append(f"{padded} rows, padded, are one instruction")
-    other = _wider_n(engine, intake, fed)
-    if other is not None:
-        notes.append(
-            f"an instruction does not end inside an atom, {fed.mode.elements(fed.dtype)} rows here; "
-            f"mode {other.mode} feeds n = {other.n * intake.ctas}"
-        )
+    for mode in sorted(intake.modes[fed.major], key=lambda mode: -mode.width):
+        if fed.major == "mn" and mode.width < fed.mode.width:
+            other = engine.feed(intake, mode, fed.major, fed.rows, fed.k, fed.order)
+            if other.n > fed.n:
+                inside = (
+                    f"an instruction does not end inside an atom, {fed.mode.elements(fed.dtype)} rows here"
+                )
+                return [*notes, f"{inside}; mode {mode} feeds n = {other.n * intake.ctas}"]
     return notes
 
 
 def _padded_notes(intake: Intake) -> list[str]:
-    """How elements lie that have more room than they need."""
+    """Return how elements lie that have more room than they need."""
     bits = DType.of(intake.name).bits
     if bits == intake.dtype.bits:
         return []
@@ -539,13 +494,3 @@ def _padded_notes(intake: Intake) -> list[str]:
         f"16 elements of {intake.name} lie in the first {filled} of 16 bytes; TMA lays packed ones out so as "
         f"16U{bits}_ALIGN16B, in boxes of 128, and the copy here is of bytes that are padded already"
     ]
-
-
-def _wider_n(engine: Engine, intake: Intake, fed: Feeding[Any]) -> Feeding[Any] | None:
-    """The feeding of a narrower mode that takes fewer instructions, by the widest of such modes."""
-    for mode in _widest_first(intake.modes[fed.major]):
-        if fed.major == "mn" and mode.width < fed.mode.width:
-            other: Feeding[Any] = engine.feed(intake, mode, fed.major, fed.rows, fed.k, fed.order)
-            if other.n > fed.n:
-                return other
-    return None

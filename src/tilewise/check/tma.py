@@ -8,45 +8,60 @@ A plan is proven when it is made: the bytes where its boxes land, put together, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
 
 from tilewise.check.boxes import Digit, Fold, Tensor, digits_of, fold
-from tilewise.check.tma_question import (
-    LAYOUT_RULES,
-    Question,
-    asked,
-    bytes_for_elements,
-    check_digits,
-    readings,
-    refusal,
-)
-from tilewise.check.tma_tiles import default_tile
-from tilewise.core.axes import m
+from tilewise.core.axes import STORAGE, m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_int, counted
-from tilewise.core.layout import Layout
-from tilewise.core.vectors import as_vector
+from tilewise.core.integers import as_extent, as_int, counted
+from tilewise.core.layout import Layout, as_layout
+from tilewise.core.orders import by_coordinates
+from tilewise.core.shapes import spell
+from tilewise.core.vectors import Vector, as_vector
+from tilewise.hardware.digits import layout_of
 from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.modes import CHUNK, MODES, Mode
 from tilewise.hardware.operands.tiles import ORDERS
-from tilewise.hardware.tma.rules import (
-    MAX_RANK,
-    SHARED_ALIGNMENT,
-    Violation,
-    violations,
-)
+from tilewise.hardware.operands.tiles import tile as tile_of_atoms
+from tilewise.hardware.tma.landing import in_shared_bytes, stacked
+from tilewise.hardware.tma.rules import MAX_RANK, RULES, SHARED_ALIGNMENT, Violation, violations
 from tilewise.hardware.tma.tensor_map import TensorMap
+from tilewise.hardware.tma.types import ElementType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["LAYOUT_RULES", "Box", "Plan", "broken_rules", "default_tile", "orders", "plan_copy"]
+LAYOUT_RULES = {
+    "storage": "a tile of shared memory lives on one storage axis, in one copy",
+    "overlap": "two elements of the tile have two places",
+    "ascending": "the tile runs upwards in memory",
+    "swizzle": "the tile is swizzled as the hardware swizzles: Swizzle<1|2|3,4,3> on bytes, or not at all",
+    "element": "the tile's elements follow one another somewhere: one digit steps by one element",
+    "contiguous": "the dimension along which the tile is contiguous is the one along which the tensor is",
+}
+"""Rules that the driver does not have, since it never sees the tile."""
+
+PADDED = 8
+"""Padding of a row is at most one part in so many."""
+
+CHECK = "in bytes: tma check"
+"""The command that takes strides in bytes."""
+
+
+def refusal(rule: str, message: str, hint: str, **witness: Any) -> Refused:
+    """There is no such copy: the rule that it breaks is in the witness.
+
+    >>> refusal("contiguous", "the tile runs along M", "turn it").witness
+    {'rule': 'contiguous'}
+    """
+    assert rule in LAYOUT_RULES or rule in RULES
+    return Refused("TW607", message, witness={"rule": rule, **witness}, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +74,8 @@ class Box:
     """Its first element in the tile."""
     start: int
     """Bytes from the start of the tile's shared memory."""
+    bytes: int
+    """Bytes that the mbarrier expects for it."""
     inside: int | None = None
     """Elements that lie in the tensor; None where it is not said where the tile is."""
 
@@ -104,12 +121,7 @@ class Plan:
         >>> print(plan_copy((64, 256), S[(8, 256) : (256, 1)], dtype="e2m1").elementwise)
         S[(8, (128, 2)) : (128, (1, 0))]
         """
-        if self.elements == 1:
-            return self.tile
-        *outer, inner = self.tile.shape
-        digits = inner if isinstance(inner, tuple) else (inner,)
-        shape = (*outer, (*digits, self.elements))
-        return replace(self.tile, shape=shape, strides=(*self.tile.strides, as_vector(0)))
+        return in_shared_bytes(self.tile, self.elements)
 
     @property
     def alignment(self) -> int:
@@ -119,32 +131,29 @@ class Plan:
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
         """Every box, in the order of their addresses."""
-        return tuple(self._boxes())
-
-    def _boxes(self) -> Iterator[Box]:
-        at = self.tensor.at or (0,) * len(self.tensor.shape)
-        first = self.tile.offset[m]
         slow_first = self.fold.rest[::-1]
-        for index in product(*(range(digit.extent) for digit in slow_first)):
-            inside = [0] * len(at)
-            start = first
-            for position, digit in zip(index, slow_first, strict=True):
-                inside[digit.dim] += position * digit.step
-                start += position * digit.stride
-            coordinates = self.fold.coordinates([a + i for a, i in zip(at, inside, strict=True)])
-            inside[-1] *= self.elements
-            yield Box(
-                coordinates,
-                tuple(inside),
-                start,
-                None if self.tensor.at is None else self._inside(coordinates),
-            )
-
-    def _inside(self, coordinates: Sequence[int]) -> int:
-        return self.elements * prod(
-            max(0, min(d.extent, c + d.box) - max(0, c))
-            for c, d in zip(coordinates, self.fold.dimensions, strict=True)
+        return tuple(
+            self._box([*zip(slow_first, index, strict=True)])
+            for index in product(*(range(digit.extent) for digit in slow_first))
         )
+
+    def _box(self, moved: Sequence[tuple[Digit, int]]) -> Box:
+        """Return the box that is so many steps of each digit away from the first."""
+        index = [
+            sum(steps * digit.step for digit, steps in moved if digit.dim == dim)
+            for dim in range(len(self.tensor.shape))
+        ]
+        at, dimensions = self.tensor.at, self.fold.dimensions
+        element = index if at is None else [first + i for first, i in zip(at, index, strict=True)]
+        coordinates = tuple(dimension.coordinate(element) for dimension in dimensions)
+        inside = self.elements * prod(
+            max(0, min(dimension.extent, first + dimension.box) - max(0, first))
+            for first, dimension in zip(coordinates, dimensions, strict=True)
+        )
+        index[-1] *= self.elements
+        start = self.tile.offset[m] + sum(steps * digit.stride for digit, steps in moved)
+        size = self.tensor_map.bytes
+        return Box(coordinates, tuple(index), start, size, None if at is None else inside)
 
 
 def plan_copy(
@@ -184,25 +193,29 @@ def plan_copy(
         raise LayoutError(
             "TW602", f"a map of {max_rank} dimensions", hint=f"TMA copies 1 to {MAX_RANK} dimensions"
         )
-    question = asked(shape, tile, DType.of(dtype), strides, at)
+    tensor, shared = asked(shape, tile, DType.of(dtype), strides, at)
     made = [
-        _planned(question, *reading, max_rank, l2, fill)
-        for reading in readings(question.tile, question.tensor.element, modes)
+        _planned(tensor, *reading, max_rank, l2, fill) for reading in readings(shared, tensor.element, modes)
     ]
     best = min(made, key=lambda plan: (bool(violations(plan.tensor_map, address)), plan.count))
-    doubt = bytes_for_elements(question.tensor, question.contiguous)
-    _check_map(best, address, doubt)
-    _check_starts(best)
-    _check_room(best)
-    _check_coordinates(best, stores)
-    _prove(best, question.tile)
+    doubt = bytes_for_elements(tensor)
+    if broken := violations(best.tensor_map, address):
+        raise broken_rules(broken, doubt)
+    _check_shared(best)
+    for box in best.boxes[:: max(1, best.count - 1)] if at is not None else ():
+        if broken := violations(best.tensor_map, coordinates=box.coordinates, stores=stores):
+            raise broken_rules(broken)
+    proof = best.tile.same(shared)
+    if not proof.answer:
+        found = f"the boxes land elsewhere: {proof.reason}"
+        raise refusal("swizzle", found, "take one of the hardware's tiles")
     return replace(best, notes=(*best.notes, doubt)) if doubt else best
 
 
-def _planned(question: Question, mode: Mode, plain: Layout, max_rank: int, l2: str, fill: str) -> Plan:
-    tensor = question.tensor
-    digits = digits_of(plain) or [Digit(question.contiguous, 1, 1, tensor.element)]
-    check_digits(digits, tensor, question.contiguous)
+def _planned(tensor: Tensor, mode: Mode, plain: Layout, max_rank: int, l2: str, fill: str) -> Plan:
+    """Return the copy of a tile whose layout before the mode's swizzle is `plain`."""
+    digits = digits_of(plain) or [Digit(tensor.contiguous, 1, 1, tensor.element)]
+    check_digits(digits, tensor)
     folded = fold(digits, tensor, mode, max_rank)
     slow_first = folded.dimensions[::-1]
     tensor_map = TensorMap(
@@ -214,142 +227,320 @@ def _planned(question: Question, mode: Mode, plain: Layout, max_rank: int, l2: s
         l2=l2,
         fill=fill,
     )
+    # where the boxes land, put together on the tile's shape: what TMA does, not what the tile says
+    landed = tensor_map.landing(plain.offset[m])
+    strides = (stride[m] for stride in landed.strides[::-1])
+    boxed = (
+        Digit(d.dim, d.step, d.box, stride) for d, stride in zip(folded.dimensions, strides, strict=True)
+    )
+    placed = sorted((*boxed, *folded.rest), key=lambda digit: -digit.step)
+    modes = (
+        [(digit.extent, as_vector(digit.stride)) for digit in placed if digit.dim == dim and digit.extent > 1]
+        for dim in range(len(plain.shape))
+    )
+    whole = layout_of(*(digits or [(1, Vector())] for digits in modes), offset=landed.offset)
+    whole = replace(whole, swizzles=landed.swizzles, unit="byte")
     notes = (f"{folded.boxes} boxes, since {folded.stopped}",) if folded.boxes > 1 else ()
-    landed = _landed(tensor_map, folded, plain)
-    return Plan(tensor_map, landed, folded, tensor, question.elements, notes)
+    return Plan(tensor_map, whole, folded, tensor, tensor.elements, notes)
 
 
-# -- checks and proof ------------------------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------------------
 
 
 def broken_rules(found: Sequence[Violation], doubt: str = "") -> Refused:
-    """One refusal for all rules that a tensor map breaks; a doubt about the words goes with the hint."""
+    """Return one refusal for all rules that a tensor map breaks; a doubt about words joins its hint."""
     first, *more = found
     others = f"; and {counted(len(more), 'rule')} more" if more else ""
-    return Refused(
-        "TW607",
-        f"{first.message}{others}",
-        witness={
-            "rule": first.rule,
-            "rules": [{"rule": v.rule, "message": v.message, "hint": v.hint} for v in found],
-        },
-        hint="; ".join(filter(None, (first.hint, doubt))),
+    rules = [{"rule": rule.rule, "message": rule.message, "hint": rule.hint} for rule in found]
+    hint = "; ".join(filter(None, (first.hint, doubt)))
+    return refusal(first.rule, first.message + others, hint, rules=rules)
+
+
+def _check_shared(plan: Plan) -> None:
+    """Refuse boxes that start where none may, or lie outside a block's shared memory."""
+    first, mode = plan.tile.offset[m], plan.mode
+    room = f"every box lands at a multiple of {SHARED_ALIGNMENT} bytes: take more rows, "
+    room += "or leave room between what two boxes take"
+    if mode.bits and plan.tensor_map.inner_bytes < mode.width:
+        room = f"under {mode} rows are {mode.width} bytes apart: leave the room, or swizzle narrower"
+    if first % SHARED_ALIGNMENT:
+        raise refusal("shared-address", f"the tile starts at byte {first}", room, bytes=first)
+    for digit in plan.fold.rest:
+        if digit.stride % SHARED_ALIGNMENT:
+            found = f"boxes are {digit.stride} bytes apart, since {plan.fold.stopped}"
+            raise refusal("shared-address", found, room, bytes=digit.stride)
+    if first < 0:
+        found = f"the tile starts at byte {first}"
+        raise refusal("shared-size", found, "shared memory begins at 0", bytes=first)
+    end = plan.shared_bytes
+    if end > SHARED_BYTES:
+        hint = f"a block has {SHARED_BYTES} bytes of shared memory at most"
+        raise refusal("shared-size", f"the last box ends at byte {end}", hint, bytes=end)
+
+
+# -- the question ----------------------------------------------------------------------------------
+
+
+def asked(
+    shape: Sequence[int],
+    tile: Layout,
+    dtype: DType,
+    strides: Sequence[int] | None = None,
+    at: Sequence[int] | None = None,
+) -> tuple[Tensor, Layout]:
+    """Return a tensor, and a tile of it in bytes; refuse what TMA has no tensor or type for.
+
+    >>> from tilewise import S
+    >>> tensor, tile = asked((64, 256), S[(8, 256) : (256, 1)], DType.of("e2m1"))
+    >>> tensor.shape, tensor.strides, tile.size, tensor.elements
+    ((64, 128), (128, 1), 1024, 2)
+    """
+    tile, extents = by_coordinates(as_layout(tile)), tuple(as_extent(extent) for extent in shape)
+    steps, rank = steps_of(extents, strides), len(extents)
+    starts = None if at is None else tuple(as_int(n, "a coordinate") for n in at)
+    tensor = f"a tensor of {counted(rank, 'dimension')}"
+    if not 1 <= rank <= MAX_RANK:
+        message = f"the tensor has {counted(rank, 'dimension')}, and TMA takes 1 to {MAX_RANK}"
+        raise refusal("rank", message, "merge dimensions that follow one another in memory", rank=rank)
+    if len(tile.shape) > rank:
+        hint = "one mode a dimension; digits of one dimension share a mode: S[((16, 8), 64) : ...]"
+        raise LayoutError("TW003", f"{tensor} and a tile of {counted(len(tile.shape), 'mode')}", hint=hint)
+    if starts is not None and len(starts) != rank:
+        hint = "one a dimension, slowest first"
+        raise LayoutError("TW003", f"{tensor} and {counted(len(starts), 'coordinate')}", hint=hint)
+    tile = tile if tile.unit == "element" else tile.in_elements(dtype)
+    elements = 8 // dtype.bits if dtype.bits < 8 else 1
+    if dtype.bits < 8:
+        _check_whole_bytes(dtype, extents, steps, starts)
+        extents = (*extents[:-1], extents[-1] // elements)
+        steps = (*(step // elements for step in steps[:-1]), 1)
+        starts = None if starts is None else (*starts[:-1], starts[-1] // elements)
+        tile, dtype = tile.pack(elements), DType.of("u8")
+    contiguous = contiguous_dimension(extents, steps)
+    row = ElementType.of(dtype)
+    size = row.bits // 8
+    in_bytes = tuple(  # a stride of one element means nothing, and is made one that is legal
+        -(-abs(step) * size // CHUNK) * CHUNK if extent == 1 and dim != contiguous else step * size
+        for dim, (extent, step) in enumerate(zip(extents, steps, strict=True))
     )
+    return Tensor(row, extents, in_bytes, starts, contiguous, elements), _on_m(tile, dtype, rank)
 
 
-def _check_map(plan: Plan, address: int, doubt: str) -> None:
-    if found := violations(plan.tensor_map, address):
-        raise broken_rules(found, doubt)
+def steps_of(extents: Sequence[int], strides: Sequence[int] | None) -> tuple[int, ...]:
+    """Return the strides of a tensor, in elements: row-major and without gaps where none are given.
+
+    >>> steps_of((4, 100), None), steps_of((4, 100), (128, 1))
+    ((100, 1), (128, 1))
+    """
+    if strides is None:
+        return tuple(prod(extents[i + 1 :]) for i in range(len(extents)))
+    if len(strides) != len(extents):
+        hint = "one stride a dimension, in elements, slowest first"
+        if len(strides) + 1 == len(extents):
+            hint += f"; without the contiguous one, {CHECK}"
+        tensor = f"a tensor of {counted(len(extents), 'dimension')}"
+        raise LayoutError("TW003", f"{tensor} and {counted(len(strides), 'stride')}", hint=hint)
+    return tuple(as_int(step, "a stride of the tensor") for step in strides)
 
 
-def _check_coordinates(plan: Plan, stores: bool) -> None:
-    """The rules of the first and the last box, where it is known where they are."""
-    if plan.tensor.at is not None:
-        for box in (plan.boxes[0], plan.boxes[-1]):
-            if found := violations(plan.tensor_map, coordinates=box.coordinates, stores=stores):
-                raise broken_rules(found)
-
-
-def _check_starts(plan: Plan) -> None:
-    """Every box starts at a multiple of 128 bytes."""
-    first = plan.tile.offset[m]
-    strides = [digit.stride for digit in plan.fold.rest]
-    for stride in [first, *strides]:
-        if stride % SHARED_ALIGNMENT:
-            where = (
-                f"the tile starts at byte {stride}" if stride == first else f"boxes are {stride} bytes apart"
-            )
-            why = "" if stride == first else f", since {plan.fold.stopped}"
-            raise refusal(
-                "shared-address",
-                where + why,
-                _room_for_boxes(plan),
-                bytes=stride,
-            )
-
-
-def _check_room(plan: Plan) -> None:
-    """The boxes lie inside a block's shared memory."""
-    if plan.boxes[0].start < 0:
+def contiguous_dimension(extents: Sequence[int], steps: Sequence[int]) -> int:
+    """Return the dimension along which the tensor's elements follow one another, the longest of several."""
+    found = [dim for dim, step in enumerate(steps) if step == 1]
+    if not found:
+        least = min(steps, key=abs)
+        may_be_bytes = least in (2, 4, 8) and all(step % least == 0 for step in steps)
         raise refusal(
-            "shared-size",
-            f"the tile starts at byte {plan.boxes[0].start}",
-            "shared memory begins at 0",
-            bytes=plan.boxes[0].start,
+            "contiguous",
+            f"no dimension of the tensor is contiguous: its strides are {spell(tuple(steps))}",
+            "TMA reads rows of neighbouring elements; view the tensor so that one stride is 1"
+            + (f"; these count elements, {CHECK}" if may_be_bytes else ""),
+            strides=list(steps),
         )
-    if plan.shared_bytes > SHARED_BYTES:
-        raise refusal(
-            "shared-size",
-            f"the last box ends at byte {plan.shared_bytes}",
-            f"a block has {SHARED_BYTES} bytes of shared memory at most",
-            bytes=plan.shared_bytes,
-        )
+    return max(found, key=lambda dim: (extents[dim], dim))
 
 
-def _room_for_boxes(plan: Plan) -> str:
-    narrow = plan.mode.bits and plan.tensor_map.inner_bytes < plan.mode.width
-    if narrow:
-        return (
-            f"under {plan.mode} rows are {plan.mode.width} bytes apart: leave the room, or swizzle narrower"
-        )
-    return (
-        f"every box lands at a multiple of {SHARED_ALIGNMENT} bytes: take more rows, "
-        "or leave room between what two boxes take"
-    )
+def bytes_for_elements(tensor: Tensor) -> str:
+    """Return a word on strides that would be those of rows one after another, or a little padded, in bytes.
 
-
-def _landed(tensor_map: TensorMap, folded: Fold, plain: Layout) -> Layout:
-    """Where the boxes land, put together on the tile's shape: what TMA does, not what the tile says."""
-    start = plain.offset[m]
-    landed = tensor_map.landing(start)
-    strides = [stride[m] for stride in landed.strides[::-1]]
-    placed = [
-        Digit(d.dim, d.step, d.box, stride)
-        for d, stride in zip(folded.dimensions, strides, strict=True)
-        if d.box > 1
+    >>> from tilewise import S
+    >>> tensor, _ = asked((64, 4096), S[(8, 64) : (64, 1)], DType.of("bf16"), strides=(8200, 1))
+    >>> bytes_for_elements(tensor)
+    'a row has 4096 elements, and rows are 8200 apart: these count elements; in bytes: tma check'
+    """
+    row, element = tensor.shape[tensor.contiguous], tensor.element
+    pitches = [
+        stride // element
+        for dim, (extent, stride) in enumerate(zip(tensor.shape, tensor.strides, strict=True))
+        if dim != tensor.contiguous and extent > 1
     ]
-    by_mode: list[list[Digit]] = [
-        sorted(
-            (digit for digit in (*placed, *folded.rest) if digit.dim == dim and digit.extent > 1),
-            key=lambda digit: -digit.step,
-        )
-        for dim in range(len(plain.shape))
-    ]
-    shape = tuple(tuple(digit.extent for digit in digits) or 1 for digits in by_mode)
-    steps = [step for digits in by_mode for step in ([digit.stride for digit in digits] or [0])]
-    layout = Layout(shape, tuple(map(as_vector, steps)), offset=as_vector(start), unit="byte")
-    return layout.swizzled(landed.swizzles) if landed.swizzles else layout
+    pitch, dense = min(pitches, default=0), row * element
+    if element == 1 or not dense <= pitch <= dense + dense // PADDED:
+        return ""
+    return f"a row has {row} elements, and rows are {pitch} apart: these count elements; {CHECK}"
 
 
-def _prove(plan: Plan, shared: Layout) -> None:
-    found = plan.tile.same(shared)
-    if not found.answer:
+def _check_whole_bytes(
+    dtype: DType, extents: tuple[int, ...], steps: tuple[int, ...], at: tuple[int, ...] | None
+) -> None:
+    """Refuse elements below a byte that do not fill whole ones along the last dimension."""
+    each, rest = divmod(8, dtype.bits)
+    if rest:
+        found = f"on Hopper TMA has no elements of {dtype.bits} bits"
+        raise refusal("type", found, "keep one in a byte (u8)", dtype=dtype.name)
+    if steps[-1] != 1 or any(count % each for count in (extents[-1], *steps[:-1])):
         raise refusal(
-            "swizzle", f"the boxes land elsewhere: {found.reason}", "take one of the hardware's tiles"
+            "type",
+            f"{each} elements of {dtype} travel as a byte, and rows of the tensor are no whole bytes",
+            f"the last dimension is contiguous, and its extent and all other strides are multiples of {each}",
+            shape=list(extents),
+            strides=list(steps),
         )
+    if at is not None and at[-1] % each:
+        found = f"a tile that starts at element {at[-1]} starts inside a byte"
+        raise refusal("type", found, f"start at a multiple of {each}", at=list(at))
 
 
-def orders(
+def _on_m(tile: Layout, dtype: DType, rank: int) -> Layout:
+    """Return the tile on the axis m, in bytes, with a mode for every dimension; refuse other memory."""
+    missing = rank - len(tile.shape)
+    tile = replace(tile, shape=(1,) * missing + tile.shape, strides=(Vector(),) * missing + tile.strides)
+    axis, *others = tile.axes
+    if others or axis.kind != STORAGE or tile.replica:
+        raise refusal(
+            "storage",
+            f"the tile names {' and '.join(axis.name for axis in tile.axes)}"
+            + (", and has copies" if tile.replica else ""),
+            "a tile of shared memory is a map to addresses: one axis, one copy",
+        )
+    in_bytes = tile.in_bytes(dtype)
+    return in_bytes if axis == m else in_bytes.relabel({axis: m})
+
+
+def readings(
+    shared: Layout, element: int = 1, modes: Iterable[Mode] = MODES.values()
+) -> list[tuple[Mode, Layout]]:
+    """Return every mode that explains the tile, with the layout before its swizzle: one map can be several.
+
+    The one that is written comes first. `element` is the bytes of one.
+    """
+    reach = shared.span(m) - 1 + element
+    if reach > SHARED_BYTES:
+        found = f"the tile reaches over {reach} bytes"
+        raise refusal("shared-size", found, f"a block has {SHARED_BYTES} bytes of shared memory at most")
+    alone = shared.injective
+    if alone.answer is False:
+        raise refusal("overlap", f"the tile overlaps itself: {alone.reason}", "give every element a place")
+    undone = [
+        (mode, (shared.swizzled((mode.swizzle,)) if mode.bits else shared).swizzle_chain())
+        for mode in sorted(modes, key=lambda mode: shared.swizzles != (mode.swizzle,))
+    ]
+    explained = [(mode, plain) for mode, plain in undone if not plain.swizzles and not plain.outer]
+    if not explained:
+        raise refusal(
+            "swizzle",
+            f"no swizzle of the hardware explains the tile, in bytes {shared}",
+            "they are Swizzle<1|2|3,4,3> on bytes, Swizzle<1|2|3,3,3> on 16-bit elements",
+            swizzles=[str(swizzle) for swizzle in shared.swizzles],
+        )
+    return explained
+
+
+def check_digits(digits: Sequence[Digit], tensor: Tensor) -> None:
+    """Refuse digits of which no box can be made: its rows begin with the first of them."""
+    first, contiguous = digits[0], tensor.contiguous
+    if first.stride < 0:
+        raise refusal(
+            "ascending",
+            f"dimension {first.dim} of the tile runs backwards, by {first.stride} bytes",
+            "TMA writes upwards: turn the dimension round in the tensor and the tile",
+            stride=first.stride,
+        )
+    if first.stride != tensor.element:
+        raise refusal(
+            "element",
+            f"neighbours in the tile are {first.stride} bytes apart, and an element is {tensor.element}",
+            "is the layout in elements? --unit byte reads bytes"
+            if first.stride % tensor.element
+            else "TMA leaves no gaps inside a row",
+            stride=first.stride,
+        )
+    if first.dim != contiguous:
+        raise refusal(
+            "contiguous",
+            f"the tile is contiguous along dimension {first.dim}, the tensor along dimension {contiguous}",
+            f"TMA does not transpose: lay the tile out along dimension {contiguous}, or copy by threads",
+            tile=first.dim,
+            tensor=contiguous,
+        )
+    if first.step != 1:
+        found = f"neighbours in the tile are {first.step} elements apart along dimension {first.dim}"
+        raise refusal("contiguous", found, "TMA takes rows of neighbouring elements", step=first.step)
+
+
+# -- tiles -----------------------------------------------------------------------------------------
+
+
+def default_tile(
     shape: Sequence[int],
     tile: Sequence[int],
     dtype: DType | str,
     mode: Mode | str,
     *,
     strides: Sequence[int] | None = None,
-    **more: Any,
+    order: str | None = None,
+) -> Layout:
+    """Return the tile that TMA fills in one box: rows as wide as the swizzle, all of them, the next columns.
+
+    Contiguous where the tensor is. With `order`, a tile of wgmma's atoms, which follow one another down
+    the rows (mn) or along K (k) first: for swizzled K-major tiles mn is the tile without `order`, for
+    MN-major ones k is.
+
+    >>> print(default_tile((4096, 4096), (128, 128), "bf16", "128B"))
+    Swizzle<3,3,3> o S[(128, (2, 64)) : (64, (8192, 1))]
+    >>> print(default_tile((4096, 4096), (128, 64), "bf16", "128B", strides=(1, 4096)))
+    Swizzle<3,3,3> o S[((2, 64), 64) : ((4096, 1), 64)]
+    """
+    mode, element = Mode.of(mode), DType.of(dtype)
+    extents = tuple(as_extent(extent) for extent in tile)
+    dim = contiguous_dimension(shape, steps_of(shape, strides)) - len(shape) + len(extents)
+    if dim < 0:
+        found = "the tile has one element of the dimension along which the tensor is contiguous"
+        raise refusal("contiguous", found, "give the tile a mode for that dimension")
+    if order is not None:
+        if order not in ORDERS:
+            raise LayoutError("TW601", f"{order!r} is no order of atoms", hint="known: mn k")
+        if len(extents) != 2:
+            found = f"atoms in order {order} for a tile of {counted(len(extents), 'mode')}"
+            raise LayoutError("TW003", found, hint="[rows, K]")
+        return tile_of_atoms(mode, ("mn", "k")[dim], element, *extents, order=order)
+    row = min(extents[dim], mode.elements(element)) if mode.bits else extents[dim]
+    groups, rest = divmod(extents[dim], row)
+    if rest:
+        raise Refused(
+            "TW603",
+            f"{extents[dim]} elements of {element} are no whole rows of the {mode} swizzle, {row} each",
+            witness={"mode": mode.name, "row": row, "tile": list(extents)},
+            hint=f"take a multiple of {row}, or a narrower mode",
+        )
+    others = [(i, extent) for i, extent in enumerate(extents) if i != dim]
+    digits = [(dim, row), *others[::-1], *([(dim, groups)] if groups > 1 else [])]
+    return stacked(digits, len(extents), element, mode)
+
+
+def orders(
+    shape: Sequence[int], tile: Sequence[int], dtype: DType | str, mode: Mode | str, **more: Any
 ) -> dict[str, Plan]:
-    """The copy of a tile of wgmma's atoms in each order that has one: {order: plan}.
+    """Return {order: plan} of a tile of wgmma's atoms, for each order that has one; `more` is plan_copy's.
 
     >>> found = orders((4096, 1004), (128, 64), "bf16", "128B", strides=(1, 4096))
     >>> {order: (plan.count, plan.tensor_map.box) for order, plan in found.items()}
     {'mn': (8, (2, 8, 64)), 'k': (1, (2, 64, 64))}
     """
     found = {}
-    if len(tile) == 2:
-        for order in ORDERS:
-            try:
-                atoms = default_tile(shape, tile, dtype, mode, strides=strides, order=order)
-                found[order] = plan_copy(shape, atoms, dtype=dtype, strides=strides, **more)
-            except Refused:
-                continue
+    for order in ORDERS if len(tile) == 2 else ():
+        try:
+            atoms = default_tile(shape, tile, dtype, mode, strides=more.get("strides"), order=order)
+            found[order] = plan_copy(shape, atoms, dtype=dtype, **more)
+        except Refused:
+            continue
     return found

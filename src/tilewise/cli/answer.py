@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tilewise.core.errors import Refused
     from tilewise.core.layout import Layout
 
 IN_THEIR_ORDERS = "a layout in CuTe's notation counts the leftmost digit fastest, the other one row-major"
@@ -46,6 +47,15 @@ class Answer:
     def with_told(self, told: Mapping[str, Any]) -> Answer:
         """Return the answer with what its texts tell beside their layouts, in JSON."""
         return replace(self, data={**told, **self.data}) if told else self
+
+
+def refused(no: Refused, data: Mapping[str, Any], rule: str = "") -> Answer:
+    """Return a no with its reason, its witness and its hint beside the data; its text begins with a rule."""
+    from tilewise.cli.hints import in_a_shell
+
+    hint = in_a_shell(no.hint)
+    told = {"code": no.code, "reason": no.reason, "witness": witness_data(no.witness), "hint": hint}
+    return Answer({**data, **told}, f"no: {rule}{no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
 
 
 def place_data(place: Vector) -> dict[str, int]:

@@ -26,17 +26,17 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, witness_data
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, refused, witness_data
 from tilewise.cli.arguments import layout_from, layout_options, let_from, note_doubts, text_from
-from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.agree import Agreement, Difference
-    from tilewise.check.sides import Side, Spec
+    from tilewise.check.agree import Agreement
+    from tilewise.check.sides import Spec
+    from tilewise.core.dtypes import DType
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,22 +54,19 @@ def answer(args: argparse.Namespace) -> Answer:
 
     if args.writer == args.reader == "-":
         raise LayoutError("TW401", "only one side can come from standard input")
-    sides = [_side(text, args) for text in (args.writer, args.reader)]
     dtype = None if args.dtype is None else DType.of(args.dtype)
+    sides = [_side(text_from(text), dtype, args) for text in (args.writer, args.reader)]
     try:
         found = agree_of(*sides, dtype=dtype, base=address_from(args.base, "--base"))
     except Refused as no:
-        return _refused(no)
+        return refused(no, {"agree": False, "first": None})
     return _answered(found)
 
 
-def _side(text: str, args: argparse.Namespace) -> Spec:
+def _side(text: str, dtype: DType | None, args: argparse.Namespace) -> Spec:
     from tilewise.check.sides import Copied
     from tilewise.check.spelling import Reading, side_of
-    from tilewise.core.dtypes import DType
 
-    text = text_from(text)
-    dtype = None if args.dtype is None else DType.of(args.dtype)
     if text.startswith("{"):
         return Copied(layout_from(text, args), dtype)
     storage = tuple(name for names in args.storage for name in names.split(","))
@@ -79,50 +76,29 @@ def _side(text: str, args: argparse.Namespace) -> Spec:
     return side
 
 
-def _refused(no: Refused) -> Answer:
-    hint = in_a_shell(no.hint)
-    data = {"agree": False, "first": None, "code": no.code, "reason": no.reason}
-    data |= {"witness": witness_data(no.witness), "hint": hint}
-    return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
-
-
 def _answered(found: Agreement) -> Answer:
-    compared = {"rows": list(found.rows), "k": list(found.k), "instructions": found.reader.instructions}
-    sides = {"writer": _side_data(found.writer), "reader": _side_data(found.reader)}
-    data: dict[str, Any] = {"agree": found.answer, "elements": found.elements, "compared": compared} | sides
-    about = [f"written by {found.writer.words}", f"read by {found.reader.words}{_part(found)}"]
+    writer, reader, first = found.writer, found.reader, found.first
+    data: dict[str, Any] = {
+        "agree": found.answer,
+        "elements": found.elements,
+        "compared": {"rows": found.rows, "k": found.k, "instructions": reader.instructions},
+    }
+    for name, side in (("writer", writer), ("reader", reader)):
+        data[name] = {"is": side.words, "mode": side.label, "dtype": side.dtype.name, "tile": side.tile}
+    box, part = (found.rows, found.k), ""
+    if (0, 0) not in box and box != ((0, writer.tile[0]), (0, writer.tile[1])):
+        (top, bottom), (left, right) = box
+        part = f": rows {top}..{bottom - 1}, K {left}..{right - 1}"
+    about = [f"written by {writer.words}", f"read by {reader.words}{part}"]
     if found.answer:
-        data |= {"proof": found.proof, "notes": list(found.notes)}
+        data |= {"proof": found.proof, "notes": found.notes}
         told = f"agree: {found.elements} elements, {found.proof}"
         return Answer(data, "\n  ".join([told, *about, *found.notes]), YES)
     data |= {"reason": found.reason}
     if found.answer is None:
         return Answer(data, "\n  ".join([found.reason, *about]), UNDECIDED)
-    data |= {"code": "TW606", "first": _first_data(found.first), "witness": witness_data(found.witness)}
-    data |= {"hint": found.hint}
+    names = ("index", "written", "read", "holds", "unit")
+    data |= {"code": "TW606", "first": first and {name: getattr(first, name) for name in names}}
+    data |= {"witness": witness_data(found.witness), "hint": found.hint}
     hints = [f"hint: {found.hint}"] if found.hint else []
     return Answer(data, "\n  ".join([f"no: {found.reason}", *about, *hints]), NO)
-
-
-def _part(found: Agreement) -> str:
-    """Which part of the writer's tile was compared, where that is not all of it."""
-    rows, k = found.rows, found.k
-    if (0, 0) in (rows, k) or (rows, k) == ((0, found.writer.tile[0]), (0, found.writer.tile[1])):
-        return ""
-    return f": rows {rows[0]}..{rows[1] - 1}, K {k[0]}..{k[1] - 1}"
-
-
-def _side_data(side: Side) -> dict[str, object]:
-    return {"is": side.words, "mode": side.label, "dtype": side.dtype.name, "tile": list(side.tile)}
-
-
-def _first_data(first: Difference | None) -> dict[str, object] | None:
-    if first is None:
-        return None
-    return {
-        "index": list(first.index),
-        "written": first.written,
-        "read": first.read,
-        "holds": None if first.holds is None else list(first.holds),
-        "unit": first.unit,
-    }

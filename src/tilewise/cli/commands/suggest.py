@@ -16,18 +16,17 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, YES, Answer, witness_data
+from tilewise.cli.answer import NO, YES, Answer, refused
 from tilewise.cli.commands.match import asked_of_tcgen05, number, of_tcgen05
-from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from tilewise.check.banks import Conflicts
-    from tilewise.check.suggest import Choice, Suggestion
+    from tilewise.check.suggest import Suggestion
     from tilewise.hardware.wgmma.stepping import Digits, Step
 
 LISTED = 6
@@ -60,8 +59,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> Answer:
     """The suggestion; no where the hardware has no such tile."""
     from tilewise.check.suggest import suggest
+    from tilewise.emit.suggested import cuda_of, cute_of
 
     rows, k = _tile(args.tile)
+    asked = asked_of_tcgen05(args)
+    asked |= {} if args.n is None else {"n": number(args.n, "--n", "128")}
     try:
         found = suggest(
             engine=args.engine,
@@ -73,20 +75,20 @@ def answer(args: argparse.Namespace) -> Answer:
             blas=args.blas,
             mode=args.mode,
             stages=args.stages,
-            **{"depth" if name == "k" else name: value for name, value in _asked(args).items()},
+            **{"depth" if name == "k" else name: value for name, value in asked.items()},
         )
     except Refused as no:
-        hint = in_a_shell(no.hint)
-        data = {"mode": None, "code": no.code, "reason": no.reason}
-        data |= {"witness": witness_data(no.witness), "hint": hint}
-        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
-    return _answered(found, args)
-
-
-def _asked(args: argparse.Namespace) -> dict[str, Any]:
-    """What was said of the instruction."""
-    n = {} if args.n is None else {"n": number(args.n, "--n", "128")}
-    return asked_of_tcgen05(args) | n
+        return refused(no, {"mode": None})
+    code = {"cuda": cuda_of(found), "cute": cute_of(found)}
+    data = _data(found) | {name: value for name, value in asked.items() if name not in "mnk"} | {"code": code}
+    if args.code is None:
+        return Answer(data, "\n".join(_lines(found, data, args)), YES)
+    if code[args.code] is None:
+        reason = f"CuTe has no {found.engine} on {found.intake.name}"
+        if found.intake.absolute:
+            reason = "steps of 48 bytes are no sum of digits: tilewise descriptor steps lists them"
+        return Answer(data | {"reason": reason}, f"no: {reason}", NO)
+    return Answer(data, code[args.code] or "", YES)
 
 
 def _tile(text: str) -> tuple[int, int]:
@@ -100,28 +102,13 @@ def _tile(text: str) -> tuple[int, int]:
     return rows, k
 
 
-def _answered(found: Suggestion, args: argparse.Namespace) -> Answer:
-    from tilewise.emit.suggested import cuda_of, cute_of
-
-    code = {"cuda": cuda_of(found), "cute": cute_of(found)}
-    data = _data(found) | {name: value for name, value in _asked(args).items() if name not in "mnk"}
-    data |= {"code": code}
-    if args.code is None:
-        return Answer(data, _text(found, args), YES)
-    if code[args.code] is None:
-        reason = f"CuTe has no {found.engine} on {found.intake.name}"
-        if found.intake.absolute:
-            reason = "steps of 48 bytes are no sum of digits: tilewise descriptor steps lists them"
-        return Answer(data | {"reason": reason}, f"no: {reason}", NO)
-    return Answer(data, code[args.code] or "", YES)
-
-
 def _data(found: Suggestion) -> dict[str, Any]:
     from tilewise.check.suggest import global_words
+    from tilewise.core.shapes import extents_of
 
     dims, strides = global_words(found)
     arguments = found.plan.tensor_map.arguments
-    descriptor = found.descriptor
+    absolute = found.intake.absolute
     return {
         "engine": found.engine,
         "operand": found.operand,
@@ -135,7 +122,7 @@ def _data(found: Suggestion) -> dict[str, Any]:
         "why": [
             {"mode": choice.mode.name, "fits": choice.fits, "why": choice.why} for choice in found.choices
         ],
-        "atom": {"shape": list(map(_extent, found.atom.shape)), "layout": str(found.atom)},
+        "atom": {"shape": extents_of(found.atom.shape), "layout": str(found.atom)},
         "tile": str(found.tile.coalesce(by_mode=True)),
         "order": {"first": found.order, "why": found.why_order},
         "tma": {
@@ -145,9 +132,9 @@ def _data(found: Suggestion) -> dict[str, Any]:
             **{name: value for name, value in arguments.items() if not name.startswith("global")},
             "bytes": found.plan.bytes,
         },
-        "lbo": None if "lbo" in found.ignored or found.intake.absolute else descriptor.lbo,
-        "sbo": None if "sbo" in found.ignored else descriptor.sbo,
-        "ignored": [name for name in found.ignored if name != "lbo" or not found.intake.absolute],
+        "lbo": None if "lbo" in found.ignored or absolute else found.descriptor.lbo,
+        "sbo": None if "sbo" in found.ignored else found.descriptor.sbo,
+        "ignored": [name for name in found.ignored if name != "lbo" or not absolute],
         "value": f"{found.value:#018x}",
         "instruction": dict(zip("mnk", found.instruction, strict=True)),
         "steps": [
@@ -165,16 +152,14 @@ def _data(found: Suggestion) -> dict[str, Any]:
             for view, cost in _banks(found)
         ],
         "bytes": found.bytes,
-        "stages": {
-            "count": found.stages.count, "stride": found.stages.stride, "bytes": found.stages.bytes,
-        },
+        "stages": {name: getattr(found.stages, name) for name in ("count", "stride", "bytes")},
         "notes": list(found.notes),
         "confirmed": list(found.confirmed),
-    }  # fmt: skip
+    }
 
 
 def _banks(found: Suggestion) -> Iterator[tuple[str, Conflicts]]:
-    """What it costs threads to write the tile and to read it, and of which view, where its layout lets them.
+    """Yield the view of the tile that threads write or read, and the cost, where its layout lets them.
 
     Of tcgen05 they write alone, along what is contiguous: no operand of its comes from a thread's registers.
     """
@@ -192,136 +177,92 @@ def _banks(found: Suggestion) -> Iterator[tuple[str, Conflicts]]:
             continue
 
 
-def _bank_words(found: Suggestion) -> Iterator[str]:
-    for view, cost in _banks(found):
-        yield f"of {view}, {cost}" if view else str(cost)
-
-
-def _extent(mode: Any) -> int:
-    from tilewise.core.shapes import size_of
-
-    return size_of((mode,))
-
-
 # -- for people ------------------------------------------------------------------------------------
 
 
-def _text(found: Suggestion, args: argparse.Namespace) -> str:
-    m, n, k = found.instruction
-    rows = [
-        ("mode", f"{found.mode}: {found.choices[-1].why}"),
-        *(("", _passed_over(choice)) for choice in found.choices[:-1]),
-        ("atom", f"{found.atom}"),
-        ("tile", f"{found.tile.coalesce(by_mode=True)}"),
-        *zip(("order", ""), found.why_order.split("; "), strict=False),
-        ("TMA", _tma_words(found)),
-        ("descriptor", _descriptor_words(found)),
-        (found.engine, f"{_instruction(m, n, k)}{_way_of(found)}, {_steps_words(found)}"),
-        *_step_rows(found),
-        ("shared", _shared_words(found)),
-        *zip(("banks", ""), _bank_words(found), strict=False),
-        *(("note", note) for note in found.notes),
-        ("confirmed", ", ".join(found.confirmed)),
-    ]
-    major = "K-major" if found.major == "k" else f"{'M' if found.operand == 'A' else 'N'}-major"
+def _lines(found: Suggestion, data: Mapping[str, Any], args: argparse.Namespace) -> Iterator[str]:
+    name, letter = found.intake.name, "M" if found.operand == "A" else "N"
+    major = "K-major" if found.major == "k" else f"{letter}-major"
     blas = f" ({args.blas.upper()} in BLAS)" if args.blas else ""
     trans = "imm-trans" if found.engine == "wgmma" else "transpose"
-    name = found.intake.name
-    head = f"{found.operand} [{found.rows}, {found.k}] {name}, {major}{blas}, {trans} {found.trans}"
-    engine = "" if found.engine == "wgmma" else f"--engine {found.engine} "
-    asked = f"{engine}--operand {found.operand} --tile {args.tile} --dtype {name}"
-    foot = f"  the code: tilewise suggest {asked}{_way(args)} --code cuda, or cute"
-    lines = [head, *(f"  {name:<10}  {words}" for name, words in rows)]
-    return "\n".join([*lines, *([] if found.intake.absolute else [foot])])
+    yield f"{found.operand} [{found.rows}, {found.k}] {name}, {major}{blas}, {trans} {found.trans}"
+    for head, words in _rows(found, data):
+        yield f"  {head:<10}  {words}"
+    if not found.intake.absolute:
+        engine = "" if found.engine == "wgmma" else f"--engine {found.engine} "
+        asked = f"{engine}--operand {found.operand} --tile {args.tile} --dtype {name}{_options(args)}"
+        yield f"  the code: tilewise suggest {asked} --code cuda, or cute"
 
 
-def _passed_over(choice: Choice) -> str:
-    """Why a mode was not taken; one that fits was not asked for."""
-    return (
-        f"{choice.mode}, wider, would fit: {choice.why}"
-        if choice.fits
-        else f"not {choice.mode}: {choice.why}"
+def _rows(found: Suggestion, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what stands at the head of each row, and the row."""
+    *passed_over, taken = found.choices
+    yield "mode", f"{found.mode}: {taken.why}"
+    for choice in passed_over:
+        wider = f"{choice.mode}, wider, would fit" if choice.fits else f"not {choice.mode}"
+        yield "", f"{wider}: {choice.why}"
+    yield "atom", data["atom"]["layout"]
+    yield "tile", data["tile"]
+    yield from zip(("order", ""), found.why_order.split("; "), strict=False)
+    tma = data["tma"]
+    boxes = "1 box" if found.plan.count == 1 else f"{found.plan.count} boxes"
+    kind = tma["tensorDataType"].removeprefix("CU_TENSOR_MAP_DATA_TYPE_")
+    dims, strides = ", ".join(tma["globalDim"]), ", ".join(tma["globalStrides"])
+    room = f"dims {{{dims}}}, strides {{{strides}}} bytes, {tma['bytes']} on the mbarrier"
+    yield "TMA", f"{boxes} of {{{_listed(tma['boxDim'])}}} {kind}, {room}"
+    lbo, sbo = (
+        f"{name} {getattr(found.descriptor, name)}" + (" (not read)" if name in found.ignored else "")
+        for name in ("lbo", "sbo")
     )
+    lbo = "lbo each step's own address" if found.intake.absolute else lbo
+    yield "descriptor", f"{data['value']}, {lbo}, {sbo} bytes; + address / 16"
+    yield found.engine, _instruction(found)
+    along_k = [step for step in found.steps if step.mn == 0]
+    along_mn = [step for step in found.steps if step.k == 0]
+    if len(along_k) > 1:
+        yield "K steps", _deltas(along_k, found.feeding.along_k)
+    if len(along_mn) > 1:
+        yield "row steps", _deltas(along_mn, found.feeding.along_mn)
+    if found.intake.absolute:
+        yield "lbo", f"{_listed(step.descriptor.lbo for step in along_k)} bytes"
+    stages, shared = found.stages, f"{found.bytes} bytes, aligned to {found.alignment}"
+    if stages.count > 1:
+        shared += f"; {stages.count} stages {stages.stride} apart, {stages.bytes} in all"
+    yield "shared", shared
+    banks = (f"of {view}, {cost}" if view else str(cost) for view, cost in _banks(found))
+    yield from zip(("banks", ""), banks, strict=False)
+    for note in found.notes:
+        yield "note", note
+    yield "confirmed", ", ".join(found.confirmed)
 
 
-def _instruction(m: int | None, n: int | None, k: int) -> str:
-    return f"m{m or 'M'}n{n or 'N'}k{k}"
-
-
-def _way_of(found: Suggestion) -> str:
-    """What else there is to say of the instruction."""
-    _, n, _ = found.instruction
-    if found.engine == "wgmma":
-        return "" if n else " with N up to 256"
-    return f" of {found.intake.product.partition(' of ')[2]}"
-
-
-def _way(args: argparse.Namespace) -> str:
+def _options(args: argparse.Namespace) -> str:
+    """Return the options that were given, as a shell has them."""
     named = ("major", "blas", "mode", "kind", "m", "n", "k", "cta_group", "lbo_mode", "atomicity")
     parts = [f" --{name.replace('_', '-')} {getattr(args, name)}" for name in named if getattr(args, name)]
     parts += [f" --{name}" for name in ("sparse", "ws") if getattr(args, name)]
     return "".join(parts) + (f" --stages {args.stages}" if args.stages > 1 else "")
 
 
-def _tma_words(found: Suggestion) -> str:
-    from tilewise.check.suggest import global_words
-
-    dims, strides = (", ".join(words) for words in global_words(found))
-    arguments = found.plan.tensor_map.arguments
-    box = ", ".join(map(str, arguments["boxDim"]))
-    boxes = "1 box" if found.plan.count == 1 else f"{found.plan.count} boxes"
-    kind = arguments["tensorDataType"].removeprefix("CU_TENSOR_MAP_DATA_TYPE_")
-    return (
-        f"{boxes} of {{{box}}} {kind}, dims {{{dims}}}, strides {{{strides}}} bytes, "
-        f"{found.plan.bytes} on the mbarrier"
-    )
+def _instruction(found: Suggestion) -> str:
+    """Return the instruction, what else there is to say of it, and how many a tile takes."""
+    m, n, k = found.instruction
+    which = f" of {found.intake.product.partition(' of ')[2]}"
+    if found.engine == "wgmma":
+        which = "" if n else " with N up to 256"
+    last = found.steps[-1]
+    down = f" x {last.mn + 1} down the rows" if last.mn else ""
+    return f"m{m or 'M'}n{n or 'N'}k{k}{which}, {len(found.steps)} a tile: {last.k + 1} along K{down}"
 
 
-def _descriptor_words(found: Suggestion) -> str:
-    fields = [
-        f"{name} {getattr(found.descriptor, name)}" + (" (not read)" if name in found.ignored else "")
-        for name in ("lbo", "sbo")
-    ]
-    if found.intake.absolute:
-        fields[0] = "lbo each step's own address"
-    return f"{found.value:#018x}, {', '.join(fields)} bytes; + address / 16"
-
-
-def _steps_words(found: Suggestion) -> str:
-    along = 1 + max(step.k for step in found.steps)
-    down = 1 + max(step.mn for step in found.steps)
-    times = f"{along} along K" + (f" x {down} down the rows" if down > 1 else "")
-    return f"{len(found.steps)} a tile: {times}"
-
-
-def _step_rows(found: Suggestion) -> list[tuple[str, str]]:
-    ways = {
-        "K steps": ([step for step in found.steps if step.mn == 0], found.feeding.along_k),
-        "row steps": ([step for step in found.steps if step.k == 0], found.feeding.along_mn),
-    }
-    rows = [(name, _deltas(*steps)) for name, steps in ways.items() if len(steps[0]) > 1]
-    if found.intake.absolute:
-        rows.append(("lbo", f"{_listed([step.descriptor.lbo for step in ways['K steps'][0]])} bytes"))
-    return rows
-
-
-def _deltas(steps: list[Step], digits: Digits) -> str:
+def _deltas(steps: Sequence[Step], digits: Digits) -> str:
     if len(steps) > LISTED and digits:
         from tilewise.hardware.modes import CHUNK
 
         turns = [f"{count} of {far} bytes (encoded {far // CHUNK})" for count, far in digits if count > 1]
         return ", then ".join(reversed(turns))
-    in_bytes, encoded = (_listed([getattr(step, name) for step in steps]) for name in ("bytes", "encoded"))
-    return f"+ {in_bytes} bytes, encoded + {encoded}"
+    return f"+ {_listed(s.bytes for s in steps)} bytes, encoded + {_listed(s.encoded for s in steps)}"
 
 
-def _listed(numbers: list[int]) -> str:
+def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers))
-
-
-def _shared_words(found: Suggestion) -> str:
-    words = f"{found.bytes} bytes, aligned to {found.alignment}"
-    stages = found.stages
-    if stages.count > 1:
-        words += f"; {stages.count} stages {stages.stride} apart, {stages.bytes} in all"
-    return words

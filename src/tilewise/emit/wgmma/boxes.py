@@ -62,9 +62,6 @@ class Symbolic:
         self._bytes = operand.input.dtype.bits * self._packed // 8
         self.map = self._copy.tensor_map
         self._dimensions = self._copy.fold.dimensions
-        self._top = {
-            own.dim: max(d.step for d in self._dimensions if d.dim == own.dim) for own in self._dimensions
-        }
 
     @property
     def box(self) -> tuple[int, ...]:
@@ -89,7 +86,7 @@ class Symbolic:
             )
 
     def _size(self, own: Dimension) -> str:
-        if own.step < self._top[own.dim]:
+        if not own.last:
             return str(own.extent)
         return _quotient(self._whole(own.dim), own.step)
 
@@ -106,7 +103,7 @@ class Symbolic:
 
     def _coordinate(self, own: Dimension, index: tuple[int, ...], start: str, tile: str) -> str:
         inside = index[own.dim]
-        if own.step < self._top[own.dim]:
+        if not own.last:
             return str(inside // own.step % own.extent)
         first = (
             _quotient(start, own.step)

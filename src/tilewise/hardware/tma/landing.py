@@ -8,21 +8,22 @@ box's own order above them; the mode's swizzle acts on the absolute address:
 
 from __future__ import annotations
 
-from math import prod
+from dataclasses import replace
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, as_int
 from tilewise.core.layout import Layout
-from tilewise.core.vectors import as_vector
+from tilewise.core.shapes import leaves
+from tilewise.core.units import converted
+from tilewise.core.vectors import Vector, as_vector
+from tilewise.hardware.digits import layout_of
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.tma.rules import MAX_RANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tilewise.core.shapes import Mode as Extents
 
 
 def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, start: int = 0) -> Layout:
@@ -44,16 +45,22 @@ def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, star
         raise LayoutError(
             "TW602", f"a box of {len(extents)} dimensions", hint=f"TMA copies 1 to {MAX_RANK} dimensions"
         )
-    pitch = row_pitch(mode, row_bytes(extents[-1], element))
-    outer = [pitch * prod(extents[i + 1 : -1]) for i in range(len(extents) - 1)]
-    inner, steps = _row(extents[-1], element)
-    layout = Layout(
-        (*extents[:-1], inner),
-        tuple(map(as_vector, (*outer, *steps))),
-        offset=as_vector(as_int(start, "the address of the copy")),
-        unit="byte",
-    )
-    return layout.swizzled((mode.swizzle,)) if mode.bits else layout
+    row, each, digits = row_bytes(extents[-1], element), per_byte(element), [*enumerate(extents)]
+    if each > 1:  # what is narrower travels as bytes
+        digits[-1], element = (len(extents) - 1, row), DType.of("u8")
+    landed = converted(stacked(digits[::-1], len(extents), element, mode), "byte", element)
+    return in_shared_bytes(landed, each) + as_int(start, "the address of the copy")
+
+
+def in_shared_bytes(layout: Layout, each: int) -> Layout:
+    """Return a layout of bytes as that of elements of which `each` share a byte, along the last dimension.
+
+    >>> print(in_shared_bytes(landing((8, 128), "u8", "128B"), 2))
+    Swizzle<3,4,3> o S[(8, (128, 2)) : (128, (1, 0))]
+    """
+    *outer, inner = layout.shape
+    shape = (*outer, (*leaves((inner,)), each))
+    return replace(layout, shape=shape, strides=(*layout.strides, Vector())) if each > 1 else layout
 
 
 def row_pitch(mode: Mode, inner_bytes: int) -> int:
@@ -85,11 +92,34 @@ def row_bytes(extent: int, element: DType) -> int:
     return count
 
 
-def _row(extent: int, element: DType) -> tuple[Extents, tuple[int, ...]]:
-    """The inner dimension and the bytes that its digits step by."""
-    if element.bits % 8 == 0:
-        return extent, (element.bits // 8,)
-    each, rest = divmod(8, element.bits)
+def stacked(digits: Sequence[tuple[int, int]], rank: int, dtype: DType | str, mode: Mode | str) -> Layout:
+    """Return the tile [dimension, ...] that rows of boxes fill one after another, in elements.
+
+    Each of `digits` is a dimension and an extent, the fastest first. The first is the row, and rows are a
+    pitch apart.
+
+    >>> print(stacked([(1, 64), (0, 128), (1, 2)], 2, "bf16", "128B"))
+    Swizzle<3,3,3> o S[(128, (2, 64)) : (64, (8192, 1))]
+    """
+    mode, element = Mode.of(mode), DType.of(dtype)
+    modes: list[list[tuple[int, Vector]]] = [[] for _ in range(rank)]
+    (dim, row), *others = digits
+    modes[dim] = [(row, as_vector(1))]
+    step = row_pitch(mode, row_bytes(row, element)) * 8 // element.bits
+    for dim, extent in others:
+        modes[dim].insert(0, (extent, as_vector(step)))
+        step *= extent
+    plain = layout_of(*(digits or [(1, Vector())] for digits in modes))
+    return plain.swizzled((mode.swizzle.scaled(8, element.bits),)) if mode.bits else plain
+
+
+def per_byte(element: DType) -> int:
+    """Return how many elements share a byte, 1 of a byte and more; those that cross bytes are refused.
+
+    >>> per_byte(DType.of("bf16")), per_byte(DType.of("e2m1"))
+    (1, 2)
+    """
+    each, rest = divmod(8, element.bits) if element.bits < 8 else (1, 0)
     if rest:
         raise Refused(
             "TW602",
@@ -97,4 +127,4 @@ def _row(extent: int, element: DType) -> tuple[Extents, tuple[int, ...]]:
             witness={"dtype": element.name},
             hint="describe the copy in bytes (u8)",
         )
-    return (extent // each, each), (1, 0)
+    return each

@@ -4,9 +4,9 @@
     hardware  the map is made, and the copy faults or cannot be placed
     advice    nothing enforces it: what a document asks for, or what a store does besides
 
-`violations` has the first two, `remarks` the third. A rule is a row of the table; each check tells what
-it found in numbers, and what to change. Where the documents are silent, or say what the driver does not
-hold to, a device was asked.
+`violations` has the first two, `remarks` the third. A rule is a row of the table. A check names the
+rule that is broken, by which numbers, and what to change. Where documents are silent, or the driver departs
+from them, a device gave the answer.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from tilewise.hardware.sources import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import TypeAlias
 
     from tilewise.hardware.tma.tensor_map import TensorMap
 
-    Found: TypeAlias = Iterator[tuple[str, str]]
-    """(what was found, what to change)."""
+    Found: TypeAlias = Iterator[tuple[str, str, str]]
+    """(the rule that is broken, by what, what to change)."""
 
 DRIVER, HARDWARE, ADVICE = "driver", "hardware", "advice"
 
@@ -81,18 +81,11 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: its name, what it asks in a sentence, its document, who enforces it, its check."""
+    """A rule: what it asks in a sentence, its document, who enforces it."""
 
-    name: str
     sentence: str
     source: sources.Source
     kind: str
-    check: Callable[[TensorMap, Addresses], Iterator[tuple[str, str]]]
-
-    def broken(self, tensor_map: TensorMap, at: Addresses) -> Iterator[Violation]:
-        """Every way in which it is broken."""
-        for message, hint in self.check(tensor_map, at):
-            yield Violation(self.name, message, hint, self.source)
 
 
 def violations(
@@ -144,419 +137,263 @@ def remarks(
 
 
 def _broken(tensor_map: TensorMap, kinds: tuple[str, ...], at: Addresses) -> tuple[Violation, ...]:
+    """Return the rules of these kinds that a copy breaks, in the order of the table."""
     for number in (at.tensor, at.shared, at.map, *at.coordinates):
         as_int(number, "an address or a coordinate")
+    found: dict[str, list[Violation]] = {}
+    for check in (_of_tensor, _of_box, _of_addresses, _of_coordinates):
+        for name, message, hint in check(tensor_map, at):
+            found.setdefault(name, []).append(Violation(name, message, hint, RULES[name].source))
     return tuple(
-        broken for rule in RULES.values() if rule.kind in kinds for broken in rule.broken(tensor_map, at)
+        violation for name, rule in RULES.items() if rule.kind in kinds for violation in found.get(name, ())
     )
 
 
 # -- the checks ------------------------------------------------------------------------------------
-
-
-def _aligned(what: str, address: int, unit: int) -> Found:
-    if address < 0:
-        yield f"{what} is at {address}", "addresses begin at 0"
-    elif address % unit:
-        yield f"{what} is at {address:#x}", f"the next multiple of {unit} is {-(-address // unit) * unit:#x}"
-
-
-def _rank(m: TensorMap, at: Addresses) -> Found:
-    if not 1 <= m.rank <= MAX_RANK:
-        yield (
-            f"the tensor has {counted(m.rank, 'dimension')}",
-            "merge dimensions that follow one another in memory" if m.rank else "name one dimension",
-        )
-
-
-def _rank_interleaved(m: TensorMap, at: Addresses) -> Found:
-    if m.interleave != "none" and m.rank < 3:
-        yield (
-            f"interleave {m.interleave} on {counted(m.rank, 'dimension')}",
-            "give it dimensions of extent 1, or interleave none",
-        )
-
-
-def _type(m: TensorMap, at: Addresses) -> Found:
-    if m.dtype.packed:
-        yield f"{m.dtype} is a type of Blackwell", "on Hopper move the bytes: UINT8"
-
-
-def _address(m: TensorMap, at: Addresses) -> Found:
-    yield from _aligned("the tensor", at.tensor, 16)
-
-
-def _address_32(m: TensorMap, at: Addresses) -> Found:
-    if m.interleave == "32B" or m.dtype.value in _ALIGN16:
-        yield from _aligned("the tensor", at.tensor, 32)
-
-
-def _extent(m: TensorMap, at: Addresses) -> Found:
-    for i, extent in enumerate(m.global_shape):
-        if not 1 <= extent <= MAX_EXTENT:
-            yield (
-                f"dimension {i} has {extent} elements",
-                "leave it out, or give it extent 1" if extent < 1 else "split it into two dimensions",
-            )
-
-
-def _extent_packed(m: TensorMap, at: Addresses) -> Found:
-    unit = 128 if m.dtype.value in _ALIGN16 else 2 if m.dtype.packed else 1
-    if m.rank and m.global_shape[-1] % unit:
-        yield f"the innermost dimension has {m.global_shape[-1]} elements", f"make it a multiple of {unit}"
-
-
-def _stride_multiple(m: TensorMap, at: Addresses) -> Found:
-    yield from _stride_of(m, 16)
-
-
-def _stride_multiple_32(m: TensorMap, at: Addresses) -> Found:
-    if m.interleave == "32B" or m.dtype.value in _ALIGN16:
-        yield from _stride_of(m, 32)
-
-
-def _stride_of(m: TensorMap, unit: int) -> Found:
-    for i, stride in enumerate(m.global_strides_bytes):
-        if stride % unit:
-            yield (
-                f"the stride of dimension {i} is {stride} bytes",
-                f"pad the rows to {-(-stride // unit) * unit} bytes",
-            )
-
-
-def _stride_range(m: TensorMap, at: Addresses) -> Found:
-    for i, stride in enumerate(m.global_strides_bytes):
-        if not 0 <= stride < MAX_STRIDE:
-            yield (
-                f"the stride of dimension {i} is {stride} bytes",
-                "a stride runs upwards: turn the dimension round" if stride < 0 else "copy from nearer parts",
-            )
-
-
-def _stride_covers(m: TensorMap, at: Addresses) -> Found:
-    inner = m.global_shape[-1] * m.dtype.bits // 8 if m.rank else 0
-    if m.rank > 1 and 0 <= m.global_strides_bytes[-1] < inner:
-        yield (
-            f"rows are {inner} bytes and follow one another by {m.global_strides_bytes[-1]}",
-            "rows that overlap can be read; what is stored through such a map is not defined",
-        )
-
-
-def _box_extent(m: TensorMap, at: Addresses) -> Found:
-    for i, extent in enumerate(m.box):
-        if not 1 <= extent <= MAX_BOX:
-            yield (
-                f"the box takes {counted(extent, 'element')} of dimension {i}",
-                "a box has an element at least"
-                if extent < 1
-                else f"take {-(-extent // MAX_BOX)} boxes, or a dimension more",
-            )
-
-
-def _box_multiple(m: TensorMap, at: Addresses) -> Found:
-    bits = m.box[-1] * m.dtype.bits if m.rank else 0
-    if bits % 128:
-        size = f"{bits // 8} bytes" if bits % 8 == 0 else f"{bits} bits"
-        yield (
-            f"a row of the box is {counted(m.box[-1], 'element')}, {size}",
-            f"take a multiple of {max(1, 128 // m.dtype.bits)} elements",
-        )
-
-
-def _box_bytes(m: TensorMap, at: Addresses) -> Found:
-    if 0 in m.element_strides:
-        return
-    floors = [extent // step for extent, step in zip(m.box, m.element_strides, strict=True)]
-    size = prod(floors) * m.dtype.bits // 8
-    if size > MAX_BOX_BYTES:
-        yield f"the box is {size} bytes", f"the driver makes maps of {MAX_BOX_BYTES} at most: take more boxes"
-
-
-def _box_packed(m: TensorMap, at: Addresses) -> Found:
-    if m.dtype.value in _ALIGN16 and m.rank and m.box[-1] != 128:
-        yield f"a row of the box is {counted(m.box[-1], 'element')}", "take 128"
-
-
-def _element_stride(m: TensorMap, at: Addresses) -> Found:
-    for i, stride in enumerate(m.element_strides):
-        if not 1 <= stride <= MAX_ELEMENT_STRIDE:
-            yield f"the element stride of dimension {i} is {stride}", "take every element, or one in 2 to 8"
-
-
-def _interleave_swizzle(m: TensorMap, at: Addresses) -> Found:
-    if m.interleave == "32B" and m.mode.name != "32B":
-        yield f"interleave 32B with swizzle {m.mode}", "take swizzle 32B"
-
-
-def _box_swizzle(m: TensorMap, at: Addresses) -> Found:
-    if m.interleave == "none" and m.mode.bits and m.inner_bytes > m.mode.width:
-        most = m.mode.width * 8 // m.dtype.bits
-        yield (
-            f"a row of the box is {m.inner_bytes} bytes, and the swizzle is {m.mode.width} wide",
-            f"take {most} elements a row, and the rest as a dimension of its own",
-        )
-
-
-def _swizzle_packed(m: TensorMap, at: Addresses) -> Found:
-    if m.dtype.value in _ALIGN16 and m.mode.name not in ("none", "128B"):
-        yield f"{m.dtype} with swizzle {m.mode}", "take swizzle none or 128B"
-
-
-def _interleave_packed(m: TensorMap, at: Addresses) -> Found:
-    if m.dtype.value == _U6 and m.interleave != "none":
-        yield f"{m.dtype} with interleave {m.interleave}", "take interleave none"
-
-
-def _fill(m: TensorMap, at: Addresses) -> Found:
-    if m.fill == "nan" and not m.dtype.floating:
-        yield f"fill nan for {m.dtype}", "take fill zero, or a floating-point type of the same width"
-
-
-def _map_address(m: TensorMap, at: Addresses) -> Found:
-    yield from _aligned("the map", at.map, MAP_ALIGNMENT)
-
-
-def _shared_address(m: TensorMap, at: Addresses) -> Found:
-    yield from _aligned("the box", at.shared, SHARED_ALIGNMENT)
-
-
-def _shared_size(m: TensorMap, at: Addresses) -> Found:
-    size = m.shared_bytes
-    if size > 0 and at.shared + size > SHARED_BYTES:
-        yield (
-            f"the box takes {size} bytes" + (f", from {at.shared:#x} on" if at.shared else ""),
-            f"a block has {SHARED_BYTES} bytes at most",
-        )
-
-
-def _coordinate(m: TensorMap, at: Addresses) -> Found:
-    for coordinate in at.coordinates:
-        if not -(1 << 31) <= coordinate < 1 << 31:
-            yield (
-                f"a box starts at coordinate {coordinate}",
-                "make the map of a nearer part of the tensor",
-            )
-
-
-def _coordinate_multiple(m: TensorMap, at: Addresses) -> Found:
-    if at.coordinates and at.coordinates[0] * m.dtype.bits % 128:
-        first = at.coordinates[0]
-        yield (
-            f"a box starts at element {first} of a row",
-            f"start at a multiple of {max(1, 128 // m.dtype.bits)}: "
-            "the instruction is illegal anywhere else, also before the row",
-        )
-
-
-def _store_coordinate(m: TensorMap, at: Addresses) -> Found:
-    if at.stores and min(at.coordinates, default=0) < 0:
-        first = min(at.coordinates)
-        yield (
-            f"a store starts at coordinate {first}",
-            "before the tensor a load is filled, and a store is illegal: store what is inside, from 0 on",
-        )
-
-
-def _store_row(m: TensorMap, at: Addresses) -> Found:
-    row = m.global_shape[-1] * m.dtype.bits // 8 if m.rank else 0
-    if at.stores and row % STORED_AT_ONCE:
-        behind = -row % STORED_AT_ONCE
-        yield (
-            f"rows of the tensor are {row} bytes, and a store that reaches their end writes "
-            f"{counted(behind, 'byte')} more",
-            f"leave the bytes up to the next multiple of {STORED_AT_ONCE} to the store, or give the box what "
-            "stands there",
-        )
-
-
-def _shared_pattern(m: TensorMap, at: Addresses) -> Found:
-    past = at.shared % m.mode.period if m.mode.bits else 0
-    if past and at.shared % SHARED_ALIGNMENT == 0:
-        yield (
-            f"the box is at shared address {at.shared}, {past} bytes past a start of the pattern",
-            f"start at a multiple of {m.mode.period}, or read with the base offset that belongs to it",
-        )
-
-
-def _address_swizzled(m: TensorMap, at: Addresses) -> Found:
-    if m.mode.bits and at.tensor % 16 == 0:
-        yield from _aligned("the tensor", at.tensor, 128)
-
 
 _ALIGN16 = (14, 15)
 """16U4_ALIGN16B and 16U6_ALIGN16B."""
 
 _U6 = 15
 
+
+def _of_tensor(m: TensorMap, at: Addresses) -> Found:
+    """Yield what the tensor breaks: its type, its extents and its strides."""
+    if not 1 <= m.rank <= MAX_RANK:
+        hint = "merge dimensions that follow one another in memory" if m.rank else "name one dimension"
+        yield "rank", f"the tensor has {counted(m.rank, 'dimension')}", hint
+    if m.interleave != "none" and m.rank < 3:
+        found = f"interleave {m.interleave} on {counted(m.rank, 'dimension')}"
+        yield "rank-interleaved", found, "give it dimensions of extent 1, or interleave none"
+    if m.dtype.packed:
+        yield "type", f"{m.dtype} is a type of Blackwell", "on Hopper move the bytes: UINT8"
+    for i, extent in enumerate(m.global_shape):
+        if not 1 <= extent <= MAX_EXTENT:
+            hint = "leave it out, or give it extent 1" if extent < 1 else "split it into two dimensions"
+            yield "extent", f"dimension {i} has {extent} elements", hint
+    inner = m.global_shape[-1] if m.rank else 0
+    unit = 128 if m.dtype.value in _ALIGN16 else 2 if m.dtype.packed else 1
+    if inner % unit:
+        found = f"the innermost dimension has {inner} elements"
+        yield "extent-packed", found, f"make it a multiple of {unit}"
+    for i, stride in enumerate(m.global_strides_bytes):
+        found = f"the stride of dimension {i} is {stride} bytes"
+        for rule, unit in (("stride-multiple", 16), ("stride-multiple-32", 32)):
+            if stride % unit and (unit == 16 or _in_32_bytes(m)):
+                yield rule, found, f"pad the rows to {-(-stride // unit) * unit} bytes"
+        if stride < 0:
+            yield "stride-range", found, "a stride runs upwards: turn the dimension round"
+        elif stride >= MAX_STRIDE:
+            yield "stride-range", found, "copy from nearer parts"
+    row = inner * m.dtype.bits // 8
+    if m.rank > 1 and 0 <= (pitch := m.global_strides_bytes[-1]) < row:
+        found = f"rows are {row} bytes and follow one another by {pitch}"
+        hint = "rows that overlap can be read; what is stored through such a map is not defined"
+        yield "stride-covers", found, hint
+    if m.fill == "nan" and not m.dtype.floating:
+        hint = "take fill zero, or a floating-point type of the same width"
+        yield "fill", f"fill nan for {m.dtype}", hint
+    if at.stores and row % STORED_AT_ONCE:
+        more = counted(-row % STORED_AT_ONCE, "byte")
+        found = f"rows of the tensor are {row} bytes, and a store that reaches their end writes {more} more"
+        hint = (
+            f"leave the bytes up to the next multiple of {STORED_AT_ONCE} to the store, or give the box what "
+        )
+        yield "store-row", found, hint + "stands there"
+
+
+def _of_box(m: TensorMap, at: Addresses) -> Found:
+    """Yield what the box breaks: its extents, its steps and its swizzle."""
+    for i, extent in enumerate(m.box):
+        if not 1 <= extent <= MAX_BOX:
+            few, many = (
+                "a box has an element at least",
+                f"take {-(-extent // MAX_BOX)} boxes, or a dimension more",
+            )
+            found = f"the box takes {counted(extent, 'element')} of dimension {i}"
+            yield "box-extent", found, few if extent < 1 else many
+    inner = m.box[-1] if m.box else 0
+    bits = inner * m.dtype.bits
+    row = f"a row of the box is {counted(inner, 'element')}"
+    if bits % 128:
+        size = f"{bits // 8} bytes" if bits % 8 == 0 else f"{bits} bits"
+        yield "box-multiple", f"{row}, {size}", f"take a multiple of {max(1, 128 // m.dtype.bits)} elements"
+    if 0 not in m.element_strides:
+        floors = [extent // step for extent, step in zip(m.box, m.element_strides, strict=True)]
+        whole = prod(floors) * m.dtype.bits // 8
+        if whole > MAX_BOX_BYTES:
+            hint = f"the driver makes maps of {MAX_BOX_BYTES} at most: take more boxes"
+            yield "box-bytes", f"the box is {whole} bytes", hint
+    for i, stride in enumerate(m.element_strides):
+        if not 1 <= stride <= MAX_ELEMENT_STRIDE:
+            found = f"the element stride of dimension {i} is {stride}"
+            yield "element-stride", found, "take every element, or one in 2 to 8"
+    if m.interleave == "none" and m.mode.bits and m.inner_bytes > m.mode.width:
+        found = f"a row of the box is {m.inner_bytes} bytes, and the swizzle is {m.mode.width} wide"
+        most = m.mode.width * 8 // m.dtype.bits
+        yield "box-swizzle", found, f"take {most} elements a row, and the rest as a dimension of its own"
+    if m.interleave == "32B" and m.mode.name != "32B":
+        yield "interleave-swizzle", f"interleave 32B with swizzle {m.mode}", "take swizzle 32B"
+    if m.dtype.value in _ALIGN16:
+        if m.rank and inner != 128:
+            yield "box-packed", row, "take 128"
+        if m.mode.name not in ("none", "128B"):
+            yield "swizzle-packed", f"{m.dtype} with swizzle {m.mode}", "take swizzle none or 128B"
+    if m.dtype.value == _U6 and m.interleave != "none":
+        yield "interleave-packed", f"{m.dtype} with interleave {m.interleave}", "take interleave none"
+
+
+def _of_addresses(m: TensorMap, at: Addresses) -> Found:
+    """Yield what the addresses break: those of the tensor, of the map and of the box."""
+    swizzled = bool(m.mode.bits)
+    for rule, where, address, unit, holds in (
+        ("address", "the tensor", at.tensor, 16, True),
+        ("address-32", "the tensor", at.tensor, 32, _in_32_bytes(m)),
+        ("address-swizzled", "the tensor", at.tensor, 128, swizzled and at.tensor % 16 == 0),
+        ("map-address", "the map", at.map, MAP_ALIGNMENT, True),
+        ("shared-address", "the box", at.shared, SHARED_ALIGNMENT, True),
+    ):
+        if holds and address < 0:
+            yield rule, f"{where} is at {address}", "addresses begin at 0"
+        elif holds and address % unit:
+            above = -(-address // unit) * unit
+            yield rule, f"{where} is at {address:#x}", f"the next multiple of {unit} is {above:#x}"
+    if m.shared_bytes > max(0, SHARED_BYTES - at.shared):
+        start = f", from {at.shared:#x} on" if at.shared else ""
+        found = f"the box takes {m.shared_bytes} bytes{start}"
+        yield "shared-size", found, f"a block has {SHARED_BYTES} bytes at most"
+    past = at.shared % m.mode.period
+    if swizzled and past and at.shared % SHARED_ALIGNMENT == 0:
+        found = f"the box is at shared address {at.shared}, {past} bytes past a start of the pattern"
+        hint = f"start at a multiple of {m.mode.period}, or read with the base offset that belongs to it"
+        yield "shared-pattern", found, hint
+
+
+def _of_coordinates(m: TensorMap, at: Addresses) -> Found:
+    """Yield what the coordinates of an instruction break."""
+    for coordinate in at.coordinates:
+        if not -(1 << 31) <= coordinate < 1 << 31:
+            found = f"a box starts at coordinate {coordinate}"
+            yield "coordinate", found, "make the map of a nearer part of the tensor"
+    if at.coordinates and at.coordinates[0] * m.dtype.bits % 128:
+        hint = f"start at a multiple of {max(1, 128 // m.dtype.bits)}: "
+        hint += "the instruction is illegal anywhere else, also before the row"
+        yield "coordinate-multiple", f"a box starts at element {at.coordinates[0]} of a row", hint
+    least = min(at.coordinates, default=0)
+    if at.stores and least < 0:
+        hint = "before the tensor a load is filled, and a store is illegal: store what is inside, from 0 on"
+        yield "store-coordinate", f"a store starts at coordinate {least}", hint
+
+
+def _in_32_bytes(m: TensorMap) -> bool:
+    """Return whether addresses and strides are multiples of 32 bytes."""
+    return m.interleave == "32B" or m.dtype.value in _ALIGN16
+
+
 RULES = {
-    rule.name: rule
-    for rule in (
-        Rule("rank", "a tensor has 1 to 5 dimensions", DRIVER_TENSOR_MAP, DRIVER, _rank),
-        Rule(
-            "rank-interleaved",
-            "an interleaved tensor has 3 dimensions or more",
+    name: Rule(sentence, source, kind)
+    for source, kind, sentences in (
+        (
             DRIVER_TENSOR_MAP,
             DRIVER,
-            _rank_interleaved,
+            {
+                "rank": "a tensor has 1 to 5 dimensions",
+                "rank-interleaved": "an interleaved tensor has 3 dimensions or more",
+                "type": "elements are 8, 16, 32 or 64 bits on Hopper",
+                "address": "the tensor starts at a multiple of 16 bytes",
+                "address-32": "an interleave of 32 B, or a packed type aligned to 16 B, "
+                "starts at a multiple of 32 bytes",
+                "extent": "a dimension has 1 to 2^32 elements",
+                "extent-packed": "a packed type has a multiple of 2, or of 128 where it is aligned "
+                "to 16 B, as innermost extent",
+                "stride-multiple": "strides are multiples of 16 bytes",
+                "stride-multiple-32": "with an interleave of 32 B, or a packed type aligned "
+                "to 16 B, strides are multiples of 32 bytes",
+                "stride-range": "strides are at least 0 and below 2^40 bytes",
+                "box-extent": "a box takes 1 to 256 elements a dimension",
+                "box-multiple": "a row of the box is a multiple of 16 bytes",
+            },
         ),
-        Rule("type", "elements are 8, 16, 32 or 64 bits on Hopper", DRIVER_TENSOR_MAP, DRIVER, _type),
-        Rule("address", "the tensor starts at a multiple of 16 bytes", DRIVER_TENSOR_MAP, DRIVER, _address),
-        Rule(
-            "address-32",
-            "an interleave of 32 B, or a packed type aligned to 16 B, starts at a multiple of 32 bytes",
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            _address_32,
-        ),
-        Rule("extent", "a dimension has 1 to 2^32 elements", DRIVER_TENSOR_MAP, DRIVER, _extent),
-        Rule(
-            "extent-packed",
-            "a packed type has a multiple of 2, or of 128 where it is aligned to 16 B, as innermost extent",
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            _extent_packed,
-        ),
-        Rule(
-            "stride-multiple",
-            "strides are multiples of 16 bytes",
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            _stride_multiple,
-        ),
-        Rule(
-            "stride-multiple-32",
-            "with an interleave of 32 B, or a packed type aligned to 16 B, strides are multiples of 32 bytes",
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            _stride_multiple_32,
-        ),
-        Rule(
-            "stride-range",
-            "strides are at least 0 and below 2^40 bytes",
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            _stride_range,
-        ),
-        Rule(
-            "box-extent", "a box takes 1 to 256 elements a dimension", DRIVER_TENSOR_MAP, DRIVER, _box_extent
-        ),
-        Rule(
-            "box-multiple",
-            "a row of the box is a multiple of 16 bytes",
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            _box_multiple,
-        ),
-        Rule(
-            "box-bytes",
-            "a box is no more than 228 KiB, the shared memory of an SM",
+        (
             DEVICE_TENSOR_MAP,
             DRIVER,
-            _box_bytes,
+            {
+                "box-bytes": "a box is no more than 228 KiB, the shared memory of an SM",
+            },
         ),
-        Rule(
-            "box-packed",
-            "a row of the box of a packed type aligned to 16 B is 128 elements",
+        (
             DRIVER_TENSOR_MAP,
             DRIVER,
-            _box_packed,
+            {
+                "box-packed": "a row of the box of a packed type aligned to 16 B is 128 elements",
+                "element-stride": "element strides are 1 to 8",
+                "box-swizzle": "a row of the box is no wider than the swizzle",
+                "swizzle-packed": "a packed type aligned to 16 B takes swizzle none or 128B",
+                "interleave-packed": "6-bit elements take interleave none",
+                "fill": "NaN fills floating-point types alone",
+                "map-address": "the map lies at a multiple of 64 bytes",
+            },
         ),
-        Rule("element-stride", "element strides are 1 to 8", DRIVER_TENSOR_MAP, DRIVER, _element_stride),
-        Rule(
-            "box-swizzle",
-            "a row of the box is no wider than the swizzle",
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            _box_swizzle,
-        ),
-        Rule(
-            "swizzle-packed",
-            "a packed type aligned to 16 B takes swizzle none or 128B",
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            _swizzle_packed,
-        ),
-        Rule(
-            "interleave-packed",
-            "6-bit elements take interleave none",
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            _interleave_packed,
-        ),
-        Rule("fill", "NaN fills floating-point types alone", DRIVER_TENSOR_MAP, DRIVER, _fill),
-        Rule(
-            "map-address", "the map lies at a multiple of 64 bytes", DRIVER_TENSOR_MAP, DRIVER, _map_address
-        ),
-        Rule(
-            "shared-address",
-            "the box lands at a multiple of 128 bytes of shared memory",
+        (
             GUIDE_TMA,
             HARDWARE,
-            _shared_address,
+            {
+                "shared-address": "the box lands at a multiple of 128 bytes of shared memory",
+            },
         ),
-        Rule(
-            "shared-size",
-            "the box fits the shared memory of a block",
+        (
             GUIDE_CAPABILITIES,
             HARDWARE,
-            _shared_size,
+            {
+                "shared-size": "the box fits the shared memory of a block",
+            },
         ),
-        Rule(
-            "coordinate",
-            "a coordinate fits 32 bits with a sign",
+        (
             PTX_TENSOR_COPY,
             HARDWARE,
-            _coordinate,
+            {
+                "coordinate": "a coordinate fits 32 bits with a sign",
+            },
         ),
-        Rule(
-            "coordinate-multiple",
-            "the innermost coordinate is a multiple of 16 bytes",
+        (
             DEVICE_TENSOR_MAP,
             HARDWARE,
-            _coordinate_multiple,
+            {
+                "coordinate-multiple": "the innermost coordinate is a multiple of 16 bytes",
+            },
         ),
-        Rule(
-            "store-coordinate",
-            "a store has no negative coordinate",
+        (
             DEVICE_TENSOR_STORE,
             HARDWARE,
-            _store_coordinate,
+            {
+                "store-coordinate": "a store has no negative coordinate",
+            },
         ),
-        Rule(
-            "store-row",
-            "a row of a tensor that is stored to is a multiple of 16 bytes: a store writes so many at once",
+        (
             DEVICE_TENSOR_STORE,
             ADVICE,
-            _store_row,
+            {
+                "store-row": "a row of a tensor that is stored to is a multiple of 16 bytes: "
+                "a store writes so many at once",
+            },
         ),
-        Rule(
-            "shared-pattern",
-            "a swizzled box starts where the pattern does: 8 rows of its width",
+        (
             GUIDE_TMA,
             ADVICE,
-            _shared_pattern,
+            {
+                "shared-pattern": "a swizzled box starts where the pattern does: 8 rows of its width",
+                "address-swizzled": "a tensor that is swizzled on its way starts at a multiple of 128 bytes",
+            },
         ),
-        Rule(
-            "address-swizzled",
-            "a tensor that is swizzled on its way starts at a multiple of 128 bytes",
-            GUIDE_TMA,
-            ADVICE,
-            _address_swizzled,
-        ),
-        Rule(
-            "interleave-swizzle",
-            "an interleave of 32 B takes swizzle 32B",
+        (
             DRIVER_TENSOR_MAP,
             ADVICE,
-            _interleave_swizzle,
-        ),
-        Rule(
-            "stride-covers",
-            "the stride of rows is no less than a row",
-            DRIVER_TENSOR_MAP,
-            ADVICE,
-            _stride_covers,
+            {
+                "interleave-swizzle": "an interleave of 32 B takes swizzle 32B",
+                "stride-covers": "the stride of rows is no less than a row",
+            },
         ),
     )
+    for name, sentence in sentences.items()
 }
-"""Every rule by name, in the order of the driver's arguments."""
+"""Every rule by its name, in the order of the driver's arguments."""

@@ -124,15 +124,10 @@ class TensorMap:
         >>> TensorMap.of("u8", (64, 64), (16, 32), element_strides=(3, 1)).loaded
         (6, 32)
         """
-        counts = [-(-extent // max(1, step)) for extent, step in self._stepped]
-        return tuple(counts)
-
-    @property
-    def _stepped(self) -> list[tuple[int, int]]:
-        steps = list(self.element_strides)
-        if steps and self.interleave == "none":
-            steps[-1] = 1
-        return list(zip(self.box, steps, strict=True))
+        steps = self.element_strides
+        if self.interleave == "none":
+            steps = (*steps[:-1], 1)[: self.rank]
+        return tuple(-(-extent // max(1, step)) for extent, step in zip(self.box, steps, strict=True))
 
     @property
     def inner_bytes(self) -> int:
@@ -179,12 +174,12 @@ class TensorMap:
 
         The map itself and the address of the tensor are the caller's.
         """
-        return self._arguments(0) | {"swizzle": self.mode.tma_name}
+        return self._arguments(0)
 
     @property
     def numbers(self) -> dict[str, Any]:
         """`arguments` with the values of the enumerators."""
-        return self._arguments(1) | {"swizzle": SWIZZLE_VALUES[self.mode.name]}
+        return self._arguments(1)
 
     def _arguments(self, part: int) -> dict[str, Any]:
         return {
@@ -195,7 +190,7 @@ class TensorMap:
             "boxDim": list(self.box[::-1]),
             "elementStrides": list(self.element_strides[::-1]),
             "interleave": INTERLEAVES[self.interleave][part],
-            "swizzle": None,
+            "swizzle": (self.mode.tma_name, SWIZZLE_VALUES[self.mode.name])[part],
             "l2Promotion": L2_PROMOTIONS[self.l2][part],
             "oobFill": FILLS[self.fill][part],
         }
