@@ -8,17 +8,20 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tilewise.core.dtypes import DType, known_type
-from tilewise.notation.dialects.given import SHAPE, STRING, words
-from tilewise.notation.dialects.values import numbers, value
+from tilewise.notation.dialects.given import STRING, words
+from tilewise.notation.dialects.values import Written, element_type, type_of, value
 from tilewise.notation.tokens import END, NAME, Cursor, Token
 
-Typed = tuple[tuple[int, ...], DType | None, tuple[int, int]]
-"""The extents and the element of a tensor's type, and where it stands."""
-
-
-MAX_DIGITS = 1_000
 _ARRAY = r"pred|token|(?:bf|[fsuc])\d\w*"
 _DEFINED = r"%(?P<argument>[\w.$-]+)\s*:|%?(?P<named>[\w.$-]+)\s+="
+
+
+class Typed(NamedTuple):
+    """The type of a tensor in a text: its extents, its element, and where it stands."""
+
+    shape: tuple[int, ...]
+    dtype: DType | None
+    where: Written
 
 
 class Annotated(NamedTuple):
@@ -47,11 +50,7 @@ def annotated(cursor: Cursor, begins: str, example: str) -> list[Annotated]:
         is_alone = cursor.at == 0 and cursor.next.text == "{"
         if is_alone or pattern.match(cursor.source, cursor.next.start):
             shardings.append((cursor.at, len(types)))
-        taken = _type(cursor)
-        if taken is None:
-            cursor.take()
-        else:
-            types.append(taken)
+        types += _type(cursor)
     found: list[Annotated] = []
     names: Counter[str] = Counter()
     for name, shardings, types in lines:
@@ -76,35 +75,21 @@ def _defined(cursor: Cursor) -> str:
     return (defined["argument"] or defined["named"]) if defined else ""
 
 
-def _type(cursor: Cursor) -> Typed | None:
-    """Take `tensor<16x8xf32>` of MLIR or `f32[16,8]` of HLO, where one is next."""
-    start, opening = cursor.next, cursor.ahead(1).text
-    is_tensor = start.text == "tensor" and opening == "<"
-    if not is_tensor and not (start.kind == NAME and opening == "[" and re.fullmatch(_ARRAY, start.text)):
-        return None
-    cursor.take()
-    brackets = value(cursor)
-    span = cursor.since(start)
-    if not is_tensor:
-        return tuple(numbers(cursor, brackets)), _dtype(start.text), span
-    extents: tuple[int, ...] = ()
-    words = [it.token for item in brackets.items[:1] for it in item.values]
-    if words and words[0].kind == SHAPE:
-        digits = words.pop(0).text
-        if len(digits) > MAX_DIGITS:
-            raise cursor.error("TW005", f"a shape of more than {MAX_DIGITS} digits", span)
-        extents = tuple(int(extent) for extent in digits.rstrip("x").split("x"))
-    if not words or words[0].kind != NAME:
-        raise cursor.error(
-            "TW202", "a tensor has extents that are known, and a type", span, "such as tensor<16x8xf32>"
-        )
-    return extents, _dtype(words[0].text), span
-
-
-def _dtype(word: str) -> DType | None:
-    """Return the type that a compiler's word names, where it is one that is known here."""
-    word = word.lower()
-    return known_type({"pred": "u8", "i1": "u8", "f8e4m3fn": "e4m3", "f8e5m2": "e5m2"}.get(word, word))
+def _type(cursor: Cursor) -> list[Typed]:
+    """Take the next word; return the type where it begins one, `tensor<16x8xf32>` or `f32[16,8]`."""
+    start, opening = cursor.take(), cursor.next.text
+    if start.text == "tensor" and opening == "<":
+        extents, words = type_of(brackets := value(cursor))
+        if not words or words[0].kind != NAME:
+            message = "a tensor has extents that are known, and a type"
+            raise brackets.error("TW202", message, "such as tensor<16x8xf32>")
+        word = words[0].text
+    elif start.kind == NAME and opening == "[" and re.fullmatch(_ARRAY, start.text):
+        extents, word = value(cursor).numbers(), start.text
+    else:
+        return []
+    dtype = known_type("u8") if word in ("pred", "i1") else element_type(word)
+    return [Typed(extents, dtype, Written(cursor.source, cursor.since(start)))]
 
 
 def unquoting(source: str) -> Iterator[Token]:

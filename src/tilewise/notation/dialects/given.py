@@ -117,58 +117,6 @@ def cursor_over(
     return cursor
 
 
-def integer(cursor: Cursor) -> int:
-    """Take a number, which may have a minus before it.
-
-    >>> integer(Given("-7").cursor())
-    -7
-    """
-    negative = cursor.accept("-")
-    token = cursor.next
-    if token.kind != NUMBER:
-        raise cursor.error("TW004", f"expected a number, found {token}")
-    if len(token.text) > 1_000:
-        raise cursor.error("TW005", "a number of more than 1000 digits")
-    cursor.take()
-    number = int(token.text, 16 if token.text[:2] in ("0x", "0X") else 10)
-    return -number if negative else number
-
-
-def positive(cursor: Cursor) -> int:
-    """Take a number from 1 on."""
-    start = cursor.next
-    number = integer(cursor)
-    if number < 1:
-        raise cursor.error("TW102", f"a number from 1 on belongs here, not {number}", cursor.since(start))
-    return number
-
-
-def integers(cursor: Cursor, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
-    """Take numbers in brackets with commas between them.
-
-    >>> integers(Given("[4, 8]").cursor())
-    (4, 8)
-    """
-    return tuple(items(cursor, cursor.expect(opening), closing, integer))
-
-
-def items(cursor: Cursor, opened: Token, closing: str, take: Callable[[Cursor], Item]) -> list[Item]:
-    """Take what stands up to the closing bracket, with commas between; one may be after the last.
-
-    >>> cursor = Given("(4, 8,)").cursor()
-    >>> items(cursor, cursor.take(), ")", integer)
-    [4, 8]
-    """
-    found: list[Item] = []
-    while not cursor.accept(closing):
-        if found:
-            cursor.expect(",", opened)
-            if cursor.accept(closing):
-                break
-        found.append(take(cursor))
-    return found
-
-
 def layout_of_modes(
     modes: Iterable[Sequence[tuple[int, Vector | int]]],
     copies: Iterable[tuple[int, Vector | int]] = (),

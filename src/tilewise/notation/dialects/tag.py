@@ -27,8 +27,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.notation.dialects.given import Given, Reading, layout_of_modes, listed
-from tilewise.notation.dialects.packed import major_first, packed_digits
-from tilewise.notation.dialects.tiling import row_major
+from tilewise.notation.dialects.tiling import major_first, packed_digits, row_major
 from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
