@@ -9,13 +9,13 @@ from tilewise.core.vectors import Vector
 from tilewise.notation.tokens import END, NAME, Cursor, shortened
 from tilewise.notation.trees import (
     Branch,
-    Leaf,
     LeafParser,
     Names,
     Tree,
     axis,
     factor,
     integer,
+    plain,
     shape_of,
     tree,
     vector,
@@ -35,7 +35,7 @@ def parse_index(text: str, let: Mapping[str, int] | None = None) -> Any:
     (37, (5, 3, 1), ((1, 0), (2, 3)))
     """
     cursor = _started(text, "an index", "such as 37 or 5,3,1")
-    return _plain(_listed(cursor, integer(_named(let)), "the index"))
+    return plain(_listed(cursor, integer(_named(let)), "the index"))
 
 
 def parse_shape(text: str, let: Mapping[str, int] | None = None) -> Any:
@@ -171,7 +171,3 @@ def _listed(cursor: Cursor, leaf: LeafParser, what: str) -> Tree:
         parts.append(tree(cursor, leaf))
     cursor.expect_end(what, _COMMAS)
     return Branch(tuple(parts), cursor.since(start)) if comma else parts[0]
-
-
-def _plain(node: Tree) -> Any:
-    return node.value if isinstance(node, Leaf) else tuple(_plain(part) for part in node.parts)

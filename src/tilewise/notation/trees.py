@@ -12,6 +12,10 @@ from tilewise.core.shapes import MAX_NESTING, Mode
 from tilewise.core.vectors import Term, Vector
 from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token, shortened
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
@@ -250,6 +254,11 @@ def leaves_of(node: Tree) -> Iterator[Leaf]:
     else:
         for part in node.parts:
             yield from leaves_of(part)
+
+
+def plain(node: Tree) -> Any:
+    """The values of a tree as nested tuples."""
+    return node.value if isinstance(node, Leaf) else tuple(plain(part) for part in node.parts)
 
 
 def shape_of(cursor: Cursor, node: Tree) -> tuple[Mode, ...]:

@@ -36,8 +36,7 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import all_extents, coordinates, extents_of
 from tilewise.core.vectors import ZERO, as_vector
-from tilewise.notation.dialects.cute.elements import element_of
-from tilewise.notation.dialects.cute.printed import CuteParser, tile_mode
+from tilewise.notation.dialects.cute.printed import CuteParser, element_of, tile_mode
 from tilewise.notation.dialects.given import Given, Reading, cursor_over
 from tilewise.notation.tokens import Cursor
 from tilewise.notation.trees import Names, shape_of, tree

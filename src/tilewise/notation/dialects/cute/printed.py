@@ -1,4 +1,4 @@
-"""CuTe's layouts as C++ and the DSL print them.
+"""CuTe's layouts as C++ and the DSL print them, with the pointers before them.
 
     ((8,2),(4,4)):((8,64),(1,4))        Sw<3,4,3> o _0 o (_8,_64):(_64,_1)        (4,8):(1@0,1@1)
     smem_ptr[16b](0x400) o (8,4):(4,1)  tensor<ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)>
@@ -6,42 +6,146 @@
 
 A swizzle before a pointer or in its type acts on bytes, while the strides count elements: then it is
 converted. A swizzle after the pointer counts elements. tests/oracle/test_cute_texts.py holds that to what
-the DSL loads. The address of a pointer is no part of the layout.
+the DSL loads. The address of a pointer is no part of the layout. The DSL prints a swizzle of the pointer
+when it traces alone.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilewise.core.axes import KNOWN, Axis
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import size_of
+from tilewise.core.shapes import leaves, size_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.text import BASIS
 from tilewise.core.vectors import Vector, as_vector
-from tilewise.notation.dialects.cute.pointers import EXAMPLE, Pointer, space, typed_pointer, width_pointer
 from tilewise.notation.dialects.given import Reading
 from tilewise.notation.dialects.looks import ATTACHED, POINTERS, SWIZZLES
-from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
+from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Token
 from tilewise.notation.trees import (
-    Branch,
     Leaf,
     Names,
     Tree,
     congruent,
-    leaves_of,
     literal,
     no_number,
+    plain,
     shape_of,
     tree,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _PYCUTE = re.compile(r"SW_(\d{1,4})_(\d{1,4})_(\d{1,4})")
 """A swizzle of pycute."""
 _TYPED = "such as ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)"
 _O = ("o", "∘")
+
+
+_SPACES = {
+    "smem": "shared memory",
+    "dsmem": "the cluster's shared memory",
+    "gmem": "global memory",
+    "rmem": "registers",
+    "tmem": "tensor memory",
+    "generic": "memory of any kind",
+}
+_EXAMPLE = "such as smem_ptr[16b](unset) o (8,64):(64,1)"
+
+
+_WORDS = {
+    "f64": "f64 double",
+    "f32": "f32 float",
+    "tf32": "tf32 tfloat32_t",
+    "f16": "f16 half_t __half half",
+    "bf16": "bf16 bfloat16_t __nv_bfloat16",
+    "e4m3": "f8E4M3FN float_e4m3_t",
+    "e5m2": "f8E5M2 float_e5m2_t",
+    "ue4m3": "float_ue4m3_t",
+    "ue8m0": "f8E8M0FNU float_ue8m0_t",
+    "e2m3": "f6E2M3FN float_e2m3_t",
+    "e3m2": "f6E3M2FN float_e3m2_t",
+    "e2m1": "f4E2M1FN float_e2m1_t",
+    "b128": "i128",
+    "b64": "i64",
+    "b32": "i32",
+    "b16": "i16",
+    "b8": "i8",
+    "s4": "i4 int4b_t",
+    "s8": "char signed-char int8_t",
+    "s16": "short int16_t",
+    "s32": "int int32_t",
+    "s64": "long long-long int64_t",
+    "u4": "uint4b_t",
+    "u8": "unsigned-char uint8_t",
+    "u16": "unsigned-short uint16_t",
+    "u32": "unsigned-int unsigned uint32_t",
+    "u64": "unsigned-long unsigned-long-long uint64_t",
+}
+"""{our name: MLIR's, which the DSL prints, then those of C++ and CUTLASS without their namespaces}.
+
+i8 stands for Int8 and for Uint8 alike, so it is 8 bits of any kind.
+"""
+_OURS = {word.replace("-", " "): ours for ours, words in _WORDS.items() for word in words.split()}
+
+
+def element_of(word: str) -> DType | None:
+    """Return the type of that name, or None.
+
+    >>> element_of("f8E4M3FN"), element_of("half_t"), element_of("i1")
+    (e4m3, f16, None)
+    """
+    return DType.of(_OURS[word]) if word in _OURS else None
+
+
+def bits_of(word: str) -> int | None:
+    """Return the bits of an element in memory, or None where the name does not tell them, as that of a bool.
+
+    >>> bits_of("bf16"), bits_of("f8E4M3B11FNUZ"), bits_of("i1"), bits_of("what")
+    (16, 8, None, None)
+    """
+    found = element_of(word)
+    if found is not None:
+        return found.bits
+    spelled = re.fullmatch(r"[fi](\d{1,3})(?:E\d+M\d+\w*)?", word)
+    return int(spelled[1]) if spelled and int(spelled[1]) > 1 else None
+
+
+@dataclass(slots=True)
+class Pointer:
+    """A pointer, as a text has it. Its address is no part of the layout."""
+
+    bits: int | None = None
+    """The bits of an element in memory; None where the type does not tell them."""
+    dtype: DType | None = None
+    space: str = ""
+    alignment: int = 0
+    """In bytes, or 0 where the text has none."""
+    swizzled: bool = False
+    """True where its type has a swizzle, which acts on the bytes of the address."""
+    ran: bool = False
+    """True where the text was printed at run time."""
+
+    def notes(self, layout: Layout) -> Iterator[str]:
+        """Yield what its reader should know beside the layout."""
+        words = [f"to {_SPACES[self.space]}"] if self.space else []
+        words += [f"aligned to {self.alignment} bytes"] if self.alignment else []
+        if words:
+            yield f"the pointer is {', '.join(words)}"
+        if self.space == "tmem":
+            yield "a place in tensor memory is an offset of its address, which has the lane above bit 16"
+        if self.ran and self.space in ("smem", "dsmem", "generic"):
+            yield "a swizzle that the pointer has is left out by the DSL where it prints at run time"
+        period = layout.period * (self.bits or 8) // 8
+        if self.swizzled and self.alignment % period:
+            yield f"the swizzle repeats by {period} bytes, and the pointer may begin inside its pattern"
 
 
 @dataclass(slots=True)
@@ -84,7 +188,7 @@ class CuteParser:
         if word.text == "Tensor":  # `Tensor<0x7f00@gmem o (4,8):(8,1)>`
             self.number()
             cursor.expect("@", opened)
-            self.pointed = Pointer(space=space(cursor))
+            self.pointed = Pointer(space=self.space())
             self.compose()
         return opened
 
@@ -96,7 +200,9 @@ class CuteParser:
             first = as_vector(self.number())
             cursor.expect(")", opened)
         elif cursor.accept("ArithTuple") or (in_tensor and cursor.next.text == "("):
-            first = coordinate(cursor, tree(cursor, self.integer, grouping=False))
+            start = cursor.next
+            values = plain(tree(cursor, self.integer, grouping=False))
+            first = coordinate(cursor, values, cursor.since(start))
         else:
             return Vector()
         self.compose()
@@ -143,19 +249,82 @@ class CuteParser:
         if start.text in ("ptr", "raw_ptr") and cursor.ahead(1).text in ("<", "("):
             if before:
                 raise cursor.error("TW008", "the DSL has a pointer's swizzle in its type", hint=_TYPED)
-            self.pointed, inside = typed_pointer(cursor, self.number, self.swizzle)
+            self.pointed, inside = self.typed_pointer()
         elif start.text in POINTERS + ATTACHED:
-            self.pointed = width_pointer(cursor, self.number)
+            self.pointed = self.width_pointer()
         else:
             return before
         if self.unit != "element":
             hint = f"drop --unit {self.unit}"
             raise cursor.error("TW106", "a typed pointer counts elements", cursor.since(start), hint)
         if cursor.next.kind == END:
-            raise cursor.error("TW004", "expected 'o' and a layout after the pointer", hint=EXAMPLE)
+            raise cursor.error("TW004", "expected 'o' and a layout after the pointer", hint=_EXAMPLE)
         self.compose()
         bits = self.pointed.bits or 8
         return inside + [swizzle.scaled(8, bits) for swizzle in before] + self.swizzles()
+
+    def width_pointer(self) -> Pointer:
+        """`smem_ptr[16b](0x400)`."""
+        cursor, start = self.cursor, self.cursor.take()
+        opened = cursor.expect("[")
+        width = cursor.take()
+        bits = int(width.text[:-1]) if width.kind == WIDTH and len(width.text) <= 5 else 0
+        if bits < 1:
+            raise cursor.error("TW004", "expected the width of an element, such as 16b", width.span)
+        cursor.expect("]", opened)
+        opened = cursor.expect("(", hint=_EXAMPLE)
+        at = cursor.next
+        if cursor.accept("("):  # C prints a null pointer as (nil)
+            cursor.expect("nil")
+            cursor.expect(")", at)
+        elif start.text == "tmem_" and at.kind == WIDTH:  # lane and column, 0x0000.0100
+            cursor.take()
+        elif not cursor.accept("unset", "nullptr") and self.number() * 8 % bits:
+            hint = "it counts bytes; where it says nothing, write unset"
+            raise cursor.error("TW106", f"the address is no multiple of {bits} bits", at.span, hint)
+        cursor.expect(")", opened)
+        return Pointer(bits, space="tmem" if start.text == "tmem_" else "")
+
+    def typed_pointer(self) -> tuple[Pointer, list[Swizzle]]:
+        """`ptr<f16, smem, align<1024>, S<3,4,3>>` or `raw_ptr(0x400: f16)`, and its swizzle in elements."""
+        cursor = self.cursor
+        word, opened = cursor.take(), cursor.take()
+        if opened.text == "(":
+            self.number()
+            cursor.expect(":", opened)
+        element = cursor.take()
+        bits = bits_of(element.text)
+        if bits is None and element.text != "i1":
+            message = f"{element} is no type of an element that is known here"
+            raise cursor.error("TW105", message, element.span, "such as f16, bf16, f8E4M3FN or i32")
+        pointer = Pointer(bits, element_of(element.text), ran=word.text == "raw_ptr")
+        swizzles: list[Swizzle] = []
+        while cursor.accept(","):
+            start = cursor.next
+            if start.text == "S":
+                on_bytes = self.swizzle()
+                with cursor.blame(start):
+                    if bits is None:
+                        message = "the bytes of a bool in memory are not known here"
+                        raise LayoutError("TW106", f"{message}, and the swizzle acts on bytes")
+                    swizzles.append(on_bytes.scaled(8, bits))
+            elif cursor.accept("align"):
+                bracket = cursor.expect("<")
+                pointer.alignment = self.number()
+                cursor.expect(">", bracket)
+            else:
+                pointer.space = self.space()
+        cursor.expect(">" if opened.text == "<" else ")", opened)
+        pointer.swizzled = bool(swizzles)
+        return pointer, swizzles
+
+    def space(self) -> str:
+        """The memory that a pointer is to."""
+        word = self.cursor.take()
+        if word.text in _SPACES:
+            return word.text
+        hint = f"known: {', '.join(_SPACES)}, align<16>, S<3,4,3>"
+        raise self.cursor.error("TW002", f"{word} is no part of a pointer of CuTe", word.span, hint)
 
     def plain(self) -> Layout:
         """`shape:stride`."""
@@ -239,14 +408,14 @@ def along_basis(mode: int, steps: int) -> Vector:
     return Vector(((Axis(f"{BASIS}{mode}"), steps),))
 
 
-def coordinate(cursor: Cursor, values: Tree) -> Vector:
+def coordinate(cursor: Cursor, values: Any, span: tuple[int, int]) -> Vector:
     """Return a coordinate as a place: one axis a mode."""
     place = Vector()
-    for mode, part in enumerate(values.parts if isinstance(values, Branch) else (values,)):
-        if isinstance(part, Branch) and any(leaf.value for leaf in leaves_of(part)):
-            raise nested_basis(cursor, part.span)
-        if isinstance(part, Leaf) and isinstance(part.value, int) and part.value:
-            place = place + along_basis(mode, part.value)
+    for mode, part in enumerate(values if isinstance(values, tuple) else (values,)):
+        if isinstance(part, tuple) and any(leaves(part)):
+            raise nested_basis(cursor, span)
+        if isinstance(part, int) and part:
+            place = place + along_basis(mode, part)
     return place
 
 
