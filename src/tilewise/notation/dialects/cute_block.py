@@ -37,9 +37,8 @@ from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import all_extents, coordinates, extents_of
 from tilewise.core.vectors import ZERO, as_vector
 from tilewise.notation.dialects.cute.printed import CuteParser, element_of, tile_mode
-from tilewise.notation.dialects.given import Given, Reading, cursor_over
+from tilewise.notation.dialects.given import Given, Reading
 from tilewise.notation.tokens import Cursor
-from tilewise.notation.trees import Names, shape_of, tree
 
 _MMA = """\
 Tiled MMA
@@ -129,13 +128,13 @@ class _Block:
         if name not in self.spans:
             labels = " or ".join([label for label, known in _LABELS.items() if known == name])
             raise LayoutError("TW004", f"the block has no line {labels}", hint="paste the block whole")
-        return CuteParser(cursor_over(self.text.source, self.spans[name]), Names({}, frozenset()))
+        return CuteParser(self.text.source, span=self.spans[name])
 
     def layout(self, name: str) -> Layout:
         """Return the layout in a line."""
         parser = self.parser(name)
         found = parser.plain()
-        parser.cursor.expect_end("the layout")
+        parser.expect_end("the layout")
         if found.moving not in ((), ("m",)) or not found.shape:
             message = "a layout of coordinates or of nothing, and a block counts its elements"
             raise self.error(name, "TW008", message)
@@ -152,12 +151,12 @@ class _Block:
     def tile(self, name: str) -> list[Extent]:
         """Return the modes of a tile, each an extent, a layout, or nothing for `_`."""
         parser = self.parser(name)
-        opened = parser.cursor.expect("(")
+        opened = parser.expect("(")
         modes = [tile_mode(parser)]
-        while parser.cursor.accept(","):
+        while parser.accept(","):
             modes.append(tile_mode(parser))
-        parser.cursor.expect(")", opened)
-        parser.cursor.expect_end("the tile")
+        parser.expect(")", opened)
+        parser.expect_end("the tile")
         return modes
 
     def error(self, name: str, code: str, message: str, hint: str = "") -> LayoutError:
@@ -238,8 +237,8 @@ def _mma(block: _Block, given: Given) -> Reading:
 def _shape(block: _Block) -> Sequence[int]:
     """Return M, N and K."""
     parser = block.parser("shape")
-    found = extents_of(shape_of(parser.cursor, tree(parser.cursor, parser.integer)))
-    parser.cursor.expect_end("the shape")
+    found = extents_of(parser.shape_of(parser.tree(parser.integer)))
+    parser.expect_end("the shape")
     if len(found) != 3:
         raise block.error("shape", "TW102", "M, N and K are three positive numbers")
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilewise.core.dtypes import DType
@@ -101,20 +101,6 @@ def words(source: str) -> Iterator[Token]:
         kind = found.lastgroup or ""
         if kind != "space":
             yield Token({"number": NUMBER, "name": NAME}.get(kind, kind), found.group(), *found.span())
-
-
-def cursor_over(
-    text: str, span: tuple[int, int], scan: Callable[[str], Iterator[Token]] | None = None
-) -> Cursor:
-    """Return a cursor over a part of a text, with the spans of the whole."""
-    start, end = span
-    try:
-        cursor = Cursor(" " * start + text[start:end], scan)
-    except LayoutError as error:
-        error.source = text
-        raise
-    cursor.source = text
-    return cursor
 
 
 def layout_of_modes(

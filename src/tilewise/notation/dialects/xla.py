@@ -173,6 +173,8 @@ def _braces(braces: Value, array: _Array) -> None:
     for item in braces.items:
         words = [*item.values]
         colon = next((at for at, word in enumerate(words) if word.text == ":"), len(words))
+        if attributes:
+            raise item.error("TW004", f"the order goes on after its attributes: {item}")
         attributes += words[colon + 1 :]
         if colon or order:
             order.append(replace(item, values=tuple(words[:colon])).as_number())

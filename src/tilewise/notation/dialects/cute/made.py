@@ -30,8 +30,8 @@ from tilewise.notation.dialects.cute.printed import along_basis, coordinate, ele
 from tilewise.notation.dialects.given import Reading
 from tilewise.notation.dialects.looks import CUTE_OPERATIONS
 from tilewise.notation.dialects.values import Value, Written, between, values
-from tilewise.notation.tokens import NAME, Cursor, Token
-from tilewise.notation.trees import Names
+from tilewise.notation.tokens import NAME, Token
+from tilewise.notation.trees import Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,8 +179,7 @@ def _listed(brackets: Value) -> tuple[tuple[Term, ...], dict[str, Term]]:
 class Maker:
     """One type or call, and the layout that it makes."""
 
-    cursor: Cursor
-    names: Names
+    cursor: Reader
     unit: str = "element"
     dtype: DType | None = None
 
@@ -195,8 +194,8 @@ class Maker:
         if len(words) > 2 and words[-2].kind == NAME and words[-1].text == "{" and not words[-1].items:
             words.pop()
         if len(words) > 1 and words[-1].kind == NAME and words[-2].text == "<":
-            if "\n" not in self.cursor.source[words[-2].span[1] : words[-1].span[0]]:
-                words.pop()  # the variable of that type
+            on_the_line = "\n" not in self.cursor.source[words[-2].span[1] : words[-1].span[0]]
+            words = words[:-1] if on_the_line else words  # the variable of that type
         return Reading(self.layout(term(words)), self.dtype)
 
     def value(self, made: Term) -> Any:
@@ -204,8 +203,6 @@ class Maker:
         name, parts = made.name, made.parts
         if made.number is not None:
             return made.number
-        if name == "decltype" and len(parts) == 1:
-            return self.value(parts[0])
         if name in _CONSTANTS and parts:
             return self.number(parts[-1])
         if name in _LEFT + _RIGHT:
@@ -231,11 +228,10 @@ class Maker:
                     raise nested_basis(self.cursor, made.span)
                 return along_basis(self.number(parts[-1]), self.number(parts[0]) if scaled else 1)
             if name in _SWIZZLES:
-                bits, base, shift = self.three(made)
-                return Swizzle(bits, base, shift)
+                return self.swizzle(made)
         if (value := static(self.cursor, name)) is not None:
             return value
-        if name not in self.names.values:
+        if name not in self.cursor.names.values:
             if name in _DYNAMIC or element_of(name) is not None:
                 hint = "print the layout where it runs, or write a name and give it a value: --let"
                 raise made.error("TW007", f"{name} is dynamic: its type has no value", hint)
@@ -246,7 +242,7 @@ class Maker:
                 near = get_close_matches(name, _LAYOUTS, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(_LAYOUTS)}"
                 raise made.error("TW002", f"'{name}' makes no layout and no number", hint)
-        return self.names.number(self.cursor, Token(NAME, name, *made.span))
+        return self.cursor.names.number(self.cursor, Token(NAME, name, *made.span))
 
     def number(self, made: Term) -> int:
         """`8`, `_8`, `Int<8>{}`, `cute::C<8>`, a product, or a name with a value."""
@@ -255,18 +251,22 @@ class Maker:
             raise made.error("TW004", f"expected a number, found {made}", "such as Int<8>{}")
         return found
 
-    def three(self, made: Term) -> list[int]:
-        """The numbers of `Swizzle<3,4,3>` or `make_swizzle(3, 4, 3)`."""
+    def swizzle(self, made: Term) -> Swizzle:
+        """`Swizzle<3,4,3>` or `make_swizzle(3, 4, 3)`."""
         parts = [*made.parts, *made.named.values()]
         if made.name not in _SWIZZLES or len(parts) != 3:
             hint = "such as Swizzle<3,4,3> or make_swizzle(3, 4, 3)"
             raise made.error("TW004", "expected a swizzle of three numbers: B, M, S", hint)
-        return [self.number(part) for part in parts]
+        with made.blame():
+            bits, base, shift = map(self.number, parts)
+            return Swizzle(bits, base, shift)
 
     # -- layouts -----------------------------------------------------------------------------------
 
     def layout(self, made: Term) -> Layout:
         """The layout that a type or a call makes."""
+        if made.name == "decltype" and len(made.parts) == 1:
+            return self.layout(made.parts[0])
         with made.blame():
             if made.name == "make_layout" and made.parts and made.parts[0].name in _LAYOUTS:
                 return self.concatenated(made)
@@ -328,7 +328,7 @@ class Maker:
         if layout.swizzles:
             raise outer.error("TW008", "a layout that is swizzled is swizzled once more")
         with inner.blame():
-            swizzle = Swizzle(*self.three(inner))
+            swizzle = self.swizzle(inner)
             if offset is not None and offset.name in ("smem_ptr_flag_bits", "smem_ptr_flag"):
                 bits = 1 if offset.name == "smem_ptr_flag" else self.number(offset)
                 if bits < 1:
@@ -345,7 +345,7 @@ class Maker:
             if engine.name == "ArithmeticTupleIterator":
                 return layout + coordinate(self.cursor, self.value(engine.angle[0]), engine.span)
             if engine.name == "swizzle_ptr":
-                swizzle = Swizzle(*self.three(engine.angle[0]))
+                swizzle = self.swizzle(engine.angle[0])
             engine = engine.angle[-1 if engine.name == "swizzle_ptr" else 0]
         self.dtype = element_of(engine.name)
         if swizzle is None:
