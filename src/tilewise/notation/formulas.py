@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import islice, pairwise, product
 from math import prod
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError, printable
@@ -23,12 +23,8 @@ from tilewise.core.integers import counted
 from tilewise.core.shapes import spell
 from tilewise.notation.tokens import shortened
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-    Rewrite = Callable[[Sequence[ast.expr]], ast.expr | None]
-
+Rewrite = Callable[[Sequence[ast.expr]], ast.expr | None]
+"""What gives the expression that a call of a function stands for, None for other arguments."""
 Name = TypeVar("Name")
 
 MAX_TEXT = 1 << 12

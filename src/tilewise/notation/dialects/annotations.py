@@ -16,7 +16,7 @@ _ARRAY = r"pred|token|(?:bf|[fsuc])\d\w*"
 _DEFINED = r"%(?P<argument>[\w.$-]+)\s*:|%?(?P<named>[\w.$-]+)\s+="
 
 
-class Typed(NamedTuple):
+class TensorType(NamedTuple):
     """The type of a tensor in a text: its extents, its element, and where it stands."""
 
     shape: tuple[int, ...]
@@ -29,7 +29,7 @@ class Annotated(NamedTuple):
 
     name: str
     at: int
-    types: list[Typed]
+    types: list[TensorType]
 
 
 def annotated(cursor: Cursor, begins: str, example: str) -> list[Annotated]:
@@ -40,7 +40,7 @@ def annotated(cursor: Cursor, begins: str, example: str) -> list[Annotated]:
     """
     pattern = re.compile(begins)
     shardings: list[tuple[int, int]] = []
-    types: list[Typed] = []
+    types: list[TensorType] = []
     lines = [("sharding", shardings, types)]
     while cursor.next.kind != END:
         defined = _defined(cursor)
@@ -75,7 +75,7 @@ def _defined(cursor: Cursor) -> str:
     return (defined["argument"] or defined["named"]) if defined else ""
 
 
-def _type(cursor: Cursor) -> list[Typed]:
+def _type(cursor: Cursor) -> list[TensorType]:
     """Take the next word; return the type where it begins one, `tensor<16x8xf32>` or `f32[16,8]`."""
     start, opening = cursor.take(), cursor.next.text
     if start.text == "tensor" and opening == "<":
@@ -89,7 +89,7 @@ def _type(cursor: Cursor) -> list[Typed]:
     else:
         return []
     dtype = known_type("u8") if word in ("pred", "i1") else element_type(word)
-    return [Typed(extents, dtype, Written(cursor.source, cursor.since(start)))]
+    return [TensorType(extents, dtype, Written(cursor.source, cursor.since(start)))]
 
 
 def unquoting(source: str) -> Iterator[Token]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 SHAPE, STRING, SIGN = "shape", "string", "sign"
 """Kinds of tokens beside names and numbers: `128x64x` before a type, a quoted text, and signs."""
 
+Extents = tuple[int, ...]
+"""Of a tensor, a tile, or a mesh; or other numbers, one a dimension."""
+
 _TOKEN = (
     r"(?P<space>\s+)"
     r"|(?P<string>\"[^\"]*\"|'[^']*')"
@@ -36,7 +39,7 @@ class Given:
     """A text, and the options that say how to read it or what to write."""
 
     text: str = ""
-    shape: tuple[int, ...] | None = None
+    shape: Extents | None = None
     """The extents of the tensor, where the text does not tell them."""
     part: str | None = None
     """Which layout of a text that has several."""
@@ -56,7 +59,7 @@ class Given:
         cursor.source = self.text
         return cursor
 
-    def needs_shape(self, what: str) -> tuple[int, ...]:
+    def needs_shape(self, what: str) -> Extents:
         """Return the shape, or refuse: `what` names the text that has no shape of its own."""
         if self.shape is None:
             raise LayoutError("TW202", f"{what} has no shape", hint="say the tensor's: shape=(128, 64)")
@@ -85,7 +88,7 @@ class Reading:
     layout: Layout
     dtype: DType | None = None
     """The type of an element, where the text has it."""
-    box: tuple[int, ...] | None = None
+    box: Extents | None = None
     """The extents of the tensor, where the layout is padded beyond them."""
     notes: tuple[str, ...] = ()
     """Sentences for the reader: an alignment, a version that was taken."""
@@ -114,7 +117,7 @@ def layout_of_modes(
     >>> layout_of_modes([[(8, 4 @ laneid)], [(4, 1 @ laneid), (2, 1 @ reg)], []], [(4, 1 @ reg)])
     S[(8, (4, 2), 1) : (4@laneid, (1@laneid, 1@reg), 0)] + R[4 : 1@reg]
     """
-    shape: list[int | tuple[int, ...]] = []
+    shape: list[int | Extents] = []
     strides: list[Vector] = []
     for digits in modes:
         extents = tuple(extent for extent, _ in digits)

@@ -17,13 +17,9 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.notation.dialects.given import Given, Reading
 from tilewise.notation.dialects.triton import reading_of
-from tilewise.notation.dialects.triton.encodings import Encoding, Reader, Typed
+from tilewise.notation.dialects.triton.encodings import Attributes, Encoding, Setting, Typed
 from tilewise.notation.dialects.triton.tile import BLOCK, LANE, OFFSET, REGISTER, WARP, Tile
 from tilewise.notation.dialects.values import Item, Value, values
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.notation.dialects.triton.encodings import Setting
 
 EXAMPLES = (
     Given(
@@ -131,7 +127,7 @@ def read(given: Given) -> Reading:
     return reading_of(Typed(encoding, given.shape or shape), given)
 
 
-class _Objects(Reader):
+class _Objects(Attributes):
     """Makes encodings of objects, where Triton's IR has attributes."""
 
     def attribute(self, written: Sequence[Value]) -> Encoding:

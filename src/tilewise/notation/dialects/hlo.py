@@ -21,7 +21,7 @@ from math import prod
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.vectors import ZERO, Vector
-from tilewise.notation.dialects.annotations import Typed, annotated, unquoting
+from tilewise.notation.dialects.annotations import TensorType, annotated, unquoting
 from tilewise.notation.dialects.given import Given, Reading, listed
 from tilewise.notation.dialects.meshes import (
     MAX_DEVICES,
@@ -73,7 +73,7 @@ def read(given: Given) -> Reading:
     """Return the layout of a tensor that devices share: `gpuid` numbers them, `m` is inside the shard."""
     cursor = Cursor(given.text, unquoting)
     found = annotated(cursor, _BEGINS, "{devices=[4,2]<=[8]}")
-    parts: dict[str, tuple[Value, Typed | None]] = {}
+    parts: dict[str, tuple[Value, TensorType | None]] = {}
     for this in found:
         cursor.at = this.at
         is_hlo = cursor.accept("sharding") is not None or cursor.accept("mhlo.sharding") is None

@@ -33,7 +33,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import ZERO, Vector, along
-from tilewise.notation.dialects.given import Given, Reading, layout_of_modes, listed
+from tilewise.notation.dialects.given import Extents, Given, Reading, layout_of_modes, listed
 from tilewise.notation.dialects.tiling import (
     JOINED,
     MAX_DIMENSIONS,
@@ -89,7 +89,7 @@ class Replicated:
 
 
 Dimension = int | Replicated
-Tiles = tuple[tuple[int, ...], ...]
+Tiles = tuple[Extents, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def tiled_layout(words: Sequence[Value]) -> TiledLayout:
     return TiledLayout(tiles, warps, lanes, vector)
 
 
-def _inner_shape(where: Written, tiles: Tiles) -> tuple[int, ...]:
+def _inner_shape(where: Written, tiles: Tiles) -> Extents:
     """Return the dimensions that the tiles make of one of the first kind; each fills the one before it."""
     if not tiles:
         raise where.error("TW004", "a tiling has a tile")
@@ -245,7 +245,7 @@ NAMED = {
 """The layouts to which fragmented_array.py gives names."""
 
 
-def over_threads(said: TiledLayout, shape: tuple[int, ...]) -> Layout:
+def over_threads(said: TiledLayout, shape: Extents) -> Layout:
     """Return the layout of an array of a shape."""
     last = tiled(shape, said.tiles)
     if prod(last) != prod(shape):
@@ -273,7 +273,7 @@ def over_threads(said: TiledLayout, shape: tuple[int, ...]) -> Layout:
     return layout_in_tiles(shape, said.tiles, strides, copies=copies)
 
 
-def _own(shape: tuple[int, ...], given: Given) -> tuple[int, ...]:
+def _own(shape: Extents, given: Given) -> Extents:
     """Return the shape that a text has; refuse another one that is given beside it."""
     if given.shape not in (None, shape):
         asked = listed(given.shape or ())
@@ -281,7 +281,7 @@ def _own(shape: tuple[int, ...], given: Given) -> tuple[int, ...]:
     return shape
 
 
-def _strided(shape: tuple[int, ...], vector: int) -> Layout:
+def _strided(shape: Extents, vector: int) -> Layout:
     """Return the layout with one vector a thread after another."""
     size, chunk = prod(shape), _WARPS * _LANES * vector
     if size % chunk:
@@ -291,7 +291,7 @@ def _strided(shape: tuple[int, ...], vector: int) -> Layout:
     return layout_in_tiles(shape, tiles, strides)
 
 
-def _splat(shape: tuple[int, ...]) -> Layout:
+def _splat(shape: Extents) -> Layout:
     """Return the layout with each element in all threads."""
     threads = [(_WARPS, along(_WARP, 1)), (_LANES, along(_LANE, 1))]
     return layout_of_modes([[(extent, ZERO)] for extent in shape], threads)
@@ -299,7 +299,7 @@ def _splat(shape: tuple[int, ...]) -> Layout:
 
 def _transformed(transforms: Sequence[Sequence[Value]], given: Given) -> Reading:
     """Return the layout of an array in shared memory: its tiles one after another, and a swizzle of bytes."""
-    tiles: list[tuple[int, ...]] = []
+    tiles: list[Extents] = []
     swizzle = min(_SWIZZLES)
     for words in transforms:
         if words[0].name in _TILING:
@@ -391,14 +391,14 @@ def _tiled_layout(layout: Layout, shape: Sequence[int]) -> TiledLayout:
     return TiledLayout(tuple(tiles), dimensions(warps), dimensions(lanes), vector)
 
 
-def _tiles(runs: list[list[Digit]], waiting: list[Digit]) -> list[tuple[int, ...]]:
+def _tiles(runs: list[list[Digit]], waiting: list[Digit]) -> list[Extents]:
     """Return tiles that take the digits of each dimension apart, and leave the waiting registers in order.
 
     Each tile takes the slowest digit off some dimensions, a register when all slower ones are gone. The first
     takes registers alone, for it is what Mosaic repeats over the array; then those dimensions come first that
     have the most digits left.
     """
-    tiles: list[tuple[int, ...]] = []
+    tiles: list[Extents] = []
     while not tiles or any(runs):
         is_taken = not tiles
         for least in (max(map(len, runs)), 1):

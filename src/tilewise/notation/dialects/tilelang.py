@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tilewise.core.algebra.modes import modes_of
 from tilewise.core.algebra.recognition import recognise
@@ -23,15 +22,9 @@ from tilewise.core.axes import Axis, m
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
-from tilewise.notation.dialects.given import Given, Reading
-from tilewise.notation.formulas import Formula, Source
-from tilewise.notation.tokens import END, Cursor
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.notation.formulas import Rewrite
-
-    Span = tuple[int, int]
+from tilewise.notation.dialects.given import Given, Reading, words
+from tilewise.notation.formulas import Formula, Rewrite, Source
+from tilewise.notation.tokens import END, Cursor, Span
 
 EXAMPLES = (
     Given(
@@ -55,50 +48,49 @@ _THREAD = "forward_thread"
 
 def read(given: Given) -> Reading:
     """Return the layout of a Layout or of a Fragment, one mode a coordinate."""
-    text = _Text(given.cursor(), Source(given.text, _CALLS), given)
-    cursor = text.cursor
-    kind = cursor.accept("Layout", "Fragment")
+    text = _Text(given)
+    kind = text.accept("Layout", "Fragment")
     if kind is None:
-        raise cursor.error("TW001", "TileLang prints Layout(...) or Fragment(...)")
-    opened = cursor.expect("(")
+        raise text.error("TW001", "TileLang prints Layout(...) or Fragment(...)")
+    opened = text.expect("(")
     shape = text.numbers(text.until("->"))
-    cursor.expect("->", opened)
+    text.expect("->", opened)
     result = text.numbers(text.until(","))
-    cursor.expect(",", opened)
+    text.expect(",", opened)
     layout = (text.layout if kind.text == "Layout" else text.fragment)(shape, result)
-    cursor.expect(")", opened)
-    cursor.expect_end(f"the {kind.text}")
+    text.expect(")", opened)
+    text.expect_end(f"the {kind.text}")
     return Reading(layout)
 
 
-@dataclass(slots=True)
-class _Text:
+class _Text(Cursor):
     """The text of an object, a piece after the other; expressions in it are Python's."""
 
-    cursor: Cursor
-    source: Source
-    given: Given
+    def __init__(self, given: Given) -> None:
+        super().__init__(given.text, words)
+        self.let = given.let
+        self.formulas = Source(given.text, _CALLS)
 
     def layout(self, shape: Sequence[int], result: Sequence[int]) -> Layout:
         """Take the transform, and return the layout on storage."""
         self.label("transform")
-        opened = self.cursor.expect("(")
+        opened = self.expect("(")
         start, end = self.until(")")
-        self.cursor.expect(")", opened)
-        self.cursor.expect("->")
-        arguments = [word.strip() for word in self.source.text[start:end].strip(", ").split(",")]
+        self.expect(")", opened)
+        self.expect("->")
+        arguments = [word.strip() for word in self.formulas.text[start:end].strip(", ").split(",")]
         if not all(map(str.isidentifier, arguments)):
-            raise self.source.error(
+            raise self.formulas.error(
                 "TW004", "expected the names of coordinates", (start, end), "such as (_i, _j)"
             )
         if len(arguments) != len(shape):
             message = (
                 f"{counted(len(arguments), 'coordinate')}, and the shape has {counted(len(shape), 'mode')}"
             )
-            raise self.source.error("TW003", message, (start, end))
+            raise self.formulas.error("TW003", message, (start, end))
         span = self.until(")")
         parts = self.indices(span, result)
-        columns = Formula(self.source, tuple(arguments), parts, self.given.let).listed(shape)
+        columns = Formula(self.formulas, tuple(arguments), parts, self.let).listed(shape)
         return recognise({m: self.flat(span, columns, result)}, shape=tuple(shape))
 
     def fragment(self, shape: Sequence[int], result: Sequence[int]) -> Layout:
@@ -109,22 +101,22 @@ class _Text:
         spans: dict[str, Span] = {}
         for name in ("replicate", "thread", _THREAD, "forward_index"):
             if spans:
-                self.cursor.expect(",")
+                self.expect(",")
             self.label(name)
             spans[name] = self.until(",", ")")
-        if self.cursor.accept(","):
+        if self.accept(","):
             self.label("thread_range")
-            self.cursor.expect("I.Range")
+            self.expect("I.Range")
             span = self.until(")", ",")
             if first := self.numbers(span, least=0)[0]:
-                raise self.source.error("TW008", f"a range of threads from {first} on is not read", span)
+                raise self.formulas.error("TW008", f"a range of threads from {first} on is not read", span)
         (copies, *odd), (threads, *more) = (self.numbers(spans[name]) for name in ("replicate", "thread"))
         if odd or more:
-            raise self.source.error("TW107", "several numbers where one belongs", spans["replicate"])
+            raise self.formulas.error("TW107", "several numbers where one belongs", spans["replicate"])
         whose, span = spans[_THREAD], spans["forward_index"]
-        parts = {_THREAD: self.source.parsed(*whose), **self.indices(span, result)}
+        parts = {_THREAD: self.formulas.parsed(*whose), **self.indices(span, result)}
         arguments = (*(f"_{chr(ord('i') + at)}" for at in range(len(shape))), "_rep")
-        columns = Formula(self.source, arguments, parts, self.given.let).listed((*shape, copies))
+        columns = Formula(self.formulas, arguments, parts, self.let).listed((*shape, copies))
         threads_of = self.below(whose, columns[_THREAD], threads, "thread")
         places = {Axis("tx"): threads_of, Axis("reg"): self.flat(span, columns, result)}
         layout = recognise(places, shape=(*shape, copies))
@@ -134,35 +126,35 @@ class _Text:
 
     def label(self, name: str) -> None:
         """Take a name and its colon."""
-        self.cursor.expect(name)
-        self.cursor.expect(":")
+        self.expect(name)
+        self.expect(":")
 
     def until(self, *ends: str) -> Span:
         """Take the words up to one of `ends` outside brackets, and return their span."""
-        cursor, depth = self.cursor, 0
-        start = cursor.next.start
-        while cursor.next.kind != END and (depth or cursor.next.text not in ends):
-            depth += (cursor.next.text in "([{") - (cursor.next.text in ")]}")
+        depth = 0
+        start = self.next.start
+        while self.next.kind != END and (depth or self.next.text not in ends):
+            depth += (self.next.text in "([{") - (self.next.text in ")]}")
             if depth < 0:
                 break
-            cursor.take()
-        if cursor.next.start == start:
-            raise cursor.error("TW004", f"expected an expression, found {cursor.next}")
-        return start, cursor.behind.end
+            self.take()
+        if self.next.start == start:
+            raise self.error("TW004", f"expected an expression, found {self.next}")
+        return start, self.behind.end
 
     def expressions(self, span: Span) -> list[ast.expr]:
         """Return the expressions at a span: one or several in brackets."""
-        tree = self.source.parsed(*span)
+        tree = self.formulas.parsed(*span)
         return tree.elts if isinstance(tree, ast.Tuple | ast.List) else [tree]
 
     def numbers(self, span: Span, least: int = 1) -> list[int]:
         """Return the numbers at a span: one or several in brackets."""
         found: list[int] = []
-        names = {name: [value] for name, value in self.given.let.items()}
+        names = {name: [value] for name, value in self.let.items()}
         for node in self.expressions(span):
-            found += self.source.column(node, names, 1)
+            found += self.formulas.column(node, names, 1)
             if found[-1] < least:
-                self.source.refuse(node, "TW102", f"a number from {least} on belongs here, not {found[-1]}")
+                self.formulas.refuse(node, "TW102", f"a number from {least} on belongs here, not {found[-1]}")
         return found
 
     def indices(self, span: Span, result: Sequence[int]) -> dict[str, ast.expr]:
@@ -170,7 +162,7 @@ class _Text:
         nodes = self.expressions(span)
         if len(nodes) != len(result):
             shown = "1 index" if len(nodes) == 1 else f"{len(nodes)} indices"
-            raise self.source.error("TW003", f"{shown} in a buffer of {spell(tuple(result))}", span)
+            raise self.formulas.error("TW003", f"{shown} in a buffer of {spell(tuple(result))}", span)
         return {str(at): node for at, node in enumerate(nodes)}
 
     def flat(self, span: Span, columns: dict[str, list[int]], result: Sequence[int]) -> list[int]:
@@ -185,7 +177,7 @@ class _Text:
         """Return values that lie in an extent; refuse others."""
         if min(values) < 0 or max(values) >= extent:
             wrong = min(values) if min(values) < 0 else max(values)
-            raise self.source.error("TW502", f"{what} comes to {wrong}, and the extent is {extent}", span)
+            raise self.formulas.error("TW502", f"{what} comes to {wrong}, and the extent is {extent}", span)
         return values
 
 

@@ -20,7 +20,7 @@ from tilewise.core.algebra.modes import modes_of
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, along
-from tilewise.notation.dialects.given import layout_of_modes, listed
+from tilewise.notation.dialects.given import Extents, layout_of_modes, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def in_tiles(index: Sequence[int], shape: Sequence[int], tiles: Sequence[Sequenc
     return _through(list(zip(index, shape, strict=True)), tiles, _cut_step)
 
 
-def tiled(shape: Sequence[int], tiles: Sequence[Sequence[int]]) -> tuple[int, ...]:
+def tiled(shape: Sequence[int], tiles: Sequence[Sequence[int]]) -> Extents:
     """Return the shape after tiles have cut it; what a tile does not fill is padded.
 
     requires  the last extent of each tile is a number
@@ -139,7 +139,7 @@ def layout_in_tiles(
     return layout_of_modes(([(extent, stride) for _, extent, stride in mode] for mode in modes), copies)
 
 
-def broken_index(place: Callable[[tuple[int, ...]], int], shape: Sequence[int]) -> tuple[int, ...] | None:
+def broken_index(place: Callable[[Extents], int], shape: Sequence[int]) -> Extents | None:
     """Return an index that shows that no digits a dimension give these places, or None in what was searched.
 
     Index 0 is at place 0. Along a dimension steps are equal inside the fastest digit. Dimensions add up.
@@ -234,7 +234,7 @@ def _uneven(line: Sequence[int]) -> int | None:
 # -- from a packed array to tiles ------------------------------------------------------------------
 
 
-_Runs = tuple[tuple[int, ...], ...]
+_Runs = tuple[Extents, ...]
 """An arrangement: the dimensions of a tiled array, each with its digits, the slowest first."""
 MAX_ORDERED = 5
 """Up to so many dimensions, all their orders are tried."""
@@ -314,7 +314,7 @@ def major_first(digits: Sequence[Digit], dimensions: int) -> list[int]:
     return sorted(range(dimensions), key=place)
 
 
-def tiled_order(digits: Sequence[Digit], dimensions: int) -> tuple[list[int], list[tuple[int, ...]]]:
+def tiled_order(digits: Sequence[Digit], dimensions: int) -> tuple[list[int], list[Extents]]:
     """Return an order of dimensions, the slowest first, and the tiles with which it lies as the digits do.
 
     The tiles are the fewest, where the search comes to an end. Where it reaches its bound, each tile brings
@@ -343,7 +343,7 @@ def _runs(digits: Sequence[Digit], order: Sequence[int]) -> _Runs:
     return tuple(tuple(at for at in by_weight if digits[at].dimension == own) for own in order)
 
 
-def _fewest(state: _Runs, goal: tuple[int, ...]) -> int:
+def _fewest(state: _Runs, goal: Extents) -> int:
     """Return how many tiles are needed at least to bring an arrangement to the goal.
 
     A tile leaves some digits where they are and brings the others behind them, neither changing their order
@@ -354,7 +354,7 @@ def _fewest(state: _Runs, goal: tuple[int, ...]) -> int:
     return (pieces - 1).bit_length()
 
 
-def _search(state: _Runs, goal: tuple[int, ...], many: int, tried: Iterator[int]) -> list[_Runs] | None:
+def _search(state: _Runs, goal: Extents, many: int, tried: Iterator[int]) -> list[_Runs] | None:
     """Return the insides of so many tiles at most; None where no such tiles exist, or too many were tried."""
     if _fewest(state, goal) > many:
         return None
@@ -369,11 +369,11 @@ def _search(state: _Runs, goal: tuple[int, ...], many: int, tried: Iterator[int]
     return None
 
 
-def _flat(state: _Runs) -> tuple[int, ...]:
+def _flat(state: _Runs) -> Extents:
     return tuple(digit for run in state for digit in run)
 
 
-def _tiles(insides: Sequence[_Runs], digits: Sequence[Digit]) -> list[tuple[int, ...]]:
+def _tiles(insides: Sequence[_Runs], digits: Sequence[Digit]) -> list[Extents]:
     """Return the extents of tiles."""
     return [tuple(prod(digits[at].extent for at in run) for run in inner) for inner in insides]
 
@@ -391,7 +391,7 @@ def _tilings(state: _Runs) -> Iterator[tuple[_Runs, _Runs]]:
                 yield (*state[:kept], *outer, *inner), inner
 
 
-def _one_by_one(state: _Runs, goal: tuple[int, ...]) -> list[_Runs]:
+def _one_by_one(state: _Runs, goal: Extents) -> list[_Runs]:
     """Return the insides of tiles that bring digits to the end one by one, in the order of the goal."""
     insides: list[_Runs] = []
     for digit in goal:

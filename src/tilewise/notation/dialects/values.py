@@ -16,10 +16,9 @@ from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import MAX_DIGITS
 from tilewise.core.shapes import MAX_NESTING
-from tilewise.notation.dialects.given import SHAPE, STRING
-from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, shortened
+from tilewise.notation.dialects.given import SHAPE, STRING, Extents
+from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Span, shortened
 
-Span = tuple[int, int]
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
@@ -74,7 +73,7 @@ class Value(Written):
         """The items that have keys, by their keys."""
         return {item.name: item for item in self.items if item.key}
 
-    def numbers(self, least: int | None = None) -> tuple[int, ...]:
+    def numbers(self, least: int | None = None) -> Extents:
         """Return the numbers that brackets enclose."""
         if self.text not in _CLOSING:
             raise self.error("TW004", f"expected numbers in brackets, found {self}", "such as (64, 8)")
@@ -231,7 +230,7 @@ def element_type(word: str) -> DType | None:
     return known_type(ELEMENTS.get(word, word))
 
 
-def type_of(brackets: Value) -> tuple[tuple[int, ...], tuple[Value, ...]]:
+def type_of(brackets: Value) -> tuple[Extents, tuple[Value, ...]]:
     """Return the extents of `<128x64xf16, ...>`, and the words of its element; none where it has no shape.
 
     >>> from tilewise.notation.dialects.given import Given
@@ -243,7 +242,7 @@ def type_of(brackets: Value) -> tuple[tuple[int, ...], tuple[Value, ...]]:
     return (extents_in(words[0]), words[1:]) if words and words[0].kind == SHAPE else ((), words)
 
 
-def extents_in(word: Value) -> tuple[int, ...]:
+def extents_in(word: Value) -> Extents:
     """Return the extents of `128x64x`."""
     if len(word.text) > MAX_DIGITS:
         raise word.error("TW005", f"a shape of more than {MAX_DIGITS} digits")

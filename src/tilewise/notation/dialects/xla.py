@@ -22,7 +22,7 @@ from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
-from tilewise.notation.dialects.given import Given, Reading, layout_of_modes, listed
+from tilewise.notation.dialects.given import Extents, Given, Reading, layout_of_modes, listed
 from tilewise.notation.dialects.tiling import (
     JOINED,
     MAX_DIMENSIONS,
@@ -80,10 +80,10 @@ class _Array:
 
     where: Written
     type_name: str | None = None
-    shape: tuple[int, ...] | None = None
-    order: tuple[int, ...] = ()
+    shape: Extents | None = None
+    order: Extents = ()
     """The dimensions, minor first."""
-    tiles: tuple[tuple[int, ...], ...] = ()
+    tiles: tuple[Extents, ...] = ()
     element_bits: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -135,7 +135,7 @@ def _inside(brackets: Value, path: str) -> Iterable[tuple[str, tuple[Value, ...]
             yield f"{path}{number}", item.values
 
 
-def _array(words: tuple[Value, ...], shape: tuple[int, ...] | None) -> _Array:
+def _array(words: tuple[Value, ...], shape: Extents | None) -> _Array:
     """Return what `bf16[256,512]{1,0}` says; where there are braces alone, the shape is the one given."""
     array = _Array(between(words[0], words[-1]), shape=shape)
     match words:
@@ -155,7 +155,7 @@ def _array(words: tuple[Value, ...], shape: tuple[int, ...] | None) -> _Array:
     return array
 
 
-def _extents(items: Iterable[Item], notes: list[str]) -> tuple[int, ...]:
+def _extents(items: Iterable[Item], notes: list[str]) -> Extents:
     """Return the extents in `[256,<=512]`."""
     extents = []
     for at, item in enumerate(items):
@@ -219,7 +219,7 @@ def _attribute(word: Value, given: Sequence[Value], array: _Array) -> None:
         array.notes.append(_TOLD[word.text].format(numbers[0]))
 
 
-def _tile(brackets: Value) -> tuple[int, ...]:
+def _tile(brackets: Value) -> Extents:
     """Return the extents of `(8,128)`, where `*` joins a dimension with the next."""
     tile = tuple(JOINED if item.spelled == "*" else item.as_number(1) for item in brackets.items)
     if not tile or tile[-1] == JOINED:
@@ -249,7 +249,7 @@ def _type(array: _Array) -> DType | None:
     return known_type(f"b{width}")
 
 
-def _layout(array: _Array, shape: tuple[int, ...]) -> Layout:
+def _layout(array: _Array, shape: Extents) -> Layout:
     """Return the layout that the order and the tiles make of a shape."""
     if not shape:
         return layout_of_modes([])  # a scalar in a tile is its first element

@@ -21,10 +21,10 @@ from collections.abc import Iterator
 from tilewise.core.layout import Layout
 from tilewise.core.text import cute_text
 from tilewise.notation.calls import dotted
+from tilewise.notation.cute import CUTE_LABEL, CUTE_NAMED, CUTE_PRINTED, CUTE_SHAPE
 from tilewise.notation.dialects.cute.made import Maker
 from tilewise.notation.dialects.cute.printed import CuteParser
 from tilewise.notation.dialects.given import Given, Reading, words
-from tilewise.notation.dialects.looks import CUTE_LABEL, CUTE_NAMED, CUTE_PRINTED, CUTE_SHAPE
 from tilewise.notation.tokens import Token, tokens_of
 from tilewise.notation.trees import Names, Reader
 

@@ -13,10 +13,11 @@ CUTLASS: include/cute/layout.hpp, swizzle_layout.hpp, pointer_flagged.hpp, and p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import prod
+from typing import Any
 
 from tilewise.core.builders import dense
 from tilewise.core.dtypes import DType
@@ -26,17 +27,12 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import as_shape, leaves
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector, as_vector
+from tilewise.notation.cute import CUTE_OPERATIONS
 from tilewise.notation.dialects.cute.printed import along_basis, coordinate, element_of, nested_basis, static
 from tilewise.notation.dialects.given import Reading
-from tilewise.notation.dialects.looks import CUTE_OPERATIONS
 from tilewise.notation.dialects.values import Value, Written, between, values
 from tilewise.notation.tokens import NAME, Token
 from tilewise.notation.trees import Reader
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 _LEFT_OUT = ("const", "constexpr", "volatile", "typename", "struct", "class", "auto", "static", "&")
 _SEVERAL = ("unsigned", "signed", "long", "short")
@@ -221,7 +217,11 @@ class Maker:
             if name in _TUPLES:
                 if made.named:
                     raise made.error("TW004", "a tuple has no names")
-                return tuple(map(self.value, parts))
+                entries = tuple(map(self.value, parts))
+                for part, entry in zip(parts, entries, strict=True):
+                    if not isinstance(entry, int | Vector | tuple):
+                        raise part.error("TW004", f"expected a number, found {part}", "such as Int<8>{}")
+                return entries
             if name in _BASES:
                 scaled = name == "ScaledBasis" and bool(parts)
                 if len(parts) != 1 + scaled:

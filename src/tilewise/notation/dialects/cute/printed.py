@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from tilewise.core.axes import KNOWN, Axis
 from tilewise.core.dtypes import DType
@@ -24,14 +25,10 @@ from tilewise.core.shapes import leaves, size_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.text import BASIS
 from tilewise.core.vectors import Vector, as_vector
+from tilewise.notation.cute import ATTACHED, POINTERS, SWIZZLES
 from tilewise.notation.dialects.given import Reading
-from tilewise.notation.dialects.looks import ATTACHED, POINTERS, SWIZZLES
 from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Scan, Span, Token
 from tilewise.notation.trees import NAMELESS, Leaf, Names, Reader, Tree, plain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _PYCUTE = re.compile(r"SW_(\d{1,4})_(\d{1,4})_(\d{1,4})")
 """A swizzle of pycute."""
@@ -396,7 +393,7 @@ def along_basis(mode: int, steps: int) -> Vector:
     return Vector(((Axis(f"{BASIS}{mode}"), steps),))
 
 
-def coordinate(cursor: Cursor, values: Any, span: tuple[int, int]) -> Vector:
+def coordinate(cursor: Cursor, values: Any, span: Span) -> Vector:
     """Return a coordinate as a place: one axis a mode."""
     place = Vector()
     for mode, part in enumerate(values if isinstance(values, tuple) else (values,)):
@@ -407,7 +404,7 @@ def coordinate(cursor: Cursor, values: Any, span: tuple[int, int]) -> Vector:
     return place
 
 
-def nested_basis(cursor: Cursor, span: tuple[int, int]) -> LayoutError:
+def nested_basis(cursor: Cursor, span: Span) -> LayoutError:
     """Return the refusal of a basis inside a basis, `1@0@1`."""
     hint = "flatten the coordinates, so that every basis stride names one mode"
     return cursor.error("TW008", "a basis inside a basis has no axis here", span, hint)

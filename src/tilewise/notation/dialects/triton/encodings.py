@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias, TypeGuard
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import counted
-from tilewise.notation.dialects.given import SHAPE, STRING, Given, words
+from tilewise.notation.dialects.given import SHAPE, STRING, Extents, Given, words
 from tilewise.notation.dialects.values import (
     Item,
-    Span,
     Value,
     Written,
     between,
@@ -27,13 +27,9 @@ from tilewise.notation.dialects.values import (
     type_of,
     values,
 )
-from tilewise.notation.tokens import MAX_TEXT, NAME, NUMBER, Cursor, Token
+from tilewise.notation.tokens import MAX_TEXT, NAME, NUMBER, Cursor, Span, Token
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeAlias, TypeGuard
-
-    Setting: TypeAlias = "int | bool | str | tuple[Setting, ...] | Encoding"
+Setting: TypeAlias = "int | bool | str | tuple[Setting, ...] | Encoding"
 
 MAX_EXTENT = 1 << 40
 """No extent of a tensor, and no other number of an encoding, is larger."""
@@ -143,13 +139,11 @@ class Encoding:
         self.among(key, value.kind, kinds)
         return value
 
-    def numbers(
-        self, key: str, length: int | None = None, default: tuple[int, ...] | None = None
-    ) -> tuple[int, ...]:
+    def numbers(self, key: str, length: int | None = None, default: Extents | None = None) -> Extents:
         """Return a list of numbers, of a length where one is given."""
         return self._numbers(key, self._value(key, default), length)
 
-    def _numbers(self, key: str, value: Setting, length: int | None) -> tuple[int, ...]:
+    def _numbers(self, key: str, value: Setting, length: int | None) -> Extents:
         values = value if isinstance(value, tuple) else ()
         found = tuple(one for one in values if _is_number(one))
         if found != value:
@@ -159,19 +153,17 @@ class Encoding:
             raise self.error("TW003", message, key)
         return found
 
-    def powers(
-        self, key: str, length: int | None = None, default: tuple[int, ...] | None = None
-    ) -> tuple[int, ...]:
+    def powers(self, key: str, length: int | None = None, default: Extents | None = None) -> Extents:
         """Return a list of powers of two."""
         return self._powers(key, self.numbers(key, length, default))
 
-    def _powers(self, key: str, found: tuple[int, ...]) -> tuple[int, ...]:
+    def _powers(self, key: str, found: Extents) -> Extents:
         for one in found:
             if one.bit_count() != 1:
                 raise self.error("TW102", f"{self.called(key)} has {one}, which is no power of two", key)
         return found
 
-    def order(self, key: str = "order", rank: int | None = None) -> tuple[int, ...]:
+    def order(self, key: str = "order", rank: int | None = None) -> Extents:
         """Return the order of the dimensions, the fastest first."""
         found = self.numbers(key, rank)
         dimensions = [*range(len(found))]
@@ -184,12 +176,12 @@ class Encoding:
             )
         return found
 
-    def bases(self, key: str, rank: int | None = None) -> tuple[tuple[int, ...], ...]:
+    def bases(self, key: str, rank: int | None = None) -> tuple[Extents, ...]:
         """Return bases: a list of vectors, a number for each dimension. A missing key has none."""
         value = self.items.get(key, ())
         if not isinstance(value, tuple):
             raise self._wrong(key, "a list of bases", value)
-        found: list[tuple[int, ...]] = []
+        found: list[Extents] = []
         for vector in value:
             numbers = (vector,) if isinstance(vector, int) else vector  # bases of rank 1 may be plain numbers
             found.append(self._numbers(key, numbers, rank))
@@ -216,7 +208,7 @@ def spelled(value: object, most: int = 8) -> str:
 
 
 @dataclass(slots=True)
-class Reader:
+class Attributes:
     """Makes encodings of values; aliases are what names such as `#blocked` stand for."""
 
     aliases: Mapping[str, Encoding] = field(default_factory=dict)
@@ -308,9 +300,9 @@ class Typed:
     """An encoding, and what a type says beside it."""
 
     encoding: Encoding
-    shape: tuple[int, ...] | None = None
+    shape: Extents | None = None
     dtype: DType | None = None
-    allocation: tuple[int, ...] | None = None
+    allocation: Extents | None = None
 
 
 def chosen(given: Given) -> Typed:
@@ -326,7 +318,7 @@ def chosen(given: Given) -> Typed:
         name = found[1]
         if name in aliases:
             raise LayoutError("TW004", f"{name} is defined twice", span=found.span(1), source=text)
-        aliases[name] = _typed(text, found.span(2), Reader(aliases)).encoding
+        aliases[name] = _typed(text, found.span(2), Attributes(aliases)).encoding
     types: dict[str, Span] = {}
     for found in _TYPE.finditer(text) if aliases or "\n" in text.strip() else ():
         start, end = found.start(), _closing(text, found.end())
@@ -336,10 +328,10 @@ def chosen(given: Given) -> Typed:
             raise LayoutError("TW005", f"a text with more than {MAX_PARTS} layouts")
     names = [name for name, encoding in aliases.items() if encoding.kind in KEYS]
     if not names and not types:
-        return _typed(text, (0, len(text)), Reader(aliases))
+        return _typed(text, (0, len(text)), Attributes(aliases))
     only = given.part is None and len(types) == 1
     name = given.chosen(types if only else [*names, *types], "the text")
-    return _typed(text, types[name], Reader(aliases)) if name in types else Typed(aliases[name])
+    return _typed(text, types[name], Attributes(aliases)) if name in types else Typed(aliases[name])
 
 
 def _closing(text: str, start: int) -> int:
@@ -352,7 +344,7 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-def _typed(text: str, span: Span, reader: Reader) -> Typed:
+def _typed(text: str, span: Span, reader: Attributes) -> Typed:
     """Return a part of a text, which is a type, or an encoding alone; spans are those of the whole text."""
     start, end = span
 
@@ -398,9 +390,9 @@ def _check_extents(word: Value, extents: Sequence[int]) -> None:
         raise word.error("TW102", message, "such as 128x64xf16")
 
 
-def _allocation(items: Sequence[Item]) -> tuple[int, ...] | None:
+def _allocation(items: Sequence[Item]) -> Extents | None:
     """Return the allocation that a descriptor names; the space of its memory, `mutable` move no element."""
-    found: tuple[int, ...] | None = None
+    found: Extents | None = None
     for item in items:
         word = item.single
         prefix, _, kind = word.text.rpartition(".")
@@ -422,7 +414,7 @@ NEWEST = (3, 9)
 class Context:
     """The version that printed a text, the type of an element, and what is to be said of choices."""
 
-    number: tuple[int, ...] = NEWEST
+    number: Extents = NEWEST
     given: bool = False
     dtype: DType | None = None
     notes: list[str] = field(default_factory=list)

@@ -12,7 +12,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import coordinates, extents_of
 from tilewise.notation.dialects.given import Given
-from tilewise.notation.dialects.triton.encodings import Context, Encoding, spelled
+from tilewise.notation.dialects.triton.encodings import Context, Encoding, Setting, spelled
 from tilewise.notation.dialects.triton.layouts import layout_of
 from tilewise.notation.dialects.triton.tile import (
     AXES,
@@ -27,10 +27,6 @@ from tilewise.notation.dialects.triton.tile import (
     order_of,
     unit,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.notation.dialects.triton.encodings import Setting
 
 Bases = Mapping[str, tuple[Basis, ...]]
 Shape = tuple[int, ...]
