@@ -235,10 +235,7 @@ class Parser(Reader):
         modes = self.shape_of(shape)
         if strides is None:
             raise self.error(
-                "TW003",
-                "R needs strides: where would the copies go?",
-                self.since(start),
-                _EXAMPLES["R"],
+                "TW003", "R needs strides: where would the copies go?", self.since(start), _EXAMPLES["R"]
             )
         with self.blame(start):
             return Replicas(tuple(map(Iter, leaves(as_shape(modes)), self.congruent(shape, strides, "R"))))

@@ -75,11 +75,7 @@ class Reader(Cursor):
     """A cursor that takes numbers, vectors and tuples of them, with values for names."""
 
     def __init__(
-        self,
-        source: str,
-        names: Names = NAMELESS,
-        scan: Scan | None = None,
-        span: Span | None = None,
+        self, source: str, names: Names = NAMELESS, scan: Scan | None = None, span: Span | None = None
     ) -> None:
         super().__init__(source, scan, span)
         self.names = names

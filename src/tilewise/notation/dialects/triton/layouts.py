@@ -19,10 +19,7 @@ MAX_ELEMENTS = 1 << 48
 
 
 def layout_of(
-    encoding: Encoding,
-    shape: Sequence[int],
-    allocation: Sequence[int] | None,
-    context: Context,
+    encoding: Encoding, shape: Sequence[int], allocation: Sequence[int] | None, context: Context
 ) -> Layout:
     """Return the layout of a tensor, or of a view that begins where its allocation does."""
     if encoding.kind not in KINDS:
