@@ -15,25 +15,27 @@ Newer versions also name the axes of a mesh, as Shardy does (named_sharding.cc, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import prod
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.vectors import ZERO, Vector
 from tilewise.notation.dialects.annotations import TensorType, annotated, unquoting
 from tilewise.notation.dialects.given import Given, Reading, listed
 from tilewise.notation.dialects.meshes import (
+    MANUAL,
     MAX_DEVICES,
-    axes_in_braces,
+    REPLICATED,
     checked_mesh,
     counted,
     device_extents,
     grid,
+    on_mesh,
+    unread,
 )
-from tilewise.notation.dialects.shards import GPU, Digits, sharding_of, tiled
+from tilewise.notation.dialects.shards import GPU, Digits, Tiles, sharding_of
 from tilewise.notation.dialects.values import Value, Written, between, named_numbers, value
-from tilewise.notation.tokens import NAME, Cursor
+from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
     Given("{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}", shape=(16, 8)),
@@ -45,28 +47,11 @@ EXAMPLES = (
 )
 
 _BEGINS = r"(?:mhlo\.)?sharding\s*=\s*\"?\{"
-_WHY_NOT = {
-    "manual": "the program inside splits the tensor, so the text does not tell how",
-    "unknown": "the compiler has not chosen yet",
-    "unreduced": "every device holds a part of a sum, and no element is at a place",
-}
-_MANUAL_AXES = "each device along the manual axes has a tensor of its own, and this is the first one's"
-_REPLICATED, _MANUAL = "replicated", "manual"
 _SUFFIXES = ("last_tile_dim_replicate", "last_tile_dims", "shard_as", "shard_like", "metadata")
 _WHOLE_OR_SHARD = (
     "the extents of the line are taken as the whole tensor's; in a module that is partitioned already they"
     " are those of a shard"
 )
-
-
-@dataclass(slots=True)
-class _Tiles:
-    """A sharding before a shape is known: what cuts each dimension, or None where each device has all."""
-
-    cuts: list[Digits] | None
-    copies: Digits
-    first: Vector = ZERO
-    notes: list[str] = field(default_factory=list)
 
 
 def read(given: Given) -> Reading:
@@ -88,8 +73,14 @@ def read(given: Given) -> Reading:
     if len(found) == 1 and found[0].at == 0:
         cursor.expect_end("the sharding")
     sharding, typed = parts[given.chosen(parts, "the text")]
-    is_on_mesh = bool(sharding.items) and sharding.items[0].text == "mesh"
-    tiles = _on_mesh(sharding) if is_on_mesh else _sharding(sharding, given)
+    first = sharding.items[0] if sharding.items else None
+    if first and first.text == "mesh":
+        axes = first.values[-1]
+        if axes.text != "[":
+            raise axes.error("TW004", "a mesh has its axes: mesh[x=2,y=4]")
+        tiles = on_mesh(checked_mesh(named_numbers(axes.items)), sharding.items[1:], quoted=False)
+    else:
+        tiles = _sharding(sharding, given)
     cuts, shape = tiles.cuts, typed and typed.shape
     if shape is not None and cuts and "tensor" not in given.text:
         if "_spmd" in given.text and len(cuts) == len(shape):
@@ -98,19 +89,10 @@ def read(given: Given) -> Reading:
         else:
             tiles.notes.append(_WHOLE_OR_SHARD)
     hint = "a last dimension of copies is marked: last_tile_dim_replicate"
-    reading = tiled(sharding, given, cuts or [], tiles.copies, shape, tiles.first, cuts is None, hint)
-    return replace(reading, dtype=typed and typed.dtype, notes=tuple(tiles.notes))
+    return tiles.reading(sharding, given, shape, typed and typed.dtype, hint=hint)
 
 
-def _unread(word: Value, what: str, known: str = "") -> LayoutError:
-    """Return the error of a word that is not read: why it is no layout, or what is known."""
-    if word.text in _WHY_NOT:
-        return word.error("TW008", f"'{word.text}' is no layout: {_WHY_NOT[word.text]}")
-    code = "TW002" if word.kind == NAME else "TW004"
-    return word.error(code, f"{word} {what}", known)
-
-
-def _sharding(braces: Value, given: Given) -> _Tiles:
+def _sharding(braces: Value, given: Given) -> Tiles:
     """Return what `{devices=[4,2]<=[8]}`, `{replicated}` or `{maximal device=3}` says."""
     words = [word for item in braces.items for word in item.values]
     if not words:
@@ -124,7 +106,7 @@ def _sharding(braces: Value, given: Given) -> _Tiles:
     while rest:
         match rest:
             case [Value(text="last_tile_dim_replicate") as copies, *rest]:
-                kinds = [replace(copies, text=_REPLICATED)]
+                kinds = [replace(copies, text=REPLICATED)]
             case [Value(text="last_tile_dims"), Value(text="="), Value(items=items), *rest]:
                 kinds = [item.single for item in items]
             case [Value(text="metadata"), Value(text="="), _, *rest]:
@@ -140,7 +122,7 @@ def _sharding(braces: Value, given: Given) -> _Tiles:
             if given.let.get("devices", 0) < 1:
                 message = "a copy is on every device, and the text does not tell how many there are"
                 raise word.error("TW007", message, "--let devices=8")
-            tiles = _Tiles(None, [Iter(given.let["devices"], 1 @ GPU)])
+            tiles = Tiles(None, [Iter(given.let["devices"], 1 @ GPU)])
         case None, [
             Value(text="maximal"),
             Value(text="device"),
@@ -149,15 +131,15 @@ def _sharding(braces: Value, given: Given) -> _Tiles:
         ]:
             if device < 0:
                 raise at.error("TW003", "devices are numbered from 0")
-            tiles = _Tiles(None, [], (device @ GPU).nonzero)
+            tiles = Tiles(None, first=(device @ GPU).nonzero)
         case key, _:
             known = "known: devices=[...], replicated, maximal device=n"
-            raise _unread(key or words[0], "begins no sharding of HLO that is read here", known)
+            raise unread(key or words[0], "begins no sharding of HLO that is read here", known)
     tiles.notes += notes
     return tiles
 
 
-def _grid(where: Written, tiles: Value, words: Sequence[Value], kinds: Sequence[Value]) -> _Tiles:
+def _grid(where: Written, tiles: Value, words: Sequence[Value], kinds: Sequence[Value]) -> Tiles:
     """Return what `[4,1,2]<=[2,4]T(1,0)` says, a grid of devices, with the kinds of its last dimensions."""
     extents = device_extents(tiles, tiles.numbers())
     count, devices = prod(extents), list[int]()
@@ -176,47 +158,24 @@ def _grid(where: Written, tiles: Value, words: Sequence[Value], kinds: Sequence[
         message = f"[{listed(extents)}] has {count} devices, which 0 to {count - 1} number once each"
         raise where.error("TW003", message, f"<=[{count}] counts them in order")
     for kind in kinds:
-        if kind.text not in (_REPLICATED, _MANUAL):
-            raise _unread(kind, "is no kind of tiles", "known: replicated, manual")
+        if kind.text not in (REPLICATED, MANUAL):
+            raise unread(kind, "is no kind of tiles", "known: replicated, manual")
     data = len(extents) - len(kinds)
     if data < 0:
         raise where.error("TW003", f"kinds of dimensions: {len(kinds)}; dimensions: {len(extents)}")
-    if kinds and kinds[-1].text == _REPLICATED:  # the devices of a group of copies are a set
+    if kinds and kinds[-1].text == REPLICATED:  # the devices of a group of copies are a set
         groups = [sorted(devices[at : at + extents[-1]]) for at in range(0, count, extents[-1])]
         devices = [device for group in groups for device in group]
     digits, first_device = grid(where, devices, extents)
-    found = _Tiles(digits[:data], [], first_device)
+    found = Tiles(digits[:data], first=first_device)
     manual: Digits = []
     for kind, steps in zip(kinds, digits[data:], strict=True):
-        (found.copies if kind.text == _REPLICATED else manual).extend(steps)
+        (found.copies if kind.text == REPLICATED else manual).extend(steps)
     if manual:
         over = " and ".join(f"{it.extent} by {it.stride}" for it in manual)
         found.notes.append(
             f"manual over {over}: each of these groups has a tensor of its own, and this is the first one's"
         )
-    return found
-
-
-def _on_mesh(sharding: Value) -> _Tiles:
-    """Return what `{mesh[x=2,y=4], device_ids=(...), [{x}, {y}], replicated={...}}` says."""
-    axes = sharding.items[0].values[-1]
-    if axes.text != "[":
-        raise axes.error("TW004", "a mesh has its axes: mesh[x=2,y=4]")
-    mesh = checked_mesh(named_numbers(axes.items))
-    found = _Tiles(None, [])
-    for item in sharding.items[1:]:
-        word, last = item.key or item.values[0], item.values[-1]
-        if word.text == "[":
-            found.cuts = [axes_in_braces(mesh, cut.single, quoted=False) for cut in last.items]
-        elif item.key and word.text in (_REPLICATED, _MANUAL):
-            held = axes_in_braces(mesh, last, quoted=False)
-            found.copies += held if word.text == _REPLICATED else []
-            found.notes += [_MANUAL_AXES] if word.text == _MANUAL else []
-        elif word.text == "device_ids":
-            found.notes.append(f"the order of the devices: {item.spelled}")
-        elif word.text not in (_REPLICATED, "metadata"):
-            raise _unread(word, "is no part of a sharding on a mesh")
-    found.copies += mesh.unused()
     return found
 
 

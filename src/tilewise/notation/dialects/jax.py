@@ -21,8 +21,8 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects import hlo
 from tilewise.notation.dialects.given import STRING, Given, Reading
-from tilewise.notation.dialects.meshes import Mesh, mesh_of_names, named_mesh
-from tilewise.notation.dialects.shards import GPU, Digits, named_cuts, shape_of, tiled
+from tilewise.notation.dialects.meshes import Mesh, mesh_of_names, named_mesh, unread
+from tilewise.notation.dialects.shards import GPU, Digits, Tiles, named_cuts, shape_of
 from tilewise.notation.dialects.values import Value, between, values
 
 EXAMPLES = (
@@ -90,7 +90,7 @@ def _read(given: Given, words: Sequence[Value]) -> Reading:
         device = re.search(r"\bid=(\d{1,9})\b", call.spelled)
         if device is None:
             raise where.error("TW004", "a device has its number: device=CpuDevice(id=1)")
-        return tiled(where, given, [], [], first=(int(device[1]) @ GPU).nonzero, is_short=True)
+        return Tiles(None, first=(int(device[1]) @ GPU).nonzero).reading(where, given)
     known = "known: NamedSharding, PartitionSpec, P, ShapeDtypeStruct, GSPMDSharding"
     raise word.error("TW002", f"{word} is no sharding of JAX that is read here", known)
 
@@ -112,7 +112,7 @@ def _type(given: Given, word: Value, brackets: Value, mesh: Mesh) -> Reading:
             raise item.error("TW004", "an extent has its axes beside it: 16@x, 16@(y,x)")
         shape.append(int(extent[1]))
         cuts.append([mesh.digit(name, item) for name in re.findall(r"\w+", extent[2] or "")])
-    return replace(tiled(brackets, given, cuts, mesh.unused(), shape), dtype=known_type(word.text))
+    return Tiles(cuts, mesh.unused()).reading(brackets, given, shape, known_type(word.text))
 
 
 def _spec(given: Given, call: Value, mesh: Mesh) -> Reading:
@@ -120,8 +120,8 @@ def _spec(given: Given, call: Value, mesh: Mesh) -> Reading:
     cuts: list[Digits] = []
     notes: list[str] = []
     for item in call.items:
-        if item.name == "unreduced":
-            raise item.error("TW008", "unreduced is no layout: every device holds a part of a sum")
+        if item.key and item.name == "unreduced":
+            raise unread(item.key, "")
         if item.name == "reduced":
             continue
         axes = item.single
@@ -136,8 +136,7 @@ def _spec(given: Given, call: Value, mesh: Mesh) -> Reading:
                 code = "TW002" if name.number is None else "TW101"
                 raise name.error(code, f"{name} shards no dimension", hint)
         cuts.append([mesh.digit(name.text, name) for name in names])
-    found = tiled(call, given, cuts, mesh.unused(), is_short=True)
-    return replace(found, notes=tuple(notes))
+    return Tiles(cuts, mesh.unused(), notes=notes).reading(call, given, is_short=True)
 
 
 def write(layout: Layout, given: Given) -> str:

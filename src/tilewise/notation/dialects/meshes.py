@@ -14,17 +14,24 @@ from math import prod
 
 from tilewise.core.algebra.recognition import recognise
 from tilewise.core.axes import DEVICE, KNOWN, Axis
-from tilewise.core.errors import Refused
+from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter
 from tilewise.core.shapes import flat_index
 from tilewise.core.vectors import ZERO, Vector
 from tilewise.notation.dialects.given import STRING, Given
-from tilewise.notation.dialects.shards import GPU, Digits, by_mode
+from tilewise.notation.dialects.shards import GPU, Digits, Tiles, by_mode
 from tilewise.notation.dialects.values import Item, Value, Written, between, named_numbers
 from tilewise.notation.tokens import NAME
 
 MAX_DEVICES = 1 << 16
 """The most devices of a mesh whose numbers are listed."""
+_WHY_NOT = {
+    "manual": "the program inside splits the tensor, so the text does not tell how",
+    "unknown": "the compiler has not chosen yet",
+    "unreduced": "every device holds a part of a sum, and no element is at a place",
+}
+_MANUAL_AXES = "each device along the manual axes has a tensor of its own, and this is the first one's"
+REPLICATED, MANUAL = "replicated", "manual"
 
 
 # -- named axes ------------------------------------------------------------------------------------
@@ -119,6 +126,41 @@ def axes_in_braces(mesh: Mesh, braces: Value, quoted: bool = True) -> Digits:
         name = part[1].strip("\"'")
         found.append(mesh.digit(name, item, int(part[2] or 1), int(part[3] or 0)))
     return found
+
+
+def on_mesh(mesh: Mesh, items: Sequence[Item], quoted: bool = True) -> Tiles:
+    """Return what `[{"x"}, {"y", ?} p1], replicated={"z"}` says of a tensor on a mesh.
+
+    A priority such as `p1` speaks to the compiler alone.
+    """
+    found = Tiles(None)
+    for item in items:
+        word, last = item.key or item.values[0], item.values[-1]
+        if word.text == "[":
+            found.cuts = []
+            for cut in last.items:
+                axes, *priority = cut.values
+                if priority and not re.fullmatch(r"p\d+", between(priority[0], priority[-1]).spelled):
+                    raise priority[0].error("TW004", f"expected ',' before {priority[0]}")
+                found.cuts.append(axes_in_braces(mesh, axes, quoted))
+        elif item.key and word.text in ((REPLICATED,) if quoted else (REPLICATED, MANUAL)):
+            held = axes_in_braces(mesh, item.without_key.single, quoted)
+            found.copies += held if word.text == REPLICATED else []
+            found.notes += [_MANUAL_AXES] if word.text == MANUAL else []
+        elif word.text == "device_ids" and not quoted:
+            found.notes.append(f"the order of the devices: {item.spelled}")
+        elif quoted or word.text not in (REPLICATED, "metadata"):
+            raise unread(word, "is no part of a sharding on a mesh", "known: replicated={...}")
+    found.copies += mesh.unused()
+    return found
+
+
+def unread(word: Value, what: str, known: str = "") -> LayoutError:
+    """Return the error of a word that is not read: why it is no layout, or what is known."""
+    if word.text in _WHY_NOT:
+        return word.error("TW008", f"'{word.text}' is no layout: {_WHY_NOT[word.text]}")
+    code = "TW002" if word.kind == NAME else "TW004"
+    return word.error(code, f"{word} {what}", known)
 
 
 # -- numbers of devices ----------------------------------------------------------------------------

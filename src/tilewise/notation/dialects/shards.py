@@ -7,12 +7,13 @@ A dimension of the tensor is a list of digits, the slowest first: each steps alo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from tilewise.core.algebra.modes import modes_of
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica, merged_shard
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.orders import by_coordinates
@@ -44,31 +45,40 @@ def sharded(
     return Reading(layout, box=tuple(shape) if is_padded else None)
 
 
-def tiled(
-    where: Written,
-    given: Given,
-    cuts: Sequence[Digits],
-    copies: Iterable[Iter],
-    shape: Sequence[int] | None = None,
-    first: Vector = ZERO,
-    is_short: bool = False,
-    hint: str = "",
-) -> Reading:
-    """Return the layout of a tensor that is cut, each dimension once into equal shards.
+@dataclass(slots=True)
+class Tiles:
+    """A sharding before a shape is known: what cuts each dimension, or None where each device has all."""
 
-    Where the number of shards does not divide an extent, a shard is the larger one, as XLA pads it. What a
-    short list of cuts leaves out is whole.
-    """
-    shape = shape_of(where, given, shape)
-    if len(cuts) > len(shape) or (len(cuts) < len(shape) and not is_short):
-        message = f"dimensions of the sharding: {len(cuts)}; of the tensor: {len(shape)}"
-        raise where.error("TW003", message, hint)
-    whole = [*cuts, *[[]] * (len(shape) - len(cuts))]
-    dimensions = [
-        [*cut, Iter(-(-extent // prod(it.extent for it in cut)), 1 @ m)]
-        for extent, cut in zip(shape, whole, strict=True)
-    ]
-    return sharded(shape, dimensions, copies, first)
+    cuts: list[Digits] | None
+    copies: Digits = field(default_factory=list)
+    first: Vector = ZERO
+    notes: list[str] = field(default_factory=list)
+
+    def reading(
+        self,
+        where: Written,
+        given: Given,
+        shape: Sequence[int] | None = None,
+        dtype: DType | None = None,
+        is_short: bool = False,
+        hint: str = "",
+    ) -> Reading:
+        """Return the layout of a tensor that is cut, each dimension once into equal shards.
+
+        Where the number of shards does not divide an extent, a shard is the larger one, as XLA pads it. What
+        a short list of cuts leaves out is whole.
+        """
+        shape, cuts = shape_of(where, given, shape), self.cuts or []
+        missing = len(shape) - len(cuts)
+        if missing < 0 or (missing and not is_short and self.cuts is not None):
+            message = f"dimensions of the sharding: {len(cuts)}; of the tensor: {len(shape)}"
+            raise where.error("TW003", message, hint)
+        dimensions = [
+            [*cut, Iter(-(-extent // prod(it.extent for it in cut)), 1 @ m)]
+            for extent, cut in zip(shape, [*cuts, *[[]] * missing], strict=True)
+        ]
+        found = sharded(shape, dimensions, self.copies, self.first)
+        return replace(found, dtype=dtype, notes=tuple(self.notes))
 
 
 def shape_of(where: Written, given: Given, shape: Sequence[int] | None = None) -> Sequence[int]:

@@ -11,15 +11,13 @@ axes do not divide an extent, XLA pads every shard to the larger one.
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from math import prod
 
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.annotations import annotated
 from tilewise.notation.dialects.given import Given, Reading, listed
-from tilewise.notation.dialects.meshes import Mesh, axes_in_braces, checked_mesh, mesh_of_names
-from tilewise.notation.dialects.shards import Digits, named_cuts, shape_of, tiled
+from tilewise.notation.dialects.meshes import Mesh, checked_mesh, mesh_of_names, on_mesh
+from tilewise.notation.dialects.shards import named_cuts, shape_of
 from tilewise.notation.dialects.values import Item, Value, named_numbers, value
 from tilewise.notation.tokens import Cursor
 
@@ -53,25 +51,10 @@ def read(given: Given) -> Reading:
     if not items or items[0].text != "[":
         raise sharding.error("TW004", 'a sharding has its dimensions: [{"x"}, {}]')
     mesh, notes = _mesh(cursor, given, written)
-    dimensions = items[0].single
-    cuts = []
-    for item in dimensions.items:
-        axes, *priority = item.values
-        if len(priority) > 1 or not all(re.fullmatch(r"p\d+", word.text) for word in priority):
-            raise priority[0].error("TW004", f"expected ',', found {priority[0]}")
-        cuts.append(axes_in_braces(mesh, axes))
-    copies: Digits = []
-    for item in items[1:]:
-        if item.name == "unreduced":
-            raise item.error("TW008", "unreduced is no layout: every device holds a part of a sum")
-        if item.name != "replicated":
-            message = f"'{item.name or item.text}' is no part of a sharding"
-            raise item.error("TW002", message, "known: replicated={...}")
-        copies += axes_in_braces(mesh, item.values[0])
-    shape, dtype, where = this.types[-1] if this.types else (None, None, dimensions)
-    copies += mesh.unused()
-    reading = tiled(dimensions, given, cuts, copies, shape_of(where, given, shape))
-    return replace(reading, dtype=dtype, notes=notes)
+    tiles = on_mesh(mesh, items)
+    tiles.notes += notes
+    shape, dtype, where = this.types[-1] if this.types else (None, None, items[0].single)
+    return tiles.reading(items[0], given, shape_of(where, given, shape), dtype)
 
 
 def _mesh(cursor: Cursor, given: Given, written: Item) -> tuple[Mesh, tuple[str, ...]]:
