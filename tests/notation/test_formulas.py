@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from itertools import product
 from random import Random
 
@@ -9,7 +10,7 @@ import pytest
 
 from tilewise import LayoutError
 from tilewise.core.axes import m
-from tilewise.notation.formulas import MAX_DEPTH, MAX_TEXT, read_lambda
+from tilewise.notation.formulas import MAX_DEPTH, MAX_TEXT, Bounded, Source, read_lambda
 
 SHAPE = (6, 8)
 
@@ -62,6 +63,24 @@ def test_a_formula_is_what_python_makes_of_it(times):
         told += 1
     assert told > 0.5 * times(3000)
     assert refused <= {"TW101", "TW302"}  # what may be divided by 0, shifted back or too large
+
+
+def test_bounds_hold(times):
+    rng = Random(2)
+    told = 0
+    for _ in range(times(1500)):
+        text = some_expression(rng)
+        source = Source(text)
+        names = {"i": (0, 5), "j": (0, 7), "K": (11, 11)}
+        values = {name: Bounded(ast.Name(name, ast.Load()), *ends) for name, ends in names.items()}
+        try:
+            found = source.checked(source.parsed(), values)
+        except LayoutError:
+            continue
+        for i, j in product(range(6), range(8)):
+            assert found.low <= eval(text, {"i": i, "j": j, "K": 11}) <= found.high, text
+        told += 1
+    assert told > 0.5 * times(1500)
 
 
 def test_precedence_lines_and_the_names_of_python():

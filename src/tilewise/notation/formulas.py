@@ -1,7 +1,7 @@
 """Formulas: integer expressions of the coordinates in text, such as `lambda i, j: i * 64 + (j ^ i % 8 * 8)`.
 
-Python's grammar and meaning, and of that arithmetic alone. Text is parsed and never run: each part is
-evaluated here, for many indices at once, and its numbers are checked. So nothing is too large, nothing is
+Python's grammar and meaning, and of that arithmetic alone. Text is parsed and never run as it is: each part
+is checked, with the least and the most that it may be, and made anew. So nothing is too large, nothing is
 divided by 0, and what is listed is what Python would say.
 """
 
@@ -12,8 +12,7 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from itertools import islice, pairwise, product
+from itertools import product
 from math import prod
 from typing import Generic, NoReturn, TypeVar
 
@@ -33,41 +32,9 @@ MAX_LISTED = 1 << 20
 MAX_STEPS = 1 << 25
 """So many operations are done to list a formula."""
 
-_BATCH = 1 << 12
-"""So many indices are evaluated at once."""
 _LIMIT = 1 << 63
 _KNOWN = "known: + - * // % << >> & | ^ ~, comparisons, a if c else b"
-_UNARY: dict[type, Callable[[int], int]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-    ast.Not: operator.not_,
-}
-_BINARY: dict[type, Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-}
-_ORDERS: dict[type, Callable[[int, int], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
-_LOGIC: dict[type, Callable[[int, int], int]] = {
-    ast.And: lambda one, other: one and other,
-    ast.Or: lambda one, other: one or other,
-}
-_NAMED: dict[str, Callable[[int, int], int]] = {"min": min, "max": max}
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _INSTEAD: dict[type, tuple[str, str]] = {
     ast.Div: ("/ gives a fraction", "// divides integers"),
     ast.Pow: ("** is not read", "write the number, or 1 << n for a power of two"),
@@ -76,6 +43,15 @@ _INSTEAD: dict[type, tuple[str, str]] = {
     ast.Attribute: ("a name has no parts", _KNOWN),
     ast.Subscript: ("nothing is looked up in tables", "algebra recognise reads tables"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """An expression that is known to be safe, and the least and the most that it may be."""
+
+    node: ast.expr
+    low: int
+    high: int
 
 
 @dataclass(frozen=True)
@@ -94,15 +70,9 @@ class Formula(Generic[Name]):
 
     def listed(self, shape: Sequence[int]) -> dict[Name, list[int]]:
         """Return the values at all indices of a shape, in the order of the flat index."""
-        if len(shape) != len(self.arguments):
-            raise LayoutError(
-                "TW202",
-                f"a function of {counted(len(self.arguments), 'coordinate')}, and the shape "
-                f"{spell(tuple(shape))} has {counted(len(shape), 'mode')}",
-                hint="a function has one coordinate a mode",
-            )
+        checked = self.checked(shape)
         elements = prod(shape)
-        steps = elements * sum(1 for node in self.parts.values() for _ in ast.walk(node))
+        steps = elements * sum(1 for value in checked.values() for _ in ast.walk(value.node))
         if elements > MAX_LISTED or steps > MAX_STEPS:
             raise LayoutError(
                 "TW301",
@@ -110,14 +80,38 @@ class Formula(Generic[Name]):
                 f"at most {MAX_LISTED} are evaluated, in {MAX_STEPS}",
                 hint="an exact answer takes every element; ask about a tile, or write S[...]",
             )
-        found: dict[Name, list[int]] = {name: [] for name in self.parts}
-        indices = product(*map(range, shape))
-        while batch := [*islice(indices, _BATCH)]:
-            columns = {name: [value] * len(batch) for name, value in self.let.items()}
-            columns |= zip(self.arguments, map(list, zip(*batch, strict=True)), strict=True)
-            for name, node in self.parts.items():
-                found[name] += self.source.column(node, columns, len(batch))
-        return found
+        return {name: _at_all_indices(value.node, shape) for name, value in checked.items()}
+
+    def checked(self, shape: Sequence[int]) -> dict[Name, Bounded]:
+        """Return the expressions made anew, of coordinates `_0`, `_1` and so on, with their bounds."""
+        if len(shape) != len(self.arguments):
+            raise LayoutError(
+                "TW202",
+                f"a function of {counted(len(self.arguments), 'coordinate')}, and the shape "
+                f"{spell(tuple(shape))} has {counted(len(shape), 'mode')}",
+                hint="a function has one coordinate a mode",
+            )
+        names = constants(self.let)
+        for at, (name, extent) in enumerate(zip(self.arguments, shape, strict=True)):
+            names[name] = Bounded(ast.Name(f"_{at}", ast.Load()), 0, extent - 1)
+        return {name: self.source.checked(node, names) for name, node in self.parts.items()}
+
+
+def constants(let: Mapping[str, int]) -> dict[str, Bounded]:
+    """Return names that have one value each."""
+    return {name: Bounded(ast.Constant(value), value, value) for name, value in let.items()}
+
+
+def _at_all_indices(node: ast.expr, shape: Sequence[int]) -> list[int]:
+    """Return the values of a checked expression, whose coordinates are `_0`, `_1` and so on."""
+    targets: list[ast.expr] = [ast.Name(f"_{at}", ast.Store()) for at in range(len(shape))]
+    indices = ast.comprehension(
+        ast.Tuple(targets, ast.Store()), ast.Name("indices", ast.Load()), ifs=[], is_async=0
+    )
+    listing = ast.fix_missing_locations(ast.Expression(ast.ListComp(node, [indices])))
+    known = {"__builtins__": _EITHER, "indices": product(*map(range, shape))}
+    listed: list[int] = eval(compile(listing, "<formula>", "eval"), known)
+    return listed
 
 
 # -- the text --------------------------------------------------------------------------------------
@@ -182,64 +176,48 @@ class Source:
                 node.end_col_offset = (node.end_col_offset or 0) + before
         return tree
 
-    def column(
-        self, node: ast.expr, columns: Mapping[str, list[int]], size: int, depth: int = 0
-    ) -> list[int]:
-        """Return the values of an expression, where names have these; refuse all but integer arithmetic.
-
-        >>> source = Source("i * 8 + 1")
-        >>> source.column(source.parsed(), {"i": [0, 1, 2]}, 3)
-        [1, 9, 17]
-        """
+    def checked(self, node: ast.expr, names: Mapping[str, Bounded], depth: int = 0) -> Bounded:
+        """Return an expression made anew, with its bounds; refuse all that is no integer arithmetic."""
         if depth > MAX_DEPTH:
             self.refuse(node, "TW005", f"a formula that is nested more than {MAX_DEPTH} deep")
-
-        def of(part: ast.expr) -> list[int]:
-            return self.column(part, columns, size, depth + 1)
-
         match node:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
-                found = [number] * size
+                made = Bounded(ast.Constant(number), number, number)
             case ast.Name(id=name):
-                if name not in columns:
-                    known = ", ".join(columns) or "no name"
+                if name not in names:
+                    known = ", ".join(names) or "no name"
                     hint = f"--let {name}=64 gives it one" if name.isascii() else ""
                     self.refuse(node, "TW007", f"'{shortened(name)}' has no value; known: {known}", hint)
-                found = columns[name]
-            case ast.BinOp(left, op, right) if type(op) in _BINARY:
-                one, other = of(left), of(right)
-                self._check_operand(node, other)
-                found = [*map(_BINARY[type(op)], one, other)]
-            case ast.UnaryOp(op, operand):
-                found = [*map(int, map(_UNARY[type(op)], of(operand)))]
-            case ast.Compare(left, ops, rest) if all(type(op) in _ORDERS for op in ops):
-                pairs = pairwise(map(of, (left, *rest)))
-                orders = [map(_ORDERS[type(op)], *pair) for op, pair in zip(ops, pairs, strict=True)]
-                found = [int(all(told)) for told in zip(*orders, strict=True)]
+                made = names[name]
+            case ast.BinOp(left, op, right) if isinstance(op, _OPERATORS):
+                one, other = self.checked(left, names, depth + 1), self.checked(right, names, depth + 1)
+                made = Bounded(ast.BinOp(one.node, op, other.node), *self._bounds(node, one, other))
+            case ast.UnaryOp(ast.USub() | ast.UAdd() | ast.Invert() as op, operand):
+                one = self.checked(operand, names, depth + 1)
+                ends = sorted(_UNARY[type(op)](end) for end in (one.low, one.high))
+                made = Bounded(ast.UnaryOp(op, one.node), *ends)
+            case ast.UnaryOp(ast.Not() as op, operand):
+                one = self.checked(operand, names, depth + 1)
+                made = _truth(ast.UnaryOp(op, one.node))
+            case ast.Compare(left, ops, rest) if all(isinstance(op, _ORDERS) for op in ops):
+                first, *others = [self.checked(part, names, depth + 1) for part in (left, *rest)]
+                made = _truth(ast.Compare(first.node, ops, [other.node for other in others]))
             case ast.BoolOp(op, values):
-                found = [reduce(_LOGIC[type(op)], told) for told in zip(*map(of, values), strict=True)]
+                parts = [self.checked(part, names, depth + 1) for part in values]
+                made = _either(ast.BoolOp(op, [part.node for part in parts]), parts)
             case ast.IfExp(test, body, orelse):
-                told = zip(of(test), of(body), of(orelse), strict=True)
-                found = [one if is_so else other for is_so, one, other in told]
-            case ast.Call(args=[first, second]) if self._called(node) in _NAMED:
-                found = [*map(_NAMED[self._called(node)], of(first), of(second))]
-            case ast.Call() if rewritten := self.calls.get(self._called(node), _unknown)(node.args):
-                found = of(ast.copy_location(rewritten, node))
+                asked, *parts = [self.checked(part, names, depth + 1) for part in (test, body, orelse)]
+                made = _either(ast.IfExp(asked.node, *[part.node for part in parts]), parts)
+            case ast.Call(args=[first, second]) if self._called(node) in _EITHER:
+                one, other = self.checked(first, names, depth + 1), self.checked(second, names, depth + 1)
+                made = _nearer(self._called(node), one, other)
+            case ast.Call() if (rewritten := self._rewritten(node)) is not None:
+                made = self.checked(rewritten, names, depth + 1)
             case _:
                 self._refuse_kind(node)
-        if max(found) >= _LIMIT or min(found) < -_LIMIT:
-            self.refuse(node, "TW302", "this is beyond 64-bit integers")
-        return found
-
-    def _check_operand(self, node: ast.BinOp, values: Sequence[int]) -> None:
-        """Refuse an operation that has no value, or one that is far too large."""
-        ends = f"it goes from {min(values)} to {max(values)}"
-        if isinstance(node.op, ast.FloorDiv | ast.Mod) and 0 in values:
-            self.refuse(node.right, "TW101", f"the divisor comes to 0: {ends}")
-        if isinstance(node.op, ast.LShift | ast.RShift) and min(values) < 0:
-            self.refuse(node.right, "TW101", f"the shift comes below 0: {ends}")
-        if isinstance(node.op, ast.LShift) and max(values) > _LIMIT.bit_length():
-            self.refuse(node, "TW302", "this is beyond 64-bit integers")
+        if not (made.low >= -_LIMIT and made.high < _LIMIT):
+            self.refuse(node, "TW302", "this may be beyond 64-bit integers")
+        return made
 
     def _called(self, call: ast.Call) -> str:
         """Return the name of a function that the text may call, else nothing; TVM's begin with T."""
@@ -247,6 +225,12 @@ class Source:
             case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="T"), attr=name):
                 return name if name in self.calls and not call.keywords else ""
         return ""
+
+    def _rewritten(self, call: ast.Call) -> ast.expr | None:
+        """Return the expression that a call stands for."""
+        rewrite = self.calls.get(self._called(call))
+        made = None if rewrite is None else rewrite(call.args)
+        return None if made is None else ast.fix_missing_locations(ast.copy_location(made, call))
 
     def _refuse_kind(self, node: ast.expr) -> NoReturn:
         kind: type = type(node.op) if isinstance(node, ast.BinOp) else type(node)
@@ -258,9 +242,59 @@ class Source:
             message, hint = "this call is not read", "known: " + " ".join(self.calls)
         self.refuse(node, "TW002", message, hint)
 
+    def _bounds(self, node: ast.BinOp, a: Bounded, b: Bounded) -> tuple[int, int]:
+        """Return the least and the most of an operation; refuse one that may have no value."""
+        op = node.op
+        if isinstance(op, ast.FloorDiv | ast.Mod) and b.low <= 0 <= b.high:
+            self.refuse(node.right, "TW101", f"the divisor may be 0: it goes from {b.low} to {b.high}")
+        if isinstance(op, ast.LShift | ast.RShift) and b.low < 0:
+            self.refuse(node.right, "TW101", f"the shift may be below 0: it goes from {b.low} to {b.high}")
+        if isinstance(op, ast.LShift) and b.high > _LIMIT.bit_length():
+            self.refuse(node, "TW302", "this may be beyond 64-bit integers")
+        if isinstance(op, ast.Mod):
+            if a.low >= 0 and a.high < b.low:
+                return a.low, a.high
+            return min(0, b.low + 1), max(0, b.high - 1)
+        if isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor):
+            bits = max(end.bit_length() for end in (a.low, a.high, b.low, b.high))
+            return (0 if min(a.low, b.low) >= 0 else -1 << bits), (1 << bits) - 1
+        ends = [_BINARY[type(op)](x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+        return min(ends), max(ends)
 
-def _unknown(arguments: Sequence[ast.expr]) -> None:
-    """Return nothing for a call that is not known."""
+
+_UNARY: dict[type, Callable[[int], int]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
+_BINARY: dict[type, Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+"""Operations that rise or fall in each operand: their ends are at ends."""
+_OPERATORS = (*_BINARY, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
+
+
+_EITHER: dict[str, Callable[..., int]] = {"min": min, "max": max}
+"""Functions that stay calls: as an expression, they would hold each operand twice."""
+
+
+def _nearer(name: str, one: Bounded, other: Bounded) -> Bounded:
+    low, high = _EITHER[name](one.low, other.low), _EITHER[name](one.high, other.high)
+    return Bounded(ast.Call(ast.Name(name, ast.Load()), [one.node, other.node], []), low, high)
+
+
+def _truth(node: ast.expr) -> Bounded:
+    """Return 1 for true and 0 for false."""
+    return Bounded(ast.UnaryOp(ast.UAdd(), node), 0, 1)
+
+
+def _either(node: ast.expr, parts: Sequence[Bounded]) -> Bounded:
+    return Bounded(node, min(part.low for part in parts), max(part.high for part in parts))
 
 
 # -- lambdas ---------------------------------------------------------------------------------------

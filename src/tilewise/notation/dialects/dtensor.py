@@ -57,7 +57,7 @@ _PLACEMENT = (
 _SUM = r"_?Partial|_?MaskP|P(?!\w*Shard)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Placement(Written):
     """A placement: a dimension of the mesh does nothing, or cuts a dimension of the tensor."""
 

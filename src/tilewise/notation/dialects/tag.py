@@ -46,7 +46,7 @@ _ORDERS = ("ncdhw", "goidhw", "tnc", "ldigo", "ldnc")
 _MAX_LENGTH = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Piece(Written):
     """A letter of a tag, with the size of its block where it is one."""
 

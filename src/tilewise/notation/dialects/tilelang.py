@@ -23,7 +23,7 @@ from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
 from tilewise.notation.dialects.given import Given, Reading, words
-from tilewise.notation.formulas import Formula, Rewrite, Source
+from tilewise.notation.formulas import Formula, Rewrite, Source, constants
 from tilewise.notation.tokens import END, Cursor, Span
 
 EXAMPLES = (
@@ -150,9 +150,8 @@ class _Text(Cursor):
     def numbers(self, span: Span, least: int = 1) -> list[int]:
         """Return the numbers at a span: one or several in brackets."""
         found: list[int] = []
-        names = {name: [value] for name, value in self.let.items()}
         for node in self.expressions(span):
-            found += self.formulas.column(node, names, 1)
+            found.append(self.formulas.checked(node, constants(self.let)).low)
             if found[-1] < least:
                 self.formulas.refuse(node, "TW102", f"a number from {least} on belongs here, not {found[-1]}")
         return found

@@ -22,7 +22,7 @@ from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Span, shortened
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Written:
     """A piece of a text."""
 
@@ -53,7 +53,7 @@ class Written:
             raise
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Value(Written):
     """A word, a number or a sign; or brackets, whose items stand between commas."""
 
@@ -80,7 +80,7 @@ class Value(Written):
         return tuple(item.as_number(least) for item in self.items)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Item(Written):
     """The values between two commas, and the key before them: `x=2`, `'x': 2`."""
 

@@ -64,7 +64,7 @@ _BASES = ("E", "ScaledBasis")
 _SWIZZLES = ("Swizzle", "make_swizzle")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Term(Written):
     """A word and its brackets, a number, a tuple, or a product."""
 
