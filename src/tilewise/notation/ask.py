@@ -73,11 +73,8 @@ def parse_window(
     (((0, 16), (8, 24)), ((None, None), (3, 4)))
     """
     cursor = _started(text, let, "a window", "such as 0:16,8:24")
-    ranges = [_range(cursor)]
-    while cursor.accept(","):
-        ranges.append(_range(cursor))
-    cursor.expect_end("the window", _COMMAS)
-    return tuple(ranges)
+    parts = _parts(cursor, "the window")
+    return tuple([(part.start, part.stop) if isinstance(part, slice) else (part, part + 1) for part in parts])
 
 
 def parse_region(text: str, let: Mapping[str, int] | None = None) -> tuple[slice | int, ...]:
@@ -90,10 +87,7 @@ def parse_region(text: str, let: Mapping[str, int] | None = None) -> tuple[slice
     """
     try:
         cursor = _started(text, let, "a region", "such as 0:4,3")
-        parts = [_part(cursor)]
-        while cursor.accept(","):
-            parts.append(_part(cursor))
-        cursor.expect_end("the region", _COMMAS)
+        return tuple(_parts(cursor, "the region"))
     except LayoutError as error:
         if error.hint not in ("", _COMMAS) and error.code != "TW101":
             raise
@@ -101,12 +95,14 @@ def parse_region(text: str, let: Mapping[str, int] | None = None) -> tuple[slice
         raise LayoutError(
             error.code, error.message, hint=hint, span=error.span, source=error.source
         ) from None
-    return tuple(parts)
 
 
-def _range(cursor: Reader) -> tuple[int | None, int | None]:
-    part = _part(cursor)
-    return (part.start, part.stop) if isinstance(part, slice) else (part, part + 1)
+def _parts(cursor: Reader, what: str) -> list[slice | int]:
+    found = [_part(cursor)]
+    while cursor.accept(","):
+        found.append(_part(cursor))
+    cursor.expect_end(what, _COMMAS)
+    return found
 
 
 def _part(cursor: Reader) -> slice | int:

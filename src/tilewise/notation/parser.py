@@ -20,12 +20,12 @@ from tilewise.core.builders import in_pieces, row_major
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout, Replicas
-from tilewise.core.shapes import MAX_NESTING, as_shape, leaves
+from tilewise.core.shapes import MAX_NESTING, Shape, as_shape, leaves
 from tilewise.core.swizzles import NAMED_BITS, Swizzle
 from tilewise.core.vectors import Term, Vector, as_vector
 from tilewise.notation.calls import Catalog, call, dotted, opens_call
 from tilewise.notation.tokens import END, NAME, Span, Token, shortened
-from tilewise.notation.trees import Names, Reader, Tree
+from tilewise.notation.trees import Names, Reader
 
 _LETTERS = ("S", "R", "O")
 _ELSEWHERE = {
@@ -221,26 +221,21 @@ class Parser(Reader):
     def shard(self) -> Layout:
         """`S[shape : strides]` or `S[shape]`."""
         start = self.next
-        shape, strides = self._bracketed("S")
-        modes = self.shape_of(shape)
+        modes, strides = self._bracketed("S")
         with self.blame(start):
-            if strides is None:
-                return Layout(modes, row_major(as_shape(modes)), unit=self.unit)
-            return Layout(modes, self.congruent(shape, strides, "S"), unit=self.unit)
+            return Layout(modes, row_major(as_shape(modes)) if strides is None else strides, unit=self.unit)
 
     def replicas(self) -> Replicas:
         """`R[shape : strides]`."""
         start = self.next
-        shape, strides = self._bracketed("R")
-        modes = self.shape_of(shape)
+        modes, strides = self._bracketed("R")
         if strides is None:
-            raise self.error(
-                "TW003", "R needs strides: where would the copies go?", self.since(start), _EXAMPLES["R"]
-            )
+            message = "R needs strides: where would the copies go?"
+            raise self.error("TW003", message, self.since(start), _EXAMPLES["R"])
         with self.blame(start):
-            return Replicas(tuple(map(Iter, leaves(as_shape(modes)), self.congruent(shape, strides, "R"))))
+            return Replicas(tuple(map(Iter, leaves(as_shape(modes)), strides)))
 
-    def _bracketed(self, letter: str) -> tuple[Tree, Tree | None]:
+    def _bracketed(self, letter: str) -> tuple[Shape, tuple[Vector, ...] | None]:
         self.take()
         opened = self.expect("[")
         if self.next.text in ("]", ":"):
@@ -263,7 +258,8 @@ class Parser(Reader):
         if self.next.text == ":":
             raise self.error("TW004", "a second ':'", hint=f"{letter}[shape : strides] has one colon")
         self.expect("]", opened)
-        return shape, strides
+        modes = self.shape_of(shape)
+        return modes, None if strides is None else self.congruent(shape, strides, letter)
 
     def _unparenthesised(self, letter: str, span: Span) -> LayoutError:
         colon, *rest = self.tokens[self.at :]

@@ -64,7 +64,10 @@ def _read(given: Given, words: Sequence[Value]) -> Reading:
     word, call, *rest = words
     where, parts = between(word, call), call.keyed
     if word.text in _SPECS or call.text == "[":
-        mesh = _mesh_beside(given, word, call, rest)
+        if rest:  # the mesh stands beside: on {'x': 2, 'y': 4}
+            mesh = named_mesh(rest[rest[0].text == "on" :] or rest)
+        else:
+            mesh = mesh_of_names(where, given, "write it beside, P('x', None) on {'x': 2, 'y': 4}")
         return _type(given, word, call, mesh) if call.text == "[" else _spec(given, call, mesh)
     if rest:
         raise rest[0].error("TW004", f"the sharding ends before {rest[0]}")
@@ -93,13 +96,6 @@ def _read(given: Given, words: Sequence[Value]) -> Reading:
         return Tiles(None, first=(int(device[1]) @ GPU).nonzero).reading(where, given)
     known = "known: NamedSharding, PartitionSpec, P, ShapeDtypeStruct, GSPMDSharding"
     raise word.error("TW002", f"{word} is no sharding of JAX that is read here", known)
-
-
-def _mesh_beside(given: Given, word: Value, call: Value, words: Sequence[Value]) -> Mesh:
-    """Return the mesh that a spec or a type stands on, `on {'x': 2, 'y': 4}`, or that was given."""
-    if words:
-        return named_mesh(words[words[0].text == "on" :] or words)
-    return mesh_of_names(between(word, call), given, "write it beside, P('x', None) on {'x': 2, 'y': 4}")
 
 
 def _type(given: Given, word: Value, brackets: Value, mesh: Mesh) -> Reading:

@@ -173,8 +173,8 @@ def _braces(braces: Value, array: _Array) -> None:
     for item in braces.items:
         words = [*item.values]
         colon = next((at for at, word in enumerate(words) if word.text == ":"), len(words))
-        if attributes:
-            raise item.error("TW004", f"the order goes on after its attributes: {item}")
+        if colon < len(words) and item is not braces.items[-1]:
+            raise words[colon].error("TW004", "attributes follow the whole order")
         attributes += words[colon + 1 :]
         if colon or order:
             order.append(replace(item, values=tuple(words[:colon])).as_number())
@@ -280,12 +280,9 @@ def write(layout: Layout, given: Given) -> str:
     if given.dtype is not None and given.dtype.bits % 8:
         said += f"E({given.dtype.bits})"
     text = "{" + listed(reversed(order)) + (f":{said}" if said else "") + "}"
-    return text if given.dtype is None else f"{_xla_name(given.dtype)}[{listed(shape)}]{text}"
-
-
-def _xla_name(dtype: DType) -> str:
-    """Return XLA's name of a type; TW008 where it has none."""
+    if given.dtype is None:
+        return text
     for name, own in _NAMES.items():
-        if known_type(own) == dtype:
-            return name
-    raise LayoutError("TW008", f"XLA has no type {dtype}", hint="known: " + " ".join(_NAMES))
+        if known_type(own) == given.dtype:
+            return f"{name}[{listed(shape)}]{text}"
+    raise LayoutError("TW008", f"XLA has no type {given.dtype}", hint="known: " + " ".join(_NAMES))

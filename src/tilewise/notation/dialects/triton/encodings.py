@@ -9,9 +9,9 @@ the same encodings.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -89,15 +89,17 @@ class Encoding:
         """Return a refusal at a key, or at the whole encoding."""
         return self.at.get(key, self.where).error(code, message, hint)
 
-    def _value(self, key: str, default: Setting | None = None) -> Setting:
+    def _get(
+        self, key: str, wanted: str, fits: Callable[[Setting], bool], default: Setting | None = None
+    ) -> Any:
+        """Return what a key has, which fits what is wanted."""
         value = self.items.get(key, default)
+        word = self.called(key)
         if value is None:
-            word = self.called(key)
             raise self.error("TW004", f"{self.name} has no {word}", hint=f"write {word} = ...")
+        if not fits(value):
+            raise self.error("TW107", f"{word} is {wanted}, and not {spelled(value)}", key)
         return value
-
-    def _wrong(self, key: str, wanted: str, value: Setting) -> LayoutError:
-        return self.error("TW107", f"{self.called(key)} is {wanted}, and not {spelled(value)}", key)
 
     def among(self, key: str, value: Setting, known: Collection[Setting]) -> None:
         """Refuse what is not known here."""
@@ -108,9 +110,7 @@ class Encoding:
 
     def number(self, key: str, default: int | None = None, known: Collection[int] = ()) -> int:
         """Return a number that is not negative, and one of those that are known if any are named."""
-        value = self._value(key, default)
-        if not _is_number(value):
-            raise self._wrong(key, "one number", value)
+        value: int = self._get(key, "one number", _is_number, default)
         self.among(key, value, known or (value,))
         return value
 
@@ -120,38 +120,31 @@ class Encoding:
 
     def flag(self, key: str, default: bool | None = None) -> bool:
         """Return true or false."""
-        value = self._value(key, default)
-        if not isinstance(value, bool):
-            raise self._wrong(key, "true or false", value)
-        return value
+        found: bool = self._get(key, "true or false", lambda value: isinstance(value, bool), default)
+        return found
 
     def word(self, key: str, *known: str) -> str:
         """Return one of the words that are known: the first where none is written."""
-        value = str(self._value(key, known[0]))
+        value = str(self.items.get(key, known[0]))
         self.among(key, value, known)
         return value
 
     def inner(self, key: str, kinds: Collection[str]) -> Encoding:
         """Return the encoding that this one is made of, of one of these kinds."""
-        value = self._value(key)
-        if not isinstance(value, Encoding):
-            raise self._wrong(key, "an encoding", value)
-        self.among(key, value.kind, kinds)
-        return value
+        found: Encoding = self._get(key, "an encoding", lambda value: isinstance(value, Encoding))
+        self.among(key, found.kind, kinds)
+        return found
 
     def numbers(self, key: str, length: int | None = None, default: Extents | None = None) -> Extents:
         """Return a list of numbers, of a length where one is given."""
-        return self._numbers(key, self._value(key, default), length)
+        found: Extents = self._get(key, "a list of numbers", _are_numbers, default)
+        self._check_length(key, found, length)
+        return found
 
-    def _numbers(self, key: str, value: Setting, length: int | None) -> Extents:
-        values = value if isinstance(value, tuple) else ()
-        found = tuple(one for one in values if _is_number(one))
-        if found != value:
-            raise self._wrong(key, "a list of numbers", value)
+    def _check_length(self, key: str, found: Extents, length: int | None) -> None:
         if length not in (None, len(found)):
             message = f"{self.called(key)} has {spelled(found)}, and {counted(length, 'number')} belong here"
             raise self.error("TW003", message, key)
-        return found
 
     def powers(self, key: str, length: int | None = None, default: Extents | None = None) -> Extents:
         """Return a list of powers of two."""
@@ -178,19 +171,25 @@ class Encoding:
 
     def bases(self, key: str, rank: int | None = None) -> tuple[Extents, ...]:
         """Return bases: a list of vectors, a number for each dimension. A missing key has none."""
-        value = self.items.get(key, ())
-        if not isinstance(value, tuple):
-            raise self._wrong(key, "a list of bases", value)
         found: list[Extents] = []
-        for vector in value:
-            numbers = (vector,) if isinstance(vector, int) else vector  # bases of rank 1 may be plain numbers
-            found.append(self._numbers(key, numbers, rank))
-            rank = len(found[0])
+        for vector in self._get(key, "a list of bases", _are_bases, ()):
+            found.append((vector,) if isinstance(vector, int) else vector)
+            self._check_length(key, found[-1], rank)
+            rank = len(found[-1])
         return tuple(found)
 
 
-def _is_number(value: Setting) -> TypeGuard[int]:
+def _is_number(value: Setting) -> bool:
     return type(value) is int and 0 <= value <= MAX_EXTENT
+
+
+def _are_numbers(value: Setting) -> bool:
+    return isinstance(value, tuple) and all(map(_is_number, value))
+
+
+def _are_bases(value: Setting) -> bool:
+    """Return whether these are lists of numbers; those of rank 1 may be plain numbers."""
+    return isinstance(value, tuple) and all(_is_number(one) or _are_numbers(one) for one in value)
 
 
 def spelled(value: object, most: int = 8) -> str:
