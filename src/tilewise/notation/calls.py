@@ -50,7 +50,7 @@ def dotted(cursor: Cursor) -> list[Token]:
 
 
 def _joins(cursor: Cursor) -> int:
-    """How many signs ahead join the next word to the last: a dot, PTX's two colons, or none."""
+    """Return how many signs join the next word to the last: one dot, PTX's two colons, or 0."""
     for signs in (".", "::"):
         ahead = [cursor.ahead(at).text for at in range(len(signs))]
         if ahead == [*signs] and cursor.ahead(len(signs)).kind in (NAME, WIDTH):

@@ -23,7 +23,7 @@ from tilewise.core.shapes import spell
 from tilewise.notation.tokens import shortened
 
 Rewrite = Callable[[Sequence[ast.expr]], ast.expr | None]
-"""What gives the expression that a call of a function stands for, None for other arguments."""
+"""Returns the expression that a call of these arguments stands for, or None."""
 Name = TypeVar("Name")
 
 MAX_TEXT = 1 << 12
@@ -180,6 +180,10 @@ class Source:
         """Return an expression made anew, with its bounds; refuse all that is no integer arithmetic."""
         if depth > MAX_DEPTH:
             self.refuse(node, "TW005", f"a formula that is nested more than {MAX_DEPTH} deep")
+
+        def of(part: ast.expr) -> Bounded:
+            return self.checked(part, names, depth + 1)
+
         match node:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
                 made = Bounded(ast.Constant(number), number, number)
@@ -190,29 +194,29 @@ class Source:
                     self.refuse(node, "TW007", f"'{shortened(name)}' has no value; known: {known}", hint)
                 made = names[name]
             case ast.BinOp(left, op, right) if isinstance(op, _OPERATORS):
-                one, other = self.checked(left, names, depth + 1), self.checked(right, names, depth + 1)
+                one, other = of(left), of(right)
                 made = Bounded(ast.BinOp(one.node, op, other.node), *self._bounds(node, one, other))
             case ast.UnaryOp(ast.USub() | ast.UAdd() | ast.Invert() as op, operand):
-                one = self.checked(operand, names, depth + 1)
+                one = of(operand)
                 ends = sorted(_UNARY[type(op)](end) for end in (one.low, one.high))
                 made = Bounded(ast.UnaryOp(op, one.node), *ends)
             case ast.UnaryOp(ast.Not() as op, operand):
-                one = self.checked(operand, names, depth + 1)
+                one = of(operand)
                 made = _truth(ast.UnaryOp(op, one.node))
             case ast.Compare(left, ops, rest) if all(isinstance(op, _ORDERS) for op in ops):
-                first, *others = [self.checked(part, names, depth + 1) for part in (left, *rest)]
+                first, *others = map(of, (left, *rest))
                 made = _truth(ast.Compare(first.node, ops, [other.node for other in others]))
             case ast.BoolOp(op, values):
-                parts = [self.checked(part, names, depth + 1) for part in values]
+                parts = [*map(of, values)]
                 made = _either(ast.BoolOp(op, [part.node for part in parts]), parts)
             case ast.IfExp(test, body, orelse):
-                asked, *parts = [self.checked(part, names, depth + 1) for part in (test, body, orelse)]
+                asked, *parts = map(of, (test, body, orelse))
                 made = _either(ast.IfExp(asked.node, *[part.node for part in parts]), parts)
             case ast.Call(args=[first, second]) if self._called(node) in _EITHER:
-                one, other = self.checked(first, names, depth + 1), self.checked(second, names, depth + 1)
+                one, other = of(first), of(second)
                 made = _nearer(self._called(node), one, other)
             case ast.Call() if (rewritten := self._rewritten(node)) is not None:
-                made = self.checked(rewritten, names, depth + 1)
+                made = of(rewritten)
             case _:
                 self._refuse_kind(node)
         if not (made.low >= -_LIMIT and made.high < _LIMIT):

@@ -32,7 +32,7 @@ _HINTS = {
 
 
 Span = tuple[int, int]
-"""Where a piece of a text begins, and where it ends."""
+"""The place of a piece in its text: its first character, and the one after its last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Token:
 
 
 Scan = Callable[[str], Iterator[Token]]
-"""What yields the tokens of a text, such as those of another dialect."""
+"""Yields the tokens of a text, as a dialect has them."""
 
 
 def shortened(text: str) -> str:

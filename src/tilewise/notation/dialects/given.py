@@ -22,7 +22,7 @@ SHAPE, STRING, SIGN = "shape", "string", "sign"
 """Kinds of tokens beside names and numbers: `128x64x` before a type, a quoted text, and signs."""
 
 Extents = tuple[int, ...]
-"""Of a tensor, a tile, or a mesh; or other numbers, one a dimension."""
+"""Extents of a tensor, a tile, or a mesh; or other numbers, one a dimension."""
 
 _TOKEN = (
     r"(?P<space>\s+)"
