@@ -13,9 +13,10 @@ CUTLASS: include/cute/layout.hpp, swizzle_layout.hpp, pointer_flagged.hpp, and p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import zip_longest
 from math import prod
 from typing import Any
 
@@ -30,7 +31,7 @@ from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.cute import CUTE_OPERATIONS
 from tilewise.notation.dialects.cute.printed import along_basis, coordinate, element_of, nested_basis, static
 from tilewise.notation.dialects.given import Reading
-from tilewise.notation.dialects.values import Value, Written, between, values
+from tilewise.notation.dialects.values import Item, Value, Written, between, values
 from tilewise.notation.tokens import NAME, Token
 from tilewise.notation.trees import Reader
 
@@ -38,9 +39,7 @@ _LEFT_OUT = ("const", "constexpr", "volatile", "typename", "struct", "class", "a
 _SEVERAL = ("unsigned", "signed", "long", "short")
 _CASTS = ("int", "unsigned int", "long", "unsigned long", "size_t")
 _SUFFIXES = ("u", "l", "ul", "lu", "ll", "ull", "z", "uz")
-_TIMES, _TUPLE = "*", "()"
 _TUPLES = (
-    _TUPLE,
     *("tuple", "Shape", "Stride", "Step", "Coord", "ArithmeticTuple"),
     *("make_tuple", "make_shape", "make_stride", "make_step", "make_coord"),
 )
@@ -64,82 +63,28 @@ _BASES = ("E", "ScaledBasis")
 _SWIZZLES = ("Swizzle", "make_swizzle")
 
 
-@dataclass(slots=True)
-class Term(Written):
-    """A word and its brackets, a number, a tuple, or a product."""
+@dataclass(slots=True, eq=False)
+class _Call(Written):
+    """A word without its namespaces, and the items of its brackets."""
 
     name: str
-    """Without namespaces; the digits of a number; that of a tuple or a product."""
-    number: int | None = None
-    angle: tuple[Term, ...] | None = None
-    """The terms in < >."""
-    given: tuple[Term, ...] | None = None
-    """The terms in ( ) or { }; the parts of a tuple, the factors of a product."""
-    named: Mapping[str, Term] = field(default_factory=dict)
+    angle: tuple[Item, ...] | None
+    """The items in < >."""
+    given: tuple[Item, ...] | None
+    """The items in ( ) or { }."""
 
     @property
-    def parts(self) -> tuple[Term, ...]:
-        """The terms given to a call, or to the type that it calls: `Shape<_8,_4>{}` is made of two."""
+    def items(self) -> tuple[Item, ...]:
+        """The items given to a call, or to the type that it calls: `Shape<_8,_4>{}` is made of two."""
         return self.given or self.angle or ()
 
 
-def term(words: Sequence[Value]) -> Term:
-    """Return the term that values are.
-
-    >>> from tilewise.notation.dialects.given import Given
-    >>> found = term(values(Given("cute::make_shape(Int<8>{}, _4{})").cursor()))
-    >>> found.name, [part.name for part in found.parts]
-    ('make_shape', ['Int', '_4'])
-    """
-    parts: list[list[Value]] = [[]]
-    for word in words:
-        if word.text == _TIMES:
-            parts.append([])
-        elif word.text not in _LEFT_OUT:
-            parts[-1].append(word)
-    while len(parts) > 1 and not parts[-1]:
-        parts.pop()  # a pointer
-    if not all(parts):
-        raise words[-1].error("TW004", f"expected a word or a number beside {words[-1]}")
-    factors = tuple(map(_factor, parts))
-    where = between(words[0], words[-1]).span
-    return factors[0] if len(factors) == 1 else Term(words[0].source, where, _TIMES, given=factors)
-
-
-def _factor(words: Sequence[Value]) -> Term:
-    """Return a number, a tuple, or a word and its brackets, with signs before it."""
-    first, *rest = words
-    source, span = first.source, between(first, words[-1]).span
-    signs = 0
-    while first.text == "-" and first.number is None and rest:
-        signs += 1
-        first, *rest = rest
-    if signs:
-        minus = Term(source, span, "-1", (-1) ** signs)
-        return Term(source, span, _TIMES, given=(minus, _factor([first, *rest])))
-    if first.number is not None:
-        if rest and rest[0].text.lower() in _SUFFIXES and rest[0].span[0] == first.span[1]:
-            rest.pop(0)
-        found = Term(source, first.span, first.text, first.number)
-    elif first.text == "(":
-        parts, named = _listed(first)
-        found = Term(source, first.span, _TUPLE, None, None, parts, named)
-        if len(parts) == 1 and not named and first.spelled[:-1].rstrip()[-1:] != ",":  # `(8)` is 8
-            found = parts[0]
-            if rest and found.name in _CASTS:
-                return _factor(rest)
-    elif first.kind == NAME:
-        found, rest = _word(first, rest)
-    else:
+def _call(words: Sequence[Value]) -> _Call:
+    """Return the word that values are, with its brackets."""
+    first, *rest = _said(words)
+    last = first
+    if first.kind != NAME:
         raise first.error("TW004", f"expected a word or a number, found {first}")
-    if rest:
-        raise rest[0].error("TW004", f"expected an end or ',' before {rest[0]}")
-    return found
-
-
-def _word(last: Value, rest: list[Value]) -> tuple[Term, list[Value]]:
-    """Return a word without its namespaces, with what its brackets hold, and the values after it."""
-    first = last
     while len(rest) > 1 and rest[0].text == "::":
         _, last, *rest = rest
     name = last.name
@@ -147,28 +92,29 @@ def _word(last: Value, rest: list[Value]) -> tuple[Term, list[Value]]:
         last, *rest = rest
         name = f"{name} {last.text}"
     angle = given = None
-    named: dict[str, Term] = {}
     if rest and rest[0].text == "<":
         last, *rest = rest
-        angle, named = _listed(last)
+        angle = last.items
     if rest and rest[0].text in ("(", "{"):
         last, *rest = rest
-        given, named = _listed(last)
-    return Term(first.source, between(first, last).span, name, None, angle, given, named), rest
+        given = last.items
+    _check_end(rest)
+    return _Call(first.source, between(first, last).span, name, angle, given)
 
 
-def _listed(brackets: Value) -> tuple[tuple[Term, ...], dict[str, Term]]:
-    """Return the terms in brackets, and those with names."""
-    parts: list[Term] = []
-    named: dict[str, Term] = {}
-    for item in brackets.items:
-        if item.key is None:
-            parts.append(term(item.values))
-        elif item.sign == ":" or item.name in named:
-            raise item.key.error("TW004", f"{item.key} is given twice, or has no '=' after it")
-        else:
-            named[item.name] = term(item.values)
-    return tuple(parts), named
+def _said(words: Sequence[Value]) -> list[Value]:
+    """Return the words that say something of a layout; the stars of pointers do not."""
+    found = [word for word in words if word.text not in _LEFT_OUT]
+    while len(found) > 1 and found[-1].text == "*":
+        found.pop()
+    if not found:
+        raise words[-1].error("TW004", f"expected a word or a number after {words[-1]}")
+    return found
+
+
+def _check_end(rest: Sequence[Value]) -> None:
+    if rest:
+        raise rest[0].error("TW004", f"expected an end or ',' before {rest[0]}")
 
 
 @dataclass(slots=True)
@@ -192,161 +138,213 @@ class Maker:
         if len(words) > 1 and words[-1].kind == NAME and words[-2].text == "<":
             on_the_line = "\n" not in self.cursor.source[words[-2].span[1] : words[-1].span[0]]
             words = words[:-1] if on_the_line else words  # the variable of that type
-        return Reading(self.layout(term(words)), self.dtype)
+        return Reading(self.layout(words), self.dtype)
 
-    def value(self, made: Term) -> Any:
+    # -- tuples and numbers --------------------------------------------------------------------------
+
+    def value(self, words: Sequence[Value]) -> Any:
         """A number, a stride, a tuple of them, an order by its name, a swizzle, or a layout."""
-        name, parts = made.name, made.parts
-        if made.number is not None:
-            return made.number
-        if name in _CONSTANTS and parts:
-            return self.number(parts[-1])
+        where = between(words[0], words[-1])
+        factors: list[list[Value]] = [[]]
+        for word in _said(words):
+            factors[-1].append(word)
+            if word.text == "*":
+                factors[-1].pop()
+                factors.append([])
+        if not all(factors):
+            raise where.error("TW004", f"expected a number beside each * in {where}")
+        if len(factors) > 1:
+            return self.product(where, [self.value(factor) for factor in factors])
+        first, *rest = factors[0]
+        if first.text == "-" and rest and rest[0].text != "-":
+            return self.product(where, [-1, self.value(rest)])
+        if first.number is not None:
+            if rest and rest[0].text.lower() in _SUFFIXES and rest[0].span[0] == first.span[1]:
+                rest.pop(0)
+            _check_end(rest)
+            return first.number
+        if first.text == "(":
+            inner = first.items[0].values if len(first.items) == 1 and not first.items[0].key else ()
+            if rest and " ".join(word.text for word in inner) in _CASTS:
+                return self.value(rest)
+            _check_end(rest)
+            if inner and first.spelled[:-1].rstrip()[-1:] != ",":  # `(8)` is 8
+                return self.value(inner)
+            return self.entries(first.items)
+        call = _call(factors[0])
+        with call.blame():
+            return self.made(call)
+
+    def product(self, where: Written, factors: Sequence[Any]) -> Any:
+        """The product of numbers, and of one stride at most."""
+        numbers = [factor for factor in factors if isinstance(factor, int)]
+        strides = [factor for factor in factors if isinstance(factor, Vector)]
+        if len(numbers) < len(factors) - 1 or len(numbers) + len(strides) < len(factors):
+            raise where.error("TW004", f"expected a product of numbers, found {where}")
+        with where.blame():
+            many = as_int(prod(numbers), "a product")
+        return strides[0] * many if strides else many
+
+    def entries(self, items: Sequence[Item]) -> tuple[Any, ...]:
+        """The entries of a tuple."""
+        found = []
+        for item in items:
+            if item.key:
+                raise item.error("TW004", "a tuple has no names")
+            found.append(self.value(item.values))
+            if not isinstance(found[-1], int | Vector | tuple):
+                raise item.error("TW004", f"expected a number, found {item}", "such as Int<8>{}")
+        return tuple(found)
+
+    def made(self, call: _Call) -> Any:
+        """What a word and its brackets stand for."""
+        name, items = call.name, call.items
+        if name == "decltype" and len(items) == 1:
+            return self.value(items[0].values)
+        if name in _CONSTANTS and items:
+            return self.number(items[-1])
         if name in _LEFT + _RIGHT:
             return name
         if name in _LAYOUTS or name in CUTE_OPERATIONS:
-            return self.layout(made)
-        with made.blame():
-            if name == _TIMES:
-                factors = sorted(map(self.value, parts), key=lambda factor: isinstance(factor, Vector))
-                numbers = [factor for factor in factors[:-1] if isinstance(factor, int)]
-                if len(numbers) < len(parts) - 1 or not isinstance(factors[-1], int | Vector):
-                    raise made.error("TW004", f"expected a product of numbers, found {made}")
-                many = as_int(prod(numbers), "a product")
-                last = factors[-1]
-                return last * many if isinstance(last, Vector) else as_int(last * many, "a product")
-            if name in _TUPLES:
-                if made.named:
-                    raise made.error("TW004", "a tuple has no names")
-                entries = tuple(map(self.value, parts))
-                for part, entry in zip(parts, entries, strict=True):
-                    if not isinstance(entry, int | Vector | tuple):
-                        raise part.error("TW004", f"expected a number, found {part}", "such as Int<8>{}")
-                return entries
-            if name in _BASES:
-                scaled = name == "ScaledBasis" and bool(parts)
-                if len(parts) != 1 + scaled:
-                    raise nested_basis(self.cursor, made.span)
-                return along_basis(self.number(parts[-1]), self.number(parts[0]) if scaled else 1)
-            if name in _SWIZZLES:
-                return self.swizzle(made)
+            return self.called(call)
+        if name in _TUPLES:
+            return self.entries(items)
+        if name in _BASES:
+            scaled = name == "ScaledBasis" and bool(items)
+            if len(items) != 1 + scaled:
+                raise nested_basis(self.cursor, call.span)
+            return along_basis(self.number(items[-1]), self.number(items[0]) if scaled else 1)
+        if name in _SWIZZLES:
+            return self.swizzle(call)
         if (value := static(self.cursor, name)) is not None:
             return value
         if name not in self.cursor.names.values:
             if name in _DYNAMIC or element_of(name) is not None:
                 hint = "print the layout where it runs, or write a name and give it a value: --let"
-                raise made.error("TW007", f"{name} is dynamic: its type has no value", hint)
+                raise call.error("TW007", f"{name} is dynamic: its type has no value", hint)
             if name in ("_", "Underscore"):
                 hint = "give the layout before it is sliced, or the result"
-                raise made.error("TW008", "'_' keeps a mode whole in a slice, and is no number", hint)
-            if made.angle is not None or made.given is not None:
+                raise call.error("TW008", "'_' keeps a mode whole in a slice, and is no number", hint)
+            if call.angle is not None or call.given is not None:
                 near = get_close_matches(name, _LAYOUTS, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(_LAYOUTS)}"
-                raise made.error("TW002", f"'{name}' makes no layout and no number", hint)
-        return self.cursor.names.number(self.cursor, Token(NAME, name, *made.span))
+                raise call.error("TW002", f"'{name}' makes no layout and no number", hint)
+        return self.cursor.names.number(self.cursor, Token(NAME, name, *call.span))
 
-    def number(self, made: Term) -> int:
+    def number(self, item: Item) -> int:
         """`8`, `_8`, `Int<8>{}`, `cute::C<8>`, a product, or a name with a value."""
-        found = self.value(made)
+        found = self.value(item.values)
         if not isinstance(found, int):
-            raise made.error("TW004", f"expected a number, found {made}", "such as Int<8>{}")
+            raise item.error("TW004", f"expected a number, found {item}", "such as Int<8>{}")
         return found
 
-    def swizzle(self, made: Term) -> Swizzle:
+    def swizzle(self, call: _Call) -> Swizzle:
         """`Swizzle<3,4,3>` or `make_swizzle(3, 4, 3)`."""
-        parts = [*made.parts, *made.named.values()]
-        if made.name not in _SWIZZLES or len(parts) != 3:
+        if call.name not in _SWIZZLES or len(call.items) != 3:
             hint = "such as Swizzle<3,4,3> or make_swizzle(3, 4, 3)"
-            raise made.error("TW004", "expected a swizzle of three numbers: B, M, S", hint)
-        with made.blame():
-            bits, base, shift = map(self.number, parts)
+            raise call.error("TW004", "expected a swizzle of three numbers: B, M, S", hint)
+        with call.blame():
+            bits, base, shift = map(self.number, call.items)
             return Swizzle(bits, base, shift)
 
     # -- layouts -----------------------------------------------------------------------------------
 
-    def layout(self, made: Term) -> Layout:
+    def layout(self, words: Sequence[Value]) -> Layout:
         """The layout that a type or a call makes."""
-        if made.name == "decltype" and len(made.parts) == 1:
-            return self.layout(made.parts[0])
-        with made.blame():
-            if made.name == "make_layout" and made.parts and made.parts[0].name in _LAYOUTS:
-                return self.concatenated(made)
-            given = self.arguments(made)
-            if "engine" in given:
-                return self.tensor(given["engine"], given["layout"])
-            if "inner" in given:
-                return self.composed(given["inner"], given.get("offset"), given["outer"])
-            shape = self.value(given["shape"])
-            modes = as_shape(shape)
-            steps = given.get("stride", given.get("order"))
-            stride = _LEFT[0] if steps is None else self.value(steps)
-            if "identity" in made.name:
-                if isinstance(shape, tuple) and any(isinstance(mode, tuple) for mode in modes):
-                    raise nested_basis(self.cursor, given["shape"].span)
-                stride = tuple(along_basis(mode, 1) for mode in range(len(modes)))
-                stride = stride if isinstance(shape, tuple) else _LEFT[0]
-            if stride in _LEFT:
-                return dense(modes, order="cute")
-            if stride in _RIGHT:
-                return dense(modes, range(len([*leaves(modes)]), 0, -1), order="cute")
-            with (steps or made).blame():
-                if "order" in given:
-                    return dense(modes, _ranks(shape, stride), order="cute")
-                return Layout(modes, tuple(_paired(shape, stride)), order="cute")
+        found = self.value(words)
+        if not isinstance(found, Layout):
+            where = between(words[0], words[-1])
+            raise where.error("TW002", f"{where} makes no layout", f"known: {', '.join(_LAYOUTS)}")
+        return found
 
-    def arguments(self, made: Term) -> dict[str, Term]:
-        """The terms given to a call, by the names of its parameters."""
-        if made.name not in _LAYOUTS:
+    def called(self, call: _Call) -> Layout:
+        """The layout of a type or a call that is known to make one."""
+        if call.name == "make_layout" and call.items:
+            first = self.value(call.items[0].values)
+            if isinstance(first, Layout):
+                return self.concatenated(call, first)
+        given = self.arguments(call)
+        if "engine" in given:
+            return self.tensor(_call(given["engine"].values), self.layout(given["layout"].values))
+        if "inner" in given:
+            return self.composed(given["inner"], given.get("offset"), given["outer"])
+        shape = self.value(given["shape"].values)
+        modes = as_shape(shape)
+        steps = given.get("stride", given.get("order"))
+        stride = _LEFT[0] if steps is None else self.value(steps.values)
+        if "identity" in call.name:
+            if isinstance(shape, tuple) and any(isinstance(mode, tuple) for mode in modes):
+                raise nested_basis(self.cursor, given["shape"].span)
+            stride = tuple(along_basis(mode, 1) for mode in range(len(modes)))
+            stride = stride if isinstance(shape, tuple) else _LEFT[0]
+        if stride in _LEFT:
+            return dense(modes, order="cute")
+        if stride in _RIGHT:
+            return dense(modes, range(len([*leaves(modes)]), 0, -1), order="cute")
+        with (steps or call).blame():
+            if "order" in given:
+                return dense(modes, _ranks(shape, stride), order="cute")
+            return Layout(modes, tuple(_paired(shape, stride)), order="cute")
+
+    def arguments(self, call: _Call) -> dict[str, Item]:
+        """The items given to a call, by the names of its parameters."""
+        if call.name not in _LAYOUTS:
             hint = "print its result, and give that"
-            raise made.error("TW008", f"{made.name} computes a layout, which is not done here", hint)
-        parameters, parts = _LAYOUTS[made.name], made.parts
-        if made.name == "composition" and len(parts) == 2:
+            raise call.error("TW008", f"{call.name} computes a layout, which is not done here", hint)
+        parameters = _LAYOUTS[call.name]
+        if call.name == "composition" and len(call.items) == 2:
             parameters = ("inner", "outer")
-        takes = f"{made.name} takes {', '.join(parameters)}, each once"
-        for name, odd in [*enumerate(parts[len(parameters) :]), *made.named.items()]:
-            if name not in parameters[len(parts) :]:
-                raise odd.error("TW004", takes)
-        given = {**dict(zip(parameters, parts, strict=False)), **made.named}
+        takes = f"{call.name} takes {', '.join(parameters)}, each once"
+        given: dict[str, Item] = {}
+        for name, item in zip_longest(parameters, call.items):
+            if item is None:
+                break
+            name = item.name or name
+            if name not in parameters or name in given or item.sign == ":":
+                raise item.error("TW004", takes)
+            given[name] = item
         for name in parameters:
             if name not in given and name != "stride":
-                raise made.error("TW004", f"{made.name} has no {name}", takes)
+                raise call.error("TW004", f"{call.name} has no {name}", takes)
         return given
 
-    def concatenated(self, made: Term) -> Layout:
+    def concatenated(self, call: _Call, first: Layout) -> Layout:
         """`make_layout(layout, layout)`, with a mode for each."""
-        parts = [self.layout(part) for part in made.parts]
-        if made.named or any(part.swizzles or part.offset for part in parts):
-            raise made.error("TW008", "layouts with a swizzle are no modes of another")
+        parts = [first, *[self.layout(item.values) for item in call.items[1:]]]
+        if any(part.swizzles or part.offset for part in parts) or any(item.key for item in call.items):
+            raise call.error("TW008", "layouts with a swizzle are no modes of another")
         shape = tuple([part.shape for part in parts])
         return Layout(shape, tuple([stride for part in parts for stride in part.strides]), order="cute")
 
-    def composed(self, inner: Term, offset: Term | None, outer: Term) -> Layout:
+    def composed(self, inner: Item, offset: Item | None, outer: Item) -> Layout:
         """`ComposedLayout<Swizzle, offset, Layout>`; the offset may be a flag of the bits of an element."""
-        if inner.name in _LAYOUTS:
+        first = _call(inner.values)
+        if first.name in _LAYOUTS:
             hint = "give the result of the composition; of a swizzle and a layout it is read"
-            raise inner.error("TW008", "two layouts composed are not one layout yet", hint)
-        layout = self.layout(outer)
+            raise first.error("TW008", "two layouts composed are not one layout yet", hint)
+        layout = self.layout(outer.values)
         if layout.swizzles:
             raise outer.error("TW008", "a layout that is swizzled is swizzled once more")
-        with inner.blame():
-            swizzle = self.swizzle(inner)
-            if offset is not None and offset.name in ("smem_ptr_flag_bits", "smem_ptr_flag"):
-                bits = 1 if offset.name == "smem_ptr_flag" else self.number(offset)
-                if bits < 1:
-                    raise offset.error("TW102", f"an element of {bits} bits")
+        swizzle = self.swizzle(first)
+        if offset is not None and "smem_ptr_flag" in offset.spelled:
+            bits = self.number(offset) if "smem_ptr_flag_bits" in offset.spelled else 1
+            if bits < 1:
+                raise offset.error("TW102", f"an element of {bits} bits")
+            with first.blame():
                 swizzle = swizzle.scaled(8, bits)
-            elif offset is not None:
-                layout = layout + as_vector(self.number(offset))
+        elif offset is not None:
+            layout = layout + as_vector(self.number(offset))
         return layout.swizzled((swizzle,))
 
-    def tensor(self, engine: Term, of: Term) -> Layout:
+    def tensor(self, engine: _Call, layout: Layout) -> Layout:
         """`Tensor<ViewEngine<smem_ptr<half_t*>>, Layout<...>>`; the swizzle of a pointer acts on bytes."""
-        layout, swizzle = self.layout(of), None
+        swizzle = None
         while engine.angle:
             if engine.name == "ArithmeticTupleIterator":
-                return layout + coordinate(self.cursor, self.value(engine.angle[0]), engine.span)
+                return layout + coordinate(self.cursor, self.value(engine.angle[0].values), engine.span)
             if engine.name == "swizzle_ptr":
-                swizzle = self.swizzle(engine.angle[0])
-            engine = engine.angle[-1 if engine.name == "swizzle_ptr" else 0]
+                swizzle = self.swizzle(_call(engine.angle[0].values))
+            engine = _call(engine.angle[-1 if engine.name == "swizzle_ptr" else 0].values)
         self.dtype = element_of(engine.name)
         if swizzle is None:
             return layout
