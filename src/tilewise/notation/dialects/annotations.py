@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tilewise.core.dtypes import DType, known_type
 from tilewise.notation.dialects.given import STRING, words
-from tilewise.notation.dialects.values import Written, element_type, type_of, value
+from tilewise.notation.dialects.values import Value, Written, element_type, type_of, value
 from tilewise.notation.tokens import END, NAME, Cursor, Token
 
 _ARRAY = r"pred|token|(?:bf|[fsuc])\d\w*"
@@ -25,10 +25,10 @@ class TensorType(NamedTuple):
 
 
 class Annotated(NamedTuple):
-    """A sharding in a line of a compiler's text: whose, at which word, and the types of its line."""
+    """A sharding in a line of a compiler's text: whose, its brackets, and the types of its line."""
 
     name: str
-    at: int
+    sharding: Value
     types: list[TensorType]
 
 
@@ -39,7 +39,7 @@ def annotated(cursor: Cursor, begins: str, example: str) -> list[Annotated]:
     last ones of the operation, one each. A text in braces is a sharding alone.
     """
     pattern = re.compile(begins)
-    shardings: list[tuple[int, int]] = []
+    shardings: list[tuple[Value, int]] = []
     types: list[TensorType] = []
     lines = [("sharding", shardings, types)]
     while cursor.next.kind != END:
@@ -49,16 +49,21 @@ def annotated(cursor: Cursor, begins: str, example: str) -> list[Annotated]:
             lines.append((defined or "result", shardings, types))
         is_alone = cursor.at == 0 and cursor.next.text == "{"
         if is_alone or pattern.match(cursor.source, cursor.next.start):
-            shardings.append((cursor.at, len(types)))
-        types += _type(cursor)
+            while cursor.next.text not in ("{", "<"):
+                cursor.take()
+            shardings.append((value(cursor), len(types)))
+            if is_alone:
+                cursor.expect_end("the sharding")
+        else:
+            types += _type(cursor)
     found: list[Annotated] = []
     names: Counter[str] = Counter()
     for name, shardings, types in lines:
         after = sum(not before for _, before in shardings)
         last = types[-after:] if len(types) >= after else []
-        for i, (at, before) in enumerate(shardings):
+        for i, (sharding, before) in enumerate(shardings):
             own = f"{name}.{names[name]}" if names[name] else name
-            found.append(Annotated(own, at, types[:before] or last[i : i + 1]))
+            found.append(Annotated(own, sharding, types[:before] or last[i : i + 1]))
             names[name] += 1
     if not found:
         raise cursor.error("TW004", "no sharding is here", (0, len(cursor.source)), f"such as {example}")

@@ -34,7 +34,7 @@ from tilewise.notation.dialects.meshes import (
     unread,
 )
 from tilewise.notation.dialects.shards import GPU, Digits, Tiles, sharding_of
-from tilewise.notation.dialects.values import Value, Written, between, named_numbers, value
+from tilewise.notation.dialects.values import Value, Written, between, named_numbers
 from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
@@ -56,22 +56,15 @@ _WHOLE_OR_SHARD = (
 
 def read(given: Given) -> Reading:
     """Return the layout of a tensor that devices share: `gpuid` numbers them, `m` is inside the shard."""
-    cursor = Cursor(given.text, unquoting)
-    found = annotated(cursor, _BEGINS, "{devices=[4,2]<=[8]}")
     parts: dict[str, tuple[Value, TensorType | None]] = {}
-    for this in found:
-        cursor.at = this.at
-        is_hlo = cursor.accept("sharding") is not None or cursor.accept("mhlo.sharding") is None
-        cursor.accept("=")
-        braces = value(cursor)
+    for this in annotated(Cursor(given.text, unquoting), _BEGINS, "{devices=[4,2]<=[8]}"):
+        braces = this.sharding
         is_tuple = bool(braces.items) and braces.items[0].text == "{"
         elements = [item.single for item in braces.items] if is_tuple else [braces]
-        types = this.types if is_hlo else this.types[-1:]
+        types = this.types[-1:] if "mhlo." in given.text else this.types
         for i, element in enumerate(elements):
             name = f"{this.name}.{i}" if len(elements) > 1 else this.name
             parts[name] = element, types[i] if i < len(types) else None
-    if len(found) == 1 and found[0].at == 0:
-        cursor.expect_end("the sharding")
     sharding, typed = parts[given.chosen(parts, "the text")]
     first = sharding.items[0] if sharding.items else None
     if first and first.text == "mesh":

@@ -45,11 +45,9 @@ def read(given: Given) -> Reading:
         this.name: this for this in annotated(cursor, _BEGINS, '#sdy.sharding<mesh<["x"=2]>, [{"x"}, {}]>')
     }
     this = found[given.chosen(found, "the text")]
-    cursor.at = this.at
-    sharding = value(cursor)
-    written, *items = sharding.items
+    written, *items = this.sharding.items
     if not items or items[0].text != "[":
-        raise sharding.error("TW004", 'a sharding has its dimensions: [{"x"}, {}]')
+        raise this.sharding.error("TW004", 'a sharding has its dimensions: [{"x"}, {}]')
     mesh, notes = _mesh(cursor, given, written)
     tiles = on_mesh(mesh, items)
     tiles.notes += notes
