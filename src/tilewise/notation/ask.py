@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tilewise.core.errors import LayoutError
 from tilewise.core.vectors import Vector
 from tilewise.notation.tokens import END, NAME, shortened
-from tilewise.notation.trees import Names, Reader, Tree, plain
+from tilewise.notation.trees import Names, NumberCursor, Tree, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def parse_region(text: str, let: Mapping[str, int] | None = None) -> tuple[slice
         ) from None
 
 
-def _parts(cursor: Reader, what: str) -> list[slice | int]:
+def _parts(cursor: NumberCursor, what: str) -> list[slice | int]:
     found = [_part(cursor)]
     while cursor.accept(","):
         found.append(_part(cursor))
@@ -105,7 +105,7 @@ def _parts(cursor: Reader, what: str) -> list[slice | int]:
     return found
 
 
-def _part(cursor: Reader) -> slice | int:
+def _part(cursor: NumberCursor) -> slice | int:
     if cursor.accept("_"):
         return slice(None)
     if cursor.next.text == "(":
@@ -132,14 +132,14 @@ def _part(cursor: Reader) -> slice | int:
 
 def _started(
     text: str, let: Mapping[str, int] | None, what: str, example: str, given: bool = False
-) -> Reader:
-    cursor = Reader(text, Names(let or {}, frozenset(), given=given or bool(let)))
+) -> NumberCursor:
+    cursor = NumberCursor(text, Names(let or {}, frozenset(), given=given or bool(let)))
     if cursor.next.kind == END:
         raise cursor.error("TW004", f"expected {what}, found nothing", hint=example)
     return cursor
 
 
-def _listed(cursor: Reader, what: str) -> Tree:
+def _listed(cursor: NumberCursor, what: str) -> Tree:
     found, _ = cursor.trees(cursor.integer, "")
     cursor.expect_end(what, _COMMAS)
     return found

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.notation.tokens import NAME, NUMBER, WIDTH, Cursor, Span, Token
-from tilewise.notation.trees import Names, Reader
+from tilewise.notation.trees import Names, NumberCursor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ def whole_call(
     let: Mapping[str, int] | None = None,
 ) -> Any:
     """What a catalogue makes of a text that is one call; `let` gives values to names."""
-    reader = Reader(text, Names(let or {}, frozenset()))
+    reader = NumberCursor(text, Names(let or {}, frozenset()))
     made = call(reader, catalog)
     reader.expect_end("the call")
     return made
 
 
-def call(reader: Reader, catalog: Callable[[str], Callable[[Sequence[Argument]], Any]]) -> Any:
+def call(reader: NumberCursor, catalog: Callable[[str], Callable[[Sequence[Argument]], Any]]) -> Any:
     """What a catalogue makes of the call ahead."""
     start, words = reader.next, dotted(reader)
     reader.at += 2 * len(words) - 1
@@ -97,7 +97,7 @@ def call(reader: Reader, catalog: Callable[[str], Callable[[Sequence[Argument]],
         raise
 
 
-def _argument(reader: Reader) -> Argument:
+def _argument(reader: NumberCursor) -> Argument:
     start, name = reader.next, ""
     if start.kind == NAME and reader.ahead(1).text == "=":
         name = reader.take().text

@@ -25,7 +25,7 @@ from tilewise.core.swizzles import NAMED_BITS, Swizzle
 from tilewise.core.vectors import Term, Vector, as_vector
 from tilewise.notation.calls import Catalog, call, dotted, opens_call
 from tilewise.notation.tokens import END, NAME, Span, Token, shortened
-from tilewise.notation.trees import Names, Reader
+from tilewise.notation.trees import Names, NumberCursor
 
 _LETTERS = ("S", "R", "O")
 _ELSEWHERE = {
@@ -43,7 +43,7 @@ _EXAMPLES = {
 }
 
 
-class Parser(Reader):
+class Parser(NumberCursor):
     """One text in the notation."""
 
     def __init__(

@@ -71,7 +71,7 @@ NAMELESS = Names({}, frozenset())
 """No name has a value."""
 
 
-class Reader(Cursor):
+class NumberCursor(Cursor):
     """A cursor that takes numbers, vectors and tuples of them, with values for names."""
 
     def __init__(

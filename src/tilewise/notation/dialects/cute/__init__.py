@@ -26,7 +26,7 @@ from tilewise.notation.dialects.cute.made import Maker
 from tilewise.notation.dialects.cute.printed import CuteParser
 from tilewise.notation.dialects.given import Given, Reading, words
 from tilewise.notation.tokens import Token, tokens_of
-from tilewise.notation.trees import Names, Reader
+from tilewise.notation.trees import Names, NumberCursor
 
 EXAMPLES = (
     Given("ThrLayoutVMNK:  (_32,_1,_1,_1):(_1,_0,_0,_0)"),
@@ -77,7 +77,7 @@ def read(given: Given) -> Reading:
     start, end = parts[given.chosen(parts, "the text")] if parts else (0, len(text))
     names = Names(given.let, frozenset())
     if _NAMED.match(text, start):
-        return Maker(Reader(text, names, words, (start, end)), given.unit).reading()
+        return Maker(NumberCursor(text, names, words, (start, end)), given.unit).reading()
     parser = CuteParser(text, names, given.unit, _tokens, (start, end))
     if len(dotted(parser)) > 1:
         raise parser.error("TW008", f"{parser.next} begins no layout of CuTe", hint="leave the dialect out")

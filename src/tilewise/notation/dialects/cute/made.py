@@ -33,7 +33,7 @@ from tilewise.notation.dialects.cute.printed import along_basis, coordinate, ele
 from tilewise.notation.dialects.given import Reading
 from tilewise.notation.dialects.values import Item, Value, Written, between, values
 from tilewise.notation.tokens import NAME, Token
-from tilewise.notation.trees import Reader
+from tilewise.notation.trees import NumberCursor
 
 _LEFT_OUT = ("const", "constexpr", "volatile", "typename", "struct", "class", "auto", "static", "&")
 _SEVERAL = ("unsigned", "signed", "long", "short")
@@ -121,7 +121,7 @@ def _check_end(rest: Sequence[Value]) -> None:
 class Maker:
     """One type or call, and the layout that it makes."""
 
-    cursor: Reader
+    cursor: NumberCursor
     unit: str = "element"
     dtype: DType | None = None
 

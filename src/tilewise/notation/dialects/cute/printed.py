@@ -28,7 +28,7 @@ from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.cute import ATTACHED, POINTERS, SWIZZLES
 from tilewise.notation.dialects.given import Reading
 from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Scan, Span, Token
-from tilewise.notation.trees import NAMELESS, Leaf, Names, Reader, Tree, plain
+from tilewise.notation.trees import NAMELESS, Leaf, Names, NumberCursor, Tree, plain
 
 _PYCUTE = re.compile(r"SW_(\d{1,4})_(\d{1,4})_(\d{1,4})")
 """A swizzle of pycute."""
@@ -135,7 +135,7 @@ class Pointer:
             yield f"the swizzle repeats by {period} bytes, and the pointer may begin inside its pattern"
 
 
-class CuteParser(Reader):
+class CuteParser(NumberCursor):
     """One layout as CuTe prints it, and the pointer before it."""
 
     def __init__(
@@ -380,7 +380,7 @@ class CuteParser(Reader):
         raise self.no_number(token)
 
 
-def static(reader: Reader, word: str) -> int | None:
+def static(reader: NumberCursor, word: str) -> int | None:
     """Return the number that a static one is: the 8 of `_8`, the -8 of `_m8`; else None."""
     digits = word.removeprefix("_").removeprefix("m")
     if word[:1] != "_" or not (digits.isascii() and digits.isdigit()):
