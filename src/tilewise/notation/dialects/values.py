@@ -20,6 +20,7 @@ from tilewise.notation.dialects.given import SHAPE, STRING, Extents
 from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Span, shortened
 
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_ENDS = {",", *_CLOSING.values()}
 
 
 @dataclass(slots=True, eq=False)
@@ -102,7 +103,7 @@ class Item(Written):
     @property
     def without_key(self) -> Item:
         """The values alone."""
-        return replace(self, key=None)
+        return replace(self, key=None) if self.key else self
 
     @property
     def single(self) -> Value:
@@ -158,7 +159,7 @@ def _item(cursor: Cursor, depth: int) -> Item:
     if start.kind in (NAME, STRING) and cursor.ahead(1).text in ("=", ":"):
         key, sign = value(cursor), cursor.take().text
     found: list[Value] = []
-    while cursor.next.kind != END and cursor.next.text not in (",", *_CLOSING.values()):
+    while cursor.next.kind != END and cursor.next.text not in _ENDS:
         found.append(value(cursor, depth))
     if not found and cursor.next.kind != END:
         raise cursor.error("TW004", f"expected a value, found {cursor.next}")

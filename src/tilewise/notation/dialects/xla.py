@@ -177,7 +177,8 @@ def _braces(braces: Value, array: _Array) -> None:
             raise words[colon].error("TW004", "attributes follow the whole order")
         attributes += words[colon + 1 :]
         if colon or order:
-            order.append(replace(item, values=tuple(words[:colon])).as_number())
+            alone = item if colon == len(words) else replace(item, values=tuple(words[:colon]))
+            order.append(alone.as_number())
     array.order = tuple(order)
     rank = len(order if array.shape is None else array.shape)
     if sorted(order) != [*range(rank)]:
