@@ -10,7 +10,7 @@ import pytest
 
 from tilewise import LayoutError
 from tilewise.core.axes import m
-from tilewise.notation.formulas import MAX_DEPTH, MAX_TEXT, Source, Value, read_lambda
+from tilewise.notation.formulas import MAX_DEPTH, MAX_TEXT, Bounded, Source, read_lambda
 
 SHAPE = (6, 8)
 
@@ -72,7 +72,7 @@ def test_bounds_hold(times):
         text = some_expression(rng)
         source = Source(text)
         names = {"i": (0, 5), "j": (0, 7), "K": (11, 11)}
-        values = {name: Value(ast.Name(name, ast.Load()), *ends) for name, ends in names.items()}
+        values = {name: Bounded(ast.Name(name, ast.Load()), *ends) for name, ends in names.items()}
         try:
             found = source.checked(source.parsed(), values)
         except LayoutError:

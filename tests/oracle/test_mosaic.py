@@ -20,7 +20,7 @@ from tests.notation.dialects.mosaic_drawn import Copies, drawn_layout, drawn_til
 from tilewise import LayoutError, parse
 from tilewise.notation import dialects
 from tilewise.notation.dialects import DIALECTS, Given
-from tilewise.notation.dialects.mosaic.registers import NAMED, Replicated
+from tilewise.notation.dialects.mosaic import NAMED, Replicated
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 

@@ -25,8 +25,8 @@ from tilewise.core.shapes import as_shape
 from tilewise.hardware.calls import layout_named
 from tilewise.notation.calls import call, dotted
 from tilewise.notation.dialects.cute.printed import CuteParser, tile_mode
-from tilewise.notation.tokens import NAME, Cursor
-from tilewise.notation.trees import Names, shape_of
+from tilewise.notation.tokens import NAME
+from tilewise.notation.trees import Names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,30 +134,30 @@ def read_tiled(text: str, let: Mapping[str, int]) -> Layout:
     >>> print(read_tiled("tiled_copy((4,8), (2,1))", {}).in_order("row"))
     S[((4, 2), 8) : ((1@laneid, 1@reg), 4@laneid)]
     """
-    cursor, names = Cursor(text), Names(let, frozenset())
+    cursor = CuteParser(text, Names(let, frozenset()))
     start = cursor.take()
     usage = _USAGE[start.text]
     opened = cursor.expect("(")
     with cursor.blame(start):
         if start.text == "tiled_mma":
-            found = _read_mma(cursor, names, usage)
+            found = _read_mma(cursor, usage)
         else:
-            threads = _shape_or_layout(cursor, names)
+            threads = _shape_or_layout(cursor)
             cursor.expect(",", hint=usage)
-            found = tiled_copy(threads, _shape_or_layout(cursor, names))
+            found = tiled_copy(threads, _shape_or_layout(cursor))
     cursor.expect(")", opened, usage)
     cursor.expect_end("the call", "it stands alone: no offset and no copies are added")
     return found
 
 
-def _read_mma(cursor: Cursor, names: Names, usage: str) -> Layout:
+def _read_mma(cursor: CuteParser, usage: str) -> Layout:
     first = cursor.next
     if first.kind != NAME:
         raise cursor.error("TW004", f"expected an atom of the catalogue, found {first}", hint=usage)
     operand = dotted(cursor)[-1].text
-    atom = call(cursor, names, layout_named)
+    atom = call(cursor, layout_named)
     cursor.expect(",", hint=usage)
-    threads = _shape_or_layout(cursor, names)
+    threads = _shape_or_layout(cursor)
     tile: dict[str, Any] = {}
     while cursor.accept(","):
         mode = cursor.take()
@@ -166,11 +166,11 @@ def _read_mma(cursor: Cursor, names: Names, usage: str) -> Layout:
                 "TW601", f"{mode} does not belong here: write m, n, k, each of them once", mode.span, usage
             )
         cursor.expect("=", hint=usage)
-        tile[mode.text] = tile_mode(CuteParser(cursor, names))
+        tile[mode.text] = tile_mode(cursor)
     return tiled_mma(atom, threads, operand=operand, **tile)
 
 
-def _shape_or_layout(cursor: Cursor, names: Names) -> Any:
+def _shape_or_layout(cursor: CuteParser) -> Any:
     """Take a shape, or a layout of CuTe where strides follow it."""
-    found = CuteParser(cursor, names).shape_or_layout()
-    return found if isinstance(found, Layout) else shape_of(cursor, found)
+    found = cursor.shape_or_layout()
+    return found if isinstance(found, Layout) else cursor.shape_of(found)

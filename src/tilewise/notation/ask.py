@@ -6,20 +6,8 @@ from collections.abc import Mapping
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.vectors import Vector
-from tilewise.notation.tokens import END, NAME, Cursor, shortened
-from tilewise.notation.trees import (
-    Branch,
-    Leaf,
-    LeafParser,
-    Names,
-    Tree,
-    axis,
-    factor,
-    integer,
-    shape_of,
-    tree,
-    vector,
-)
+from tilewise.notation.tokens import END, NAME, shortened
+from tilewise.notation.trees import Names, NumberCursor, Tree, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +22,8 @@ def parse_index(text: str, let: Mapping[str, int] | None = None) -> Any:
     >>> parse_index("37"), parse_index("5,3,1"), parse_index("((1, 0), (2, 3))")
     (37, (5, 3, 1), ((1, 0), (2, 3)))
     """
-    cursor = _started(text, "an index", "such as 37 or 5,3,1")
-    return _plain(_listed(cursor, integer(_named(let)), "the index"))
+    cursor = _started(text, let, "an index", "such as 37 or 5,3,1")
+    return plain(_listed(cursor, "the index"))
 
 
 def parse_shape(text: str, let: Mapping[str, int] | None = None) -> Any:
@@ -44,8 +32,8 @@ def parse_shape(text: str, let: Mapping[str, int] | None = None) -> Any:
     >>> parse_shape("8,8"), parse_shape("((4,2),8)")
     ((8, 8), ((4, 2), 8))
     """
-    cursor = _started(text, "a shape", "such as 8,8")
-    return shape_of(cursor, _listed(cursor, integer(Names(let or {}, frozenset())), "the shape"))
+    cursor = _started(text, let, "a shape", "such as 8,8", given=True)
+    return cursor.shape_of(_listed(cursor, "the shape"))
 
 
 def parse_place(text: str, let: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -54,17 +42,16 @@ def parse_place(text: str, let: Mapping[str, int] | None = None) -> dict[str, in
     >>> parse_place("laneid=5,reg=1"), parse_place("27"), parse_place("5@laneid + 1@reg")
     ({'laneid': 5, 'reg': 1}, {'m': 27}, {'laneid': 5, 'reg': 1})
     """
-    cursor = _started(text, "a place", "such as laneid=5,reg=1")
-    names = _named(let)
+    cursor = _started(text, let, "a place", "such as laneid=5,reg=1")
     place: dict[str, int] = {}
     while True:
         start = cursor.next
         if start.kind == NAME:
-            on = axis(cursor, names)
+            on = cursor.axis()
             cursor.expect("=", hint=f"write {shortened(start.text)}=0")
-            named = {on.name: factor(cursor, names)}
+            named = {on.name: cursor.factor()}
         else:
-            value = vector(names)(cursor).value
+            value = cursor.vector().value
             assert isinstance(value, Vector)
             named = value.as_dict() or {"m": 0}
         for name, steps in named.items():
@@ -85,13 +72,9 @@ def parse_window(
     >>> parse_window("0:16,8:24"), parse_window(":,3")
     (((0, 16), (8, 24)), ((None, None), (3, 4)))
     """
-    cursor = _started(text, "a window", "such as 0:16,8:24")
-    names = _named(let)
-    ranges = [_range(cursor, names)]
-    while cursor.accept(","):
-        ranges.append(_range(cursor, names))
-    cursor.expect_end("the window", _COMMAS)
-    return tuple(ranges)
+    cursor = _started(text, let, "a window", "such as 0:16,8:24")
+    parts = _parts(cursor, "the window")
+    return tuple([(part.start, part.stop) if isinstance(part, slice) else (part, part + 1) for part in parts])
 
 
 def parse_region(text: str, let: Mapping[str, int] | None = None) -> tuple[slice | int, ...]:
@@ -103,12 +86,8 @@ def parse_region(text: str, let: Mapping[str, int] | None = None) -> tuple[slice
     (slice(0, 4, None), 3, slice(None, None, None), slice(None, None, None))
     """
     try:
-        cursor = _started(text, "a region", "such as 0:4,3")
-        names = _named(let)
-        parts = [_part(cursor, names)]
-        while cursor.accept(","):
-            parts.append(_part(cursor, names))
-        cursor.expect_end("the region", _COMMAS)
+        cursor = _started(text, let, "a region", "such as 0:4,3")
+        return tuple(_parts(cursor, "the region"))
     except LayoutError as error:
         if error.hint not in ("", _COMMAS) and error.code != "TW101":
             raise
@@ -116,15 +95,17 @@ def parse_region(text: str, let: Mapping[str, int] | None = None) -> tuple[slice
         raise LayoutError(
             error.code, error.message, hint=hint, span=error.span, source=error.source
         ) from None
-    return tuple(parts)
 
 
-def _range(cursor: Cursor, names: Names) -> tuple[int | None, int | None]:
-    part = _part(cursor, names)
-    return (part.start, part.stop) if isinstance(part, slice) else (part, part + 1)
+def _parts(cursor: NumberCursor, what: str) -> list[slice | int]:
+    found = [_part(cursor)]
+    while cursor.accept(","):
+        found.append(_part(cursor))
+    cursor.expect_end(what, _COMMAS)
+    return found
 
 
-def _part(cursor: Cursor, names: Names) -> slice | int:
+def _part(cursor: NumberCursor) -> slice | int:
     if cursor.accept("_"):
         return slice(None)
     if cursor.next.text == "(":
@@ -133,13 +114,13 @@ def _part(cursor: Cursor, names: Names) -> slice | int:
             "a region has one range a mode, and none inside a mode",
             hint="give the inner modes a shape, such as shape=(8, 16, 64) for ((8, 16), 64)",
         )
-    start = None if cursor.next.text == ":" else factor(cursor, names)
+    start = None if cursor.next.text == ":" else cursor.factor()
     if not cursor.accept(":"):
         if start is None:
             raise cursor.error("TW004", "expected a range such as 0:16")
         return start
     at_end = cursor.next.kind == END or cursor.next.text == ","
-    stop = None if at_end else factor(cursor, names)
+    stop = None if at_end else cursor.factor()
     if cursor.next.text == ":":
         raise cursor.error(
             "TW004",
@@ -149,29 +130,16 @@ def _part(cursor: Cursor, names: Names) -> slice | int:
     return slice(start, stop)
 
 
-def _named(let: Mapping[str, int] | None) -> Names:
-    return Names(let or {}, frozenset(), given=bool(let))
-
-
-def _started(text: str, what: str, example: str) -> Cursor:
-    cursor = Cursor(text)
+def _started(
+    text: str, let: Mapping[str, int] | None, what: str, example: str, given: bool = False
+) -> NumberCursor:
+    cursor = NumberCursor(text, Names(let or {}, frozenset(), given=given or bool(let)))
     if cursor.next.kind == END:
         raise cursor.error("TW004", f"expected {what}, found nothing", hint=example)
     return cursor
 
 
-def _listed(cursor: Cursor, leaf: LeafParser, what: str) -> Tree:
-    start = cursor.next
-    parts = [tree(cursor, leaf)]
-    comma = False
-    while cursor.accept(","):
-        comma = True
-        if cursor.next.kind == END:
-            break
-        parts.append(tree(cursor, leaf))
+def _listed(cursor: NumberCursor, what: str) -> Tree:
+    found, _ = cursor.trees(cursor.integer, "")
     cursor.expect_end(what, _COMMAS)
-    return Branch(tuple(parts), cursor.since(start)) if comma else parts[0]
-
-
-def _plain(node: Tree) -> Any:
-    return node.value if isinstance(node, Leaf) else tuple(_plain(part) for part in node.parts)
+    return found

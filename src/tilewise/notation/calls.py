@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.notation.tokens import NAME, NUMBER, WIDTH, Cursor, Token
-from tilewise.notation.trees import Names, product
+from tilewise.notation.tokens import NAME, NUMBER, WIDTH, Cursor, Span, Token
+from tilewise.notation.trees import Names, NumberCursor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Argument:
     """The parameter, or nothing where the position tells."""
     text: str
     number: int | None
-    span: tuple[int, int]
+    span: Span
 
 
 Catalog = Callable[[str], Callable[[Sequence[Argument]], Layout]]
@@ -49,23 +49,8 @@ def dotted(cursor: Cursor) -> list[Token]:
     return words
 
 
-def _take_dotted(cursor: Cursor) -> list[Token]:
-    words = dotted(cursor)
-    for _ in range(2 * len(words) - 1):
-        cursor.take()
-    return words
-
-
-def _take_joined(cursor: Cursor) -> None:
-    """The words of a value: dots join them, and PTX's double colons, mxf4nvf4.block_scale.scale_vec::4X."""
-    cursor.take()
-    while joins := _joins(cursor):
-        for _ in range(joins + 1):
-            cursor.take()
-
-
 def _joins(cursor: Cursor) -> int:
-    """How many signs ahead join the next word to the last: one dot, two colons, or none."""
+    """Return how many signs join the next word to the last: one dot, PTX's two colons, or 0."""
     for signs in (".", "::"):
         ahead = [cursor.ahead(at).text for at in range(len(signs))]
         if ahead == [*signs] and cursor.ahead(len(signs)).kind in (NAME, WIDTH):
@@ -84,52 +69,48 @@ def whole_call(
     let: Mapping[str, int] | None = None,
 ) -> Any:
     """What a catalogue makes of a text that is one call; `let` gives values to names."""
-    cursor = Cursor(text)
-    made = call(cursor, Names(let or {}, frozenset()), catalog)
-    cursor.expect_end("the call")
+    reader = NumberCursor(text, Names(let or {}, frozenset()))
+    made = call(reader, catalog)
+    reader.expect_end("the call")
     return made
 
 
-def call(cursor: Cursor, names: Names, catalog: Callable[[str], Callable[[Sequence[Argument]], Any]]) -> Any:
+def call(reader: NumberCursor, catalog: Callable[[str], Callable[[Sequence[Argument]], Any]]) -> Any:
     """What a catalogue makes of the call ahead."""
-    start, words = cursor.next, _take_dotted(cursor)
-    with cursor.blame(start):
+    start, words = reader.next, dotted(reader)
+    reader.at += 2 * len(words) - 1
+    with reader.blame(start):
         made_of = catalog(".".join(word.text for word in words))
-    arguments = _arguments(cursor, names)
+    opened = reader.accept("(")
+    arguments: list[Argument] = []
+    while opened and not reader.accept(")"):
+        if arguments and not reader.accept(","):
+            reader.expect(")", opened, "separate the arguments with commas")
+        if reader.accept(")"):
+            break
+        arguments.append(_argument(reader))
     try:
-        with cursor.blame(start):
+        with reader.blame(start):
             return made_of(arguments)
     except LayoutError as error:
-        error.source = error.source or cursor.source
+        error.source = error.source or reader.source
         raise
 
 
-def _arguments(cursor: Cursor, names: Names) -> list[Argument]:
-    opened = cursor.accept("(")
-    arguments: list[Argument] = []
-    while opened and not cursor.accept(")"):
-        if arguments and not cursor.accept(","):
-            cursor.expect(")", opened, "separate the arguments with commas")
-        if cursor.accept(")"):
-            break
-        arguments.append(_argument(cursor, names))
-    return arguments
-
-
-def _argument(cursor: Cursor, names: Names) -> Argument:
-    start, name = cursor.next, ""
-    if start.kind == NAME and cursor.ahead(1).text == "=":
-        name = cursor.take().text
-        cursor.take()
-    first = cursor.next
+def _argument(reader: NumberCursor) -> Argument:
+    start, name = reader.next, ""
+    if start.kind == NAME and reader.ahead(1).text == "=":
+        name = reader.take().text
+        reader.take()
+    first = reader.next
     number = None
-    if first.kind == NUMBER or first.text in ("+", "-") or first.text in names.values:
-        number = product(cursor, names)
-    elif first.kind == NAME:
-        _take_joined(cursor)
-    elif first.kind == WIDTH:
-        cursor.take()
+    if first.kind == NUMBER or first.text in ("+", "-") or first.text in reader.names.values:
+        number = reader.product()
+    elif first.kind in (NAME, WIDTH):
+        reader.take()
+        while first.kind == NAME and (joins := _joins(reader)):  # mxf4nvf4.block_scale.scale_vec::4X
+            reader.at += joins + 1
     else:
-        raise cursor.error("TW004", f"expected a value, found {first}", hint="such as f32, n=64, mode=128B")
-    text = cursor.source[slice(*cursor.since(first))]
-    return Argument(name, text, number, cursor.since(start))
+        raise reader.error("TW004", f"expected a value, found {first}", hint="such as f32, n=64, mode=128B")
+    text = reader.source[slice(*reader.since(first))]
+    return Argument(name, text, number, reader.since(start))

@@ -8,9 +8,48 @@ from __future__ import annotations
 import re
 
 from tilewise.core.text import cute_text as to_cute
-from tilewise.notation.dialects.looks import ATTACHED, CUTE_SHAPE, POINTERS, SWIZZLES
 
 __all__ = ["has_rows_below", "looks_like_cute", "pointer_in", "to_cute"]
+
+CUTE_BLOCK = r"(?:Tiled ?MMA|MMA[ _]Atom|Tiled ?Copy|Copy[ _]Atom)[ \t]*\n"
+
+SWIZZLES = ("Sw", "Swizzle", "S")
+POINTERS = ("smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr", "tmem_")
+ATTACHED = tuple(f"_{pointer}" for pointer in POINTERS)  # `Sw<3,4,3>_smem_ptr[16b](...)`
+
+CUTE_OPERATIONS = (
+    *("tile_to_shape", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide", "logical_product"),
+    *("blocked_product", "raked_product", "complement", "coalesce", "right_inverse", "left_inverse"),
+)
+"""Calls that compute a layout from others. They are refused by their names."""
+
+_TYPES = ("Layout", "ComposedLayout", "Tensor")
+_CALLS = (
+    *("make_layout", "make_ordered_layout", "make_composed_layout", "make_identity_layout"),
+    *("make_identity_tensor", "composition"),
+)
+CUTE_NAMED = (
+    r"(?:(?:const|typename|struct|class)\s+|(?:cute|pycute)(?:::|\.)|::|decltype\()*"
+    rf"(?:(?:{'|'.join(_TYPES)})\s*<(?!0x)|(?:{'|'.join((*_CALLS, *CUTE_OPERATIONS))})\s*\("
+    r"|(?:Composed)?Layout\((?:\s*\(*\s*\d|Swizzle|make_swizzle))"
+)
+"""The beginning of a type or a call that makes a layout."""
+
+CUTE_PRINTED = (
+    r"(?:tensor<\s*(?:ptr<|\(|[\d?]+\s+o\b)|tensor\(\s*(?:raw_ptr\(|\([\d,?()\s-]*\)\s*o\b)|Tensor<0x|raw_ptr\("
+    r"|(?:[sgrt]mem_)?ptr\[|ptr<\w|tmem_\[|ArithTuple\(|counting_(?:ptr|iter(?:ator)?)\(|SW_\d"
+    r"|(?:Sw|S|Swizzle)<\s*\d+\s*,\s*\d+\s*,\s*-?\d+\s*>\s*(?:[o∘]\s|_?\w*ptr|_tmem)(?!.*\b[SRO]\[))"
+)
+"""The beginning of a printed layout that has more before it than a shape."""
+
+CUTE_SHAPE = r"(?:\(+\s*-?[\w?]|-?_?[\d?])[^:=\n\[]*:\s*[(\w?-]"
+"""The beginning of a shape and strides."""
+
+CUTE_LABEL = r"(?:_*[A-Za-z][\w .-]{0,80}[:=]|[^\n]{0,1000}\[(?:with )?\w{1,80} =)[ \t]*"
+"""A name before a layout: `sA :`, `using Atom =`, or the `[with T =` of a compiler."""
+
+CUTE = rf"(?:{CUTE_LABEL})?(?:{CUTE_NAMED}|{CUTE_PRINTED})|{CUTE_LABEL}{CUTE_SHAPE}"
+"""The beginning of a text in which a layout of CuTe has more before it than a shape."""
 
 _TYPED = (
     r"(?:ptr|tmem_)\s*\[\s*(?P<width>\d{1,5})b\s*\]\s*\(\s*(?P<address>(?:0[xX][0-9a-fA-F]+|\d+)(?![\w.…]))?"
@@ -38,7 +77,7 @@ def pointer_in(text: str) -> tuple[int, int] | None:
     if found is None:
         return None
     if word := found["type"] or found["raw"]:
-        from tilewise.notation.dialects.cute.elements import bits_of
+        from tilewise.notation.dialects.cute.printed import bits_of
 
         bits = bits_of(word)
         return None if bits is None else (bits, 0)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError, printable
@@ -22,12 +22,8 @@ from tilewise.core.integers import counted
 from tilewise.core.shapes import spell
 from tilewise.notation.tokens import shortened
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-    Rewrite = Callable[[Sequence[ast.expr]], ast.expr | None]
-
+Rewrite = Callable[[Sequence[ast.expr]], ast.expr | None]
+"""Returns the expression that a call of these arguments stands for, or None."""
 Name = TypeVar("Name")
 
 MAX_TEXT = 1 << 12
@@ -50,7 +46,7 @@ _INSTEAD: dict[type, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class Bounded:
     """An expression that is known to be safe, and the least and the most that it may be."""
 
     node: ast.expr
@@ -86,7 +82,7 @@ class Formula(Generic[Name]):
             )
         return {name: _at_all_indices(value.node, shape) for name, value in checked.items()}
 
-    def checked(self, shape: Sequence[int]) -> dict[Name, Value]:
+    def checked(self, shape: Sequence[int]) -> dict[Name, Bounded]:
         """Return the expressions made anew, of coordinates `_0`, `_1` and so on, with their bounds."""
         if len(shape) != len(self.arguments):
             raise LayoutError(
@@ -97,13 +93,13 @@ class Formula(Generic[Name]):
             )
         names = constants(self.let)
         for at, (name, extent) in enumerate(zip(self.arguments, shape, strict=True)):
-            names[name] = Value(ast.Name(f"_{at}", ast.Load()), 0, extent - 1)
+            names[name] = Bounded(ast.Name(f"_{at}", ast.Load()), 0, extent - 1)
         return {name: self.source.checked(node, names) for name, node in self.parts.items()}
 
 
-def constants(let: Mapping[str, int]) -> dict[str, Value]:
+def constants(let: Mapping[str, int]) -> dict[str, Bounded]:
     """Return names that have one value each."""
-    return {name: Value(ast.Constant(value), value, value) for name, value in let.items()}
+    return {name: Bounded(ast.Constant(value), value, value) for name, value in let.items()}
 
 
 def _at_all_indices(node: ast.expr, shape: Sequence[int]) -> list[int]:
@@ -180,13 +176,17 @@ class Source:
                 node.end_col_offset = (node.end_col_offset or 0) + before
         return tree
 
-    def checked(self, node: ast.expr, names: Mapping[str, Value], depth: int = 0) -> Value:
+    def checked(self, node: ast.expr, names: Mapping[str, Bounded], depth: int = 0) -> Bounded:
         """Return an expression made anew, with its bounds; refuse all that is no integer arithmetic."""
         if depth > MAX_DEPTH:
             self.refuse(node, "TW005", f"a formula that is nested more than {MAX_DEPTH} deep")
+
+        def of(part: ast.expr) -> Bounded:
+            return self.checked(part, names, depth + 1)
+
         match node:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
-                made = Value(ast.Constant(number), number, number)
+                made = Bounded(ast.Constant(number), number, number)
             case ast.Name(id=name):
                 if name not in names:
                     known = ", ".join(names) or "no name"
@@ -194,29 +194,29 @@ class Source:
                     self.refuse(node, "TW007", f"'{shortened(name)}' has no value; known: {known}", hint)
                 made = names[name]
             case ast.BinOp(left, op, right) if isinstance(op, _OPERATORS):
-                one, other = self.checked(left, names, depth + 1), self.checked(right, names, depth + 1)
-                made = Value(ast.BinOp(one.node, op, other.node), *self._bounds(node, one, other))
+                one, other = of(left), of(right)
+                made = Bounded(ast.BinOp(one.node, op, other.node), *self._bounds(node, one, other))
             case ast.UnaryOp(ast.USub() | ast.UAdd() | ast.Invert() as op, operand):
-                one = self.checked(operand, names, depth + 1)
+                one = of(operand)
                 ends = sorted(_UNARY[type(op)](end) for end in (one.low, one.high))
-                made = Value(ast.UnaryOp(op, one.node), *ends)
+                made = Bounded(ast.UnaryOp(op, one.node), *ends)
             case ast.UnaryOp(ast.Not() as op, operand):
-                one = self.checked(operand, names, depth + 1)
+                one = of(operand)
                 made = _truth(ast.UnaryOp(op, one.node))
             case ast.Compare(left, ops, rest) if all(isinstance(op, _ORDERS) for op in ops):
-                first, *others = [self.checked(part, names, depth + 1) for part in (left, *rest)]
+                first, *others = map(of, (left, *rest))
                 made = _truth(ast.Compare(first.node, ops, [other.node for other in others]))
             case ast.BoolOp(op, values):
-                parts = [self.checked(part, names, depth + 1) for part in values]
+                parts = [*map(of, values)]
                 made = _either(ast.BoolOp(op, [part.node for part in parts]), parts)
             case ast.IfExp(test, body, orelse):
-                asked, *parts = [self.checked(part, names, depth + 1) for part in (test, body, orelse)]
+                asked, *parts = map(of, (test, body, orelse))
                 made = _either(ast.IfExp(asked.node, *[part.node for part in parts]), parts)
             case ast.Call(args=[first, second]) if self._called(node) in _EITHER:
-                one, other = self.checked(first, names, depth + 1), self.checked(second, names, depth + 1)
+                one, other = of(first), of(second)
                 made = _nearer(self._called(node), one, other)
             case ast.Call() if (rewritten := self._rewritten(node)) is not None:
-                made = self.checked(rewritten, names, depth + 1)
+                made = of(rewritten)
             case _:
                 self._refuse_kind(node)
         if not (made.low >= -_LIMIT and made.high < _LIMIT):
@@ -246,7 +246,7 @@ class Source:
             message, hint = "this call is not read", "known: " + " ".join(self.calls)
         self.refuse(node, "TW002", message, hint)
 
-    def _bounds(self, node: ast.BinOp, a: Value, b: Value) -> tuple[int, int]:
+    def _bounds(self, node: ast.BinOp, a: Bounded, b: Bounded) -> tuple[int, int]:
         """Return the least and the most of an operation; refuse one that may have no value."""
         op = node.op
         if isinstance(op, ast.FloorDiv | ast.Mod) and b.low <= 0 <= b.high:
@@ -287,18 +287,18 @@ _EITHER: dict[str, Callable[..., int]] = {"min": min, "max": max}
 """Functions that stay calls: as an expression, they would hold each operand twice."""
 
 
-def _nearer(name: str, one: Value, other: Value) -> Value:
+def _nearer(name: str, one: Bounded, other: Bounded) -> Bounded:
     low, high = _EITHER[name](one.low, other.low), _EITHER[name](one.high, other.high)
-    return Value(ast.Call(ast.Name(name, ast.Load()), [one.node, other.node], []), low, high)
+    return Bounded(ast.Call(ast.Name(name, ast.Load()), [one.node, other.node], []), low, high)
 
 
-def _truth(node: ast.expr) -> Value:
+def _truth(node: ast.expr) -> Bounded:
     """Return 1 for true and 0 for false."""
-    return Value(ast.UnaryOp(ast.UAdd(), node), 0, 1)
+    return Bounded(ast.UnaryOp(ast.UAdd(), node), 0, 1)
 
 
-def _either(node: ast.expr, parts: Sequence[Value]) -> Value:
-    return Value(node, min(part.low for part in parts), max(part.high for part in parts))
+def _either(node: ast.expr, parts: Sequence[Bounded]) -> Bounded:
+    return Bounded(node, min(part.low for part in parts), max(part.high for part in parts))
 
 
 # -- lambdas ---------------------------------------------------------------------------------------

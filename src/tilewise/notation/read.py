@@ -15,7 +15,6 @@ from tilewise.notation.cute import has_rows_below, looks_like_cute
 from tilewise.notation.dialects import DIALECTS, Dialect, Given, Reading, dialect_of
 from tilewise.notation.dialects import read as read_in
 from tilewise.notation.parser import Parser
-from tilewise.notation.tokens import Cursor
 from tilewise.notation.trees import Names
 
 TYPE_CHECKING = False
@@ -97,9 +96,9 @@ def reading(text: str, catalog: Catalog | None = None, **options: Unpack[Options
         _check_shape(found, given)
         return found if unit == "element" else replace(found, layout=_counted(found.layout, element))
     names = Names(let, frozenset([storage] if isinstance(storage, str) else storage))
-    cursor = Cursor(text)
-    with cursor.blame(cursor.next):
-        return Reading(_counted(Parser(cursor, names, unit, element, catalog).layout(), element))
+    parser = Parser(text, names, unit, element, catalog)
+    with parser.blame(parser.next):
+        return Reading(_counted(parser.layout(), element))
 
 
 def _without_colours(text: str) -> str:

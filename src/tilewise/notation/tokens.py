@@ -31,6 +31,10 @@ _HINTS = {
 }
 
 
+Span = tuple[int, int]
+"""The place of a piece in its text: its first character, and the one after its last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """A piece of the source and where it stands."""
@@ -41,7 +45,7 @@ class Token:
     end: int
 
     @property
-    def span(self) -> tuple[int, int]:
+    def span(self) -> Span:
         """(start, end) in characters."""
         return self.start, self.end
 
@@ -51,12 +55,16 @@ class Token:
         return f"'{shortened(self.text)}'"
 
 
+Scan = Callable[[str], Iterator[Token]]
+"""Yields the tokens of a text, as a dialect has them."""
+
+
 def shortened(text: str) -> str:
     """A text, or its beginning where it is long."""
     return text if len(text) <= 40 else text[:36] + "…"
 
 
-def tokens_of(source: str, scan: Callable[[str], Iterator[Token]] | None = None) -> list[Token]:
+def tokens_of(source: str, scan: Scan | None = None) -> list[Token]:
     """Return the tokens of a text, closed by an END token; `scan` yields those of another dialect.
 
     >>> [t.text for t in tokens_of("S[8 : 4@laneid]")]
@@ -148,9 +156,15 @@ def _check_separated(source: str, at: int, end: int) -> None:
 class Cursor:
     """A position among the tokens of one source; every refusal carries its span."""
 
-    def __init__(self, source: str, scan: Callable[[str], Iterator[Token]] | None = None) -> None:
+    def __init__(self, source: str, scan: Scan | None = None, span: Span | None = None) -> None:
+        """Begin at the first token of a text, or of a part of it; spans are those of the whole."""
         self.source = source
-        self.tokens = tokens_of(source, scan)
+        start, end = span or (0, len(source))
+        try:
+            self.tokens = tokens_of(" " * start + source[start:end], scan)
+        except LayoutError as error:
+            error.source = source
+            raise
         self.at = 0
 
     @property
@@ -192,18 +206,16 @@ class Cursor:
         if self.next.kind != END:
             raise self.error("TW004", f"{what} ends before {self.next}", hint=hint)
 
-    def error(
-        self, code: str, message: str, span: tuple[int, int] | None = None, hint: str = ""
-    ) -> LayoutError:
+    def error(self, code: str, message: str, span: Span | None = None, hint: str = "") -> LayoutError:
         """A refusal at the span, or at the next token."""
         return LayoutError(code, message, hint=hint, span=span or self.next.span, source=self.source)
 
-    def since(self, start: Token) -> tuple[int, int]:
+    def since(self, start: Token) -> Span:
         """The span from `start` to the token taken last."""
         return start.start, max(start.end, self.behind.end)
 
     @contextmanager
-    def blame(self, start: Token | tuple[int, int]) -> Iterator[None]:
+    def blame(self, start: Token | Span) -> Iterator[None]:
         """Give a refusal inside, where it has no span, this span or that of the text from a token on."""
         try:
             yield

@@ -10,7 +10,11 @@ from tilewise.core.errors import LayoutError, printable
 from tilewise.core.integers import MAX_DIGITS, as_int, counted
 from tilewise.core.shapes import MAX_NESTING, Mode
 from tilewise.core.vectors import Term, Vector
-from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token, shortened
+from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Scan, Span, Token, shortened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,7 @@ class Leaf:
     """A number or a vector."""
 
     value: int | Vector
-    span: tuple[int, int]
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +30,10 @@ class Branch:
     """A tuple, by Python's rules: `(8)` is 8, `(8,)` is a tuple."""
 
     parts: tuple[Tree, ...]
-    span: tuple[int, int]
+    span: Span
 
 
 Tree = Leaf | Branch
-LeafParser = Callable[[Cursor], Leaf]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,252 +67,236 @@ class Names:
         raise cursor.error("TW007", f"'{name}' has no value", token.span, hint)
 
 
-def tree(cursor: Cursor, leaf: LeafParser, depth: int = 1, grouping: bool = True) -> Tree:
-    """A leaf, or a tuple of trees in parentheses.
-
-    With `grouping`, parentheses around one entry and no comma are no tuple, as in Python; without, as
-    in CuTe, they are.
-    """
-    opened = cursor.accept("(")
-    if opened is None:
-        return leaf(cursor)
-    if depth > MAX_NESTING:
-        raise cursor.error("TW005", f"parentheses nested deeper than {MAX_NESTING}", opened.span)
-    parts, comma = _parts(cursor, leaf, depth, opened, grouping)
-    span = cursor.since(opened)
-    if grouping and len(parts) == 1 and not comma:
-        return parts[0] if isinstance(parts[0], Branch) else Leaf(parts[0].value, span)
-    return Branch(tuple(parts), span)
+NAMELESS = Names({}, frozenset())
+"""No name has a value."""
 
 
-def _parts(
-    cursor: Cursor, leaf: LeafParser, depth: int, opened: Token, grouping: bool
-) -> tuple[list[Tree], bool]:
-    parts: list[Tree] = []
-    comma = False
-    while not cursor.accept(")"):
-        if parts and not comma:
-            raise _not_closed(cursor, opened)
-        if cursor.next.text == ",":
-            raise cursor.error("TW004", "an entry is missing before ','")
-        parts.append(tree(cursor, leaf, depth + 1, grouping))
-        comma = cursor.accept(",") is not None
-    return parts, comma or not parts
+class NumberCursor(Cursor):
+    """A cursor that takes numbers, vectors and tuples of them, with values for names."""
 
+    def __init__(
+        self, source: str, names: Names = NAMELESS, scan: Scan | None = None, span: Span | None = None
+    ) -> None:
+        super().__init__(source, scan, span)
+        self.names = names
 
-def _not_closed(cursor: Cursor, opened: Token) -> LayoutError:
-    found = cursor.next
-    if found.kind == END:
-        return cursor.error("TW004", "'(' is never closed", opened.span)
-    if found.text in (":", "]", ">"):
-        return cursor.error("TW004", f"'(' is not closed before {found}", opened.span)
-    another = found.kind in (NUMBER, NAME) or found.text == "("
-    hint = "separate the entries of a tuple with commas" if another else ""
-    hint = "strides follow a colon: S[(8, 4) : (4@laneid, 1)]" if found.text == "@" else hint
-    return cursor.error("TW004", f"expected ',' or ')', found {found}", hint=hint)
+    def tree(self, leaf: Callable[[], Leaf], grouping: bool = True, depth: int = 1) -> Tree:
+        """A leaf, or a tuple of trees in parentheses.
 
+        With `grouping`, parentheses around one entry and no comma are no tuple, as in Python; without, as
+        in CuTe, they are.
+        """
+        opened = self.accept("(")
+        if opened is None:
+            return leaf()
+        if depth > MAX_NESTING:
+            raise self.error("TW005", f"parentheses nested deeper than {MAX_NESTING}", opened.span)
+        parts: list[Tree] = []
+        comma = False
+        while not self.accept(")"):
+            if parts and not comma:
+                raise self._not_closed(opened)
+            if self.next.text == ",":
+                raise self.error("TW004", "an entry is missing before ','")
+            parts.append(self.tree(leaf, grouping, depth + 1))
+            comma = self.accept(",") is not None
+        span = self.since(opened)
+        if grouping and len(parts) == 1 and not comma:
+            return parts[0] if isinstance(parts[0], Branch) else Leaf(parts[0].value, span)
+        return Branch(tuple(parts), span)
 
-def integer(names: Names) -> LeafParser:
-    """A parser of products of integers: `8`, `4*K`, `M//8`, `-1`."""
+    def _not_closed(self, opened: Token) -> LayoutError:
+        found = self.next
+        if found.kind == END:
+            return self.error("TW004", "'(' is never closed", opened.span)
+        if found.text in (":", "]", ">"):
+            return self.error("TW004", f"'(' is not closed before {found}", opened.span)
+        another = found.kind in (NUMBER, NAME) or found.text == "("
+        hint = "separate the entries of a tuple with commas" if another else ""
+        hint = "strides follow a colon: S[(8, 4) : (4@laneid, 1)]" if found.text == "@" else hint
+        return self.error("TW004", f"expected ',' or ')', found {found}", hint=hint)
 
-    def parse(cursor: Cursor) -> Leaf:
-        start = cursor.next
-        value = product(cursor, names)
-        return Leaf(value, cursor.since(start))
+    def trees(self, leaf: Callable[[], Leaf], *ends: str) -> tuple[Tree, bool]:
+        """A tree, or trees with commas between them and no parentheses around, as in `S[8, 4]`: then True."""
+        start = self.next
+        parts = [self.tree(leaf)]
+        comma = False
+        while self.accept(","):
+            comma = True
+            if self.next.text in ends:
+                break
+            parts.append(self.tree(leaf))
+        return (Branch(tuple(parts), self.since(start)) if comma else parts[0]), comma
 
-    return parse
+    def integer(self) -> Leaf:
+        """A product of integers: `8`, `4*K`, `M//8`, `-1`."""
+        start = self.next
+        value = self.product()
+        return Leaf(value, self.since(start))
 
-
-def vector(names: Names) -> LeafParser:
-    """A parser of strides and offsets: `4@laneid`, `16`, `1@x + 1@y`, `-2@m`."""
-
-    def parse(cursor: Cursor) -> Leaf:
-        start = cursor.next
-        terms = [*term(cursor, names).terms]
-        while sign := cursor.accept("+", "-"):
-            addend = term(cursor, names)
+    def vector(self) -> Leaf:
+        """A stride or an offset: `4@laneid`, `16`, `1@x + 1@y`, `-2@m`."""
+        start = self.next
+        terms = [*self.term().terms]
+        while sign := self.accept("+", "-"):
+            addend = self.term()
             terms += (-addend if sign.text == "-" else addend).terms
-        return Leaf(total(cursor, terms, start), cursor.since(start))
+        return Leaf(self.total(terms, start), self.since(start))
 
-    return parse
+    def total(self, terms: list[Term], start: Token) -> Vector:
+        """The vector of all terms, joined once: a long sum costs by its length."""
+        vector = Vector(tuple(terms))
+        with self.blame(start):
+            for _, steps in vector.terms:
+                as_int(steps, "a sum")
+        return vector
 
+    def term(self) -> Vector:
+        """`4@laneid`, or a bare number, which is on `m`; a bare 0 names no axis."""
+        start = self.next
+        steps = self.product()
+        if self.accept("@"):
+            moved = Vector(((self.axis(), steps),))
+            if self.next.text == "@":
+                hint = f"a step along two axes is a sum: {moved} + 1@reg"
+                raise self.error("TW004", "a second axis for one step", hint=hint)
+            return moved
+        if self.next.text in KNOWN:
+            said = self.on_one_line(self.since(start))
+            hint = f"put @ between steps and axis: {said}@{self.next.text}"
+            raise self.error("TW004", f"expected an operator, found {self.next}", hint=hint)
+        return Vector(((m, steps),)) if steps else Vector()
 
-def total(cursor: Cursor, terms: list[Term], start: Token) -> Vector:
-    """The vector of all terms, joined once: a long sum costs by its length."""
-    vector = Vector(tuple(terms))
-    with cursor.blame(start):
-        for _, steps in vector.terms:
-            as_int(steps, "a sum")
-    return vector
-
-
-def term(cursor: Cursor, names: Names) -> Vector:
-    """`4@laneid`, or a bare number, which is on `m`; a bare 0 names no axis."""
-    start = cursor.next
-    steps = product(cursor, names)
-    if cursor.accept("@"):
-        moved = Vector(((axis(cursor, names), steps),))
-        if cursor.next.text == "@":
-            hint = f"a step along two axes is a sum: {moved} + 1@reg"
-            raise cursor.error("TW004", "a second axis for one step", hint=hint)
-        return moved
-    if cursor.next.text in KNOWN:
-        said = _on_one_line(cursor, cursor.since(start))
-        hint = f"put @ between steps and axis: {said}@{cursor.next.text}"
-        raise cursor.error("TW004", f"expected an operator, found {cursor.next}", hint=hint)
-    return Vector(((m, steps),)) if steps else Vector()
-
-
-def axis(cursor: Cursor, names: Names) -> Axis:
-    """The name of an axis."""
-    token = cursor.next
-    if token.kind != NAME:
-        hint = "name the axis, such as @m or @laneid"
-        if token.kind == NUMBER:
-            hint = f"a basis stride of CuTe's dialect is spelled @e{token.text} here"
-        raise cursor.error("TW103", f"expected the name of an axis, found {token}", hint=hint)
-    if cursor.ahead(1).text == ".":
-        after = cursor.ahead(2)
-        raise cursor.error(
-            "TW002",
-            f"'{shortened(token.text)}.' is no part of an axis",
-            (token.start, cursor.ahead(1).end),
-            f"write @{after.text}" if after.kind == NAME else "",
-        )
-    with cursor.blame(token):
-        return names.axis(cursor.take().text)
-
-
-def product(cursor: Cursor, names: Names) -> int:
-    """A product of integers and names; `//` must divide without a rest."""
-    start = cursor.next
-    value = factor(cursor, names)
-    while cursor.next.text in ("*", "//"):
-        sign = cursor.take()
-        other = factor(cursor, names)
-        if sign.text == "*":
-            value *= other
-        elif other == 0 or value % other:
-            reason = "division by 0" if other == 0 else f"{value} // {other} leaves a rest"
-            raise cursor.error("TW101", reason, cursor.since(start), "only exact quotients are numbers here")
-        else:
-            value //= other
-        with cursor.blame(start):
-            as_int(value, "a product")
-    return value
-
-
-def factor(cursor: Cursor, names: Names) -> int:
-    """An integer literal or a name with a value, signs before it."""
-    if cursor.accept("-"):
-        return -factor_after_sign(cursor, names)
-    cursor.accept("+")
-    return factor_after_sign(cursor, names)
-
-
-def factor_after_sign(cursor: Cursor, names: Names) -> int:
-    """An integer literal or a name with a value."""
-    token = cursor.next
-    if token.kind == NUMBER:
-        return literal(cursor, cursor.take().text)
-    if token.kind == NAME:
-        return names.number(cursor, cursor.take())
-    raise no_number(cursor, token)
-
-
-def no_number(cursor: Cursor, token: Token) -> LayoutError:
-    """The refusal of a token where a number belongs."""
-    hint = ""
-    if token.text == "@":
-        hint = "say how many steps: 1@laneid"
-    elif token.text in ("[", "{"):
-        hint = "tuples stand in parentheses: (8, 4)"
-    elif token.text == cursor.behind.text == "*":
-        hint = "no powers are read: write the number, such as 1024 or 0x400"
-    return cursor.error("TW004", f"expected a number, found {token}", token.span, hint)
-
-
-def literal(cursor: Cursor, digits: str) -> int:
-    """The number that the digits of the token taken last spell, in decimal or hexadecimal."""
-    token = cursor.behind
-    if len(digits) > MAX_DIGITS:
-        raise cursor.error(
-            "TW005",
-            f"a number of {len(digits)} digits; at most {MAX_DIGITS} are read",
-            token.span,
-            "layouts describe real machines; look for a typing error",
-        )
-    with cursor.blame(token):
-        return as_int(int(digits, 16 if digits[:2] in ("0x", "0X") else 10), "a number")
-
-
-def leaves_of(node: Tree) -> Iterator[Leaf]:
-    """The leaves of a tree from left to right."""
-    if isinstance(node, Leaf):
-        yield node
-    else:
-        for part in node.parts:
-            yield from leaves_of(part)
-
-
-def shape_of(cursor: Cursor, node: Tree) -> tuple[Mode, ...]:
-    """The shape that a tree of integers spells; every extent positive."""
-    for leaf in leaves_of(node):
-        if leaf.value < 1:  # type: ignore[operator]  # an integer tree
-            raise cursor.error(
-                "TW102",
-                f"an extent must be positive, not {leaf.value}",
-                leaf.span,
-                "a negative stride runs backwards, an extent counts"
-                if leaf.value < 0  # type: ignore[operator]
-                else "a mode of extent 0 holds no element; leave the mode out or give it extent 1",
+    def axis(self) -> Axis:
+        """The name of an axis."""
+        token = self.next
+        if token.kind != NAME:
+            hint = "name the axis, such as @m or @laneid"
+            if token.kind == NUMBER:
+                hint = f"a basis stride of CuTe's dialect is spelled @e{token.text} here"
+            raise self.error("TW103", f"expected the name of an axis, found {token}", hint=hint)
+        if self.ahead(1).text == ".":
+            after = self.ahead(2)
+            raise self.error(
+                "TW002",
+                f"'{shortened(token.text)}.' is no part of an axis",
+                (token.start, self.ahead(1).end),
+                f"write @{after.text}" if after.kind == NAME else "",
             )
-    modes = node.parts if isinstance(node, Branch) else (node,)
-    return tuple(_mode(cursor, mode) for mode in modes)
+        with self.blame(token):
+            return self.names.axis(self.take().text)
+
+    def product(self) -> int:
+        """A product of integers and names; `//` must divide without a rest."""
+        start = self.next
+        value = self.factor()
+        while self.next.text in ("*", "//"):
+            sign = self.take()
+            other = self.factor()
+            if sign.text == "*":
+                value *= other
+            elif other == 0 or value % other:
+                reason = "division by 0" if other == 0 else f"{value} // {other} leaves a rest"
+                raise self.error("TW101", reason, self.since(start), "only exact quotients are numbers here")
+            else:
+                value //= other
+            with self.blame(start):
+                as_int(value, "a product")
+        return value
+
+    def factor(self) -> int:
+        """An integer literal or a name with a value, signs before it."""
+        if self.accept("-"):
+            return -self.factor_after_sign()
+        self.accept("+")
+        return self.factor_after_sign()
+
+    def factor_after_sign(self) -> int:
+        """An integer literal or a name with a value."""
+        token = self.next
+        if token.kind == NUMBER:
+            return self.literal(self.take().text)
+        if token.kind == NAME:
+            return self.names.number(self, self.take())
+        raise self.no_number(token)
+
+    def no_number(self, token: Token) -> LayoutError:
+        """The refusal of a token where a number belongs."""
+        hint = ""
+        if token.text == "@":
+            hint = "say how many steps: 1@laneid"
+        elif token.text in ("[", "{"):
+            hint = "tuples stand in parentheses: (8, 4)"
+        elif token.text == self.behind.text == "*":
+            hint = "no powers are read: write the number, such as 1024 or 0x400"
+        return self.error("TW004", f"expected a number, found {token}", token.span, hint)
+
+    def literal(self, digits: str) -> int:
+        """The number that the digits of the token taken last spell, in decimal or hexadecimal."""
+        token = self.behind
+        if len(digits) > MAX_DIGITS:
+            raise self.error(
+                "TW005",
+                f"a number of {len(digits)} digits; at most {MAX_DIGITS} are read",
+                token.span,
+                "layouts describe real machines; look for a typing error",
+            )
+        with self.blame(token):
+            return as_int(int(digits, 16 if digits[:2] in ("0x", "0X") else 10), "a number")
+
+    def shape_of(self, node: Tree) -> tuple[Mode, ...]:
+        """The shape that a tree of integers spells; every extent positive."""
+        return tuple(map(self._mode, node.parts if isinstance(node, Branch) else (node,)))
+
+    def _mode(self, node: Tree) -> Mode:
+        if isinstance(node, Branch):
+            if not node.parts:
+                hint = "leave it out, or give it extent 1"
+                raise self.error("TW102", "an empty mode inside a shape", node.span, hint)
+            return tuple(map(self._mode, node.parts))
+        extent = node.value
+        assert isinstance(extent, int)  # a tree of integers
+        if extent < 1:
+            hint = "a mode of extent 0 holds no element; leave the mode out or give it extent 1"
+            hint = "a negative stride runs backwards, an extent counts" if extent < 0 else hint
+            raise self.error("TW102", f"an extent must be positive, not {extent}", node.span, hint)
+        return extent
+
+    def congruent(self, shape: Tree, strides: Tree, letter: str) -> tuple[Vector, ...]:
+        """The strides in the order of the shape's extents; the nesting must be the same."""
+        top_shape, top_strides = _as_branch(shape), _as_branch(strides)
+        return tuple(self._pair(top_shape, top_strides, letter))
+
+    def _pair(self, shape: Tree, strides: Tree, letter: str) -> Iterator[Vector]:
+        if isinstance(shape, Leaf) and isinstance(strides, Leaf):
+            yield strides.value  # type: ignore[misc]  # a vector tree
+            return
+        wanted = len(shape.parts) if isinstance(shape, Branch) else 1
+        given = len(strides.parts) if isinstance(strides, Branch) else 1
+        if isinstance(shape, Leaf) or isinstance(strides, Leaf) or wanted != given:
+            spelled = self.on_one_line(shape.span)
+            nested = isinstance(shape, Branch) and any(isinstance(part, Branch) for part in shape.parts)
+            noun = "mode" if nested else "extent"
+            raise self.error(
+                "TW003",
+                f"{letter} has {counted(wanted, noun)} in {spelled} and {counted(given, 'stride')}",
+                strides.span,
+                "write one stride for every extent, in the same nesting; 0 for a digit that does not move",
+            )
+        for inner, step in zip(shape.parts, strides.parts, strict=True):
+            yield from self._pair(_unwrapped(inner), _unwrapped(step), letter)
+
+    def on_one_line(self, span: Span) -> str:
+        return printable(shortened(" ".join(self.source[slice(*span)].split())))
 
 
-def _mode(cursor: Cursor, node: Tree) -> Mode:
-    if isinstance(node, Leaf):
-        return node.value  # type: ignore[return-value]  # an integer tree
-    if not node.parts:
-        raise cursor.error(
-            "TW102", "an empty mode inside a shape", node.span, "leave it out, or give it extent 1"
-        )
-    return tuple(_mode(cursor, part) for part in node.parts)
-
-
-def congruent(cursor: Cursor, shape: Tree, strides: Tree, letter: str) -> tuple[Vector, ...]:
-    """The strides in the order of the shape's extents; the nesting must be the same."""
-    top_shape, top_strides = _as_branch(shape), _as_branch(strides)
-    return tuple(_pair(cursor, top_shape, top_strides, letter))
+def plain(node: Tree) -> Any:
+    """The values of a tree as nested tuples."""
+    return node.value if isinstance(node, Leaf) else tuple(plain(part) for part in node.parts)
 
 
 def _as_branch(node: Tree) -> Branch:
     return node if isinstance(node, Branch) else Branch((node,), node.span)
-
-
-def _pair(cursor: Cursor, shape: Tree, strides: Tree, letter: str) -> Iterator[Vector]:
-    if isinstance(shape, Leaf) and isinstance(strides, Leaf):
-        yield strides.value  # type: ignore[misc]  # a vector tree
-        return
-    wanted = len(shape.parts) if isinstance(shape, Branch) else 1
-    given = len(strides.parts) if isinstance(strides, Branch) else 1
-    if isinstance(shape, Leaf) or isinstance(strides, Leaf) or wanted != given:
-        spelled = _on_one_line(cursor, shape.span)
-        nested = isinstance(shape, Branch) and any(isinstance(part, Branch) for part in shape.parts)
-        noun = "mode" if nested else "extent"
-        raise cursor.error(
-            "TW003",
-            f"{letter} has {counted(wanted, noun)} in {spelled} and {counted(given, 'stride')}",
-            strides.span,
-            "write one stride for every extent, in the same nesting; 0 for a digit that does not move",
-        )
-    for inner, step in zip(shape.parts, strides.parts, strict=True):
-        yield from _pair(cursor, _unwrapped(inner), _unwrapped(step), letter)
-
-
-def _on_one_line(cursor: Cursor, span: tuple[int, int]) -> str:
-    return printable(shortened(" ".join(cursor.source[slice(*span)].split())))
 
 
 def _unwrapped(node: Tree) -> Tree:

@@ -20,7 +20,7 @@ from tilewise import LayoutError, Refused, S, parse
 from tilewise.core.dtypes import DType
 from tilewise.notation import dialects
 from tilewise.notation.dialects import DIALECTS, Given, dialect_of, read
-from tilewise.notation.dialects.mosaic.registers import NAMED
+from tilewise.notation.dialects.mosaic import NAMED
 
 MOSAIC = DIALECTS["mosaic"]
 RECORD = Path(__file__).with_name("records") / "mosaic.json.gz"

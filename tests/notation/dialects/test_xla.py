@@ -206,7 +206,7 @@ def test_a_tiling_that_is_no_packed_array_is_refused_in_words():
 
 
 def test_a_search_that_does_not_end_still_writes_exactly(monkeypatch):
-    monkeypatch.setattr("tilewise.notation.dialects.packed.MAX_STATES", 1)
+    monkeypatch.setattr("tilewise.notation.dialects.tiling.MAX_STATES", 1)
     layout = parse("{1,0:T(8,16)(2,4)(2,1)}", shape=(32, 64))
     text = dialects.write(XLA, layout, Given())
     assert parse(text, shape=(32, 64)).same(layout).answer is True

@@ -8,25 +8,28 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tilewise.core.dtypes import DType, known_type
-from tilewise.notation.dialects.given import SHAPE, STRING, words
-from tilewise.notation.dialects.values import numbers, value
+from tilewise.notation.dialects.given import STRING, words
+from tilewise.notation.dialects.values import Value, Written, element_type, type_of, value
 from tilewise.notation.tokens import END, NAME, Cursor, Token
 
-Typed = tuple[tuple[int, ...], DType | None, tuple[int, int]]
-"""The extents and the element of a tensor's type, and where it stands."""
-
-
-MAX_DIGITS = 1_000
 _ARRAY = r"pred|token|(?:bf|[fsuc])\d\w*"
 _DEFINED = r"%(?P<argument>[\w.$-]+)\s*:|%?(?P<named>[\w.$-]+)\s+="
 
 
+class TensorType(NamedTuple):
+    """The type of a tensor in a text: its extents, its element, and where it stands."""
+
+    shape: tuple[int, ...]
+    dtype: DType | None
+    where: Written
+
+
 class Annotated(NamedTuple):
-    """A sharding in a line of a compiler's text: whose, at which word, and the types of its line."""
+    """A sharding in a line of a compiler's text: whose, its brackets, and the types of its line."""
 
     name: str
-    at: int
-    types: list[Typed]
+    sharding: Value
+    types: list[TensorType]
 
 
 def annotated(cursor: Cursor, begins: str, example: str) -> list[Annotated]:
@@ -36,8 +39,8 @@ def annotated(cursor: Cursor, begins: str, example: str) -> list[Annotated]:
     last ones of the operation, one each. A text in braces is a sharding alone.
     """
     pattern = re.compile(begins)
-    shardings: list[tuple[int, int]] = []
-    types: list[Typed] = []
+    shardings: list[tuple[Value, int]] = []
+    types: list[TensorType] = []
     lines = [("sharding", shardings, types)]
     while cursor.next.kind != END:
         defined = _defined(cursor)
@@ -46,20 +49,21 @@ def annotated(cursor: Cursor, begins: str, example: str) -> list[Annotated]:
             lines.append((defined or "result", shardings, types))
         is_alone = cursor.at == 0 and cursor.next.text == "{"
         if is_alone or pattern.match(cursor.source, cursor.next.start):
-            shardings.append((cursor.at, len(types)))
-        taken = _type(cursor)
-        if taken is None:
-            cursor.take()
+            while cursor.next.text not in ("{", "<"):
+                cursor.take()
+            shardings.append((value(cursor), len(types)))
+            if is_alone:
+                cursor.expect_end("the sharding")
         else:
-            types.append(taken)
+            types += _type(cursor)
     found: list[Annotated] = []
     names: Counter[str] = Counter()
     for name, shardings, types in lines:
         after = sum(not before for _, before in shardings)
         last = types[-after:] if len(types) >= after else []
-        for i, (at, before) in enumerate(shardings):
+        for i, (sharding, before) in enumerate(shardings):
             own = f"{name}.{names[name]}" if names[name] else name
-            found.append(Annotated(own, at, types[:before] or last[i : i + 1]))
+            found.append(Annotated(own, sharding, types[:before] or last[i : i + 1]))
             names[name] += 1
     if not found:
         raise cursor.error("TW004", "no sharding is here", (0, len(cursor.source)), f"such as {example}")
@@ -76,35 +80,21 @@ def _defined(cursor: Cursor) -> str:
     return (defined["argument"] or defined["named"]) if defined else ""
 
 
-def _type(cursor: Cursor) -> Typed | None:
-    """Take `tensor<16x8xf32>` of MLIR or `f32[16,8]` of HLO, where one is next."""
-    start, opening = cursor.next, cursor.ahead(1).text
-    is_tensor = start.text == "tensor" and opening == "<"
-    if not is_tensor and not (start.kind == NAME and opening == "[" and re.fullmatch(_ARRAY, start.text)):
-        return None
-    cursor.take()
-    brackets = value(cursor)
-    span = cursor.since(start)
-    if not is_tensor:
-        return tuple(numbers(cursor, brackets)), _dtype(start.text), span
-    extents: tuple[int, ...] = ()
-    words = [it.token for item in brackets.items[:1] for it in item.values]
-    if words and words[0].kind == SHAPE:
-        digits = words.pop(0).text
-        if len(digits) > MAX_DIGITS:
-            raise cursor.error("TW005", f"a shape of more than {MAX_DIGITS} digits", span)
-        extents = tuple(int(extent) for extent in digits.rstrip("x").split("x"))
-    if not words or words[0].kind != NAME:
-        raise cursor.error(
-            "TW202", "a tensor has extents that are known, and a type", span, "such as tensor<16x8xf32>"
-        )
-    return extents, _dtype(words[0].text), span
-
-
-def _dtype(word: str) -> DType | None:
-    """Return the type that a compiler's word names, where it is one that is known here."""
-    word = word.lower()
-    return known_type({"pred": "u8", "i1": "u8", "f8e4m3fn": "e4m3", "f8e5m2": "e5m2"}.get(word, word))
+def _type(cursor: Cursor) -> list[TensorType]:
+    """Take the next word; return the type where it begins one, `tensor<16x8xf32>` or `f32[16,8]`."""
+    start, opening = cursor.take(), cursor.next.text
+    if start.text == "tensor" and opening == "<":
+        extents, words = type_of(brackets := value(cursor))
+        if not words or words[0].kind != NAME:
+            message = "a tensor has extents that are known, and a type"
+            raise brackets.error("TW202", message, "such as tensor<16x8xf32>")
+        word = words[0].text
+    elif start.kind == NAME and opening == "[" and re.fullmatch(_ARRAY, start.text):
+        extents, word = value(cursor).numbers(), start.text
+    else:
+        return []
+    dtype = known_type("u8") if word in ("pred", "i1") else element_type(word)
+    return [TensorType(extents, dtype, Written(cursor.source, cursor.since(start)))]
 
 
 def unquoting(source: str) -> Iterator[Token]:

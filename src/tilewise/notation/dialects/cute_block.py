@@ -21,26 +21,24 @@ hold copies: of C those along K, each of which has a part of the sum.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from operator import floordiv, mod
+from typing import TypeVar
 
 from tilewise.core.algebra.composition import compose, mode_layouts
 from tilewise.core.algebra.modes import reshape
 from tilewise.core.algebra.tiled import OPERANDS, Extent, by_warps, tiled, tiled_operand
 from tilewise.core.algebra.tiles import direct_sum
 from tilewise.core.axes import Axis
-from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import all_extents, coordinates, extents_of
 from tilewise.core.vectors import ZERO, as_vector
-from tilewise.notation.dialects.cute.elements import element_of
-from tilewise.notation.dialects.cute.printed import CuteParser, tile_mode
-from tilewise.notation.dialects.given import Given, Reading, cursor_over
-from tilewise.notation.tokens import Cursor
-from tilewise.notation.trees import Names, shape_of, tree
+from tilewise.notation.dialects.cute.printed import CuteParser, element_of, tile_mode
+from tilewise.notation.dialects.given import Given, Reading
+from tilewise.notation.dialects.values import Written
 
 _MMA = """\
 Tiled MMA
@@ -107,6 +105,7 @@ _LABELS = {
     "ValueType": "type",
 }
 """{label: the name of its line}. The labels are the DSL's, and those that C++ has instead."""
+Taken = TypeVar("Taken")
 _TX, _REG = Axis("tx"), Axis("reg")
 _TENSOR_CORE = 64
 """The least M of an MMA that one or two threads issue for tensor memory, tcgen05's."""
@@ -114,32 +113,31 @@ _TENSOR_CORE = 64
 
 @dataclass(slots=True)
 class _Block:
-    """The lines of a block: what stands behind each label, and where."""
+    """The headings of a block, and what stands behind each label."""
 
-    text: Cursor
-    """Over the whole, for what is refused."""
     heads: list[str] = field(default_factory=list)
-    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    lines: dict[str, Written] = field(default_factory=dict)
 
     def has(self, word: str) -> bool:
         """Return whether a word is in a heading."""
         return any(word in head for head in self.heads)
 
-    def parser(self, name: str) -> CuteParser:
-        """Return a parser of what stands in a line."""
-        if name not in self.spans:
+    def taken(self, name: str, take: Callable[[CuteParser], Taken]) -> Taken:
+        """Return what is taken of a line, which ends there."""
+        if name not in self.lines:
             labels = " or ".join([label for label, known in _LABELS.items() if known == name])
             raise LayoutError("TW004", f"the block has no line {labels}", hint="paste the block whole")
-        return CuteParser(cursor_over(self.text.source, self.spans[name]), Names({}, frozenset()))
+        parser = CuteParser(self.lines[name].source, span=self.lines[name].span)
+        found = take(parser)
+        parser.expect_end("the line")
+        return found
 
     def layout(self, name: str) -> Layout:
         """Return the layout in a line."""
-        parser = self.parser(name)
-        found = parser.plain()
-        parser.cursor.expect_end("the layout")
+        found = self.taken(name, CuteParser.plain)
         if found.moving not in ((), ("m",)) or not found.shape:
             message = "a layout of coordinates or of nothing, and a block counts its elements"
-            raise self.error(name, "TW008", message)
+            raise self.lines[name].error("TW008", message)
         return found
 
     def pair(self, name: str) -> Layout:
@@ -147,23 +145,18 @@ class _Block:
         found = self.layout(name)
         if len(found.shape) != 2 or any(stride["m"] < 0 for stride in found.strides):
             message = "a layout of (thread, value) has two modes, and steps forwards"
-            raise self.error(name, "TW003", message, "such as (32,8):(8,1)")
+            raise self.lines[name].error("TW003", message, "such as (32,8):(8,1)")
         return found
 
-    def tile(self, name: str) -> list[Extent]:
-        """Return the modes of a tile, each an extent, a layout, or nothing for `_`."""
-        parser = self.parser(name)
-        opened = parser.cursor.expect("(")
-        modes = [tile_mode(parser)]
-        while parser.cursor.accept(","):
-            modes.append(tile_mode(parser))
-        parser.cursor.expect(")", opened)
-        parser.cursor.expect_end("the tile")
-        return modes
 
-    def error(self, name: str, code: str, message: str, hint: str = "") -> LayoutError:
-        """Return an error in a line."""
-        return self.text.error(code, message, self.spans[name], hint)
+def _modes(parser: CuteParser) -> list[Extent]:
+    """Take the modes of a tile, each an extent, a layout, or nothing for `_`."""
+    opened = parser.expect("(")
+    modes = [tile_mode(parser)]
+    while parser.accept(","):
+        modes.append(tile_mode(parser))
+    parser.expect(")", opened)
+    return modes
 
 
 def read(given: Given) -> Reading:
@@ -174,20 +167,20 @@ def read(given: Given) -> Reading:
 
 def _lines(given: Given) -> _Block:
     """Return the block of a text: its headings, and its lines by name."""
-    block, at = _Block(given.cursor()), 0
+    block, at = _Block(), 0
     for line in given.text.split("\n"):
         label, colon, rest = line.partition(":")
         letters = _letters(label)
         known = {_letters(each): each for each in (_LABELS if colon else _HEADS)}
-        span = at + len(line) - len(line.lstrip()), at + len(label.rstrip())
+        where = Written(given.text, (at + len(line) - len(line.lstrip()), at + len(label.rstrip())))
         if (letters or colon) and letters not in known:
             message = f"no {'label' if colon else 'heading'} of a block: {label.strip()}"
-            raise block.text.error("TW002", message, span, f"known: {', '.join(known.values())}")
+            raise where.error("TW002", message, f"known: {', '.join(known.values())}")
         if colon:
-            if (name := _LABELS[known[letters]]) in block.spans:
-                message = f"{label.strip()} stands there twice"
-                raise block.text.error("TW107", message, span, "paste one block")
-            block.spans[name] = at + len(line) - len(rest.lstrip()), at + len(line.rstrip())
+            if (name := _LABELS[known[letters]]) in block.lines:
+                raise where.error("TW107", f"{label.strip()} stands there twice", "paste one block")
+            span = at + len(line) - len(rest.lstrip()), at + len(line.rstrip())
+            block.lines[name] = Written(given.text, span)
         elif letters:
             block.heads.append(known[letters])
         at += len(line) + 1
@@ -206,8 +199,10 @@ def _letters(label: str) -> str:
 
 def _mma(block: _Block, given: Given) -> Reading:
     """Return an operand of the whole tile, or of the atom where it stands alone."""
-    shape = _shape(block)
-    part = given.chosen([name for name in OPERANDS if name in block.spans], "the MMA")
+    shape = extents_of(block.taken("shape", lambda parser: parser.shape_of(parser.tree(parser.integer))))
+    if len(shape) != 3:
+        raise block.lines["shape"].error("TW102", "M, N and K are three positive numbers")
+    part = given.chosen([name for name in OPERANDS if name in block.lines], "the MMA")
     pair = block.pair(part)
     thread, value = mode_layouts(pair)
     if thread.size <= 2 and shape[0] >= _TENSOR_CORE:
@@ -220,30 +215,20 @@ def _mma(block: _Block, given: Given) -> Reading:
     is_tiled = block.has("Tiled")
     lanes, *groups = mode_layouts(block.layout("threads")) if is_tiled else [block.layout("thrid")]
     if lanes.size != thread.size:
-        raise block.error(part, "TW003", f"{thread.size} threads, and the atom has {lanes.size}")
-    with block.text.blame(block.spans[part]):
+        raise block.lines[part].error("TW003", f"{thread.size} threads, and the atom has {lanes.size}")
+    with block.lines[part].blame():
         places = _places(lanes, value.size)
         found = _dealt(pair, places, [shape[mode] for mode in OPERANDS[part]])
     notes = []
     if thread.size > 1 and not thread.moving:
         notes.append(f"every thread has all of {part}, in shared memory: reg counts its elements there")
     if is_tiled:
-        tile = block.tile("permutation")
-        with block.text.blame(block.spans["permutation" if len(groups) == 3 else "threads"]):
+        tile = block.taken("permutation", _modes)
+        with block.lines["permutation" if len(groups) == 3 else "threads"].blame():
             found = tiled_operand(found, part, _TX, groups, tile)
         if part == "C" and groups[-1].size > 1:
             notes.append("threads along K hold copies of C's places: each has its own part of the sum")
     return Reading(by_warps(found), notes=tuple(notes))
-
-
-def _shape(block: _Block) -> Sequence[int]:
-    """Return M, N and K."""
-    parser = block.parser("shape")
-    found = extents_of(shape_of(parser.cursor, tree(parser.cursor, parser.integer)))
-    parser.cursor.expect_end("the shape")
-    if len(found) != 3:
-        raise block.error("shape", "TW102", "M, N and K are three positive numbers")
-    return found
 
 
 # -- a copy ----------------------------------------------------------------------------------------
@@ -255,7 +240,7 @@ def _copy(block: _Block, given: Given) -> Reading:
     alike = sides["source"] == sides["destination"]
     part = "source" if alike and given.part is None else given.chosen(sides, "the copy")
     threads, values = extents_of(sides[part].shape)
-    with block.text.blame(block.spans[part]):
+    with block.lines[part].blame():
         places = _places(Layout((threads,), (as_vector(1),)), values)
         found = _dealt(sides[part], places, [sides[part].max() + 1])
     notes: list[str] = []
@@ -264,7 +249,8 @@ def _copy(block: _Block, given: Given) -> Reading:
         if name != part and not alike:
             notes.append("reg counts elements in memory: of a row whose address the lane gives, or of all")
         found = _tiled_copy(block, found, block.pair(name), values)
-    return Reading(by_warps(found), _type(block), notes=tuple(notes))
+    line = block.lines.get("type")  # of a value, where it is known here
+    return Reading(by_warps(found), element_of(line.spelled) if line else None, notes=tuple(notes))
 
 
 def _tiled_copy(block: _Block, atom: Layout, reference: Layout, values: int) -> Layout:
@@ -276,14 +262,14 @@ def _tiled_copy(block: _Block, atom: Layout, reference: Layout, values: int) -> 
     sizes, counts = extents_of(whole.shape), extents_of(reference.shape)
     if any(map(mod, sizes, counts)):
         message = f"threads and values are {sizes}, and the atom takes {counts} at a time"
-        raise block.error("tiled", "TW003", message)
+        raise block.lines["tiled"].error("TW003", message)
     steps = counts[0] @ _TX, values @ _REG
     repeats = Layout(tuple(map(floordiv, sizes, counts)), steps, order="cute")
-    tiler = block.tile("tiler")
+    tiler = block.taken("tiler", _modes)
     extents = [part.size if isinstance(part, Layout) else part or 1 for part in tiler]
-    with block.text.blame(block.spans["tiled"]):
+    with block.lines["tiled"].blame():
         found = _dealt(whole, direct_sum(repeats, compose(atom, reference)), extents)
-    with block.text.blame(block.spans["tiler"]):
+    with block.lines["tiler"].blame():
         return tiled(found, Layout((1,) * len(tiler), (ZERO,) * len(tiler)), tiler)
 
 
@@ -293,7 +279,7 @@ def _reference(block: _Block, sides: dict[str, Layout]) -> str:
     C++ prints it. On the other side, several threads have one element, or each has a whole row, where the
     instruction is ldmatrix, stmatrix, or one of tensor memory.
     """
-    if "reference" in block.spans:
+    if "reference" in block.lines:
         return "reference"
     shared, rows = [], []
     for name, pair in sides.items():
@@ -306,12 +292,9 @@ def _reference(block: _Block, sides: dict[str, Layout]) -> str:
     if len(memory) == 1 or sides["source"] == sides["destination"]:
         return "source" if memory == ["destination"] else "destination"
     message = "nothing says which side the tiled layout counts: source and destination differ"
-    raise block.error("tiled", "TW004", message, "C++ says it in a line: ValLayoutRef: (_32,_8):(_8,_1)")
-
-
-def _type(block: _Block) -> DType | None:
-    """Return the type of a value, where the block names one that is known here."""
-    return element_of(block.text.source[slice(*block.spans.get("type", (0, 0)))])
+    raise block.lines["tiled"].error(
+        "TW004", message, "C++ says it in a line: ValLayoutRef: (_32,_8):(_8,_1)"
+    )
 
 
 # -- threads and values ----------------------------------------------------------------------------

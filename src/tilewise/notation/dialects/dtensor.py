@@ -25,18 +25,10 @@ from tilewise.core.dtypes import known_type
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.vectors import ZERO
-from tilewise.notation.dialects.device_meshes import device_mesh
 from tilewise.notation.dialects.given import Given, Reading, layout_of_modes
-from tilewise.notation.dialects.shards import (
-    GPU,
-    Digits,
-    mesh_of_names,
-    shape_of,
-    sharded,
-    sharding_of,
-)
-from tilewise.notation.dialects.values import Span, keyed, numbers, values
-from tilewise.notation.tokens import Cursor
+from tilewise.notation.dialects.meshes import device_mesh, mesh_of_names
+from tilewise.notation.dialects.shards import GPU, Digits, shape_of, sharded, sharding_of
+from tilewise.notation.dialects.values import Value, Written, between, values
 
 EXAMPLES = (
     Given(
@@ -65,11 +57,10 @@ _PLACEMENT = (
 _SUM = r"_?Partial|_?MaskP|P(?!\w*Shard)"
 
 
-@dataclass(frozen=True, slots=True)
-class _Placement:
+@dataclass(slots=True)
+class _Placement(Written):
     """A placement: a dimension of the mesh does nothing, or cuts a dimension of the tensor."""
 
-    span: Span
     dim: int | None = None
     pieces: int = 1
     order: int | None = None
@@ -80,41 +71,40 @@ _Cut = tuple[_Placement, Digits]
 
 def read(given: Given) -> Reading:
     """Return the layout of a tensor that placements share among the devices of a mesh."""
-    cursor = given.cursor()
-    words = values(cursor)
-    on = [at for at, word in enumerate(words) if word.text == "on"] or [len(words)]
-    placed, mesh_words = words[: on[0]], words[on[0] + 1 :]
+    words = values(given.cursor(), commas=True)
+    on = next((at for at, word in enumerate(words) if word.text == "on"), len(words))
+    placed, mesh_words = words[:on], words[on + 1 :]
     own: Sequence[int] | None = None
     dtype = None
-    if len(placed) == 2 and placed[0].text == "DTensor":
-        parts = keyed(placed[1])
-        if not {"device_mesh", "placements"} <= {*parts} or len(parts["placements"].values) != 1:
-            message = "a DTensor has device_mesh=DeviceMesh(...) and placements=(...)"
-            raise cursor.error("TW004", message, placed[1].span)
-        placed, mesh_words = [*parts["placements"].values], [*parts["device_mesh"].values]
-    elif len(placed) == 2 and placed[0].text == "Spec" and placed[1].items:
-        if len(placed[1].items[0].values) < 2:
-            raise cursor.error("TW004", "a Spec is such as Spec(f32[16, 8](S(0)R))", placed[1].span)
-        element, *extents, brackets = placed[1].items[0].values
-        dtype = known_type(element.text)
-        own = numbers(cursor, extents[0]) if extents else None
-        placed = [brackets]
+    match placed:
+        case [Value(text="DTensor"), call]:
+            match call.keyed:
+                case {"device_mesh": mesh_item, "placements": item} if len(item.values) == 1:
+                    placed, mesh_words = item.values, mesh_item.values
+                case _:
+                    message = "a DTensor has device_mesh=DeviceMesh(...) and placements=(...)"
+                    raise call.error("TW004", message)
+        case [Value(text="Spec"), Value(items=[item, *_]) as call]:
+            if len(item.values) < 2:
+                raise call.error("TW004", "a Spec is such as Spec(f32[16, 8](S(0)R))")
+            element, *extents, brackets = item.values
+            dtype = known_type(element.text)
+            own = extents[0].numbers() if extents else None
+            placed = (brackets,)
     if not placed or (placed[0].items and len(placed) > 1):
         hint = "such as (Shard(dim=0), Replicate()) on DeviceMesh((dp=2, tp=4))"
-        where = placed[-1].span if placed else None
-        raise cursor.error("TW004", "a text has placements, and 'on' before their mesh", where, hint)
-    span = (placed[0].span[0], placed[-1].span[1])
-    inner = (span[0] + 1, span[1] - 1) if placed[0].items else span
-    placements = _placements(cursor, *inner)
-    shape = shape_of(cursor, given, own)
+        raise words[on and on - 1].error("TW004", "a text has placements, and 'on' before their mesh", hint)
+    where = between(placed[0], placed[-1])
+    inside = int(bool(placed[0].items))
+    placements = _placements(where, where.span[0] + inside, where.span[1] - inside)
+    shape = shape_of(where, given, own)
     if mesh_words:
-        mesh, first = device_mesh(cursor, mesh_words)
+        mesh, first = device_mesh(mesh_words)
     else:
-        mesh = mesh_of_names(cursor, given, span, "write it beside, ... on (2, 4)").whole_axes(cursor)
-        first = ZERO
+        mesh, first = mesh_of_names(where, given, "write it beside, ... on (2, 4)").whole_axes, ZERO
     if len(placements) != len(mesh):
         message = f"{len(placements)} placements, and the mesh has {len(mesh)} dimensions"
-        raise cursor.error("TW003", message, span)
+        raise where.error("TW003", message)
     copies: Digits = []
     cuts: list[list[_Cut]] = [[] for _ in shape]
     for placement, devices in zip(placements, mesh, strict=True):
@@ -122,41 +112,39 @@ def read(given: Given) -> Reading:
             copies += devices
         elif not -len(shape) <= placement.dim < len(shape):
             message = f"Shard({placement.dim}) of a tensor of {len(shape)} dimensions"
-            raise cursor.error("TW003", message, placement.span, "dimensions count from 0")
+            raise placement.error("TW003", message, "dimensions count from 0")
         elif prod(it.extent for it in devices) > 1:
             cuts[placement.dim].append((placement, devices))
     dimensions = []
     for dimension, (extent, its) in enumerate(zip(shape, cuts, strict=True)):
         if all(placement.order is not None for placement, _ in its):
             its.sort(key=lambda cut: cut[0].order or 0)
-        try:
+        with its[0][0].blame() if its else where.blame():
             dimensions.append([*_after_cuts(dimension, extent, its).shard])
-        except Refused as refused:
-            refused.span, refused.source = its[0][0].span, cursor.source
-            raise
     found = sharded(shape, dimensions, copies, first)
     return replace(found, dtype=dtype, notes=(_UNEVEN,) if found.box else ())
 
 
-def _placements(cursor: Cursor, at: int, end: int) -> list[_Placement]:
+def _placements(where: Written, at: int, end: int) -> list[_Placement]:
     """Return the placements in a part of the text, `S(0)RR` or `Shard(dim=0), Replicate()`."""
     found: list[_Placement] = []
     while at < end:
-        placement = re.compile(_PLACEMENT).match(cursor.source, at, end)
+        placement = re.compile(_PLACEMENT).match(where.source, at, end)
         if placement is None:
-            span = (at, next(token.end for token in cursor.tokens if token.end > at))
-            if re.compile(_SUM).match(cursor.source, at):
+            word = re.compile(r"\s*(\w+|\S)").match(where.source, at)
+            here = Written(where.source, word.span(1) if word else where.span)
+            if re.match(_SUM, here.source[here.span[0] :]):
                 message = (
                     "a sum is no layout: every device holds a part of a sum, and no element is at a place"
                 )
-                raise cursor.error("TW008", message, span, "redistribute it to Shard or Replicate first")
+                raise here.error("TW008", message, "redistribute it to Shard or Replicate first")
             known = "known: Shard(dim), Replicate(), _StridedShard(dim, sf=n), and S(0), R, _S(0, 2)"
-            raise cursor.error("TW002", "no placement is here", span, known)
+            raise here.error("TW002", "no placement is here", known)
         dim, pieces, order = (
             int(text) if text else None for text in placement.group("dim", "pieces", "order")
         )
         at = placement.end()
-        found.append(_Placement(placement.span("word"), dim, pieces or 1, order))
+        found.append(_Placement(where.source, placement.span("word"), dim, pieces or 1, order))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilewise.core.dtypes import DType
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 SHAPE, STRING, SIGN = "shape", "string", "sign"
 """Kinds of tokens beside names and numbers: `128x64x` before a type, a quoted text, and signs."""
 
+Extents = tuple[int, ...]
+"""Extents of a tensor, a tile, or a mesh; or other numbers, one a dimension."""
+
 _TOKEN = (
     r"(?P<space>\s+)"
     r"|(?P<string>\"[^\"]*\"|'[^']*')"
@@ -36,7 +39,7 @@ class Given:
     """A text, and the options that say how to read it or what to write."""
 
     text: str = ""
-    shape: tuple[int, ...] | None = None
+    shape: Extents | None = None
     """The extents of the tensor, where the text does not tell them."""
     part: str | None = None
     """Which layout of a text that has several."""
@@ -56,7 +59,7 @@ class Given:
         cursor.source = self.text
         return cursor
 
-    def needs_shape(self, what: str) -> tuple[int, ...]:
+    def needs_shape(self, what: str) -> Extents:
         """Return the shape, or refuse: `what` names the text that has no shape of its own."""
         if self.shape is None:
             raise LayoutError("TW202", f"{what} has no shape", hint="say the tensor's: shape=(128, 64)")
@@ -85,7 +88,7 @@ class Reading:
     layout: Layout
     dtype: DType | None = None
     """The type of an element, where the text has it."""
-    box: tuple[int, ...] | None = None
+    box: Extents | None = None
     """The extents of the tensor, where the layout is padded beyond them."""
     notes: tuple[str, ...] = ()
     """Sentences for the reader: an alignment, a version that was taken."""
@@ -103,72 +106,6 @@ def words(source: str) -> Iterator[Token]:
             yield Token({"number": NUMBER, "name": NAME}.get(kind, kind), found.group(), *found.span())
 
 
-def cursor_over(
-    text: str, span: tuple[int, int], scan: Callable[[str], Iterator[Token]] | None = None
-) -> Cursor:
-    """Return a cursor over a part of a text, with the spans of the whole."""
-    start, end = span
-    try:
-        cursor = Cursor(" " * start + text[start:end], scan)
-    except LayoutError as error:
-        error.source = text
-        raise
-    cursor.source = text
-    return cursor
-
-
-def integer(cursor: Cursor) -> int:
-    """Take a number, which may have a minus before it.
-
-    >>> integer(Given("-7").cursor())
-    -7
-    """
-    negative = cursor.accept("-")
-    token = cursor.next
-    if token.kind != NUMBER:
-        raise cursor.error("TW004", f"expected a number, found {token}")
-    if len(token.text) > 1_000:
-        raise cursor.error("TW005", "a number of more than 1000 digits")
-    cursor.take()
-    number = int(token.text, 16 if token.text[:2] in ("0x", "0X") else 10)
-    return -number if negative else number
-
-
-def positive(cursor: Cursor) -> int:
-    """Take a number from 1 on."""
-    start = cursor.next
-    number = integer(cursor)
-    if number < 1:
-        raise cursor.error("TW102", f"a number from 1 on belongs here, not {number}", cursor.since(start))
-    return number
-
-
-def integers(cursor: Cursor, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
-    """Take numbers in brackets with commas between them.
-
-    >>> integers(Given("[4, 8]").cursor())
-    (4, 8)
-    """
-    return tuple(items(cursor, cursor.expect(opening), closing, integer))
-
-
-def items(cursor: Cursor, opened: Token, closing: str, take: Callable[[Cursor], Item]) -> list[Item]:
-    """Take what stands up to the closing bracket, with commas between; one may be after the last.
-
-    >>> cursor = Given("(4, 8,)").cursor()
-    >>> items(cursor, cursor.take(), ")", integer)
-    [4, 8]
-    """
-    found: list[Item] = []
-    while not cursor.accept(closing):
-        if found:
-            cursor.expect(",", opened)
-            if cursor.accept(closing):
-                break
-        found.append(take(cursor))
-    return found
-
-
 def layout_of_modes(
     modes: Iterable[Sequence[tuple[int, Vector | int]]],
     copies: Iterable[tuple[int, Vector | int]] = (),
@@ -180,7 +117,7 @@ def layout_of_modes(
     >>> layout_of_modes([[(8, 4 @ laneid)], [(4, 1 @ laneid), (2, 1 @ reg)], []], [(4, 1 @ reg)])
     S[(8, (4, 2), 1) : (4@laneid, (1@laneid, 1@reg), 0)] + R[4 : 1@reg]
     """
-    shape: list[int | tuple[int, ...]] = []
+    shape: list[int | Extents] = []
     strides: list[Vector] = []
     for digits in modes:
         extents = tuple(extent for extent, _ in digits)

@@ -10,19 +10,16 @@ and no more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.notation.dialects.given import Given, Reading
 from tilewise.notation.dialects.triton import reading_of
-from tilewise.notation.dialects.triton.attributes import Encoding, Reader
-from tilewise.notation.dialects.triton.texts import Typed
+from tilewise.notation.dialects.triton.encodings import Attributes, Encoding, Setting, Typed
 from tilewise.notation.dialects.triton.tile import BLOCK, LANE, OFFSET, REGISTER, WARP, Tile
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.notation.dialects.triton.attributes import Value
+from tilewise.notation.dialects.values import Item, Value, values
 
 EXAMPLES = (
     Given(
@@ -125,49 +122,40 @@ def _keys_of(kind: str, fields: str) -> dict[str, str]:
 
 def read(given: Given) -> Reading:
     """Return the layout of an object; a linear or a padded one knows its tensor's shape."""
-    cursor = given.cursor()
-    encoding = _Objects(cursor).attribute()
-    cursor.expect_end("the layout")
+    encoding = _Objects().attribute(values(given.cursor()))
     shape = encoding.powers("shape") if "shape" in encoding.items else None
     return reading_of(Typed(encoding, given.shape or shape), given)
 
 
-class _Objects(Reader):
-    """Takes objects where Triton's IR has attributes."""
+class _Objects(Attributes):
+    """Makes encodings of objects, where Triton's IR has attributes."""
 
-    def attribute(self) -> Encoding:
-        """Take `Name(field=value, ...)`."""
-        cursor, word = self.cursor, self.cursor.next
-        name = word.text.rpartition(".")[2]
+    def attribute(self, written: Sequence[Value]) -> Encoding:
+        """Return what `Name(field=value, ...)` is."""
+        word, name = written[0], written[0].name
         if name not in CLASSES:
             message = f"{word} is no layout of Gluon's that is read here"
-            raise cursor.error("TW002", message, hint=f"known: {' '.join(CLASSES)}")
-        cursor.take()
-        cursor.expect("(", hint=f"{name}(...)")
+            raise word.error("TW002", message, f"known: {' '.join(CLASSES)}")
+        if len(written) != 2 or written[1].text != "(":
+            raise written[-1].error("TW004", f"expected '(' alone after {word}", f"{name}(...)")
         kind, fields = CLASSES[name]
-        words = {key: field for field, key in _keys_of(kind, fields + _OLD_FIELDS).items()}
-        encoding = replace(self._with_keys(kind, name, word, ")"), words=words)
+        encoding = self.encoding(kind, name, written, written[1].items)
         items = {key: value for key, value in encoding.items.items() if value != "None"}
         if kind in _PAIRS:
             whole, *parts = _PAIRS[kind]
             items |= zip(parts, encoding.numbers(whole, 2), strict=True)
         if kind == "amd_wmma" and WARP in items:
             items["ctaLayout"] = replace(encoding, kind="", items=dict(items))
-        return replace(encoding, items=items)
+        words = {key: field for field, key in _keys_of(kind, fields + _OLD_FIELDS).items()}
+        return replace(encoding, items=items, words=words)
 
-    def _key(self, kind: str, name: str, taken: int) -> str:
-        """Take `field =`, or nothing: fields without a name are in order."""
-        cursor, start = self.cursor, self.cursor.next
-        _, fields = CLASSES.get(name, ("", ""))
-        field = ""
-        if cursor.ahead(1).text == "=":
-            field = cursor.take().text
-            cursor.take()
-        elif taken < len(fields.split()):
-            field = fields.split()[taken]
+    def key(self, kind: str, name: str, item: Item, taken: int) -> str:
+        """Return the key that a field is: fields without a name are in order."""
+        fields = CLASSES[name][1]
+        field = item.name or " ".join(fields.split()[taken : taken + 1])
         keys = _keys_of(kind, fields + _OLD_FIELDS)
-        if field not in keys:
-            raise cursor.error("TW002", f"{name} has no field for {start}", start.span, f"known: {fields}")
+        if field not in keys or item.sign == ":":
+            raise item.error("TW002", f"{name} has no field for {item.key or item}", f"known: {fields}")
         return keys[field]
 
 
@@ -181,7 +169,7 @@ def write(layout: Layout, given: Given) -> str:
 
 def _spelled(encoding: Encoding, shape: tuple[int, ...]) -> str:
     """Return the call of an encoding that was written for a shape."""
-    items: dict[str, Value] = {"CGALayout": (), "twoCTAs": False, "fp4Padded": False, BLOCK: ()}
+    items: dict[str, Setting] = {"CGALayout": (), "twoCTAs": False, "fp4Padded": False, BLOCK: ()}
     items |= {"rank": len(shape), **encoding.items, "shape": shape}
     if "order" in items:
         offsets = Tile(len(shape), encoding.order()).fit(shape, OFFSET)
@@ -194,7 +182,7 @@ def _spelled(encoding: Encoding, shape: tuple[int, ...]) -> str:
     return f"{name}({', '.join(fields)})"
 
 
-def _python(value: Value) -> str:
+def _python(value: Setting) -> str:
     """Return a value as Python prints it.
 
     >>> _python(((1, 0), True))

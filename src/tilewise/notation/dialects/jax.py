@@ -20,11 +20,10 @@ from tilewise.core.dtypes import known_type
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects import hlo
-from tilewise.notation.dialects.device_meshes import named_mesh
 from tilewise.notation.dialects.given import STRING, Given, Reading
-from tilewise.notation.dialects.shards import GPU, Digits, Mesh, mesh_of_names, named_cuts, shape_of, tiled
-from tilewise.notation.dialects.values import Span, Value, keyed, numbers, single, unquoted, values
-from tilewise.notation.tokens import Cursor
+from tilewise.notation.dialects.meshes import Mesh, mesh_of_names, named_mesh, unread
+from tilewise.notation.dialects.shards import GPU, Digits, Tiles, named_cuts, shape_of
+from tilewise.notation.dialects.values import Value, between, values
 
 EXAMPLES = (
     Given(
@@ -54,36 +53,35 @@ _UNEVEN = "JAX refuses an array that its mesh does not divide; inside a computat
 
 def read(given: Given) -> Reading:
     """Return the layout of an array: its axes are those of the mesh, `m` is inside the shard."""
-    cursor = given.cursor()
-    found = _read(cursor, given, values(cursor))
+    found = _read(given, values(given.cursor(), commas=True))
     return replace(found, notes=(*found.notes, _UNEVEN)) if found.box else found
 
 
-def _read(cursor: Cursor, given: Given, words: Sequence[Value]) -> Reading:
+def _read(given: Given, words: Sequence[Value]) -> Reading:
     """Return what a sharding says, such as `NamedSharding(...)` or `P('x', None) on {'x': 2, 'y': 4}`."""
     if len(words) < 2 or words[1].text not in ("(", "["):
-        raise cursor.error("TW004", f"expected '(' after {words[0].token}", words[0].span)
+        raise words[0].error("TW004", f"expected '(' after {words[0]}")
     word, call, *rest = words
-    span = (word.span[0], call.span[1])
+    where, parts = between(word, call), call.keyed
     if word.text in _SPECS or call.text == "[":
-        read_cuts = _type if call.text == "[" else _spec
-        return read_cuts(cursor, given, words, _mesh_beside(cursor, given, span, rest))
+        if rest:  # the mesh stands beside: on {'x': 2, 'y': 4}
+            mesh = named_mesh(rest[rest[0].text == "on" :] or rest)
+        else:
+            mesh = mesh_of_names(where, given, "write it beside, P('x', None) on {'x': 2, 'y': 4}")
+        return _type(given, word, call, mesh) if call.text == "[" else _spec(given, call, mesh)
     if rest:
-        raise cursor.error("TW004", f"the sharding ends before {rest[0].token}", rest[0].span)
-    parts = keyed(call)
+        raise rest[0].error("TW004", f"the sharding ends before {rest[0]}")
     if word.text == "ShapeDtypeStruct":
         if not {"shape", "sharding"} <= {*parts}:
-            raise cursor.error("TW004", "a ShapeDtypeStruct is read with its shape= and sharding=", span)
-        shape = shape_of(cursor, given, numbers(cursor, parts["shape"].values[0]), parts["shape"].span)
+            raise where.error("TW004", "a ShapeDtypeStruct is read with its shape= and sharding=")
+        shape = tuple(shape_of(parts["shape"], given, parts["shape"].values[0].numbers()))
         dtype = known_type(parts["dtype"].text) if "dtype" in parts else None
-        return replace(
-            _read(cursor, replace(given, shape=tuple(shape)), parts["sharding"].values), dtype=dtype
-        )
+        return replace(_read(replace(given, shape=shape), parts["sharding"].values), dtype=dtype)
     if word.text == "NamedSharding":
         calls = {"spec" if item.text in _SPECS else "mesh": item.values for item in call.items[:2]}
         if len(calls) != 2 or len(calls["spec"]) != 2:
-            raise cursor.error("TW004", "a NamedSharding has mesh=Mesh('x': 2) and spec=P('x')", span)
-        return _spec(cursor, given, calls["spec"], named_mesh(cursor, calls["mesh"]))
+            raise where.error("TW004", "a NamedSharding has mesh=Mesh('x': 2) and spec=P('x')")
+        return _spec(given, calls["spec"][1], named_mesh(calls["mesh"]))
     if word.text == "GSPMDSharding" and call.items:
         start, end = call.items[0].span
         try:
@@ -92,62 +90,49 @@ def _read(cursor: Cursor, given: Given, words: Sequence[Value]) -> Reading:
             error.source = given.text
             raise
     if word.text == "SingleDeviceSharding":
-        device = re.search(r"\bid=(\d{1,9})\b", cursor.source[slice(*call.span)])
+        device = re.search(r"\bid=(\d{1,9})\b", call.spelled)
         if device is None:
-            raise cursor.error("TW004", "a device has its number: device=CpuDevice(id=1)", span)
-        return tiled(cursor, given, span, [], [], first=(int(device[1]) @ GPU).nonzero, is_short=True)
+            raise where.error("TW004", "a device has its number: device=CpuDevice(id=1)")
+        return Tiles(None, first=(int(device[1]) @ GPU).nonzero).reading(where, given)
     known = "known: NamedSharding, PartitionSpec, P, ShapeDtypeStruct, GSPMDSharding"
-    raise cursor.error("TW002", f"{word.token} is no sharding of JAX that is read here", word.span, known)
+    raise word.error("TW002", f"{word} is no sharding of JAX that is read here", known)
 
 
-def _mesh_beside(cursor: Cursor, given: Given, span: Span, words: Sequence[Value]) -> Mesh:
-    """Return the mesh that a spec or a type stands on, `on {'x': 2, 'y': 4}`, or that was given."""
-    if words:
-        return named_mesh(cursor, words[words[0].text == "on" :] or words)
-    return mesh_of_names(cursor, given, span, "write it beside, P('x', None) on {'x': 2, 'y': 4}")
-
-
-def _type(cursor: Cursor, given: Given, words: Sequence[Value], mesh: Mesh) -> Reading:
+def _type(given: Given, word: Value, brackets: Value, mesh: Mesh) -> Reading:
     """Return what `float32[16@(y,x),8]` says, the type of an array whose axes are explicit."""
-    word, brackets = words[:2]
     shape: list[int] = []
     cuts: list[Digits] = []
     for item in brackets.items:
-        extent = re.fullmatch(r"(\d{1,18})(?:@(\w+|\([\w\s,]+\)))?", cursor.source[slice(*item.span)])
+        extent = re.fullmatch(r"(\d{1,18})(?:@(\w+|\([\w\s,]+\)))?", item.spelled)
         if extent is None:
-            raise cursor.error("TW004", "an extent has its axes beside it: 16@x, 16@(y,x)", item.span)
+            raise item.error("TW004", "an extent has its axes beside it: 16@x, 16@(y,x)")
         shape.append(int(extent[1]))
-        cuts.append([mesh.digit(cursor, name, item.span) for name in re.findall(r"\w+", extent[2] or "")])
-    found = tiled(cursor, given, brackets.span, cuts, mesh.unused(cursor), shape)
-    return replace(found, dtype=known_type(word.text))
+        cuts.append([mesh.digit(name, item) for name in re.findall(r"\w+", extent[2] or "")])
+    return Tiles(cuts, mesh.unused()).reading(brackets, given, shape, known_type(word.text))
 
 
-def _spec(cursor: Cursor, given: Given, words: Sequence[Value], mesh: Mesh) -> Reading:
+def _spec(given: Given, call: Value, mesh: Mesh) -> Reading:
     """Return what `P('x', None, ('y', 'z'))` says."""
-    call = words[1]
     cuts: list[Digits] = []
     notes: list[str] = []
     for item in call.items:
-        if item.name == "unreduced":
-            message = "unreduced is no layout: every device holds a part of a sum"
-            raise cursor.error("TW008", message, item.span)
+        if item.key and item.name == "unreduced":
+            raise unread(item.key, "")
         if item.name == "reduced":
             continue
-        axes = single(cursor, item)
-        names = [single(cursor, axis) for axis in axes.items] if axes.text == "(" else [axes]
-        if axes.text.endswith("UNCONSTRAINED"):
+        axes = item.single
+        names = [axis.single for axis in axes.items] if axes.text == "(" else [axes]
+        if axes.kind != STRING and axes.name in ("None", "UNCONSTRAINED"):
+            names = []
+        if axes.name == "UNCONSTRAINED":
             notes.append(f"dimension {len(cuts)} is unconstrained: the compiler may shard it")
-            names = []
-        elif axes.text == "None":
-            names = []
         for name in names:
-            if name.token.kind != STRING:
+            if name.kind != STRING:
                 hint = "an axis in quotes, several in brackets, None, or UNCONSTRAINED"
                 code = "TW002" if name.number is None else "TW101"
-                raise cursor.error(code, f"{name.token} shards no dimension", name.span, hint)
-        cuts.append([mesh.digit(cursor, unquoted(name.token), name.span) for name in names])
-    found = tiled(cursor, given, call.span, cuts, mesh.unused(cursor), is_short=True)
-    return replace(found, notes=tuple(notes))
+                raise name.error(code, f"{name} shards no dimension", hint)
+        cuts.append([mesh.digit(name.text, name) for name in names])
+    return Tiles(cuts, mesh.unused(), notes=notes).reading(call, given, is_short=True)
 
 
 def write(layout: Layout, given: Given) -> str:

@@ -6,25 +6,21 @@ A dimension of the tensor is a list of digits, the slowest first: each steps alo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
-from tilewise.core.algebra.recognition import recognise
-from tilewise.core.axes import DEVICE, KNOWN, Axis, m
+from tilewise.core.algebra.modes import modes_of
+from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica, merged_shard
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.orders import by_coordinates
-from tilewise.core.shapes import extents_of, flat_index, leaves
+from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import ZERO, Vector
 from tilewise.notation.dialects.given import Given, Reading, layout_of_modes
-from tilewise.notation.dialects.values import Span, Value, numbers, single, unquoted
-from tilewise.notation.tokens import NAME, Cursor, Token, shortened
-
-MAX_DEVICES = 1 << 16
-"""The most devices of a mesh whose numbers are listed."""
+from tilewise.notation.dialects.values import Written
 
 GPU = Axis("gpuid")
 Digits = list[Iter]
@@ -49,193 +45,53 @@ def sharded(
     return Reading(layout, box=tuple(shape) if is_padded else None)
 
 
-def tiled(
-    cursor: Cursor,
-    given: Given,
-    span: Span,
-    cuts: Sequence[Digits] | None,
-    copies: Iterable[Iter],
-    shape: Sequence[int] | None = None,
-    first: Vector = ZERO,
-    is_short: bool = False,
-    hint: str = "",
-) -> Reading:
-    """Return the layout of a tensor that is cut, each dimension once into equal shards.
+@dataclass(slots=True)
+class Tiles:
+    """A sharding before a shape is known: what cuts each dimension, or None where each device has all."""
 
-    Where the number of shards does not divide an extent, a shard is the larger one, as XLA pads it. What a
-    short list of cuts leaves out is whole.
-    """
-    shape, cuts = shape_of(cursor, given, shape, span), cuts or []
-    if len(cuts) > len(shape) or (len(cuts) < len(shape) and not is_short):
-        message = f"dimensions of the sharding: {len(cuts)}; of the tensor: {len(shape)}"
-        raise cursor.error("TW003", message, span, hint)
-    dimensions = [
-        [*cut, Iter(-(-extent // prod(it.extent for it in cut)), 1 @ m)]
-        for extent, cut in zip(shape, [*cuts, *[[] for _ in shape[len(cuts) :]]], strict=True)
-    ]
-    return sharded(shape, dimensions, copies, first)
+    cuts: list[Digits] | None
+    copies: Digits = field(default_factory=list)
+    first: Vector = ZERO
+    notes: list[str] = field(default_factory=list)
+
+    def reading(
+        self,
+        where: Written,
+        given: Given,
+        shape: Sequence[int] | None = None,
+        dtype: DType | None = None,
+        is_short: bool = False,
+        hint: str = "",
+    ) -> Reading:
+        """Return the layout of a tensor that is cut, each dimension once into equal shards.
+
+        Where the number of shards does not divide an extent, a shard is the larger one, as XLA pads it. What
+        a short list of cuts leaves out is whole.
+        """
+        shape, cuts = shape_of(where, given, shape), self.cuts or []
+        missing = len(shape) - len(cuts)
+        if missing < 0 or (missing and not is_short and self.cuts is not None):
+            message = f"dimensions of the sharding: {len(cuts)}; of the tensor: {len(shape)}"
+            raise where.error("TW003", message, hint)
+        dimensions = [
+            [*cut, Iter(-(-extent // prod(it.extent for it in cut)), 1 @ m)]
+            for extent, cut in zip(shape, [*cuts, *[[]] * missing], strict=True)
+        ]
+        found = sharded(shape, dimensions, self.copies, self.first)
+        return replace(found, dtype=dtype, notes=tuple(self.notes))
 
 
-def shape_of(
-    cursor: Cursor, given: Given, shape: Sequence[int] | None, span: Span | None = None
-) -> Sequence[int]:
+def shape_of(where: Written, given: Given, shape: Sequence[int] | None = None) -> Sequence[int]:
     """Return the extents of the text's own tensor, or those given; refuse a tensor that holds no element."""
     found = given.needs_shape("a sharding") if shape is None else shape
     if any(extent < 1 for extent in found):
-        raise cursor.error("TW102", f"a tensor of {'x'.join(map(str, found))} holds no element", span)
+        raise where.error("TW102", f"a tensor of {'x'.join(map(str, found))} holds no element")
     return found
 
 
-# -- meshes of named axes --------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Mesh:
-    """The axes of a mesh with their extents, the slowest first, and which parts of them are used."""
-
-    extents: dict[str, int]
-    used: list[tuple[str, int, int, Span]] = field(default_factory=list)
-
-    def digit(self, cursor: Cursor, name: str, span: Span, before: int = 1, extent: int = 0) -> Iter:
-        """Return an axis, or the part of it that has so many steps before it, and mark it as used."""
-        if name not in self.extents:
-            known = ", ".join(self.extents) or "no axis"
-            raise cursor.error("TW007", f"the mesh has no axis {name!r}", span, f"it has {known}")
-        extent = extent or self.extents[name]
-        self.used.append((name, before, extent, span))
-        return self._part(name, before, extent)
-
-    def _part(self, name: str, before: int, extent: int) -> Iter:
-        return Iter(extent, self.extents[name] // (before * extent) @ Axis(name))
-
-    def whole_axes(self, cursor: Cursor) -> list[Digits]:
-        """Return the digits of each axis."""
-        return [[self.digit(cursor, name, cursor.next.span)] for name in self.extents]
-
-    def unused(self, cursor: Cursor) -> Digits:
-        """Return what no dimension has used, axis by axis: it holds copies.
-
-        refused  TW003 where parts of an axis overlap, or do not divide it
-        """
-        found: Digits = []
-        for name, whole in self.extents.items():
-            at = 1
-            its = sorted(part[1:] for part in self.used if part[0] == name)
-            for before, extent, span in [*its, (whole, 1, its[-1][-1] if its else (0, 0))]:
-                if before % at:
-                    odd = f"has {whole} devices, which its parts do not divide"
-                    why = odd if before == whole else "is used twice"
-                    raise cursor.error("TW003", f"{name} {why}", span)
-                if before > at:
-                    found.append(self._part(name, at, before // at))
-                at = before * extent
-        return found
-
-
-def checked_mesh(cursor: Cursor, named: Iterable[tuple[Token, int]]) -> Mesh:
-    """Return the mesh of these axes; refuse a name twice, one with another meaning, and extent 0."""
-    extents: dict[str, int] = {}
-    for token, extent in named:
-        name = unquoted(token)
-        if name in extents:
-            raise cursor.error("TW003", f"the mesh has two axes {name!r}", token.span)
-        if extent < 1:
-            raise cursor.error("TW102", f"the axis {name} has {extent} devices", token.span)
-        facts = KNOWN.get(name)
-        if not name.isidentifier() or (facts and facts.kind != DEVICE):
-            why = facts.counts if facts else "it is no identifier"
-            hint = f"give it another name, such as mesh_{name}" if facts else ""
-            raise cursor.error("TW103", f"{name} cannot be an axis of a mesh here: {why}", token.span, hint)
-        extents[name] = extent
-    return Mesh(extents)
-
-
-def mesh_of_names(cursor: Cursor, given: Given, span: Span, hint: str) -> Mesh:
-    """Return the mesh whose axes were given as names with numbers, or refuse: the mesh is missing."""
-    if not given.let:
-        hint = f"{hint}, or say its axes: --let x=2 --let y=4"
-        raise cursor.error("TW007", "the text does not have this one's mesh", span, hint)
-    return checked_mesh(cursor, [(Token(NAME, name, *span), extent) for name, extent in given.let.items()])
-
-
-_PART = r"(?:\s*:\s*\(([1-9]\d{0,9})\)\s*([1-9]\d{0,9}))?"
-_QUOTED_AXIS, _ANY_AXIS = (rf"({name}){_PART}" for name in (r"\"\w*\"", r"\"\w*\"|'\w*'|\w+"))
-
-
-def axes_in_braces(cursor: Cursor, mesh: Mesh, braces: Value, quoted: bool = True) -> Digits:
-    """Return `{"x", "y":(2)2, ?}`: axes of a mesh and parts of them, whose names may stand without quotes."""
-    if braces.text != "{":
-        raise cursor.error("TW004", f"expected axes in braces, found {braces.token}", braces.span)
-    found: Digits = []
-    for item in braces.items:
-        text = cursor.source[slice(*item.span)]
-        if text == "?" and item is braces.items[-1]:
-            continue
-        part = re.fullmatch(_QUOTED_AXIS if quoted else _ANY_AXIS, text)
-        if part is None:
-            wanted = 'an axis in quotes, or a part of it, "x":(before)extent'
-            raise cursor.error("TW004", f"expected {wanted}, found '{shortened(text)}'", item.span)
-        name = part[1].strip("\"'")
-        found.append(mesh.digit(cursor, name, item.span, int(part[2] or 1), int(part[3] or 0)))
-    return found
-
-
-# -- numbers of devices ----------------------------------------------------------------------------
-
-
-def device_extents(cursor: Cursor, extents: Sequence[int], span: Span) -> Sequence[int]:
-    """Return the extents of a grid of devices, which are positive and not too large."""
-    if not extents or min(extents) < 1:
-        raise cursor.error("TW102", "a mesh of devices has positive extents", span)
-    if prod(extents) > MAX_DEVICES:
-        raise cursor.error("TW005", f"more than {MAX_DEVICES} devices", span)
-    return extents
-
-
-def nested(cursor: Cursor, brackets: Value) -> tuple[list[int], list[int]]:
-    """Return numbers in nested brackets: (extents, numbers).
-
-    >>> from tilewise.notation.dialects.values import value
-    >>> cursor = Given("[[0, 1], [2, 3]]").cursor()
-    >>> nested(cursor, value(cursor))
-    ([2, 2], [0, 1, 2, 3])
-    """
-    parts = [single(cursor, item) for item in brackets.items]
-    if not any(part.items for part in parts):
-        return [len(parts)], numbers(cursor, brackets)
-    rows = [nested(cursor, part) for part in parts]
-    if any(extents != rows[0][0] for extents, _ in rows):
-        raise cursor.error("TW003", "rows of numbers have one length", brackets.span)
-    return [len(rows), *rows[0][0]], [at for _, row in rows for at in row]
-
-
-def counted(digits: Iterable[tuple[int, int]], first: int = 0) -> list[int]:
-    """Return the numbers that digits (extent, step) count through, slowest first.
-
-    >>> counted([(2, 1), (2, 4)])
-    [0, 4, 1, 5]
-    """
-    found = [first]
-    for extent, step in digits:
-        found = [before + step * i for before in found for i in range(extent)]
-    return found
-
-
-def grid(
-    cursor: Cursor, span: Span, devices: Sequence[int], extents: Sequence[int]
-) -> tuple[list[Digits], Vector]:
-    """Return the digits of every dimension of a grid of numbered devices, and the first device.
-
-    refused  TW510 with the first position of the grid where no digits count so
-    """
-    try:
-        layout = recognise(devices, GPU, tuple(extents))
-    except Refused as refused:
-        at = refused.witness
-        refused.span, refused.source = span, cursor.source
-        refused.witness = {"tile": at, "device": devices[flat_index(at, tuple(extents))]}
-        raise
-    return _by_mode(layout), layout.offset
+def by_mode(layout: Layout) -> list[Digits]:
+    """Return the digits of each mode, merged."""
+    return [merged_shard((*digits,)) for _, digits in modes_of(layout)]
 
 
 # -- from a layout to a sharding -------------------------------------------------------------------
@@ -292,18 +148,10 @@ class Sharding:
                 )
 
 
-def _by_mode(layout: Layout) -> list[Digits]:
-    """Return the digits of each mode, merged."""
-    strides = iter(layout.strides)
-    return [
-        merged_shard(tuple([Iter(extent, next(strides)) for extent in leaves(mode)])) for mode in layout.shape
-    ]
-
-
 def sharding_of(layout: Layout, system: str) -> Sharding:
     """Return the sharding that a layout is, or refuse: TW008 with what the system cannot say."""
     layout = by_coordinates(layout)
-    dimensions = _by_mode(layout)
+    dimensions = by_mode(layout)
     copies, start = merged_replica(layout.replica)
     sharding = Sharding(system, dimensions, copies, (layout.offset + start).nonzero)
     if layout.swizzles or layout.unit != "element" or layout.outer:

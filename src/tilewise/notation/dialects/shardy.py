@@ -11,25 +11,14 @@ axes do not divide an extent, XLA pads every shard to the larger one.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.annotations import annotated
 from tilewise.notation.dialects.given import Given, Reading, listed
-from tilewise.notation.dialects.shards import (
-    Digits,
-    Mesh,
-    axes_in_braces,
-    checked_mesh,
-    mesh_of_names,
-    named_cuts,
-    shape_of,
-    tiled,
-)
-from tilewise.notation.dialects.values import Value, named_numbers, numbers, single, value
+from tilewise.notation.dialects.meshes import Mesh, checked_mesh, mesh_of_names, on_mesh
+from tilewise.notation.dialects.shards import named_cuts, shape_of
+from tilewise.notation.dialects.values import Item, Value, named_numbers, value
 from tilewise.notation.tokens import Cursor
 
 EXAMPLES = (
@@ -56,63 +45,48 @@ def read(given: Given) -> Reading:
         this.name: this for this in annotated(cursor, _BEGINS, '#sdy.sharding<mesh<["x"=2]>, [{"x"}, {}]>')
     }
     this = found[given.chosen(found, "the text")]
-    cursor.at = this.at
-    sharding = value(cursor)
-    written, *items = sharding.items
+    written, *items = this.sharding.items
     if not items or items[0].text != "[":
-        raise cursor.error("TW004", 'a sharding has its dimensions: [{"x"}, {}]', sharding.span)
-    mesh, notes = _mesh(cursor, given, written.values)
-    dimensions = single(cursor, items[0])
-    cuts = []
-    for item in dimensions.items:
-        axes, *priority = item.values
-        if len(priority) > 1 or not all(re.fullmatch(r"p\d+", word.text) for word in priority):
-            raise cursor.error("TW004", f"expected ',', found {priority[0].token}", priority[0].span)
-        cuts.append(axes_in_braces(cursor, mesh, axes))
-    copies: Digits = []
-    for item in items[1:]:
-        if item.name == "unreduced":
-            raise cursor.error(
-                "TW008", "unreduced is no layout: every device holds a part of a sum", item.span
-            )
-        if item.name != "replicated":
-            message = f"'{item.name or item.text}' is no part of a sharding"
-            raise cursor.error("TW002", message, item.span, "known: replicated={...}")
-        copies += axes_in_braces(cursor, mesh, item.values[0])
-    shape, dtype, where = this.types[-1] if this.types else (None, None, dimensions.span)
-    copies += mesh.unused(cursor)
-    reading = tiled(cursor, given, dimensions.span, cuts, copies, shape_of(cursor, given, shape, where))
-    return replace(reading, dtype=dtype, notes=tuple(notes))
+        raise this.sharding.error("TW004", 'a sharding has its dimensions: [{"x"}, {}]')
+    mesh, notes = _mesh(cursor, given, written)
+    tiles = on_mesh(mesh, items)
+    tiles.notes += notes
+    shape, dtype, where = this.types[-1] if this.types else (None, None, items[0].single)
+    return tiles.reading(items[0], given, shape_of(where, given, shape), dtype)
 
 
-def _mesh(cursor: Cursor, given: Given, written: Sequence[Value]) -> tuple[Mesh, list[str]]:
+def _mesh(cursor: Cursor, given: Given, written: Item) -> tuple[Mesh, tuple[str, ...]]:
     """Return the mesh: written here, `mesh<["x"=2]>`, or elsewhere under a name, or given with the text."""
-    word, *brackets = written
+    word, brackets = written.values[0], written.values[1:]
     if word.text != "mesh":
-        brackets = []
-        for at, token in enumerate(cursor.tokens[:-1]):
-            if token.text == "sdy.mesh" and cursor.tokens[at + 1].text == word.text:
-                cursor.at = at + 2
-                cursor.expect("=")
-                brackets = [value(cursor)]
+        brackets = _defined(cursor, word.text)
     if not brackets:
         hint = f'add the line sdy.mesh {word.text} = <["x"=2, "y"=4]>'
-        return mesh_of_names(cursor, given, word.span, hint), []
+        return mesh_of_names(word, given, hint), ()
     items = brackets[0].items
     if not items or items[0].text != "[":
-        raise cursor.error("TW004", 'a mesh has its axes: <["x"=2, "y"=4]>', brackets[0].span)
-    mesh = checked_mesh(cursor, named_numbers(cursor, single(cursor, items[0]).items))
+        raise brackets[0].error("TW004", 'a mesh has its axes: <["x"=2, "y"=4]>')
+    mesh = checked_mesh(named_numbers(items[0].single.items))
     if len(items) == 1:
-        return mesh, []
+        return mesh, ()
     devices = items[1]
     if devices.name != "device_ids":
-        raise cursor.error(
-            "TW004", f"expected device_ids, found '{devices.name or devices.text}'", devices.span
-        )
-    ids, count = numbers(cursor, devices.values[0]), prod(mesh.extents.values())
+        raise devices.unexpected("device_ids")
+    ids, count = devices.values[0].numbers(), prod(mesh.extents.values())
     if mesh.extents and sorted(ids) != [*range(count)]:
-        raise cursor.error("TW003", f"a mesh of {count} devices lists each of them once", devices.span)
-    return mesh, [f"the devices in the mesh's row-major order: {listed(ids)}"]
+        raise devices.error("TW003", f"a mesh of {count} devices lists each of them once")
+    return mesh, (f"the devices in the mesh's row-major order: {listed(ids)}",)
+
+
+def _defined(cursor: Cursor, name: str) -> tuple[Value, ...]:
+    """Return what the last line `sdy.mesh @mesh = <...>` of that name says, if there is one."""
+    found: tuple[Value, ...] = ()
+    for at, token in enumerate(cursor.tokens[:-1]):
+        if token.text == "sdy.mesh" and cursor.tokens[at + 1].text == name:
+            cursor.at = at + 2
+            cursor.expect("=")
+            found = (value(cursor),)
+    return found
 
 
 def write(layout: Layout, given: Given) -> str:

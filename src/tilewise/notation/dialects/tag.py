@@ -27,9 +27,8 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.notation.dialects.given import Given, Reading, layout_of_modes, listed
-from tilewise.notation.dialects.packed import major_first, packed_digits
-from tilewise.notation.dialects.tiling import row_major
-from tilewise.notation.tokens import Cursor
+from tilewise.notation.dialects.tiling import major_first, packed_digits, row_major
+from tilewise.notation.dialects.values import Written, between
 
 EXAMPLES = (
     Given("NCHW16c", shape=(1, 64, 7, 7)),
@@ -47,13 +46,12 @@ _ORDERS = ("ncdhw", "goidhw", "tnc", "ldigo", "ldnc")
 _MAX_LENGTH = 200
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+@dataclass(slots=True)
+class _Piece(Written):
     """A letter of a tag, with the size of its block where it is one."""
 
     letter: str
     factor: int | None
-    span: tuple[int, int]
 
     @property
     def name(self) -> str:
@@ -66,10 +64,9 @@ class _Piece:
 
 def read(given: Given) -> Reading:
     """Return the layout of a tensor: one mode a dimension, in the order of oneDNN's logical dimensions."""
-    cursor = given.cursor()
-    pieces = _pieces(cursor)
-    names = _names(cursor, pieces)
-    _check(cursor, pieces)
+    pieces = _pieces(given.text)
+    names = _names(pieces)
+    _check(pieces)
     spelled = ", ".join(names)
     shape = given.needs_shape(f"the tag {given.text.strip()}, which is over {spelled},")
     if len(shape) != len(names):
@@ -88,26 +85,22 @@ def read(given: Given) -> Reading:
     return Reading(layout, None, shape if extents_of(layout.shape) != shape else None, notes)
 
 
-def _pieces(cursor: Cursor) -> list[_Piece]:
+def _pieces(text: str) -> list[_Piece]:
     """Return the letters of a tag and their factors."""
-    text = cursor.source
     if len(text.strip()) > _MAX_LENGTH:
         raise LayoutError("TW005", f"a tag of more than {_MAX_LENGTH} letters and digits")
-    pieces: list[_Piece] = []
-    end = len(text) - len(text.lstrip())
-    for found in re.finditer(r"([0-9]*)([A-Za-z])", text):
-        if found.start() > end:
-            break
-        end = found.end()
-        pieces.append(_Piece(found[2], int(found[1]) if found[1] else None, found.span()))
-        if pieces[-1].factor == 0:
-            raise cursor.error("TW102", "a block has a positive size", found.span())
-    if not pieces or text[end:].strip():
-        raise cursor.error("TW002", "a tag has letters, and numbers before letters", (end, end + 1))
+    pieces = [
+        _Piece(text, found.span(), found[2], int(found[1]) if found[1] else None)
+        for found in re.finditer(r"([0-9]*)([A-Za-z])", text)
+    ]
+    bad = len(text) - len(re.sub(r"\A\s*(?:[0-9]*[A-Za-z])*\s*", "", text))
+    if not pieces or bad < len(text):
+        where = Written(text, (bad, bad + 1))
+        raise where.error("TW002", "a tag has letters, and numbers before letters")
     return pieces
 
 
-def _names(cursor: Cursor, pieces: Sequence[_Piece]) -> list[str]:
+def _names(pieces: Sequence[_Piece]) -> list[str]:
     """Return the names of the dimensions, in the order of the tensor's shape."""
     used = {piece.name for piece in pieces}
     for order in (LETTERS[: len(used)], *_ORDERS):
@@ -115,10 +108,10 @@ def _names(cursor: Cursor, pieces: Sequence[_Piece]) -> list[str]:
             return [name for name in order if name in used]
     message = f"no dimensions are named {', '.join(sorted(used))} together"
     hint = f"known: {LETTERS[0]} to {LETTERS[-1]} without a gap, " + ", ".join(_ORDERS)
-    raise cursor.error("TW002", message, (pieces[0].span[0], pieces[-1].span[1]), hint)
+    raise between(pieces[0], pieces[-1]).error("TW002", message, hint)
 
 
-def _check(cursor: Cursor, pieces: Sequence[_Piece]) -> None:
+def _check(pieces: Sequence[_Piece]) -> None:
     """Refuse letters that stand twice or not at all, or in the wrong case."""
     names = [piece.name for piece in pieces if piece.factor is None]
     blocked = {piece.name for piece in pieces if piece.factor is not None}
@@ -126,6 +119,8 @@ def _check(cursor: Cursor, pieces: Sequence[_Piece]) -> None:
     seen: set[str] = set()
     for piece in pieces:
         name, is_capital, wrong = piece.name, piece.letter.isupper(), ""
+        if piece.factor == 0:
+            raise piece.error("TW102", "a block has a positive size")
         if piece.factor is not None:
             if is_capital:
                 wrong = f"a block is a small letter: {piece.factor}{name}"
@@ -138,7 +133,7 @@ def _check(cursor: Cursor, pieces: Sequence[_Piece]) -> None:
         elif not blocked and is_capital and len(capitals) > 1:
             wrong = f"the dimension {piece.letter} is a capital without blocks"
         if wrong:
-            raise cursor.error("TW004", wrong, piece.span)
+            raise piece.error("TW004", wrong)
         if piece.factor is None:
             seen.add(name)
 

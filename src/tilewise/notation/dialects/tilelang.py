@@ -22,15 +22,9 @@ from tilewise.core.axes import Axis, m
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
-from tilewise.notation.dialects.given import Given, Reading, items
-from tilewise.notation.formulas import Formula, Source, constants
-from tilewise.notation.tokens import END, NAME, Cursor
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.notation.formulas import Rewrite
-
-    Span = tuple[int, int]
+from tilewise.notation.dialects.given import Given, Reading, words
+from tilewise.notation.formulas import Formula, Rewrite, Source, constants
+from tilewise.notation.tokens import END, Cursor, Span
 
 EXAMPLES = (
     Given(
@@ -54,158 +48,136 @@ _THREAD = "forward_thread"
 
 def read(given: Given) -> Reading:
     """Return the layout of a Layout or of a Fragment, one mode a coordinate."""
-    cursor = given.cursor()
-    source = Source(given.text, _CALLS)
-    kind = cursor.accept("Layout", "Fragment")
+    text = _Text(given)
+    kind = text.accept("Layout", "Fragment")
     if kind is None:
-        raise cursor.error("TW001", "TileLang prints Layout(...) or Fragment(...)")
-    opened = cursor.expect("(")
-    shape = _numbers(source, _until(cursor, "->"), given)
-    cursor.expect("->", opened)
-    result = _numbers(source, _until(cursor, ","), given)
-    cursor.expect(",", opened)
-    read_rest = _layout if kind.text == "Layout" else _fragment
-    layout = read_rest(cursor, source, given, shape, result)
-    cursor.expect(")", opened)
-    cursor.expect_end(f"the {kind.text}")
+        raise text.error("TW001", "TileLang prints Layout(...) or Fragment(...)")
+    opened = text.expect("(")
+    shape = text.numbers(text.until("->"))
+    text.expect("->", opened)
+    result = text.numbers(text.until(","))
+    text.expect(",", opened)
+    layout = (text.layout if kind.text == "Layout" else text.fragment)(shape, result)
+    text.expect(")", opened)
+    text.expect_end(f"the {kind.text}")
     return Reading(layout)
 
 
-def _layout(
-    cursor: Cursor, source: Source, given: Given, shape: Sequence[int], result: Sequence[int]
-) -> Layout:
-    """Take the transform, and return the layout on storage."""
-    _label(cursor, "transform")
-    opened = cursor.expect("(")
-    arguments = items(cursor, opened, ")", _coordinate)
-    if len(arguments) != len(shape):
-        raise cursor.error(
-            "TW003",
-            f"{counted(len(arguments), 'coordinate')}, and the shape has {counted(len(shape), 'mode')}",
-            cursor.since(opened),
-        )
-    cursor.expect("->")
-    span = _until(cursor, ")")
-    parts = _indices(source, span, result)
-    columns = Formula(source, tuple(arguments), parts, given.let).listed(shape)
-    return recognise({m: _flat(source, span, columns, result)}, shape=tuple(shape))
+class _Text(Cursor):
+    """The text of an object, a piece after the other; expressions in it are Python's."""
 
+    def __init__(self, given: Given) -> None:
+        super().__init__(given.text, words)
+        self.let = given.let
+        self.formulas = Source(given.text, _CALLS)
 
-def _coordinate(cursor: Cursor) -> str:
-    if cursor.next.kind != NAME:
-        raise cursor.error("TW004", f"expected the name of a coordinate, found {cursor.next}")
-    return cursor.take().text
+    def layout(self, shape: Sequence[int], result: Sequence[int]) -> Layout:
+        """Take the transform, and return the layout on storage."""
+        self.label("transform")
+        opened = self.expect("(")
+        start, end = self.until(")")
+        self.expect(")", opened)
+        self.expect("->")
+        arguments = [word.strip() for word in self.formulas.text[start:end].strip(", ").split(",")]
+        if not all(map(str.isidentifier, arguments)):
+            raise self.formulas.error(
+                "TW004", "expected the names of coordinates", (start, end), "such as (_i, _j)"
+            )
+        if len(arguments) != len(shape):
+            message = (
+                f"{counted(len(arguments), 'coordinate')}, and the shape has {counted(len(shape), 'mode')}"
+            )
+            raise self.formulas.error("TW003", message, (start, end))
+        span = self.until(")")
+        parts = self.indices(span, result)
+        columns = Formula(self.formulas, tuple(arguments), parts, self.let).listed(shape)
+        return recognise({m: self.flat(span, columns, result)}, shape=tuple(shape))
 
+    def fragment(self, shape: Sequence[int], result: Sequence[int]) -> Layout:
+        """Take the expressions of thread and index, and return the layout over threads and registers.
 
-def _fragment(
-    cursor: Cursor, source: Source, given: Given, shape: Sequence[int], result: Sequence[int]
-) -> Layout:
-    """Take the expressions of thread and index, and return the layout over threads and registers."""
-    spans: dict[str, Span] = {}
-    for name in ("replicate", "thread", _THREAD, "forward_index"):
-        if spans:
-            cursor.expect(",")
-        _label(cursor, name)
-        spans[name] = _until(cursor, ",", ")")
-    if cursor.accept(","):
-        _thread_range(cursor, source, given)
-    copies, threads = (_number(source, spans[name], given) for name in ("replicate", "thread"))
-    whose, span = spans[_THREAD], spans["forward_index"]
-    parts = {_THREAD: source.parsed(*whose), **_indices(source, span, result)}
-    arguments = (*(f"_{chr(ord('i') + at)}" for at in range(len(shape))), "_rep")
-    columns = Formula(source, arguments, parts, given.let).listed((*shape, copies))
-    held = _flat(source, span, columns, result)
-    places = {Axis("tx"): _below(source, whose, columns[_THREAD], threads, "thread"), Axis("reg"): held}
-    return _with_copies(recognise(places, shape=(*shape, copies)))
+        The last mode counts the copies of an element, which become R.
+        """
+        spans: dict[str, Span] = {}
+        for name in ("replicate", "thread", _THREAD, "forward_index"):
+            if spans:
+                self.expect(",")
+            self.label(name)
+            spans[name] = self.until(",", ")")
+        if self.accept(","):
+            self.label("thread_range")
+            self.expect("I.Range")
+            span = self.until(")", ",")
+            if first := self.numbers(span, least=0)[0]:
+                raise self.formulas.error("TW008", f"a range of threads from {first} on is not read", span)
+        (copies, *odd), (threads, *more) = (self.numbers(spans[name]) for name in ("replicate", "thread"))
+        if odd or more:
+            raise self.formulas.error("TW107", "several numbers where one belongs", spans["replicate"])
+        whose, span = spans[_THREAD], spans["forward_index"]
+        parts = {_THREAD: self.formulas.parsed(*whose), **self.indices(span, result)}
+        arguments = (*(f"_{chr(ord('i') + at)}" for at in range(len(shape))), "_rep")
+        columns = Formula(self.formulas, arguments, parts, self.let).listed((*shape, copies))
+        threads_of = self.below(whose, columns[_THREAD], threads, "thread")
+        places = {Axis("tx"): threads_of, Axis("reg"): self.flat(span, columns, result)}
+        layout = recognise(places, shape=(*shape, copies))
+        *_, (_, digits) = modes_of(layout)
+        replica = tuple(it for it in digits if it.extent > 1)
+        return layout.with_parts(layout.shape[:-1], layout.strides[: -len(digits)], replica, layout.offset)
 
+    def label(self, name: str) -> None:
+        """Take a name and its colon."""
+        self.expect(name)
+        self.expect(":")
 
-def _with_copies(layout: Layout) -> Layout:
-    """Return a layout whose last mode counts copies, with the copies as R."""
-    *_, (_, copies) = modes_of(layout)
-    replica = tuple(it for it in copies if it.extent > 1)
-    return layout.with_parts(layout.shape[:-1], layout.strides[: -len(copies)], replica, layout.offset)
+    def until(self, *ends: str) -> Span:
+        """Take the words up to one of `ends` outside brackets, and return their span."""
+        depth = 0
+        start = self.next.start
+        while self.next.kind != END and (depth or self.next.text not in ends):
+            depth += (self.next.text in "([{") - (self.next.text in ")]}")
+            if depth < 0:
+                break
+            self.take()
+        if self.next.start == start:
+            raise self.error("TW004", f"expected an expression, found {self.next}")
+        return start, self.behind.end
 
+    def expressions(self, span: Span) -> list[ast.expr]:
+        """Return the expressions at a span: one or several in brackets."""
+        tree = self.formulas.parsed(*span)
+        return tree.elts if isinstance(tree, ast.Tuple | ast.List) else [tree]
 
-def _thread_range(cursor: Cursor, source: Source, given: Given) -> None:
-    """Take the range of the threads, which has to begin at 0."""
-    _label(cursor, "thread_range")
-    cursor.expect("I.Range")
-    span = _until(cursor, ")", ",")
-    first, *_ = _numbers(source, span, given, least=0)
-    if first:
-        raise source.error("TW008", f"a range of threads from {first} on is not read", span)
+    def numbers(self, span: Span, least: int = 1) -> list[int]:
+        """Return the numbers at a span: one or several in brackets."""
+        found: list[int] = []
+        for node in self.expressions(span):
+            found.append(self.formulas.checked(node, constants(self.let)).low)
+            if found[-1] < least:
+                self.formulas.refuse(node, "TW102", f"a number from {least} on belongs here, not {found[-1]}")
+        return found
 
+    def indices(self, span: Span, result: Sequence[int]) -> dict[str, ast.expr]:
+        """Return the expressions of the index at a span, one a mode of the result."""
+        nodes = self.expressions(span)
+        if len(nodes) != len(result):
+            shown = "1 index" if len(nodes) == 1 else f"{len(nodes)} indices"
+            raise self.formulas.error("TW003", f"{shown} in a buffer of {spell(tuple(result))}", span)
+        return {str(at): node for at, node in enumerate(nodes)}
 
-# -- pieces of the text ----------------------------------------------------------------------------
+    def flat(self, span: Span, columns: dict[str, list[int]], result: Sequence[int]) -> list[int]:
+        """Return the indices in the result as row-major offsets."""
+        found = [0] * len(next(iter(columns.values())))
+        for at, extent in enumerate(result):
+            column = self.below(span, columns[str(at)], extent, f"index {at}")
+            found = [offset * extent + index for offset, index in zip(found, column, strict=True)]
+        return found
 
-
-def _label(cursor: Cursor, name: str) -> None:
-    cursor.expect(name)
-    cursor.expect(":")
-
-
-def _until(cursor: Cursor, *ends: str) -> Span:
-    """Take the words up to one of `ends` outside brackets, and return their span."""
-    start, depth = cursor.next.start, 0
-    while cursor.next.kind != END and (depth or cursor.next.text not in ends):
-        depth += (cursor.next.text in "([{") - (cursor.next.text in ")]}")
-        if depth < 0:
-            break
-        cursor.take()
-    if cursor.next.start == start:
-        raise cursor.error("TW004", f"expected an expression, found {cursor.next}")
-    return start, cursor.behind.end
-
-
-def _expressions(source: Source, span: Span) -> list[ast.expr]:
-    """Return the expressions at a span: one or several in brackets."""
-    tree = source.parsed(*span)
-    return tree.elts if isinstance(tree, ast.Tuple | ast.List) else [tree]
-
-
-def _numbers(source: Source, span: Span, given: Given, least: int = 1) -> tuple[int, ...]:
-    """Return the numbers at a span: one or several in brackets."""
-    found: list[int] = []
-    for node in _expressions(source, span):
-        value = source.checked(node, constants(given.let))
-        if value.low < least:
-            source.refuse(node, "TW102", f"a number from {least} on belongs here, not {value.low}")
-        found.append(value.low)
-    return tuple(found)
-
-
-def _number(source: Source, span: Span, given: Given) -> int:
-    """Return the one number at a span."""
-    found = _numbers(source, span, given)
-    if len(found) != 1:
-        raise source.error("TW107", f"{len(found)} numbers where one belongs", span)
-    return found[0]
-
-
-def _indices(source: Source, span: Span, result: Sequence[int]) -> dict[str, ast.expr]:
-    """Return the expressions of the index at a span, one a mode of the result."""
-    nodes = _expressions(source, span)
-    if len(nodes) != len(result):
-        shown = "1 index" if len(nodes) == 1 else f"{len(nodes)} indices"
-        raise source.error("TW003", f"{shown} in a buffer of {spell(tuple(result))}", span)
-    return {str(at): node for at, node in enumerate(nodes)}
-
-
-def _flat(source: Source, span: Span, columns: dict[str, list[int]], result: Sequence[int]) -> list[int]:
-    """Return the indices in the result as row-major offsets."""
-    flat = [0] * len(next(iter(columns.values())))
-    for at, extent in enumerate(result):
-        column = _below(source, span, columns[str(at)], extent, f"index {at}")
-        flat = [offset * extent + index for offset, index in zip(flat, column, strict=True)]
-    return flat
-
-
-def _below(source: Source, span: Span, values: list[int], extent: int, what: str) -> list[int]:
-    """Return values that lie in an extent; refuse others."""
-    if min(values) < 0 or max(values) >= extent:
-        wrong = min(values) if min(values) < 0 else max(values)
-        raise source.error("TW502", f"{what} comes to {wrong}, and the extent is {extent}", span)
-    return values
+    def below(self, span: Span, values: list[int], extent: int, what: str) -> list[int]:
+        """Return values that lie in an extent; refuse others."""
+        if min(values) < 0 or max(values) >= extent:
+            wrong = min(values) if min(values) < 0 else max(values)
+            raise self.formulas.error("TW502", f"{what} comes to {wrong}, and the extent is {extent}", span)
+        return values
 
 
 # -- functions -------------------------------------------------------------------------------------

@@ -13,34 +13,28 @@ is printed, `ParseLayout` of xla/hlo/parser/hlo_parser.cc for what is taken, xla
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from itertools import count
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
-from tilewise.notation.dialects.given import (
-    Given,
-    Reading,
-    integer,
-    integers,
-    items,
-    layout_of_modes,
-    listed,
-    positive,
-)
-from tilewise.notation.dialects.packed import packed_digits, tiled_order
+from tilewise.notation.dialects.given import Extents, Given, Reading, layout_of_modes, listed
 from tilewise.notation.dialects.tiling import (
     JOINED,
     MAX_DIMENSIONS,
     MAX_TILES,
     layout_in_tiles,
+    packed_digits,
     row_major,
     tiled,
+    tiled_order,
 )
-from tilewise.notation.tokens import END, NAME, Cursor
+from tilewise.notation.dialects.values import ELEMENTS, Item, Value, Written, between, value
+from tilewise.notation.tokens import NAME, Cursor
 
 EXAMPLES = (
     Given("bf16[256,512]{1,0:T(8,128)(2,1)}"),
@@ -54,12 +48,7 @@ EXAMPLES = (
 )
 
 _NAMES = {name: name for name in "f64 f32 f16 bf16 s64 s32 s16 s8 s4 u64 u32 u16 u8 u4".split()} | {
-    "f8e4m3fn": "e4m3",
-    "f8e5m2": "e5m2",
-    "f8e4m3fnuz": "e4m3fnuz",
-    "f8e5m2fnuz": "e5m2fnuz",
-    "f8e8m0fnu": "ue8m0",
-    "f4e2m1fn": "e2m1",
+    name: ELEMENTS[name] for name in "f8e4m3fn f8e5m2 f8e4m3fnuz f8e5m2fnuz f8e8m0fnu f4e2m1fn".split()
 }
 """XLA's names of types, and what they are called here (xla/xla_data.proto)."""
 _BITS = {"pred": 8, "c64": 64, "c128": 128, "f8e3m4": 8, "f8e4m3": 8, "f8e4m3b11fnuz": 8}
@@ -89,14 +78,14 @@ _KNOWN = "T(8,128) tiles, S(n) the memory space, E(n) the bits of an element, L(
 class _Array:
     """An array's type and layout as they are written."""
 
-    span: tuple[int, int]
-    notes: list[str]
+    where: Written
     type_name: str | None = None
-    shape: tuple[int, ...] | None = None
-    order: tuple[int, ...] = ()
+    shape: Extents | None = None
+    order: Extents = ()
     """The dimensions, minor first."""
-    tiles: tuple[tuple[int, ...], ...] = ()
+    tiles: tuple[Extents, ...] = ()
     element_bits: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -111,143 +100,133 @@ def read(given: Given) -> Reading:
     if len(lines) > 1:
         return read(replace(given, text=lines[given.chosen(lines, "the text")], part=None))
     cursor = given.cursor(rf"\A{_NAMED}|{_SAYS_NOTHING}")
-    arrays: dict[str, _Array] = {}
-    if cursor.next.text == "(":
-        _tuple(cursor, "", arrays)
-        array = arrays[given.chosen(arrays, "a tuple")]
-    else:
-        array = _array(cursor, given.shape)
+    words = _taken(cursor)
     if not (is_named and cursor.next.kind == NAME):
         cursor.expect_end("the layout")
+    if words[0].text == "(":
+        arrays = {name: _array(inside, None) for name, inside in _inside(words[0], "")}
+        if not arrays:
+            raise words[0].error("TW004", "an empty tuple has no layout")
+        array = arrays[given.chosen(arrays, "a tuple")]
+    else:
+        array = _array(words, given.shape)
     if array.shape is None:
-        raise cursor.error("TW107", f"a {array.type_name} has no layout", array.span)
+        raise array.where.error("TW107", f"a {array.type_name} has no layout")
     dtype = _type(array)
     layout = _layout(array, array.shape)
     padded = extents_of(layout.shape)
     return Reading(layout, dtype, array.shape if padded != array.shape else None, tuple(array.notes))
 
 
-def _tuple(cursor: Cursor, path: str, arrays: dict[str, _Array]) -> None:
-    """Take the arrays of a tuple; a tuple inside it has its number before theirs: 1.0."""
-    opened = cursor.expect("(")
-    if path.count(".") > 16:
-        raise cursor.error("TW005", "tuples in more than 16 tuples")
-    numbers = count()
+def _taken(cursor: Cursor) -> tuple[Value, ...]:
+    """Take a word or brackets, and the brackets that follow."""
+    found = [value(cursor)]
+    while cursor.next.text in ("[", "{"):
+        found.append(value(cursor))
+    return tuple(found)
 
-    def one(cursor: Cursor) -> None:
-        inside = f"{path}{next(numbers)}"
-        if cursor.next.text == "(":
-            _tuple(cursor, f"{inside}.", arrays)
+
+def _inside(brackets: Value, path: str) -> Iterable[tuple[str, tuple[Value, ...]]]:
+    """Yield the arrays of a tuple by their numbers; a tuple inside it has its number before theirs: 1.0."""
+    for number, item in enumerate(brackets.items):
+        if item.text == "(":
+            yield from _inside(item.single, f"{path}{number}.")
         else:
-            arrays[inside] = _array(cursor, None)
-
-    items(cursor, opened, ")", one)
-    if not path and not arrays:
-        raise cursor.error("TW004", "an empty tuple has no layout", cursor.since(opened))
+            yield f"{path}{number}", item.values
 
 
-def _array(cursor: Cursor, shape: tuple[int, ...] | None) -> _Array:
-    """Take `bf16[256,512]{1,0}`; where there are braces alone, the shape is the one given."""
-    start = cursor.next
-    array = _Array(start.span, [], shape=shape)
-    if start.kind == NAME:
-        array.type_name = cursor.take().text
-        if start.text in ("token", "opaque"):
-            if cursor.next.text == "[":
-                integers(cursor)
-            array.shape = None
-            return array
-        array.shape = _extents(cursor, array.notes)
-    if array.type_name and cursor.next.text != "{":
-        array.notes.append("the text has no layout: row-major is XLA's default")
-        array.order = tuple(reversed(range(len(array.shape or ()))))
-    else:
-        _braces(cursor, array)
-    array.span = cursor.since(start)
+def _array(words: tuple[Value, ...], shape: Extents | None) -> _Array:
+    """Return what `bf16[256,512]{1,0}` says; where there are braces alone, the shape is the one given."""
+    array = _Array(between(words[0], words[-1]), shape=shape)
+    match words:
+        case [Value(text="token" | "opaque" as name), *_]:
+            array.type_name, array.shape = name, None
+        case [Value(kind="name", text=name), Value(text="[", items=extents), *braces] if len(braces) < 2:
+            array.type_name, array.shape = name, _extents(extents, array.notes)
+            if braces:
+                _braces(braces[0], array)
+            else:
+                array.notes.append("the text has no layout: row-major is XLA's default")
+                array.order = tuple(reversed(range(len(array.shape))))
+        case [Value(text="{") as braces_alone]:
+            _braces(braces_alone, array)
+        case [_, _, _, odd, *_] | [odd, *_]:
+            raise odd.error("TW004", f"{odd} begins no layout of XLA", "such as bf16[256,512]{1,0:T(8,128)}")
     return array
 
 
-def _extents(cursor: Cursor, notes: list[str]) -> tuple[int, ...]:
-    """Take `[256,<=512]`."""
-    opened = cursor.expect("[")
-
-    def extent(cursor: Cursor) -> tuple[int, bool]:
-        is_bound = cursor.accept("<=") is not None
-        return positive(cursor), is_bound
-
-    found = items(cursor, opened, "]", extent)
-    for at, (_, is_bound) in enumerate(found):
-        if is_bound:
+def _extents(items: Iterable[Item], notes: list[str]) -> Extents:
+    """Return the extents in `[256,<=512]`."""
+    extents = []
+    for at, item in enumerate(items):
+        if item.text == "<=":
             notes.append(f"dimension {at} is dynamic: the layout is that of its bound")
-    return tuple(number for number, _ in found)
+            item = replace(item, values=item.values[1:])
+        extents.append(item.as_number(1))
+    return tuple(extents)
 
 
-def _braces(cursor: Cursor, array: _Array) -> None:
-    """Take `{1,0:T(8,128)(2,1)S(1)}`: the dimensions, minor first and each once, and the attributes."""
-    opened = cursor.expect("{", hint="such as {1,0:T(8,128)}")
-    while cursor.next.text not in (":", "}"):
-        if array.order:
-            cursor.expect(",", opened)
-        array.order = (*array.order, integer(cursor))
-    rank = len(array.order if array.shape is None else array.shape)
-    if sorted(array.order) != [*range(rank)]:
-        raise cursor.error(
+def _braces(braces: Value, array: _Array) -> None:
+    """Read `{1,0:T(8,128)(2,1)S(1)}`: the dimensions, minor first and each once, and the attributes."""
+    attributes: list[Value] = []
+    order: list[int] = []
+    for item in braces.items:
+        words = [*item.values]
+        colon = next((at for at, word in enumerate(words) if word.text == ":"), len(words))
+        if colon < len(words) and item is not braces.items[-1]:
+            raise words[colon].error("TW004", "attributes follow the whole order")
+        attributes += words[colon + 1 :]
+        if colon or order:
+            alone = item if colon == len(words) else replace(item, values=tuple(words[:colon]))
+            order.append(alone.as_number())
+    array.order = tuple(order)
+    rank = len(order if array.shape is None else array.shape)
+    if sorted(order) != [*range(rank)]:
+        raise braces.error(
             "TW003",
-            f"the order {{{listed(array.order)}}} is no permutation of the {rank} dimensions",
-            cursor.since(opened),
-            hint=f"the minor dimension comes first: {{{listed(reversed(range(rank)))}}} is row-major",
+            f"the order {{{listed(order)}}} is no permutation of the {rank} dimensions",
+            f"the minor dimension comes first: {{{listed(reversed(range(rank)))}}} is row-major",
         )
     seen: set[str] = set()
-    if cursor.accept(":"):
-        while cursor.next.text != "}" and cursor.next.kind != END:
-            _attribute(cursor, array, seen)
-    cursor.expect("}", opened)
+    while attributes:
+        word, *attributes = attributes
+        given = [*takewhile(lambda following: following.text == "(", attributes)]
+        attributes = attributes[len(given) :]
+        if word.text in seen:
+            raise word.error("TW004", f"{word} is there twice")
+        seen.add(word.text)
+        _attribute(word, given, array)
     if array.shape is None:
         Given().needs_shape("a layout of XLA")
 
 
-def _attribute(cursor: Cursor, array: _Array, seen: set[str]) -> None:
-    """Take one of what follows the order."""
-    word = cursor.next
-    if word.text in seen:
-        raise cursor.error("TW004", f"{word} is there twice")
-    seen.add(word.text)
+def _attribute(word: Value, given: Sequence[Value], array: _Array) -> None:
+    """Read one of what follows the order, such as `T(8,128)(2,1)`."""
     if word.text in _REFUSED:
-        raise cursor.error("TW008", _REFUSED[word.text])
+        raise word.error("TW008", _REFUSED[word.text])
     if word.text != "T" and word.text not in _TOLD:
-        raise cursor.error("TW002", f"{word} is no attribute of an array's layout", hint=f"known: {_KNOWN}")
-    cursor.take()
-    if word.text == "T":
-        array.tiles = _tiles(cursor)
+        raise word.error("TW002", f"{word} is no attribute of an array's layout", f"known: {_KNOWN}")
+    if word.text == "T" and given:
+        if len(given) > MAX_TILES:
+            raise given[MAX_TILES].error("TW005", f"more than {MAX_TILES} tiles")
+        array.tiles = tuple(map(_tile, given))
         return
-    opened = cursor.next
-    number, *others = integers(cursor, "(", ")") or (-1,)
-    if others or number < 0:
-        raise cursor.error("TW004", "one number belongs here", cursor.since(opened), "such as S(1)")
+    numbers = [number for brackets in given for number in brackets.numbers()]
+    if len(numbers) != 1 or numbers[0] < 0:
+        raise word.error("TW004", f"one number belongs after {word}", "such as S(1)")
     if word.text == "E":
-        array.element_bits = number
-    elif word.text != "S" or number:
-        array.notes.append(_TOLD[word.text].format(number))
+        array.element_bits = numbers[0]
+    elif word.text != "S" or numbers[0]:
+        array.notes.append(_TOLD[word.text].format(numbers[0]))
 
 
-def _tiles(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
-    """Take `(8,128)(2,1)`."""
-    tiles: list[tuple[int, ...]] = []
-    while not tiles or cursor.next.text == "(":
-        if len(tiles) == MAX_TILES:
-            raise cursor.error("TW005", f"more than {MAX_TILES} tiles")
-        opened = cursor.expect("(")
-        tile = items(cursor, opened, ")", _extent_of_tile)
-        if not tile or tile[-1] == JOINED:
-            what = "* joins a dimension with the next, and this is the last" if tile else "a tile has extents"
-            raise cursor.error("TW004", what, cursor.since(opened), "such as T(8,128)")
-        tiles.append(tuple(tile))
-    return tuple(tiles)
-
-
-def _extent_of_tile(cursor: Cursor) -> int:
-    """Take a number, or `*`."""
-    return JOINED if cursor.accept("*") else positive(cursor)
+def _tile(brackets: Value) -> Extents:
+    """Return the extents of `(8,128)`, where `*` joins a dimension with the next."""
+    tile = tuple(JOINED if item.spelled == "*" else item.as_number(1) for item in brackets.items)
+    if not tile or tile[-1] == JOINED:
+        what = "* joins a dimension with the next, and this is the last" if tile else "a tile has extents"
+        raise brackets.error("TW004", what, "such as T(8,128)")
+    return tile
 
 
 def _type(array: _Array) -> DType | None:
@@ -271,7 +250,7 @@ def _type(array: _Array) -> DType | None:
     return known_type(f"b{width}")
 
 
-def _layout(array: _Array, shape: tuple[int, ...]) -> Layout:
+def _layout(array: _Array, shape: Extents) -> Layout:
     """Return the layout that the order and the tiles make of a shape."""
     if not shape:
         return layout_of_modes([])  # a scalar in a tile is its first element
@@ -302,12 +281,9 @@ def write(layout: Layout, given: Given) -> str:
     if given.dtype is not None and given.dtype.bits % 8:
         said += f"E({given.dtype.bits})"
     text = "{" + listed(reversed(order)) + (f":{said}" if said else "") + "}"
-    return text if given.dtype is None else f"{_xla_name(given.dtype)}[{listed(shape)}]{text}"
-
-
-def _xla_name(dtype: DType) -> str:
-    """Return XLA's name of a type; TW008 where it has none."""
+    if given.dtype is None:
+        return text
     for name, own in _NAMES.items():
-        if known_type(own) == dtype:
-            return name
-    raise LayoutError("TW008", f"XLA has no type {dtype}", hint="known: " + " ".join(_NAMES))
+        if known_type(own) == given.dtype:
+            return f"{name}[{listed(shape)}]{text}"
+    raise LayoutError("TW008", f"XLA has no type {given.dtype}", hint="known: " + " ".join(_NAMES))

@@ -6,8 +6,7 @@
     make_layout(make_shape(Int<8>{}, _4{}), LayoutRight{})    cute.make_layout((8, 4), stride=(4, 1))
 
 printed    the layout and the tensor as they print themselves, with pointers
-terms      types and calls, which have one grammar: a word, and what is in its brackets
-made       the layout that a type or a call makes
+made       types and calls, which have one grammar, and the layouts that they make
 
 The layout has CuTe's order: its index counts with the leftmost digit fastest, at every level. What stands
 around a layout is left out: its label, the values that are printed below it, and other lines. A text that
@@ -22,12 +21,12 @@ from collections.abc import Iterator
 from tilewise.core.layout import Layout
 from tilewise.core.text import cute_text
 from tilewise.notation.calls import dotted
+from tilewise.notation.cute import CUTE_LABEL, CUTE_NAMED, CUTE_PRINTED, CUTE_SHAPE
 from tilewise.notation.dialects.cute.made import Maker
 from tilewise.notation.dialects.cute.printed import CuteParser
-from tilewise.notation.dialects.given import Given, Reading, cursor_over, words
-from tilewise.notation.dialects.looks import CUTE_LABEL, CUTE_NAMED, CUTE_PRINTED, CUTE_SHAPE
+from tilewise.notation.dialects.given import Given, Reading, words
 from tilewise.notation.tokens import Token, tokens_of
-from tilewise.notation.trees import Names
+from tilewise.notation.trees import Names, NumberCursor
 
 EXAMPLES = (
     Given("ThrLayoutVMNK:  (_32,_1,_1,_1):(_1,_0,_0,_0)"),
@@ -78,12 +77,12 @@ def read(given: Given) -> Reading:
     start, end = parts[given.chosen(parts, "the text")] if parts else (0, len(text))
     names = Names(given.let, frozenset())
     if _NAMED.match(text, start):
-        return Maker(cursor_over(text, (start, end), words), names, given.unit).reading()
-    cursor = cursor_over(text, (start, end), _tokens)
-    if len(dotted(cursor)) > 1:
-        raise cursor.error("TW008", f"{cursor.next} begins no layout of CuTe", hint="leave the dialect out")
-    with cursor.blame(cursor.next):
-        return CuteParser(cursor, names, given.unit).reading()
+        return Maker(NumberCursor(text, names, words, (start, end)), given.unit).reading()
+    parser = CuteParser(text, names, given.unit, _tokens, (start, end))
+    if len(dotted(parser)) > 1:
+        raise parser.error("TW008", f"{parser.next} begins no layout of CuTe", hint="leave the dialect out")
+    with parser.blame(parser.next):
+        return parser.reading()
 
 
 def _tokens(source: str) -> Iterator[Token]:

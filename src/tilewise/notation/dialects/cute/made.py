@@ -1,41 +1,45 @@
 """The layouts that types and calls of CuTe make, in C++ and in Python.
 
-A type makes what a call of it makes: `Layout<Shape<_8,_4>,Stride<_4,_1>>` is `make_layout(Shape<_8,_4>{},
+    term     =  factor { "*" factor } [ "*" ... ]            a pointer's stars, where no factor follows
+    factor   =  "-" factor  |  digits  |  "(" terms ")"  |  word [ "<" terms ">" ] [ given ]
+    given    =  "{" arguments "}"  |  "(" arguments ")"
+    argument =  [ name "=" ] term
+
+Namespaces, modules, `const`, `&` and casts of numbers, `(int)8`, are left out: compilers print them. A type
+makes what a call of it makes: `Layout<Shape<_8,_4>,Stride<_4,_1>>` is `make_layout(Shape<_8,_4>{},
 Stride<_4,_1>{})`. Where no strides are given, the leftmost digit is the fastest. What the words mean is in
 CUTLASS: include/cute/layout.hpp, swizzle_layout.hpp, pointer_flagged.hpp, and python/pycute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import zip_longest
 from math import prod
+from typing import Any
 
 from tilewise.core.builders import dense
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.core.integers import as_int
+from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import leaves
+from tilewise.core.shapes import as_shape, leaves
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector, as_vector
-from tilewise.notation.dialects.cute.elements import element_of
-from tilewise.notation.dialects.cute.printed import along_basis, coordinate, nested_basis, static
-from tilewise.notation.dialects.cute.terms import TIMES, TUPLE, Term, term
+from tilewise.notation.cute import CUTE_OPERATIONS
+from tilewise.notation.dialects.cute.printed import along_basis, coordinate, element_of, nested_basis, static
 from tilewise.notation.dialects.given import Reading
-from tilewise.notation.dialects.looks import CUTE_OPERATIONS
-from tilewise.notation.tokens import NAME, Cursor, Token
-from tilewise.notation.trees import Branch, Leaf, Names, Tree, congruent, leaves_of, shape_of
+from tilewise.notation.dialects.values import Item, Value, Written, between, values
+from tilewise.notation.tokens import NAME, Token
+from tilewise.notation.trees import NumberCursor
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tilewise.core.shapes import Shape
-
+_LEFT_OUT = ("const", "constexpr", "volatile", "typename", "struct", "class", "auto", "static", "&")
+_SEVERAL = ("unsigned", "signed", "long", "short")
+_CASTS = ("int", "unsigned int", "long", "unsigned long", "size_t")
+_SUFFIXES = ("u", "l", "ul", "lu", "ll", "ull", "z", "uz")
 _TUPLES = (
-    TUPLE,
     *("tuple", "Shape", "Stride", "Step", "Coord", "ArithmeticTuple"),
     *("make_tuple", "make_shape", "make_stride", "make_step", "make_coord"),
 )
@@ -59,219 +63,325 @@ _BASES = ("E", "ScaledBasis")
 _SWIZZLES = ("Swizzle", "make_swizzle")
 
 
+@dataclass(slots=True, eq=False)
+class _Call(Written):
+    """A word without its namespaces, and the items of its brackets."""
+
+    name: str
+    angle: tuple[Item, ...] | None
+    """The items in < >."""
+    given: tuple[Item, ...] | None
+    """The items in ( ) or { }."""
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items given to a call, or to the type that it calls: `Shape<_8,_4>{}` is made of two."""
+        return self.given or self.angle or ()
+
+
+def _call(words: Sequence[Value]) -> _Call:
+    """Return the word that values are, with its brackets."""
+    first, *rest = _said(words)
+    last = first
+    if first.kind != NAME:
+        raise first.error("TW004", f"expected a word or a number, found {first}")
+    while len(rest) > 1 and rest[0].text == "::":
+        _, last, *rest = rest
+    name = last.name
+    while last.text in _SEVERAL and rest and rest[0].text in (*_SEVERAL, "int", "char"):
+        last, *rest = rest
+        name = f"{name} {last.text}"
+    angle = given = None
+    if rest and rest[0].text == "<":
+        last, *rest = rest
+        angle = last.items
+    if rest and rest[0].text in ("(", "{"):
+        last, *rest = rest
+        given = last.items
+    _check_end(rest)
+    return _Call(first.source, between(first, last).span, name, angle, given)
+
+
+def _said(words: Sequence[Value]) -> list[Value]:
+    """Return the words that say something of a layout; the stars of pointers do not."""
+    found = [word for word in words if word.text not in _LEFT_OUT]
+    while len(found) > 1 and found[-1].text == "*":
+        found.pop()
+    if not found:
+        raise words[-1].error("TW004", f"expected a word or a number after {words[-1]}")
+    return found
+
+
+def _check_end(rest: Sequence[Value]) -> None:
+    if rest:
+        raise rest[0].error("TW004", f"expected an end or ',' before {rest[0]}")
+
+
 @dataclass(slots=True)
 class Maker:
     """One type or call, and the layout that it makes."""
 
-    cursor: Cursor
-    names: Names
+    cursor: NumberCursor
     unit: str = "element"
     dtype: DType | None = None
 
     def reading(self) -> Reading:
         """The layout of the whole text."""
-        cursor = self.cursor
         if self.unit != "element":
-            raise cursor.error("TW106", "a type or a call counts elements", hint=f"drop --unit {self.unit}")
-        whole = term(cursor)
-        on_the_line = "\n" not in cursor.source[cursor.behind.end : cursor.next.start]
-        if whole.angle is not None and cursor.next.kind == NAME and on_the_line:
-            cursor.take()  # the variable of that type
-            if opened := cursor.accept("{"):
-                cursor.expect("}", opened)
-        while cursor.accept(";", "]"):
-            pass
-        cursor.expect_end("the layout")
-        return Reading(self.layout(whole), self.dtype)
+            hint = f"drop --unit {self.unit}"
+            raise self.cursor.error("TW106", "a type or a call counts elements", hint=hint)
+        words = [*values(self.cursor)]
+        while words[-1].text in (";", "]") and len(words) > 1:
+            words.pop()
+        if len(words) > 2 and words[-2].kind == NAME and words[-1].text == "{" and not words[-1].items:
+            words.pop()
+        if len(words) > 1 and words[-1].kind == NAME and words[-2].text == "<":
+            on_the_line = "\n" not in self.cursor.source[words[-2].span[1] : words[-1].span[0]]
+            words = words[:-1] if on_the_line else words  # the variable of that type
+        return Reading(self.layout(words), self.dtype)
+
+    # -- tuples and numbers --------------------------------------------------------------------------
+
+    def value(self, words: Sequence[Value]) -> Any:
+        """A number, a stride, a tuple of them, an order by its name, a swizzle, or a layout."""
+        where = between(words[0], words[-1])
+        factors: list[list[Value]] = [[]]
+        for word in _said(words):
+            factors[-1].append(word)
+            if word.text == "*":
+                factors[-1].pop()
+                factors.append([])
+        if not all(factors):
+            raise where.error("TW004", f"expected a number beside each * in {where}")
+        if len(factors) > 1:
+            return self.product(where, [self.value(factor) for factor in factors])
+        first, *rest = factors[0]
+        if first.text == "-" and rest and rest[0].text != "-":
+            return self.product(where, [-1, self.value(rest)])
+        if first.number is not None:
+            if rest and rest[0].text.lower() in _SUFFIXES and rest[0].span[0] == first.span[1]:
+                rest.pop(0)
+            _check_end(rest)
+            return first.number
+        if first.text == "(":
+            inner = first.items[0].values if len(first.items) == 1 and not first.items[0].key else ()
+            if rest and " ".join(word.text for word in inner) in _CASTS:
+                return self.value(rest)
+            _check_end(rest)
+            if inner and first.spelled[:-1].rstrip()[-1:] != ",":  # `(8)` is 8
+                return self.value(inner)
+            return self.entries(first.items)
+        call = _call(factors[0])
+        with call.blame():
+            return self.made(call)
+
+    def product(self, where: Written, factors: Sequence[Any]) -> Any:
+        """The product of numbers, and of one stride at most."""
+        numbers = [factor for factor in factors if isinstance(factor, int)]
+        strides = [factor for factor in factors if isinstance(factor, Vector)]
+        if len(numbers) < len(factors) - 1 or len(numbers) + len(strides) < len(factors):
+            raise where.error("TW004", f"expected a product of numbers, found {where}")
+        with where.blame():
+            many = as_int(prod(numbers), "a product")
+        return strides[0] * many if strides else many
+
+    def entries(self, items: Sequence[Item]) -> tuple[Any, ...]:
+        """The entries of a tuple."""
+        found = []
+        for item in items:
+            if item.key:
+                raise item.error("TW004", "a tuple has no names")
+            found.append(self.value(item.values))
+            if not isinstance(found[-1], int | Vector | tuple):
+                raise item.error("TW004", f"expected a number, found {item}", "such as Int<8>{}")
+        return tuple(found)
+
+    def made(self, call: _Call) -> Any:
+        """What a word and its brackets stand for."""
+        name, items = call.name, call.items
+        if name == "decltype" and len(items) == 1:
+            return self.value(items[0].values)
+        if name in _CONSTANTS and items:
+            return self.number(items[-1])
+        if name in _LEFT + _RIGHT:
+            return name
+        if name in _LAYOUTS or name in CUTE_OPERATIONS:
+            return self.called(call)
+        if name in _TUPLES:
+            return self.entries(items)
+        if name in _BASES:
+            scaled = name == "ScaledBasis" and bool(items)
+            if len(items) != 1 + scaled:
+                raise nested_basis(self.cursor, call.span)
+            return along_basis(self.number(items[-1]), self.number(items[0]) if scaled else 1)
+        if name in _SWIZZLES:
+            return self.swizzle(call)
+        if (value := static(self.cursor, name)) is not None:
+            return value
+        if name not in self.cursor.names.values:
+            if name in _DYNAMIC or element_of(name) is not None:
+                hint = "print the layout where it runs, or write a name and give it a value: --let"
+                raise call.error("TW007", f"{name} is dynamic: its type has no value", hint)
+            if name in ("_", "Underscore"):
+                hint = "give the layout before it is sliced, or the result"
+                raise call.error("TW008", "'_' keeps a mode whole in a slice, and is no number", hint)
+            if call.angle is not None or call.given is not None:
+                near = get_close_matches(name, _LAYOUTS, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(_LAYOUTS)}"
+                raise call.error("TW002", f"'{name}' makes no layout and no number", hint)
+        return self.cursor.names.number(self.cursor, Token(NAME, name, *call.span))
+
+    def number(self, item: Item) -> int:
+        """`8`, `_8`, `Int<8>{}`, `cute::C<8>`, a product, or a name with a value."""
+        found = self.value(item.values)
+        if not isinstance(found, int):
+            raise item.error("TW004", f"expected a number, found {item}", "such as Int<8>{}")
+        return found
+
+    def swizzle(self, call: _Call) -> Swizzle:
+        """`Swizzle<3,4,3>` or `make_swizzle(3, 4, 3)`."""
+        if call.name not in _SWIZZLES or len(call.items) != 3:
+            hint = "such as Swizzle<3,4,3> or make_swizzle(3, 4, 3)"
+            raise call.error("TW004", "expected a swizzle of three numbers: B, M, S", hint)
+        with call.blame():
+            bits, base, shift = map(self.number, call.items)
+            return Swizzle(bits, base, shift)
 
     # -- layouts -----------------------------------------------------------------------------------
 
-    def layout(self, made: Term) -> Layout:
-        """The layout that a term makes."""
-        if made.name == "decltype" and len(made.parts) == 1:
-            return self.layout(made.parts[0])
-        with self.cursor.blame(made.span):
-            if made.name == "make_layout" and made.parts and made.parts[0].name in _LAYOUTS:
-                return self.concatenated(made)
-            given = self.arguments(made)
-            if "engine" in given:
-                return self.tensor(given["engine"], given["layout"])
-            if "inner" in given:
-                return self.swizzled(given["inner"], given.get("offset"), given["outer"])
-            shape, order = given["shape"], given.get("order")
-            extents = self.tree(shape, self.integer)
-            modes = shape_of(self.cursor, extents)
-            if "identity" in made.name:
-                return self.identity(extents, modes)
-            if order is not None and order.name not in _LEFT + _RIGHT:
-                return dense(modes, self.ranks(extents, self.tree(order, self.integer)), order="cute")
-            stride = given.get("stride", order)
-            if stride is None or stride.name in _LEFT:
-                return dense(modes, order="cute")
-            if stride.name in _RIGHT:
-                return dense(modes, range(len([*leaves(modes)]), 0, -1), order="cute")
-            strides = self.tree(stride, self.stride)
-            return Layout(modes, congruent(self.cursor, extents, strides, "the layout"), order="cute")
+    def layout(self, words: Sequence[Value]) -> Layout:
+        """The layout that a type or a call makes."""
+        found = self.value(words)
+        if not isinstance(found, Layout):
+            where = between(words[0], words[-1])
+            raise where.error("TW002", f"{where} makes no layout", f"known: {', '.join(_LAYOUTS)}")
+        return found
 
-    def arguments(self, made: Term) -> dict[str, Term]:
-        """Return the terms given to a call, by the names of its parameters."""
-        if made.name in CUTE_OPERATIONS:
+    def called(self, call: _Call) -> Layout:
+        """The layout of a type or a call that is known to make one."""
+        if call.name == "make_layout" and call.items:
+            first = self.value(call.items[0].values)
+            if isinstance(first, Layout):
+                return self.concatenated(call, first)
+        given = self.arguments(call)
+        if "engine" in given:
+            return self.tensor(_call(given["engine"].values), self.layout(given["layout"].values))
+        if "inner" in given:
+            return self.composed(given["inner"], given.get("offset"), given["outer"])
+        shape = self.value(given["shape"].values)
+        modes = as_shape(shape)
+        steps = given.get("stride", given.get("order"))
+        stride = _LEFT[0] if steps is None else self.value(steps.values)
+        if "identity" in call.name:
+            if isinstance(shape, tuple) and any(isinstance(mode, tuple) for mode in modes):
+                raise nested_basis(self.cursor, given["shape"].span)
+            stride = tuple(along_basis(mode, 1) for mode in range(len(modes)))
+            stride = stride if isinstance(shape, tuple) else _LEFT[0]
+        if stride in _LEFT:
+            return dense(modes, order="cute")
+        if stride in _RIGHT:
+            return dense(modes, range(len([*leaves(modes)]), 0, -1), order="cute")
+        with (steps or call).blame():
+            if "order" in given:
+                return dense(modes, _ranks(shape, stride), order="cute")
+            return Layout(modes, tuple(_paired(shape, stride)), order="cute")
+
+    def arguments(self, call: _Call) -> dict[str, Item]:
+        """The items given to a call, by the names of its parameters."""
+        if call.name not in _LAYOUTS:
             hint = "print its result, and give that"
-            raise self.error("TW008", f"{made.name} computes a layout, which is not done here", made, hint)
-        if made.name not in _LAYOUTS:
-            near = get_close_matches(made.name, _LAYOUTS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(_LAYOUTS)}"
-            raise self.error("TW002", f"'{made.name}' makes no layout", made, hint)
-        parameters, parts = _LAYOUTS[made.name], made.parts
-        if made.name == "composition" and len(parts) == 2:
+            raise call.error("TW008", f"{call.name} computes a layout, which is not done here", hint)
+        parameters = _LAYOUTS[call.name]
+        if call.name == "composition" and len(call.items) == 2:
             parameters = ("inner", "outer")
-        others = [term for name, term in made.named.items() if name not in parameters[len(parts) :]]
-        if odd := [*parts[len(parameters) :], *others]:
-            raise self.error("TW004", f"{made.name} takes {', '.join(parameters)}, each once", odd[0])
-        given = {**dict(zip(parameters, parts, strict=False)), **made.named}
-        missing = [name for name in parameters if name not in given and name != "stride"]
-        if missing:
-            hint = f"it takes {', '.join(parameters)}"
-            raise self.error("TW004", f"{made.name} has no {missing[0]}", made, hint)
+        takes = f"{call.name} takes {', '.join(parameters)}, each once"
+        given: dict[str, Item] = {}
+        for name, item in zip_longest(parameters, call.items):
+            if item is None:
+                break
+            name = item.name or name
+            if name not in parameters or name in given or item.sign == ":":
+                raise item.error("TW004", takes)
+            given[name] = item
+        for name in parameters:
+            if name not in given and name != "stride":
+                raise call.error("TW004", f"{call.name} has no {name}", takes)
         return given
 
-    def concatenated(self, made: Term) -> Layout:
+    def concatenated(self, call: _Call, first: Layout) -> Layout:
         """`make_layout(layout, layout)`, with a mode for each."""
-        parts = [self.layout(part) for part in made.parts]
-        if made.named or any(part.swizzles or part.offset for part in parts):
-            raise self.error("TW008", "layouts with a swizzle are no modes of another", made)
+        parts = [first, *[self.layout(item.values) for item in call.items[1:]]]
+        if any(part.swizzles or part.offset for part in parts) or any(item.key for item in call.items):
+            raise call.error("TW008", "layouts with a swizzle are no modes of another")
         shape = tuple([part.shape for part in parts])
         return Layout(shape, tuple([stride for part in parts for stride in part.strides]), order="cute")
 
-    def ranks(self, extents: Tree, orders: Tree) -> list[int]:
-        """The order of each digit; that of a mode is that of all its digits."""
-        if isinstance(orders, Leaf):
-            return [orders.value for _ in leaves_of(extents)]  # type: ignore[misc]  # an integer tree
-        modes = extents.parts if isinstance(extents, Branch) else (extents,)
-        named = [leaf.value for leaf in leaves_of(orders)]
-        if len(modes) != len(orders.parts) or len({*named}) < len(named):
-            message = f"orders {named} for {len(modes)} modes"
-            hint = "give every mode its own, 0 the fastest"
-            raise self.cursor.error("TW003", message, orders.span, hint)
-        pairs = zip(modes, orders.parts, strict=True)
-        return [rank for mode, order in pairs for rank in self.ranks(mode, order)]
-
-    def identity(self, extents: Tree, modes: Shape) -> Layout:
-        """`make_identity_layout(shape)`, from a coordinate to itself."""
-        if isinstance(extents, Leaf):
-            return dense(modes, order="cute")
-        if any(isinstance(mode, tuple) for mode in modes):
-            raise nested_basis(self.cursor, extents.span)
-        return Layout(modes, tuple([along_basis(mode, 1) for mode in range(len(modes))]), order="cute")
-
-    # -- swizzles and pointers -----------------------------------------------------------------------
-
-    def swizzled(self, inner: Term, offset: Term | None, outer: Term) -> Layout:
+    def composed(self, inner: Item, offset: Item | None, outer: Item) -> Layout:
         """`ComposedLayout<Swizzle, offset, Layout>`; the offset may be a flag of the bits of an element."""
-        swizzle, layout = self.swizzle(inner), self.layout(outer)
+        first = _call(inner.values)
+        if first.name in _LAYOUTS:
+            hint = "give the result of the composition; of a swizzle and a layout it is read"
+            raise first.error("TW008", "two layouts composed are not one layout yet", hint)
+        layout = self.layout(outer.values)
         if layout.swizzles:
-            raise self.error("TW008", "a layout that is swizzled is swizzled once more", outer)
-        if offset is not None and offset.name in ("smem_ptr_flag_bits", "smem_ptr_flag"):
-            bits = 1 if offset.name == "smem_ptr_flag" else self.number(offset)
+            raise outer.error("TW008", "a layout that is swizzled is swizzled once more")
+        swizzle = self.swizzle(first)
+        if offset is not None and "smem_ptr_flag" in offset.spelled:
+            bits = self.number(offset) if "smem_ptr_flag_bits" in offset.spelled else 1
             if bits < 1:
-                raise self.error("TW102", f"an element of {bits} bits", offset)
-            with self.cursor.blame(inner.span):
+                raise offset.error("TW102", f"an element of {bits} bits")
+            with first.blame():
                 swizzle = swizzle.scaled(8, bits)
         elif offset is not None:
             layout = layout + as_vector(self.number(offset))
         return layout.swizzled((swizzle,))
 
-    def swizzle(self, made: Term) -> Swizzle:
-        """`Swizzle<3,4,3>` or `make_swizzle(3, 4, 3)`."""
-        if made.name in _LAYOUTS:
-            hint = "give the result of the composition; of a swizzle and a layout it is read"
-            raise self.error("TW008", "two layouts composed are not one layout yet", made, hint)
-        parts = [*made.parts, *made.named.values()]
-        if made.name not in _SWIZZLES or len(parts) != 3:
-            hint = "such as Swizzle<3,4,3> or make_swizzle(3, 4, 3)"
-            raise self.error("TW004", "expected a swizzle of three numbers: B, M, S", made, hint)
-        with self.cursor.blame(made.span):
-            bits, base, shift = map(self.number, parts)
-            return Swizzle(bits, base, shift)
-
-    def tensor(self, engine: Term, of: Term) -> Layout:
+    def tensor(self, engine: _Call, layout: Layout) -> Layout:
         """`Tensor<ViewEngine<smem_ptr<half_t*>>, Layout<...>>`; the swizzle of a pointer acts on bytes."""
-        layout, swizzle = self.layout(of), None
+        swizzle = None
         while engine.angle:
             if engine.name == "ArithmeticTupleIterator":
-                return layout + coordinate(self.cursor, self.tree(engine.angle[0], self.integer))
+                return layout + coordinate(self.cursor, self.value(engine.angle[0].values), engine.span)
             if engine.name == "swizzle_ptr":
-                swizzle = self.swizzle(engine.angle[0])
-            engine = engine.angle[-1 if engine.name == "swizzle_ptr" else 0]
+                swizzle = self.swizzle(_call(engine.angle[0].values))
+            engine = _call(engine.angle[-1 if engine.name == "swizzle_ptr" else 0].values)
         self.dtype = element_of(engine.name)
         if swizzle is None:
             return layout
         if self.dtype is None:
             message = f"the bytes of {engine.name} are not known here, and the swizzle acts on bytes"
-            raise self.error("TW105", message, engine)
+            raise engine.error("TW105", message)
         return layout.swizzled((swizzle.scaled(8, self.dtype.bits),))
 
-    # -- tuples and numbers --------------------------------------------------------------------------
 
-    def tree(self, made: Term, leaf: Callable[[Term], Leaf]) -> Tree:
-        """A tuple, or a leaf."""
-        if made.name not in _TUPLES:
-            return leaf(made)
-        if made.named:
-            raise self.error("TW004", "a tuple has no names", made)
-        return Branch(tuple([self.tree(part, leaf) for part in made.parts]), made.span)
+def _ranks(shape: Any, orders: Any) -> list[int]:
+    """Return the order of each digit; that of a mode is that of all its digits."""
+    modes = shape if isinstance(shape, tuple) else (shape,)
+    if isinstance(orders, int):
+        return [orders for _ in leaves(modes)]
+    named = [*leaves(orders)]
+    if len(modes) != len(orders) or len({*named}) < len(named):
+        message = f"orders {named} for {len(modes)} modes"
+        raise LayoutError("TW003", message, hint="give every mode its own, 0 the fastest")
+    return [rank for mode, order in zip(modes, orders, strict=True) for rank in _ranks(mode, order)]
 
-    def integer(self, made: Term) -> Leaf:
-        """An extent."""
-        return Leaf(self.number(made), made.span)
 
-    def stride(self, made: Term) -> Leaf:
-        """A stride: a number, or a basis stride `E<0>{}`, `ScaledBasis<C<2>, 0>`, `2 * E<0>{}`."""
-        return Leaf(self.vector(made), made.span)
+def _paired(shape: Any, strides: Any) -> Iterator[Vector]:
+    """Yield the strides of a shape's digits; the nesting must be the same."""
+    inner, steps = (_unwrapped(node) for node in (shape, strides))
+    if not isinstance(inner, tuple) and not isinstance(steps, tuple):
+        yield as_vector(steps)
+    elif isinstance(inner, tuple) and isinstance(steps, tuple) and len(inner) == len(steps):
+        for mode, step in zip(inner, steps, strict=True):
+            yield from _paired(mode, step)
+    else:
+        extents, given = (len(node) if isinstance(node, tuple) else 1 for node in (inner, steps))
+        message = f"the layout has {counted(extents, 'extent')} in {inner} and {counted(given, 'stride')}"
+        hint = "write one stride for every extent, in the same nesting; 0 for a digit that does not move"
+        raise LayoutError("TW003", message, hint=hint)
 
-    def vector(self, made: Term) -> Vector:
-        """The steps of a stride."""
-        if made.name == TIMES:
-            bases = [part for part in made.parts if part.name in _BASES]
-            if len(bases) == 1:
-                others = [part for part in made.parts if part.name not in _BASES]
-                return self.vector(bases[0]) * self.product(others, made)
-        if made.name not in _BASES:
-            return as_vector(self.number(made))
-        scaled = made.name == "ScaledBasis" and bool(made.parts)
-        modes = made.parts[scaled:]
-        if len(modes) != 1:
-            raise nested_basis(self.cursor, made.span)
-        return along_basis(self.number(modes[0]), self.number(made.parts[0]) if scaled else 1)
 
-    def number(self, made: Term) -> int:
-        """`8`, `_8`, `Int<8>{}`, `cute::C<8>`, a product, or a name with a value."""
-        name = made.name
-        if made.number is not None:
-            return made.number
-        if name == TIMES:
-            return self.product(made.parts, made)
-        if name in _CONSTANTS and made.parts:
-            return self.number(made.parts[-1])
-        if (value := static(self.cursor, name)) is not None:
-            return value
-        if name not in self.names.values:
-            if name in _DYNAMIC or element_of(name) is not None:
-                hint = "print the layout where it runs, or write a name and give it a value: --let"
-                raise self.error("TW007", f"{name} is dynamic: its type has no value", made, hint)
-            if name in ("_", "Underscore"):
-                hint = "give the layout before it is sliced, or the result"
-                raise self.error("TW008", "'_' keeps a mode whole in a slice, and is no number", made, hint)
-            if made.angle is not None or made.given is not None:
-                raise self.error("TW004", f"expected a number, found '{name}'", made, "such as Int<8>{}")
-        return self.names.number(self.cursor, Token(NAME, name, *made.span))
-
-    def product(self, factors: Sequence[Term], made: Term) -> int:
-        """The product of numbers."""
-        value = prod(map(self.number, factors))
-        with self.cursor.blame(made.span):
-            return as_int(value, "a product")
-
-    def error(self, code: str, message: str, made: Term, hint: str = "") -> LayoutError:
-        """A refusal at a term."""
-        return self.cursor.error(code, message, made.span, hint)
+def _unwrapped(node: Any) -> Any:
+    while isinstance(node, tuple) and len(node) == 1:
+        node = node[0]
+    return node

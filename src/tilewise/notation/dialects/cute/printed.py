@@ -1,4 +1,4 @@
-"""CuTe's layouts as C++ and the DSL print them.
+"""CuTe's layouts as C++ and the DSL print them, with the pointers before them.
 
     ((8,2),(4,4)):((8,64),(1,4))        Sw<3,4,3> o _0 o (_8,_64):(_64,_1)        (4,8):(1@0,1@1)
     smem_ptr[16b](0x400) o (8,4):(4,1)  tensor<ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)>
@@ -6,37 +6,29 @@
 
 A swizzle before a pointer or in its type acts on bytes, while the strides count elements: then it is
 converted. A swizzle after the pointer counts elements. tests/oracle/test_cute_texts.py holds that to what
-the DSL loads. The address of a pointer is no part of the layout.
+the DSL loads. The address of a pointer is no part of the layout. The DSL prints a swizzle of the pointer
+when it traces alone.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from tilewise.core.axes import KNOWN, Axis
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import size_of
+from tilewise.core.shapes import leaves, size_of
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.text import BASIS
 from tilewise.core.vectors import Vector, as_vector
-from tilewise.notation.dialects.cute.pointers import EXAMPLE, Pointer, space, typed_pointer, width_pointer
+from tilewise.notation.cute import ATTACHED, POINTERS, SWIZZLES
 from tilewise.notation.dialects.given import Reading
-from tilewise.notation.dialects.looks import ATTACHED, POINTERS, SWIZZLES
-from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Token
-from tilewise.notation.trees import (
-    Branch,
-    Leaf,
-    Names,
-    Tree,
-    congruent,
-    leaves_of,
-    literal,
-    no_number,
-    shape_of,
-    tree,
-)
+from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Scan, Span, Token
+from tilewise.notation.trees import NAMELESS, Leaf, Names, NumberCursor, Tree, plain
 
 _PYCUTE = re.compile(r"SW_(\d{1,4})_(\d{1,4})_(\d{1,4})")
 """A swizzle of pycute."""
@@ -44,14 +36,119 @@ _TYPED = "such as ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)"
 _O = ("o", "∘")
 
 
+_SPACES = {
+    "smem": "shared memory",
+    "dsmem": "the cluster's shared memory",
+    "gmem": "global memory",
+    "rmem": "registers",
+    "tmem": "tensor memory",
+    "generic": "memory of any kind",
+}
+_EXAMPLE = "such as smem_ptr[16b](unset) o (8,64):(64,1)"
+
+
+_WORDS = {
+    "f64": "f64 double",
+    "f32": "f32 float",
+    "tf32": "tf32 tfloat32_t",
+    "f16": "f16 half_t __half half",
+    "bf16": "bf16 bfloat16_t __nv_bfloat16",
+    "e4m3": "f8E4M3FN float_e4m3_t",
+    "e5m2": "f8E5M2 float_e5m2_t",
+    "ue4m3": "float_ue4m3_t",
+    "ue8m0": "f8E8M0FNU float_ue8m0_t",
+    "e2m3": "f6E2M3FN float_e2m3_t",
+    "e3m2": "f6E3M2FN float_e3m2_t",
+    "e2m1": "f4E2M1FN float_e2m1_t",
+    "b128": "i128",
+    "b64": "i64",
+    "b32": "i32",
+    "b16": "i16",
+    "b8": "i8",
+    "s4": "i4 int4b_t",
+    "s8": "char signed-char int8_t",
+    "s16": "short int16_t",
+    "s32": "int int32_t",
+    "s64": "long long-long int64_t",
+    "u4": "uint4b_t",
+    "u8": "unsigned-char uint8_t",
+    "u16": "unsigned-short uint16_t",
+    "u32": "unsigned-int unsigned uint32_t",
+    "u64": "unsigned-long unsigned-long-long uint64_t",
+}
+"""{our name: MLIR's, which the DSL prints, then those of C++ and CUTLASS without their namespaces}.
+
+i8 stands for Int8 and for Uint8 alike, so it is 8 bits of any kind.
+"""
+_OURS = {word.replace("-", " "): ours for ours, words in _WORDS.items() for word in words.split()}
+
+
+def element_of(word: str) -> DType | None:
+    """Return the type of that name, or None.
+
+    >>> element_of("f8E4M3FN"), element_of("half_t"), element_of("i1")
+    (e4m3, f16, None)
+    """
+    return DType.of(_OURS[word]) if word in _OURS else None
+
+
+def bits_of(word: str) -> int | None:
+    """Return the bits of an element in memory, or None where the name does not tell them, as that of a bool.
+
+    >>> bits_of("bf16"), bits_of("f8E4M3B11FNUZ"), bits_of("i1"), bits_of("what")
+    (16, 8, None, None)
+    """
+    found = element_of(word)
+    if found is not None:
+        return found.bits
+    spelled = re.fullmatch(r"[fi](\d{1,3})(?:E\d+M\d+\w*)?", word)
+    return int(spelled[1]) if spelled and int(spelled[1]) > 1 else None
+
+
 @dataclass(slots=True)
-class CuteParser:
+class Pointer:
+    """A pointer, as a text has it. Its address is no part of the layout."""
+
+    bits: int | None = None
+    """The bits of an element in memory; None where the type does not tell them."""
+    dtype: DType | None = None
+    space: str = ""
+    alignment: int = 0
+    """In bytes, or 0 where the text has none."""
+    swizzled: bool = False
+    """True where its type has a swizzle, which acts on the bytes of the address."""
+    ran: bool = False
+    """True where the text was printed at run time."""
+
+    def notes(self, layout: Layout) -> Iterator[str]:
+        """Yield what its reader should know beside the layout."""
+        words = [f"to {_SPACES[self.space]}"] if self.space else []
+        words += [f"aligned to {self.alignment} bytes"] if self.alignment else []
+        if words:
+            yield f"the pointer is {', '.join(words)}"
+        if self.space == "tmem":
+            yield "a place in tensor memory is an offset of its address, which has the lane above bit 16"
+        if self.ran and self.space in ("smem", "dsmem", "generic"):
+            yield "a swizzle that the pointer has is left out by the DSL where it prints at run time"
+        period = layout.period * (self.bits or 8) // 8
+        if self.swizzled and self.alignment % period:
+            yield f"the swizzle repeats by {period} bytes, and the pointer may begin inside its pattern"
+
+
+class CuteParser(NumberCursor):
     """One layout as CuTe prints it, and the pointer before it."""
 
-    cursor: Cursor
-    names: Names
-    unit: str = "element"
-    pointed: Pointer = field(default_factory=Pointer)
+    def __init__(
+        self,
+        source: str,
+        names: Names = NAMELESS,
+        unit: str = "element",
+        scan: Scan | None = None,
+        span: Span | None = None,
+    ) -> None:
+        super().__init__(source, names, scan, span)
+        self.unit = unit
+        self.pointed = Pointer()
 
     def reading(self) -> Reading:
         """The whole text as a layout, and what its pointer says beside it."""
@@ -60,43 +157,42 @@ class CuteParser:
 
     def layout(self) -> Layout:
         """The whole text as a layout."""
-        cursor = self.cursor
         opened = self.opened()
         offset = self.first_value(opened is not None and not self.pointed.space)
         swizzles = self.pointer(self.swizzles())
-        signed = cursor.next.text == "-"
-        if cursor.next.text != "(" and cursor.ahead(1 + signed).text in _O:
+        signed = self.next.text == "-"
+        if self.next.text != "(" and self.ahead(1 + signed).text in _O:
             offset = offset + as_vector(self.number())
             self.compose()
         plain = self.plain()
-        if opened is not None and (opened.text == "<" or cursor.next.text == ")"):
-            cursor.expect(">" if opened.text == "<" else ")", opened)
-        hint = "copies and offsets are added to S[...]" if cursor.next.text == "+" else ""
-        cursor.expect_end("the layout", hint)
+        if opened is not None and (opened.text == "<" or self.next.text == ")"):
+            self.expect(">" if opened.text == "<" else ")", opened)
+        hint = "copies and offsets are added to S[...]" if self.next.text == "+" else ""
+        self.expect_end("the layout", hint)
         return (plain + offset if offset.terms else plain).swizzled(tuple(swizzles))
 
     def opened(self) -> Token | None:
         """The bracket of `tensor<`, `tensor(` or `Tensor<`, which the DSL prints around a tensor."""
-        cursor = self.cursor
-        if cursor.next.text not in ("tensor", "Tensor") or cursor.ahead(1).text not in ("<", "("):
+        if self.next.text not in ("tensor", "Tensor") or self.ahead(1).text not in ("<", "("):
             return None
-        word, opened = cursor.take(), cursor.take()
+        word, opened = self.take(), self.take()
         if word.text == "Tensor":  # `Tensor<0x7f00@gmem o (4,8):(8,1)>`
             self.number()
-            cursor.expect("@", opened)
-            self.pointed = Pointer(space=space(cursor))
+            self.expect("@", opened)
+            self.pointed = Pointer(space=self.space())
             self.compose()
         return opened
 
     def first_value(self, in_tensor: bool) -> Vector:
         """The first value of a tensor of numbers or coordinates, such as that of `ArithTuple(2,_0) o`."""
-        cursor = self.cursor
-        if cursor.accept("counting_iter"):
-            opened = cursor.expect("(")
+        if self.accept("counting_iter"):
+            opened = self.expect("(")
             first = as_vector(self.number())
-            cursor.expect(")", opened)
-        elif cursor.accept("ArithTuple") or (in_tensor and cursor.next.text == "("):
-            first = coordinate(cursor, tree(cursor, self.integer, grouping=False))
+            self.expect(")", opened)
+        elif self.accept("ArithTuple") or (in_tensor and self.next.text == "("):
+            start = self.next
+            values = plain(self.tree(self.integer, grouping=False))
+            first = coordinate(self, values, self.since(start))
         else:
             return Vector()
         self.compose()
@@ -104,58 +200,117 @@ class CuteParser:
 
     def compose(self) -> None:
         """The `o` between two functions."""
-        if not self.cursor.accept(*_O):
+        if not self.accept(*_O):
             hint = "functions are composed with o: Sw<3,4,3> o (8,64):(64,1)"
-            raise self.cursor.error("TW004", f"expected 'o', found {self.cursor.next}", hint=hint)
+            raise self.error("TW004", f"expected 'o', found {self.next}", hint=hint)
 
     def swizzles(self) -> list[Swizzle]:
         """The swizzles that come next. An `o` follows each, unless a pointer is attached to it."""
         found: list[Swizzle] = []
-        cursor = self.cursor
-        while _PYCUTE.fullmatch(cursor.next.text) or (
-            cursor.next.text in SWIZZLES and cursor.ahead(1).text == "<"
-        ):
+        while _PYCUTE.fullmatch(self.next.text) or (self.next.text in SWIZZLES and self.ahead(1).text == "<"):
             found.append(self.swizzle())
-            if cursor.next.text not in ATTACHED:
+            if self.next.text not in ATTACHED:
                 self.compose()
         return found
 
     def swizzle(self) -> Swizzle:
         """`Sw<B,M,S>`, `Swizzle<B,M,S>`, `S<B,M,S>` or `SW_B_M_S`."""
-        cursor, start = self.cursor, self.cursor.take()
-        with cursor.blame(start):
+        start = self.take()
+        with self.blame(start):
             if pycutes := _PYCUTE.fullmatch(start.text):
                 numbers = [*map(int, pycutes.groups())]
             else:
-                opened = cursor.expect("<")
+                opened = self.expect("<")
                 numbers = [self.number()]
                 while len(numbers) < 3:
-                    cursor.expect(",", opened, "a swizzle has three numbers: B, M, S")
+                    self.expect(",", opened, "a swizzle has three numbers: B, M, S")
                     numbers.append(self.number())
-                cursor.expect(">", opened, "a swizzle has three numbers: B, M, S")
+                self.expect(">", opened, "a swizzle has three numbers: B, M, S")
             bits, base, shift = numbers
             return Swizzle(bits, base, shift)
 
     def pointer(self, before: list[Swizzle]) -> list[Swizzle]:
         """The swizzles of a layout with a pointer, in elements; `before` are those that stand before it."""
-        cursor, start = self.cursor, self.cursor.next
+        start = self.next
         inside: list[Swizzle] = []
-        if start.text in ("ptr", "raw_ptr") and cursor.ahead(1).text in ("<", "("):
+        if start.text in ("ptr", "raw_ptr") and self.ahead(1).text in ("<", "("):
             if before:
-                raise cursor.error("TW008", "the DSL has a pointer's swizzle in its type", hint=_TYPED)
-            self.pointed, inside = typed_pointer(cursor, self.number, self.swizzle)
+                raise self.error("TW008", "the DSL has a pointer's swizzle in its type", hint=_TYPED)
+            self.pointed, inside = self.typed_pointer()
         elif start.text in POINTERS + ATTACHED:
-            self.pointed = width_pointer(cursor, self.number)
+            self.pointed = self.width_pointer()
         else:
             return before
         if self.unit != "element":
             hint = f"drop --unit {self.unit}"
-            raise cursor.error("TW106", "a typed pointer counts elements", cursor.since(start), hint)
-        if cursor.next.kind == END:
-            raise cursor.error("TW004", "expected 'o' and a layout after the pointer", hint=EXAMPLE)
+            raise self.error("TW106", "a typed pointer counts elements", self.since(start), hint)
+        if self.next.kind == END:
+            raise self.error("TW004", "expected 'o' and a layout after the pointer", hint=_EXAMPLE)
         self.compose()
         bits = self.pointed.bits or 8
         return inside + [swizzle.scaled(8, bits) for swizzle in before] + self.swizzles()
+
+    def width_pointer(self) -> Pointer:
+        """`smem_ptr[16b](0x400)`."""
+        start = self.take()
+        opened = self.expect("[")
+        width = self.take()
+        bits = int(width.text[:-1]) if width.kind == WIDTH and len(width.text) <= 5 else 0
+        if bits < 1:
+            raise self.error("TW004", "expected the width of an element, such as 16b", width.span)
+        self.expect("]", opened)
+        opened = self.expect("(", hint=_EXAMPLE)
+        at = self.next
+        if self.accept("("):  # C prints a null pointer as (nil)
+            self.expect("nil")
+            self.expect(")", at)
+        elif start.text == "tmem_" and at.kind == WIDTH:  # lane and column, 0x0000.0100
+            self.take()
+        elif not self.accept("unset", "nullptr") and self.number() * 8 % bits:
+            hint = "it counts bytes; where it says nothing, write unset"
+            raise self.error("TW106", f"the address is no multiple of {bits} bits", at.span, hint)
+        self.expect(")", opened)
+        return Pointer(bits, space="tmem" if start.text == "tmem_" else "")
+
+    def typed_pointer(self) -> tuple[Pointer, list[Swizzle]]:
+        """`ptr<f16, smem, align<1024>, S<3,4,3>>` or `raw_ptr(0x400: f16)`, and its swizzle in elements."""
+        word, opened = self.take(), self.take()
+        if opened.text == "(":
+            self.number()
+            self.expect(":", opened)
+        element = self.take()
+        bits = bits_of(element.text)
+        if bits is None and element.text != "i1":
+            message = f"{element} is no type of an element that is known here"
+            raise self.error("TW105", message, element.span, "such as f16, bf16, f8E4M3FN or i32")
+        pointer = Pointer(bits, element_of(element.text), ran=word.text == "raw_ptr")
+        swizzles: list[Swizzle] = []
+        while self.accept(","):
+            start = self.next
+            if start.text == "S":
+                on_bytes = self.swizzle()
+                with self.blame(start):
+                    if bits is None:
+                        message = "the bytes of a bool in memory are not known here"
+                        raise LayoutError("TW106", f"{message}, and the swizzle acts on bytes")
+                    swizzles.append(on_bytes.scaled(8, bits))
+            elif self.accept("align"):
+                bracket = self.expect("<")
+                pointer.alignment = self.number()
+                self.expect(">", bracket)
+            else:
+                pointer.space = self.space()
+        self.expect(">" if opened.text == "<" else ")", opened)
+        pointer.swizzled = bool(swizzles)
+        return pointer, swizzles
+
+    def space(self) -> str:
+        """The memory that a pointer is to."""
+        word = self.take()
+        if word.text in _SPACES:
+            return word.text
+        hint = f"known: {', '.join(_SPACES)}, align<16>, S<3,4,3>"
+        raise self.error("TW002", f"{word} is no part of a pointer of CuTe", word.span, hint)
 
     def plain(self) -> Layout:
         """`shape:stride`."""
@@ -163,75 +318,74 @@ class CuteParser:
         if isinstance(found, Layout):
             return found
         hint = "a layout is (8,4):(4,1), or S[(8, 4) : (4, 1)]"
-        raise self.cursor.error("TW004", f"expected ':' and the strides, found {self.cursor.next}", hint=hint)
+        raise self.error("TW004", f"expected ':' and the strides, found {self.next}", hint=hint)
 
     def shape_or_layout(self) -> Layout | Tree:
         """`shape:stride`, or a shape where no strides follow."""
-        cursor, start = self.cursor, self.cursor.next
+        start = self.next
         if start.kind == END:
-            raise cursor.error("TW001", "there is no layout", hint="a layout of CuTe looks like (8,4):(4,1)")
-        shape = tree(cursor, self.integer, grouping=False)
-        if not cursor.accept(":"):
+            raise self.error("TW001", "there is no layout", hint="a layout of CuTe looks like (8,4):(4,1)")
+        shape = self.tree(self.integer, grouping=False)
+        if not self.accept(":"):
             return shape
-        strides = tree(cursor, self.stride, grouping=False)
-        if cursor.next.text in _O:
+        strides = self.tree(self.stride, grouping=False)
+        if self.next.text in _O:
             hint = "give the result of the composition"
-            raise cursor.error("TW008", "two layouts composed are not one layout yet", hint=hint)
-        with cursor.blame(start):
-            modes = shape_of(cursor, shape)
-            vectors = congruent(cursor, shape, strides, "the layout")
+            raise self.error("TW008", "two layouts composed are not one layout yet", hint=hint)
+        with self.blame(start):
+            modes = self.shape_of(shape)
+            vectors = self.congruent(shape, strides, "the layout")
             return Layout(modes, vectors, unit=self.unit, order="cute")
 
-    def integer(self, cursor: Cursor) -> Leaf:
+    def integer(self) -> Leaf:
         """`8` or `_8`."""
-        start = cursor.next
-        return Leaf(self.number(), cursor.since(start))
+        start = self.next
+        return Leaf(self.number(), self.since(start))
 
-    def stride(self, cursor: Cursor) -> Leaf:
+    def stride(self) -> Leaf:
         """`8`, `_8`, or a basis stride `1@0`, which is 1 step on axis e0."""
-        start = cursor.next
+        start = self.next
         vector = as_vector(self.number())
-        if cursor.accept("@"):
-            mode = cursor.next
+        if self.accept("@"):
+            mode = self.next
             if mode.kind == NAME and mode.text in KNOWN:
                 hint = f"write S[...] with strides on @{mode.text}"
-                raise cursor.error("TW008", "CuTe has no named axes", mode.span, hint)
+                raise self.error("TW008", "CuTe has no named axes", mode.span, hint)
             vector = along_basis(self.number(), vector["m"])
-            if cursor.next.text == "@":
-                raise nested_basis(cursor, (mode.start, cursor.ahead(1).end))
-        return Leaf(vector, cursor.since(start))
+            if self.next.text == "@":
+                raise nested_basis(self, (mode.start, self.ahead(1).end))
+        return Leaf(vector, self.since(start))
 
     def number(self) -> int:
         """`8`, `_8`, `-8`, `_-8`, or a name with a value."""
-        cursor = self.cursor
-        if cursor.accept("-"):
+        if self.accept("-"):
             return -self.magnitude()
-        if cursor.next.text == "_" and cursor.ahead(1).text == "-":  # C++ prints _-1
-            cursor.take()
+        if self.next.text == "_" and self.ahead(1).text == "-":  # C++ prints _-1
+            self.take()
             return self.number()
         return self.magnitude()
 
     def magnitude(self) -> int:
         """`8`, `_8`, or a name with a value."""
-        cursor, token = self.cursor, self.cursor.take()
+        token = self.take()
         if token.kind == NUMBER:
-            return literal(cursor, token.text)
-        if (value := static(cursor, token.text)) is not None:
+            return self.literal(token.text)
+        if (value := static(self, token.text)) is not None:
             return value
         if token.kind == NAME:
-            return self.names.number(cursor, token)
+            return self.names.number(self, token)
         if token.text == "?":
             hint = "write a name and give it a value: --let"
-            raise cursor.error("TW007", "a dynamic value is not known here", token.span, hint)
-        raise no_number(cursor, token)
+            raise self.error("TW007", "a dynamic value is not known here", token.span, hint)
+        raise self.no_number(token)
 
 
-def static(cursor: Cursor, word: str) -> int | None:
+def static(reader: NumberCursor, word: str) -> int | None:
     """Return the number that a static one is: the 8 of `_8`, the -8 of `_m8`; else None."""
     digits = word.removeprefix("_").removeprefix("m")
     if word[:1] != "_" or not (digits.isascii() and digits.isdigit()):
         return None
-    return -literal(cursor, digits) if word[1] == "m" else literal(cursor, digits)
+    return -reader.literal(digits) if word[1] == "m" else reader.literal(digits)
 
 
 def along_basis(mode: int, steps: int) -> Vector:
@@ -239,18 +393,18 @@ def along_basis(mode: int, steps: int) -> Vector:
     return Vector(((Axis(f"{BASIS}{mode}"), steps),))
 
 
-def coordinate(cursor: Cursor, values: Tree) -> Vector:
+def coordinate(cursor: Cursor, values: Any, span: Span) -> Vector:
     """Return a coordinate as a place: one axis a mode."""
     place = Vector()
-    for mode, part in enumerate(values.parts if isinstance(values, Branch) else (values,)):
-        if isinstance(part, Branch) and any(leaf.value for leaf in leaves_of(part)):
-            raise nested_basis(cursor, part.span)
-        if isinstance(part, Leaf) and isinstance(part.value, int) and part.value:
-            place = place + along_basis(mode, part.value)
+    for mode, part in enumerate(values if isinstance(values, tuple) else (values,)):
+        if isinstance(part, tuple) and any(leaves(part)):
+            raise nested_basis(cursor, span)
+        if isinstance(part, int) and part:
+            place = place + along_basis(mode, part)
     return place
 
 
-def nested_basis(cursor: Cursor, span: tuple[int, int]) -> LayoutError:
+def nested_basis(cursor: Cursor, span: Span) -> LayoutError:
     """Return the refusal of a basis inside a basis, `1@0@1`."""
     hint = "flatten the coordinates, so that every basis stride names one mode"
     return cursor.error("TW008", "a basis inside a basis has no axis here", span, hint)
@@ -259,15 +413,16 @@ def nested_basis(cursor: Cursor, span: tuple[int, int]) -> LayoutError:
 def tile_mode(parser: CuteParser) -> Layout | int | None:
     """Take a mode of a tile of CuTe: an extent, a layout, or nothing for `_`.
 
-    >>> tile_mode(CuteParser(Cursor("_32"), Names({}, frozenset())))
+    >>> tile_mode(CuteParser("_32"))
     32
     """
-    cursor, start = parser.cursor, parser.cursor.next
-    if cursor.accept("_"):
+    start = parser.next
+    if parser.accept("_"):
         return None
     found = parser.plain() if start.text == "(" else parser.shape_or_layout()
     if isinstance(found, Layout):
         if found.moving not in ((), ("m",)):
-            raise cursor.error("TW008", "a permutation steps along its own mode", cursor.since(start))
+            message = "a permutation steps along its own mode"
+            raise parser.error("TW008", message, parser.since(start))
         return found
-    return size_of(shape_of(cursor, found))
+    return size_of(parser.shape_of(found))

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.given import Given, Reading
-from tilewise.notation.dialects.triton.attributes import Context
+from tilewise.notation.dialects.triton.encodings import Context, Typed, chosen
 from tilewise.notation.dialects.triton.layouts import layout_of
-from tilewise.notation.dialects.triton.texts import Typed, chosen
 
 EXAMPLES = (
     Given(

@@ -11,7 +11,7 @@ from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.triton import memory, registers
-from tilewise.notation.dialects.triton.attributes import Context, Encoding, spelled
+from tilewise.notation.dialects.triton.encodings import Context, Encoding, spelled
 from tilewise.notation.dialects.triton.tile import AXES, COL, OFFSET, ROW, flattened
 
 KINDS = {**registers.KINDS, **memory.KINDS}
@@ -19,10 +19,7 @@ MAX_ELEMENTS = 1 << 48
 
 
 def layout_of(
-    encoding: Encoding,
-    shape: Sequence[int],
-    allocation: Sequence[int] | None,
-    context: Context,
+    encoding: Encoding, shape: Sequence[int], allocation: Sequence[int] | None, context: Context
 ) -> Layout:
     """Return the layout of a tensor, or of a view that begins where its allocation does."""
     if encoding.kind not in KINDS:
@@ -30,12 +27,8 @@ def layout_of(
         raise encoding.error(
             "TW002", f"{encoding.name} is no layout that is read here", hint=f"known: {known}"
         )
-    try:
+    with encoding.where.blame():
         return _layout_of(encoding, tuple(shape), tuple(allocation or shape), context)
-    except LayoutError as error:
-        if error.span is None:
-            error.span, error.source = encoding.span, encoding.source
-        raise
 
 
 def _layout_of(

@@ -13,7 +13,7 @@ from math import prod
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.shapes import coordinates
-from tilewise.notation.dialects.triton.attributes import Context, Encoding, spelled
+from tilewise.notation.dialects.triton.encodings import Context, Encoding, spelled
 from tilewise.notation.dialects.triton.tile import (
     BLOCK,
     COL,

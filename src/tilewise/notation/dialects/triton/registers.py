@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from tilewise.notation.dialects.triton.attributes import NEWEST, Context, Encoding
+from tilewise.notation.dialects.triton.encodings import NEWEST, Context, Encoding
 from tilewise.notation.dialects.triton.tile import (
     BLOCK,
     LANE,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.shapes import flat_index
-from tilewise.notation.dialects.triton.attributes import Encoding
+from tilewise.notation.dialects.triton.encodings import Encoding
 
 Basis = tuple[int, ...]
 Shape = Sequence[int]

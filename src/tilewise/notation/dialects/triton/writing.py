@@ -12,7 +12,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import coordinates, extents_of
 from tilewise.notation.dialects.given import Given
-from tilewise.notation.dialects.triton.attributes import Context, Encoding, spelled
+from tilewise.notation.dialects.triton.encodings import Context, Encoding, Setting, spelled
 from tilewise.notation.dialects.triton.layouts import layout_of
 from tilewise.notation.dialects.triton.tile import (
     AXES,
@@ -27,10 +27,6 @@ from tilewise.notation.dialects.triton.tile import (
     order_of,
     unit,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.notation.dialects.triton.attributes import Value
 
 Bases = Mapping[str, tuple[Basis, ...]]
 Shape = tuple[int, ...]
@@ -94,7 +90,7 @@ def _proposed(layout: Layout, shape: Shape, dtype: DType | None) -> Iterator[Enc
         yield from _swizzled(layout, bases[OFFSET], inside, cluster)
         if dtype is not None:
             yield from _for_mma(dtype, len(shape), cluster)
-        flat: dict[str, Value] = {OFFSET: bases[OFFSET], BLOCK: bases[BLOCK], "alignment": _ALIGNMENT}
+        flat: dict[str, Setting] = {OFFSET: bases[OFFSET], BLOCK: bases[BLOCK], "alignment": _ALIGNMENT}
         yield _encoding("shared_linear", flat)
     elif places <= {ROW, COL, BLOCK}:
         yield from _of_tensor_memory(inside, cluster)
@@ -107,12 +103,12 @@ def _proposed(layout: Layout, shape: Shape, dtype: DType | None) -> Iterator[Enc
         )
 
 
-def _encoding(kind: str, items: Mapping[str, Value]) -> Encoding:
+def _encoding(kind: str, items: Mapping[str, Setting]) -> Encoding:
     prefix = "ttng" if kind.startswith("tensor_memory") else "ttg"
-    return Encoding(kind, items, {}, (0, 0), "", f"#{prefix}.{kind}")
+    return Encoding(kind, items, name=f"#{prefix}.{kind}")
 
 
-def _cluster(blocks: Sequence[Basis], shape: Shape) -> tuple[Shape, dict[str, Value]]:
+def _cluster(blocks: Sequence[Basis], shape: Shape) -> tuple[Shape, dict[str, Setting]]:
     """Return the shape of what one block holds, and the key that says how the blocks lie over the tensor."""
     inside = shape
     for basis in blocks:
@@ -139,14 +135,14 @@ def _check_registers(held: Mapping[Axis, Sequence[int | None]], bases: Bases) ->
         )
 
 
-def _blocked(bases: Bases, inside: Shape, cluster: Mapping[str, Value]) -> Iterator[Encoding]:
+def _blocked(bases: Bases, inside: Shape, cluster: Mapping[str, Setting]) -> Iterator[Encoding]:
     """Yield the blocked encodings that begin so; reading them back says whether they go on so too."""
     rank = len(inside)
     if rank > _MOST_DIMENSIONS:
         return
     for order in permutations(reversed(range(rank))):
         size = [1] * rank
-        keys: dict[str, Value] = {}
+        keys: dict[str, Setting] = {}
         for key, place in (("sizePerThread", REGISTER), ("threadsPerWarp", LANE), ("warpsPerCTA", WARP)):
             many, at = [1] * rank, 0
             for basis in bases[place]:
@@ -164,7 +160,7 @@ def _blocked(bases: Bases, inside: Shape, cluster: Mapping[str, Value]) -> Itera
 
 
 def _swizzled(
-    layout: Layout, bases: Sequence[Basis], inside: Shape, cluster: Mapping[str, Value]
+    layout: Layout, bases: Sequence[Basis], inside: Shape, cluster: Mapping[str, Setting]
 ) -> Iterator[Encoding]:
     """Yield the encoding whose rows are swizzled as the swizzle with the smallest distance says."""
     order = order_of(bases, len(inside))
@@ -178,11 +174,11 @@ def _swizzled(
         yield _encoding(kind, {**keys, "order": order, **cluster})
 
 
-def _for_mma(dtype: DType, rank: int, cluster: Mapping[str, Value]) -> Iterator[Encoding]:
+def _for_mma(dtype: DType, rank: int, cluster: Mapping[str, Setting]) -> Iterator[Encoding]:
     """Yield the layouts of TMA for a type; one that pads fp4 comes last."""
     bits = max(8, dtype.bits)
     more = cluster if cluster or rank == 2 else {"rank": rank}
-    packed: dict[str, Value] = {"fp4Padded": True, **more}
+    packed: dict[str, Setting] = {"fp4Padded": True, **more}
     kinds = [(128, more), (64, more), (32, more), (0, more), (128, packed)]
     for (width, others), transposed in product(kinds if bits == 8 else kinds[:4], (False, True)):
         items = {"swizzlingByteWidth": width, "transposed": transposed, "elementBitWidth": bits, **others}
@@ -211,7 +207,7 @@ def _padded(layout: Layout, shape: Shape) -> Iterator[Encoding]:
         if padding > 0:
             paddings.append((interval, padding))
     if paddings:
-        padded: dict[str, Value] = {"paddings": tuple(paddings)}
+        padded: dict[str, Setting] = {"paddings": tuple(paddings)}
         yield _encoding("padded_shared", {**padded, "order": order_of(bases, len(shape)), "shape": shape})
         yield _encoding("padded_shared", {**padded, OFFSET: tuple(bases), BLOCK: ()})
 
@@ -219,9 +215,9 @@ def _padded(layout: Layout, shape: Shape) -> Iterator[Encoding]:
 # -- tensor memory ---------------------------------------------------------------------------------
 
 
-def _of_tensor_memory(inside: Shape, cluster: Mapping[str, Value]) -> Iterator[Encoding]:
+def _of_tensor_memory(inside: Shape, cluster: Mapping[str, Setting]) -> Iterator[Encoding]:
     most = inside[-1].bit_length() if inside else 0
-    two: dict[str, Value] = {"twoCTAs": True}
+    two: dict[str, Setting] = {"twoCTAs": True}
     for rows, bit, stride, more in product((128, 64), reversed(range(most)), (1, 2, 4), ({}, two)):
         block = {"blockM": rows, "blockN": 1 << bit, "colStride": stride}
         yield _encoding("tensor_memory_encoding", {**block, **cluster, **more})
