@@ -101,11 +101,6 @@ def fuse_axes(ask: Asked, a: Layout, axes: Any, axis: str | None = None) -> Any:
     return algebra.fuse_axes(a, axes, axis) if axis is not None else algebra.fuse_axes(a, axes)
 
 
-def direct_rest(ask: Asked, whole: Layout, piece: Layout) -> Any:
-    """The other summand, the slow or the fast one."""
-    return algebra.direct_rest(whole, piece, right=not ask["left"])
-
-
 # -- swizzles, listed maps, GF(2) ------------------------------------------------------------------
 
 

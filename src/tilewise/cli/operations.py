@@ -80,7 +80,6 @@ OPTIONS = {
         Option("--order", "tile_to_shape: a rank a mode, the lowest where blocks lie together", "ORDER"),
         Option("--axis", "pack, unpack, recast: along this storage axis", "AXIS"),
         Option("--inside", "move_offset: from outside the swizzles into them"),
-        Option("--left", "direct_rest: PIECE is the slow side"),
     )
 }
 
@@ -317,33 +316,11 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "it is the argument. Products and tile_to_shape put what is repeated first.",
             ),
             Operation(
-                "untile",
-                "WHOLE INNER",
-                "the OUTER that makes WHOLE of INNER",
-                ("S[((8, 2), (8, 3)) : ((48, 3), (6, 1))]", "S[(2, 3) : (3, 1)]"),
-                called("untile"),
-            ),
-            Operation(
-                "untile_outer",
-                "WHOLE OUTER",
-                "the INNER of which OUTER makes WHOLE",
-                ("S[((8, 2), (8, 3)) : ((48, 3), (6, 1))]", "S[(8, 8) : (8, 1)]"),
-                called("untile_outer"),
-            ),
-            Operation(
                 "direct_sum",
                 "A B",
                 "A and B side by side, steps as they are",
                 ("S[(2, 2) : (8, 2)]", "S[(2, 2) : (4, 1)]"),
                 called("direct_sum"),
-            ),
-            Operation(
-                "direct_rest",
-                "WHOLE PIECE",
-                "the other summand: WHOLE is the direct sum of it and PIECE",
-                ("S[(4, 4) : (4, 1)]", "S[(2, 2) : (4, 1)]"),
-                adapted.direct_rest,
-                ("left",),
             ),
         ),
     ),

@@ -42,7 +42,7 @@ CODES = {
     "TW504": "a swizzle that the operation does not pass through",
     "TW505": "no inverse",
     "TW506": "no complement",
-    "TW507": "not the tile or the sum of that",
+    "TW507": "a tile that its owners do not divide",
     "TW508": "element widths that do not divide",
     "TW509": "copies, offsets or axes that the operation does not take",
     "TW510": "no swizzle and no layout explains the map",

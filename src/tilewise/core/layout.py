@@ -13,7 +13,7 @@ equals it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -211,6 +211,24 @@ class Layout(Algebra):
             order=self.order,
         )
         return made
+
+    def with_vectors(
+        self, change: Callable[[Vector], Vector], swizzles: Iterable[Swizzle] | None = None
+    ) -> Layout:
+        """Return the layout with all strides, steps of copies and offsets changed by a linear function.
+
+        >>> from tilewise import S, R
+        >>> (S[(2, 3) : (3, 1)] + R[2 : 6] + 1).with_vectors(lambda vector: vector * 4)
+        S[(2, 3) : (12, 4)] + R[2 : 24] + 4
+        """
+        return replace(
+            self,
+            strides=tuple(map(change, self.strides)),
+            replica=tuple([Iter(it.extent, change(it.stride)) for it in self.replica]),
+            offset=change(self.offset),
+            swizzles=self.swizzles if swizzles is None else tuple(swizzles),
+            outer=change(self.outer),
+        )
 
     # -- what is written ---------------------------------------------------------------------------
 

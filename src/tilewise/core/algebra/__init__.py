@@ -5,7 +5,7 @@
     divides     logical_divide zipped_divide tiled_divide flat_divide
     products    logical_product zipped_product tiled_product flat_product blocked_product
                 raked_product tile_to_shape
-    tiles       tile untile untile_outer direct_sum direct_rest
+    tiles       tile direct_sum
     widths      pack unpack recast
     axes        broadcast relabel split_axis fuse_axes footprint
     swizzles    merge_swizzles swizzle_chain inverse_chain move_offset
@@ -35,7 +35,7 @@ _FAMILIES = {
     "divide": "logical_divide zipped_divide tiled_divide flat_divide",
     "product": "logical_product zipped_product tiled_product flat_product blocked_product raked_product "
     "tile_to_shape",
-    "tiles": "tile untile untile_outer direct_sum direct_rest",
+    "tiles": "tile direct_sum",
     "widths": "pack unpack recast",
     "places": "broadcast relabel split_axis fuse_axes footprint",
     "swizzling": "merge_swizzles swizzle_chain inverse_chain move_offset",

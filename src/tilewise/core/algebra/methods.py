@@ -188,29 +188,11 @@ class Algebra:
 
         return tile(_tiler(outer, more), self)
 
-    def untile(self: Any, inner: Layout) -> Layout:
-        """The outer layout that makes this one of the tile `inner`."""
-        from tilewise.core.algebra.tiles import untile
-
-        return untile(self, inner)
-
-    def untile_outer(self: Any, outer: Layout) -> Layout:
-        """The tile of which `outer` makes this one."""
-        from tilewise.core.algebra.tiles import untile_outer
-
-        return untile_outer(self, outer)
-
     def direct_sum(self: Any, other: Layout) -> Layout:
         """Both side by side in every mode, steps as they are."""
         from tilewise.core.algebra.tiles import direct_sum
 
         return direct_sum(self, other)
-
-    def direct_rest(self: Any, part: Layout, right: bool = True) -> Layout:
-        """The other summand: this layout is the direct sum of it and `part`."""
-        from tilewise.core.algebra.tiles import direct_rest
-
-        return direct_rest(self, part, right)
 
     # -- widths and axes ---------------------------------------------------------------------------
 

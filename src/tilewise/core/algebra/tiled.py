@@ -20,8 +20,7 @@ from tilewise.core.algebra.composition import compose
 from tilewise.core.algebra.inverses import right_inverse
 from tilewise.core.algebra.modes import coalesce
 from tilewise.core.algebra.places import split_axis
-from tilewise.core.algebra.tiles import direct_sum
-from tilewise.core.algebra.widths import storage_axis
+from tilewise.core.algebra.tiles import direct_sum, storage_axis
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent
