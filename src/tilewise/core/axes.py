@@ -9,7 +9,8 @@ from tilewise.core.integers import as_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import SupportsIndex
+    from collections.abc import Callable
+    from typing import ClassVar, SupportsIndex
 
     from tilewise.core.vectors import Vector
 
@@ -117,6 +118,8 @@ class Axis:
     name: str
     storage: bool | None = field(default=None, compare=False)
 
+    if TYPE_CHECKING:
+        along: ClassVar[Callable[[Axis, int], Vector]]  # `vectors` makes the steps along an axis
     __array_ufunc__ = None  # NumPy integers on the left of `@` then ask us
 
     def __post_init__(self) -> None:
@@ -153,9 +156,7 @@ class Axis:
         return KNOWN.get(self.name)
 
     def __rmatmul__(self, steps: SupportsIndex) -> Vector:
-        from tilewise.core.vectors import Vector
-
-        return Vector(((self, as_int(steps, "a stride")),))
+        return self.along(as_int(steps, "a stride"))
 
     def __str__(self) -> str:
         return self.name

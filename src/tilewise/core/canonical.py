@@ -20,6 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.layout import Iter, Layout
 
+MAX_COPIES = 1 << 16
+"""So many places of one element are listed."""
+
 
 def canonical(layout: Layout) -> Layout:
     """The canonical form of a layout.

@@ -11,7 +11,7 @@ With equal swizzles the question is about what stands inside. Two facts settle i
                  equal iff their multisets of e s less those of s are
 
 Other swizzles may be the same on the bits that the places set. Where they are not, the GF(2) view compares
-columns, modulo those of the copies; over one and the same map, `parting` finds where the chains part. What
+columns, modulo those of the copies; over one and the same map, `chains` finds where the chains part. What
 remains is compared by listing up to a bound; beyond it a difference may still be found by looking at likely
 indices, sameness not.
 """
@@ -24,11 +24,10 @@ from itertools import chain, islice, product
 from math import prod
 
 from tilewise.core.bits import Basis, affine_map
-from tilewise.core.canonical import canonical, merged_replica, merged_shard
-from tilewise.core.facts import disjoint_copies, taken_bits
-from tilewise.core.layout import MAX_COPIES, Layout
+from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica, merged_shard
+from tilewise.core.chains import first_parting, least_swizzled
+from tilewise.core.facts import disjoint_steps, taken_bits
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
-from tilewise.core.parting import first_parting
 from tilewise.core.shapes import leaves
 from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import one_permutation
@@ -38,7 +37,7 @@ from tilewise.core.verdict import Verdict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.axes import Axis
-    from tilewise.core.layout import Iter
+    from tilewise.core.layout import Iter, Layout
 
 MAX_LISTED = 1 << 14
 MAX_PROBES = 1 << 12
@@ -123,11 +122,7 @@ def _compare(one: Layout, other: Layout) -> _Finding:
 
 def _least_swizzled(layout: Layout) -> Layout:
     """The canonical form with swizzles that read no more than its places set: often those of the other."""
-    if not layout.swizzles:
-        return layout
-    from tilewise.core.algebra.swizzling import swizzle_chain
-
-    return canonical(swizzle_chain(layout))
+    return canonical(least_swizzled(layout)) if layout.swizzles else layout
 
 
 def _comparison(found: _Finding, a: tuple[Vector, ...], b: tuple[Vector, ...]) -> Comparison:
@@ -223,7 +218,7 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
 
 
 def _none_coincide(iters: list[Iter]) -> bool:
-    return disjoint_copies(Layout((), (), tuple(iters))).answer is True
+    return disjoint_steps(iters).answer is True
 
 
 def _signature(iters: list[Iter]) -> dict[Vector, int]:

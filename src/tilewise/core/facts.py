@@ -200,7 +200,7 @@ def injective(layout: Layout) -> Verdict:
     if still:
         return _shared(layout, {still[-1]: 1}, {})
     open_question = False
-    for axes in _groups(layout):
+    for axes in _groups((*layout.shard, *layout.replica), layout.axes):
         d = [(i, it) for i, it in shard if any(it.stride[a] for a in axes)]
         r = [(i, it) for i, it in replica if any(it.stride[a] for a in axes)]
         try:
@@ -222,24 +222,29 @@ def disjoint_copies(layout: Layout) -> Verdict:
     >>> disjoint_copies(S[4 : 1] + R[(2, 2) : (8, 8)]).witness
     ((0, 1), (1, 0))
     """
-    for i, it in enumerate(layout.replica):
+    return disjoint_steps(layout.replica, layout.axes)
+
+
+def disjoint_steps(iters: Sequence[Iter], axes: Iterable[Axis] = ()) -> Verdict:
+    """Return whether no two choices of digits add up to one step; the witness is such a pair."""
+    for i, it in enumerate(iters):
         if it.extent > 1 and not it.stride:
-            return _coinciding(layout, {i: 1})
+            return _coinciding(iters, {i: 1})
     open_question = False
-    for axes in _groups(layout):
-        r = [(i, it) for i, it in _moving(layout.replica) if any(it.stride[a] for a in axes)]
+    for group in _groups(iters, axes):
+        r = [(i, it) for i, it in _moving(iters) if any(it.stride[a] for a in group)]
         try:
-            clash = _clash(axes, r, [])
+            clash = _clash(group, r, [])
         except BudgetSpent:
             open_question = True
             continue
         if clash:
-            return _coinciding(layout, {i: x for (i, _), x in zip(r, clash, strict=True)})
+            return _coinciding(iters, {i: x for (i, _), x in zip(r, clash, strict=True)})
     return undecided("whether two copies coincide") if open_question else YES
 
 
-def _coinciding(layout: Layout, digits: dict[int, int]) -> Verdict:
-    count = range(len(layout.replica))
+def _coinciding(iters: Sequence[Iter], digits: dict[int, int]) -> Verdict:
+    count = range(len(iters))
     one = tuple(max(0, digits.get(i, 0)) for i in count)
     other = tuple(max(0, -digits.get(i, 0)) for i in count)
     return Verdict(False, "two replicas coincide", tuple(sorted((one, other))))
@@ -249,15 +254,17 @@ def _moving(iters: Iterable[Iter]) -> list[tuple[int, Iter]]:
     return [(i, it) for i, it in enumerate(iters) if it.extent > 1 and it.stride]
 
 
-def _groups(layout: Layout) -> list[tuple[Axis, ...]]:
-    """The axes in groups that no stride joins."""
-    groups = [{axis} for axis in layout.axes]
-    for it in (*layout.shard, *layout.replica):
+def _groups(iters: Iterable[Iter], axes: Iterable[Axis] = ()) -> list[tuple[Axis, ...]]:
+    """The axes of iters in groups that no stride joins, by first appearance; after `axes`, where given."""
+    named = dict.fromkeys(axes)
+    groups = [{axis} for axis in named]
+    for it in iters:
         touched = set(it.stride.nonzero.axes)
+        named |= dict.fromkeys(it.stride.nonzero.axes)
         joined = [g for g in groups if g & touched]
-        if len(joined) > 1:
-            groups = [g for g in groups if not g & touched] + [set().union(*joined)]
-    return [tuple(axis for axis in layout.axes if axis in g) for g in groups]
+        if touched and touched not in [g & touched for g in joined]:
+            groups = [g for g in groups if not g & touched] + [touched.union(*joined)]
+    return [tuple(axis for axis in named if axis in g) for g in groups]
 
 
 def _clash(
@@ -331,7 +338,7 @@ def count_copies(layout: Layout) -> int:
     >>> count_copies(S[4 : 1] + R[(2, 3) : (4, 4)])
     4
     """
-    count = _count_taken(_groups(layout), layout.replica)
+    count = _count_taken(_groups(layout.replica, layout.axes), layout.replica)
     if count is None:
         raise NotDecided("how many copies are distinct was not decided within the bound")
     return count
@@ -401,7 +408,7 @@ def holes(layout: Layout) -> Holes:
     >>> holes(S[(4, 3) : (4, 1)])
     Holes(count=3, witness=3@m)
     """
-    groups = _groups(layout)
+    groups = _groups((*layout.shard, *layout.replica), layout.axes)
     taken = _count_taken(groups, (*layout.shard, *layout.replica))
     count = None
     try:
@@ -470,8 +477,6 @@ def _scan_box(
     layout: Layout, axes: tuple[Axis, ...], ends: dict[str, tuple[int, int]]
 ) -> Sequence[int] | None:
     """The first place of a group's box that is not taken, by looking at the first few."""
-    from tilewise.core.inverse import is_held
-
     spans = [(low, high - low + 1) for low, high in (ends[axis.name] for axis in axes)]
     for place in range(min(prod(span for _, span in spans), MAX_SCAN)):
         steps = []
@@ -479,9 +484,25 @@ def _scan_box(
             place, digit = divmod(place, span)
             steps.append(low + digit)
         steps.reverse()
-        if not is_held(layout, {axis.name: s for axis, s in zip(axes, steps, strict=True)}):
+        if not _is_taken(layout, axes, steps):
             return steps
     return None
+
+
+def _is_taken(layout: Layout, axes: tuple[Axis, ...], steps: Sequence[int]) -> bool:
+    iters = (*layout.shard, *layout.replica)
+    plain = tuple(
+        before_swizzle(layout, axis, s) - layout.offset[axis] for axis, s in zip(axes, steps, strict=True)
+    )
+    vectors = [tuple(it.stride[axis] for axis in axes) for it in iters]
+    return reaches(vectors, [(0, it.extent - 1) for it in iters], plain, plain)
+
+
+def before_swizzle(layout: Layout, axis: Axis, steps: int) -> int:
+    """Return the steps on an axis before the swizzles, for those of a place."""
+    if layout.swizzled_axis != axis:
+        return steps
+    return undo_chain(layout.swizzles, steps - layout.outer[axis])
 
 
 # -- contiguity ------------------------------------------------------------------------------------

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from tilewise.core.axes import SPLITS
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import LayoutError, NotDecided
-from tilewise.core.facts import lanes_of
+from tilewise.core.facts import before_swizzle, lanes_of
 from tilewise.core.integers import as_int
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, solutions
-from tilewise.core.swizzles import undo_chain
 from tilewise.core.vectors import Vector, point
 
 TYPE_CHECKING = False
@@ -122,7 +121,7 @@ def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point
     if any(value for name, value in steps.items() if name not in axes):
         return
     asked = [axis for axis in layout.axes if axis.name in steps]
-    target = tuple(_before_swizzle(layout, axis.name, steps[axis.name]) for axis in asked)
+    target = tuple(before_swizzle(layout, axis, steps[axis.name]) for axis in asked)
     copies, start = merged_replica(layout.replica)
     base = tuple(layout.offset[axis] + start[axis] for axis in asked)
     iters = (*layout.shard, *copies)
@@ -144,14 +143,3 @@ def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point
         for step, r in zip(replica, x[len(extents) :], strict=True):
             at = tuple(a + r * s for a, s in zip(at, step, strict=True))
         yield flat, layout.after_swizzle(at)
-
-
-def _before_swizzle(layout: Layout, axis: str, steps: int) -> int:
-    if layout.swizzled_axis is None or layout.swizzled_axis.name != axis:
-        return steps
-    return undo_chain(layout.swizzles, steps - layout.outer[axis])
-
-
-def is_held(layout: Layout, place: Mapping[str, int]) -> bool:
-    """Whether anything lives at a full or partial place."""
-    return next(_held(layout, place), None) is not None

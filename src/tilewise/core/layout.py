@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from tilewise.core.verdict import Verdict
 
 UNITS = ("element", "byte", "bit")
-MAX_COPIES = 1 << 16
 MAX_SWIZZLES = 64
 
 Point = tuple[int, ...]
@@ -477,7 +476,7 @@ class Layout(Algebra):
         """The distinct values of r in R as tuples on `axes`, sorted."""
         if not self.replica:
             return ((0,) * len(self.axes),)
-        from tilewise.core.canonical import merged_replica
+        from tilewise.core.canonical import MAX_COPIES, merged_replica
 
         iters, start = merged_replica(self.replica)
         if prod(it.extent for it in iters) > MAX_COPIES:

@@ -113,6 +113,12 @@ class Vector:
         )
 
 
+def _steps_along(axis: Axis, steps: int) -> Vector:
+    return Vector(((axis, steps),))
+
+
+Axis.along = _steps_along
+
 ZERO = Vector()
 """The zero vector: it names no axis. A bare `0` is written for it."""
 

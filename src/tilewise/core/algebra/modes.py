@@ -171,7 +171,6 @@ def split(layout: Layout, mode: int, *extents: Any) -> Layout:
     return _made_of(layout, [*whole[:position], *parts, *whole[position + 1 :]])
 
 
-@orders.by_flat
 def refinement(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     """Both maps over one flat shape: the coarsest that has the digits of both.
 
@@ -184,6 +183,11 @@ def refinement(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     >>> refinement(S[(4, 6) : (1, 4)], S[(2, 12) : (1, 2)])
     (S[(2, 2, 6) : (2, 1, 4)], S[(2, 2, 6) : (1, 12, 2)])
     """
+    return _refinement(a, b)
+
+
+@orders.by_flat
+def _refinement(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     if a.size != b.size:
         raise LayoutError(
             "TW202",
@@ -258,6 +262,11 @@ def permute(layout: Layout, *order: Any) -> Layout:
             hint="modes count from 0; (1, 0) swaps two",
         )
     return _made_of(layout, [whole[number] for number in asked])
+
+
+def as_tilers(first: Any, more: tuple[Any, ...]) -> Any:
+    """Return one tiler as it is, several as a tuple by mode."""
+    return (first, *more) if more else first
 
 
 # -- digits ----------------------------------------------------------------------------------------

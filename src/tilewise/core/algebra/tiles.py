@@ -23,7 +23,7 @@ from itertools import product
 from math import prod
 
 from tilewise.core import orders
-from tilewise.core.algebra.modes import modes_of
+from tilewise.core.algebra.modes import as_tilers, modes_of
 from tilewise.core.axes import STORAGE, Axis, m
 from tilewise.core.canonical import canonical
 from tilewise.core.errors import LayoutError, NotDecided, Refused
@@ -71,13 +71,22 @@ def tile(outer: Any, inner: Layout) -> Layout:
     return _tiled(outer, inner)
 
 
+def tiled_by(inner: Layout, outer: Any, *more: Any) -> Layout:
+    """`tile` with the tile first: inner laid out again and again by outer, or by a grid of extents.
+
+    >>> from tilewise import S
+    >>> tiled_by(S[(2, 3) : (3, 1)], 8, 8)
+    S[((8, 2), (8, 3)) : ((48, 3), (6, 1))]
+    """
+    return tile(as_tilers(outer, more), inner)
+
+
 @orders.by_mode
 def _tiled(outer: Layout, inner: Layout) -> Layout:
     _check(outer, inner)
     return _side_by_side(_stretched(outer, {axis.name: inner.span(axis) for axis in outer.axes}), inner)
 
 
-@orders.by_mode
 def direct_sum(a: Layout, b: Layout) -> Layout:
     """Both layouts side by side in every mode, steps as they are: (x, y) -> a(x) + b(y).
 
@@ -89,6 +98,11 @@ def direct_sum(a: Layout, b: Layout) -> Layout:
     >>> direct_sum(S[(2, 2) : (8, 2)], S[(2, 2) : (4, 1)])
     S[((2, 2), (2, 2)) : ((8, 4), (2, 1))]
     """
+    return _direct_sum(a, b)
+
+
+@orders.by_mode
+def _direct_sum(a: Layout, b: Layout) -> Layout:
     _check(a, b)
     return _side_by_side(a, b)
 

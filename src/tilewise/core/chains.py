@@ -1,0 +1,286 @@
+"""Chains of swizzles as linear maps: what they flip, their normal form, and where two of them part.
+
+A swizzle is linear over GF(2): I + E, where E takes each bit that it reads to the bit that it flips. A
+chain is a product of such, so it is one swizzle iff every bit that the product moves flips one bit, all at
+one distance, and those bits are one run, no longer than the distance:
+
+    Sw1 o Sw2 = I + E1 + E2 + E1 E2    S is equal, or E1 and E2 differ in it; E1 E2 = 0: no bit that Sw2
+                                       flips is read by Sw1; and the masks XOR to one run of <= |S| bits
+
+On a layout, bits that are 0 in every address may be read or not: that lets swizzles shrink and merge
+that do not merge on all addresses. Which bits those are is read off the digits: bit k of a sum is not
+changed by steps that are multiples of 2^(k+1), and is 0 where all sums of the other steps agree that it is.
+
+The difference of two chains is linear too: it reads the bits [low, high) of an address, and where those
+are 0 the chains agree. The search for the first index at which they part walks the digits, slowest first,
+with addresses modulo 2^high; it passes over all that provably stays below 2^low, and never enters the same
+remainder of the same digit twice. Ending without a difference, it has proven that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from math import gcd
+
+from tilewise.core.canonical import merged_replica
+from tilewise.core.integers import bits_of
+from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent
+from tilewise.core.swizzles import Swizzle, apply_chain, period_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.layout import Layout
+
+Chain = tuple[Swizzle, ...]
+Digit = tuple[int, int]
+"""(extent, step)."""
+
+
+def as_one(chain: Sequence[Swizzle], zeros: int = 0) -> Swizzle | None:
+    """The smallest swizzle that acts as a chain does on all addresses whose bits in `zeros` are 0, if any.
+
+    >>> as_one([Swizzle(3, 3, 3)], zeros=~0xFF), as_one([Swizzle(1, 0, 1), Swizzle(1, 0, 2)])
+    (Swizzle(2, 3, 3), None)
+    """
+    flips = flips_of(chain)
+    moved = [bit for bit, flip in flips.items() if flip and not zeros >> bit & 1]
+    axis = chain[0].axis
+    if not moved:
+        return Swizzle(0, 0, 0, axis)
+    distances = {bit + 1 - flips[bit].bit_length() for bit in moved}
+    first, last, shift = min(moved), max(moved), distances.pop()
+    free = all(bit in moved or zeros >> bit & 1 for bit in range(first, last))
+    single = all(flips[bit].bit_count() == 1 for bit in moved)
+    if distances or not free or not single or last - first >= abs(shift):
+        return None
+    return Swizzle(last - first + 1, first - max(shift, 0), shift, axis)
+
+
+def flips_of(chain: Sequence[Swizzle]) -> dict[int, int]:
+    """What a chain flips at the addresses of one bit, for every bit that it reads."""
+    read = 0
+    for swizzle in chain:
+        read |= swizzle.source
+    return {bit: apply_chain(chain, 1 << bit) ^ 1 << bit for bit in bits_of(read)}
+
+
+# -- normal form -----------------------------------------------------------------------------------
+
+
+def normal_form(chain: Chain) -> Chain:
+    """Merged as far as it goes for all addresses, commuting swizzles in one order."""
+    kept = [swizzle for swizzle in chain if swizzle.bits]
+    whole = as_one(kept) if kept else None
+    if whole is not None:
+        return (whole,) if whole.bits else ()
+    while (shorter := _with_one_merged(kept)) is not None:
+        kept = shorter
+    return tuple(_ordered(kept))
+
+
+def _with_one_merged(chain: list[Swizzle]) -> list[Swizzle] | None:
+    """The chain after two of its swizzles have met and merged, or None."""
+    for i, one in enumerate(chain):
+        bound = [one]  # what must stay to the right of it
+        free: list[Swizzle] = []
+        for j in range(i + 1, len(chain)):
+            other = chain[j]
+            if all(_commute(other, before) for before in bound[1:]):
+                merged = as_one((one, other))
+                if merged is not None:
+                    here = [merged] if merged.bits else []
+                    return [*chain[:i], *free, *here, *bound[1:], *chain[j + 1 :]]
+                if _commute(other, one):
+                    free.append(other)
+                    continue
+            bound.append(other)
+    return None
+
+
+def _commute(one: Swizzle, other: Swizzle) -> bool:
+    """Whether the order of two swizzles makes no difference: neither flips what the other reads."""
+    clash = one.target & other.source, other.target & one.source
+    return not any(clash) or one == other
+
+
+def _ordered(chain: list[Swizzle]) -> list[Swizzle]:
+    """The first in order among those that may stand first, again and again."""
+    rest, ordered = list(chain), []
+    while rest:
+        free = [i for i, one in enumerate(rest) if all(_commute(one, before) for before in rest[:i])]
+        ordered.append(rest.pop(max(free, key=lambda i: (rest[i].base, rest[i].shift, rest[i].bits))))
+    return ordered
+
+
+# -- on the places of a layout ---------------------------------------------------------------------
+
+
+def least_swizzled(layout: Layout) -> Layout:
+    """The layout with its swizzles in normal form, as small as its places allow."""
+    while layout.swizzles:
+        chain = _on_zeros(normal_form(layout.swizzles), zero_bits(layout))
+        if chain == layout.swizzles:
+            break
+        layout = replace(layout, swizzles=chain)
+    return layout
+
+
+def _on_zeros(chain: Chain, zeros: int) -> Chain:
+    """Every swizzle, and every two neighbours, as the smallest swizzle on addresses with these zeros."""
+    acting: list[tuple[Swizzle, int]] = []  # the first to act first, each with the zeros that it meets
+    for swizzle in reversed(chain):
+        while True:
+            found = as_one((swizzle,), zeros)
+            assert found is not None
+            swizzle = found
+            pair = as_one((swizzle, acting[-1][0]), acting[-1][1]) if acting and swizzle.bits else None
+            if pair is None:
+                break
+            swizzle, zeros = pair, acting.pop()[1]
+        if swizzle.bits:
+            acting.append((swizzle, zeros))
+            zeros = zeros_after(swizzle, zeros)
+    return tuple(swizzle for swizzle, _ in reversed(acting))
+
+
+def zero_bits(layout: Layout) -> int:
+    """Bits that are 0 in every address on the swizzled axis before the swizzles, up to their period.
+
+    >>> from tilewise import S
+    >>> bin(zero_bits(Swizzle(2, 0, 3) @ (S[(2, 3) : (8, 2)] + 16)))
+    '0b1'
+    """
+    start, digits = addresses_of(layout)
+    zeros = 0
+    for bit in range(layout.period.bit_length() - 1):
+        low = high = start
+        for extent, step in digits:
+            reach = (extent - 1) * step if step % (2 << bit) else 0
+            low, high = low + min(0, reach), high + max(0, reach)
+        if low >> bit == high >> bit and not low >> bit & 1:
+            zeros |= 1 << bit
+    return zeros
+
+
+def zeros_after(swizzle: Swizzle, zeros: int) -> int:
+    """Which bits are still 0 after a swizzle: those that it does not flip, or flips by bits that are 0."""
+    read = ~zeros & swizzle.source
+    return zeros & ~(read >> swizzle.shift if swizzle.shift > 0 else read << -swizzle.shift)
+
+
+def addresses_of(layout: Layout) -> tuple[int, list[tuple[int, int]]]:
+    """(offset, digits as (extent, step)) on the swizzled axis before the swizzles, copies fastest."""
+    axis = layout.swizzles[0].axis
+    copies, start = merged_replica(layout.replica)
+    digits = [(extent, stride[axis]) for extent, stride in layout.digits]
+    return (layout.offset + start)[axis], digits + [(it.extent, it.stride[axis]) for it in copies]
+
+
+# -- where two part ----------------------------------------------------------------------------------
+
+
+def first_parting(
+    digits: Sequence[Digit], base: int, one: Sequence[Swizzle], other: Sequence[Swizzle]
+) -> int | None:
+    """The smallest index whose address the chains send to different places, or None.
+
+    `digits` are (extent, stride), slowest first, of the address base + sum of digit * stride.
+
+    >>> first_parting([(99, 97), (97, 1)], 0, [Swizzle(3, 9, 3)], [])
+    4096
+    >>> first_parting([(3, 128), (2, 96)], 0, [Swizzle(1, 0, 5)], [Swizzle(1, 0, 6)]) is None
+    True
+    """
+
+    def differ(address: int) -> bool:
+        return apply_chain(one, address) != apply_chain(other, address)
+
+    bits = max(period_of(one), period_of(other)).bit_length() - 1
+    read = [bit for bit in range(bits) if differ(1 << bit)]
+    return _Walk(digits, 1 << read[0], 1 << read[-1] + 1, differ).first(base) if read else None
+
+
+def first_where(digits: Sequence[Digit], base: int, modulus: int, told: Callable[[int], bool]) -> int | None:
+    """The smallest index whose address, modulo `modulus`, is one that `told` names, or None.
+
+    >>> first_where([(5, 3), (3, 1)], 2, 16, lambda address: address == 13)
+    11
+    """
+    return _Walk(digits, 0, modulus, told).first(base)
+
+
+class _Walk:
+    """Digits with signed remainders of their strides, and what those after each can still add."""
+
+    def __init__(
+        self, digits: Sequence[Digit], below: int, modulus: int, differ: Callable[[int], bool]
+    ) -> None:
+        self.below, self.modulus, self.differ = below, modulus, differ
+        self.extents = [extent for extent, _ in digits]
+        half = modulus // 2
+        self.steps = [(stride + half) % modulus - half for _, stride in digits]
+        reach = [(extent - 1) * step for extent, step in zip(self.extents, self.steps, strict=True)]
+        self.least = _suffix_sums([min(0, r) for r in reach])
+        self.most = _suffix_sums([max(0, r) for r in reach])
+        self.budget = DEFAULT_BUDGET
+
+    def first(self, base: int) -> int | None:
+        """The smallest index whose address differs, from the address of index 0."""
+        seen: set[tuple[int, int]] = set()
+        path: list[tuple[int, int]] = []  # (address before the digit, the digit to try next)
+        address, descending = base % self.modulus, True
+        while True:
+            level = len(path)
+            if descending and not self._agrees(level, address) and (level, address) not in seen:
+                seen.add((level, address))
+                if level < len(self.steps):
+                    path.append((address, 1))
+                    continue
+                if self.differ(address):
+                    return self._index([digit - 1 for _, digit in path])
+            if not path:
+                return None
+            before, digit = path.pop()
+            address, descending = before, False
+            if digit < self._distinct(len(path)):
+                digit = self._next(len(path), before, digit)
+                address, descending = (before + digit * self.steps[len(path)]) % self.modulus, True
+                path.append((before, digit + 1))
+
+    def _next(self, level: int, before: int, digit: int) -> int:
+        """The next digit worth a look: those that surely stay below are passed over."""
+        self.budget -= 1
+        if self.budget < 0:
+            raise BudgetSpent
+        step = self.steps[level]
+        address = (before + digit * step) % self.modulus
+        if self._agrees(level + 1, address) and step:
+            room = (
+                self.below - 1 - self.most[level + 1] - address
+                if step > 0
+                else address + self.least[level + 1]
+            )
+            digit += room // abs(step) + 1
+        return min(digit, self._distinct(level) - 1)
+
+    def _distinct(self, level: int) -> int:
+        """How many digits there are before the remainders repeat."""
+        step = self.steps[level]
+        cycle = self.modulus // gcd(step, self.modulus)
+        return min(self.extents[level], cycle)
+
+    def _agrees(self, level: int, address: int) -> bool:
+        """Whether every address from here on stays below the bits that are read."""
+        return address + self.least[level] >= 0 and address + self.most[level] < self.below
+
+    def _index(self, digits: Sequence[int]) -> int:
+        flat = 0
+        for extent, digit in zip(self.extents, digits, strict=True):
+            flat = flat * extent + digit
+        return flat
+
+
+def _suffix_sums(values: Sequence[int]) -> list[int]:
+    return [*accumulate(reversed(values), initial=0)][::-1]
