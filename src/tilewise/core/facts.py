@@ -200,7 +200,7 @@ def injective(layout: Layout) -> Verdict:
     if still:
         return _shared(layout, {still[-1]: 1}, {})
     open_question = False
-    for axes in _groups((*layout.shard, *layout.replica), layout.axes):
+    for axes in groups((*layout.shard, *layout.replica), layout.axes):
         d = [(i, it) for i, it in shard if any(it.stride[a] for a in axes)]
         r = [(i, it) for i, it in replica if any(it.stride[a] for a in axes)]
         try:
@@ -231,7 +231,7 @@ def disjoint_steps(iters: Sequence[Iter], axes: Iterable[Axis] = ()) -> Verdict:
         if it.extent > 1 and not it.stride:
             return _coinciding(iters, {i: 1})
     open_question = False
-    for group in _groups(iters, axes):
+    for group in groups(iters, axes):
         r = [(i, it) for i, it in _moving(iters) if any(it.stride[a] for a in group)]
         try:
             clash = _clash(group, r, [])
@@ -254,17 +254,17 @@ def _moving(iters: Iterable[Iter]) -> list[tuple[int, Iter]]:
     return [(i, it) for i, it in enumerate(iters) if it.extent > 1 and it.stride]
 
 
-def _groups(iters: Iterable[Iter], axes: Iterable[Axis] = ()) -> list[tuple[Axis, ...]]:
+def groups(iters: Iterable[Iter], axes: Iterable[Axis] = ()) -> list[tuple[Axis, ...]]:
     """The axes of iters in groups that no stride joins, by first appearance; after `axes`, where given."""
     named = dict.fromkeys(axes)
-    groups = [{axis} for axis in named]
+    found = [{axis} for axis in named]
     for it in iters:
         touched = set(it.stride.nonzero.axes)
         named |= dict.fromkeys(it.stride.nonzero.axes)
-        joined = [g for g in groups if g & touched]
+        joined = [g for g in found if g & touched]
         if touched and touched not in [g & touched for g in joined]:
-            groups = [g for g in groups if not g & touched] + [touched.union(*joined)]
-    return [tuple(axis for axis in named if axis in g) for g in groups]
+            found = [g for g in found if not g & touched] + [touched.union(*joined)]
+    return [tuple(axis for axis in named if axis in g) for g in found]
 
 
 def _clash(
@@ -338,7 +338,7 @@ def count_copies(layout: Layout) -> int:
     >>> count_copies(S[4 : 1] + R[(2, 3) : (4, 4)])
     4
     """
-    count = _count_taken(_groups(layout.replica, layout.axes), layout.replica)
+    count = _count_taken(groups(layout.replica, layout.axes), layout.replica)
     if count is None:
         raise NotDecided("how many copies are distinct was not decided within the bound")
     return count
@@ -408,13 +408,13 @@ def holes(layout: Layout) -> Holes:
     >>> holes(S[(4, 3) : (4, 1)])
     Holes(count=3, witness=3@m)
     """
-    groups = _groups((*layout.shard, *layout.replica), layout.axes)
-    taken = _count_taken(groups, (*layout.shard, *layout.replica))
+    joined = groups((*layout.shard, *layout.replica), layout.axes)
+    taken = _count_taken(joined, (*layout.shard, *layout.replica))
     count = None
     try:
         ends = {axis.name: extremes(layout, axis.name) for axis in layout.axes}
         count = None if taken is None else prod(b - a + 1 for a, b in ends.values()) - taken
-        return Holes(count, _first_hole(layout, groups, ends) if count != 0 else None)
+        return Holes(count, _first_hole(layout, joined, ends) if count != 0 else None)
     except (NotDecided, BudgetSpent):
         return Holes(count)
 

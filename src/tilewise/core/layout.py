@@ -23,7 +23,6 @@ from numbers import Number
 from tilewise.core.algebra.methods import Algebra
 from tilewise.core.axes import CALLED, KNOWN, Axis, m
 from tilewise.core.errors import LayoutError, of_kind
-from tilewise.core.integers import as_extent
 from tilewise.core.shapes import (
     MAX_ITERS,
     ORDERS,
@@ -38,6 +37,7 @@ from tilewise.core.shapes import (
 )
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
 from tilewise.core.vectors import ZERO, Term, Vector, as_vector, point
+from tilewise.core.vectors import Iter as Iter  # most look for it here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,18 +52,6 @@ UNITS = ("element", "byte", "bit")
 MAX_SWIZZLES = 64
 
 Point = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Iter:
-    """A digit of the index and the step that it makes: (extent, stride)."""
-
-    extent: int
-    stride: Vector
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "extent", as_extent(self.extent))
-        object.__setattr__(self, "stride", as_vector(self.stride))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,7 +8,7 @@ from numbers import Number
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
-from tilewise.core.integers import as_int
+from tilewise.core.integers import as_extent, as_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,6 +155,18 @@ def along(axis: Axis, steps: int) -> Vector:
     vector = object.__new__(Vector)
     object.__setattr__(vector, "terms", ((axis, steps),))
     return vector
+
+
+@dataclass(frozen=True, slots=True)
+class Iter:
+    """A digit of the index and the step that it makes: (extent, stride)."""
+
+    extent: int
+    stride: Vector
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "extent", as_extent(self.extent))
+        object.__setattr__(self, "stride", as_vector(self.stride))
 
 
 def _is_vector(value: object) -> bool:

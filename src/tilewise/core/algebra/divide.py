@@ -38,7 +38,9 @@ def logical_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
     >>> logical_divide(S[(8, 6) : (6, 1)], (4, None))
     S[((4, 2), 6) : ((6, 24), 1)]
     """
-    return _cut(layout, tiler, more).logical()
+    if more or isinstance(tiler, tuple | list):
+        return _cut(layout, tiler, more).logical()
+    return _in_tiles(layout, tiler)
 
 
 def zipped_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:

@@ -47,7 +47,9 @@ def logical_product(layout: Layout, other: Any, *more: Any) -> Layout:
     >>> logical_product(S[(2, 4) : (4, 1)], S[(3, 2) : (1, 3)])
     S[((2, 4), (3, 2)) : ((4, 1), (8, 24))]
     """
-    return _cut(layout, other, more).logical()
+    if more or isinstance(other, tuple | list):
+        return _cut(layout, other, more).logical()
+    return _repeated(layout, other)
 
 
 def zipped_product(layout: Layout, other: Any, *more: Any) -> Layout:

@@ -22,8 +22,15 @@ from functools import cached_property
 from math import gcd, prod
 
 from tilewise.core import orders
-from tilewise.core.algebra.moves import MAX_LISTED, Movement, moving_names, projected
-from tilewise.core.algebra.views import dressed_alike, find_digits, find_modes
+from tilewise.core.algebra.moves import (
+    MAX_LISTED,
+    Movement,
+    dressed_alike,
+    find_digits,
+    find_modes,
+    moving_names,
+    projected,
+)
 from tilewise.core.axes import DEVICE, KNOWN, SPLITS, STORAGE, Axis
 from tilewise.core.canonical import canonical
 from tilewise.core.compare import agree
@@ -599,18 +606,12 @@ def _maps_by_name(layout: Layout) -> dict[str, Any]:
 
 
 def _map_along(layout: Layout, axis: Axis) -> Any:
-    place, carry, weights = 1, 0, []
-    for it in reversed(layout.shard):
-        step = it.stride[axis]
-        if step != carry:
-            weights.append((place, step - carry))
-        place, carry = place * it.extent, step * it.extent
-    # the direction of a copy along several axes depends on their names: its least place does not
-    steps = [(it.extent, it.stride[axis]) for it in layout.replica if it.stride[axis]]
-    least = layout.offset[axis] + sum((extent - 1) * min(0, step) for extent, step in steps)
-    copies = sorted((extent, abs(step)) for extent, step in steps)
-    chain = tuple((s.bits, s.base, s.shift) for s in layout.swizzles if s.axis == axis)
-    return axis.kind, tuple(weights), tuple(copies), least, chain, layout.outer[axis]
+    """A map on one axis as numbers; the direction of a copy along several axes makes no difference."""
+    alone = projected(layout, {axis.name})
+    digits = tuple([(extent, step[axis]) for extent, step in alone.digits])
+    copies = tuple([(it.extent, it.stride[axis]) for it in alone.replica])
+    chain = tuple([(s.bits, s.base, s.shift) for s in alone.swizzles])
+    return axis.kind, digits, copies, alone.offset[axis], chain, alone.outer[axis]
 
 
 def _renamed(layout: Layout, names: Mapping[str, str], other: Layout) -> Layout:

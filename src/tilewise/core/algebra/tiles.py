@@ -26,6 +26,7 @@ from tilewise.core import orders
 from tilewise.core.algebra.modes import as_tilers, modes_of
 from tilewise.core.axes import STORAGE, Axis, m
 from tilewise.core.canonical import canonical
+from tilewise.core.compare import places_of
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import Mode, as_shape, counted, leaves, mirrored, spell
@@ -476,4 +477,4 @@ def _sets_differ(made: Layout, digits: Sequence[tuple[int, Iter]], sides: Sequen
         weights[side] *= it.extent
     parts = [side.layout.places(i) for side, i in zip(sides, index, strict=True)]
     apart = {frozenset((v + w).nonzero.as_dict().items()) for v, w in product(*parts)}
-    return {frozenset(p.nonzero.as_dict().items()) for p in made.places(flat)} != apart
+    return places_of(made, flat) != apart
