@@ -37,7 +37,7 @@ def canonical(layout: Layout) -> Layout:
     """
     if layout.order != "row":
         return turned(canonical(turned(layout)))
-    digits = _merged_digits(layout.digits)
+    digits = merged_digits(layout.digits)
     replica, start = merged_replica(layout.replica)
     shape, strides = tuple([extent for extent, _ in digits]), tuple([stride for _, stride in digits])
     plain = layout.with_parts(shape, strides, tuple(replica), _ordered(layout.offset + start))
@@ -53,7 +53,7 @@ def canonical(layout: Layout) -> Layout:
     return form if kept == outer or not acting else canonical(form)
 
 
-def _merged_digits(digits: Iterable[tuple[int, Vector]]) -> list[tuple[int, Vector]]:
+def merged_digits(digits: Iterable[tuple[int, Vector]]) -> list[tuple[int, Vector]]:
     """D0 and D1."""
     return merged([(extent, _ordered(stride)) for extent, stride in digits])
 
@@ -65,7 +65,7 @@ def merged_shard(shard: Iterable[Iter]) -> list[Iter]:
     >>> [(it.extent, it.stride) for it in merged_shard(S[(2, 1, 4, 3) : (12, 9, 3, 1)].shard)]
     [(24, 1@m)]
     """
-    return [Iter(*digit) for digit in _merged_digits((it.extent, it.stride) for it in shard)]
+    return [Iter(*digit) for digit in merged_digits((it.extent, it.stride) for it in shard)]
 
 
 def merged_replica(replica: tuple[Iter, ...]) -> tuple[list[Iter], Vector]:

@@ -272,10 +272,9 @@ def columns_of(a: Layout, b: Layout) -> list[Columns] | None:
     >>> columns_of(S[4 : 2] + 1, S[(2, 2) : (1, 2)])
     [(1, [2, 4], []), (0, [2, 1], [])]
     """
-    copies = [it.extent for it in (*a.replica, *b.replica)]
-    if a.outer != b.outer or any(
-        extent & extent - 1 for extent in (*all_extents(a.shape), *all_extents(b.shape), *copies)
-    ):
+    extents = [it.extent for it in (*a.replica, *b.replica)]
+    extents += all_extents(a.shape) + all_extents(b.shape)
+    if a.outer != b.outer or any(extent & extent - 1 for extent in extents):
         return None
     axes = tuple(dict.fromkeys((*a.axes, *b.axes)))
     maps = [affine_map(_copies_in_front(layout, axes)) for layout in (a, b)]

@@ -154,7 +154,10 @@ def _in_row_order(
 ) -> Callable[P, T]:
     @wraps(operation)
     def asked(*given: P.args, **named: P.kwargs) -> T:
-        if not in_cute(given):
+        for part in given:
+            if getattr(part, "order", "row") != "row" or (part.__class__ in _GROUPS and in_cute(part)):
+                break
+        else:
             return operation(*given, **named)
         parts: Any = given
         order = next(part.order for part in parts if _is_layout(part))
@@ -162,6 +165,9 @@ def _in_row_order(
         return result if order == "row" else each(result, back)
 
     return asked
+
+
+_GROUPS = frozenset([tuple, list])
 
 
 def in_cute(value: Any) -> bool:

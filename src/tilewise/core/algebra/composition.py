@@ -14,7 +14,7 @@ from math import prod
 
 from tilewise.core import orders
 from tilewise.core.algebra.after import MAX_LISTED, after, domain_of, is_basis
-from tilewise.core.algebra.modes import as_tilers, reshape
+from tilewise.core.algebra.modes import as_tilers, mode_layouts, reshape
 from tilewise.core.axes import m
 from tilewise.core.bits import affine_map
 from tilewise.core.canonical import canonical, merged_replica, merged_shard
@@ -169,23 +169,6 @@ def by_mode(given: Sequence[Any], rank: int) -> tuple[Any, ...]:
     if open_at:
         parts[open_at[0] : open_at[0] + 1] = [None] * (rank - len(parts) + 1)
     return tuple(parts)
-
-
-def mode_layouts(layout: Layout) -> list[Layout]:
-    """Every top-level mode as a layout of its own, without copies, offset and swizzles.
-
-    >>> from tilewise import S
-    >>> mode_layouts(S[(8, (2, 4)) : (8, (4, 1))])
-    [S[8 : 8], S[(2, 4) : (4, 1)]]
-    """
-    parts, start = [], 0
-    for mode in layout.shape:
-        count = sum(1 for _ in leaves(mode))
-        shape = mode if isinstance(mode, tuple) else (mode,)
-        strides = layout.strides[start : start + count]
-        parts.append(Layout(shape, strides, unit=layout.unit, order=layout.order))
-        start += count
-    return parts
 
 
 # -- inner layouts with swizzles -------------------------------------------------------------------
