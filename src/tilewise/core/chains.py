@@ -19,11 +19,12 @@ remainder of the same digit twice. Ending without a difference, it has proven th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from math import gcd
 
+from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica
 from tilewise.core.integers import bits_of
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent
@@ -112,6 +113,29 @@ def _ordered(chain: list[Swizzle]) -> list[Swizzle]:
         free = [i for i, one in enumerate(rest) if all(_commute(one, before) for before in rest[:i])]
         ordered.append(rest.pop(max(free, key=lambda i: (rest[i].base, rest[i].shift, rest[i].bits))))
     return ordered
+
+
+def as_swizzles(moves: Iterable[tuple[int, int]], axis: Axis = m) -> list[Swizzle]:
+    """XORs of bit `read` into bit `flipped`, first to last, as swizzles; neighbours that commute join.
+
+    >>> as_swizzles([(3, 0), (4, 1), (0, 7)])
+    [Swizzle(2, 0, 3), Swizzle(1, 0, -7)]
+    """
+    batches: list[list[tuple[int, int]]] = []
+    for read, flipped in moves:
+        if not batches or any(read == f or flipped == r for r, f in batches[-1]):
+            batches.append([])
+        batches[-1].append((read, flipped))
+    found: list[Swizzle] = []
+    for batch in batches:
+        first = len(found)
+        for shift, low in sorted((read - flipped, min(read, flipped)) for read, flipped in batch):
+            last = found[-1] if len(found) > first else None
+            if last and last.shift == shift and last.base + last.bits == low and last.bits < abs(shift):
+                found[-1] = Swizzle(last.bits + 1, last.base, shift, axis)
+            else:
+                found.append(Swizzle(1, low, shift, axis))
+    return found
 
 
 # -- on the places of a layout ---------------------------------------------------------------------

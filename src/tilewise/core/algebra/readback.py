@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from tilewise.core.chains import as_swizzles
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
 
 Digit = tuple[int, int, int, int]
@@ -355,31 +356,3 @@ class _Bits:
                 raise Unread("the swizzle mixes bits of the index that are not bits of their own")
             pairs.append((self.weights[read].bit_length() - 1, self.weights[flipped].bit_length() - 1))
         return tuple(reversed(as_swizzles(pairs)))
-
-
-def as_swizzles(moves: Iterable[tuple[int, int]]) -> list[Swizzle]:
-    """XORs of bit `read` into bit `flipped`, first to last, as swizzles; neighbours that commute join.
-
-    >>> as_swizzles([(3, 0), (4, 1), (0, 7)])
-    [Swizzle(2, 0, 3), Swizzle(1, 0, -7)]
-    """
-    batch: list[tuple[int, int]] = []
-    found: list[Swizzle] = []
-    for read, flipped in moves:
-        if any(read == f or flipped == r for r, f in batch):
-            found += _joined(batch)
-            batch = []
-        batch.append((read, flipped))
-    return found + _joined(batch)
-
-
-def _joined(moves: list[tuple[int, int]]) -> list[Swizzle]:
-    """Commuting XORs as the fewest swizzles that take neighbouring bits together."""
-    found: list[Swizzle] = []
-    for shift, low, bits in sorted((r - f, min(r, f), 1) for r, f in moves):
-        last = found[-1] if found else None
-        if last and last.shift == shift and last.base + last.bits == low and last.bits < abs(shift):
-            found[-1] = Swizzle(last.bits + bits, last.base, shift)
-        else:
-            found.append(Swizzle(bits, low, shift))
-    return found

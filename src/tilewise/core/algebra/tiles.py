@@ -434,47 +434,34 @@ def _bits(side: _Side) -> Iterator[int | None]:
 def _first_difference(
     made: Layout, axis: Axis, digits: Sequence[tuple[int, Iter]], sides: Sequence[_Side]
 ) -> int | None:
-    """The first index at which the sum is not what its parts place there; None if there is none."""
-    moving: list[tuple[int, int, int, int]] = []
+    """The first index at which the sum is not what its parts place there; None if there is none.
+
+    Digits that do not move on the swizzled axis make no difference, and stay 0.
+    """
+    moving: list[tuple[int, int]] = []  # (extent, weight in the index) of a digit
     weight = 1
-    for side, it in reversed(digits):
+    for _, it in reversed(digits):
         if it.extent > 1 and it.stride[axis]:
-            moving.append((it.extent, side, it.stride[axis], weight))
+            moving.append((it.extent, weight))
         weight *= it.extent
-    moving.reverse()
-    copies = [[sum(r) for r in product(*_multiples(side.copies))] for side in sides]
-    count = prod([extent for extent, *_ in moving]) * len(copies[SLOW]) * len(copies[FAST])
-    tried = 0
-    for chosen in counted([extent for extent, *_ in moving]):
-        at, flat = [0, 0], 0
-        for digit, (_, side, step, place) in zip(chosen, moving, strict=True):
-            at[side] += digit * step
-            flat += digit * place
-        for pair in product(*copies):
-            v, w = at[SLOW] + pair[SLOW], at[FAST] + pair[FAST]
-            together = apply_chain(made.swizzles, v + w + made.offset[axis]) + made.outer[axis]
-            if together != sides[SLOW](v) + sides[FAST](w) and _sets_differ(made, digits, sides, flat):
-                return flat
-        tried += len(copies[SLOW]) * len(copies[FAST])
-        if tried >= MAX_LISTED and tried < count:
+    copies = prod([it.extent for it in made.replica])
+    for tried, chosen in enumerate(counted([extent for extent, _ in reversed(moving)])):
+        if tried * copies >= MAX_LISTED:
             raise NotDecided("whether the swizzle passes through the sum was not decided within the bound")
+        flat = sum([digit * place for digit, (_, place) in zip(chosen, reversed(moving), strict=True)])
+        if places_of(made, flat) != _apart(digits, sides, flat):
+            return flat
     return None
 
 
-def _multiples(iters: Sequence[tuple[int, int]]) -> list[list[int]]:
-    if prod([extent for extent, _ in iters]) > MAX_LISTED:
-        raise NotDecided("copies beside a swizzle, too many to list")
-    return [[digit * step for digit in range(extent)] for extent, step in iters]
-
-
-def _sets_differ(made: Layout, digits: Sequence[tuple[int, Iter]], sides: Sequence[_Side], flat: int) -> bool:
-    """Whether the places of an index differ as sets: what matters where there are copies."""
-    index, rest = [0, 0], flat
-    weights = [1, 1]
+def _apart(
+    digits: Sequence[tuple[int, Iter]], sides: Sequence[_Side], flat: int
+) -> set[frozenset[tuple[str, int]]]:
+    """The places of an index, part by part."""
+    index, weights = [0, 0], [1, 1]
     for side, it in reversed(digits):
-        rest, digit = divmod(rest, it.extent)
+        flat, digit = divmod(flat, it.extent)
         index[side] += digit * weights[side]
         weights[side] *= it.extent
     parts = [side.layout.places(i) for side, i in zip(sides, index, strict=True)]
-    apart = {frozenset((v + w).nonzero.as_dict().items()) for v, w in product(*parts)}
-    return places_of(made, flat) != apart
+    return {frozenset((v + w).nonzero.as_dict().items()) for v, w in product(*parts)}
